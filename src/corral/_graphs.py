@@ -1,0 +1,97 @@
+"""Graphs of links: groups, shortest chains and cliques."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from ._typing import BoolArray, IntArray
+
+MAX_WORK = 5_000_000
+"""Most multiplications that counting the triangles of a graph may cost."""
+MAX_SEEDS = 64
+"""How many vertices a clique is grown from."""
+MAX_NEIGHBOURS = 2_000
+"""How many neighbours of a vertex may join its clique."""
+
+
+def link_graph(n: int, pairs: IntArray) -> sparse.csr_array:
+    """Make the symmetric adjacency matrix of links, each once, among ``n`` vertices."""
+    ends = np.concatenate([pairs, pairs[:, ::-1]])
+    graph = sparse.csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n))
+    graph.data[:] = 1.0  # duplicates were summed
+    return graph
+
+
+def components(n: int, pairs: IntArray) -> IntArray:
+    """Find the component of each vertex, counted in the order of their first vertices."""
+    if not len(pairs):
+        return np.arange(n)
+    found = csgraph.connected_components(link_graph(n, pairs), directed=False)[1]
+    first, label = np.unique(found, return_index=True, return_inverse=True)[1:]
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[label]
+
+
+def nearest_first(graph: sparse.csr_array, start: int) -> tuple[IntArray, IntArray]:
+    """Search breadth first: the vertices in the order met, and the one each was met from."""
+    order, met_from = csgraph.breadth_first_order(graph, start, directed=False)
+    return order, met_from
+
+
+def chain_to(met_from: IntArray, start: int, end: int) -> list[int]:
+    """Walk back from ``end`` to ``start`` and give the vertices from start to end."""
+    chain = [end]
+    while chain[-1] != start:
+        chain.append(int(met_from[chain[-1]]))
+    return chain[::-1]
+
+
+def find_clique(m: int, pairs: IntArray, size: int) -> IntArray | None:
+    """Look for ``size`` vertices that are all linked with each other.
+
+    Greedy from the vertices of highest degree, after all vertices and links were dropped that
+    cannot be in such a clique.  Bounded effort: None does not prove that there is none.
+    """
+    graph = _pruned(link_graph(m, pairs), size)
+    degree = np.diff(graph.indptr)
+    seeds = np.argsort(-degree, kind="stable")[:MAX_SEEDS]
+    for seed in seeds[degree[seeds] >= size - 1]:
+        clique = _grown(graph, int(seed), size)
+        if clique is not None:
+            return clique
+    return None
+
+
+def _pruned(graph: sparse.csr_array, size: int) -> sparse.csr_array:
+    """Drop what is in no clique: few links at a vertex, few triangles at a link."""
+    for _ in range(10):
+        before = graph.nnz
+        core = (np.diff(graph.indptr) >= size - 1).astype(np.float64)
+        keep = sparse.diags_array(core)
+        graph = sparse.csr_array(keep @ graph @ keep)
+        graph.eliminate_zeros()
+        if size > 2 and np.square(np.diff(graph.indptr).astype(float)).sum() <= MAX_WORK:
+            triangles = sparse.csr_array((graph @ graph) * graph)
+            triangles.data = (triangles.data >= size - 2).astype(np.float64)
+            triangles.eliminate_zeros()
+            graph = triangles
+        if graph.nnz in (0, before):
+            break
+    return graph
+
+
+def _grown(graph: sparse.csr_array, seed: int, size: int) -> IntArray | None:
+    """Grow a clique from a vertex, always by the candidate with most links to the others."""
+    near = graph.indices[graph.indptr[seed] : graph.indptr[seed + 1]]
+    near = near[np.argsort(-np.diff(graph.indptr)[near], kind="stable")][:MAX_NEIGHBOURS]
+    linked = graph[near][:, near].toarray() > 0
+    open_: BoolArray = np.ones(len(near), bool)
+    chosen: list[int] = []
+    while len(chosen) < size - 1 and open_.any():
+        score = np.where(open_, linked[:, open_].sum(axis=1), -1)
+        chosen.append(int(np.argmax(score)))
+        open_ &= linked[chosen[-1]]
+    return np.array([seed, *near[chosen]]) if len(chosen) == size - 1 else None

@@ -1,0 +1,204 @@
+"""What a relaxed solver did: one entry an iteration, and the answer it came to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .._typing import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """Arrays over the iterations of a solver; entry ``t`` belongs to iteration ``t + 1``.
+
+    Attributes
+    ----------
+    objective : (T,) array
+        ``sum_ij x_ij |s_i - centre_j|^2`` with the x and the centres of that iteration.
+    rho : (T,) array
+        The penalty that the iteration used.
+    residuals : dict of (T,) arrays
+        By the name of the constraint, the Euclidean norm of what x lacks to fulfil it.
+    card_violations, must_link_violations, cannot_link_violations : (T,) int arrays
+        The paper's CardV, MLV and CLV of the rounded labels (the largest entry of each row of
+        x): points that have to change cluster for the sizes to fit, must-links across clusters,
+        cannot-links inside one.
+    x : dict of (n, k) arrays
+        The relaxed assignment at the iterations asked for, counted from 1.
+    """
+
+    objective: FloatArray
+    rho: FloatArray
+    residuals: dict[str, FloatArray]
+    card_violations: IntArray
+    must_link_violations: IntArray
+    cannot_link_violations: IntArray
+    x: dict[int, FloatArray] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Return the number of iterations."""
+        return len(self.objective)
+
+    def __repr__(self) -> str:
+        """Say how long it ran and where it ended."""
+        if not len(self):
+            return "History(0 iterations)"
+        return (
+            f"History({len(self)} iterations, objective {self.objective[-1]:.6g}, "
+            f"CardV {self.card_violations[-1]}, MLV {self.must_link_violations[-1]}, "
+            f"CLV {self.cannot_link_violations[-1]})"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxation:
+    """The answer of a relaxed solver.
+
+    Attributes
+    ----------
+    x : (n, k) array
+        The relaxed assignment, binary if the solver got that far.
+    centers : (k, d) array
+    history : History
+    n_iter : int
+    converged : bool
+        Whether the stop rule ended it, rather than ``max_iter``.
+    """
+
+    x: FloatArray
+    centers: FloatArray
+    history: History
+    n_iter: int
+    converged: bool
+
+    @property
+    def labels(self) -> IntArray:
+        """The plain rounding of x: the largest entry of each row."""
+        return round_to_labels(self.x)
+
+
+class Recorder:
+    """Collects a :class:`History`; one call costs O(n k + pairs).
+
+    Parameters
+    ----------
+    n_clusters : int
+    must_link, cannot_link : (p, 2) int arrays, optional
+        Pairs of rows to count violations of; repeated pairs count repeatedly.
+    sizes : pair of (k,) arrays, optional
+        Lower and upper bound of each cluster's size; equal for exact sizes.
+    group : (n,) int array, optional
+        For a solver that works on contracted points: the point that each row belongs to.  The
+        history is then about the rows, as ``must_link``, ``cannot_link`` and ``sizes`` are.
+    record_x : iterable of int
+        Iterations, counted from 1, at which to keep x.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> recorder = Recorder(2, cannot_link=np.array([[0, 1]]), record_x=(1,))
+    >>> recorder.record(np.array([[0.9, 0.1], [0.6, 0.4]]), 3.5, 20.0, {"box": 0.0})
+    >>> recorder.history()
+    History(1 iterations, objective 3.5, CardV 0, MLV 0, CLV 1)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int,
+        *,
+        must_link: IntArray | None = None,
+        cannot_link: IntArray | None = None,
+        sizes: tuple[IntArray, IntArray] | None = None,
+        group: IntArray | None = None,
+        record_x: Iterable[int] = (),
+    ) -> None:
+        no_pairs = np.empty((0, 2), np.int64)
+        self._n_clusters = n_clusters
+        self._must_link = no_pairs if must_link is None else must_link
+        self._cannot_link = no_pairs if cannot_link is None else cannot_link
+        self._sizes = sizes
+        self._group = group
+        self._keep = frozenset(record_x)
+        self._objective: list[float] = []
+        self._rho: list[float] = []
+        self._violations: list[tuple[int, int, int]] = []
+        self._residuals: dict[str, list[float]] = {}
+        self._x: dict[int, FloatArray] = {}
+
+    def __len__(self) -> int:
+        """Return the number of iterations recorded."""
+        return len(self._objective)
+
+    def record(
+        self, x: FloatArray, objective: float, rho: float, residuals: Mapping[str, float]
+    ) -> None:
+        """Add one iteration; every call must name the same residuals.
+
+        Raises
+        ------
+        FloatingPointError
+            If the objective is not finite: nothing after that would mean anything.
+        """
+        iteration = len(self) + 1
+        if not np.isfinite(objective):
+            raise FloatingPointError(
+                f"the objective is {objective} at iteration {iteration} with rho = {rho:g}; "
+                "it must stay finite: scale the data to about [-1, 1] or change rho"
+            )
+        self._objective.append(objective)
+        self._rho.append(rho)
+        for name, value in residuals.items():
+            self._residuals.setdefault(name, []).append(value)
+        labels = round_to_labels(x)
+        self._violations.append(self._count(labels if self._group is None else labels[self._group]))
+        if iteration in self._keep:
+            self._x[iteration] = np.array(x if self._group is None else x[self._group], order="C")
+
+    def settled(self, tol: float, window: int = 10) -> bool:
+        """Whether the last ``window`` objectives have a standard deviation of at most ``tol``."""
+        return len(self) >= window and float(np.std(self._objective[-window:])) <= tol
+
+    def history(self) -> History:
+        """Return what was recorded so far."""
+        card, must, cannot = np.array(self._violations, np.int64).reshape(-1, 3).T
+        return History(
+            objective=np.array(self._objective),
+            rho=np.array(self._rho),
+            residuals={name: np.array(values) for name, values in self._residuals.items()},
+            card_violations=card.copy(),
+            must_link_violations=must.copy(),
+            cannot_link_violations=cannot.copy(),
+            x=dict(self._x),
+        )
+
+    def _count(self, labels: IntArray) -> tuple[int, int, int]:
+        """CardV, MLV and CLV of the labels."""
+        must, cannot = labels[self._must_link], labels[self._cannot_link]
+        return (
+            self._misplaced(labels),
+            int(np.count_nonzero(must[:, 0] != must[:, 1])),
+            int(np.count_nonzero(cannot[:, 0] == cannot[:, 1])),
+        )
+
+    def _misplaced(self, labels: IntArray) -> int:
+        """Fewest points that have to change cluster for the sizes to fit.
+
+        Every point too many has to leave and every point too few has to arrive, and one move can
+        do both; for exact sizes it is half of ``sum_j |size_j - u_j|``.
+        """
+        if self._sizes is None:
+            return 0
+        lower, upper = self._sizes
+        size = np.bincount(labels, minlength=self._n_clusters)
+        too_many = np.maximum(size - upper, 0).sum()
+        too_few = np.maximum(lower - size, 0).sum()
+        return int(max(too_many, too_few))
+
+
+def round_to_labels(x: FloatArray) -> IntArray:
+    """Index of the largest entry of each row; the first of several."""
+    labels: IntArray = x.argmax(axis=1)
+    return labels

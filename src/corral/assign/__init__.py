@@ -1,0 +1,102 @@
+"""Exact assignment of groups to clusters: least cost under all hard rules.
+
+:func:`assign` takes the cheapest method that the rules allow: nearest centre (``nearest``),
+elimination over the graph of pairs (``components``), min-cost flow (``flow``), or integer
+programming (``milp``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._typing import FloatArray, IntArray
+from ..problem import Problem
+from .check import broken
+from .components import solve_pairs
+from .flow import prices, solve_sizes
+from .milp import solve_milp
+from .nearest import nearest, with_pins
+from .relaxed import assign_relaxed
+from .result import Assignment, NoAssignment, OutOfTime
+
+__all__ = [
+    "Assignment",
+    "NoAssignment",
+    "OutOfTime",
+    "assign",
+    "assign_relaxed",
+    "broken",
+    "prices",
+]
+
+
+def assign(
+    problem: Problem,
+    cost: FloatArray,
+    *,
+    incumbent: IntArray | None = None,
+    deadline: float | None = None,
+    match_sizes: bool = False,
+) -> Assignment:
+    """Assign every group to a cluster at least cost under all hard rules, exactly.
+
+    Parameters
+    ----------
+    problem : Problem
+    cost : (m, k) array
+        Finite; what group g costs in cluster j, its weight included.
+    incumbent : (m,) array, optional
+        Labels that obey the rules, from an earlier round; they speed up the search and do not
+        change the least cost.
+    deadline : float, optional
+        An instant of :func:`time.monotonic`.
+    match_sizes : bool
+        Choose also which cluster gets which size bounds, where the problem leaves it open;
+        otherwise they stay in the order of ``problem.sizes``.
+
+    Raises
+    ------
+    NoAssignment
+        It is proven that no labels obey the rules.
+    OutOfTime
+        The deadline came before an answer or a proof.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from corral.problem import Problem, SizeBounds
+    >>> problem = Problem(points=np.zeros((3, 1)), weight=np.ones(3), count=np.ones(3, int),
+    ...                   scatter=0.0, group=np.arange(3), n_clusters=2,
+    ...                   sizes=SizeBounds(np.array([2, 1]), np.array([2, 1]), ordered=True))
+    >>> assign(problem, np.array([[4.0, 0.0], [3.0, 0.0], [9.0, 0.0]]))
+    Assignment(labels=array([0, 0, 1]), cost=7.0, optimal=True, order=None)
+    """
+    pinned = with_pins(problem, cost)
+    match = match_sizes and problem.sizes is not None and not (
+        problem.sizes.ordered or problem.sizes.interchangeable
+    )
+    labels = nearest(pinned)
+    if not broken(problem, labels) and problem.soft.cost(labels) == 0:
+        return _answer(problem, cost, labels, match)
+    within_clusters = problem.sizes is not None or problem.totals or problem.linear is not None
+    if not within_clusters:
+        return _answer(problem, cost, _pairs(problem, pinned, deadline), match)
+    if problem.sizes is not None and not match and np.ptp(problem.count) == 0:
+        labels = solve_sizes(pinned, problem.count, problem.sizes)
+        if not broken(problem, labels) and problem.soft.cost(labels) == 0:
+            return _answer(problem, cost, labels, match)
+    return solve_milp(
+        problem, pinned, incumbent=incumbent, deadline=deadline, match_sizes=match
+    )
+
+
+def _answer(problem: Problem, cost: FloatArray, labels: IntArray, match: bool) -> Assignment:
+    total = float(cost[np.arange(len(labels)), labels].sum()) + problem.soft.cost(labels)
+    return Assignment(labels, total, order=np.arange(problem.n_clusters) if match else None)
+
+
+def _pairs(problem: Problem, cost: FloatArray, deadline: float | None) -> IntArray:
+    def core(part: Problem, part_cost: FloatArray) -> IntArray:
+        return solve_milp(part, part_cost, deadline=deadline).labels
+
+    return solve_pairs(problem, cost, core)

@@ -1,0 +1,94 @@
+"""Whether labels of groups obey the hard rules of a problem, recomputed from the labels alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._typing import FloatArray, IntArray
+from ..problem import LinearRows, Problem, SizeBounds, TotalBounds
+
+#: Part of a sum's magnitude that rounding may add to it before a bound counts as broken: half
+#: of what the constraints forgive, so that sums over groups and over rows agree.
+TOLERANCE = 0.5e-9
+
+
+def broken(problem: Problem, labels: IntArray, *, any_order: bool = False) -> tuple[str, ...]:
+    """Names of the kinds of hard rule that the labels break; empty when they break none.
+
+    Parameters
+    ----------
+    problem : Problem
+    labels : (m,) array
+        Cluster of each group.
+    any_order : bool
+        Accept sizes that fit the bounds in another order, where the problem leaves it open.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from corral.problem import Problem
+    >>> problem = Problem(points=np.zeros((2, 1)), weight=np.ones(2), count=np.ones(2, int),
+    ...                   scatter=0.0, group=np.arange(2), n_clusters=2,
+    ...                   apart=np.array([[0, 1]]))
+    >>> broken(problem, np.array([0, 0])), broken(problem, np.array([0, 1]))
+    (('apart',), ())
+    """
+    kinds = []
+    if np.any(labels[problem.pins[:, 0]] != problem.pins[:, 1]):
+        kinds.append("pins")
+    if np.any(labels[problem.apart[:, 0]] == labels[problem.apart[:, 1]]):
+        kinds.append("apart")
+    if np.any(labels[problem.together[:, 0]] != labels[problem.together[:, 1]]):
+        kinds.append("together")
+    if problem.sizes is not None and not _sizes_hold(problem, problem.sizes, labels, any_order):
+        kinds.append("sizes")
+    if any(total_excess(total, labels).any() for total in problem.totals):
+        kinds.append("totals")
+    if problem.linear is not None and row_excess(problem.linear, labels).any():
+        kinds.append("linear")
+    return tuple(kinds)
+
+
+def total_excess(total: TotalBounds, labels: IntArray) -> FloatArray:
+    """How far each cluster's total is out of its bounds, 0 within rounding."""
+    k = len(total.lower)
+    sums = np.bincount(labels, total.values, k)
+    return _excess(sums, np.bincount(labels, np.abs(total.values), k), total.lower, total.upper)
+
+
+def row_excess(rows: LinearRows, labels: IntArray) -> FloatArray:
+    """How far each linear row is out of its bounds, 0 within rounding."""
+    x = np.zeros(rows.A.shape[1])
+    x[np.arange(len(labels)) * (rows.A.shape[1] // len(labels)) + labels] = 1.0
+    return _excess(rows.A @ x, abs(rows.A) @ x, rows.lower, rows.upper)
+
+
+def _excess(
+    value: FloatArray, magnitude: FloatArray, lower: FloatArray, upper: FloatArray
+) -> FloatArray:
+    excess = np.maximum(np.maximum(lower - value, value - upper), 0.0)
+    return np.where(excess > TOLERANCE * magnitude, excess, 0.0)
+
+
+def matching_order(sizes: SizeBounds, counted: IntArray) -> IntArray | None:
+    """An order of the bounds that fits the counted sizes, or None if there is none.
+
+    Clusters take, from the smallest up, the open bounds with the least upper end that fits:
+    the greedy rule that finds a perfect matching of points to intervals when one exists.
+    """
+    order = np.full(len(counted), -1)
+    free = np.ones(len(counted), bool)
+    for j in np.argsort(counted, kind="stable"):
+        fits = free & (sizes.lower <= counted[j]) & (counted[j] <= sizes.upper)
+        if not fits.any():
+            return None
+        order[j] = np.argmin(np.where(fits, sizes.upper, np.iinfo(np.int64).max))
+        free[order[j]] = False
+    return order
+
+
+def _sizes_hold(problem: Problem, sizes: SizeBounds, labels: IntArray, any_order: bool) -> bool:
+    counted = np.bincount(labels, problem.count, problem.n_clusters).astype(np.int64)
+    if np.all((sizes.lower <= counted) & (counted <= sizes.upper)):
+        return True
+    return any_order and not sizes.ordered and matching_order(sizes, counted) is not None

@@ -1,0 +1,190 @@
+"""Exact assignment under pairs alone: hard cannot-links, uncontracted must-links, soft pairs.
+
+Without sizes or totals the problem falls apart into the connected components of the graph of
+pairs, and most of each component has a closed form.  Every pair (a, b) costs ``same`` when the
+labels agree and ``differ`` when they do not (infinite when hard), so a group b with a single
+neighbour a can be eliminated exactly: whatever label j the neighbour takes, b answers best, at
+
+    message_b(j) = min( c_b(j) + same, differ + min over l != j of c_b(l) ),
+
+which is added to the costs of a.  Eliminating leaves until none is left solves every tree; what
+remains of a component is its 2-core, the only part that needs a solver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from .._typing import BoolArray, FloatArray, IntArray
+from ..problem import Problem, SoftPairs
+from .result import NoAssignment
+
+
+@dataclass(frozen=True)
+class PairGraph:
+    """Pairs ``a[p] < b[p]``, each once, with what agreeing and differing cost."""
+
+    a: IntArray
+    b: IntArray
+    same: FloatArray
+    differ: FloatArray
+
+    def of(self, keep: BoolArray) -> PairGraph:
+        """The pairs selected by a mask."""
+        return PairGraph(self.a[keep], self.b[keep], self.same[keep], self.differ[keep])
+
+    def broken(self, labels: IntArray) -> BoolArray:
+        """Which pairs cost something under these labels."""
+        agree = labels[self.a] == labels[self.b]
+        return np.where(agree, self.same, self.differ) > 0
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """Groups taken out in one sweep, each with its only neighbour, its pair and its costs."""
+
+    leaf: IntArray
+    neighbour: IntArray
+    same: FloatArray
+    differ: FloatArray
+    cost: FloatArray
+
+
+def pair_graph(problem: Problem) -> PairGraph:
+    """All pairs of the problem in one list, parallel ones added up."""
+    soft = problem.soft
+    pairs = np.concatenate([problem.apart, problem.together, soft.pairs])
+    hard = np.full(len(problem.apart) + len(problem.together), np.inf)
+    price = np.concatenate([hard, soft.price])
+    together = np.zeros(len(pairs), bool)
+    together[len(problem.apart) : len(hard)] = True
+    together[len(hard) :] = soft.together
+    low, high = pairs.min(axis=1), pairs.max(axis=1)
+    keys, index = np.unique(low * problem.n_groups + high, return_inverse=True)
+    same = np.bincount(index[~together], price[~together], len(keys))
+    differ = np.bincount(index[together], price[together], len(keys))
+    graph = PairGraph(keys // problem.n_groups, keys % problem.n_groups, same, differ)
+    loop = graph.a == graph.b
+    if np.isinf(graph.same[loop]).any():
+        raise NoAssignment
+    return graph.of(~loop)
+
+
+def solve_pairs(
+    problem: Problem, cost: FloatArray, solve_core: Callable[[Problem, FloatArray], IntArray]
+) -> IntArray:
+    """Cheapest labels under pairs alone.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its sizes, totals and linear rows are not looked at.
+    cost : (m, k) array
+        Infinite where a group may not go.
+    solve_core : callable
+        Given the problem and the costs of what elimination leaves, its optimal labels.
+    """
+    labels = cost.argmin(axis=1)
+    graph = pair_graph(problem)
+    clash = graph.broken(labels)
+    if not clash.any():
+        return labels
+    graph = graph.of(_contested(graph, clash, len(cost)))
+    work = cost.copy()
+    core, sweeps = _eliminate(graph, work)
+    left = np.unique(np.concatenate([core.a, core.b]))
+    touched = np.unique(np.concatenate([graph.a, graph.b]))
+    labels[touched] = work[touched].argmin(axis=1)
+    if len(left):
+        labels[left] = solve_core(_core_problem(problem, core, left), work[left])
+    for sweep in reversed(sweeps):
+        labels[sweep.leaf] = _best_answer(sweep, labels[sweep.neighbour])
+    if not np.isfinite(cost[touched, labels[touched]]).all() or _breaks_hard(graph, labels):
+        raise NoAssignment
+    return labels
+
+
+def _contested(graph: PairGraph, clash: BoolArray, n_groups: int) -> BoolArray:
+    """Pairs of the components in which the cheapest labels break something."""
+    adjacency = sparse.coo_array((clash, (graph.a, graph.b)), shape=(n_groups, n_groups))
+    adjacency.data = np.ones(len(graph.a), np.int8)
+    number, component = connected_components(adjacency, directed=False)
+    hit = np.zeros(number, bool)
+    hit[component[graph.a[clash]]] = True
+    return np.asarray(hit[component[graph.a]])
+
+
+def _eliminate(graph: PairGraph, work: FloatArray) -> tuple[PairGraph, list[Elimination]]:
+    """Take out leaves sweep by sweep, adding their messages to ``work`` in place."""
+    sweeps: list[Elimination] = []
+    degree = np.bincount(np.concatenate([graph.a, graph.b]), minlength=len(work))
+    while len(graph.a):
+        leaf_a, leaf_b = degree[graph.a] == 1, degree[graph.b] == 1
+        out = leaf_a | leaf_b
+        if not out.any():
+            break
+        edges = graph.of(out)
+        leaf = np.where(leaf_a[out], edges.a, edges.b)
+        neighbour = np.where(leaf_a[out], edges.b, edges.a)
+        sweep = Elimination(leaf, neighbour, edges.same, edges.differ, work[leaf])
+        np.add.at(work, neighbour, _message(sweep))
+        sweeps.append(sweep)
+        degree -= np.bincount(np.concatenate([edges.a, edges.b]), minlength=len(work))
+        graph = graph.of(~out)
+    return graph, sweeps
+
+
+def _message(sweep: Elimination) -> FloatArray:
+    """Least cost of each leaf for every label of its neighbour."""
+    rows = np.arange(len(sweep.leaf))
+    best = sweep.cost.argmin(axis=1)
+    others = sweep.cost.copy()
+    others[rows, best] = np.inf
+    # Least cost among labels other than j: the second best where j is the best itself.
+    elsewhere = np.repeat(sweep.cost[rows, best][:, None], sweep.cost.shape[1], axis=1)
+    elsewhere[rows, best] = others.min(axis=1)
+    return np.minimum(sweep.cost + sweep.same[:, None], elsewhere + sweep.differ[:, None])
+
+
+def _best_answer(sweep: Elimination, neighbour_label: IntArray) -> IntArray:
+    """Best label of each leaf now that its neighbour's is known."""
+    total = sweep.cost + sweep.differ[:, None]
+    rows = np.arange(len(sweep.leaf))
+    total[rows, neighbour_label] = sweep.cost[rows, neighbour_label] + sweep.same
+    return total.argmin(axis=1)
+
+
+def _breaks_hard(graph: PairGraph, labels: IntArray) -> bool:
+    agree = labels[graph.a] == labels[graph.b]
+    return bool(np.isinf(np.where(agree, graph.same, graph.differ)).any())
+
+
+def _core_problem(problem: Problem, core: PairGraph, left: IntArray) -> Problem:
+    """The 2-cores as a problem of their own, with groups renumbered."""
+    pairs = np.column_stack([np.searchsorted(left, core.a), np.searchsorted(left, core.b)])
+    apart, together = np.isinf(core.same), np.isinf(core.differ)
+    soft_same, soft_differ = ~apart & (core.same > 0), ~together & (core.differ > 0)
+    soft = SoftPairs(
+        np.concatenate([pairs[soft_same], pairs[soft_differ]]),
+        np.concatenate([core.same[soft_same], core.differ[soft_differ]]),
+        np.repeat([False, True], [soft_same.sum(), soft_differ.sum()]),
+    )
+    return replace(
+        problem,
+        points=problem.points[left],
+        weight=problem.weight[left],
+        count=problem.count[left],
+        group=np.arange(len(left)),
+        pins=np.empty((0, 2), np.int64),
+        apart=pairs[apart],
+        together=pairs[together],
+        soft=soft,
+        sizes=None,
+        totals=(),
+        linear=None,
+    )

@@ -1,0 +1,258 @@
+"""Exact assignment under any mixture of rules, on as few columns as the costs allow.
+
+The linear relaxation gives a bound and, by its dual values y, a reduced cost for every column:
+with ``r_gj = cost_gj - (A'y)_gj`` every assignment that puts group g into cluster j costs at
+least ``bound + r_gj - min_l r_gl`` (Lagrangian duality; it holds for any y of the right signs,
+so neither the relaxation nor the columns it was solved on need be complete).  Columns whose gap
+exceeds what separates the best known answer from the bound cannot occur in a better one, so a
+small model settles the whole: it is solved on the columns of small gap, and again on more only
+if its answer does not prove itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from .._typing import BoolArray, FloatArray, IntArray
+from ..problem import Problem
+from . import highs
+from .check import broken, matching_order
+from .flow import flow_prices, transport
+from .model import Model, build, forbid
+from .result import Assignment, NoAssignment, OutOfTime
+
+#: Columns per group in the first relaxation, and the number of columns below which there is
+#: nothing to save; where more are needed they are added.
+FIRST_COLUMNS = 1.5
+FEW_COLUMNS = 600
+
+
+def solve_milp(
+    problem: Problem,
+    cost: FloatArray,
+    *,
+    incumbent: IntArray | None = None,
+    deadline: float | None = None,
+    match_sizes: bool = False,
+) -> Assignment:
+    """Cheapest labels under all rules.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its pins are not looked at.
+    cost : (m, k) array
+        Infinite where a group may not go.
+    incumbent : (m,) array, optional
+        Labels to do better than; ignored if they break a rule.
+    deadline, match_sizes
+        As for :func:`corral.assign.assign`.
+    """
+    search = _Search(problem, cost, match_sizes, deadline)
+    if incumbent is not None:
+        search.offer(incumbent)
+    optimal = True
+    try:
+        search.relax()
+        search.close()
+    except OutOfTime:
+        optimal = False
+    except NoAssignment:
+        # With an answer in hand it only says that nothing better exists.
+        if search.best is None:
+            raise
+    return search.answer(optimal)
+
+
+class _Search:
+    """The best labels so far, a bound below every answer, and the gap of each column.
+
+    Costs are held with row minima taken off and divided by ``unit``, so that the answer does
+    not depend on the unit or the origin of the data.
+    """
+
+    def __init__(
+        self, problem: Problem, cost: FloatArray, match_sizes: bool, deadline: float | None
+    ) -> None:
+        self.problem, self.original, self.deadline = problem, cost, deadline
+        self.match = match_sizes and problem.sizes is not None and not problem.sizes.ordered
+        self.allowed: BoolArray = np.isfinite(cost)
+        if not self.allowed.any(axis=1).all():
+            raise NoAssignment
+        shifted = cost - cost.min(axis=1, keepdims=True)
+        finite = np.where(self.allowed, shifted, 0.0)
+        self.unit = _typical(finite, problem.soft.price) / 1e3
+        self.cost = shifted / self.unit
+        self.model: Model = build(problem, match_sizes=self.match)
+        self.objective = self.model.price / self.unit
+        self.objective[: cost.size] = finite.ravel() / self.unit
+        self.best: IntArray | None = None
+        self.value = np.inf
+        self.bound = -np.inf
+        self.gap = self._first_gap()
+        self.fractional = 0.0
+
+    def offer(self, labels: IntArray) -> bool:
+        """Keep labels that break nothing and cost less than the best; say if they are whole."""
+        if broken(self.problem, labels, any_order=self.match):
+            return False
+        chosen = self.cost[np.arange(len(labels)), labels]
+        value = float(chosen.sum()) + self.problem.soft.cost(labels) / self.unit
+        if value < self.value:
+            self.best, self.value = labels, value
+        return True
+
+    @property
+    def room(self) -> float:
+        """Largest gap that a column of a better answer can have."""
+        return self.value - self.bound
+
+    @property
+    def settled(self) -> bool:
+        """Whether the best labels are within tolerance of the bound."""
+        small = 1e-6 + highs.RELATIVE_GAP * abs(self.value)
+        return self.best is not None and self.room <= small
+
+    def relax(self) -> None:
+        """Solve the linear relaxation by adding columns until none would improve it."""
+        per_group = max(FIRST_COLUMNS, FEW_COLUMNS / len(self.cost))
+        opened = self._cheapest(per_group)
+        while True:
+            part = highs.cut(self.model, self._columns(opened), len(self.cost))
+            try:
+                relaxed = highs.relax(self.model, self.objective, part, self.deadline)
+            except NoAssignment:
+                if opened.sum() == self.allowed.sum():
+                    raise
+                per_group *= 2
+                opened |= self._cheapest(per_group)
+                continue
+            reduced = self._reduce(relaxed)
+            least = np.where(opened, reduced, np.inf).min(axis=1, keepdims=True)
+            missing = (reduced < least - 1e-7) & ~opened
+            if not missing.any():
+                break
+            opened |= missing
+        x = relaxed.x[: self.cost.size].reshape(self.cost.shape)
+        self.fractional = float(np.mean(x.max(axis=1) < 1 - 1e-6))
+        if self.fractional == 0:
+            self.offer(x.argmax(axis=1))
+
+    def close(self) -> None:
+        """Solve in whole numbers on more and more columns until the answer proves itself."""
+        per_group = max(FEW_COLUMNS / len(self.cost), 1.1 + 3.0 * self.fractional)
+        while not self.settled:
+            reach = self._reach(per_group)
+            opened = self.allowed & (self.gap <= reach)
+            everything = opened.sum() == self.allowed.sum()
+            try:
+                self._solve(opened)
+            except NoAssignment:
+                if everything and self.best is None:
+                    raise
+            # A better answer than the best would use only columns with a gap below the room.
+            if everything or (self.best is not None and self.room <= reach):
+                break
+            per_group *= 2
+
+    def _reach(self, per_group: float) -> float:
+        """Gap up to which columns are opened: all that can matter, if they are not too many."""
+        guess = self._quantile(per_group)
+        few = np.count_nonzero(self.gap <= self.room) <= 1.5 * per_group * len(self.cost)
+        return self.room if few else min(self.room, guess)
+
+    def answer(self, optimal: bool) -> Assignment:
+        """The best labels with their cost in the caller's unit."""
+        if self.best is None:
+            raise OutOfTime
+        rows = np.arange(len(self.best))
+        value = float(self.original[rows, self.best].sum()) + self.problem.soft.cost(self.best)
+        order = None
+        if self.match and self.problem.sizes is not None:
+            counted = np.bincount(self.best, self.problem.count, self.cost.shape[1])
+            order = matching_order(self.problem.sizes, counted.astype(np.int64))
+        return Assignment(self.best, value, optimal, order)
+
+    def _solve(self, opened: BoolArray) -> None:
+        """Solve on the open columns, cutting off answers that only a tolerance let through."""
+        model = self.model
+        while True:
+            part = highs.cut(model, self._columns(opened), len(self.cost))
+            values, optimal = highs.solve(model, self.objective, part, self.deadline)
+            if values is None:
+                raise OutOfTime
+            x = values[: self.cost.size].reshape(self.cost.shape)
+            obeyed = self.offer(x.argmax(axis=1))
+            if not optimal:
+                raise OutOfTime
+            if obeyed:
+                return
+            model = forbid(model, np.rint(values), self.cost.size)
+
+    def _reduce(self, relaxed: highs.Relaxed) -> FloatArray:
+        """Reduced costs of all columns; raises the bound and renews the gaps where it rises."""
+        model = self.model
+        dual = relaxed.at_lower + relaxed.at_upper
+        dual[: len(self.cost)] = 0.0  # one cluster a group: kept by the minimum below
+        reduced = self.objective - model.A.T @ dual
+        m_k = self.cost.size
+        x_part = np.where(self.allowed, reduced[:m_k].reshape(self.cost.shape), np.inf)
+        least = x_part.min(axis=1)
+        low, high = relaxed.at_lower != 0, relaxed.at_upper != 0
+        low[: len(self.cost)] = high[: len(self.cost)] = False
+        bound = (
+            least.sum()
+            + np.minimum(reduced[m_k:], 0.0) @ model.ceiling[m_k:]
+            + relaxed.at_lower[low] @ model.lower[low]
+            + relaxed.at_upper[high] @ model.upper[high]
+        )
+        if bound > self.bound:
+            self.bound, self.gap = float(bound), x_part - least[:, None]
+        return np.asarray(x_part)
+
+    def _first_gap(self) -> FloatArray:
+        """Gaps by the prices of the sizes alone: a guess at which columns matter."""
+        sizes, count = self.problem.sizes, self.problem.count
+        if sizes is None:
+            return self.cost
+        unit_cost = self.cost / count[:, None]
+        try:
+            shipped = transport(unit_cost, count, sizes.lower, sizes.upper)
+        except NoAssignment:
+            if self.match:
+                return self.cost
+            raise
+        price = flow_prices(shipped > 0, unit_cost, shipped.sum(axis=0), sizes)
+        priced = self.cost + count[:, None] * price
+        return np.asarray(priced - priced.min(axis=1, keepdims=True))
+
+    def _quantile(self, per_group: float) -> float:
+        """Gap below which there are about ``per_group`` columns a group."""
+        gaps = self.gap[self.allowed]
+        place = int(per_group * len(self.cost)) - 1
+        return float(np.partition(gaps, place)[place]) if place < len(gaps) else np.inf
+
+    def _cheapest(self, per_group: float) -> BoolArray:
+        """Columns of small gap, at least two for each group and those of the best labels."""
+        second = np.partition(self.gap, min(1, self.gap.shape[1] - 1), axis=1)[:, :2].max(axis=1)
+        opened = (self.gap <= np.maximum(second[:, None], self._quantile(per_group)))
+        opened &= self.allowed
+        if self.best is not None:
+            opened[np.arange(len(self.best)), self.best] = True
+        return np.asarray(opened)
+
+    def _columns(self, opened: BoolArray) -> BoolArray:
+        """Mask over all columns of the model: the open ones of x and everything else."""
+        columns = np.ones(self.model.A.shape[1], bool)
+        columns[: opened.size] = opened.ravel()
+        return columns
+
+
+def _typical(shifted: FloatArray, price: FloatArray) -> float:
+    """A typical difference between costs: the median over groups of their largest."""
+    largest = shifted.max(axis=1)
+    for candidate in (np.median(largest), largest.max(initial=0.0), price.max(initial=0.0)):
+        if candidate > 0:
+            return float(candidate)
+    return 1.0

@@ -1,0 +1,33 @@
+"""Cheapest cluster for each group on its own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._typing import FloatArray, IntArray
+from ..problem import Problem
+from .result import NoAssignment
+
+
+def with_pins(problem: Problem, cost: FloatArray) -> FloatArray:
+    """Costs with infinity wherever a pin forbids the cluster.
+
+    Raises
+    ------
+    NoAssignment
+        When one group is pinned to two clusters.
+    """
+    if not len(problem.pins):
+        return cost
+    groups, clusters = problem.pins.T
+    pinned = cost.copy()
+    pinned[groups] = np.inf
+    pinned[groups, clusters] = cost[groups, clusters]
+    if np.count_nonzero(np.isfinite(pinned[groups]).sum(1) > 1):
+        raise NoAssignment
+    return pinned
+
+
+def nearest(cost: FloatArray) -> IntArray:
+    """Cluster of least cost for each group; the first of equals."""
+    return cost.argmin(axis=1)

@@ -1,0 +1,226 @@
+"""Checks and small helpers that all kinds of constraint share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, islice, repeat
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._typing import BoolArray, FloatArray, IntArray
+
+Names: TypeAlias = Sequence[Any] | None
+"""What the user calls the rows; ``None`` calls them by their position."""
+
+RELATIVE_TOLERANCE = 1e-9
+"""Part of a sum's magnitude that rounding may add to it before a bound counts as broken."""
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Set an array read-only and return it."""
+    array.setflags(write=False)
+    return array
+
+
+def name_of(row: int, names: Names) -> str:
+    """Say what the user calls a row."""
+    return str(row if names is None else names[row])
+
+
+def shortened(parts: Iterable[str], total: int, limit: int = 10) -> str:
+    """Join at most ``limit`` of ``total`` parts by commas and say how many are left out."""
+    text = ", ".join(islice(parts, limit))
+    return f"{text} and {total - limit} more" if total > limit else text
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 pair``, ``2 pairs``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def sums_by(labels: IntArray, values: FloatArray, n_labels: int) -> FloatArray:
+    """Add up the values of each label."""
+    # NumPy's types do not know that weights make floats of counts.
+    sums: FloatArray = np.bincount(labels, weights=values, minlength=n_labels).astype(np.float64)
+    return sums
+
+
+def as_integers(values: Any, what: str) -> IntArray:
+    """Read an array of integers; floats and booleans are refused even where integral."""
+    if isinstance(values, (str, bytes, Mapping)):
+        raise ValueError(f"{what} must be integers, not a {type(values).__name__}.")
+    if not hasattr(values, "__array__"):
+        values = list(values)
+        nested = set(map(type, values)) <= {list, tuple}
+        flat = chain.from_iterable(values) if nested else values
+        # NumPy would read (3, True) as (3, 1).
+        if {bool, np.bool_} & set(map(type, flat)):
+            raise ValueError(f"{what} must be integers, but some are booleans.")
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{what} must be integers in a regular shape: {error}.") from error
+    if array.size and array.dtype.kind not in "iu":
+        raise ValueError(
+            f"{what} must be integers, but their type is {array.dtype}; "
+            "convert them first if they are meant as row numbers."
+        )
+    return array.astype(np.int64)
+
+
+def as_numbers(values: ArrayLike, what: str) -> FloatArray:
+    """Copy numbers into float64, refusing booleans, text and NaN."""
+    array = np.asarray(values)
+    if array.size and array.dtype.kind not in "iuf":
+        if array.dtype.kind != "O":
+            raise ValueError(f"{what} must be numbers, but their type is {array.dtype}.")
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{what} must be numbers: {error}.") from error
+    array = array.astype(np.float64) + 0.0  # no negative zeros: equal means equal bytes
+    wrong = np.isnan(array)
+    if wrong.any():
+        raise ValueError(f"{what}{_place(wrong)} is NaN; a number is needed.")
+    return array
+
+
+def refuse(wrong: BoolArray, values: NDArray[Any], what: str, allowed: str) -> None:
+    """Raise for the first value that is marked wrong."""
+    if wrong.any():
+        value = np.atleast_1d(values)[int(np.argmax(np.atleast_1d(wrong)))]
+        raise ValueError(f"{what}{_place(wrong)} is {value:g}; {allowed}.")
+
+
+def _place(wrong: BoolArray) -> str:
+    return f"[{int(np.argmax(wrong))}]" if np.ndim(wrong) else ""
+
+
+def optional_bound(values: ArrayLike | None, what: str) -> FloatArray | None:
+    """Read a bound: ``None`` or an empty list for none, one number, or one per cluster."""
+    if values is None:
+        return None
+    array = as_numbers(values, what)
+    if array.ndim > 1:
+        raise ValueError(
+            f"{what} has shape {array.shape}; it must be one number or one per cluster."
+        )
+    return array if array.size else None
+
+
+def ordered_bounds(minimum: FloatArray | None, maximum: FloatArray | None) -> None:
+    """Raise unless minimum <= maximum and their lengths agree."""
+    if minimum is None or maximum is None:
+        return
+    if minimum.ndim and maximum.ndim and len(minimum) != len(maximum):
+        raise ValueError(
+            f"minimum has {len(minimum)} entries, but maximum has {len(maximum)}; "
+            "each is one number or one per cluster."
+        )
+    low, high = np.broadcast_arrays(minimum, maximum)
+    wrong = low > high
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise ValueError(
+            f"minimum{_place(wrong)} is {np.ravel(low)[first]:g}, above "
+            f"maximum{_place(wrong)}, which is {np.ravel(high)[first]:g}."
+        )
+
+
+def one_per_cluster(
+    values: NDArray[Any] | None, n_clusters: int, what: str, noun: str = "number"
+) -> None:
+    """Raise if an array given per cluster has another length than the number of clusters."""
+    if values is not None and np.ndim(values) and len(values) != n_clusters:
+        raise ValueError(
+            f"{what} has length {len(values)}, but n_clusters is {n_clusters}; "
+            f"give one {noun} per cluster."
+        )
+
+
+def as_labels(labels: ArrayLike, n_needed: int = 0, n_exactly: int | None = None) -> IntArray:
+    """Read cluster labels that must cover the rows a constraint speaks of."""
+    array = np.asarray(labels)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise ValueError(
+            f"labels must be a 1-D array of integers, not {array.dtype} of shape {array.shape}."
+        )
+    if n_exactly is not None and len(array) != n_exactly:
+        raise ValueError(f"labels has {len(array)} entries, but the constraint is on {n_exactly}.")
+    if len(array) < n_needed:
+        raise ValueError(
+            f"labels has {len(array)} entries, but the constraint names row {n_needed - 1}."
+        )
+    return array.astype(np.int64, copy=False)
+
+
+def clusters_in(labels: IntArray, n_clusters: int | None, given: int | None = None) -> int:
+    """Find the number of clusters: as told, else as the bounds tell, else from the labels."""
+    found = int(labels.max()) + 1 if len(labels) else 0
+    k = n_clusters if n_clusters is not None else given if given is not None else found
+    if len(labels) and (labels.min() < 0 or found > k):
+        raise ValueError(
+            f"labels must lie in [0, {k - 1}], but reach from {labels.min()} to {labels.max()}."
+        )
+    return k
+
+
+def as_rows(rows: ArrayLike) -> tuple[IntArray, int | None]:
+    """Read the rows of a subset: positions, and how many rows there were if a mask tells."""
+    array = np.asarray(rows)
+    if array.ndim != 1:
+        raise ValueError(f"rows must be 1-D, but has shape {array.shape}.")
+    if array.dtype == bool:
+        return np.flatnonzero(array), len(array)
+    positions = as_integers(array, "rows")
+    refuse(positions < 0, positions, "rows", "positions count from 0")
+    ordered = np.sort(positions)
+    twice = ordered[1:] == ordered[:-1]
+    if twice.any():
+        row = ordered[1:][twice][0]
+        raise ValueError(f"rows holds {row} more than once; a subset has each row at most once.")
+    return positions, None
+
+
+def renumbering(rows: ArrayLike, n_needed: int) -> IntArray:
+    """Find the new position of each old row, -1 for those that are left out."""
+    positions, total = as_rows(rows)
+    if total is not None and total < n_needed:
+        raise ValueError(
+            f"rows is a mask of {total} entries, but the constraint names row {n_needed - 1}."
+        )
+    new = np.full(max(n_needed, int(positions.max(initial=-1)) + 1), -1, np.int64)
+    new[positions] = np.arange(len(positions))
+    return new
+
+
+def rows_within(rows: ArrayLike, n_samples: int, what: str) -> IntArray:
+    """Read the rows of a subset of ``n_samples`` rows exactly."""
+    positions, total = as_rows(rows)
+    if total is not None and total != n_samples:
+        raise ValueError(f"rows is a mask of {total} entries, but {what} has {n_samples}.")
+    if positions.max(initial=-1) >= n_samples:
+        raise ValueError(
+            f"rows holds {positions.max()}, but {what} has {n_samples} entries; "
+            f"positions must lie in [0, {n_samples - 1}]."
+        )
+    return positions
+
+
+def positions_of(wanted: Iterable[Any], index: Iterable[Any], what: str) -> IntArray:
+    """Translate row names into positions by an index of unique names."""
+    names = list(index)
+    table = dict(zip(names, range(len(names)), strict=True))
+    if len(table) < len(names):
+        # A later duplicate overwrote the position, so the first one to differ is a duplicate.
+        double = next(name for i, name in enumerate(names) if table[name] != i)
+        raise ValueError(f"index holds {double!r} more than once; names of rows must be unique.")
+    wanted = list(wanted)
+    found = np.fromiter(map(table.get, wanted, repeat(-1)), np.int64, len(wanted))
+    missing = found < 0
+    if missing.any():
+        first = wanted[int(np.argmax(missing))]
+        raise ValueError(f"{what} names {first!r}, which is not in index.")
+    return found

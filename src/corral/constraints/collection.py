@@ -1,0 +1,200 @@
+"""Several constraints as one value."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Self, TypeVar, overload
+
+from numpy.typing import ArrayLike
+
+from ._checks import Names
+from .base import Constraint, Violations
+from .files import atomic_writer
+
+Kind = TypeVar("Kind", bound=Constraint)
+
+FORMAT = "corral constraints"
+VERSION = 1
+
+
+class ConstraintSet(Sequence[Constraint]):
+    """An immutable sequence of constraints.
+
+    Parameters
+    ----------
+    constraints : Constraint, iterable of them, or None
+        Sets and lists inside are flattened.
+
+    Examples
+    --------
+    >>> from corral.constraints import ClusterSizes, MustLink
+    >>> rules = ConstraintSet([MustLink([(0, 5)]), ClusterSizes(minimum=2)])
+    >>> len(rules), rules.phrase()
+    (2, 'must-link 0-5; minimum cluster size 2')
+    >>> rules.subset([0, 4, 5])[0].pairs
+    array([[0, 2]])
+    """
+
+    __slots__ = ("_items",)
+    _items: tuple[Constraint, ...]
+
+    def __init__(self, constraints: Any = ()) -> None:
+        object.__setattr__(self, "_items", tuple(_flat(constraints)))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse: a set of constraints is a value."""
+        raise AttributeError(f"cannot assign to {name!r}: a ConstraintSet is immutable")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the constraints."""
+        return type(self), (self._items,)
+
+    @overload
+    def __getitem__(self, item: int) -> Constraint: ...
+    @overload
+    def __getitem__(self, item: slice) -> Self: ...
+    def __getitem__(self, item: int | slice) -> Constraint | Self:
+        """Give one constraint, or a set of those in a slice."""
+        return type(self)(self._items[item]) if isinstance(item, slice) else self._items[item]
+
+    def __len__(self) -> int:
+        """Count the constraints."""
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Constraint]:
+        """Go through the constraints."""
+        return iter(self._items)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare by content and order."""
+        return self._items == other._items if isinstance(other, ConstraintSet) else NotImplemented
+
+    def __hash__(self) -> int:
+        """Hash by content."""
+        return hash(self._items)
+
+    def __add__(self, other: Any) -> Self:
+        """Join with more constraints."""
+        return type(self)([self, other])
+
+    def __repr__(self) -> str:
+        """List the constraints, each in short."""
+        return f"ConstraintSet([{', '.join(map(repr, self._items))}])"
+
+    def of_kind(self, kind: type[Kind]) -> tuple[Kind, ...]:
+        """Give the constraints of one kind."""
+        return tuple(item for item in self._items if isinstance(item, kind))
+
+    @property
+    def hard(self) -> Self:
+        """The part that must be obeyed; links of both sorts are split."""
+        return type(self)(item.part(hard=True) for item in self._items)
+
+    @property
+    def soft(self) -> Self:
+        """The part that has a price; links of both sorts are split."""
+        return type(self)(item.part(hard=False) for item in self._items)
+
+    def check(self, n_samples: int, n_clusters: int) -> None:
+        """Raise ``ValueError`` if a constraint does not fit data of this shape.
+
+        Parameters
+        ----------
+        n_samples, n_clusters : int
+        """
+        for item in self._items:
+            item.check(n_samples, n_clusters)
+
+    def violations(
+        self, labels: ArrayLike, n_clusters: int | None = None
+    ) -> tuple[Violations, ...]:
+        """Find what labels break of each constraint.
+
+        Parameters
+        ----------
+        labels : (n_samples,) int array
+        n_clusters : int, optional
+        """
+        return tuple(item.violations(labels, n_clusters) for item in self._items)
+
+    def subset(self, rows: ArrayLike) -> Self:
+        """Give the rules on ``X[rows]``, such as the training rows of a fold.
+
+        Pairs with both ends in ``rows`` and pins of ``rows`` stay; values, groups and bounds of
+        sizes and totals stay what they are; exact sizes and linear rows that would mean
+        something else raise.
+
+        Parameters
+        ----------
+        rows : int or bool array
+            Positions, each at most once, or a mask over all rows.
+        """
+        return type(self)(item.subset(rows) for item in self._items)
+
+    def expand(self, n_samples: int, n_clusters: int) -> Self:
+        """Give the primitive constraints that say the same."""
+        return type(self)(item.expand(n_samples, n_clusters) for item in self._items)
+
+    def phrase(self, names: Names = None) -> str:
+        """Say the rules in a few words each."""
+        return "; ".join(item.phrase(names) for item in self._items) or "no constraints"
+
+    def to_json(self, path: str | os.PathLike[str]) -> None:
+        """Write all constraints to a JSON file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+        """
+        values = [item.to_dict() for item in self._items]
+        document = {"format": FORMAT, "version": VERSION, "constraints": values}
+        with atomic_writer(path) as file:
+            file.write(json.dumps(document, allow_nan=False) + "\n")
+
+    @classmethod
+    def from_json(cls, path: str | os.PathLike[str]) -> Self:
+        """Read the constraints that :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        path : path
+
+        Raises
+        ------
+        ValueError
+            With the file and what is wrong in it.
+        """
+        try:
+            values = json.loads(Path(path).read_text(encoding="utf-8"))
+            return cls(map(Constraint.from_dict, _entries(values)))
+        except ValueError as error:
+            raise ValueError(f"{os.fspath(path)}: {error}") from error
+
+
+def _entries(values: Any) -> list[dict[str, Any]]:
+    if not isinstance(values, dict) or values.get("format") != FORMAT:
+        raise ValueError(f'not a file of constraints; it must have "format": "{FORMAT}".')
+    if values.get("version") != VERSION:
+        raise ValueError(f"version is {values.get('version')!r}; this corral reads {VERSION}.")
+    entries = values.get("constraints")
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise ValueError('"constraints" must be a list of objects.')
+    return entries
+
+
+def _flat(constraints: Any) -> Iterator[Constraint]:
+    if constraints is None:
+        return
+    if isinstance(constraints, Constraint):
+        yield constraints
+    elif isinstance(constraints, Iterable) and not isinstance(constraints, (str, bytes, dict)):
+        for item in constraints:
+            yield from _flat(item)
+    else:
+        raise TypeError(
+            f"constraints holds {constraints!r}; each must be a constraint such as MustLink, "
+            "CannotLink, ClusterSizes, ClusterTotals, GroupShares, Pin or LinearConstraint."
+        )

@@ -1,0 +1,223 @@
+"""Any linear rule on the assignment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from .._typing import FloatArray, IntArray
+from ._checks import (
+    RELATIVE_TOLERANCE,
+    Names,
+    as_labels,
+    as_numbers,
+    as_rows,
+    frozen,
+    plural,
+    refuse,
+    rows_within,
+)
+from .base import Constraint, Violations
+from .totals import numbers_from_json, numbers_to_json
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class LinearConstraint(Constraint):
+    """Rows ``lower <= A vec(x) <= upper`` on the assignment ``x``.
+
+    Parameters
+    ----------
+    A : (r, n_samples * n_clusters) array or sparse
+        Column ``i * n_clusters + j`` belongs to ``x_ij``, which is 1 if row i is in cluster j.
+    lower, upper : float or (r,) floats
+        Bounds; equal ones make an equality, infinite ones are none.
+    n_clusters : int, optional
+        Only needed to take a subset by positions, which must know which columns belong to a row.
+
+    Notes
+    -----
+    On a subset of the rows a row of ``A`` stays if it is zero for all samples left out, and goes
+    if it is zero for all samples kept; a row of ``A`` that has both cannot be subset.
+
+    Examples
+    --------
+    Samples 0 and 1 (of 2, in 2 clusters) may not both be in cluster 0:
+
+    >>> rule = LinearConstraint([[1, 0, 1, 0]], upper=1)
+    >>> rule.violations([0, 0]).messages()
+    ['linear row 0 is 2, but should be at most 1']
+    """
+
+    A: sparse.csr_array
+    lower: FloatArray
+    upper: FloatArray
+    n_clusters: int | None
+
+    def __init__(
+        self,
+        A: Any,
+        lower: ArrayLike = -math.inf,
+        upper: ArrayLike = math.inf,
+        *,
+        n_clusters: int | None = None,
+    ) -> None:
+        matrix = _read_matrix(A)
+        low, high = (
+            _read_side(side, matrix.shape[0], what)
+            for side, what in ((lower, "lower"), (upper, "upper"))
+        )
+        refuse(low == math.inf, low, "lower", "nothing reaches it")
+        refuse(high == -math.inf, high, "upper", "nothing stays below it")
+        if (low > high).any():
+            first = int(np.argmax(low > high))
+            raise ValueError(
+                f"lower[{first}] is {low[first]:g}, above upper[{first}], which is {high[first]:g}."
+            )
+        if n_clusters is not None and (n_clusters < 1 or matrix.shape[1] % n_clusters):
+            raise ValueError(
+                f"n_clusters is {n_clusters}, but A has {matrix.shape[1]} columns, "
+                "which must be a multiple of it."
+            )
+        self._set(A=matrix, lower=frozen(low), upper=frozen(high), n_clusters=n_clusters)
+
+    def check(self, n_samples: int, n_clusters: int) -> None:
+        """Raise ``ValueError`` unless ``A`` has a column for every row and cluster."""
+        if self.n_clusters not in (None, n_clusters):
+            raise ValueError(
+                f"the linear constraint is for {self.n_clusters} clusters, "
+                f"but n_clusters is {n_clusters}."
+            )
+        if self.A.shape[0] and self.A.shape[1] != n_samples * n_clusters:
+            raise ValueError(
+                f"A has {self.A.shape[1]} columns, but X has {n_samples} samples and n_clusters "
+                f"is {n_clusters}; it must have {n_samples * n_clusters}."
+            )
+
+    def violations(self, labels: ArrayLike, n_clusters: int | None = None) -> Violations:
+        """Find the rows of ``A`` that are out of bounds."""
+        found = as_labels(labels)
+        k = n_clusters or self.n_clusters or self.A.shape[1] // max(len(found), 1)
+        self.check(len(found), k)
+        if self.A.shape[0] and len(found) and not 0 <= found.min() <= found.max() < k:
+            raise ValueError(f"labels must lie in [0, {k - 1}], but reach {found.max()}.")
+        x = np.zeros(self.A.shape[1])
+        if self.A.shape[0]:
+            x[np.arange(len(found)) * k + found] = 1.0
+        value, size = self.A @ x, abs(self.A) @ x
+        excess = np.maximum(np.maximum(self.lower - value, value - self.upper), 0.0)
+        where = np.flatnonzero(excess > RELATIVE_TOLERANCE * size)
+        text = partial(self._describe, value=value)
+        return Violations(len(where), float(excess[where].sum()), where, text)
+
+    def _describe(self, row: int, names: Names, *, value: FloatArray) -> str:
+        has, low, high = (float(values[row]) for values in (value, self.lower, self.upper))
+        bound = f"{low:g}" if low == high else f"at {'least' if has < low else 'most'} "
+        if low != high:
+            bound += f"{low if has < low else high:g}"
+        return f"linear row {row} is {has:g}, but should be {bound}"
+
+    def subset(self, rows: ArrayLike) -> Self | None:
+        """Give the rows of ``A`` that speak of ``rows`` only; see the notes above."""
+        if not self.A.shape[0]:
+            return None
+        positions, k = self._rows_and_clusters(rows)
+        new = np.full(self.A.shape[1] // k, -1, np.int64)
+        new[positions] = np.arange(len(positions))
+        entries = self.A.tocoo()
+        row, column = entries.coords
+        inside = new[column // k] >= 0
+        has_inside, has_outside = np.zeros((2, self.A.shape[0]), bool)
+        has_inside[row[inside]] = has_outside[row[~inside]] = True
+        if (has_inside & has_outside).any():
+            first = int(np.argmax(has_inside & has_outside))
+            raise ValueError(
+                f"linear row {first} binds samples of the subset to samples left out, and would "
+                "mean something else without them; give the linear constraints for the subset."
+            )
+        moved = new[column[inside] // k] * k + column[inside] % k
+        A = sparse.csr_array(
+            (entries.data[inside], (row[inside], moved)), (self.A.shape[0], len(positions) * k)
+        )
+        kept = np.flatnonzero(~has_outside)
+        if not len(kept):
+            return None
+        return type(self)(A[kept], self.lower[kept], self.upper[kept], n_clusters=k)
+
+    def _rows_and_clusters(self, rows: ArrayLike) -> tuple[IntArray, int]:
+        total = as_rows(rows)[1]
+        if self.n_clusters is None and not total:
+            raise ValueError(
+                "a LinearConstraint does not know which columns belong to a sample; "
+                "make it with n_clusters=..., or take the subset by a mask over all rows."
+            )
+        k = self.n_clusters or self.A.shape[1] // (total or 1)
+        if total is not None and total * k != self.A.shape[1]:
+            raise ValueError(
+                f"rows is a mask of {total} entries, but A has {self.A.shape[1]} columns."
+            )
+        return rows_within(rows, self.A.shape[1] // k, "the linear constraint"), k
+
+    def phrase(self, names: Names = None) -> str:
+        """Say how many rows there are."""
+        return plural(self.A.shape[0], "linear row")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that JSON can hold, ``A`` by its coordinates."""
+        entries = self.A.tocoo()
+        row, column = entries.coords
+        return {
+            "kind": "LinearConstraint",
+            "shape": list(self.A.shape),
+            "row": row.tolist(),
+            "column": column.tolist(),
+            "value": entries.data.tolist(),
+            "lower": numbers_to_json(self.lower),
+            "upper": numbers_to_json(self.upper),
+            "n_clusters": self.n_clusters,
+        }
+
+    @classmethod
+    def _from_values(cls, values: Mapping[str, Any]) -> Self:
+        place = (np.asarray(values["row"], np.int64), np.asarray(values["column"], np.int64))
+        A = sparse.csr_array((values["value"], place), shape=tuple(values["shape"]))
+        lower, upper = (numbers_from_json(values[side]) for side in ("lower", "upper"))
+        return cls(A, lower, upper, n_clusters=values["n_clusters"])
+
+    def __repr__(self) -> str:
+        """Show the shape of ``A``."""
+        return f"LinearConstraint({plural(self.A.shape[0], 'row')}, {self.A.shape[1]} columns)"
+
+
+def _read_matrix(A: Any) -> sparse.csr_array:
+    if not sparse.issparse(A):
+        A = np.atleast_2d(np.asarray(A))
+        if A.size == 0:
+            A = np.empty((0, 0))
+        if A.ndim > 2 or A.dtype.kind not in "iufb":
+            raise ValueError(f"A must be a matrix of numbers, not {A.dtype} of shape {A.shape}.")
+    matrix = sparse.csr_array(A, dtype=np.float64, copy=True)
+    if not np.isfinite(matrix.data).all():
+        raise ValueError("A has entries that are not finite; each must be a finite number.")
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
+    for part in (matrix.data, matrix.indices, matrix.indptr):
+        frozen(part)
+    return matrix
+
+
+def _read_side(side: ArrayLike, n_rows: int, what: str) -> FloatArray:
+    array = as_numbers(side, what)
+    if array.ndim and array.shape != (n_rows,):
+        raise ValueError(
+            f"{what} has shape {array.shape}, but A has {plural(n_rows, 'row')}; "
+            "give one number, or one per row."
+        )
+    return np.broadcast_to(array, (n_rows,)).copy()

@@ -1,0 +1,25 @@
+"""The paper's data sets, and random links drawn from known classes."""
+
+from __future__ import annotations
+
+from .links import random_links
+from .loaders import (
+    load_breast_cancer,
+    load_glass,
+    load_hepatitis,
+    load_hepatitis1,
+    load_ionosphere,
+    load_iris,
+    load_wine,
+)
+
+__all__ = [
+    "load_breast_cancer",
+    "load_glass",
+    "load_hepatitis",
+    "load_hepatitis1",
+    "load_ionosphere",
+    "load_iris",
+    "load_wine",
+    "random_links",
+]

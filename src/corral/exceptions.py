@@ -1,0 +1,66 @@
+"""The errors that corral raises beyond ``ValueError`` and ``TypeError``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .constraints import ConstraintSet
+
+
+class InfeasibleConstraintsError(ValueError):
+    """No assignment obeys all hard constraints.
+
+    Parameters
+    ----------
+    message : str
+        The contradiction in words, with the user's own rows.
+    conflict : ConstraintSet
+        A small part of the user's constraints that cannot be obeyed together.
+
+    Examples
+    --------
+    >>> from corral.constraints import CannotLink, ConstraintSet, MustLink
+    >>> clash = ConstraintSet([MustLink([(0, 1)]), CannotLink([(0, 1)])])
+    >>> InfeasibleConstraintsError("samples 0 and 1 clash", clash).conflict
+    ConstraintSet([MustLink(1 pair), CannotLink(1 pair)])
+    """
+
+    def __init__(self, message: str, conflict: ConstraintSet) -> None:
+        super().__init__(message)
+        self.conflict = conflict
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle with the conflict, which ``BaseException`` would forget."""
+        return type(self), (str(self), self.conflict)
+
+
+class SolverTimeoutError(TimeoutError):
+    """The time limit ran out with neither a feasible answer nor a proof that none exists.
+
+    Parameters
+    ----------
+    message : str
+    seconds : float
+        The time that was spent.
+    progress : str
+        How far the solver got, in words.
+
+    Examples
+    --------
+    >>> SolverTimeoutError("no answer yet", 2.0, "12 of 40 groups placed").seconds
+    2.0
+    """
+
+    def __init__(self, message: str, seconds: float, progress: str) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+        self.progress = progress
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle with the time and the progress, which ``BaseException`` would forget."""
+        return type(self), (str(self), self.seconds, self.progress)
+
+
+class BrokenAnswerError(RuntimeError):
+    """The audit found a hard constraint broken by labels that should obey it: a bug in corral."""

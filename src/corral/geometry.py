@@ -1,0 +1,116 @@
+"""Costs, means and objective of the contracted points: the k-means part of the problem.
+
+Everything is computed about the weighted mean of the points, so that a shift of the data changes
+nothing, and without a centred copy of them, so that CSR input stays sparse.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.extmath import row_norms
+
+from ._typing import FloatArray, IntArray
+from .problem import Problem
+
+
+class Geometry:
+    """The points of a problem with what every step needs of them, computed once.
+
+    Attributes
+    ----------
+    middle : (d,) array
+        Weighted mean of all points; centres are held relative to it.
+    total_weight : float
+    spread : float
+        Weighted sum of the squared distances to ``middle``.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.points = problem.points
+        self.weight = problem.weight.astype(np.float64, copy=False)
+        self.n_clusters = problem.n_clusters
+        self.total_weight = float(self.weight.sum())
+        weight = self.weight
+        if self.total_weight == 0.0:
+            weight = np.ones_like(self.weight)
+        self.middle = np.asarray(weight @ self.points, np.float64) / weight.sum()
+        squares = row_norms(self.points, squared=True).astype(np.float64)
+        centred = squares - 2.0 * (self.points @ self.middle) + self.middle @ self.middle
+        self._square = np.maximum(centred, 0.0)
+        self.spread = float(self.weight @ self._square)
+
+    def distances(self, centers: FloatArray) -> FloatArray:
+        """Squared distances ``|p_g - mu_j|^2`` as an (m, k) array."""
+        inner = self.inner(centers)
+        inner *= -2.0
+        inner += self._square[:, None] + (centers * centers).sum(axis=1)
+        return np.maximum(inner, 0.0, out=inner)
+
+    def costs(self, centers: FloatArray) -> FloatArray:
+        """What it costs to put group g into cluster j: its weight times the squared distance."""
+        distances = self.distances(centers)
+        distances *= self.weight[:, None]
+        return distances
+
+    def means(self, labels: IntArray, fallback: FloatArray | None = None) -> FloatArray:
+        """Weighted means of the clusters; a cluster without weight keeps its fallback."""
+        members = sparse.csr_array(
+            (self.weight, (labels, np.arange(len(labels)))),
+            shape=(self.n_clusters, len(labels)),
+        )
+        mass = np.bincount(labels, weights=self.weight, minlength=self.n_clusters)
+        return self._centres(members @ self.points, mass, fallback)
+
+    def soft_means(self, z: FloatArray, fallback: FloatArray) -> FloatArray:
+        """Means under a relaxed assignment ``z`` (k, m) that is not negative."""
+        weighted = z * self.weight
+        return self._centres(weighted @ self.points, weighted.sum(axis=1), fallback)
+
+    def inertia(self, labels: IntArray, centers: FloatArray) -> float:
+        """Weighted sum of the squared distances to the centre of one's own cluster."""
+        own = self._square - 2.0 * self._inner_own(labels, centers)
+        own += (centers * centers).sum(axis=1)[labels]
+        return float(self.weight @ np.maximum(own, 0.0))
+
+    def leading_variance(self, n_steps: int = 20) -> float:
+        """Largest eigenvalue of the weighted covariance, by power iteration."""
+        if self.spread <= 0.0:
+            return 0.0
+        heaviest = int(np.argmax(self.weight * self._square))
+        direction = self.rows(np.array([heaviest]))[0]
+        variance = 0.0
+        for _ in range(n_steps):
+            direction = direction / np.linalg.norm(direction)
+            along = self.weight * (self.points @ direction - self.middle @ direction)
+            image = along @ self.points - along.sum() * self.middle
+            variance = float(direction @ image) / self.total_weight
+            direction = image
+        return variance
+
+    def _centres(
+        self, sums: FloatArray, mass: FloatArray, fallback: FloatArray | None
+    ) -> FloatArray:
+        dense = sums.toarray() if sparse.issparse(sums) else np.asarray(sums)
+        tiny = mass <= 1e-12 * self.total_weight
+        centers = dense.astype(np.float64) / np.where(tiny, 1.0, mass)[:, None] - self.middle
+        centers[tiny] = 0.0 if fallback is None else fallback[tiny]
+        return centers
+
+    def inner(self, centers: FloatArray) -> FloatArray:
+        """``(p_g - middle) . mu_j`` as an (m, k) array, in the precision of the points."""
+        wanted = centers.astype(self.points.dtype, copy=False)
+        inner = np.asarray(self.points @ wanted.T, np.float64)
+        return inner - centers @ self.middle
+
+    def _inner_own(self, labels: IntArray, centers: FloatArray) -> FloatArray:
+        if sparse.issparse(self.points):
+            return self.inner(centers)[np.arange(len(labels)), labels]
+        own = centers[labels]
+        return np.einsum("gd,gd->g", self.points, own) - own @ self.middle
+
+    def rows(self, groups: IntArray) -> FloatArray:
+        """Some of the points, dense and relative to the middle."""
+        chosen = self.points[groups]
+        dense = chosen.toarray() if sparse.issparse(chosen) else chosen
+        return np.asarray(dense, np.float64) - self.middle

@@ -1,0 +1,103 @@
+"""Where a run starts: seeds, matched to the clusters that have rules of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.cluster import kmeans_plusplus
+
+from ._typing import FloatArray, IntArray
+from .geometry import Geometry
+from .problem import Problem
+
+
+@dataclass(frozen=True)
+class Start:
+    """Labels of the groups and centres (relative to the middle) to start from."""
+
+    labels: IntArray
+    centers: FloatArray
+
+
+def initialise(
+    problem: Problem,
+    geometry: Geometry,
+    init: str | FloatArray | IntArray,
+    random_state: np.random.RandomState,
+) -> Start:
+    """Make the start that ``init`` describes.
+
+    Parameters
+    ----------
+    problem : Problem
+    geometry : Geometry
+    init : "k-means++", "random", (k, d) centres or (n,) labels
+        Centres and labels given by the user keep their order; seeds drawn here are put in the
+        order that suits the pins and the ordered rules.
+    random_state : RandomState
+    """
+    if isinstance(init, str):
+        if init == "random":
+            labels = random_state.randint(problem.n_clusters, size=problem.n_groups)
+            labels[problem.pins[:, 0]] = problem.pins[:, 1]
+            return Start(labels, geometry.means(labels))
+        seeds = _seeds(problem, random_state) - geometry.middle
+        centers = seeds[_matched(problem, geometry, seeds)]
+        return Start(geometry.distances(centers).argmin(axis=1), centers)
+    if init.ndim == 2:
+        centers = init - geometry.middle
+        return Start(geometry.distances(centers).argmin(axis=1), centers)
+    labels = _group_labels(problem, init)
+    return Start(labels, geometry.means(labels))
+
+
+def match_sizes(problem: Problem, counts: FloatArray) -> Problem:
+    """Hand free size bounds to clusters by rank: the largest bounds to the largest count."""
+    sizes = problem.sizes
+    if sizes is None or sizes.ordered or sizes.interchangeable:
+        return problem
+    rank = np.argsort(np.argsort(counts, kind="stable"), kind="stable")
+    return replace(problem, sizes=sizes.permuted(np.lexsort((sizes.upper, sizes.lower))[rank]))
+
+
+def _seeds(problem: Problem, random_state: np.random.RandomState) -> FloatArray:
+    """k-means++ on the contracted points; with fewer groups than clusters, some stand twice."""
+    k, m = problem.n_clusters, problem.n_groups
+    weight = problem.weight if problem.weight.any() else np.ones(m)
+    if m >= k:
+        seeds, _ = kmeans_plusplus(
+            problem.points, k, sample_weight=weight, random_state=random_state
+        )
+    else:
+        rows = np.concatenate([np.arange(m), random_state.randint(m, size=k - m)])
+        seeds = problem.points[rows]
+    dense = seeds if isinstance(seeds, np.ndarray) else seeds.toarray()
+    return np.asarray(dense, np.float64)
+
+
+def _matched(problem: Problem, geometry: Geometry, seeds: FloatArray) -> IntArray:
+    """The seed of each cluster: near its pinned groups, else of a size that fits its bounds."""
+    k = problem.n_clusters
+    distances = geometry.distances(seeds)
+    if len(problem.pins):
+        cost = np.zeros((k, k))
+        np.add.at(cost, problem.pins[:, 1], distances[problem.pins[:, 0]])
+        return np.asarray(linear_sum_assignment(cost)[1])
+    sizes = problem.sizes
+    if sizes is None or not sizes.ordered or sizes.interchangeable:
+        return np.arange(k)
+    counts = np.bincount(distances.argmin(axis=1), weights=problem.count, minlength=k)
+    by_count = np.argsort(counts, kind="stable")
+    matched = np.empty(k, np.int64)
+    matched[np.lexsort((sizes.upper, sizes.lower))] = by_count
+    return matched
+
+
+def _group_labels(problem: Problem, row_labels: IntArray) -> IntArray:
+    """The commonest label among the rows of each group."""
+    shape = (problem.n_groups, problem.n_clusters)
+    votes = np.zeros(shape, np.int64)
+    np.add.at(votes, (problem.group, row_labels), 1)
+    return votes.argmax(axis=1)

@@ -1,0 +1,235 @@
+"""From centres to the best labels around them: means and exact assignment in turn, then moves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from ._typing import FloatArray, IntArray
+from .assign import NoAssignment, OutOfTime, assign
+from .exchange import Exchange
+from .geometry import Geometry
+from .moves import Proposal, kick, relocate, swap_clusters, swap_sizes
+from .problem import Problem
+
+#: An objective that falls by less than this part has stopped falling.
+NEGLIGIBLE = 1e-12
+#: Work that the moves of one polish may cost, in entries of cost matrices looked at.
+MOVE_BUDGET = 1.0e7
+#: Rounds of assignment that a proposal takes, about.
+ROUNDS_A_TRIAL = 6
+#: No kind of move is tried more often than this on one answer.
+MOST_TRIALS = 40
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Labels that obey every hard rule.
+
+    Attributes
+    ----------
+    labels : (m,) array
+    centers : (k, d) array
+        Means of the clusters, relative to the middle of the points.
+    objective : float
+        Inertia over the groups plus the price of the soft pairs broken.
+    problem : Problem
+        With the size bounds in the order that these labels obey.
+    optimal : bool
+        Whether every exact assignment on the way was solved to its end.
+    """
+
+    labels: IntArray
+    centers: FloatArray
+    objective: float
+    problem: Problem
+    optimal: bool = True
+
+    def beats(self, other: Answer | None) -> bool:
+        """Whether the objective is lower by more than rounding."""
+        return other is None or self.objective < other.objective * (1.0 - 1e-9)
+
+
+def refine(
+    problem: Problem,
+    geometry: Geometry,
+    centers: FloatArray,
+    *,
+    incumbent: IntArray | None = None,
+    to_beat: float = np.inf,
+    deadline: float | None = None,
+    max_rounds: int = 300,
+) -> Answer | None:
+    """Alternate exact assignment and means until the objective stops falling.
+
+    Parameters
+    ----------
+    problem, geometry
+    centers : (k, d) array
+    incumbent : (m,) array, optional
+        Labels that obey the rules, if some are known.
+    to_beat : float
+        Give up (None) when the objective will hardly fall below this.
+    deadline : float, optional
+    max_rounds : int
+
+    Raises
+    ------
+    NoAssignment, OutOfTime
+        From the first assignment; later ones fall back on the labels in hand.
+    """
+    best: Answer | None = None
+    for _ in range(max_rounds):
+        try:
+            step = assign(problem, geometry.costs(centers), incumbent=incumbent, deadline=deadline)
+        except OutOfTime:
+            if best is None:
+                raise
+            break
+        answer = evaluate(problem, geometry, step.labels, centers, step.optimal)
+        if best is not None:
+            drop = best.objective - answer.objective
+            if drop <= NEGLIGIBLE * abs(best.objective):
+                break
+            if answer.objective - 3.0 * drop > to_beat:
+                return None
+        best, incumbent, centers = answer, answer.labels, answer.centers
+    return best
+
+
+def evaluate(
+    problem: Problem,
+    geometry: Geometry,
+    labels: IntArray,
+    centers: FloatArray,
+    optimal: bool = True,
+) -> Answer:
+    """Means and objective of labels; a cluster without weight keeps its centre."""
+    means = geometry.means(labels, centers)
+    objective = geometry.inertia(labels, means) + problem.soft.cost(labels)
+    return Answer(labels, means, objective, problem, optimal)
+
+
+def first_answer(
+    problem: Problem, geometry: Geometry, centers: FloatArray, deadline: float | None = None
+) -> Answer:
+    """Refine centres; where the sizes at hand do not fit the other rules, match them anew.
+
+    Raises
+    ------
+    NoAssignment
+        It is proven that no labels obey the rules, whatever the order of the sizes.
+    OutOfTime
+    """
+    try:
+        answer = refine(problem, geometry, centers, deadline=deadline)
+    except NoAssignment:
+        step = assign(problem, geometry.costs(centers), deadline=deadline, match_sizes=True)
+        if step.order is None:
+            raise
+        fitting = problem.with_sizes_in_order(step.order)
+        answer = refine(
+            fitting, geometry, centers, incumbent=step.labels, deadline=deadline
+        )
+    if answer is None:
+        raise AssertionError("a refinement with nothing to beat always answers")
+    return answer
+
+
+def improve(
+    answer: Answer,
+    geometry: Geometry,
+    random_state: np.random.RandomState,
+    deadline: float | None = None,
+) -> Answer:
+    """Leave local optima by exchanges and moves until none pays or the budget is spent."""
+    answer = exchange(answer, geometry, deadline)
+    budget = _trials(answer.problem)
+    moves: list[Callable[[Answer], Iterator[Proposal]]] = [
+        lambda a: swap_sizes(a.problem, geometry, a.labels, a.centers),
+        lambda a: swap_clusters(a.problem, geometry, a.labels, a.centers),
+        lambda a: relocate(a.problem, geometry, a.labels, a.centers),
+        lambda a: kick(a.problem, geometry, a.labels, a.centers, random_state),
+    ]
+    kind = 0
+    while kind < len(moves) and budget > 0 and not _late(deadline):
+        proposals = islice(moves[kind](answer), min(budget, _each(answer.problem)))
+        better, spent = _first_better(answer, proposals, geometry, deadline)
+        budget -= spent
+        if better is None:
+            kind += 1
+        else:
+            answer, kind = exchange(better, geometry, deadline), 0
+    return answer
+
+
+def exchange(answer: Answer, geometry: Geometry, deadline: float | None = None) -> Answer:
+    """Move and swap groups while that pays, refining after every round."""
+    search = Exchange(answer.problem, geometry)
+    while not _late(deadline):
+        labels = search.improve(answer.labels, answer.centers, answer.objective)
+        if labels is None:
+            return answer
+        moved = evaluate(answer.problem, geometry, labels, answer.centers, answer.optimal)
+        if not moved.objective < answer.objective * (1.0 - NEGLIGIBLE):
+            return answer
+        answer = moved
+        refined = refine(
+            answer.problem, geometry, answer.centers, incumbent=labels, deadline=deadline
+        ) if not _late(deadline) else None
+        if refined is not None and refined.objective < answer.objective:
+            answer = refined
+    return answer
+
+
+def _first_better(
+    answer: Answer, proposals: Iterator[Proposal], geometry: Geometry, deadline: float | None
+) -> tuple[Answer | None, int]:
+    """Refine proposals until one beats the answer; also how many were tried."""
+    tried = 0
+    for problem, centers in proposals:
+        tried += 1
+        try:
+            trial = refine(
+                problem,
+                geometry,
+                centers,
+                incumbent=answer.labels if problem is answer.problem else None,
+                to_beat=answer.objective,
+                deadline=deadline,
+            )
+        except NoAssignment:
+            continue
+        except OutOfTime:
+            break
+        if trial is not None and trial.beats(answer):
+            return trial, tried
+    return None, tried
+
+
+def _each(problem: Problem) -> int:
+    """Trials of one kind of move on one answer: as many as there are pairs of clusters."""
+    k = problem.n_clusters
+    return min(k * (k - 1), MOST_TRIALS)
+
+
+def _trials(problem: Problem) -> int:
+    """How many proposals to try in all: fewer where an exact assignment is dear."""
+    hard = problem.totals or problem.linear is not None
+    mixed = problem.sizes is not None and (len(problem.apart) or np.ptp(problem.count) > 0)
+    if hard or mixed or (problem.sizes is not None and len(problem.soft.price)):
+        price = 300.0
+    elif problem.sizes is not None:
+        price = 10.0
+    else:
+        price = 3.0 if len(problem.apart) or len(problem.soft.price) else 1.0
+    work = price * ROUNDS_A_TRIAL * problem.n_groups * problem.n_clusters
+    return int(min(MOVE_BUDGET / work, 10 * MOST_TRIALS))
+
+
+def _late(deadline: float | None) -> bool:
+    return deadline is not None and time.monotonic() > deadline

@@ -1,0 +1,150 @@
+"""The problem as the solvers see it: weighted points and rules in plain arrays.
+
+Presolve makes a :class:`Problem` from the user's constraints; initialise, admm, assign and
+polish read it and never look at the constraints again.  A *group* is a set of rows joined by
+must-links, contracted into one weighted point; without must-links every row is its own group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy import sparse
+
+from ._typing import FloatArray, IntArray, Matrix
+
+
+@dataclass(frozen=True)
+class SizeBounds:
+    """Bounds on the number of rows of each cluster, ``lower[j] <= size_j <= upper[j]``.
+
+    With ``ordered=False`` the pairs ``(lower[j], upper[j])`` are a multiset: which cluster gets
+    which pair is part of the problem, and the order held here is the present guess.
+    """
+
+    lower: IntArray
+    upper: IntArray
+    ordered: bool
+
+    @property
+    def interchangeable(self) -> bool:
+        """Whether every cluster has the same bounds, so that their order means nothing."""
+        return bool(np.ptp(self.lower) == 0 and np.ptp(self.upper) == 0)
+
+    def permuted(self, order: IntArray) -> SizeBounds:
+        """Give cluster ``j`` the bounds that now stand at ``order[j]``."""
+        return replace(self, lower=self.lower[order], upper=self.upper[order])
+
+
+@dataclass(frozen=True)
+class TotalBounds:
+    """Bounds on per-cluster sums, ``lower[j] <= sum_g values[g] x_gj <= upper[j]``."""
+
+    values: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+
+@dataclass(frozen=True)
+class SoftPairs:
+    """Pairs of groups with a price for breaking them.
+
+    ``together[p]`` is True for a must-link (broken when the labels differ) and False for a
+    cannot-link (broken when they agree).
+    """
+
+    pairs: IntArray
+    price: FloatArray
+    together: np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+    @classmethod
+    def none(cls) -> SoftPairs:
+        """No soft pair at all."""
+        return cls(np.empty((0, 2), np.int64), np.empty(0), np.empty(0, bool))
+
+    def cost(self, labels: IntArray) -> float:
+        """Sum of the prices of the pairs that the labels break."""
+        same = labels[self.pairs[:, 0]] == labels[self.pairs[:, 1]]
+        return float(self.price[same != self.together].sum())
+
+
+@dataclass(frozen=True)
+class LinearRows:
+    """Rows ``lower <= A vec(x) <= upper``; column ``g * k + j`` of ``A`` belongs to ``x_gj``."""
+
+    A: sparse.csr_array
+    lower: FloatArray
+    upper: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """A constrained k-means problem over ``m`` groups of the ``n`` rows.
+
+    Attributes
+    ----------
+    points : (m, d) array or CSR
+        Weighted mean of each group.
+    weight : (m,) array
+        Sum of the members' sample weights.
+    count : (m,) array
+        Number of members, what cluster sizes count.
+    scatter : float
+        Inertia inside the groups, the same for every assignment.
+    group : (n,) array
+        The group of each row.
+    n_clusters : int
+    pins : (p, 2) array
+        Pairs (group, cluster) of known assignments.
+    apart : (e, 2) array
+        Hard cannot-links between groups, each once.
+    together : (f, 2) array
+        Hard must-links that were not contracted: empty unless presolve was told so.
+    soft : SoftPairs
+    sizes : SizeBounds or None
+    totals : tuple of TotalBounds
+    linear : LinearRows or None
+    """
+
+    points: Matrix
+    weight: FloatArray
+    count: IntArray
+    scatter: float
+    group: IntArray
+    n_clusters: int
+    pins: IntArray = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    apart: IntArray = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    together: IntArray = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    soft: SoftPairs = field(default_factory=SoftPairs.none)
+    sizes: SizeBounds | None = None
+    totals: tuple[TotalBounds, ...] = ()
+    linear: LinearRows | None = None
+
+    @property
+    def n_groups(self) -> int:
+        """Number of contracted points."""
+        return len(self.count)
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing but the costs decides where a group goes."""
+        return not (
+            len(self.pins)
+            or len(self.apart)
+            or len(self.together)
+            or len(self.soft.price)
+            or self.totals
+            or self.sizes is not None
+            or self.linear is not None
+        )
+
+    def invert(self, group_labels: IntArray) -> IntArray:
+        """Labels of the rows from labels of the groups."""
+        return group_labels[self.group]
+
+    def with_sizes_in_order(self, order: IntArray) -> Problem:
+        """The same problem with the size bounds handed to the clusters in another order."""
+        if self.sizes is None:
+            return self
+        return replace(self, sizes=self.sizes.permuted(order))

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from corral import CannotLink, ClusterSizes, MustLink
+from corral.audit import audit
+
+
+def inertia_by_the_book(X, labels, weight, centers=None):
+    """Loop over clusters, in the widest floats there are."""
+    X, weight = np.asarray(X, np.longdouble), np.asarray(weight, np.longdouble)
+    total = np.longdouble(0)
+    for j in np.unique(labels):
+        rows = labels == j
+        share = weight[rows, None]
+        center = (share * X[rows]).sum(0) / share.sum() if centers is None else centers[j]
+        total += (share * (X[rows] - center) ** 2).sum()
+    return float(total)
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4)) * (rng.random((60, 4)) < 0.5)
+    return X, rng.integers(3, size=60), rng.uniform(0.1, 3, size=60)
+
+
+def make(kind, X):
+    return sparse.csr_array(X) if kind == "sparse" else X
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("given", [False, True])
+def test_inertia_is_that_of_the_definition(data, kind, weighted, given):
+    X, labels, weight = data
+    weight = weight if weighted else np.ones(len(X))
+    centers = np.arange(12.0).reshape(3, 4) if given else None
+    report = audit(make(kind, X), labels, None, 3, weight if weighted else None, centers)
+    assert report.inertia == pytest.approx(
+        inertia_by_the_book(X, labels, weight, centers), rel=1e-13
+    )
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_inertia_survives_a_large_shift(data, kind, weighted):
+    X, labels, weight = data
+    # A power of two and short fractions: the shifted data lose no digit themselves.
+    X = np.round(X * 1024) / 1024
+    weight = weight if weighted else None
+    at_zero = audit(X, labels, None, 3, weight).inertia
+    shifted = audit(make(kind, X + 2.0**20), labels, None, 3, weight).inertia
+    assert shifted == pytest.approx(at_zero, rel=1e-9)
+
+
+def test_float32_is_summed_in_double(data):
+    X, labels, _ = data
+    X = (X + 1e4).astype(np.float32)
+    exact = inertia_by_the_book(X, labels, np.ones(len(X)))
+    assert audit(X, labels, None, 3).inertia == pytest.approx(exact, rel=1e-9)
+    assert audit(sparse.csr_array(X), labels, None, 3).inertia == pytest.approx(exact, rel=1e-9)
+
+
+def test_blocks_do_not_matter(data, monkeypatch):
+    X, labels, weight = data
+    whole = audit(X, labels, None, 3, weight).inertia
+    monkeypatch.setattr("corral.audit._BLOCK", 7)
+    assert audit(X, labels, None, 3, weight).inertia == pytest.approx(whole, rel=1e-14)
+    assert audit(sparse.csr_array(X), labels, None, 3, weight).inertia == pytest.approx(whole)
+
+
+def test_sparse_entries_stored_twice_or_as_zero(data):
+    X, labels, _ = data
+    row, column = np.nonzero(np.ones_like(X))
+    halves = sparse.coo_array(
+        (np.tile(X.ravel() / 2, 2), (np.tile(row, 2), np.tile(column, 2))), shape=X.shape
+    )
+    twice = sparse.csr_array(
+        (np.repeat(X.ravel() / 2, 2), np.repeat(column, 2), 8 * np.arange(len(X) + 1)),
+        shape=X.shape,
+    )
+    for same in (halves.tocsr(), twice):
+        before = same.nnz
+        assert audit(same, labels, None, 3).inertia == pytest.approx(
+            audit(X, labels, None, 3).inertia, rel=1e-13
+        )
+        assert same.nnz == before
+
+
+def test_wide_sparse_data_stay_sparse():
+    """A million columns dense would need 80 GB here."""
+    n, d = 10_000, 1_000_000
+    X = sparse.random_array((n, d), density=1e-6, format="csr", rng=np.random.default_rng(0))
+    labels = np.arange(n) % 2
+    report = audit(X, labels, None, 2)
+    assert 0 < report.inertia <= (X.data**2).sum()
+
+
+def test_empty_and_weightless_clusters_cost_nothing(data):
+    X, labels, _ = data
+    plain = audit(X, labels, None, 3)
+    assert audit(X, labels, None, 5).inertia == plain.inertia
+    assert audit(X, labels, None, 5).sizes == (*plain.sizes, 0, 0)
+    weight = np.where(labels == 1, 0.0, 1.0)
+    kept = labels != 1
+    assert audit(X, labels, None, 3, weight).inertia == pytest.approx(
+        audit(X[kept], labels[kept], None, 3).inertia
+    )
+
+
+LABELS = np.array([0, 0, 1, 1, 1])
+X5 = np.array([[0.0], [2.0], [10.0], [12.0], [14.0]])
+
+
+def test_hard_and_soft_are_told_apart():
+    rules = [
+        MustLink([(0, 1), (1, 2)], weight=[1.5, 4.0]),
+        CannotLink([(2, 3), (3, 4), (0, 4)], weight=[np.inf, 0.5, np.inf]),
+        ClusterSizes([2, 3]),
+    ]
+    report = audit(X5, LABELS, rules, 2)
+    soft, mixed, sizes = report.entries
+    assert (soft.hard_count, soft.soft_cost) == (0, 4.0)
+    assert (mixed.hard_count, mixed.soft_cost) == (1, 0.5)
+    assert (sizes.hard_count, sizes.soft_cost) == (0, 0.0)
+    assert report.soft_cost == 4.5
+    assert report.objective == report.inertia + 4.5 == 14.5
+    assert report.broken == (mixed,)
+    assert not report.feasible
+
+
+def test_broken_soft_pairs_leave_an_answer_feasible():
+    report = audit(X5, LABELS, MustLink([(1, 2)], weight=3), 2)
+    assert report.feasible
+    assert report.broken == ()
+    assert report.soft_cost == 3
+
+
+def test_printing_gives_an_aligned_table_and_what_is_broken():
+    rules = [MustLink([(0, 1)]), CannotLink([(2, 3)], weight=7), ClusterSizes([1, 4])]
+    report = audit(X5, LABELS, rules, 2)
+    summary, table, complaints = str(report).split("\n\n")
+    assert "5 points in 2 clusters" in summary
+    assert len(table.splitlines()) == 4
+    assert len({len(line) for line in table.splitlines()}) == 1
+    assert complaints.splitlines() == report.entries[2].violations.messages()
+    assert str(audit(X5, LABELS, None, 2)).endswith("no constraints")
+
+
+def test_to_dict_goes_through_json():
+    rules = [MustLink([(0, 1), (1, 2)]), ClusterSizes([2, 3])]
+    report = audit(X5, LABELS, rules, 2)
+    plain = json.loads(json.dumps(report.to_dict()))
+    assert plain["feasible"] is False
+    assert plain["sizes"] == [2, 3]
+    assert plain["inertia"] == plain["objective"] == report.inertia
+    assert [entry["broken"] for entry in plain["constraints"]] == [1, 0]
+    assert plain["constraints"][0]["where"] == [1]
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([0, 1], r"shape \(2,\), but X has 5 samples"),
+        ([0, 0, 1, 1, 2], r"sample 4 is 2; labels must lie in \[0, 1\]"),
+        ([0, -1, 1, 1, 1], r"sample 1 is -1; labels must lie in \[0, 1\]"),
+        ([0.0, 0, 1, 1, 1], "dtype float64; labels must be integers"),
+    ],
+)
+def test_labels_that_cannot_be(labels, message):
+    with pytest.raises(ValueError, match=message):
+        audit(X5, labels, None, 2)

@@ -1,0 +1,161 @@
+"""The project's own promises: one version, no addresses, imports that point one way."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+import yaml
+from hatchling.builders.wheel import WheelBuilder
+
+import corral
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "corral"
+
+# The way of the data.  A module may import from the layers above its own line, never from its
+# own layer (but a package from itself) or below.
+LAYERS = [
+    {"_typing", "exceptions"},
+    {"constraints", "_graphs"},
+    {"problem"},
+    {"contradictions", "geometry"},
+    {"presolve"},
+    {"initialise"},
+    {"admm", "assign"},
+    {"polish"},
+    {"audit", "metrics", "datasets"},
+    {"estimator"},
+    {"__init__"},
+]
+# Audit checks the solvers' word, so it must not share a line with them.
+ONLY = {name: {"_typing", "constraints"} for name in ("audit", "metrics", "datasets")}
+DEPTH = {name: depth for depth, layer in enumerate(LAYERS) for name in layer}
+
+
+def unit(path):
+    """The module or subpackage of corral that a file belongs to."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def for_types_only(node):
+    """Whether it is ``if TYPE_CHECKING:``, whose imports never happen."""
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def imports(path, node=None):
+    """Full names that a file imports, as lists of their parts, wherever in the file it does."""
+    node = node or ast.parse(path.read_text(encoding="utf-8"))
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            yield from (alias.name.split(".") for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            package = ["corral", *path.relative_to(PACKAGE).parent.parts]
+            base = package[: len(package) - child.level + 1] if child.level else []
+            module = child.module.split(".") if child.module else []
+            yield from ([*base, *module, alias.name] for alias in child.names)
+        elif not for_types_only(child):
+            yield from imports(path, child)
+
+
+def imported_units(path):
+    """Units of corral that a file imports."""
+    for top, *rest in imports(path):
+        if top == "corral":
+            yield rest[0] if rest and rest[0] in DEPTH else "__init__"
+
+
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+
+
+def test_every_module_has_a_layer():
+    assert {unit(path) for path in SOURCES} <= set(DEPTH)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_one_way(path):
+    own = unit(path)
+    for other in set(imported_units(path)) - {own}:
+        assert DEPTH[other] < DEPTH[own], f"{own} imports {other}, which comes after it"
+        assert other in ONLY.get(own, {other}), f"{own} may not import {other}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_only_declared_dependencies_are_imported(path):
+    # joblib and threadpoolctl are what scikit-learn itself requires.
+    declared = {"corral", "numpy", "scipy", "sklearn", "joblib", "threadpoolctl", "ortools"}
+    assert {top for top, *_ in imports(path)} <= declared | set(sys.stdlib_module_names)
+
+
+def test_one_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    versions = {corral.__version__, metadata.version("corral"), project["version"]}
+    assert versions == {str(citation["version"])}
+
+
+def test_citation_names_the_paper():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "message", "title", "authors"} <= set(citation)
+    (paper,) = citation["references"]
+    assert [author["family-names"] for author in paper["authors"]] == [
+        "Bibi",
+        "Alqahtani",
+        "Ghanem",
+    ]
+
+
+def tracked_files():
+    listing = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    if listing.returncode:
+        pytest.skip("not a git checkout")
+    paths = [ROOT / name for name in listing.stdout.split("\0") if name]
+    return [path for path in paths if path.is_file()]
+
+
+def test_no_package_index_is_named():
+    """Where packages come from is a matter of the machine's own settings."""
+    index = re.compile(rb"(index-url|find-links|trusted-host|/simple/|registry\s*=)\S*\s*https?:")
+    for path in tracked_files():
+        assert not index.search(path.read_bytes()), f"{path} names a package index"
+
+
+def test_no_lock_file():
+    locks = {"uv.lock", "poetry.lock", "Pipfile.lock", "pdm.lock", "pylock.toml"}
+    assert not locks & {path.name for path in tracked_files()}
+
+
+def test_wheel_holds_the_data_and_the_type_marker(tmp_path):
+    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    data = {f"corral/datasets/data/{name}" for name in ("glass.csv", "hepatitis.csv", "README.md")}
+    assert data | {"corral/py.typed", "corral/datasets/data/ionosphere.csv"} <= names
+    assert {f"corral/{path.relative_to(PACKAGE)}" for path in SOURCES} <= names
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("example", re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL))
+def test_examples_of_the_readme_run(example):
+    exec(compile(example, "README.md", "exec"), {})
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/notation.md"])
+def test_links_to_files_lead_somewhere(name):
+    page = ROOT / name
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), f"{name} links to {target}"
