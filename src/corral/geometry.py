@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.extmath import row_norms
 
-from ._typing import FloatArray, IntArray
+from ._typing import FloatArray, IntArray, Matrix
 from .problem import Problem
 
 
@@ -114,3 +115,11 @@ class Geometry:
         chosen = self.points[groups]
         dense = chosen.toarray() if sparse.issparse(chosen) else chosen
         return np.asarray(dense, np.float64) - self.middle
+
+
+def distances_to(points: Matrix, centers: FloatArray) -> FloatArray:
+    """Euclidean distances (n, k); a point that is its centre up to rounding is at distance 0."""
+    squares: FloatArray = euclidean_distances(points, centers, squared=True)
+    size = row_norms(points, squared=True)[:, None] + row_norms(centers, squared=True)
+    squares[squares <= 8.0 * np.finfo(squares.dtype).eps * size] = 0.0
+    return np.sqrt(squares, out=squares)

@@ -49,7 +49,7 @@ def initialise(
     if init.ndim == 2:
         centers = init - geometry.middle
         return Start(geometry.distances(centers).argmin(axis=1), centers)
-    labels = _group_labels(problem, init)
+    labels = group_labels(problem, init)
     return Start(labels, geometry.means(labels))
 
 
@@ -95,7 +95,7 @@ def _matched(problem: Problem, geometry: Geometry, seeds: FloatArray) -> IntArra
     return matched
 
 
-def _group_labels(problem: Problem, row_labels: IntArray) -> IntArray:
+def group_labels(problem: Problem, row_labels: IntArray) -> IntArray:
     """The commonest label among the rows of each group."""
     shape = (problem.n_groups, problem.n_clusters)
     votes = np.zeros(shape, np.int64)

@@ -148,3 +148,25 @@ class Problem:
         if self.sizes is None:
             return self
         return replace(self, sizes=self.sizes.permuted(order))
+
+    def cluster_rules(self) -> FloatArray:
+        """Numbers, (rules, k), that are equal for clusters which may change places.
+
+        Size bounds whose order is free do not tell clusters apart.
+        """
+        k = self.n_clusters
+        rules = [np.zeros(k)]
+        if self.sizes is not None and self.sizes.ordered:
+            rules += [self.sizes.lower.astype(float), self.sizes.upper.astype(float)]
+        for total in self.totals:
+            rules += [total.lower, total.upper]
+        if self.linear is not None:
+            rules.append(np.arange(k, dtype=float))
+        pinned = np.bincount(self.pins[:, 1], minlength=k) > 0
+        rules.append(np.where(pinned, np.arange(1.0, k + 1.0), 0.0))
+        return np.array(rules)
+
+    @property
+    def numbered(self) -> bool:
+        """Whether some rule holds for clusters by their number."""
+        return bool(np.ptp(self.cluster_rules(), axis=1).any())

@@ -7,6 +7,7 @@ their duals exist only where there are must-links and cannot-links.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -36,6 +37,7 @@ def solve_algorithm1(
     rho_every: int = 5,
     tol: float = 1e-5,
     max_iter: int = 1000,
+    deadline: float | None = None,
     record_x: Iterable[int] = (),
     progress: Callable[[int, float, float], None] | None = None,
 ) -> Relaxation:
@@ -61,6 +63,8 @@ def solve_algorithm1(
     tol : float
         Stop when the standard deviation of the last 10 objectives is at most this.
     max_iter : int
+    deadline : float, optional
+        Instant of :func:`time.monotonic` after which it stops where it is.
     record_x : iterable of int
         Iterations, counted from 1, whose x the history keeps.
     progress : callable, optional
@@ -105,6 +109,8 @@ def solve_algorithm1(
         converged = recorder.settled(tol)
         if len(recorder) % rho_every == 0:
             rho = min(rho * rho_growth, LARGEST_RHO)
+        if deadline is not None and time.monotonic() > deadline:
+            break
     return Relaxation(
         x=np.ascontiguousarray(state.x),
         centers=np.ascontiguousarray(data.centers(state.w)),

@@ -144,7 +144,8 @@ class _Solver:
         self.totals = Totals(problem, self.metric, balance=not self.fitted)
         centers = geometry.soft_means(x, np.zeros((k, len(geometry.middle))))
         self.state = State(x, x, np.zeros_like(x), x, np.zeros_like(x), centers)
-        variance = max(geometry.leading_variance(), np.finfo(float).tiny)
+        # Without any spread there are no costs, and any unit of them will do.
+        variance = geometry.leading_variance() or 1.0
         loosens = problem.sizes is None and not problem.totals
         self.schedule = Schedule.start(variance, k, rho, growth, loosens)
         self.used = self.schedule

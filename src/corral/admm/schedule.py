@@ -18,6 +18,8 @@ GRADUATE, SETTLE, HARDEN = 0, 1, 2
 
 #: The ridge is over when it is this small against the costs' scale.
 RIDGE_END = 0.02
+#: or this small against its start, where the clusters cannot part and the costs have no scale.
+RIDGE_LEAST = 1e-4
 #: The sphere starts at this part of the leading variance.
 SPHERE_START = 1e-3
 #: Growth of box and sphere an iteration while hardening.
@@ -46,7 +48,7 @@ class Schedule:
         The box penalty in units of the costs' scale.
     growth : float
         Growth of the sphere's penalty an iteration; the ridge decays by its inverse.
-    ridge, sphere, box : float
+    ridge, least_ridge, sphere, box : float
     phase : {GRADUATE, SETTLE, HARDEN}
     loosens : bool
         Whether the box may loosen while settling.
@@ -55,6 +57,7 @@ class Schedule:
     rho: float
     growth: float
     ridge: float
+    least_ridge: float
     sphere: float
     box: float
     loosens: bool
@@ -71,6 +74,7 @@ class Schedule:
             rho=rho,
             growth=growth,
             ridge=2.0 * n_clusters * variance,
+            least_ridge=RIDGE_LEAST * 2.0 * n_clusters * variance,
             sphere=SPHERE_START * variance,
             box=rho * variance,
             loosens=loosens,
@@ -96,7 +100,7 @@ class Schedule:
             self, ridge=self.ridge / self.growth, resting=resting, in_phase=self.in_phase + 1
         )
         if self.phase == GRADUATE:
-            over = following.ridge <= RIDGE_END * scale
+            over = following.ridge <= max(RIDGE_END * scale, self.least_ridge)
             return replace(following, phase=SETTLE, in_phase=0) if over else following
         if self.phase == SETTLE:
             following = replace(following, sphere=self.sphere * self.growth)

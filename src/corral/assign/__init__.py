@@ -13,10 +13,11 @@ from .._typing import FloatArray, IntArray
 from ..problem import Problem
 from .check import broken
 from .components import solve_pairs
+from .feasibility import feasible
 from .flow import prices, solve_sizes
 from .milp import solve_milp
 from .nearest import nearest, with_pins
-from .relaxed import assign_relaxed
+from .relaxed import assign_relaxed, violation
 from .result import Assignment, NoAssignment, OutOfTime
 
 __all__ = [
@@ -26,7 +27,9 @@ __all__ = [
     "assign",
     "assign_relaxed",
     "broken",
+    "feasible",
     "prices",
+    "violation",
 ]
 
 

@@ -165,7 +165,7 @@ def _breaks_hard(graph: PairGraph, labels: IntArray) -> bool:
 
 
 def _core_problem(problem: Problem, core: PairGraph, left: IntArray) -> Problem:
-    """The 2-cores as a problem of their own, with groups renumbered."""
+    """The 2-cores as a problem of their own, with groups renumbered and pins in the costs."""
     pairs = np.column_stack([np.searchsorted(left, core.a), np.searchsorted(left, core.b)])
     apart, together = np.isinf(core.same), np.isinf(core.differ)
     soft_same, soft_differ = ~apart & (core.same > 0), ~together & (core.differ > 0)

@@ -11,12 +11,15 @@ if its answer does not prove itself.
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
+from dataclasses import replace
+
 import numpy as np
-from scipy import sparse
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..problem import Problem
-from . import highs
+from . import cpsat, highs
 from .check import broken, matching_order
 from .flow import flow_prices, transport
 from .model import Model, build, forbid
@@ -26,6 +29,9 @@ from .result import Assignment, NoAssignment, OutOfTime
 #: nothing to save; where more are needed they are added.
 FIRST_COLUMNS = 1.5
 FEW_COLUMNS = 600
+
+#: Columns per group where any answer will do.
+ROUGH_COLUMNS = 2.0
 
 
 def solve_milp(
@@ -65,6 +71,33 @@ def solve_milp(
     return search.answer(optimal)
 
 
+def solve_roughly(
+    problem: Problem, cost: FloatArray, *, deadline: float | None = None, patience: float = 0.3
+) -> IntArray | None:
+    """Any labels that obey the rules, sizes in any order, if they are found with little effort.
+
+    Parameters
+    ----------
+    problem, cost, deadline
+        As for :func:`solve_milp`.
+    patience : float
+        Seconds for the search in whole numbers, after the linear relaxation.
+
+    Raises
+    ------
+    NoAssignment
+        When already the relaxation is infeasible.
+    """
+    search = _Search(problem, cost, True, deadline)
+    search.relax()
+    if search.best is None:
+        soon = time.monotonic() + patience
+        search.deadline = soon if deadline is None else min(deadline, soon)
+        with suppress(NoAssignment, OutOfTime):
+            search.try_columns(ROUGH_COLUMNS)
+    return search.best
+
+
 class _Search:
     """The best labels so far, a bound below every answer, and the gap of each column.
 
@@ -97,8 +130,8 @@ class _Search:
         """Keep labels that break nothing and cost less than the best; say if they are whole."""
         if broken(self.problem, labels, any_order=self.match):
             return False
-        chosen = self.cost[np.arange(len(labels)), labels]
-        value = float(chosen.sum()) + self.problem.soft.cost(labels) / self.unit
+        chosen = float(self.cost[np.arange(len(labels)), labels].sum())
+        value = chosen + self.problem.soft.cost(labels) / self.unit
         if value < self.value:
             self.best, self.value = labels, value
         return True
@@ -149,12 +182,28 @@ class _Search:
             try:
                 self._solve(opened)
             except NoAssignment:
-                if everything and self.best is None:
-                    raise
+                if self.best is None:
+                    if everything:
+                        raise
+                    self._rescue()
             # A better answer than the best would use only columns with a gap below the room.
             if everything or (self.best is not None and self.room <= reach):
                 break
             per_group *= 2
+
+    def try_columns(self, per_group: float) -> None:
+        """Solve in whole numbers on the columns of least gap, with no claim to be the best."""
+        self._solve(self._cheapest(per_group))
+
+    def _rescue(self) -> None:
+        """Get any answer, or the proof that there is none, where costs mislead."""
+        problem = self.problem
+        if problem.sizes is not None and not self.match:
+            problem = replace(problem, sizes=replace(problem.sizes, ordered=True))
+        labels = cpsat.search(problem, self.deadline)
+        if labels is None:
+            raise NoAssignment
+        self.offer(labels)
 
     def _reach(self, per_group: float) -> float:
         """Gap up to which columns are opened: all that can matter, if they are not too many."""

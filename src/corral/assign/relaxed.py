@@ -126,7 +126,7 @@ def _sizes_of(problem: Problem, labels: IntArray) -> IntArray:
 
 
 def _outside(value: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    return np.asarray(np.maximum(np.maximum(lower - value, value - upper), 0))
+    return np.asarray(np.maximum(lower - value, 0) + np.maximum(value - upper, 0))
 
 
 def _closest_order(sizes: SizeBounds, counted: IntArray) -> IntArray:

@@ -76,7 +76,7 @@ def read_weighted_pairs(
     columns = list(zip(*rows, strict=True)) if rows else [(), ()]
     ends = [_positions(column, table, source) for column in columns[:2]]
     pairs = np.column_stack(ends)
-    source.refuse(pairs[:, 0] == pairs[:, 1], np.asarray(columns[0]), "is paired with itself")
+    source.refuse(pairs[:, 0] == pairs[:, 1], columns[0], "is paired with itself")
     return pairs, _weights(columns[2], source) if width == 3 else None
 
 
@@ -142,7 +142,7 @@ def _is_header(cells: list[str], table: dict[str, int] | None) -> bool:
 def _positions(cells: Sequence[str], table: dict[str, int] | None, source: _Source) -> IntArray:
     if table is not None:
         found = np.fromiter(map(table.get, cells, repeat(-1)), np.int64, len(cells))
-        source.refuse(found < 0, [repr(cell) for cell in cells], "is not in index")
+        source.refuse(found < 0, cells, "is not in index")
         return found
     try:
         found = np.fromiter(map(int, cells), np.int64, len(cells))

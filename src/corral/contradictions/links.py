@@ -36,8 +36,10 @@ def too_many_apart(facts: Facts) -> Found:
     size = facts.k + 1
     if len(facts.cannot.values) < size * (size - 1) // 2:
         return None
-    m = int(facts.group.max()) + 1
-    pairs = facts.group[facts.cannot.values]
+    # With one cluster a cannot-link is enough, whatever must-links say.
+    group = facts.group if facts.k > 1 else np.arange(facts.n)
+    m = int(group.max()) + 1
+    pairs = group[facts.cannot.values]
     across = pairs[:, 0] != pairs[:, 1]
     clique = find_clique(m, pairs[across], size)
     if clique is None:
@@ -47,7 +49,7 @@ def too_many_apart(facts: Facts) -> Found:
     candidates = np.flatnonzero(inside)
     chosen = candidates[np.unique(pair_keys(pairs[candidates], m), return_index=True)[1]]
     ends = np.unique(facts.cannot.values[chosen])
-    terminals = [ends[facts.group[ends] == g] for g in np.sort(clique)]
+    terminals = [ends[group[ends] == g] for g in np.sort(clique)]
     joining = np.concatenate([facts.tree(rows) for rows in terminals])
     conflict = ConstraintSet([*facts.must.cut(joining), *facts.cannot.cut(chosen)])
     firsts = facts.call([int(rows[0]) for rows in terminals], limit=50)

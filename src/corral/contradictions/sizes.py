@@ -18,18 +18,15 @@ Clash: TypeAlias = Callable[[Bounds], bool]
 
 def sizes_do_not_add_up(facts: Facts) -> Found:
     """Find sizes that contradict each other or the number of rows."""
-    if not facts.sizes:
+    if not facts.sizes or not _hopeless(facts, _merged(facts, facts.sizes)):
         return None
-    clashes: tuple[Clash, ...] = (
-        lambda bounds: bool((bounds[0] > bounds[1]).any()),
-        lambda bounds: bool(bounds[0].sum() > facts.n),
-        lambda bounds: bool(bounds[1].sum() < facts.n),
-    )
-    for clash in clashes:
-        if clash(_merged(facts, facts.sizes)):
-            kept = _fewest(facts, clash)
-            return _sentence(facts, kept), ConstraintSet(kept)
-    return None
+    kept = _fewest(facts, lambda bounds: _hopeless(facts, bounds))
+    return _sentence(facts, kept), ConstraintSet(kept)
+
+
+def _hopeless(facts: Facts, bounds: Bounds) -> bool:
+    lower, upper, _ = bounds
+    return bool((lower > upper).any() or not lower.sum() <= facts.n <= upper.sum())
 
 
 def group_too_large(facts: Facts) -> Found:
@@ -129,13 +126,13 @@ def _sentence(facts: Facts, sizes: tuple[ClusterSizes, ...]) -> str:
     none = np.flatnonzero(lower > upper)
     if len(none):
         return (
-            f"{_phrase(sizes)} contradict each other: a cluster would need at least "
-            f"{lower[none[0]]} and at most {upper[none[0]]} samples."
+            f"{_phrase(sizes)} contradict each other: the size of a cluster would have to be at "
+            f"least {lower[none[0]]} and at most {upper[none[0]]}."
         )
     if len(sizes) == 1 and sizes[0].sizes is not None:
         return f"{_phrase(sizes)} add up to {lower.sum()}, but X has {facts.n} samples."
-    over = lower.sum() > facts.n
+    side, total = ("least", lower.sum()) if lower.sum() > facts.n else ("most", upper.sum())
     return (
-        f"{_phrase(sizes)} ask for at {'least' if over else 'most'} "
-        f"{(lower if over else upper).sum()} samples in all, but X has {facts.n}."
+        f"with {_phrase(sizes)} the clusters hold at {side} {total} in all, "
+        f"but X has {facts.n} samples."
     )

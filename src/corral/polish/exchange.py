@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._typing import BoolArray, FloatArray, IntArray
-from .geometry import Geometry
-from .problem import Problem
+from .._typing import BoolArray, FloatArray, IntArray
+from ..geometry import Geometry
+from ..problem import Problem
 
 #: Of two clusters so many groups, those that lose least by changing sides, are paired up.
 CANDIDATES = 40
@@ -99,7 +99,8 @@ class Exchange:
             if not (len(from_a) and len(from_b)):
                 continue
             gain = self._swap_gains(clusters, int(a), int(b), from_a, from_b)
-            gain[~self.rules.allows_swaps(clusters.labels, int(a), int(b), from_a, from_b)] = -np.inf
+            allowed = self.rules.allows_swaps(clusters.labels, int(a), int(b), from_a, from_b)
+            gain[~allowed] = -np.inf
             g, h = np.unravel_index(gain.argmax(), gain.shape)
             if gain[g, h] > least:
                 found.append((gain[g, h], np.array([from_a[g], from_b[h]]), np.array([b, a])))

@@ -1,143 +1,26 @@
-"""From centres to the best labels around them: means and exact assignment in turn, then moves."""
+"""Out of local optima: exchanges of single groups, and moves of whole clusters."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
-from ._typing import FloatArray, IntArray
-from .assign import NoAssignment, OutOfTime, assign
+from ..assign import NoAssignment, OutOfTime
+from ..geometry import Geometry
+from ..problem import Problem
 from .exchange import Exchange
-from .geometry import Geometry
 from .moves import Proposal, kick, relocate, swap_clusters, swap_sizes
-from .problem import Problem
+from .refine import NEGLIGIBLE, Answer, evaluate, refine
 
-#: An objective that falls by less than this part has stopped falling.
-NEGLIGIBLE = 1e-12
-#: Work that the moves of one polish may cost, in entries of cost matrices looked at.
+#: Work that the moves of one search may cost, in entries of cost matrices looked at.
 MOVE_BUDGET = 1.0e7
 #: Rounds of assignment that a proposal takes, about.
 ROUNDS_A_TRIAL = 6
 #: No kind of move is tried more often than this on one answer.
 MOST_TRIALS = 40
-
-
-@dataclass(frozen=True)
-class Answer:
-    """Labels that obey every hard rule.
-
-    Attributes
-    ----------
-    labels : (m,) array
-    centers : (k, d) array
-        Means of the clusters, relative to the middle of the points.
-    objective : float
-        Inertia over the groups plus the price of the soft pairs broken.
-    problem : Problem
-        With the size bounds in the order that these labels obey.
-    optimal : bool
-        Whether every exact assignment on the way was solved to its end.
-    """
-
-    labels: IntArray
-    centers: FloatArray
-    objective: float
-    problem: Problem
-    optimal: bool = True
-
-    def beats(self, other: Answer | None) -> bool:
-        """Whether the objective is lower by more than rounding."""
-        return other is None or self.objective < other.objective * (1.0 - 1e-9)
-
-
-def refine(
-    problem: Problem,
-    geometry: Geometry,
-    centers: FloatArray,
-    *,
-    incumbent: IntArray | None = None,
-    to_beat: float = np.inf,
-    deadline: float | None = None,
-    max_rounds: int = 300,
-) -> Answer | None:
-    """Alternate exact assignment and means until the objective stops falling.
-
-    Parameters
-    ----------
-    problem, geometry
-    centers : (k, d) array
-    incumbent : (m,) array, optional
-        Labels that obey the rules, if some are known.
-    to_beat : float
-        Give up (None) when the objective will hardly fall below this.
-    deadline : float, optional
-    max_rounds : int
-
-    Raises
-    ------
-    NoAssignment, OutOfTime
-        From the first assignment; later ones fall back on the labels in hand.
-    """
-    best: Answer | None = None
-    for _ in range(max_rounds):
-        try:
-            step = assign(problem, geometry.costs(centers), incumbent=incumbent, deadline=deadline)
-        except OutOfTime:
-            if best is None:
-                raise
-            break
-        answer = evaluate(problem, geometry, step.labels, centers, step.optimal)
-        if best is not None:
-            drop = best.objective - answer.objective
-            if drop <= NEGLIGIBLE * abs(best.objective):
-                break
-            if answer.objective - 3.0 * drop > to_beat:
-                return None
-        best, incumbent, centers = answer, answer.labels, answer.centers
-    return best
-
-
-def evaluate(
-    problem: Problem,
-    geometry: Geometry,
-    labels: IntArray,
-    centers: FloatArray,
-    optimal: bool = True,
-) -> Answer:
-    """Means and objective of labels; a cluster without weight keeps its centre."""
-    means = geometry.means(labels, centers)
-    objective = geometry.inertia(labels, means) + problem.soft.cost(labels)
-    return Answer(labels, means, objective, problem, optimal)
-
-
-def first_answer(
-    problem: Problem, geometry: Geometry, centers: FloatArray, deadline: float | None = None
-) -> Answer:
-    """Refine centres; where the sizes at hand do not fit the other rules, match them anew.
-
-    Raises
-    ------
-    NoAssignment
-        It is proven that no labels obey the rules, whatever the order of the sizes.
-    OutOfTime
-    """
-    try:
-        answer = refine(problem, geometry, centers, deadline=deadline)
-    except NoAssignment:
-        step = assign(problem, geometry.costs(centers), deadline=deadline, match_sizes=True)
-        if step.order is None:
-            raise
-        fitting = problem.with_sizes_in_order(step.order)
-        answer = refine(
-            fitting, geometry, centers, incumbent=step.labels, deadline=deadline
-        )
-    if answer is None:
-        raise AssertionError("a refinement with nothing to beat always answers")
-    return answer
 
 
 def improve(

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ._typing import FloatArray, IntArray
-from .assign import prices
-from .geometry import Geometry
-from .initialise import match_sizes
-from .problem import Problem
+from .._typing import FloatArray, IntArray
+from ..assign import prices
+from ..geometry import Geometry
+from ..initialise import match_sizes
+from ..problem import Problem
 
 Proposal = tuple[Problem, FloatArray]
 
@@ -45,7 +45,7 @@ def swap_clusters(
     problem: Problem, geometry: Geometry, labels: IntArray, centers: FloatArray
 ) -> Iterator[Proposal]:
     """Exchange the places of two clusters that have different rules, the nearest two first."""
-    rules = _cluster_rules(problem)
+    rules = problem.cluster_rules()
     a, b = np.triu_indices(problem.n_clusters, 1)
     differ = np.any(rules[:, a] != rules[:, b], axis=0)
     a, b = a[differ], b[differ]
@@ -133,18 +133,3 @@ def _in_both_orders(
         same = np.array_equal(matched.sizes.lower, problem.sizes.lower)
         if not (same and np.array_equal(matched.sizes.upper, problem.sizes.upper)):
             yield matched, centers
-
-
-def _cluster_rules(problem: Problem) -> FloatArray:
-    """Numbers that tell apart clusters whose rules differ, (rules, k)."""
-    k = problem.n_clusters
-    rules = [np.zeros(k)]
-    if problem.sizes is not None and problem.sizes.ordered:
-        rules += [problem.sizes.lower.astype(float), problem.sizes.upper.astype(float)]
-    for total in problem.totals:
-        rules += [total.lower, total.upper]
-    if problem.linear is not None:
-        rules.append(np.arange(k, dtype=float))
-    pinned = np.bincount(problem.pins[:, 1], minlength=k) > 0
-    rules.append(np.where(pinned, np.arange(1.0, k + 1.0), 0.0))
-    return np.array(rules)

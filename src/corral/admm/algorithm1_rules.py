@@ -1,0 +1,101 @@
+"""The rules that Algorithm 1 knows, as the arrays it takes.
+
+The paper has exact sizes, must-links, cannot-links and "any other linear equality"; pins and
+totals that must be met exactly are such equalities.  Everything else is refused, in words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from .._typing import FloatArray, IntArray
+from ..problem import LinearRows, Problem
+
+ADVICE = 'solver="projected" handles it'
+
+
+@dataclass(frozen=True)
+class PaperRules:
+    """Arguments of :func:`~corral.admm.algorithm1.solve_algorithm1`."""
+
+    must_link: IntArray | None
+    cannot_link: IntArray | None
+    sizes: IntArray | None
+    linear: LinearRows | None
+
+    @classmethod
+    def of(cls, problem: Problem) -> PaperRules:
+        """Take them from a problem whose must-links were not contracted.
+
+        Raises
+        ------
+        ValueError
+            For a rule that the paper's model does not have.
+        """
+        if len(problem.soft.price):
+            raise ValueError(
+                f'solver="algorithm1" has no soft pairs, and {len(problem.soft.price)} pairs have '
+                f"a finite weight; weights must be infinite, or {ADVICE}."
+            )
+        if np.ptp(problem.weight) > 0:
+            raise ValueError(
+                'solver="algorithm1" has no sample weights, and they range from '
+                f"{problem.weight.min():g} to {problem.weight.max():g}; they must be equal, or "
+                f"{ADVICE}."
+            )
+        return cls(
+            must_link=problem.together if len(problem.together) else None,
+            cannot_link=problem.apart if len(problem.apart) else None,
+            sizes=_exact_sizes(problem),
+            linear=_equalities(problem),
+        )
+
+
+def _exact_sizes(problem: Problem) -> IntArray | None:
+    sizes = problem.sizes
+    if sizes is None:
+        return None
+    loose = np.flatnonzero(sizes.lower != sizes.upper)
+    if len(loose):
+        j = loose[0]
+        raise ValueError(
+            f'solver="algorithm1" has exact sizes only, and the size of cluster {j} may lie in '
+            f"[{sizes.lower[j]}, {sizes.upper[j]}]; minimum and maximum must be equal, or {ADVICE}."
+        )
+    return sizes.lower
+
+
+def _equalities(problem: Problem) -> LinearRows | None:
+    """Pins ``x_ij = 1``, exact totals and linear rows, one below the other."""
+    m, k = problem.n_groups, problem.n_clusters
+    blocks, values = [], []
+    if len(problem.pins):
+        rows, columns = np.arange(len(problem.pins)), problem.pins @ [k, 1]
+        shape = (len(rows), m * k)
+        blocks.append(sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape))
+        values.append(np.ones(len(rows)))
+    for number, total in enumerate(problem.totals):
+        values.append(_met_exactly(total.lower, total.upper, f"total {number} of cluster"))
+        blocks.append(sparse.kron(total.values[None, :], sparse.eye_array(k), format="csr"))
+    if problem.linear is not None:
+        rows = problem.linear
+        values.append(_met_exactly(rows.lower, rows.upper, "linear row"))
+        blocks.append(rows.A)
+    if not blocks:
+        return None
+    wanted = np.concatenate(values)
+    return LinearRows(sparse.csr_array(sparse.vstack(blocks)), wanted, wanted)
+
+
+def _met_exactly(lower: FloatArray, upper: FloatArray, what: str) -> FloatArray:
+    loose = np.flatnonzero(lower != upper)
+    if len(loose):
+        r = loose[0]
+        raise ValueError(
+            f'solver="algorithm1" has linear equalities only, and {what} {r} may lie in '
+            f"[{lower[r]:g}, {upper[r]:g}]; both bounds must be equal, or {ADVICE}."
+        )
+    return lower

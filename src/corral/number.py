@@ -1,0 +1,43 @@
+"""Which cluster is number 0: an order that does not depend on where a run started.
+
+Clusters that no rule ties to a number are numbered so that the sizes stand in the order in which
+the user wrote them, and otherwise by the coordinates of their centres.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ._typing import IntArray
+from .problem import Problem
+from .solve import Solution
+
+
+def renumber(solution: Solution, problem: Problem) -> Solution:
+    """Number the clusters of a solution of a problem whose clusters may change numbers."""
+    k = problem.n_clusters
+    wanted = np.zeros((2, k), np.int64)
+    found = wanted
+    if problem.sizes is not None and solution.sizes is not None:
+        wanted = np.stack([problem.sizes.upper, problem.sizes.lower])
+        found = np.stack([solution.sizes.upper, solution.sizes.lower])
+    coordinates = solution.centers.T[::-1]
+    clusters = np.lexsort(np.concatenate([coordinates, found]))
+    number = np.empty(k, np.int64)
+    number[clusters] = np.lexsort(np.concatenate([np.arange(k)[None, :], wanted]))
+    return _renamed(solution, number)
+
+
+def _renamed(solution: Solution, number: IntArray) -> Solution:
+    """Call cluster j ``number[j]`` everywhere."""
+    old = np.argsort(number)
+    kept = {iteration: x[:, old] for iteration, x in solution.history.x.items()}
+    return replace(
+        solution,
+        labels=number[solution.labels],
+        centers=solution.centers[old],
+        sizes=None if solution.sizes is None else solution.sizes.permuted(old),
+        history=replace(solution.history, x=kept),
+    )

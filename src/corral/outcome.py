@@ -1,0 +1,120 @@
+"""An answer, or the reason why there is none."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ._typing import FloatArray, IntArray, Matrix
+from .assign import NoAssignment, OutOfTime, assign
+from .conflict import explain
+from .constraints import ConstraintSet
+from .exceptions import InfeasibleConstraintsError, SolverTimeoutError
+from .geometry import Geometry
+from .number import renumber
+from .presolve import presolve
+from .settings import Settings
+from .solve import Solution, solve
+from .violate import solve_violating
+
+#: Seconds that shrinking a conflict may take when the user set no limit.
+EXPLAIN_SECONDS = 20.0
+
+
+def find_solution(
+    X: Matrix,
+    rules: ConstraintSet,
+    n_clusters: int,
+    weight: FloatArray | None,
+    settings: Settings,
+    random_state: np.random.RandomState,
+    names: Any,
+) -> Solution:
+    """Presolve and solve; relax the rules if they clash and the user asked for it.
+
+    Raises
+    ------
+    InfeasibleConstraintsError
+        With the user's own constraints that clash.
+    SolverTimeoutError
+        When the time limit ran out without an answer or a proof.
+    """
+    began = time.monotonic()
+    try:
+        problem = presolve(X, rules, n_clusters, weight, names=names)
+        plain = settings.solver == "algorithm1"
+        rows = presolve(X, rules, n_clusters, weight, contract=False) if plain else None
+        solution = solve(problem, settings, random_state, rows)
+        free_numbers = isinstance(settings.init, str) and not problem.numbered
+        return renumber(solution, problem) if free_numbers else solution
+    except (InfeasibleConstraintsError, NoAssignment) as clash:
+        if settings.relaxes:
+            loose = presolve(X, rules, n_clusters, weight, contract=False)
+            return _violating(loose, settings, random_state, began)
+        if isinstance(clash, NoAssignment):
+            _raise_conflict(X.shape[0], n_clusters, rules, settings.deadline, names)
+        raise
+    except OutOfTime as late:
+        raise _timeout(began, "no feasible assignment was found") from late
+
+
+def place(
+    X: Matrix,
+    rules: ConstraintSet,
+    centers: FloatArray,
+    weight: FloatArray | None,
+    time_limit: float | None,
+    names: Any,
+) -> IntArray:
+    """Exact assignment of rows to given centres.
+
+    Raises
+    ------
+    InfeasibleConstraintsError, SolverTimeoutError
+    """
+    began = time.monotonic()
+    deadline = None if time_limit is None else began + time_limit
+    problem = presolve(X, rules, len(centers), weight, names=names)
+    geometry = Geometry(problem)
+    try:
+        step = assign(
+            problem, geometry.costs(centers - geometry.middle), deadline=deadline, match_sizes=True
+        )
+    except NoAssignment:
+        _raise_conflict(X.shape[0], len(centers), rules, deadline, names)
+    except OutOfTime as late:
+        raise _timeout(began, "no feasible assignment was found") from late
+    return problem.invert(step.labels)
+
+
+def _violating(
+    problem: Any, settings: Settings, random_state: np.random.RandomState, began: float
+) -> Solution:
+    try:
+        return solve_violating(problem, settings, random_state)
+    except OutOfTime as late:
+        raise _timeout(began, "no least violation was found") from late
+
+
+def _raise_conflict(
+    n_samples: int, n_clusters: int, rules: ConstraintSet, deadline: float | None, names: Any
+) -> NoReturn:
+    """Raise the clash that the exact solver proved, shrunk as far as time allows."""
+    limit = time.monotonic() + EXPLAIN_SECONDS if deadline is None else deadline
+    error = explain(n_samples, n_clusters, rules, deadline=limit, names=names)
+    if error is None:
+        message = f"no assignment to {n_clusters} clusters obeys all of: {rules.phrase(names)}"
+        raise InfeasibleConstraintsError(message, rules.hard)
+    raise error
+
+
+def _timeout(began: float, progress: str) -> SolverTimeoutError:
+    seconds = time.monotonic() - began
+    return SolverTimeoutError(
+        f"time ran out after {seconds:.3g} s: {progress}, and none was proven impossible; raise "
+        "time_limit or loosen the constraints",
+        seconds,
+        progress,
+    )

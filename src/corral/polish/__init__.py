@@ -1,0 +1,10 @@
+"""From centres to the best labels around them.
+
+``refine`` alternates means and exact assignment; ``exchange`` moves single groups, their centres
+moving along; ``moves`` proposes larger steps, which ``search`` refines and keeps if they pay.
+"""
+
+from .refine import Answer, evaluate, first_answer, refine
+from .search import improve
+
+__all__ = ["Answer", "evaluate", "first_answer", "improve", "refine"]

@@ -1,0 +1,231 @@
+"""How to solve: the estimator's parameters, checked, with the solver's defaults filled in."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from ._typing import FloatArray, IntArray, Matrix
+from .problem import Problem
+
+SOLVERS = ("projected", "algorithm1")
+INITS = ("k-means++", "random")
+
+#: ``n_init="auto"`` gives as many restarts as look at this many entries of x, within limits.
+AUTO_WORK = 100_000
+AUTO_MOST = 5
+
+#: What "auto" means for each solver; the projected solver's tolerance is wider where its answer
+#: is polished afterwards.
+AUTO: Mapping[str, Mapping[str, float]] = {
+    "projected": {"tol": 1e-2, "rho": 1.0, "rho_growth": 1.03, "rho_every": 1},
+    "algorithm1": {"tol": 1e-5, "rho": 20.0, "rho_growth": 1.1, "rho_every": 5},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How to solve: the estimator's parameters, validated, with defaults filled in.
+
+    ``deadline`` is an instant of :func:`time.monotonic`.
+    """
+
+    solver: str
+    init: str | FloatArray | IntArray
+    n_init: int | str
+    max_iter: int
+    tol: float
+    rho: float
+    rho_growth: float
+    rho_every: int
+    repair: bool
+    relaxes: bool
+    record_x: tuple[int, ...]
+    n_jobs: int | None
+    deadline: float | None
+
+    def runs(self, problem: Problem) -> int:
+        """Number of restarts; a start given by the user needs but one."""
+        if not isinstance(self.init, str):
+            return 1
+        if isinstance(self.n_init, int):
+            return self.n_init
+        work = problem.n_groups * problem.n_clusters
+        return int(np.clip(AUTO_WORK // max(work, 1), 1, AUTO_MOST))
+
+    @property
+    def late(self) -> bool:
+        """Whether the deadline has passed."""
+        return self.deadline is not None and time.monotonic() > self.deadline
+
+
+def make_settings(parameters: Mapping[str, Any], X: Matrix) -> Settings:
+    """Check the parameters of the estimator against each other and the data.
+
+    Parameters
+    ----------
+    parameters : mapping
+        ``get_params()`` of the estimator.
+    X : (n, d) array or CSR
+        Validated.
+
+    Raises
+    ------
+    ValueError, TypeError
+        With the parameter, its value and what is allowed.
+    """
+    solver = _choice(parameters, "solver", SOLVERS)
+    relaxes = _choice(parameters, "on_infeasible", ("raise", "relax")) == "relax"
+    _flag(parameters, "repair")
+    limit = _number(parameters, "time_limit", least=0.0, none=True)
+    return Settings(
+        solver=solver,
+        init=_init(parameters["init"], X, parameters["n_clusters"]),
+        n_init=_auto_or_count(parameters, "n_init", "auto"),
+        max_iter=_count(parameters, "max_iter"),
+        tol=_auto_number(parameters, "tol", solver, least=0.0),
+        rho=_auto_number(parameters, "rho", solver, above=0.0),
+        rho_growth=_auto_number(parameters, "rho_growth", solver, least=1.0),
+        rho_every=int(_auto_or_count(parameters, "rho_every", int(AUTO[solver]["rho_every"]))),
+        repair=parameters["repair"],
+        relaxes=relaxes,
+        record_x=tuple(int(i) for i in parameters["record_x"]),
+        n_jobs=parameters["n_jobs"],
+        deadline=None if limit is None else time.monotonic() + limit,
+    )
+
+
+def check_n_clusters(n_clusters: Any, n_samples: int) -> None:
+    """Raise unless there are enough samples for the clusters."""
+    _count({"n_clusters": n_clusters}, "n_clusters")
+    if n_samples < n_clusters:
+        raise ValueError(
+            f"n_samples={n_samples} should be >= n_clusters={n_clusters}: every cluster needs a "
+            "sample."
+        )
+
+
+def _choice(parameters: Mapping[str, Any], name: str, allowed: tuple[str, ...]) -> str:
+    value = parameters[name]
+    if not isinstance(value, str) or value not in allowed:
+        options = " or ".join(repr(option) for option in allowed)
+        raise ValueError(f"`{name}` is {value!r}; it must be {options}.")
+    return value
+
+
+def _flag(parameters: Mapping[str, Any], name: str) -> None:
+    if not isinstance(parameters[name], (bool, np.bool_)):
+        raise ValueError(f"`{name}` is {parameters[name]!r}; it must be True or False.")
+
+
+def _count(parameters: Mapping[str, Any], name: str) -> int:
+    value = parameters[name]
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise ValueError(f"`{name}` is {value!r}; it must be an integer of at least 1.")
+    return int(value)
+
+
+def _auto_or_count(parameters: Mapping[str, Any], name: str, auto: int | str) -> int | str:
+    if isinstance(parameters[name], str):
+        if parameters[name] == "auto":
+            return auto
+        raise ValueError(
+            f'`{name}` is {parameters[name]!r}; it must be "auto" or an integer of at least 1.'
+        )
+    return _count(parameters, name)
+
+
+def _number(
+    parameters: Mapping[str, Any],
+    name: str,
+    *,
+    least: float = -np.inf,
+    above: float = -np.inf,
+    none: bool = False,
+) -> float | None:
+    value = parameters[name]
+    if value is None and none:
+        return None
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    if not real or not np.isfinite(value) or value < least or value <= above:
+        bound = f"above {above:g}" if above > -np.inf else f"of at least {least:g}"
+        also = " or None" if none else ""
+        raise ValueError(f"`{name}` is {value!r}; it must be a finite number {bound}{also}.")
+    return float(value)
+
+
+def _auto_number(
+    parameters: Mapping[str, Any],
+    name: str,
+    solver: str,
+    *,
+    least: float = -np.inf,
+    above: float = -np.inf,
+) -> float:
+    if isinstance(parameters[name], str) and parameters[name] == "auto":
+        return AUTO[solver][name]
+    value = _number(parameters, name, least=least, above=above)
+    return AUTO[solver][name] if value is None else value
+
+
+def _init(init: Any, X: Matrix, n_clusters: int) -> str | FloatArray | IntArray:
+    """The name of a start, or centres or labels as arrays."""
+    if isinstance(init, str):
+        return _choice({"init": init}, "init", INITS)
+    given = np.asarray(init)
+    if given.ndim == 2:
+        return _init_centers(given, X.shape[1], n_clusters)
+    if given.ndim == 1:
+        return _init_labels(given, X.shape[0], n_clusters)
+    raise ValueError(
+        f"`init` has {given.ndim} dimensions; it must be 'k-means++', 'random', an array of "
+        f"{n_clusters} centres or an array of {X.shape[0]} labels."
+    )
+
+
+def _init_centers(given: Any, n_features: int, n_clusters: int) -> FloatArray:
+    if given.shape != (n_clusters, n_features):
+        raise ValueError(
+            f"`init` has shape {given.shape}; centres must have shape ({n_clusters}, {n_features})."
+        )
+    centers = given.astype(np.float64)
+    if not np.isfinite(centers).all():
+        row, column = np.argwhere(~np.isfinite(centers))[0]
+        raise ValueError(
+            f"`init` holds {centers[row, column]} at centre {row}, feature {column}; centres must "
+            "be finite."
+        )
+    return centers
+
+
+def _init_labels(given: Any, n_samples: int, n_clusters: int) -> IntArray:
+    if given.shape != (n_samples,):
+        raise ValueError(
+            f"`init` has {len(given)} labels, but X has {n_samples} samples; there must be one "
+            "label a sample."
+        )
+    if not np.issubdtype(given.dtype, np.integer):
+        raise ValueError(f"`init` has dtype {given.dtype}; labels must be integers.")
+    outside = np.flatnonzero((given < 0) | (given >= n_clusters))
+    if len(outside):
+        raise ValueError(
+            f"`init` gives sample {outside[0]} the label {given[outside[0]]}; labels must lie in "
+            f"[0, {n_clusters - 1}]."
+        )
+    return given.astype(np.int64)
+
+
+def talk(verbose: bool | int) -> None:
+    """Let the package's log be seen, on the terminal unless logging is set up otherwise."""
+    log = logging.getLogger("corral")
+    if not verbose:
+        return
+    log.setLevel(logging.DEBUG if verbose > 1 else logging.INFO)
+    if not log.hasHandlers():
+        log.addHandler(logging.StreamHandler())

@@ -1,0 +1,199 @@
+"""One problem, from its starts to the best answer found: initialise, admm, assign, polish."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from ._typing import FloatArray, IntArray
+from .admm.algorithm1 import solve_algorithm1
+from .admm.algorithm1_rules import PaperRules
+from .admm.history import History, Relaxation
+from .admm.projected import solve_projected
+from .assign import OutOfTime
+from .geometry import Geometry
+from .initialise import Start, group_labels, initialise, match_sizes
+from .polish import Answer, evaluate, first_answer, improve
+from .problem import Problem, SizeBounds
+from .settings import Settings
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Labels of the rows, and how they were found.
+
+    Attributes
+    ----------
+    labels : (n,) array
+    centers : (k, d) array
+    objective : float
+        Inertia plus the price of the soft pairs broken.
+    sizes : SizeBounds or None
+        In the order that the clusters obey.
+    history : History
+    n_iter : int
+    converged : bool
+        Whether the relaxed solver stopped by its own rule.
+    may_violate : bool
+        Whether hard rules may be broken, as the user asked for.
+    """
+
+    labels: IntArray
+    centers: FloatArray
+    objective: float
+    sizes: SizeBounds | None
+    history: History
+    n_iter: int
+    converged: bool
+    may_violate: bool = False
+
+
+def solve(
+    problem: Problem,
+    settings: Settings,
+    random_state: np.random.RandomState,
+    rows: Problem | None = None,
+) -> Solution:
+    """Run all restarts and keep the best.
+
+    Parameters
+    ----------
+    problem : Problem
+    settings : Settings
+    random_state : RandomState
+    rows : Problem, optional
+        The same without contraction, which Algorithm 1 works on.
+
+    Raises
+    ------
+    NoAssignment
+        It is proven that no labels obey the hard rules.
+    OutOfTime
+        The deadline came before any feasible answer.
+    """
+    run = _Run(problem, Geometry(problem), settings, rows)
+    seeds = random_state.randint(np.iinfo(np.int32).max, size=settings.runs(problem))
+    if len(seeds) == 1 or settings.n_jobs in (None, 1):
+        solutions = list(_in_turn(run, seeds))
+    else:
+        solutions = Parallel(n_jobs=settings.n_jobs)(delayed(run)(seed) for seed in seeds)
+    return min(solutions, key=lambda solution: solution.objective)
+
+
+def _in_turn(run: _Run, seeds: IntArray) -> Iterator[Solution]:
+    """One after another; a passed deadline ends them, but not before the first."""
+    for number, seed in enumerate(seeds, 1):
+        if number > 1 and run.settings.late:
+            return
+        solution = run(int(seed))
+        logger.info("run %d of %d: objective %.8g", number, len(seeds), solution.objective)
+        yield solution
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Solves the problem from one start, given by a seed."""
+
+    problem: Problem
+    geometry: Geometry
+    settings: Settings
+    rows: Problem | None
+
+    def __call__(self, seed: int) -> Solution:
+        """Initialise, relax, repair, polish."""
+        random_state = np.random.RandomState(seed)
+        start = self._start(random_state)
+        problem = match_sizes(self.problem, self._counts(start.labels))
+        if not self.settings.repair:
+            return self._rounded(problem, start)
+        direct = first_answer(problem, self.geometry, start.centers, self.settings.deadline)
+        relaxed, labels = self._relax(problem, start)
+        answer = self._repaired(labels, relaxed, direct)
+        answer = improve(answer, self.geometry, random_state, self.settings.deadline)
+        return self._solution(answer, problem.invert(answer.labels), relaxed)
+
+    def _start(self, random_state: np.random.RandomState) -> Start:
+        """Of the groups; for Algorithm 1, which knows no groups, from a start of the rows."""
+        init = self.settings.init
+        if self.rows is not None and isinstance(init, str):
+            init = initialise(self.rows, Geometry(self.rows), init, random_state).labels
+        return initialise(self.problem, self.geometry, init, random_state)
+
+    def _rounded(self, problem: Problem, start: Start) -> Solution:
+        """The plain rounding of x, of the rows if that is what x is about."""
+        relaxed, labels = self._relax(problem, start)
+        if self.rows is None:
+            answer = evaluate(problem, self.geometry, labels, relaxed.centers)
+            return self._solution(answer, problem.invert(labels), relaxed)
+        rows = replace(self.rows, sizes=problem.sizes)
+        geometry = Geometry(rows)
+        answer = evaluate(rows, geometry, relaxed.labels, geometry.means(relaxed.labels))
+        return self._solution(answer, relaxed.labels, relaxed)
+
+    def _relax(self, problem: Problem, start: Start) -> tuple[Relaxation, IntArray]:
+        """The relaxed assignment by the solver asked for, and labels of the groups from it."""
+        chosen = self.settings
+        if self.rows is None:
+            relaxed = solve_projected(
+                problem,
+                self.geometry,
+                start.labels,
+                rho=chosen.rho,
+                rho_growth=chosen.rho_growth,
+                tol=chosen.tol,
+                max_iter=chosen.max_iter,
+                deadline=chosen.deadline,
+                record_x=chosen.record_x,
+            )
+            return relaxed, relaxed.labels
+        rules = PaperRules.of(self.rows)
+        relaxed = solve_algorithm1(
+            self.rows.points,
+            problem.invert(start.labels),
+            problem.n_clusters,
+            must_link=rules.must_link,
+            cannot_link=rules.cannot_link,
+            sizes=None if problem.sizes is None else problem.sizes.lower,
+            linear=rules.linear,
+            rho=chosen.rho,
+            rho_growth=chosen.rho_growth,
+            rho_every=chosen.rho_every,
+            tol=chosen.tol,
+            max_iter=chosen.max_iter,
+            deadline=chosen.deadline,
+            record_x=chosen.record_x,
+        )
+        return relaxed, group_labels(problem, relaxed.labels)
+
+    def _repaired(self, labels: IntArray, relaxed: Relaxation, direct: Answer) -> Answer:
+        """Exact repair of the relaxed answer, or the direct one where that is better."""
+        problem = match_sizes(direct.problem, self._counts(labels))
+        fallback = direct.centers if self.rows is not None else relaxed.centers
+        centers = self.geometry.means(labels, fallback)
+        try:
+            answer = first_answer(problem, self.geometry, centers, self.settings.deadline)
+        except OutOfTime:
+            return direct
+        return direct if direct.beats(answer) else answer
+
+    def _counts(self, labels: IntArray) -> FloatArray:
+        problem = self.problem
+        return np.bincount(labels, weights=problem.count, minlength=problem.n_clusters)
+
+    def _solution(self, answer: Answer, labels: IntArray, relaxed: Relaxation) -> Solution:
+        return Solution(
+            labels=labels,
+            centers=answer.centers + self.geometry.middle,
+            objective=answer.objective + answer.problem.scatter,
+            sizes=answer.problem.sizes,
+            history=relaxed.history,
+            n_iter=relaxed.n_iter,
+            converged=relaxed.converged,
+            may_violate=not self.settings.repair,
+        )

@@ -1,0 +1,116 @@
+"""Pairs in CSV files."""
+
+from __future__ import annotations
+
+import math
+import os
+import stat
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from corral.constraints import CannotLink, MustLink, read_pairs, write_pairs
+from corral.constraints.files import atomic_writer
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "3,5\n5,7\n",
+        "first,second\n3,5\n5,7\n",
+        "\ufefffirst,second\r\n3,5\r\n\r\n5,7",
+        ' 3, 5\n"5",7\n',
+        "a,b,weight\n3,5,inf\n5,7,inf\n",
+    ],
+    ids=["plain", "header", "excel", "spaces and quotes", "weights"],
+)
+def test_many_ways_to_write_a_file(tmp_path, text):
+    path = tmp_path / "pairs.csv"
+    path.write_bytes(text.encode())
+    assert read_pairs(path).tolist() == [[3, 5], [5, 7]]
+    assert MustLink.from_csv(str(path)) == MustLink([(3, 5), (5, 7)])
+
+
+@pytest.mark.parametrize("text", ["", "\n", "first,second\n"])
+def test_an_empty_file_is_no_constraint(tmp_path, text):
+    path = tmp_path / "pairs.csv"
+    path.write_text(text)
+    assert CannotLink.from_csv(path) == CannotLink([])
+
+
+@pytest.mark.parametrize("kind", [MustLink, CannotLink])
+@pytest.mark.parametrize("weight", [math.inf, 0.1, [0.1, math.inf, 1e-17]])
+def test_round_trip(tmp_path, kind, weight):
+    path = tmp_path / "pairs.csv"
+    link = kind([(3, 5), (5, 7), (0, 9)], weight)
+    link.to_csv(path)
+    assert kind.from_csv(path) == link
+    names = pd.Index([f"row, {i}" for i in range(10)])
+    link.to_csv(path, index=names)
+    assert "row, 3" in path.read_text()
+    assert kind.from_csv(path, index=names) == link
+
+
+def test_integer_names(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("101,103\n")
+    assert read_pairs(path, index=[101, 102, 103]).tolist() == [[0, 2]]
+    path.write_text("id 1,id 2\n101,103\n")
+    assert read_pairs(path, index=np.array([101, 102, 103])).tolist() == [[0, 2]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n\n3,x\n", "line 4: 'x' is not an integer"),
+        ("1,2\n3,4.5\n", r"line 2: '4\.5' is not an integer"),
+        ("1.0,2.0\n", r"line 1: '1\.0' is not an integer"),
+        ("1,x\n", "line 1: 'x' is not an integer"),
+        ("1,2\n3\n", "line 2: 1 columns, but the lines before have 2"),
+        ("1\n", "line 1: 1 columns, but a pair has two"),
+        ("1,2\n-3,4\n", "line 2: -3 is negative"),
+        ("1,2\n4,4\n", "line 2: 4 is paired with itself"),
+        ("1,2\n99999999999999999999,4\n", "line 2: '99999999999999999999' is not an integer"),
+        ("1,2,1\n3,4,much\n", "line 2: weight 'much' is not a number"),
+        ("1,2,1\n3,4,-2\n", "line 2: -2.0 is no weight; it must be above 0"),
+        ("1,2,1\n3,4,nan\n", "line 2: nan is no weight"),
+    ],
+)
+def test_a_bad_line_is_named_with_its_file(tmp_path, text, message):
+    path = tmp_path / "pairs.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=f"pairs.csv, {message}"):
+        read_pairs(path)
+
+
+def test_a_bad_name_is_named_with_its_file(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("ann,bob\nann,zed\n")
+    with pytest.raises(ValueError, match=r"pairs.csv, line 2: zed is not in index"):
+        read_pairs(path, index=["ann", "bob"])
+    with pytest.raises(ValueError, match="index holds 'ann' more than once"):
+        read_pairs(path, index=["ann", "ann"])
+
+
+def test_files_are_replaced_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "pairs.csv"
+    write_pairs(path, [(0, 1)])
+
+    def interrupted():
+        with atomic_writer(path) as file:
+            file.write("half a li")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert read_pairs(path).tolist() == [[0, 1]]
+    assert [file.name for file in tmp_path.iterdir()] == ["pairs.csv"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
+def test_files_are_as_readable_as_any_other(tmp_path):
+    write_pairs(tmp_path / "ours.csv", [(0, 1)])
+    (tmp_path / "theirs.csv").write_text("0,1\n")
+    ours, theirs = (stat.S_IMODE((tmp_path / f).stat().st_mode) for f in ("ours.csv", "theirs.csv"))
+    assert ours == theirs
