@@ -84,8 +84,9 @@ def explain(
         if not search.clash(rules):
             return None
         # Shrinking is a courtesy: it may take long, but not for ever.
-        search.proven, search.deadline = True, min(
-            np.inf if deadline is None else deadline, time.monotonic() + PATIENCE
+        search.proven, search.deadline = (
+            True,
+            min(np.inf if deadline is None else deadline, time.monotonic() + PATIENCE),
         )
         # Whole constraints first: without those that have no part in it every test is easier.
         needed = _irreducible(search, [], [], [rules for rules in whole if rules])
@@ -167,7 +168,7 @@ def _parts(item: Constraint) -> int:
     if isinstance(item, Pin):
         return len(item.rows)
     if isinstance(item, LinearConstraint):
-        return item.A.shape[0]
+        return int(item.A.shape[0])
     if isinstance(item, GroupShares):
         return len(item.minimum) + len(item.maximum)
     if isinstance(item, (ClusterSizes, ClusterTotals)) and _two_sided(item):

@@ -15,6 +15,11 @@ from ._typing import FloatArray, IntArray, Matrix
 from .problem import Problem
 
 
+#: Data whose middle is so far out, against their spread, are centred in a copy: the difference of
+#: large squares would lose too many digits.
+FAR = 1e3
+
+
 class Geometry:
     """The points of a problem with what every step needs of them, computed once.
 
@@ -32,14 +37,24 @@ class Geometry:
         self.weight = problem.weight.astype(np.float64, copy=False)
         self.n_clusters = problem.n_clusters
         self.total_weight = float(self.weight.sum())
-        weight = self.weight
-        if self.total_weight == 0.0:
-            weight = np.ones_like(self.weight)
+        weight = self.weight if self.total_weight > 0.0 else np.ones_like(self.weight)
         self.middle = np.asarray(weight @ self.points, np.float64) / weight.sum()
-        squares = row_norms(self.points, squared=True).astype(np.float64)
-        centred = squares - 2.0 * (self.points @ self.middle) + self.middle @ self.middle
-        self._square = np.maximum(centred, 0.0)
+        self._local = self.middle
+        self._square = self._squares()
         self.spread = float(self.weight @ self._square)
+        far = self.middle @ self.middle * self.total_weight > FAR * self.spread
+        if far and not sparse.issparse(self.points):
+            self.points = (self.points - self.middle).astype(self.points.dtype)
+            self._local = np.zeros_like(self.middle)
+            self._square = self._squares()
+            self.spread = float(self.weight @ self._square)
+
+    def _squares(self) -> FloatArray:
+        """Squared distances to the middle, zero where rounding could have made them."""
+        size = row_norms(self.points, squared=True).astype(np.float64) + self._local @ self._local
+        squares = size - 2.0 * (self.points @ self._local)
+        rounding = 8.0 * np.finfo(self.points.dtype).eps * size
+        return np.where(squares > rounding, squares, 0.0)
 
     def distances(self, centers: FloatArray) -> FloatArray:
         """Squared distances ``|p_g - mu_j|^2`` as an (m, k) array."""
@@ -82,9 +97,12 @@ class Geometry:
         direction = self.rows(np.array([heaviest]))[0]
         variance = 0.0
         for _ in range(n_steps):
-            direction = direction / np.linalg.norm(direction)
-            along = self.weight * (self.points @ direction - self.middle @ direction)
-            image = along @ self.points - along.sum() * self.middle
+            length = np.linalg.norm(direction)
+            if length == 0.0:
+                break
+            direction = direction / length
+            along = self.weight * (self.points @ direction - self._local @ direction)
+            image = along @ self.points - along.sum() * self._local
             variance = float(direction @ image) / self.total_weight
             direction = image
         return variance
@@ -94,7 +112,7 @@ class Geometry:
     ) -> FloatArray:
         dense = sums.toarray() if sparse.issparse(sums) else np.asarray(sums)
         tiny = mass <= 1e-12 * self.total_weight
-        centers = dense.astype(np.float64) / np.where(tiny, 1.0, mass)[:, None] - self.middle
+        centers = dense.astype(np.float64) / np.where(tiny, 1.0, mass)[:, None] - self._local
         centers[tiny] = 0.0 if fallback is None else fallback[tiny]
         return centers
 
@@ -102,19 +120,19 @@ class Geometry:
         """``(p_g - middle) . mu_j`` as an (m, k) array, in the precision of the points."""
         wanted = centers.astype(self.points.dtype, copy=False)
         inner = np.asarray(self.points @ wanted.T, np.float64)
-        return inner - centers @ self.middle
+        return inner - centers @ self._local
 
     def _inner_own(self, labels: IntArray, centers: FloatArray) -> FloatArray:
         if sparse.issparse(self.points):
             return self.inner(centers)[np.arange(len(labels)), labels]
         own = centers[labels]
-        return np.einsum("gd,gd->g", self.points, own) - own @ self.middle
+        return np.einsum("gd,gd->g", self.points, own) - own @ self._local
 
     def rows(self, groups: IntArray) -> FloatArray:
         """Some of the points, dense and relative to the middle."""
         chosen = self.points[groups]
         dense = chosen.toarray() if sparse.issparse(chosen) else chosen
-        return np.asarray(dense, np.float64) - self.middle
+        return np.asarray(dense, np.float64) - self._local
 
 
 def distances_to(points: Matrix, centers: FloatArray) -> FloatArray:

@@ -68,15 +68,23 @@ def assign(
     --------
     >>> import numpy as np
     >>> from corral.problem import Problem, SizeBounds
-    >>> problem = Problem(points=np.zeros((3, 1)), weight=np.ones(3), count=np.ones(3, int),
-    ...                   scatter=0.0, group=np.arange(3), n_clusters=2,
-    ...                   sizes=SizeBounds(np.array([2, 1]), np.array([2, 1]), ordered=True))
+    >>> problem = Problem(
+    ...     points=np.zeros((3, 1)),
+    ...     weight=np.ones(3),
+    ...     count=np.ones(3, int),
+    ...     scatter=0.0,
+    ...     group=np.arange(3),
+    ...     n_clusters=2,
+    ...     sizes=SizeBounds(np.array([2, 1]), np.array([2, 1]), ordered=True),
+    ... )
     >>> assign(problem, np.array([[4.0, 0.0], [3.0, 0.0], [9.0, 0.0]]))
     Assignment(labels=array([0, 0, 1]), cost=7.0, optimal=True, order=None)
     """
     pinned = with_pins(problem, cost)
-    match = match_sizes and problem.sizes is not None and not (
-        problem.sizes.ordered or problem.sizes.interchangeable
+    match = (
+        match_sizes
+        and problem.sizes is not None
+        and not (problem.sizes.ordered or problem.sizes.interchangeable)
     )
     labels = nearest(pinned)
     if not broken(problem, labels) and problem.soft.cost(labels) == 0:
@@ -88,9 +96,7 @@ def assign(
         labels = solve_sizes(pinned, problem.count, problem.sizes)
         if not broken(problem, labels) and problem.soft.cost(labels) == 0:
             return _answer(problem, cost, labels, match)
-    return solve_milp(
-        problem, pinned, incumbent=incumbent, deadline=deadline, match_sizes=match
-    )
+    return solve_milp(problem, pinned, incumbent=incumbent, deadline=deadline, match_sizes=match)
 
 
 def _answer(problem: Problem, cost: FloatArray, labels: IntArray, match: bool) -> Assignment:

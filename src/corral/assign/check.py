@@ -27,9 +27,15 @@ def broken(problem: Problem, labels: IntArray, *, any_order: bool = False) -> tu
     --------
     >>> import numpy as np
     >>> from corral.problem import Problem
-    >>> problem = Problem(points=np.zeros((2, 1)), weight=np.ones(2), count=np.ones(2, int),
-    ...                   scatter=0.0, group=np.arange(2), n_clusters=2,
-    ...                   apart=np.array([[0, 1]]))
+    >>> problem = Problem(
+    ...     points=np.zeros((2, 1)),
+    ...     weight=np.ones(2),
+    ...     count=np.ones(2, int),
+    ...     scatter=0.0,
+    ...     group=np.arange(2),
+    ...     n_clusters=2,
+    ...     apart=np.array([[0, 1]]),
+    ... )
     >>> broken(problem, np.array([0, 0])), broken(problem, np.array([0, 1]))
     (('apart',), ())
     """
@@ -49,11 +55,17 @@ def broken(problem: Problem, labels: IntArray, *, any_order: bool = False) -> tu
     return tuple(kinds)
 
 
+def sums_by(labels: IntArray, values: FloatArray | IntArray, n_clusters: int) -> FloatArray:
+    """Sum of the values of the groups of each cluster."""
+    # NumPy's stubs claim integers whatever the weights.
+    return np.asarray(np.bincount(labels, values, n_clusters), np.float64)
+
+
 def total_excess(total: TotalBounds, labels: IntArray) -> FloatArray:
     """How far each cluster's total is out of its bounds, 0 within rounding."""
     k = len(total.lower)
-    sums = np.bincount(labels, total.values, k)
-    return _excess(sums, np.bincount(labels, np.abs(total.values), k), total.lower, total.upper)
+    sums = sums_by(labels, total.values, k)
+    return _excess(sums, sums_by(labels, np.abs(total.values), k), total.lower, total.upper)
 
 
 def row_excess(rows: LinearRows, labels: IntArray) -> FloatArray:
@@ -88,7 +100,7 @@ def matching_order(sizes: SizeBounds, counted: IntArray) -> IntArray | None:
 
 
 def _sizes_hold(problem: Problem, sizes: SizeBounds, labels: IntArray, any_order: bool) -> bool:
-    counted = np.bincount(labels, problem.count, problem.n_clusters).astype(np.int64)
+    counted = sums_by(labels, problem.count, problem.n_clusters).astype(np.int64)
     if np.all((sizes.lower <= counted) & (counted <= sizes.upper)):
         return True
     return any_order and not sizes.ordered and matching_order(sizes, counted) is not None

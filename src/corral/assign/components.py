@@ -22,6 +22,7 @@ from scipy.sparse.csgraph import connected_components
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..problem import Problem, SoftPairs
+from .check import sums_by
 from .result import NoAssignment
 
 
@@ -66,8 +67,8 @@ def pair_graph(problem: Problem) -> PairGraph:
     together[len(hard) :] = soft.together
     low, high = pairs.min(axis=1), pairs.max(axis=1)
     keys, index = np.unique(low * problem.n_groups + high, return_inverse=True)
-    same = np.bincount(index[~together], price[~together], len(keys))
-    differ = np.bincount(index[together], price[together], len(keys))
+    same = sums_by(index[~together], price[~together], len(keys))
+    differ = sums_by(index[together], price[together], len(keys))
     graph = PairGraph(keys // problem.n_groups, keys % problem.n_groups, same, differ)
     loop = graph.a == graph.b
     if np.isinf(graph.same[loop]).any():
@@ -89,7 +90,7 @@ def solve_pairs(
     solve_core : callable
         Given the problem and the costs of what elimination leaves, its optimal labels.
     """
-    labels = cost.argmin(axis=1)
+    labels: IntArray = cost.argmin(axis=1)
     graph = pair_graph(problem)
     clash = graph.broken(labels)
     if not clash.any():
@@ -156,7 +157,7 @@ def _best_answer(sweep: Elimination, neighbour_label: IntArray) -> IntArray:
     total = sweep.cost + sweep.differ[:, None]
     rows = np.arange(len(sweep.leaf))
     total[rows, neighbour_label] = sweep.cost[rows, neighbour_label] + sweep.same
-    return total.argmin(axis=1)
+    return np.asarray(total.argmin(axis=1))
 
 
 def _breaks_hard(graph: PairGraph, labels: IntArray) -> bool:

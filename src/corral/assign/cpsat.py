@@ -61,7 +61,8 @@ def _solve(
         status = interruptible(partial(solver.solve, model), stop=solver.stop_search)
         if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             values = np.array([solver.boolean_value(var) for row in x for var in row])
-            return values.reshape(problem.n_groups, problem.n_clusters).argmax(axis=1)
+            x_values = values.reshape(problem.n_groups, problem.n_clusters)
+            return np.asarray(x_values.argmax(axis=1))
         if status == cp_model.INFEASIBLE:
             return None
     raise OutOfTime
@@ -77,7 +78,7 @@ def _forbid(problem: Problem, model: Any, x: list[list[Any]], labels: IntArray) 
 
     for total in problem.totals:
         for j in np.flatnonzero(total_excess(total, labels)):
-            change([(g, int(j)) for g in np.flatnonzero(total.values)])
+            change([(int(g), int(j)) for g in np.flatnonzero(total.values)])
     if problem.linear is not None:
         A = problem.linear.A
         for r in np.flatnonzero(row_excess(problem.linear, labels)):

@@ -33,9 +33,15 @@ def feasible(problem: Problem, deadline: float | None = None) -> IntArray | None
     --------
     >>> import numpy as np
     >>> from corral.problem import Problem
-    >>> triangle = Problem(points=np.zeros((3, 1)), weight=np.ones(3), count=np.ones(3, int),
-    ...                    scatter=0.0, group=np.arange(3), n_clusters=2,
-    ...                    apart=np.array([[0, 1], [1, 2], [0, 2]]))
+    >>> triangle = Problem(
+    ...     points=np.zeros((3, 1)),
+    ...     weight=np.ones(3),
+    ...     count=np.ones(3, int),
+    ...     scatter=0.0,
+    ...     group=np.arange(3),
+    ...     n_clusters=2,
+    ...     apart=np.array([[0, 1], [1, 2], [0, 2]]),
+    ... )
     >>> feasible(triangle) is None
     True
     """

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..problem import SizeBounds
+from .check import sums_by
 from .result import NoAssignment
 
 #: Costs become integers between 0 and at most this many levels.  Each unit of flow is then
@@ -33,7 +34,8 @@ def solve_sizes(cost: FloatArray, count: IntArray, sizes: SizeBounds) -> IntArra
     """
     each = int(count[0])
     lower, upper = -(-sizes.lower // each), sizes.upper // each
-    return transport(cost, np.ones(len(cost), np.int64), lower, upper).argmax(axis=1)
+    flow = transport(cost, np.ones(len(cost), np.int64), lower, upper)
+    return np.asarray(flow.argmax(axis=1))
 
 
 def transport(
@@ -134,11 +136,11 @@ def prices(
     count = np.ones(m, np.int64) if count is None else count
     held = np.zeros((m, k), bool)
     held[np.arange(m), labels] = True
-    return flow_prices(held, cost / count[:, None], np.bincount(labels, count, k), sizes)
+    return flow_prices(held, cost / count[:, None], sums_by(labels, count, k), sizes)
 
 
 def flow_prices(
-    held: BoolArray, unit_cost: FloatArray, counted: FloatArray, sizes: SizeBounds | None
+    held: BoolArray, unit_cost: FloatArray, counted: FloatArray | IntArray, sizes: SizeBounds | None
 ) -> FloatArray:
     """Prices for a flow: ``held[g, j]`` where group g sends something to cluster j."""
     k = unit_cost.shape[1]

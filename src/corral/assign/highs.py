@@ -25,6 +25,7 @@ class Relaxed:
     x: FloatArray
     at_lower: FloatArray
     at_upper: FloatArray
+    value: float
 
 
 @dataclass(frozen=True)
@@ -56,39 +57,86 @@ def relax(model: Model, cost: FloatArray, part: Cut, deadline: float | None) -> 
     NoAssignment
         When the relaxation on these columns is infeasible.
     """
-    lower, upper = model.lower[part.rows], model.upper[part.rows]
-    equal = lower == upper
-    under = ~equal & np.isfinite(upper)
-    over = ~equal & np.isfinite(lower)
-    ceiling = model.ceiling[part.columns]
-    options = {} if deadline is None else {"time_limit": seconds_left(deadline)}
-    result = interruptible(
-        lambda: optimize.linprog(
-            cost[part.columns],
-            A_ub=sparse.vstack([part.A[under], -part.A[over]], format="csr"),
-            b_ub=np.concatenate([upper[under], -lower[over]]),
-            A_eq=part.A[equal],
-            b_eq=upper[equal],
-            bounds=np.column_stack([np.zeros(len(ceiling)), ceiling]),
-            method="highs-ds",
-            options=options,
+    program = _Program.of(model, part)
+    return program.solve(cost[part.columns], model, part, deadline)
+
+
+def reconcile(
+    model: Model, part: Cut, always: int, deadline: float | None
+) -> tuple[Relaxed, float]:
+    """Break the rows beyond the first ``always`` as little as possible on the chosen columns.
+
+    Returns
+    -------
+    relaxed : Relaxed
+        Its dual values are those of the total broken, which is the objective here.
+    broken : float
+        The least total; 0 if the relaxation on these columns is feasible.
+    """
+    program = _Program.of(model, part).elastic(np.flatnonzero(part.rows) >= always)
+    relaxed = program.solve(np.zeros(int(part.columns.sum())), model, part, deadline)
+    return relaxed, relaxed.value
+
+
+@dataclass(frozen=True)
+class _Program:
+    """The rows of a cut model sorted into equalities and the two kinds of inequality."""
+
+    A: sparse.csr_array
+    equal: BoolArray
+    under: BoolArray
+    over: BoolArray
+    slack: sparse.csr_array | None = None
+
+    @classmethod
+    def of(cls, model: Model, part: Cut) -> _Program:
+        lower, upper = model.lower[part.rows], model.upper[part.rows]
+        equal = lower == upper
+        return cls(part.A, equal, ~equal & np.isfinite(upper), ~equal & np.isfinite(lower))
+
+    def elastic(self, rows: BoolArray) -> _Program:
+        """Give the rows a slack either way, at a cost of 1."""
+        one = sparse.eye_array(len(rows), format="csr")[:, np.flatnonzero(rows)]
+        return replace(self, slack=sparse.hstack([one, -one], format="csr"))
+
+    def solve(self, cost: FloatArray, model: Model, part: Cut, deadline: float | None) -> Relaxed:
+        lower, upper = model.lower[part.rows], model.upper[part.rows]
+        A, top = self.A, model.ceiling[part.columns]
+        if self.slack is not None:
+            A = sparse.hstack([A, self.slack], format="csr")
+            cost = np.concatenate([cost, np.ones(self.slack.shape[1])])
+            top = np.concatenate([top, np.full(self.slack.shape[1], np.inf)])
+        left = seconds_left(deadline)
+        result = interruptible(
+            lambda: optimize.linprog(
+                cost,
+                A_ub=sparse.vstack([A[self.under], -A[self.over]], format="csr"),
+                b_ub=np.concatenate([upper[self.under], -lower[self.over]]),
+                A_eq=A[self.equal],
+                b_eq=upper[self.equal],
+                bounds=np.column_stack([np.zeros(len(top)), top]),
+                method="highs-ds",
+                options={} if left is None else {"time_limit": left},
+            )
         )
-    )
-    if result.status == 2:
-        raise NoAssignment
-    if result.status != 0:
-        raise OutOfTime
-    x = np.zeros(len(cost))
-    x[part.columns] = result.x
-    at_lower, at_upper = np.zeros(len(model.lower)), np.zeros(len(model.lower))
-    chosen = np.flatnonzero(part.rows)
-    fixed = result.eqlin.marginals
-    at_upper[chosen[equal]] = np.minimum(fixed, 0.0)
-    at_lower[chosen[equal]] = np.maximum(fixed, 0.0)
-    sides = result.ineqlin.marginals
-    at_upper[chosen[under]] = np.minimum(sides[: under.sum()], 0.0)
-    at_lower[chosen[over]] = np.maximum(-sides[under.sum() :], 0.0)
-    return Relaxed(x, at_lower, at_upper)
+        if result.status == 2:
+            raise NoAssignment
+        if result.status != 0:
+            raise OutOfTime
+        return self._relaxed(result, model, part)
+
+    def _relaxed(self, result: optimize.OptimizeResult, model: Model, part: Cut) -> Relaxed:
+        x = np.zeros(len(model.price))
+        x[part.columns] = result.x[: self.A.shape[1]]
+        at_lower, at_upper = np.zeros(len(model.lower)), np.zeros(len(model.lower))
+        chosen = np.flatnonzero(part.rows)
+        fixed, sides = result.eqlin.marginals, result.ineqlin.marginals
+        half = int(self.under.sum())
+        at_upper[chosen[self.equal]] = np.minimum(fixed, 0.0)
+        at_lower[chosen[self.equal]] = np.maximum(fixed, 0.0)
+        at_upper[chosen[self.under]] = np.minimum(sides[:half], 0.0)
+        at_lower[chosen[self.over]] = np.maximum(-sides[half:], 0.0)
+        return Relaxed(x, at_lower, at_upper, float(result.fun))
 
 
 def solve(
@@ -128,13 +176,3 @@ def solve(
     values = np.zeros(len(cost))
     values[part.columns] = result.x
     return values, result.status == 0
-
-
-def with_row(model: Model, row: FloatArray, upper: float) -> Model:
-    """The model with one more row, ``row @ v <= upper``."""
-    return replace(
-        model,
-        A=sparse.vstack([model.A, sparse.csr_array(row[None, :])], format="csr"),
-        lower=np.append(model.lower, -np.inf),
-        upper=np.append(model.upper, upper),
-    )

@@ -20,9 +20,10 @@ import numpy as np
 from .._typing import BoolArray, FloatArray, IntArray
 from ..problem import Problem
 from . import cpsat, highs
-from .check import broken, matching_order
-from .flow import flow_prices, transport
-from .model import Model, build, forbid
+from .check import broken, matching_order, sums_by
+from .cuts import forbid
+from .model import Model, build
+from .pricing import missing, price, size_gaps
 from .result import Assignment, NoAssignment, OutOfTime
 
 #: Columns per group in the first relaxation, and the number of columns below which there is
@@ -123,7 +124,7 @@ class _Search:
         self.best: IntArray | None = None
         self.value = np.inf
         self.bound = -np.inf
-        self.gap = self._first_gap()
+        self.gap = size_gaps(problem, self.cost, any_order=self.match)
         self.fractional = 0.0
 
     def offer(self, labels: IntArray) -> bool:
@@ -149,8 +150,7 @@ class _Search:
 
     def relax(self) -> None:
         """Solve the linear relaxation by adding columns until none would improve it."""
-        per_group = max(FIRST_COLUMNS, FEW_COLUMNS / len(self.cost))
-        opened = self._cheapest(per_group)
+        opened = self._cheapest(max(FIRST_COLUMNS, FEW_COLUMNS / len(self.cost)))
         while True:
             part = highs.cut(self.model, self._columns(opened), len(self.cost))
             try:
@@ -158,19 +158,39 @@ class _Search:
             except NoAssignment:
                 if opened.sum() == self.allowed.sum():
                     raise
-                per_group *= 2
-                opened |= self._cheapest(per_group)
+                opened = self._reconcile(opened)
                 continue
-            reduced = self._reduce(relaxed)
-            least = np.where(opened, reduced, np.inf).min(axis=1, keepdims=True)
-            missing = (reduced < least - 1e-7) & ~opened
-            if not missing.any():
+            bound, reduced = price(self.model, self.allowed, relaxed, self.objective)
+            if bound > self.bound:
+                self.bound, self.gap = bound, reduced - reduced.min(axis=1, keepdims=True)
+            wanted = missing(opened, reduced)
+            if not wanted.any():
                 break
-            opened |= missing
+            opened |= wanted
         x = relaxed.x[: self.cost.size].reshape(self.cost.shape)
         self.fractional = float(np.mean(x.max(axis=1) < 1 - 1e-6))
         if self.fractional == 0:
             self.offer(x.argmax(axis=1))
+
+    def _reconcile(self, opened: BoolArray) -> BoolArray:
+        """Open the columns that the rows lack, those first that mend them most.
+
+        Raises
+        ------
+        NoAssignment
+            When no columns mend them.
+        """
+        nothing = np.zeros(len(self.objective))
+        while True:
+            part = highs.cut(self.model, self._columns(opened), len(self.cost))
+            relaxed, amount = highs.reconcile(self.model, part, len(self.cost), self.deadline)
+            if amount <= 1e-9:
+                return opened
+            wanted = missing(opened, price(self.model, self.allowed, relaxed, nothing)[1])
+            if not wanted.any():
+                # Proven but for tolerances: the last word is the relaxation's with everything.
+                return self.allowed
+            opened = opened | wanted
 
     def close(self) -> None:
         """Solve in whole numbers on more and more columns until the answer proves itself."""
@@ -219,7 +239,7 @@ class _Search:
         value = float(self.original[rows, self.best].sum()) + self.problem.soft.cost(self.best)
         order = None
         if self.match and self.problem.sizes is not None:
-            counted = np.bincount(self.best, self.problem.count, self.cost.shape[1])
+            counted = sums_by(self.best, self.problem.count, self.cost.shape[1])
             order = matching_order(self.problem.sizes, counted.astype(np.int64))
         return Assignment(self.best, value, optimal, order)
 
@@ -239,43 +259,6 @@ class _Search:
                 return
             model = forbid(model, np.rint(values), self.cost.size)
 
-    def _reduce(self, relaxed: highs.Relaxed) -> FloatArray:
-        """Reduced costs of all columns; raises the bound and renews the gaps where it rises."""
-        model = self.model
-        dual = relaxed.at_lower + relaxed.at_upper
-        dual[: len(self.cost)] = 0.0  # one cluster a group: kept by the minimum below
-        reduced = self.objective - model.A.T @ dual
-        m_k = self.cost.size
-        x_part = np.where(self.allowed, reduced[:m_k].reshape(self.cost.shape), np.inf)
-        least = x_part.min(axis=1)
-        low, high = relaxed.at_lower != 0, relaxed.at_upper != 0
-        low[: len(self.cost)] = high[: len(self.cost)] = False
-        bound = (
-            least.sum()
-            + np.minimum(reduced[m_k:], 0.0) @ model.ceiling[m_k:]
-            + relaxed.at_lower[low] @ model.lower[low]
-            + relaxed.at_upper[high] @ model.upper[high]
-        )
-        if bound > self.bound:
-            self.bound, self.gap = float(bound), x_part - least[:, None]
-        return np.asarray(x_part)
-
-    def _first_gap(self) -> FloatArray:
-        """Gaps by the prices of the sizes alone: a guess at which columns matter."""
-        sizes, count = self.problem.sizes, self.problem.count
-        if sizes is None:
-            return self.cost
-        unit_cost = self.cost / count[:, None]
-        try:
-            shipped = transport(unit_cost, count, sizes.lower, sizes.upper)
-        except NoAssignment:
-            if self.match:
-                return self.cost
-            raise
-        price = flow_prices(shipped > 0, unit_cost, shipped.sum(axis=0), sizes)
-        priced = self.cost + count[:, None] * price
-        return np.asarray(priced - priced.min(axis=1, keepdims=True))
-
     def _quantile(self, per_group: float) -> float:
         """Gap below which there are about ``per_group`` columns a group."""
         gaps = self.gap[self.allowed]
@@ -285,7 +268,7 @@ class _Search:
     def _cheapest(self, per_group: float) -> BoolArray:
         """Columns of small gap, at least two for each group and those of the best labels."""
         second = np.partition(self.gap, min(1, self.gap.shape[1] - 1), axis=1)[:, :2].max(axis=1)
-        opened = (self.gap <= np.maximum(second[:, None], self._quantile(per_group)))
+        opened = self.gap <= np.maximum(second[:, None], self._quantile(per_group))
         opened &= self.allowed
         if self.best is not None:
             opened[np.arange(len(self.best)), self.best] = True

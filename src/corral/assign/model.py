@@ -7,7 +7,7 @@ matching of size bounds to clusters, slacks of an elastic model).  Rows: first o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import sparse
@@ -15,6 +15,9 @@ from scipy import sparse
 from .._typing import BoolArray, FloatArray, IntArray
 from ..problem import LinearRows, Problem, SizeBounds, SoftPairs, TotalBounds
 from .check import TOLERANCE
+
+#: Rows, columns and values of some entries.
+Entries = tuple[IntArray, IntArray, FloatArray]
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ class _Rows:
     k: int
     n_rows: int = 0
     n_columns: int = 0
-    entries: list[tuple[IntArray, IntArray, FloatArray]] = field(default_factory=list)
+    entries: list[Entries] = field(default_factory=list)
     bounds: list[tuple[FloatArray, FloatArray]] = field(default_factory=list)
     columns: list[tuple[FloatArray, BoolArray, FloatArray, FloatArray]] = field(
         default_factory=list
@@ -188,60 +191,71 @@ def _add_soft(rows: _Rows, soft: SoftPairs, *, priced: bool) -> None:
 
 def _add_per_cluster(
     rows: _Rows,
-    values: FloatArray,
+    values: FloatArray | IntArray,
     lower: FloatArray,
     upper: FloatArray,
-    extra: tuple[IntArray, IntArray, FloatArray] | None = None,
+    *more: Entries,
 ) -> None:
-    """``lower[j] <= sum_g values[g] x_gj + extra <= upper[j]``, where the sum is not empty."""
+    """``lower[j] <= sum_g values[g] x_gj + more entries of row j <= upper[j]``."""
     group = np.flatnonzero(values)
     column = group[:, None] * rows.k + np.arange(rows.k)
     row = np.broadcast_to(np.arange(rows.k), column.shape)
-    entries = [row.ravel(), column.ravel(), np.repeat(values[group].astype(float), rows.k)]
-    if extra is not None:
-        entries = [np.concatenate(both) for both in zip(entries, extra, strict=True)]
-    rows.add(entries[0], entries[1], entries[2], lower, upper)
+    own = (row.ravel(), column.ravel(), np.repeat(values[group].astype(float), rows.k))
+    row, column, value = (np.concatenate(part) for part in zip(own, *more, strict=True))
+    rows.add(row, column, value, lower, upper)
 
 
-def _give(rows: _Rows, size: int, unit: float) -> tuple[IntArray, IntArray, FloatArray]:
-    """Slack below and above for rows 0 .. size - 1; one unit of it breaks by ``unit``."""
-    slack = rows.new_columns(
-        np.zeros(2 * size), violation=np.full(2 * size, unit), ceiling=np.inf
-    )
-    return np.tile(np.arange(size), 2), slack, np.repeat([1.0, -1.0], size)
+def _give(rows: _Rows, size: int, unit: float, sides: tuple[float, ...] = (1.0, -1.0)) -> Entries:
+    """Slack below (1) and above (-1) for rows 0 .. size - 1; one of it breaks by ``unit``."""
+    number = len(sides) * size
+    broken = np.full(number, unit)
+    slack = rows.new_columns(np.zeros(number), violation=broken, ceiling=np.inf)
+    return np.tile(np.arange(size), len(sides)), slack, np.repeat(sides, size)
 
 
 def _add_sizes(
     rows: _Rows, count: IntArray, sizes: SizeBounds, match_sizes: bool, elastic: bool
 ) -> None:
     """Sizes in the order given, or with a matching of bounds to clusters by new binaries."""
-    extra = _give(rows, rows.k, 1.0) if elastic else None
-    if not match_sizes or sizes.ordered or sizes.interchangeable:
-        _add_per_cluster(rows, count, sizes.lower.astype(float), sizes.upper.astype(float), extra)
+    match = match_sizes and not (sizes.ordered or sizes.interchangeable)
+    if not match and not elastic:
+        _add_per_cluster(rows, count, sizes.lower.astype(float), sizes.upper.astype(float))
         return
-    bounds, number = np.unique(
-        np.column_stack([sizes.lower, sizes.upper]), axis=0, return_counts=True
-    )
+    # One row for each side: an elastic model may hold bounds that contradict themselves.
+    ends = _matched(rows, sizes) if match else (None, None)
+    limitless = np.full(rows.k, np.inf)
+    low, high = (0.0 if match else side for side in (sizes.lower, sizes.upper))
+    for end, sign, lower, upper in (
+        (ends[0], 1.0, low + np.zeros(rows.k), limitless),
+        (ends[1], -1.0, -limitless, high + np.zeros(rows.k)),
+    ):
+        give = _give(rows, rows.k, 1.0, (sign,)) if elastic else None
+        _add_per_cluster(rows, count, lower, upper, *(e for e in (end, give) if e is not None))
+
+
+def _matched(rows: _Rows, sizes: SizeBounds) -> tuple[Entries, Entries]:
+    """Minus the lower and the upper bound that each cluster is given, by binaries y.
+
+    ``y[j, b] = 1`` when cluster j has bounds of kind b; equal bounds are one kind.
+    """
+    both = np.column_stack([sizes.lower, sizes.upper])
+    bounds, number = np.unique(both, axis=0, return_counts=True)
     kinds = len(bounds)
-    # y[j, b] = 1 when cluster j has bounds of kind b; equal bounds are one kind.
     y = rows.new_columns(np.zeros(rows.k * kinds), integral=True)
     cluster, kind = np.divmod(np.arange(rows.k * kinds), kinds)
     one = np.ones(rows.k * kinds)
     rows.add(cluster, y, one, np.ones(rows.k), np.ones(rows.k))
     rows.add(kind, y, one, number.astype(float), number.astype(float))
-    limitless, nothing = np.full(rows.k, np.inf), np.zeros(rows.k)
-    for side, low, high in ((0, nothing, limitless), (1, -limitless, nothing)):
-        end = (cluster, y, -bounds[kind, side].astype(float))
-        both = end if extra is None else tuple(map(np.concatenate, zip(end, extra, strict=True)))
-        _add_per_cluster(rows, count, low, high, both)  # type: ignore[arg-type]
+    lower, upper = -bounds[kind].T.astype(float)
+    return (cluster, y, lower), (cluster, y, upper)
 
 
 def _add_total(rows: _Rows, total: TotalBounds, elastic: bool) -> None:
     """Totals; broken ones are counted in units of the mean absolute value."""
     scale = _row_scale(total.values)
-    extra = _give(rows, rows.k, 1.0 / (mean_size(total.values) * scale)) if elastic else None
+    give = [_give(rows, rows.k, 1.0 / (mean_size(total.values) * scale))] if elastic else []
     lower, upper = _widened(total.lower, total.upper)
-    _add_per_cluster(rows, total.values * scale, lower * scale, upper * scale, extra)
+    _add_per_cluster(rows, total.values * scale, lower * scale, upper * scale, *give)
 
 
 def _add_linear(rows: _Rows, linear: LinearRows, elastic: bool) -> None:
@@ -278,38 +292,3 @@ def _row_scale(values: FloatArray) -> float:
     largest = float(np.abs(values).max(initial=0.0))
     whole = largest < 1e6 and np.array_equal(values, np.rint(values))
     return 1.0 if whole or largest == 0 else 1e3 / largest
-
-
-def forbid(model: Model, values: FloatArray, n_binary: int) -> Model:
-    """Add cuts against an answer that breaks rows by less than the solver's tolerance.
-
-    A row that is over its upper bound stays so until one of the chosen columns with a positive
-    entry is given up or one of the others with a negative entry is chosen; so at least one
-    must be.  Likewise below.  If no row is broken on paper, the answer itself is forbidden.
-    """
-    x = np.zeros(model.A.shape[1])
-    x[:n_binary] = values[:n_binary]
-    pure = np.asarray(abs(model.A[:, n_binary:]).sum(axis=1) == 0).ravel()
-    activity = model.A @ x
-    over = np.flatnonzero(pure & (activity > model.upper))
-    under = np.flatnonzero(pure & (activity < model.lower))
-    picked = [(model.A[[row]], 1.0) for row in over] + [(model.A[[row]], -1.0) for row in under]
-    if not picked:
-        everything = sparse.csr_array(np.ones((1, n_binary)))
-        everything.resize((1, model.A.shape[1]))
-        picked = [(everything, 1.0)]
-    cuts, limits = [], []
-    for row, sign in picked:
-        sides = np.sign(row.data) * sign
-        chosen = x[row.indices] > 0.5
-        useful = (sides > 0) == chosen
-        shape = (1, model.A.shape[1])
-        column = row.indices[useful]
-        cuts.append(sparse.csr_array((sides[useful], (np.zeros_like(column), column)), shape=shape))
-        limits.append(float((sides[useful] > 0).sum()) - 1.0)
-    return replace(
-        model,
-        A=sparse.vstack([model.A, *cuts], format="csr"),
-        lower=np.concatenate([model.lower, np.full(len(limits), -np.inf)]),
-        upper=np.concatenate([model.upper, limits]),
-    )

@@ -30,4 +30,4 @@ def with_pins(problem: Problem, cost: FloatArray) -> FloatArray:
 
 def nearest(cost: FloatArray) -> IntArray:
     """Cluster of least cost for each group; the first of equals."""
-    return cost.argmin(axis=1)
+    return np.asarray(cost.argmin(axis=1))

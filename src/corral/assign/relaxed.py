@@ -7,7 +7,8 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..problem import Problem, SizeBounds
 from . import highs
-from .check import matching_order, row_excess, total_excess
+from .check import matching_order, row_excess, sums_by, total_excess
+from .cuts import with_row
 from .model import Model, build, mean_size
 from .result import Assignment, NoAssignment, OutOfTime
 
@@ -107,7 +108,7 @@ def _second_stage(
     unit = (float(np.median(shifted.max(axis=1))) or float(shifted.max()) or 1.0) / 1e3
     objective = model.price / unit
     objective[: cost.size] = shifted.ravel() / unit
-    no_more = highs.with_row(model, breaking, least + 1e-6 * max(1.0, abs(least)))
+    no_more = with_row(model, breaking, least + 1e-6 * max(1.0, abs(least)))
     part = highs.cut(no_more, np.ones(len(breaking), bool), cost.shape[0])
     try:
         values, proven = highs.solve(no_more, objective, part, deadline)
@@ -122,10 +123,10 @@ def _second_stage(
 
 
 def _sizes_of(problem: Problem, labels: IntArray) -> IntArray:
-    return np.bincount(labels, problem.count, problem.n_clusters).astype(np.int64)
+    return sums_by(labels, problem.count, problem.n_clusters).astype(np.int64)
 
 
-def _outside(value: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+def _outside(value: IntArray, lower: IntArray, upper: IntArray) -> IntArray:
     return np.asarray(np.maximum(lower - value, 0) + np.maximum(value - upper, 0))
 
 

@@ -13,14 +13,14 @@ from ..geometry import Geometry
 from ..problem import Problem
 from .exchange import Exchange
 from .moves import Proposal, kick, relocate, swap_clusters, swap_sizes
-from .refine import NEGLIGIBLE, Answer, evaluate, refine
+from .refinement import NEGLIGIBLE, Answer, evaluate, refine
 
 #: Work that the moves of one search may cost, in entries of cost matrices looked at.
-MOVE_BUDGET = 1.0e7
+MOVE_BUDGET = 3.0e7
 #: Rounds of assignment that a proposal takes, about.
 ROUNDS_A_TRIAL = 6
 #: No kind of move is tried more often than this on one answer.
-MOST_TRIALS = 40
+MOST_TRIALS = 60
 
 
 def improve(
@@ -95,9 +95,11 @@ def _first_better(
 
 
 def _each(problem: Problem) -> int:
-    """Trials of one kind of move on one answer: as many as there are pairs of clusters."""
-    k = problem.n_clusters
-    return min(k * (k - 1), MOST_TRIALS)
+    """Trials of one kind of move on one answer: one a pair of clusters, two if sizes vary."""
+    pairs = problem.n_clusters * (problem.n_clusters - 1)
+    sizes = problem.sizes
+    vary = sizes is not None and not (sizes.ordered or sizes.interchangeable)
+    return min(2 * pairs if vary else pairs, MOST_TRIALS)
 
 
 def _trials(problem: Problem) -> int:
@@ -111,7 +113,7 @@ def _trials(problem: Problem) -> int:
     else:
         price = 3.0 if len(problem.apart) or len(problem.soft.price) else 1.0
     work = price * ROUNDS_A_TRIAL * problem.n_groups * problem.n_clusters
-    return int(min(MOVE_BUDGET / work, 10 * MOST_TRIALS))
+    return int(min(MOVE_BUDGET / work, 6 * MOST_TRIALS))
 
 
 def _late(deadline: float | None) -> bool:

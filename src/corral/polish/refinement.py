@@ -13,6 +13,8 @@ from ..problem import Problem
 
 #: An objective that falls by less than this part has stopped falling.
 NEGLIGIBLE = 1e-12
+#: A refinement is given up when so many more drops like the last would not be enough.
+LOOK_AHEAD = 2.0
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def refine(
             drop = best.objective - answer.objective
             if drop <= NEGLIGIBLE * abs(best.objective):
                 break
-            if answer.objective - 3.0 * drop > to_beat:
+            if answer.objective - LOOK_AHEAD * drop > to_beat:
                 return None
         best, incumbent, centers = answer, answer.labels, answer.centers
     return best

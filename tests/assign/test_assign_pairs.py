@@ -1,0 +1,93 @@
+"""Pairs alone: elimination over trees, the 2-core, and colouring."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from instances import best_value, make_problem, random_pairs
+
+from corral.assign import NoAssignment, assign, broken, feasible
+from corral.assign.components import solve_pairs
+from corral.problem import SoftPairs
+
+
+def no_core(problem, cost):
+    raise AssertionError("a forest needs no solver")
+
+
+def random_forest(rng, m):
+    parents = [int(rng.integers(0, g)) for g in range(1, m)]
+    edges = np.array([(p, g) for g, p in enumerate(parents, start=1)])
+    return edges[rng.random(m - 1) < 0.8]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_forests_are_solved_by_elimination_alone(seed):
+    rng = np.random.default_rng(seed)
+    m, k = 7, int(rng.integers(2, 4))
+    edges = random_forest(rng, m)
+    kind = rng.integers(0, 3, len(edges))
+    soft = SoftPairs(
+        edges[kind == 2], rng.random((kind == 2).sum()), rng.random(m)[kind[kind == 2]] < 0.5
+    )
+    problem = make_problem(
+        np.ones(m, int), k, apart=edges[kind == 0], together=edges[kind == 1], soft=soft
+    )
+    cost = rng.random((m, k))
+    labels = solve_pairs(problem, cost, no_core)
+    total = cost[np.arange(m), labels].sum() + soft.cost(labels)
+    assert not broken(problem, labels)
+    assert total == pytest.approx(best_value(problem, cost))
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_cycles_and_parallel_pairs(seed):
+    rng = np.random.default_rng(seed)
+    pairs = random_pairs(rng, 6, 14)
+    soft = SoftPairs(pairs, rng.random(len(pairs)), rng.random(len(pairs)) < 0.3)
+    problem = make_problem(np.ones(6, int), 3, soft=soft)
+    cost = rng.random((6, 3))
+    assert assign(problem, cost).cost == pytest.approx(best_value(problem, cost))
+
+
+def test_a_soft_pair_inside_a_group_is_paid_whatever_happens():
+    soft = SoftPairs(np.array([[0, 0], [0, 1]]), np.array([2.0, 5.0]), np.array([False, False]))
+    found = assign(make_problem([2, 1], 2, soft=soft), np.array([[0.0, 1.0], [0.0, 1.0]]))
+    assert found.cost == 3
+
+
+def test_long_paths_alternate():
+    n = 2001
+    edges = np.column_stack([np.arange(n - 1), np.arange(1, n)])
+    problem = make_problem(np.ones(n, int), 2, apart=edges)
+    cost = np.zeros((n, 2))
+    cost[0, 0] = 1.0
+    np.testing.assert_array_equal(assign(problem, cost).labels, (np.arange(n) + 1) % 2)
+
+
+def mycielski(edges, n):
+    """A graph that needs one colour more, with no larger clique."""
+    twins = [(a, n + b) for a, b in edges] + [(b, n + a) for a, b in edges]
+    return [*edges, *twins, *((n + i, 2 * n) for i in range(n))], 2 * n + 1
+
+
+@pytest.mark.parametrize("colours", [2, 3, 4])
+def test_graphs_without_large_cliques_that_need_many_colours(colours):
+    edges, n = [(0, 1)], 2
+    for _ in range(colours - 1):
+        edges, n = mycielski(edges, n)
+    apart = np.array(edges)
+    assert feasible(make_problem(np.ones(n, int), colours, apart=apart)) is None
+    labels = feasible(make_problem(np.ones(n, int), colours + 1, apart=apart))
+    assert np.all(labels[apart[:, 0]] != labels[apart[:, 1]])
+    if colours < 4:
+        with pytest.raises(NoAssignment):
+            assign(make_problem(np.ones(n, int), colours, apart=apart), np.ones((n, colours)))
+
+
+def test_pins_reach_through_peeled_groups():
+    apart = np.array([[0, 1], [1, 2]])
+    pins = np.array([[0, 0], [2, 1]])
+    assert feasible(make_problem([1, 1, 1], 2, apart=apart, pins=pins)) is None
+    labels = feasible(make_problem([1, 1, 1], 3, apart=apart, pins=pins))
+    np.testing.assert_array_equal(labels, [0, 2, 1])
