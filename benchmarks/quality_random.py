@@ -93,7 +93,7 @@ def summary(outcomes: list[Outcome]) -> bool:
     crashes = sum("Error:" in o.trouble for o in outcomes) - infeasible
     broken = sum("VIOLATIONS" in o.trouble for o in outcomes)
     print(f"{len(outcomes)} instances, {len(gaps)} compared")
-    print(f"answers with violations {broken}, wrong 'infeasible' {infeasible}, other errors {crashes}")
+    print(f"violations {broken}, wrong 'infeasible' {infeasible}, other errors {crashes}")
     if not len(gaps):
         return False
     print(

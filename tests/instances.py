@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from reference import Floats, Ints, Rules, squares
+from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import kmeans_plusplus
 
 
@@ -11,14 +12,19 @@ def random_instance(
     seed: int, *, n: tuple[int, int] = (50, 600), k: tuple[int, int] = (2, 12),
     d: tuple[int, int] = (2, 20),
 ) -> tuple[Floats, Rules, Floats]:
-    """Data, rules that a hidden labelling obeys, and k-means++ centres to start from."""
+    """Data, rules that a hidden labelling obeys, and k-means++ centres to start from.
+
+    The centres stand in the order of the hidden clusters nearest to them, so that rules that go
+    by the cluster's number do not spoil the start.
+    """
     rng = np.random.default_rng(seed)
     n_rows = int(rng.integers(n[0], n[1] + 1))
     n_clusters = int(rng.integers(k[0], min(k[1], n_rows) + 1))
     X, hidden = _random_data(rng, n_rows, n_clusters, int(rng.integers(d[0], d[1] + 1)))
     rules = _random_rules(rng, hidden, n_clusters)
-    centers, _ = kmeans_plusplus(X, n_clusters, random_state=seed)
-    return X, rules, centers
+    seeds, _ = kmeans_plusplus(X, n_clusters, random_state=seed)
+    means = np.array([X[hidden == j].mean(axis=0) for j in range(n_clusters)])
+    return X, rules, seeds[linear_sum_assignment(squares(means, seeds))[1]]
 
 
 def _random_data(rng: np.random.Generator, n: int, k: int, d: int) -> tuple[Floats, Ints]:

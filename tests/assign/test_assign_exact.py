@@ -7,7 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from instances import best_value, clustered, labelings, make_problem, obeys, random_problem, value
+from tiny_problems import (
+    best_value,
+    clustered,
+    labelings,
+    make_problem,
+    obeys,
+    random_problem,
+    value,
+)
 
 from corral.assign import NoAssignment, OutOfTime, assign, broken, feasible
 from corral.problem import SizeBounds, SoftPairs, TotalBounds

@@ -10,7 +10,7 @@ from corral.assign import NoAssignment, assign, prices
 from corral.assign.flow import transport
 from corral.problem import SizeBounds
 
-from instances import make_problem  # isort: skip
+from tiny_problems import make_problem  # isort: skip
 
 
 def exact(sizes):

@@ -14,7 +14,7 @@ from corral.assign.interruptible import interruptible
 
 PROGRAM = """
 import numpy as np
-from instances import make_problem
+from tiny_problems import make_problem
 from corral.assign import assign, feasible
 from corral.problem import LinearRows
 from scipy import sparse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from instances import best_value, make_problem, random_pairs
+from tiny_problems import best_value, make_problem, random_pairs
 
 from corral.assign import NoAssignment, assign, broken, feasible
 from corral.assign.components import solve_pairs
@@ -40,8 +40,10 @@ def test_forests_are_solved_by_elimination_alone(seed):
     assert total == pytest.approx(best_value(problem, cost))
 
 
+@pytest.mark.parametrize("enumerated", [1, 5000])
 @pytest.mark.parametrize("seed", range(25))
-def test_cycles_and_parallel_pairs(seed):
+def test_cycles_and_parallel_pairs(seed, enumerated, monkeypatch):
+    monkeypatch.setattr("corral.assign.components.ENUMERATED", enumerated)
     rng = np.random.default_rng(seed)
     pairs = random_pairs(rng, 6, 14)
     soft = SoftPairs(pairs, rng.random(len(pairs)), rng.random(len(pairs)) < 0.3)

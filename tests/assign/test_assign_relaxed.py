@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from instances import labelings, make_problem, misses, random_problem, value
+from tiny_problems import labelings, make_problem, misses, random_problem, value
 
 from corral.assign import assign_relaxed, violation
 from corral.problem import SizeBounds, TotalBounds

@@ -25,6 +25,9 @@ from ..problem import Problem, SoftPairs
 from .check import sums_by
 from .result import NoAssignment
 
+#: Labelings of a component that are tried one by one rather than given to a solver.
+ENUMERATED = 5000
+
 
 @dataclass(frozen=True)
 class PairGraph:
@@ -98,10 +101,11 @@ def solve_pairs(
     graph = graph.of(_contested(graph, clash, len(cost)))
     work = cost.copy()
     core, sweeps = _eliminate(graph, work)
-    left = np.unique(np.concatenate([core.a, core.b]))
     touched = np.unique(np.concatenate([graph.a, graph.b]))
     labels[touched] = work[touched].argmin(axis=1)
-    if len(left):
+    core = _enumerate_small(core, work, labels)
+    if len(core.a):
+        left = np.unique(np.concatenate([core.a, core.b]))
         labels[left] = solve_core(_core_problem(problem, core, left), work[left])
     for sweep in reversed(sweeps):
         labels[sweep.leaf] = _best_answer(sweep, labels[sweep.neighbour])
@@ -110,14 +114,45 @@ def solve_pairs(
     return labels
 
 
+def _components(graph: PairGraph, n_groups: int) -> IntArray:
+    """The component of each pair."""
+    ones = np.ones(len(graph.a), np.int8)
+    adjacency = sparse.coo_array((ones, (graph.a, graph.b)), shape=(n_groups, n_groups))
+    return np.asarray(connected_components(adjacency, directed=False)[1][graph.a])
+
+
 def _contested(graph: PairGraph, clash: BoolArray, n_groups: int) -> BoolArray:
     """Pairs of the components in which the cheapest labels break something."""
-    adjacency = sparse.coo_array((clash, (graph.a, graph.b)), shape=(n_groups, n_groups))
-    adjacency.data = np.ones(len(graph.a), np.int8)
-    number, component = connected_components(adjacency, directed=False)
-    hit = np.zeros(number, bool)
-    hit[component[graph.a[clash]]] = True
-    return np.asarray(hit[component[graph.a]])
+    component = _components(graph, n_groups)
+    hit = np.zeros(n_groups, bool)
+    hit[component[clash]] = True
+    return np.asarray(hit[component])
+
+
+def _enumerate_small(core: PairGraph, work: FloatArray, labels: IntArray) -> PairGraph:
+    """Label the small components by trying everything; give the pairs of the others."""
+    if not len(core.a):
+        return core
+    component = _components(core, len(work))
+    large = np.zeros(len(core.a), bool)
+    for one in np.unique(component):
+        part = core.of(component == one)
+        groups = np.unique(np.concatenate([part.a, part.b]))
+        if len(groups) * np.log(work.shape[1]) > np.log(ENUMERATED):
+            large |= component == one
+        else:
+            labels[groups] = _best_of_all(part, groups, work[groups])
+    return core.of(large)
+
+
+def _best_of_all(part: PairGraph, groups: IntArray, cost: FloatArray) -> IntArray:
+    m, k = cost.shape
+    ways = np.indices((k,) * m, np.int32).reshape(m, -1)
+    total = cost[np.arange(m)[:, None], ways].sum(axis=0)
+    ends = np.searchsorted(groups, part.a), np.searchsorted(groups, part.b)
+    for a, b, same, differ in zip(*ends, part.same, part.differ, strict=True):
+        total += np.where(ways[a] == ways[b], same, differ)
+    return np.asarray(ways[:, total.argmin()])
 
 
 def _eliminate(graph: PairGraph, work: FloatArray) -> tuple[PairGraph, list[Elimination]]:

@@ -56,6 +56,7 @@ def _solve(
         limit = min(patience, np.inf if left is None else left)
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = workers
+        solver.parameters.catch_sigint_signal = False  # Ctrl-C is Python's to handle
         if np.isfinite(limit):
             solver.parameters.max_time_in_seconds = limit
         status = interruptible(partial(solver.solve, model), stop=solver.stop_search)

@@ -1,0 +1,229 @@
+"""The start does not matter: gaps to the best known objective from random starts.
+
+For every data set with equal sizes, the true sizes and without any: corral from random starts
+(``n_init=1``), the same starts without ADMM (repair and polish; and means with exact assignment
+alone), and where sizes are free the best of five k-means++ runs of scikit-learn.
+Run ``python benchmarks/quality_start.py``; ``--write`` puts the table into quality.md, ``--update``
+lowers the values in best_known.json by what this run and a longer search find.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits, make_blobs
+
+from corral import ClusterSizes, ConstrainedKMeans
+from corral.datasets import load_breast_cancer, load_glass, load_iris, load_wine
+from corral.geometry import Geometry
+from corral.initialise import initialise, match_sizes
+from corral.polish import first_answer, improve
+from corral.presolve import presolve
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from reference import lloyd
+
+HERE = Path(__file__).resolve().parent
+BEST_KNOWN = HERE / "best_known.json"
+TABLE = HERE / "quality.md"
+MODES = ("equal", "true", "free")
+LLOYD_RUNS = 5
+#: Demanded with sizes, in per cent: mean and worst gap.
+MEAN_GAP, WORST_GAP = 0.1, 1.0
+
+Floats = NDArray[np.float64]
+
+
+@cache
+def data_sets() -> dict[str, tuple[Floats, NDArray[np.int64]]]:
+    """Points and classes by name; the paper's sets in [-1, 1], the digits as they are."""
+    plane = np.random.RandomState(0).rand(800, 2)
+    unequal = [400, 200, 100, 50, 30, 20]
+    return {
+        "wine": load_wine(return_X_y=True),
+        "iris": load_iris(return_X_y=True),
+        "glass": load_glass(return_X_y=True),
+        "digits": load_digits(return_X_y=True),
+        "breast cancer": load_breast_cancer(return_X_y=True),
+        "blobs, k = 12": make_blobs(1200, 8, centers=12, cluster_std=4, random_state=0),
+        "blobs, k = 20": make_blobs(1000, 5, centers=20, cluster_std=1, random_state=0),
+        "blobs, unequal": make_blobs(unequal, 3, cluster_std=2, random_state=1),
+        "plane": (plane, np.repeat(np.arange(8), 100)),
+    }
+
+
+@dataclass(frozen=True)
+class Case:
+    """A data set and what its sizes shall be."""
+
+    name: str
+    mode: str
+
+    @property
+    def key(self) -> str:
+        """Its name in best_known.json."""
+        return f"{self.name}/{self.mode}"
+
+    @property
+    def points(self) -> Floats:
+        """The rows to cluster."""
+        return data_sets()[self.name][0]
+
+    @property
+    def k(self) -> int:
+        """Number of clusters."""
+        return len(np.unique(data_sets()[self.name][1]))
+
+    @property
+    def constraints(self) -> list[ClusterSizes]:
+        """Sizes, or none."""
+        if self.mode == "free":
+            return []
+        if self.mode == "true":
+            return [ClusterSizes(np.unique(data_sets()[self.name][1], return_counts=True)[1])]
+        n = len(self.points)
+        return [ClusterSizes(n // self.k + (np.arange(self.k) < n % self.k))]
+
+
+def cases(names: list[str] | None = None) -> Iterator[Case]:
+    """All cases; true sizes only where they are not equal."""
+    for name, (_, classes) in data_sets().items():
+        if names and name not in names:
+            continue
+        count = np.unique(classes, return_counts=True)[1]
+        for mode in MODES:
+            if mode != "true" or np.ptp(count) > 1:
+                yield Case(name, mode)
+
+
+def full(case: Case, seed: int, **options: object) -> float:
+    """Objective of corral from one random start."""
+    given = {"init": "random", "n_init": 1, "random_state": seed, **options}
+    model = ConstrainedKMeans(case.k, **given)
+    return float(model.fit(case.points, constraints=case.constraints).inertia_)
+
+
+def without_admm(case: Case, seed: int) -> tuple[float, float]:
+    """From the same start: repair and polish, and means with exact assignment alone."""
+    problem = presolve(case.points, case.constraints, case.k)
+    geometry = Geometry(problem)
+    # As the estimator draws the seed of its first run.
+    run_seed = np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=1)[0]
+    random_state = np.random.RandomState(run_seed)
+    start = initialise(problem, geometry, "random", random_state)
+    problem = match_sizes(problem, np.bincount(start.labels, minlength=case.k))
+    plain = first_answer(problem, geometry, start.centers)
+    polished = improve(plain, geometry, random_state)
+    return polished.objective, plain.objective
+
+
+@dataclass
+class Row:
+    """Objectives of one case over the seeds."""
+
+    case: Case
+    full: Floats
+    polished: Floats
+    plain: Floats
+    lloyd: Floats
+    seconds: float
+
+    def lowest(self) -> float:
+        """The best that this run saw."""
+        return float(min(o.min() for o in (self.full, self.polished, self.plain, self.lloyd)
+                         if len(o)))
+
+    def meets(self, best: float) -> bool:
+        """Whether the gaps are as small as demanded."""
+        gap = 100 * (self.full / best - 1)
+        if self.case.mode == "free":
+            return bool(gap.mean() <= 100 * (self.lloyd.mean() / best - 1) + 1e-9)
+        return bool(gap.mean() <= MEAN_GAP and gap.max() <= WORST_GAP)
+
+    def line(self, best: float) -> str:
+        """A row of the table."""
+        cells = [
+            f"{_gap(o.mean(), best)} / {_gap(o.max(), best)}"
+            for o in (self.full, self.polished, self.plain)
+        ]
+        cells.append(_gap(self.lloyd.mean(), best) if len(self.lloyd) else "")
+        verdict = "yes" if self.meets(best) else "NO"
+        parts = [self.case.name, self.case.mode, f"{best:.6g}", *cells, f"{self.seconds:.2f}",
+                 verdict]
+        return "| " + " | ".join(parts) + " |"
+
+
+def _gap(objective: float, best: float) -> str:
+    """In per cent; adding 0 turns a rounded -0 into 0."""
+    return f"{round(100 * (objective / best - 1), 3) + 0.0:.3f}"
+
+
+def measure(case: Case, n_seeds: int) -> Row:
+    """Everything about one case."""
+    begun = time.perf_counter()
+    objectives = np.array([full(case, seed) for seed in range(n_seeds)])
+    seconds = (time.perf_counter() - begun) / n_seeds
+    others = np.array([without_admm(case, seed) for seed in range(n_seeds)])
+    free = case.mode == "free"
+    runs = [lloyd(case.points, case.k, LLOYD_RUNS, seed) for seed in range(n_seeds if free else 0)]
+    return Row(case, objectives, others[:, 0], others[:, 1], np.array(runs), seconds)
+
+
+def search_longer(case: Case) -> float:
+    """The best of many restarts, for the best known value."""
+    best = full(case, 0, init="k-means++", n_init=30)
+    return min(best, lloyd(case.points, case.k, 200, 0)) if case.mode == "free" else best
+
+
+HEADER = """\
+| data | sizes | best known | corral: mean / max gap, % | polish only | exact assignment only | \
+best of 5 k-means++, mean gap, % | s a fit | as demanded |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
+
+
+def title(n_seeds: int) -> str:
+    """What stands above the table."""
+    return (
+        f"# The start does not matter\n\n{n_seeds} random starts each, `n_init=1`; gap of the "
+        "objective to the best known, in per cent. Demanded: with sizes a mean of at most "
+        f"{MEAN_GAP} and a maximum of at most {WORST_GAP}; free, no more than the best of five "
+        "k-means++ runs on average.\nMade by `python benchmarks/quality_start.py --write`.\n"
+    )
+
+
+def main() -> int:
+    """Measure, print, and write what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--seeds", type=int, default=10, help="random starts a case")
+    parser.add_argument("--only", nargs="+", choices=list(data_sets()), help="some data sets")
+    parser.add_argument("--update", action="store_true", help="lower the best known values")
+    parser.add_argument("--write", action="store_true", help=f"write the table to {TABLE.name}")
+    options = parser.parse_args()
+    known = json.loads(BEST_KNOWN.read_text()) if BEST_KNOWN.exists() else {}
+    lines, fine = [title(options.seeds), HEADER], True
+    print(*lines, sep="\n", flush=True)
+    for case in cases(options.only):
+        row = measure(case, options.seeds)
+        if options.update:
+            known[case.key] = min(known.get(case.key, np.inf), row.lowest(), search_longer(case))
+            BEST_KNOWN.write_text(json.dumps(known, indent=2) + "\n")
+        best = known.get(case.key, row.lowest())
+        fine &= row.meets(best)
+        lines.append(row.line(best))
+        print(lines[-1], flush=True)
+    if options.write:
+        TABLE.write_text("\n".join(lines) + "\n")
+    return 0 if fine else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

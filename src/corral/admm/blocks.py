@@ -1,0 +1,182 @@
+"""Row blocks: the groups cut into pieces that fit a core's cache, and who works on them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+from joblib import cpu_count
+from threadpoolctl import threadpool_limits
+
+from .._typing import FloatArray, IntArray, Matrix
+
+Result = TypeVar("Result")
+
+#: Bytes of one (k, b) array of a block: half a dozen of them stay in a core's own cache.
+BLOCK_BYTES = 1 << 18
+#: Fewer groups than this are not worth a thread of their own.
+LEAST_BLOCK = 2048
+
+
+def cut(n_groups: int, n_clusters: int, itemsize: int) -> list[slice]:
+    """Slices of the groups, all of about the same length."""
+    length = max(BLOCK_BYTES // (n_clusters * itemsize), LEAST_BLOCK)
+    pieces = max(1, round(n_groups / length))
+    edges = np.linspace(0, n_groups, pieces + 1).astype(int)
+    return [slice(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+
+
+class Block:
+    """A run of groups: their data and their state ``x, v1, v2``, (k, b) each.
+
+    Parameters
+    ----------
+    points : (b, d) array or CSR
+    weight, metric : (b,) arrays or None
+        Weights for the means, and weights in the norms; None where all are one.
+    values : (q, b) array or None
+        The totals' values; None for one total whose values are all one.
+    pins : (p, 2) array
+        Pinned (group, cluster), counted within the block.
+    pulled : (e,) array
+        Groups, counted within the block, that pairs or linear rows pull.
+    x : (k, b) array
+        The start.
+    xp : module
+        Namespace of the arrays.
+    """
+
+    def __init__(
+        self,
+        points: Matrix,
+        weight: FloatArray | None,
+        metric: FloatArray | None,
+        values: FloatArray | None,
+        pins: IntArray,
+        pulled: IntArray,
+        x: FloatArray,
+        xp: Any = np,
+    ) -> None:
+        self.xp = xp
+        self.points, self.points_t = points, points.T
+        self.weight, self.metric = weight, metric
+        factor = None if weight is None or metric is None else weight / metric
+        self.cost_factor = None if factor is None or bool(xp.all(factor == 1.0)) else factor
+        self.metric_total = float(x.shape[1] if metric is None else xp.sum(metric))
+        self.values = values
+        self.pins, self.pulled = pins, pulled
+        self.pull: Any = None
+        self.stiffening: Any = None
+        self.inverse: Any = 1.0
+        self.scaled: Any = None
+        self.x = x
+        self.v1 = x + 0.0
+        self.v2: Any = None
+
+    def start_sphere(self) -> None:
+        """Begin the sphere's copy at the box's, with no dual."""
+        self.v2 = self.xp.clip(self.v1, 0.0, 1.0)
+
+    def set_diagonal(self, diagonal: float) -> None:
+        """Hold ``1 / a`` for the x-system: a number, or a vector where some groups are pulled."""
+        if not len(self.pulled):
+            self.inverse = 1.0 / diagonal
+            return
+        a = self.xp.full(self.x.shape[1], diagonal, dtype=self.x.dtype)
+        a[self.pulled] += self.stiffening
+        self.inverse = 1.0 / a
+
+    def add_pull(self) -> None:
+        """Add the pull of pairs and linear rows to the right side that ``x`` holds."""
+        if len(self.pulled):
+            self.x[:, self.pulled] += self.pull
+
+    def fix(self) -> None:
+        """Write the pinned groups' known assignment into x."""
+        if len(self.pins):
+            self.x[:, self.pins[:, 0]] = 0.0
+            self.x[self.pins[:, 1], self.pins[:, 0]] = 1.0
+
+    def totals(self) -> tuple[FloatArray, FloatArray]:
+        """``t' x`` (q, k) and ``sum_g t_g t_g' / (r_g a_g)`` (q, q), of groups that may move."""
+        xp = self.xp
+        if self.values is None:
+            gram = np.array([[self.x.shape[1] * float(self.inverse)]])
+            return self.to_host(xp.sum(self.x, axis=1))[None, :], gram
+        scaled = self.values * self.inverse
+        if self.metric is not None:
+            scaled = scaled / self.metric
+        if len(self.pins):
+            scaled[:, self.pins[:, 0]] = 0.0
+        self.scaled = scaled
+        return self.to_host(self.values @ self.x.T), self.to_host(scaled @ self.values.T)
+
+    def add_totals(self, theta: FloatArray) -> None:
+        """Take ``theta' t / (r a)`` off x."""
+        xp = self.xp
+        if self.values is None:
+            self.x -= xp.asarray(theta.T * self.inverse, dtype=self.x.dtype)
+        else:
+            self.x -= xp.asarray(theta.T, dtype=self.x.dtype) @ self.scaled
+
+    def squares(self, a: FloatArray, room: FloatArray) -> float:
+        """``sum_g r_g |a_g|^2``; ``room`` is written over unless the weights are all one."""
+        if self.metric is None:
+            if self.xp is np:
+                flat = a.reshape(-1)
+                return float(flat @ flat)
+            return float(self.xp.sum(a * a))
+        room[...] = a * a
+        return float(self.xp.sum(room @ self.metric))
+
+    def point_sums(self, z: FloatArray) -> FloatArray:
+        """``z @ points`` (k, d)."""
+        return self.to_host(z @ self.points)
+
+    @staticmethod
+    def to_host(a: Any) -> FloatArray:
+        """A small result as a NumPy array of float64, wherever the block lives."""
+        return np.asarray(a.cpu() if hasattr(a, "cpu") else a, np.float64)
+
+
+class Executor:
+    """Runs a function over blocks, one after another or in threads; results stay in order."""
+
+    def __init__(self, n_blocks: int, n_threads: int | None = None) -> None:
+        available = cpu_count() if n_threads is None else n_threads
+        self.n_threads = max(1, min(available, n_blocks))
+        self._pool: ThreadPoolExecutor | None = None
+        self._local = threading.local()
+
+    @contextmanager
+    def running(self) -> Iterator[Executor]:
+        """Hold the threads, and keep BLAS from starting more of its own in each."""
+        if self.n_threads == 1:
+            yield self
+            return
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(self.n_threads) as pool:
+            self._pool = pool
+            try:
+                yield self
+            finally:
+                self._pool = None
+
+    def map(self, function: Callable[[Block], Result], blocks: list[Block]) -> list[Result]:
+        """Results of ``function`` for every block."""
+        if self._pool is None:
+            return [function(block) for block in blocks]
+        return list(self._pool.map(function, blocks))
+
+    def room(self, block: Block) -> tuple[Any, Any]:
+        """Two work arrays of the block's shape, the calling thread's own."""
+        rooms = self._local.__dict__.setdefault("rooms", {})
+        key = block.x.shape
+        if key not in rooms:
+            rooms[key] = block.xp.empty_like(block.x), block.xp.empty_like(block.x)
+        work: tuple[Any, Any] = rooms[key]
+        return work
+

@@ -1,0 +1,199 @@
+"""The two row-wise passes of an iteration of the projected solver, on one block of groups.
+
+Given a few small global arrays every group is on its own, so a block can be a core's share, a
+GPU's whole memory or a partition on another machine.  Arrays are cluster-major, (k, b): sums and
+broadcasts run along the long axis.
+
+The paper's variables follow from the state of a block:
+
+- ``v1 = x + y2 / box``: then ``z1 = clip(v1, 0, 1)`` and ``y2 = box (v1 - z1)``;
+- ``v2 = x + y3 / sphere``: then ``z2 = 1/2 + s (v2 - 1/2)`` with one number ``s`` for all blocks,
+  and ``y3 = sphere (v2 - z2)``.
+
+The namespace of the arrays is the block's; NumPy's work in place, without allocation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._typing import FloatArray
+from .blocks import Block
+from .schedule import GRADUATE, Schedule
+
+
+@dataclass(frozen=True)
+class Step:
+    """The global numbers of one iteration, the same for every block.
+
+    Attributes
+    ----------
+    centers : (k, d) array
+        In the dtype and on the device of the blocks.
+    norms : (k, 1) array
+        The costs are ``norms - 2 centers @ points'``.
+    before, now : Schedule
+        The penalties with which v1 and v2 were made, and those of this iteration.
+    shrink : float
+        ``s`` of the sphere's projection.
+    """
+
+    centers: Any
+    norms: Any
+    before: Schedule
+    now: Schedule
+    shrink: float
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What a backward pass adds up over its groups.
+
+    Attributes
+    ----------
+    points : (k, d) array
+        ``sum_g w_g z1_g p_g``.
+    mass : (k,) array
+        ``sum_g w_g z1_g``.
+    moved : float
+        ``sum |z1 - previous z1|``.
+    outside : float
+        ``sum |x - z1|^2``.
+    undecided : float
+        ``sum_g r_g (x - x^2)``: zero for a binary x.
+    radius : float
+        ``sum_g r_g |v2 - 1/2|^2``.
+    """
+
+    points: FloatArray
+    mass: FloatArray
+    moved: float
+    outside: float
+    undecided: float
+    radius: float
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(
+            self.points + other.points,
+            self.mass + other.mass,
+            self.moved + other.moved,
+            self.outside + other.outside,
+            self.undecided + other.undecided,
+            self.radius + other.radius,
+        )
+
+
+def forward(block: Block, step: Step, room: tuple[Any, Any]) -> tuple[FloatArray, FloatArray]:
+    """Solve the x-system without totals into ``block.x``, and sum what the totals need.
+
+    ``a x = box z1 - y2 + sphere z2 - y3 - cost`` with rows that sum to one, ``a = box + sphere +
+    ridge``, more for the groups that pairs and linear rows pull.
+    """
+    xp, x, (cost, other) = block.xp, block.x, room
+    before, now = step.before, step.now
+    _multiply(xp, step.centers, block.points_t, cost)
+    cost *= -2.0
+    cost += step.norms
+    if block.cost_factor is not None:
+        cost *= block.cost_factor
+    _clip(xp, block.v1, other)
+    other *= now.box + before.box
+    other -= cost
+    _scale(xp, block.v1, -before.box, x)
+    x += other
+    diagonal = now.box + now.ridge
+    if now.phase > GRADUATE:
+        # What is constant in the sphere's copy drops out, as rows are centred below.
+        _scale(xp, block.v2, (now.sphere + before.sphere) * step.shrink - before.sphere, other)
+        x += other
+        diagonal += now.sphere
+    block.set_diagonal(diagonal)
+    block.add_pull()
+    x -= xp.sum(x, axis=0) / x.shape[0]
+    x *= block.inverse
+    x += 1.0 / x.shape[0]
+    block.fix()
+    return block.totals()
+
+
+def backward(
+    block: Block, step: Step, theta: FloatArray | None, room: tuple[Any, Any]
+) -> Sums:
+    """Add the totals' part to x, project the copies, take the dual steps, sum for the means."""
+    xp, x, v1, (z1, other) = block.xp, block.x, block.v1, room
+    before, now = step.before, step.now
+    if theta is not None:
+        block.add_totals(theta)
+    _clip(xp, v1, other)
+    v1 -= other
+    v1 *= before.box / now.box
+    v1 += x
+    _clip(xp, v1, z1)
+    other -= z1
+    moved = _absolute_sum(xp, other)
+    _subtract(xp, x, z1, other)
+    outside = _square_sum(xp, other)
+    # Rows of x sum to one, so that sum r x is the sum of r.
+    undecided = block.metric_total - block.squares(x, other)
+    radius = 0.0
+    if now.phase > GRADUATE:
+        v2, fade = block.v2, before.sphere / now.sphere * (1.0 - step.shrink)
+        v2 *= fade
+        v2 += x
+        v2 -= 0.5 * fade
+        _subtract(xp, v2, 0.5, other)
+        radius = block.squares(other, other)
+    if block.weight is not None:
+        z1 *= block.weight
+    mass = block.to_host(xp.sum(z1, axis=1))
+    return Sums(block.point_sums(z1), mass, moved, outside, undecided, radius)
+
+
+def _clip(xp: Any, a: Any, out: Any) -> None:
+    """``out = clip(a, 0, 1)``."""
+    if xp is np:
+        np.clip(a, 0.0, 1.0, out=out)
+    else:
+        out[...] = xp.clip(a, 0.0, 1.0)
+
+
+def _scale(xp: Any, a: Any, factor: float, out: Any) -> None:
+    """``out = factor a``."""
+    if xp is np:
+        np.multiply(a, factor, out=out)
+    else:
+        out[...] = a * factor
+
+
+def _subtract(xp: Any, a: Any, b: Any, out: Any) -> None:
+    """``out = a - b``."""
+    if xp is np:
+        np.subtract(a, b, out=out)
+    else:
+        out[...] = a - b
+
+
+def _multiply(xp: Any, a: Any, b: Any, out: Any) -> None:
+    """``out = a @ b``; ``b`` may be sparse."""
+    if xp is np and isinstance(b, np.ndarray):
+        np.matmul(a, b, out=out)
+    else:
+        out[...] = a @ b
+
+
+def _absolute_sum(xp: Any, a: Any) -> float:
+    """``sum |a|``; NumPy's ``a`` is used up."""
+    if xp is np:
+        return float(np.abs(a, out=a).sum())
+    return float(xp.sum(xp.abs(a)))
+
+
+def _square_sum(xp: Any, a: Any) -> float:
+    """``sum a^2``."""
+    if xp is np:
+        flat = a.reshape(-1)
+        return float(flat @ flat)
+    return float(xp.sum(a * a))

@@ -1,0 +1,226 @@
+"""The points in the plane, with the links between them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.decomposition import PCA
+from sklearn.utils import check_array
+
+from .._typing import FloatArray, IntArray, Matrix
+from ..constraints import CannotLink, ConstraintSet, MustLink
+from ._style import BROKEN, GREY, INK, colour, marker, one_axes
+from .measures import checked_labels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: More clusters than this are told by the numbers at their centres alone, not in the legend.
+LEGEND_CLUSTERS = 8
+
+
+def plot_clusters(
+    X: Any,
+    labels: ArrayLike,
+    constraints: Any = None,
+    *,
+    centers: ArrayLike | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the clusters in two dimensions, with the links between their points.
+
+    Must-links are solid lines and cannot-links dashed ones, grey if obeyed and red if broken.
+    Each cluster has a colour and a marker, and its number at its centre.
+
+    Parameters
+    ----------
+    X : array-like, data frame or CSR of shape (n_samples, n_features)
+        More than two features are flattened onto their first two principal components; a single
+        one is drawn against the number of the cluster.
+    labels : (n_samples,) int array
+    constraints : Constraint, iterable of them, or None
+        Only :class:`~corral.MustLink` and :class:`~corral.CannotLink` are shown.
+    centers : (n_clusters, n_features) array, optional
+        The means of the clusters unless given.
+    ax : Axes, optional
+        Where to draw; a new figure unless given.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from corral import MustLink
+    >>> from corral.plots import plot_clusters
+    >>> X = [[0, 0], [0, 1], [5, 5]]
+    >>> ax = plot_clusters(X, [0, 0, 1], MustLink([(0, 1)]))  # doctest: +SKIP
+    """
+    points: Matrix = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
+    label, k = checked_labels(labels, None if centers is None else len(np.asarray(centers)))
+    if len(label) != points.shape[0]:
+        raise ValueError(f"`labels` has {len(label)} entries, but X has {points.shape[0]} samples.")
+    rules = ConstraintSet(constraints)
+    middle = _means(points, label, k) if centers is None else np.asarray(centers, float)
+    flat, flat_middle, names = _flatten(points, middle, label)
+    axes = one_axes(ax)
+    counts = _draw_links(axes, flat, label, rules)
+    for cluster in np.unique(label):
+        _draw_cluster(axes, flat[label == cluster], flat_middle[cluster], int(cluster))
+    _finish(axes, names, np.bincount(label, minlength=k), counts)
+    return axes
+
+
+def _means(points: Matrix, label: IntArray, k: int) -> FloatArray:
+    """Means of the clusters; an empty one has none, and is not drawn."""
+    member = sparse.csr_array(
+        (np.ones(len(label)), (label, np.arange(len(label)))), (k, len(label))
+    )
+    sums = member @ points
+    dense = sums.toarray() if sparse.issparse(sums) else sums
+    means: FloatArray = dense / np.maximum(np.bincount(label, minlength=k), 1)[:, None]
+    return means
+
+
+def _flatten(
+    points: Matrix, middle: FloatArray, label: IntArray
+) -> tuple[FloatArray, FloatArray, tuple[str, str]]:
+    """Points and centres in the plane, and the names of its axes."""
+    n, d = points.shape
+    if d <= 2:
+        dense = points.toarray() if sparse.issparse(points) else points
+        if d == 2:
+            return dense, middle, ("feature 0", "feature 1")
+        flat = np.column_stack([dense[:, 0], label])
+        return (
+            flat,
+            np.column_stack([middle[:, 0], np.arange(len(middle))]),
+            ("feature 0", "cluster"),
+        )
+    if n <= 2:  # no plane to be found: keep the first two features
+        dense = points.toarray() if sparse.issparse(points) else points
+        return dense[:, :2], middle[:, :2], ("feature 0", "feature 1")
+    kind = "arpack" if sparse.issparse(points) else "auto"
+    pca = PCA(n_components=2, svd_solver=kind, random_state=0)
+    flat = pca.fit_transform(points)
+    part = np.nan_to_num(pca.explained_variance_ratio_)
+    names = tuple(
+        f"{word} principal component ({share:.0%})"
+        for word, share in zip(("first", "second"), part, strict=True)
+    )
+    return flat, pca.transform(middle), (names[0], names[1])
+
+
+def _draw_links(
+    ax: Axes, flat: FloatArray, label: IntArray, rules: ConstraintSet
+) -> dict[str, tuple[int, int]]:
+    """All pairs as lines; give the number of obeyed and of broken ones of each kind."""
+    counts: dict[str, tuple[int, int]] = {}
+    for kind, name, style in (
+        (MustLink, "must-link", "solid"),
+        (CannotLink, "cannot-link", (0, (4, 2.5))),
+    ):
+        links = rules.of_kind(kind)
+        if not links:
+            continue
+        pairs = np.concatenate([link.pairs for link in links])
+        broken = np.zeros(len(pairs), bool)
+        starts = np.cumsum([0, *(len(link.pairs) for link in links)])
+        for link, start in zip(links, starts, strict=False):
+            broken[start + link.violations(label).where] = True
+        _draw_lines(ax, flat[pairs[~broken]], name, style, broken=False)
+        _draw_lines(ax, flat[pairs[broken]], name, style, broken=True)
+        counts[name] = int((~broken).sum()), int(broken.sum())
+    return counts
+
+
+def _draw_lines(ax: Axes, segments: FloatArray, name: str, style: Any, *, broken: bool) -> None:
+    from matplotlib.collections import LineCollection
+
+    # Thousands of lines would hide the points.
+    faint = 1.0 if broken else float(np.clip(300.0 / max(len(segments), 1), 0.15, 1.0))
+    lines = LineCollection(
+        list(segments),
+        colors=BROKEN if broken else GREY,
+        linewidths=2.0 if broken else 0.9,
+        linestyles=[style],
+        alpha=faint,
+        zorder=2.5 if broken else 1,
+    )
+    lines.set_gid(f"broken {name}" if broken else name)
+    ax.add_collection(lines, autolim=False)
+
+
+def _draw_cluster(ax: Axes, points: FloatArray, centre: FloatArray, cluster: int) -> None:
+    ax.scatter(
+        points[:, 0],
+        points[:, 1],
+        s=float(np.clip(26.0 * np.sqrt(600.0 / len(points)), 6.0, 26.0)),
+        c=colour(cluster),
+        marker=marker(cluster),
+        edgecolors="white",
+        linewidths=0.4,
+        zorder=3,
+        gid=f"cluster {cluster}",
+    )
+    ax.annotate(
+        str(cluster),
+        (float(centre[0]), float(centre[1])),
+        ha="center",
+        va="center",
+        fontsize=9,
+        fontweight="bold",
+        color=INK,
+        zorder=5,
+        gid=f"centre {cluster}",
+        bbox={"boxstyle": "circle,pad=0.25", "fc": "white", "ec": colour(cluster), "lw": 2.0},
+    )
+
+
+def _finish(
+    ax: Axes, names: tuple[str, str], sizes: IntArray, counts: dict[str, tuple[int, int]]
+) -> None:
+    """Title, names of the axes, legend."""
+    links = sum(map(sum, counts.values()))
+    broken = sum(count[1] for count in counts.values())
+    title = f"{sizes.sum()} points in {np.count_nonzero(sizes)} clusters"
+    if links:
+        title += f", {broken} of {links} links broken" if broken else f", all {links} links obeyed"
+    ax.set_title(title, fontsize=11, color=INK, loc="left")
+    ax.set_xlabel(names[0], fontsize=9, color=INK)
+    ax.set_ylabel(names[1], fontsize=9, color=INK)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(colors=INK, labelsize=8)
+    handles = _legend(sizes, counts)
+    if handles:
+        ax.legend(
+            handles=handles,
+            fontsize=8,
+            frameon=False,
+            loc="upper left",
+            bbox_to_anchor=(1.0, 1.0),
+        )
+
+
+def _legend(sizes: IntArray, counts: dict[str, tuple[int, int]]) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    present = np.flatnonzero(sizes)
+    handles = [
+        Line2D(
+            [], [], color=colour(j), marker=marker(j), ls="none", label=f"cluster {j} ({sizes[j]})"
+        )
+        for j in present[: LEGEND_CLUSTERS if len(present) <= LEGEND_CLUSTERS else 0]
+    ]
+    for name, (obeyed, broken) in counts.items():
+        style = "solid" if name == "must-link" else "dashed"
+        if obeyed:
+            handles.append(Line2D([], [], color=GREY, ls=style, label=f"{name} ({obeyed})"))
+        if broken:
+            handles.append(
+                Line2D([], [], color=BROKEN, ls=style, lw=2.0, label=f"broken {name} ({broken})")
+            )
+    return handles

@@ -1,0 +1,165 @@
+"""What the solver did, over its iterations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._typing import IntArray
+from ._style import COLOURS, INK, colour, panels, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..admm.history import History
+
+#: Residuals below this are drawn at it: a logarithm has no zero.
+LEAST_RESIDUAL = 1e-12
+STYLES = ("solid", "dashed", "dashdot", "dotted")
+
+
+def plot_convergence(
+    history: History, *, ax: Axes | Sequence[Axes] | NDArray[Any] | None = None
+) -> NDArray[Any]:
+    """Draw the objective, the residuals and the broken rules over the iterations.
+
+    Parameters
+    ----------
+    history : History
+        ``history_`` of a fitted model.
+    ax : Axes or three Axes, optional
+        Where to draw; the place of a single one is divided into the three panels.  A new figure
+        unless given.
+
+    Returns
+    -------
+    array of three Axes
+        Objective, residuals (logarithmic), rules broken by the rounded x.
+
+    Raises
+    ------
+    ValueError
+        If there is no iteration to draw.
+
+    Examples
+    --------
+    >>> from corral import ConstrainedKMeans
+    >>> from corral.plots import plot_convergence
+    >>> model = ConstrainedKMeans(n_clusters=2, random_state=0).fit([[0.0], [1.0], [5.0]])
+    >>> axes = plot_convergence(model.history_)  # doctest: +SKIP
+    """
+    _not_empty(len(history), "the history has no iterations; nothing to draw.")
+    axes = panels(ax, 3, columns=3, sharex=True)
+    iterations = np.arange(1, len(history) + 1)
+    _draw_curves(axes[0], iterations, {"objective": history.objective})
+    shown = {
+        name: np.maximum(values, LEAST_RESIDUAL)
+        for name, values in history.residuals.items()
+        if np.max(values) > LEAST_RESIDUAL
+    }
+    _draw_curves(axes[1], iterations, shown)
+    if shown:
+        axes[1].set_yscale("log")
+    broken = {
+        "sizes (points to move)": history.card_violations,
+        "must-links": history.must_link_violations,
+        "cannot-links": history.cannot_link_violations,
+    }
+    _draw_curves(axes[2], iterations, broken)
+    axes[2].yaxis.get_major_locator().set_params(integer=True)
+    axes[2].set_ylim(bottom=0.0)
+    for place, title in zip(axes, ("objective", "residuals", "rules broken by x"), strict=True):
+        plain(place, title)
+        place.set_xlabel("iteration", fontsize=9, color=INK)
+    return axes
+
+
+def plot_assignment(
+    history: History,
+    *,
+    order: ArrayLike | None = None,
+    ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
+) -> NDArray[Any]:
+    """Draw the relaxed assignment x at the recorded iterations, as the paper does.
+
+    A panel for each iteration has the k pieces of x, a colour each: the share of every sample
+    that is in that cluster.  They become zero or one as the solver goes on.
+
+    Parameters
+    ----------
+    history : History
+        ``history_`` of a model with ``record_x=`` set to the iterations of interest.
+    order : (n_samples,) array, optional
+        What to sort the samples by, such as ``labels_``; in their own order unless given.
+    ax : Axes or as many Axes as panels, optional
+        Where to draw; the place of a single one is divided into the panels.  A new figure unless
+        given.
+
+    Returns
+    -------
+    array of Axes
+        One for each recorded iteration.
+
+    Raises
+    ------
+    ValueError
+        If no x was recorded.
+
+    Examples
+    --------
+    >>> from corral import ConstrainedKMeans
+    >>> from corral.plots import plot_assignment
+    >>> model = ConstrainedKMeans(n_clusters=2, random_state=0, record_x=(1, 10))
+    >>> model = model.fit([[0.0], [1.0], [5.0], [6.0]])
+    >>> axes = plot_assignment(model.history_)  # doctest: +SKIP
+    """
+    _not_empty(len(history.x), "no x was recorded; fit with record_x=(1, 10, 50), say.")
+    iterations = sorted(history.x)
+    rows = _sorted_rows(order, len(history.x[iterations[0]]))
+    axes = panels(ax, len(iterations), columns=2, sharex=True)
+    for place, iteration in zip(axes, iterations, strict=True):
+        x = history.x[iteration][rows]
+        for cluster, piece in enumerate(x.T):
+            place.plot(piece, ".", ms=3.5, color=colour(cluster), label=f"cluster {cluster}")
+        place.set_ylim(min(-0.05, float(x.min()) - 0.05), max(1.05, float(x.max()) + 0.05))
+        place.set_xlabel("sample", fontsize=9, color=INK)
+        plain(place, f"x at iteration {iteration}")
+    if x.shape[1] <= len(COLOURS):
+        axes[0].legend(
+            fontsize=8, frameon=False, ncols=3, loc="lower left", bbox_to_anchor=(0.3, 1)
+        )
+    return axes
+
+
+def _draw_curves(ax: Axes, iterations: IntArray, curves: dict[str, Any]) -> None:
+    for number, (name, values) in enumerate(curves.items()):
+        ax.plot(
+            iterations,
+            values,
+            color=COLOURS[number % len(COLOURS)],
+            linestyle=STYLES[number % len(STYLES)],
+            linewidth=1.6,
+            marker="o" if len(iterations) == 1 else None,
+            label=name,
+        )
+    if len(curves) > 1:
+        ax.legend(fontsize=8, frameon=False)
+
+
+def _sorted_rows(order: ArrayLike | None, n_samples: int) -> IntArray:
+    if order is None:
+        return np.arange(n_samples)
+    key = np.asarray(order)
+    if key.shape != (n_samples,):
+        raise ValueError(
+            f"`order` has shape {key.shape}; it must be ({n_samples},), as x has rows."
+        )
+    return np.argsort(key, kind="stable")
+
+
+def _not_empty(count: int, sentence: str) -> None:
+    if not count:
+        raise ValueError(sentence)

@@ -1,0 +1,433 @@
+"""Bad input: an error that says what, the value and what is allowed, and nothing has changed."""
+
+from __future__ import annotations
+
+import copy
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+from corral import (
+    CannotLink,
+    ClusterSizes,
+    ClusterTotals,
+    ConstrainedKMeans,
+    ConstraintSet,
+    GroupShares,
+    InfeasibleConstraintsError,
+    LinearConstraint,
+    MustLink,
+    Pin,
+    from_labels,
+)
+
+N, D, K = 12, 2, 3
+INF, NAN = float("inf"), float("nan")
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).normal(size=(N, D))
+
+
+def model(**parameters):
+    return ConstrainedKMeans(**{"n_clusters": K, "n_init": 1, "random_state": 0, **parameters})
+
+
+def state_of(estimator):
+    return {name: copy.deepcopy(value) for name, value in vars(estimator).items()}
+
+
+def same(one, two):
+    if isinstance(one, np.ndarray) or isinstance(two, np.ndarray):
+        return np.array_equal(one, two, equal_nan=np.asarray(one).dtype.kind == "f")
+    return repr(one) == repr(two)
+
+
+def says(error, *parts):
+    """The message holds every part, numbers and names as whole words."""
+    text = str(error.value)
+    for part in parts:
+        assert re.search(rf"(?<![\w.]){re.escape(str(part))}(?![\w])", text), (
+            f"{part!r} in {text!r}"
+        )
+
+
+def refused(estimator, X, *parts, kind=ValueError, **arguments):
+    """``fit`` raises, says it, and changes neither the estimator nor the data."""
+    before = state_of(estimator)
+    data = copy.deepcopy((X, arguments))
+    with pytest.raises(kind) as error:
+        estimator.fit(X, **arguments)
+    says(error, *parts)
+    after = vars(estimator)
+    assert list(after) == list(before)
+    assert all(same(after[name], before[name]) for name in before)
+    assert repr(data) == repr((X, arguments))
+    with pytest.raises(NotFittedError):
+        estimator.predict(np.zeros((1, D)))
+
+
+COUNT = "integer of at least 1"
+PARAMETERS = [
+    ("n_clusters", 0, COUNT),
+    ("n_clusters", -2, COUNT),
+    ("n_clusters", 2.0, COUNT),
+    ("n_clusters", "3", COUNT),
+    ("n_clusters", True, COUNT),
+    ("n_clusters", None, COUNT),
+    ("solver", "lloyd", "'projected' or 'algorithm1'"),
+    ("solver", None, "'projected' or 'algorithm1'"),
+    ("solver", ("projected",), "'projected' or 'algorithm1'"),
+    ("init", "kmeans", "'k-means++' or 'random'"),
+    ("n_init", 0, COUNT),
+    ("n_init", -1, COUNT),
+    ("n_init", 1.5, COUNT),
+    ("n_init", "many", COUNT),
+    ("n_init", "many", "auto"),
+    ("n_init", False, COUNT),
+    ("n_init", None, COUNT),
+    ("max_iter", 0, COUNT),
+    ("max_iter", 10.0, COUNT),
+    ("max_iter", "auto", COUNT),
+    ("max_iter", True, COUNT),
+    ("max_iter", None, COUNT),
+    ("tol", -1e-3, "at least 0"),
+    ("tol", NAN, "finite"),
+    ("tol", INF, "finite"),
+    ("tol", "tight", "auto"),
+    ("tol", None, "number"),
+    ("tol", True, "number"),
+    ("rho", 0, "above 0"),
+    ("rho", -1.0, "above 0"),
+    ("rho", NAN, "finite"),
+    ("rho", INF, "finite"),
+    ("rho", "big", "auto"),
+    ("rho", [1.0], "number"),
+    ("rho_growth", 0.99, "at least 1"),
+    ("rho_growth", NAN, "finite"),
+    ("rho_growth", INF, "finite"),
+    ("rho_growth", "fast", "auto"),
+    ("rho_every", 0, COUNT),
+    ("rho_every", 2.5, COUNT),
+    ("rho_every", "often", "auto"),
+    ("repair", "no", "True or False"),
+    ("repair", 0, "True or False"),
+    ("repair", None, "True or False"),
+    ("on_infeasible", "ignore", "'raise' or 'relax'"),
+    ("on_infeasible", None, "'raise' or 'relax'"),
+    ("time_limit", -1, "at least 0"),
+    ("time_limit", NAN, "finite"),
+    ("time_limit", "1 s", "None"),
+    ("time_limit", True, "number"),
+    ("n_jobs", 0, "integer"),
+    ("n_jobs", 1.5, "integer"),
+    ("n_jobs", "two", "integer"),
+    ("random_state", "seed", "RandomState"),
+    ("random_state", -1, "RandomState"),
+    ("random_state", 1.5, "RandomState"),
+    ("verbose", "loud", "integer"),
+    ("record_x", 5, "integers of at least 1"),
+    ("record_x", (0,), "integers of at least 1"),
+    ("record_x", (2, -3), "integers of at least 1"),
+    ("record_x", (1.5,), "integers of at least 1"),
+    ("record_x", ("last",), "integers of at least 1"),
+]
+
+
+def value_in_words(value):
+    return str(value[-1]) if isinstance(value, (tuple, list)) else str(value)
+
+
+@pytest.mark.parametrize(("name", "value", "allowed"), PARAMETERS)
+def test_a_wrong_parameter_is_named_with_its_value_and_what_is_allowed(X, name, value, allowed):
+    estimator = model(**{name: value})
+    refused(estimator, X, name, value_in_words(value), allowed, kind=(ValueError, TypeError))
+
+
+@pytest.mark.parametrize("solver", ["projected", "algorithm1"])
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"), [("tol", -1e-3, "at least 0"), ("rho", 0, "above 0")]
+)
+def test_both_solvers_refuse_the_same(X, solver, name, value, allowed):
+    refused(model(solver=solver, **{name: value}), X, name, value, allowed)
+
+
+def test_every_parameter_of_the_constructor_is_in_the_table():
+    assert {name for name, _, _ in PARAMETERS} == set(ConstrainedKMeans().get_params())
+
+
+INITS = [
+    (np.zeros((K, D + 1)), ["(3, 3)", "(3, 2)"]),
+    (np.zeros((K + 1, D)), ["(4, 2)", "(3, 2)"]),
+    (np.array([[0, 0], [1, NAN], [2, 2]]), ["nan", "centre 1", "feature 1", "finite"]),
+    (np.array([[0, 0], [1, 1], [-INF, 2]]), ["-inf", "centre 2", "feature 0", "finite"]),
+    (np.zeros(N - 1, int), ["11 labels", "12 samples"]),
+    (np.zeros(N), ["float64", "integers"]),
+    (np.arange(N), ["sample 3", "label 3", "[0, 2]"]),
+    (np.r_[np.zeros(N - 1, int), -1], ["sample 11", "label -1", "[0, 2]"]),
+    (np.zeros((2, 2, 2)), ["3 dimensions", "12 labels", "3 centres"]),
+    (7, ["0 dimensions", "12 labels", "3 centres"]),
+    ([["a", "b"]] * K, ["init", "numbers"]),
+]
+
+
+@pytest.mark.parametrize(("init", "parts"), INITS)
+def test_a_start_that_cannot_be_is_refused(X, init, parts):
+    refused(model(init=init), X, "init", *parts)
+
+
+def spoiled(X, value):
+    X = X.copy()
+    X[4, 1] = value
+    return X
+
+
+DATA = [
+    (lambda X: spoiled(X, NAN), ["X", "NaN"]),
+    (lambda X: spoiled(X, INF), ["X", "infinity"]),
+    (lambda X: spoiled(X, -INF), ["X", "infinity"]),
+    (lambda X: sparse.csr_array(spoiled(X, NAN)), ["X", "NaN"]),
+    (lambda X: pd.DataFrame(spoiled(X, NAN)), ["X", "NaN"]),
+    (lambda X: X[:2], ["n_samples=2", "n_clusters=3"]),
+    (lambda X: X[:0], ["0 sample(s)", "minimum of 1"]),
+    (lambda X: X[:, :0], ["0 feature(s)", "minimum of 1"]),
+    (lambda X: X[0], ["2D array", "1D array"]),
+    (lambda X: X[None], ["dim 3", "<= 2"]),
+    (lambda X: [["a", "b"]] * N, ["could not convert string to float"]),
+    (lambda X: X + 1j, ["Complex data"]),
+]
+
+
+@pytest.mark.parametrize(("spoil", "parts"), DATA)
+def test_data_that_cannot_be_clustered_are_refused(X, spoil, parts):
+    estimator, bad = model(), spoil(X)
+    before = state_of(estimator)
+    with pytest.raises(ValueError, match=r"(?s)" + ".*".join(map(re.escape, parts))):
+        estimator.fit(bad)
+    assert vars(estimator).keys() == before.keys()
+    with pytest.raises(NotFittedError):
+        estimator.predict(X)
+
+
+WEIGHTS = [
+    (np.r_[np.ones(N - 1), -0.5], ["sample 11", "-0.5", "not negative"]),
+    (np.r_[np.ones(N - 1), NAN], ["sample 11", "nan", "finite"]),
+    (np.r_[INF, np.ones(N - 1)], ["sample 0", "inf", "finite"]),
+    (np.ones(N + 1), ["(13,)", "12 samples", "(12,)"]),
+    (np.ones((N, 1)), ["(12, 1)", "12 samples"]),
+    (np.zeros(N), ["zero", "positive"]),
+    (-1.0, ["-1.0", "not negative"]),
+    (["heavy"] * N, ["heavy", "numbers"]),
+]
+
+
+@pytest.mark.parametrize(("weight", "parts"), WEIGHTS)
+def test_sample_weights_that_cannot_be_are_refused(X, weight, parts):
+    refused(model(), X, "sample_weight", *parts, sample_weight=weight)
+
+
+# What a constraint finds wrong when it is made: (make, what the message holds).
+MADE = [
+    (lambda c: c([(0, 1), (2.0, 3)]), ["pairs", "integers", "float64"]),
+    (lambda c: c([(0, "1")]), ["pairs", "integers"]),
+    (lambda c: c([(0, True)]), ["pairs", "integers", "booleans"]),
+    (lambda c: c(np.eye(2, dtype=bool)), ["pairs", "integers", "bool"]),
+    (lambda c: c("01"), ["pairs", "integers", "str"]),
+    (lambda c: c({0: 1}), ["pairs", "integers", "dict"]),
+    (lambda c: c([(0, 1), (5, -1)]), ["pair 1", "(5, -1)", "negative"]),
+    (lambda c: c([(0, 1), (4, 4)]), ["pair 1", "(4, 4)", "itself"]),
+    (lambda c: c([(0, 1, 2)]), ["(1, 3)", "(number of pairs, 2)"]),
+    (lambda c: c([0, 1]), ["(2,)", "(number of pairs, 2)"]),
+    (lambda c: c([(0, 1), (2,)]), ["pairs", "regular shape"]),
+    (lambda c: c([(0, 1)], weight=-2.0), ["weight", "-2", "above 0"]),
+    (lambda c: c([(0, 1)], weight=0), ["weight", "0", "above 0"]),
+    (lambda c: c([(0, 1)], weight=NAN), ["weight", "NaN", "number"]),
+    (lambda c: c([(0, 1), (1, 2)], weight=[1, NAN]), ["weight[1]", "NaN"]),
+    (lambda c: c([(0, 1), (1, 2)], weight=[3, -1]), ["weight[1]", "-1", "above 0"]),
+    (lambda c: c([(0, 1)], weight=[1, 2]), ["weight", "(2,)", "1 pair"]),
+    (lambda c: c([(0, 1)], weight="dear"), ["weight", "numbers"]),
+    (lambda c: c([("a", "z")], index=["a", "b"]), ["'z'", "index"]),
+    (lambda c: c([("a", "b")], index=["a", "b", "a"]), ["'a'", "unique"]),
+    (lambda c: c([("a", "a")], index=["a", "b"]), ["pair 0", "itself"]),
+    (lambda c: c([("a",)], index=["a", "b"]), ["pair 0", "two names"]),
+]
+
+
+@pytest.mark.parametrize("kind", [MustLink, CannotLink])
+@pytest.mark.parametrize(("make", "parts"), MADE)
+def test_pairs_that_cannot_be(kind, make, parts):
+    with pytest.raises(ValueError, match="must_link|cannot_link|index") as error:
+        make(kind)
+    says(error, *parts)
+
+
+OTHERS = [
+    (lambda: ClusterSizes([5, -1]), ["sizes[1]", "-1", "negative"]),
+    (lambda: ClusterSizes([2.5, 1]), ["sizes[0]", "2.5", "whole"]),
+    (lambda: ClusterSizes([NAN, 1]), ["sizes[0]", "NaN"]),
+    (lambda: ClusterSizes([INF, 1]), ["sizes[0]", "inf", "finite"]),
+    (lambda: ClusterSizes(4), ["sizes", "4", "per cluster"]),
+    (lambda: ClusterSizes([[1, 2]]), ["sizes", "(1, 2)", "per cluster"]),
+    (lambda: ClusterSizes(["a"]), ["sizes", "numbers"]),
+    (lambda: ClusterSizes([True, True]), ["sizes", "numbers", "bool"]),
+    (lambda: ClusterSizes([3, 3], minimum=1), ["sizes", "either", "minimum", "maximum"]),
+    (lambda: ClusterSizes(minimum=4, maximum=3), ["minimum", "4", "maximum", "3"]),
+    (lambda: ClusterSizes(minimum=[1, 5], maximum=[2, 3]), ["minimum[1]", "5", "maximum[1]", "3"]),
+    (lambda: ClusterSizes(minimum=[1, 2], maximum=[3, 3, 3]), ["2 entries", "3"]),
+    (lambda: ClusterSizes(minimum=-1), ["minimum", "-1", "negative"]),
+    (lambda: ClusterSizes(maximum=1.5), ["maximum", "1.5", "whole"]),
+    (lambda: ClusterTotals([1, NAN], maximum=2), ["values[1]", "NaN"]),
+    (lambda: ClusterTotals([1, INF], maximum=2), ["values[1]", "inf", "finite"]),
+    (lambda: ClusterTotals([[1, 2]], maximum=2), ["values", "(1, 2)", "per row"]),
+    (lambda: ClusterTotals([1, 2], maximum=NAN), ["maximum", "NaN"]),
+    (lambda: ClusterTotals([1, 2], minimum=INF), ["minimum", "inf"]),
+    (lambda: ClusterTotals([1, 2], minimum=2, maximum=1), ["minimum", "2", "maximum", "1"]),
+    (lambda: ClusterTotals(["a"], maximum=1), ["values", "numbers"]),
+    (lambda: GroupShares(["a", "b"], minimum=1.5), ["minimum", "'a'", "1.5", "[0, 1]"]),
+    (lambda: GroupShares(["a", "b"], minimum={"c": 0.5}), ["minimum", "'c'", "'a', 'b'"]),
+    (lambda: GroupShares(["a"], minimum=0.6, maximum=0.5), ["'a'", "0.6", "0.5"]),
+    (lambda: GroupShares(["a", None], minimum=0.1), ["groups[1]", "None", "missing"]),
+    (lambda: GroupShares([0.5, 1.0], minimum=0.1), ["groups", "float64", "integers"]),
+    (lambda: GroupShares(["a", "b"], maximum=NAN), ["maximum", "NaN"]),
+    (lambda: Pin({0: -1}), ["row 0", "cluster -1", "at least 0"]),
+    (lambda: Pin({-2: 1}), ["row -2", "cluster 1", "at least 0"]),
+    (lambda: Pin({0: 1.0}), ["clusters of pins", "integers"]),
+    (lambda: Pin({1.5: 1}), ["pinned rows", "integers"]),
+    (lambda: Pin([(0, 1, 2)]), ["Pin", "(row, cluster)"]),
+    (lambda: Pin({"z": 0}, index=["a", "b"]), ["'z'", "index"]),
+    (lambda: from_labels([[0, 1]]), ["y", "(1, 2)", "per row"]),
+    (lambda: LinearConstraint([[1, NAN]], 0, 1), ["A", "finite"]),
+    (lambda: LinearConstraint([[1, 1]], 2, 1), ["lower[0]", "2", "upper[0]", "1"]),
+    (lambda: LinearConstraint([[1, 1]], NAN, 1), ["lower", "NaN"]),
+    (lambda: LinearConstraint([[1, 1]], [0, 0], 1), ["lower", "(2,)", "1 row"]),
+    (lambda: LinearConstraint([["a"]], 0, 1), ["A", "numbers"]),
+    (lambda: LinearConstraint([[1, 1]], INF), ["lower", "inf"]),
+    (lambda: LinearConstraint(np.ones((1, 5)), n_clusters=2), ["n_clusters", "2", "5 columns"]),
+]
+
+
+@pytest.mark.parametrize(("make", "parts"), OTHERS)
+def test_constraints_that_cannot_be(make, parts):
+    with pytest.raises(ValueError, match=".") as error:
+        make()
+    says(error, *parts)
+
+
+MISFITS = [
+    (MustLink([(0, 1), (3, 200)]), ["must_link", "pair 1", "(3, 200)", "12 samples", "[0, 11]"]),
+    (CannotLink([(12, 0)]), ["cannot_link", "pair 0", "(12, 0)", "12 samples", "[0, 11]"]),
+    (MustLink([(0, 12)], weight=1), ["must_link", "(0, 12)", "[0, 11]"]),
+    (Pin({12: 0}), ["row 12", "12 samples", "[0, 11]"]),
+    (Pin({0: 1, 4: 3}), ["pin 1", "row 4", "cluster 3", "n_clusters is 3", "[0, 2]"]),
+    (ClusterSizes([6, 6]), ["length 2", "n_clusters is 3", "per cluster"]),
+    (ClusterSizes(minimum=[1, 1]), ["minimum", "length 2", "n_clusters is 3"]),
+    (ClusterSizes(maximum=[9] * 4), ["maximum", "length 4", "n_clusters is 3"]),
+    (ClusterSizes([4, 4, 5]), ["[4, 4, 5]", "13", "12 samples"]),
+    (ClusterSizes([4, 4, 3]), ["[4, 4, 3]", "11", "12 samples"]),
+    (ClusterSizes(minimum=5), ["minimum", "5", "15", "12 samples"]),
+    (ClusterSizes(maximum=3), ["maximum", "3", "9", "12 samples"]),
+    (ClusterTotals(np.ones(5), maximum=9), ["values", "length 5", "12 samples"]),
+    (ClusterTotals(np.ones(N), maximum=[9, 9]), ["maximum", "length 2", "n_clusters is 3"]),
+    (GroupShares(["a", "b"], minimum=0.1), ["groups", "length 2", "12 samples"]),
+    (LinearConstraint(np.ones((1, 30)), 0, 5), ["30 columns", "12 samples", "36"]),
+    (LinearConstraint(np.ones((1, 36)), 0, 12, n_clusters=4), ["4 clusters", "n_clusters is 3"]),
+]
+
+
+@pytest.mark.parametrize(("rule", "parts"), MISFITS)
+@pytest.mark.parametrize("solver", ["projected", "algorithm1"])
+def test_constraints_that_do_not_fit_the_data(X, rule, parts, solver):
+    refused(model(solver=solver), X, *parts, constraints=[MustLink([(0, 1)]), rule])
+
+
+@pytest.mark.parametrize(("rule", "parts"), MISFITS)
+def test_assign_refuses_the_same(X, rule, parts):
+    fitted = model().fit(X)
+    labels = fitted.labels_.copy()
+    with pytest.raises(ValueError, match=".") as error:
+        fitted.assign(X, constraints=rule)
+    says(error, *parts)
+    np.testing.assert_array_equal(fitted.labels_, labels)
+
+
+@pytest.mark.parametrize("wrong", ["must", 3, {"must_link": [(0, 1)]}, [(0, 1)], [MustLink]])
+def test_what_is_no_constraint_is_refused(X, wrong):
+    refused(model(), X, "constraints", "MustLink", kind=TypeError, constraints=wrong)
+
+
+@pytest.mark.parametrize("solver", ["projected", "algorithm1"])
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        None,
+        [],
+        (),
+        ConstraintSet(),
+        MustLink([]),
+        [CannotLink([]), Pin({}), ClusterSizes(), ClusterSizes([]), ClusterTotals([])],
+        [GroupShares([]), LinearConstraint([], 0, 1), ClusterSizes(minimum=0, maximum=10**30)],
+    ],
+)
+def test_empty_lists_are_no_constraint(X, nothing, solver):
+    plain = model(solver=solver).fit(X)
+    ruled = model(solver=solver).fit(X, constraints=nothing)
+    np.testing.assert_array_equal(plain.labels_, ruled.labels_)
+    assert ruled.report_.feasible
+
+
+FOR_THE_OTHER_SOLVER = [
+    ({"constraints": MustLink([(0, 1)], weight=2.0)}, ["soft pairs", "1", "infinite"]),
+    ({"constraints": ClusterSizes(minimum=2)}, ["exact sizes", "cluster 0", "[2, 12]"]),
+    ({"constraints": ClusterTotals(np.ones(N), maximum=5)}, ["equalities", "total 0", "5"]),
+    ({"constraints": LinearConstraint(np.ones((1, 36)), 0, 20)}, ["equalities", "row 0", "20"]),
+    ({"sample_weight": np.arange(1.0, N + 1)}, ["sample weights", "1", "12", "equal"]),
+]
+
+
+@pytest.mark.parametrize(("arguments", "parts"), FOR_THE_OTHER_SOLVER)
+def test_algorithm1_says_what_it_does_not_know(X, arguments, parts):
+    refused(model(solver="algorithm1"), X, 'solver="projected"', *parts, **arguments)
+
+
+@pytest.mark.parametrize("method", ["predict", "transform", "score", "assign"])
+def test_new_rows_must_have_the_features_that_were_fitted(X, method):
+    fitted = model().fit(X)
+    with pytest.raises(ValueError, match=r"3 features.*expecting 2"):
+        getattr(fitted, method)(np.zeros((4, 3)))
+    with pytest.raises(ValueError, match="NaN"):
+        getattr(fitted, method)([[NAN, 0.0]])
+    with pytest.raises(NotFittedError):
+        getattr(model(), method)(X)
+
+
+def test_score_and_assign_check_their_weights(X):
+    fitted = model().fit(X)
+    for method in (fitted.score, fitted.assign):
+        with pytest.raises(ValueError, match=r"`sample_weight` of sample 2 is -1"):
+            method(X, sample_weight=[1, 1, -1] + [1] * 9)
+
+
+def test_constraints_cannot_be_changed_after_they_are_made():
+    pairs = np.array([[0, 1], [2, 3]])
+    rule = MustLink(pairs)
+    pairs[:] = 7
+    np.testing.assert_array_equal(rule.pairs, [[0, 1], [2, 3]])
+    with pytest.raises(ValueError, match="read-only"):
+        rule.pairs[0, 0] = 5
+    with pytest.raises(AttributeError):
+        rule.pairs = pairs
+
+
+def test_an_error_leaves_the_constraints_and_the_data_alone(X):
+    before = X.copy()
+    rules = [MustLink([(0, 1)]), CannotLink([(0, 1)])]
+    kept = copy.deepcopy(rules)
+    with pytest.raises(InfeasibleConstraintsError):
+        model().fit(X, constraints=rules)
+    np.testing.assert_array_equal(X, before)
+    assert rules == kept
