@@ -76,12 +76,18 @@ class Geometry:
             shape=(self.n_clusters, len(labels)),
         )
         mass = np.bincount(labels, weights=self.weight, minlength=self.n_clusters)
-        return self._centres(members @ self.points, mass, fallback)
+        return self.centres(members @ self.points, mass, fallback)
 
-    def soft_means(self, z: FloatArray, fallback: FloatArray) -> FloatArray:
-        """Means under a relaxed assignment ``z`` (k, m) that is not negative."""
-        weighted = z * self.weight
-        return self._centres(weighted @ self.points, weighted.sum(axis=1), fallback)
+    def cost_norms(self, centers: FloatArray) -> FloatArray:
+        """(k,) numbers such that ``norms - 2 points @ centers'`` are the squared distances, less
+        what does not depend on the cluster.
+        """
+        norms: FloatArray = (centers * centers).sum(axis=1) + 2.0 * (centers @ self._local)
+        return norms
+
+    def sample(self, size: int) -> Matrix:
+        """About so many of the points, evenly spaced."""
+        return self.points[:: max(1, self.points.shape[0] // size)]
 
     def inertia(self, labels: IntArray, centers: FloatArray) -> float:
         """Weighted sum of the squared distances to the centre of one's own cluster."""
@@ -107,11 +113,15 @@ class Geometry:
             direction = image
         return variance
 
-    def _centres(
+    def centres(
         self, sums: FloatArray, mass: FloatArray, fallback: FloatArray | None
     ) -> FloatArray:
+        """Means relative to the middle from sums of points and of weights.
+
+        A cluster without weight has its fallback, or the middle.
+        """
         dense = sums.toarray() if sparse.issparse(sums) else np.asarray(sums)
-        tiny = mass <= 1e-12 * self.total_weight
+        tiny = mass <= 1e-12 * mass.sum()
         centers = dense.astype(np.float64) / np.where(tiny, 1.0, mass)[:, None] - self._local
         centers[tiny] = 0.0 if fallback is None else fallback[tiny]
         return centers

@@ -150,6 +150,7 @@ class _Run:
                 max_iter=chosen.max_iter,
                 deadline=chosen.deadline,
                 record_x=chosen.record_x,
+                n_threads=None if chosen.n_jobs in (None, 1) else 1,
             )
             return relaxed, relaxed.labels
         rules = PaperRules.of(self.rows)

@@ -90,6 +90,8 @@ class Recorder:
         Pairs of rows to count violations of; repeated pairs count repeatedly.
     sizes : pair of (k,) arrays, optional
         Lower and upper bound of each cluster's size; equal for exact sizes.
+    ordered : bool
+        Whether the bounds belong to the clusters by position, or in the order that fits best.
     group : (n,) int array, optional
         For a solver that works on contracted points: the point that each row belongs to.  The
         history is then about the rows, as ``must_link``, ``cannot_link`` and ``sizes`` are.
@@ -112,6 +114,7 @@ class Recorder:
         must_link: IntArray | None = None,
         cannot_link: IntArray | None = None,
         sizes: tuple[IntArray, IntArray] | None = None,
+        ordered: bool = True,
         group: IntArray | None = None,
         record_x: Iterable[int] = (),
     ) -> None:
@@ -119,7 +122,8 @@ class Recorder:
         self._n_clusters = n_clusters
         self._must_link = no_pairs if must_link is None else must_link
         self._cannot_link = no_pairs if cannot_link is None else cannot_link
-        self._sizes = sizes
+        self._sizes = sizes if ordered or sizes is None else _sorted_bounds(*sizes)
+        self._ordered = ordered
         self._group = group
         self._keep = frozenset(record_x)
         self._objective: list[float] = []
@@ -132,10 +136,17 @@ class Recorder:
         """Return the number of iterations recorded."""
         return len(self._objective)
 
+    @property
+    def wants_x(self) -> bool:
+        """Whether the x of the next iteration is to be kept."""
+        return len(self) + 1 in self._keep
+
     def record(
-        self, x: FloatArray, objective: float, rho: float, residuals: Mapping[str, float]
+        self, x: FloatArray | None, objective: float, rho: float, residuals: Mapping[str, float]
     ) -> None:
         """Add one iteration; every call must name the same residuals.
+
+        Without x, for which counting violations would take too long, the last counts stand.
 
         Raises
         ------
@@ -152,6 +163,9 @@ class Recorder:
         self._rho.append(rho)
         for name, value in residuals.items():
             self._residuals.setdefault(name, []).append(value)
+        if x is None:
+            self._violations.append(self._violations[-1])
+            return
         labels = round_to_labels(x)
         self._violations.append(self._count(labels if self._group is None else labels[self._group]))
         if iteration in self._keep:
@@ -193,9 +207,17 @@ class Recorder:
             return 0
         lower, upper = self._sizes
         size = np.bincount(labels, minlength=self._n_clusters)
+        if not self._ordered:
+            size = np.sort(size)
         too_many = np.maximum(size - upper, 0).sum()
         too_few = np.maximum(lower - size, 0).sum()
         return int(max(too_many, too_few))
+
+
+def _sorted_bounds(lower: IntArray, upper: IntArray) -> tuple[IntArray, IntArray]:
+    """Bounds from the smallest up, to compare with sorted sizes."""
+    order = np.lexsort((upper, lower))
+    return lower[order], upper[order]
 
 
 def round_to_labels(x: FloatArray) -> IntArray:

@@ -60,6 +60,8 @@ class Sums:
         ``sum_g w_g z1_g``.
     moved : float
         ``sum |z1 - previous z1|``.
+    unbalanced : float
+        ``sum_g (sum_j z1_gj - 1)^2``.
     outside : float
         ``sum |x - z1|^2``.
     undecided : float
@@ -71,6 +73,7 @@ class Sums:
     points: FloatArray
     mass: FloatArray
     moved: float
+    unbalanced: float
     outside: float
     undecided: float
     radius: float
@@ -80,6 +83,7 @@ class Sums:
             self.points + other.points,
             self.mass + other.mass,
             self.moved + other.moved,
+            self.unbalanced + other.unbalanced,
             self.outside + other.outside,
             self.undecided + other.undecided,
             self.radius + other.radius,
@@ -134,6 +138,7 @@ def backward(
     _clip(xp, v1, z1)
     other -= z1
     moved = _absolute_sum(xp, other)
+    unbalanced = _square_sum(xp, xp.sum(z1, axis=0) - 1.0)
     _subtract(xp, x, z1, other)
     outside = _square_sum(xp, other)
     # Rows of x sum to one, so that sum r x is the sum of r.
@@ -149,7 +154,7 @@ def backward(
     if block.weight is not None:
         z1 *= block.weight
     mass = block.to_host(xp.sum(z1, axis=1))
-    return Sums(block.point_sums(z1), mass, moved, outside, undecided, radius)
+    return Sums(block.point_sums(z1), mass, moved, unbalanced, outside, undecided, radius)
 
 
 def _clip(xp: Any, a: Any, out: Any) -> None:

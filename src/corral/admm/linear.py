@@ -10,25 +10,43 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from .._typing import FloatArray
+from .._typing import FloatArray, IntArray
 from ..problem import LinearRows
 from .projections import project_interval
 
 
-class LinearCopies:
-    """Copies and duals of the rows of ``A``, one number each."""
+def rows_groups(rows: LinearRows | None, n_clusters: int) -> IntArray:
+    """The groups that the rows of ``A`` are about."""
+    if rows is None:
+        return np.empty(0, np.int64)
+    return np.unique(rows.A.indices[rows.A.data != 0.0] // n_clusters)
 
-    def __init__(self, rows: LinearRows | None, x: FloatArray) -> None:
-        k, m = x.shape
+
+class LinearCopies:
+    """Copies and duals of the rows of ``A``, one number each.
+
+    Parameters
+    ----------
+    rows : LinearRows or None
+    groups : (e,) array
+        The groups that take part, in order, those of ``rows_groups`` among them.
+    x : (k, e) array
+        Their start.
+    """
+
+    def __init__(self, rows: LinearRows | None, groups: IntArray, x: FloatArray) -> None:
+        k, e = x.shape
         if rows is None:
-            rows = LinearRows(sparse.csr_array((0, m * k)), np.empty(0), np.empty(0))
-        norm = sparse.linalg.norm(rows.A, axis=1) if rows.A.shape[0] else np.empty(0)
-        unit = 1.0 / np.where(norm > 0.0, norm, 1.0)
-        self._A = sparse.csr_array(sparse.diags_array(unit) @ rows.A)
-        self._lower, self._upper = rows.lower * unit, rows.upper * unit
+            self._A = sparse.csr_array((0, e * k))
+            self._lower = self._upper = np.empty(0)
+        else:
+            columns = (groups[:, None] * k + np.arange(k)).ravel()
+            norm = np.sqrt(np.asarray(rows.A.multiply(rows.A).sum(axis=1)).ravel())
+            unit = 1.0 / np.where(norm > 0.0, norm, 1.0)
+            self._A = sparse.csr_array(sparse.diags_array(unit) @ rows.A[:, columns])
+            self._lower, self._upper = rows.lower * unit, rows.upper * unit
         size = abs(self._A)
-        columns = size.T @ size.sum(axis=1)
-        self.diagonal = np.asarray(columns).reshape(m, k).max(axis=1)
+        self.diagonal = np.asarray(size.T @ size.sum(axis=1)).reshape(e, k).max(axis=1, initial=0)
         self._copy = project_interval(self._apply(x), self._lower, self._upper)
         self._dual = np.zeros(len(self._copy))
         self.residual = 0.0
@@ -38,7 +56,7 @@ class LinearCopies:
         return len(self._copy)
 
     def pull(self, x: FloatArray, rho: float) -> FloatArray:
-        """Minus the gradient of the rows at x, plus the diagonal times x, as (k, m)."""
+        """Minus the gradient of the rows at x, plus the diagonal times x, as (k, e)."""
         force = self._dual + rho * (self._apply(x) - self._copy)
         gradient = (self._A.T @ force).reshape(x.shape[1], x.shape[0]).T
         moved: FloatArray = rho * self.diagonal * x - gradient

@@ -15,26 +15,49 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from .._typing import FloatArray
+from .._typing import FloatArray, IntArray
 from ..problem import Problem
 
 
-class PairCopies:
-    """Copies and duals of all pairs of a problem, (k, pairs) each."""
+def all_pairs(problem: Problem) -> IntArray:
+    """Hard cannot-links, then soft pairs, (p, 2)."""
+    return np.concatenate([problem.apart, problem.soft.pairs])
 
-    def __init__(self, problem: Problem, metric: FloatArray, x: FloatArray) -> None:
-        soft = problem.soft
-        pairs = np.concatenate([problem.apart, soft.pairs])
-        self._ends = pairs.T.reshape(-1)
-        self._together = np.concatenate([np.zeros(len(problem.apart), bool), soft.together])
-        self._price = np.concatenate([np.full(len(problem.apart), np.inf), soft.price])
-        self._inverse = 1.0 / metric[pairs.T]
-        n_pairs, n_groups = len(pairs), x.shape[1]
+
+class PairCopies:
+    """Copies and duals of all pairs of a problem, (k, 2 p) each.
+
+    Parameters
+    ----------
+    problem : Problem
+    groups : (e,) array
+        The groups that take part, in order; arrays here are about them alone.
+    metric : (e,) array
+        Their weights in the norms.
+    x : (k, e) array
+        Their start.
+    unit : float
+        What a price of one is in the units of the costs: the mean weight.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        groups: IntArray,
+        metric: FloatArray,
+        x: FloatArray,
+        unit: float,
+    ) -> None:
+        soft, hard = problem.soft, len(problem.apart)
+        self._ends = np.searchsorted(groups, all_pairs(problem).T.reshape(-1))
+        self._together = np.concatenate([np.zeros(hard, bool), soft.together])
+        self._price = np.concatenate([np.full(hard, np.inf), soft.price / unit])
+        self._inverse = (1.0 / metric[self._ends]).reshape(2, -1)
+        n_ends = len(self._ends)
         self._gather = sparse.csr_array(
-            (np.ones(2 * n_pairs), (self._ends, np.arange(2 * n_pairs))),
-            shape=(n_groups, 2 * n_pairs),
+            (np.ones(n_ends), (self._ends, np.arange(n_ends))), shape=(len(groups), n_ends)
         )
-        self.degree = np.bincount(self._ends, minlength=n_groups).astype(float)
+        self.degree = np.bincount(self._ends, minlength=len(groups)).astype(float)
         self._copy = x[:, self._ends]
         self._dual = np.zeros_like(self._copy)
         self.residual = 0.0
@@ -51,15 +74,15 @@ class PairCopies:
     def update(self, x: FloatArray, rho: float) -> None:
         """Move the copies by the prox of their prices, and take the dual step."""
         ends = x[:, self._ends]
-        wanted = (ends + self._dual / rho).reshape(len(x), 2, -1)
-        a, b = wanted[:, 0], wanted[:, 1]
-        step = 1.0 / (rho * (self._inverse[0] + self._inverse[1]))
+        a, b = np.split(ends + self._dual / rho, 2, axis=1)
+        step = rho / (self._inverse[0] + self._inverse[1])
         apart = np.clip((a + b - 1.0) * step, 0.0, self._price)
         closer = np.clip((a - b) * step, -self._price / 2.0, self._price / 2.0)
         force = np.where(self._together, closer, apart) / rho
-        sign = np.where(self._together, -1.0, 1.0)
-        moved = np.stack([a - force * self._inverse[0], b - sign * force * self._inverse[1]], 1)
-        self._copy = moved.reshape(ends.shape)
+        toward = np.where(self._together, -force, force)
+        self._copy = np.concatenate(
+            [a - force * self._inverse[0], b - toward * self._inverse[1]], axis=1
+        )
         gap = ends - self._copy
         self._dual += rho * gap
         self.residual = float(np.abs(gap).max(initial=0.0))

@@ -31,7 +31,7 @@ REST_ITERATIONS = 5
 #: a problem that never comes to rest is hardened after so many iterations of settling.
 SETTLE_ITERATIONS = 100
 #: Hardening that has not made x binary after so many iterations is given up.
-HARDEN_ITERATIONS = 60
+HARDEN_ITERATIONS = 30
 #: Without sizes the box loosens in settling to this part of the costs' scale, so that points
 #: between two clusters, whose costs hardly differ, need not wait.
 LOOSE_BOX = 0.1
@@ -82,7 +82,7 @@ class Schedule:
 
     @property
     def exhausted(self) -> bool:
-        """Whether hardening has had its time; the penalties are then a million times higher."""
+        """Whether hardening has had its time; the penalties are then 800 times higher."""
         return self.phase == HARDEN and self.in_phase >= HARDEN_ITERATIONS
 
     def at_scale(self, scale: float) -> Schedule:

@@ -3,7 +3,7 @@
 Row q of ``values`` bounds ``lower_qj <= t_q' x_j <= upper_qj`` for every cluster j.  Given the
 solution ``x0`` of the x-system without totals, the full solution is
 
-    x_ij = x0_ij - sum_q t_qi / (r_i a_i) (theta_qj - mean_j theta_q),
+    x_ij = x0_ij - sum_q t_qi / (r_i a_i) theta_qj,
 
 where ``(1/rho + G) theta = t' x0 - (z - y / rho)``, columns centred over the clusters because
 every row of x sums to one, and ``G_qp = sum_i t_qi t_pi / (r_i a_i)``: one small system.
@@ -23,82 +23,79 @@ class Totals:
 
     The balance is a total without dual, for clusters whose sizes are free: while the ridge is
     high it keeps their masses at ``1/k`` of the whole, and it fades with the ridge.
+
+    Attributes
+    ----------
+    values : (q, m) array or None
+        None for a single total whose values are all one.
+    residual : float
+        Largest miss of a bound, in units of the total's mean over the clusters.
     """
 
-    def __init__(self, problem: Problem, metric: FloatArray, balance: bool) -> None:
+    def __init__(self, problem: Problem, metric: FloatArray) -> None:
         k = problem.n_clusters
+        sizes = problem.sizes
         rows, lower, upper = [], [], []
-        self._matched = problem.sizes is not None and not problem.sizes.ordered
-        if problem.sizes is not None:
+        if sizes is not None:
             rows.append(problem.count.astype(float))
-            lower.append(problem.sizes.lower.astype(float))
-            upper.append(problem.sizes.upper.astype(float))
+            lower.append(sizes.lower.astype(float))
+            upper.append(sizes.upper.astype(float))
         for total in problem.totals:
             rows.append(total.values)
             lower.append(total.lower)
             upper.append(total.upper)
-        if balance:
-            share = metric.sum() / k
+        self._balanced = sizes is None or bool(np.any(sizes.lower != sizes.upper))
+        if self._balanced:
             rows.append(metric)
-            lower.append(np.full(k, share))
-            upper.append(np.full(k, share))
-        self._values = np.array(rows, float).reshape(len(rows), len(metric))
-        self._lower = np.array(lower, float).reshape(len(rows), k)
-        self._upper = np.array(upper, float).reshape(len(rows), k)
-        self._balance = balance
+            lower.append(np.full(k, metric.sum() / k))
+            upper.append(lower[-1])
+        values = np.array(rows, float)
+        self.values = None if len(rows) == 1 and np.all(values == 1.0) else values
+        self._weight = metric.sum()
+        self._lower, self._upper = np.array(lower, float), np.array(upper, float)
+        self._free_order = sizes is not None and not sizes.ordered
+        self._unit = np.maximum(np.abs(values).sum(axis=1, keepdims=True) / k, 1e-300)
         self._dual = np.zeros_like(self._lower)
         self._copy: FloatArray | None = None
-        self._rho = np.ones((len(rows), 1))
-        self._scale = np.maximum(np.abs(self._values).sum(axis=1, keepdims=True) / k, 1e-300)
         self.residual = 0.0
 
-    def __len__(self) -> int:
-        """Number of totals."""
-        return len(self._values)
-
-    def solve(self, x: FloatArray, diagonal: FloatArray, ridge: float) -> FloatArray:
-        """The x-update with totals, from the one without.
+    def solve(self, totals: FloatArray, gram: FloatArray, ridge: float) -> FloatArray:
+        """Theta of the x-update; then the totals' own copies and duals are updated.
 
         Parameters
         ----------
-        x : (k, m) array
-            Solution without totals; changed in place.
-        diagonal : (m,) array
-            ``r_i a_i``, infinite for a pinned group.
+        totals : (q, k) array
+            ``t' x0``.
+        gram : (q, q) array
+            ``G``.
         ridge : float
             What the balance fades with.
         """
-        scaled = self._values / diagonal
-        gram = scaled @ self._values.T
-        self._rho = 1.0 / np.maximum(np.diag(gram), 1e-300)[:, None]
-        if self._balance:
-            weight = self._values[-1].sum()
-            self._rho[-1] = ridge * x.shape[0] / weight
-        totals = self._values @ x.T
+        rho = 1.0 / np.maximum(np.diag(gram), 1e-300)[:, None]
+        if self._balanced:
+            rho[-1] = ridge * totals.shape[1] / self._weight
         if self._copy is None:
             self._copy = self._project(totals)
-        lack = totals - (self._copy - self._dual / self._rho)
+        lack = totals - (self._copy - self._dual / rho)
         lack -= lack.mean(axis=1, keepdims=True)
-        theta = np.linalg.solve(np.diag(1.0 / self._rho[:, 0]) + gram, lack)
-        x -= theta.T @ scaled
-        return x
+        theta = np.linalg.solve(np.diag(1.0 / rho[:, 0]) + gram, lack)
+        self._update(totals - gram @ theta, rho)
+        return theta
 
-    def update(self, x: FloatArray) -> None:
-        """Project the totals of x into their bounds, and take the dual step."""
-        totals = self._values @ x.T
-        copy = self._project(totals + self._dual / self._rho)
-        gap = totals - copy
-        self._dual += self._rho * gap
-        if self._balance:
+    def _update(self, totals: FloatArray, rho: FloatArray) -> None:
+        """Project the totals of the new x into their bounds, and take the dual step."""
+        self._copy = self._project(totals + self._dual / rho)
+        gap = totals - self._copy
+        self._dual += rho * gap
+        if self._balanced:
             self._dual[-1] = 0.0
-        self._copy = copy
-        relative = np.abs(gap / self._scale)[: len(self) - self._balance]
-        self.residual = float(relative.max(initial=0.0))
+            gap = gap[:-1]
+        self.residual = float(np.abs(gap / self._unit[: len(gap)]).max(initial=0.0))
 
     def _project(self, totals: FloatArray) -> FloatArray:
         """Nearest totals within the bounds; the nearest order of them where order is free."""
         lower, upper = self._lower, self._upper
-        if self._matched:
+        if self._free_order:
             rank = np.argsort(np.argsort(totals[0], kind="stable"), kind="stable")
             order = np.lexsort((upper[0], lower[0]))[rank]
             lower, upper = lower.copy(), upper.copy()

@@ -88,6 +88,13 @@ def _grid(figure: Any, grid: Any, count: int, sharex: bool) -> NDArray[Any]:
     return made
 
 
+def whole_numbers(axis: Any) -> None:
+    """Ticks of an axis at whole numbers only."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(integer=True))
+
+
 def plain(ax: Axes, title: str) -> None:
     """Title to the left, no frame at the top and right."""
     ax.set_title(title, fontsize=10, color=INK, loc="left")

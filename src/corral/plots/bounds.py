@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._typing import FloatArray
-from ._style import BROKEN, COLOURS, INK, one_axes, panels, plain
+from ._style import BROKEN, COLOURS, INK, one_axes, panels, plain, whole_numbers
 from .measures import Measure, checked_labels, measure_sizes, measure_totals
 
 if TYPE_CHECKING:
@@ -119,14 +119,14 @@ def draw_measure(ax: Axes, measure: Measure) -> None:
             linewidth=0.0,
             label="out of bounds" if hatch and measure.broken.any() else None,
         )
-    for bound, word, style in (
-        (measure.lower, "minimum", "dotted"),
-        (measure.upper, "maximum", "solid"),
-    ):
-        _draw_bound(ax, bound, word, style)
+    if np.array_equal(measure.lower, measure.upper):
+        _draw_bound(ax, measure.upper, "exactly this", "solid")
+    else:
+        _draw_bound(ax, measure.lower, "minimum", "dotted")
+        _draw_bound(ax, measure.upper, "maximum", "solid")
     _scale_y(ax, measure)
     ax.set_xlabel("cluster", color=INK, fontsize=9)
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    whole_numbers(ax.xaxis)
     if len(clusters) <= 20:
         ax.set_xticks(clusters)
     plain(ax, measure.title)
@@ -134,7 +134,7 @@ def draw_measure(ax: Axes, measure: Measure) -> None:
         ax.legend(fontsize=8, frameon=False, ncols=3, loc="upper right")
 
 
-def _draw_bound(ax: Axes, bound: FloatArray, word: str, style: str) -> None:
+def _draw_bound(ax: Axes, bound: FloatArray, word: str, style: Any) -> None:
     """A short line across the bar of every cluster that has the bound."""
     where = np.flatnonzero(np.isfinite(bound))
     if len(where):

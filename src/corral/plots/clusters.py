@@ -68,8 +68,9 @@ def plot_clusters(
     flat, flat_middle, names = _flatten(points, middle, label)
     axes = one_axes(ax)
     counts = _draw_links(axes, flat, label, rules)
+    dot = float(np.clip(26.0 * np.sqrt(600.0 / len(label)), 4.0, 26.0))
     for cluster in np.unique(label):
-        _draw_cluster(axes, flat[label == cluster], flat_middle[cluster], int(cluster))
+        _draw_cluster(axes, flat[label == cluster], flat_middle[cluster], int(cluster), dot)
     _finish(axes, names, np.bincount(label, minlength=k), counts)
     return axes
 
@@ -80,9 +81,13 @@ def _means(points: Matrix, label: IntArray, k: int) -> FloatArray:
         (np.ones(len(label)), (label, np.arange(len(label)))), (k, len(label))
     )
     sums = member @ points
-    dense = sums.toarray() if sparse.issparse(sums) else sums
-    means: FloatArray = dense / np.maximum(np.bincount(label, minlength=k), 1)[:, None]
+    means: FloatArray = _dense(sums) / np.maximum(np.bincount(label, minlength=k), 1)[:, None]
     return means
+
+
+def _dense(points: Any) -> FloatArray:
+    dense: FloatArray = points.toarray() if sparse.issparse(points) else points
+    return dense
 
 
 def _flatten(
@@ -91,7 +96,7 @@ def _flatten(
     """Points and centres in the plane, and the names of its axes."""
     n, d = points.shape
     if d <= 2:
-        dense = points.toarray() if sparse.issparse(points) else points
+        dense = _dense(points)
         if d == 2:
             return dense, middle, ("feature 0", "feature 1")
         flat = np.column_stack([dense[:, 0], label])
@@ -101,7 +106,7 @@ def _flatten(
             ("feature 0", "cluster"),
         )
     if n <= 2:  # no plane to be found: keep the first two features
-        dense = points.toarray() if sparse.issparse(points) else points
+        dense = _dense(points)
         return dense[:, :2], middle[:, :2], ("feature 0", "feature 1")
     kind = "arpack" if sparse.issparse(points) else "auto"
     pca = PCA(n_components=2, svd_solver=kind, random_state=0)
@@ -148,17 +153,19 @@ def _draw_lines(ax: Axes, segments: FloatArray, name: str, style: Any, *, broken
         linewidths=2.0 if broken else 0.9,
         linestyles=[style],
         alpha=faint,
-        zorder=2.5 if broken else 1,
+        zorder=4 if broken else 1,
     )
     lines.set_gid(f"broken {name}" if broken else name)
     ax.add_collection(lines, autolim=False)
 
 
-def _draw_cluster(ax: Axes, points: FloatArray, centre: FloatArray, cluster: int) -> None:
+def _draw_cluster(
+    ax: Axes, points: FloatArray, centre: FloatArray, cluster: int, dot: float
+) -> None:
     ax.scatter(
         points[:, 0],
         points[:, 1],
-        s=float(np.clip(26.0 * np.sqrt(600.0 / len(points)), 6.0, 26.0)),
+        s=dot,
         c=colour(cluster),
         marker=marker(cluster),
         edgecolors="white",

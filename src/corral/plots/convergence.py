@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._typing import IntArray
-from ._style import COLOURS, INK, colour, panels, plain
+from ._style import COLOURS, INK, colour, panels, plain, whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..admm.history import History
 
-#: Residuals below this are drawn at it: a logarithm has no zero.
+#: Residuals below this are not drawn: a logarithm has no zero.
 LEAST_RESIDUAL = 1e-12
 STYLES = ("solid", "dashed", "dashdot", "dotted")
 
@@ -56,7 +56,7 @@ def plot_convergence(
     iterations = np.arange(1, len(history) + 1)
     _draw_curves(axes[0], iterations, {"objective": history.objective})
     shown = {
-        name: np.maximum(values, LEAST_RESIDUAL)
+        name: np.where(values > LEAST_RESIDUAL, values, np.nan)
         for name, values in history.residuals.items()
         if np.max(values) > LEAST_RESIDUAL
     }
@@ -69,7 +69,7 @@ def plot_convergence(
         "cannot-links": history.cannot_link_violations,
     }
     _draw_curves(axes[2], iterations, broken)
-    axes[2].yaxis.get_major_locator().set_params(integer=True)
+    whole_numbers(axes[2].yaxis)
     axes[2].set_ylim(bottom=0.0)
     for place, title in zip(axes, ("objective", "residuals", "rules broken by x"), strict=True):
         plain(place, title)

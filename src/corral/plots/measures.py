@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints import ClusterSizes, ClusterTotals, ConstraintSet, GroupShares
+from ..constraints._checks import sums_by
 from ..constraints.sizes import best_order
 
 
@@ -88,7 +89,7 @@ def measure_totals(labels: IntArray, constraints: Any, n_clusters: int) -> list[
 
 
 def _total(rule: ClusterTotals, labels: IntArray, k: int) -> Measure:
-    values = np.bincount(labels, weights=rule.values, minlength=k)
+    values = sums_by(labels, rule.values, k)
     broken = np.zeros(k, bool)
     broken[rule.violations(labels, k).where] = True
     return Measure(rule.phrase(), values, *rule.bounds(k), broken)
@@ -101,8 +102,8 @@ def _shares(rule: GroupShares, labels: IntArray, k: int) -> Iterator[Measure]:
     broken = np.zeros((len(sides), k), bool)
     broken.ravel()[rule.violations(labels, k).where] = True
     for group in dict.fromkeys(sides):
-        count = np.bincount(labels, weights=rule.groups == group, minlength=k)
+        count = sums_by(labels, np.asarray(rule.groups == group, float), k)
         share = np.where(sizes > 0, count / np.maximum(sizes, 1), np.nan)
         low, high = rule.minimum.get(group, -np.inf), rule.maximum.get(group, np.inf)
-        of_group = broken[[side == group for side in sides]].any(axis=0)
+        of_group = np.any(broken[[side == group for side in sides]], axis=0)
         yield Measure(f"share of {group!r}", share, np.full(k, low), np.full(k, high), of_group)
