@@ -58,7 +58,7 @@ def by_cop_kmeans(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels
     module = importlib.import_module("copkmeans.cop_kmeans")
     module.initialize_centers = lambda dataset, k, method: centers.tolist()
     pairs = {"ml": rules.must.tolist(), "cl": rules.cannot.tolist()}
-    found = module.cop_kmeans(X.tolist(), rules.k, **pairs)
+    found = module.cop_kmeans(X, rules.k, **pairs)
     return None if found is None else np.array(found[0])
 
 

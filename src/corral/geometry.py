@@ -12,8 +12,8 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.extmath import row_norms
 
 from ._typing import FloatArray, IntArray, Matrix
+from .constraints._checks import sums_by
 from .problem import Problem
-
 
 #: Data whose middle is so far out, against their spread, are centred in a copy: the difference of
 #: large squares would lose too many digits.
@@ -75,12 +75,14 @@ class Geometry:
             (self.weight, (labels, np.arange(len(labels)))),
             shape=(self.n_clusters, len(labels)),
         )
-        mass = np.bincount(labels, weights=self.weight, minlength=self.n_clusters)
+        mass = sums_by(labels, self.weight, self.n_clusters)
         return self.centres(members @ self.points, mass, fallback)
 
     def cost_norms(self, centers: FloatArray) -> FloatArray:
-        """(k,) numbers such that ``norms - 2 points @ centers'`` are the squared distances, less
-        what does not depend on the cluster.
+        """The clusters' part of the costs, (k,).
+
+        ``norms - 2 points @ centers'`` are the squared distances less what does not depend on
+        the cluster.
         """
         norms: FloatArray = (centers * centers).sum(axis=1) + 2.0 * (centers @ self._local)
         return norms
@@ -113,36 +115,40 @@ class Geometry:
             direction = image
         return variance
 
-    def centres(
-        self, sums: FloatArray, mass: FloatArray, fallback: FloatArray | None
-    ) -> FloatArray:
+    def centres(self, sums: Matrix, mass: FloatArray, fallback: FloatArray | None) -> FloatArray:
         """Means relative to the middle from sums of points and of weights.
 
         A cluster without weight has its fallback, or the middle.
         """
-        dense = sums.toarray() if sparse.issparse(sums) else np.asarray(sums)
+        dense = _dense(sums)
         tiny = mass <= 1e-12 * mass.sum()
-        centers = dense.astype(np.float64) / np.where(tiny, 1.0, mass)[:, None] - self._local
+        centers: FloatArray = dense / np.where(tiny, 1.0, mass)[:, None] - self._local
         centers[tiny] = 0.0 if fallback is None else fallback[tiny]
         return centers
 
     def inner(self, centers: FloatArray) -> FloatArray:
         """``(p_g - middle) . mu_j`` as an (m, k) array, in the precision of the points."""
         wanted = centers.astype(self.points.dtype, copy=False)
-        inner = np.asarray(self.points @ wanted.T, np.float64)
-        return inner - centers @ self._local
+        inner: FloatArray = np.asarray(self.points @ wanted.T, np.float64)
+        inner -= centers @ self._local
+        return inner
 
     def _inner_own(self, labels: IntArray, centers: FloatArray) -> FloatArray:
         if sparse.issparse(self.points):
             return self.inner(centers)[np.arange(len(labels)), labels]
         own = centers[labels]
-        return np.einsum("gd,gd->g", self.points, own) - own @ self._local
+        inner: FloatArray = np.einsum("gd,gd->g", self.points, own) - own @ self._local
+        return inner
 
     def rows(self, groups: IntArray) -> FloatArray:
         """Some of the points, dense and relative to the middle."""
-        chosen = self.points[groups]
-        dense = chosen.toarray() if sparse.issparse(chosen) else chosen
-        return np.asarray(dense, np.float64) - self._local
+        rows: FloatArray = _dense(self.points[groups]) - self._local
+        return rows
+
+
+def _dense(rows: Matrix) -> FloatArray:
+    """A few rows as an array of float64."""
+    return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), np.float64)
 
 
 def distances_to(points: Matrix, centers: FloatArray) -> FloatArray:

@@ -40,7 +40,7 @@ def initialise(
     """
     if isinstance(init, str):
         if init == "random":
-            labels = random_state.randint(problem.n_clusters, size=problem.n_groups)
+            labels: IntArray = random_state.randint(problem.n_clusters, size=problem.n_groups)
             labels[problem.pins[:, 0]] = problem.pins[:, 1]
             return Start(labels, geometry.means(labels))
         seeds = _seeds(problem, random_state) - geometry.middle
@@ -49,7 +49,7 @@ def initialise(
     if init.ndim == 2:
         centers = init - geometry.middle
         return Start(geometry.distances(centers).argmin(axis=1), centers)
-    labels = group_labels(problem, init)
+    labels = group_labels(problem, init.astype(np.int64))
     return Start(labels, geometry.means(labels))
 
 
@@ -98,6 +98,7 @@ def _matched(problem: Problem, geometry: Geometry, seeds: FloatArray) -> IntArra
 def group_labels(problem: Problem, row_labels: IntArray) -> IntArray:
     """The commonest label among the rows of each group."""
     shape = (problem.n_groups, problem.n_clusters)
-    votes = np.zeros(shape, np.int64)
-    np.add.at(votes, (problem.group, row_labels), 1)
-    return votes.argmax(axis=1)
+    cells = problem.group * problem.n_clusters + row_labels
+    votes = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+    winners: IntArray = votes.argmax(axis=1)
+    return winners

@@ -155,7 +155,7 @@ class Problem:
         Size bounds whose order is free do not tell clusters apart.
         """
         k = self.n_clusters
-        rules = [np.zeros(k)]
+        rules: list[FloatArray] = [np.zeros(k)]
         if self.sizes is not None and self.sizes.ordered:
             rules += [self.sizes.lower.astype(float), self.sizes.upper.astype(float)]
         for total in self.totals:

@@ -194,7 +194,7 @@ def _init_centers(given: Any, n_features: int, n_clusters: int) -> FloatArray:
         raise ValueError(
             f"`init` has shape {given.shape}; centres must have shape ({n_clusters}, {n_features})."
         )
-    centers = given.astype(np.float64)
+    centers: FloatArray = given.astype(np.float64)
     if not np.isfinite(centers).all():
         row, column = np.argwhere(~np.isfinite(centers))[0]
         raise ValueError(
@@ -218,7 +218,8 @@ def _init_labels(given: Any, n_samples: int, n_clusters: int) -> IntArray:
             f"`init` gives sample {outside[0]} the label {given[outside[0]]}; labels must lie in "
             f"[0, {n_clusters - 1}]."
         )
-    return given.astype(np.int64)
+    labels: IntArray = given.astype(np.int64)
+    return labels
 
 
 def talk(verbose: bool | int) -> None:

@@ -15,6 +15,7 @@ from .admm.algorithm1_rules import PaperRules
 from .admm.history import History, Relaxation
 from .admm.projected import solve_projected
 from .assign import OutOfTime
+from .constraints._checks import sums_by
 from .geometry import Geometry
 from .initialise import Start, group_labels, initialise, match_sizes
 from .polish import Answer, evaluate, first_answer, improve
@@ -185,7 +186,7 @@ class _Run:
 
     def _counts(self, labels: IntArray) -> FloatArray:
         problem = self.problem
-        return np.bincount(labels, weights=problem.count, minlength=problem.n_clusters)
+        return sums_by(labels, problem.count, problem.n_clusters)
 
     def _solution(self, answer: Answer, labels: IntArray, relaxed: Relaxation) -> Solution:
         return Solution(

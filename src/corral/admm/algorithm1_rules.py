@@ -71,7 +71,8 @@ def _exact_sizes(problem: Problem) -> IntArray | None:
 def _equalities(problem: Problem) -> LinearRows | None:
     """Pins ``x_ij = 1``, exact totals and linear rows, one below the other."""
     m, k = problem.n_groups, problem.n_clusters
-    blocks, values = [], []
+    blocks: list[sparse.csr_array] = []
+    values: list[FloatArray] = []
     if len(problem.pins):
         rows, columns = np.arange(len(problem.pins)), problem.pins @ [k, 1]
         shape = (len(rows), m * k)
@@ -81,9 +82,9 @@ def _equalities(problem: Problem) -> LinearRows | None:
         values.append(_met_exactly(total.lower, total.upper, f"total {number} of cluster"))
         blocks.append(sparse.kron(total.values[None, :], sparse.eye_array(k), format="csr"))
     if problem.linear is not None:
-        rows = problem.linear
-        values.append(_met_exactly(rows.lower, rows.upper, "linear row"))
-        blocks.append(rows.A)
+        given = problem.linear
+        values.append(_met_exactly(given.lower, given.upper, "linear row"))
+        blocks.append(given.A)
     if not blocks:
         return None
     wanted = np.concatenate(values)

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,7 +28,7 @@ def cut(n_groups: int, n_clusters: int, itemsize: int) -> list[slice]:
     length = max(BLOCK_BYTES // (n_clusters * itemsize), LEAST_BLOCK)
     pieces = max(1, round(n_groups / length))
     edges = np.linspace(0, n_groups, pieces + 1).astype(int)
-    return [slice(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [slice(int(a), int(b)) for a, b in pairwise(edges)]
 
 
 class Block:
@@ -179,4 +180,3 @@ class Executor:
             rooms[key] = block.xp.empty_like(block.x), block.xp.empty_like(block.x)
         work: tuple[Any, Any] = rooms[key]
         return work
-

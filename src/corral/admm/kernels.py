@@ -123,9 +123,7 @@ def forward(block: Block, step: Step, room: tuple[Any, Any]) -> tuple[FloatArray
     return block.totals()
 
 
-def backward(
-    block: Block, step: Step, theta: FloatArray | None, room: tuple[Any, Any]
-) -> Sums:
+def backward(block: Block, step: Step, theta: FloatArray | None, room: tuple[Any, Any]) -> Sums:
     """Add the totals' part to x, project the copies, take the dual steps, sum for the means."""
     xp, x, v1, (z1, other) = block.xp, block.x, block.v1, room
     before, now = step.before, step.now

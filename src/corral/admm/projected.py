@@ -215,7 +215,7 @@ class ProjectedSolver:
         return float(np.median(costs.std(axis=1)))
 
     def _pulled_x(self) -> FloatArray:
-        """x of the groups that pairs and linear rows are about, (k, e)."""
+        """X of the groups that pairs and linear rows are about, (k, e)."""
         return np.concatenate([block.x[:, block.pulled] for block in self.blocks], axis=1)
 
     def _pull(self, rho: float) -> None:
@@ -293,8 +293,8 @@ def _start_x(labels: IntArray, n_clusters: int, dtype: Any) -> FloatArray:
 def _start_centers(geometry: Geometry, blocks: list[Block]) -> FloatArray:
     """Means of the start."""
     weighted = [block.x if block.weight is None else block.x * block.weight for block in blocks]
-    points = sum(block.point_sums(z) for block, z in zip(blocks, weighted, strict=True))
-    mass = sum(np.asarray(z.sum(axis=1), np.float64) for z in weighted)
+    points = reduce(add, map(Block.point_sums, blocks, weighted))
+    mass = reduce(add, (z.sum(axis=1, dtype=np.float64) for z in weighted))
     return geometry.centres(points, mass, np.zeros_like(points))
 
 

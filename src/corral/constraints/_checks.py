@@ -40,7 +40,7 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def sums_by(labels: IntArray, values: FloatArray, n_labels: int) -> FloatArray:
+def sums_by(labels: IntArray, values: FloatArray | IntArray, n_labels: int) -> FloatArray:
     """Add up the values of each label."""
     # NumPy's types do not know that weights make floats of counts.
     sums: FloatArray = np.bincount(labels, weights=values, minlength=n_labels).astype(np.float64)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
+from ..constraints._checks import sums_by
 from ..geometry import Geometry
 from ..problem import Problem
 
@@ -42,8 +43,12 @@ class Exchange:
         self.problem = problem
         self.geometry = geometry
         bound = np.concatenate(
-            [problem.pins[:, 0], problem.apart.ravel(), problem.together.ravel(),
-             problem.soft.pairs.ravel()]
+            [
+                problem.pins[:, 0],
+                problem.apart.ravel(),
+                problem.together.ravel(),
+                problem.soft.pairs.ravel(),
+            ]
         )
         self.mobile = np.full(problem.n_groups, problem.linear is None)
         self.mobile[bound.astype(np.int64)] = False
@@ -56,7 +61,7 @@ class Exchange:
         clusters = Clusters(
             labels,
             centers,
-            np.bincount(labels, weights=self.geometry.weight, minlength=self.problem.n_clusters),
+            sums_by(labels, self.geometry.weight, self.problem.n_clusters),
             self.geometry.distances(centers),
         )
         changes = self._moves(clusters, NEGLIGIBLE * objective)
@@ -115,7 +120,7 @@ class Exchange:
         """
         w_g = self.geometry.weight[from_a][:, None]
         w_h = self.geometry.weight[from_b][None, :]
-        gain = clusters.distances[from_a, a][:, None] * w_g
+        gain: FloatArray = clusters.distances[from_a, a][:, None] * w_g
         gain = gain + clusters.distances[from_b, b][None, :] * w_h
         gain -= clusters.distances[from_a, b][:, None] * w_g
         gain -= clusters.distances[from_b, a][None, :] * w_h
@@ -133,9 +138,10 @@ class Exchange:
         w_h = self.geometry.weight[from_b]
         p_g = self.geometry.rows(from_a) - clusters.centers[j]
         p_h = self.geometry.rows(from_b) - clusters.centers[j]
-        squares = (w_g**2 * clusters.distances[from_a, j])[:, None]
+        squares: FloatArray = (w_g**2 * clusters.distances[from_a, j])[:, None]
         squares = squares + (w_h**2 * clusters.distances[from_b, j])[None, :]
-        return squares - 2.0 * (w_g[:, None] * p_g) @ (w_h[:, None] * p_h).T
+        squares -= 2.0 * (w_g[:, None] * p_g) @ (w_h[:, None] * p_h).T
+        return squares
 
 
 class _Bounds:
@@ -143,7 +149,9 @@ class _Bounds:
 
     def __init__(self, problem: Problem) -> None:
         self.n_clusters = problem.n_clusters
-        rows, lower, upper = [], [], []
+        rows: list[FloatArray] = []
+        lower: list[FloatArray | IntArray] = []
+        upper: list[FloatArray | IntArray] = []
         if problem.sizes is not None:
             rows.append(problem.count.astype(float))
             lower.append(problem.sizes.lower)
@@ -160,7 +168,7 @@ class _Bounds:
         return len(self.values)
 
     def _sums(self, labels: IntArray) -> FloatArray:
-        sums = [np.bincount(labels, weights=v, minlength=self.n_clusters) for v in self.values]
+        sums = [sums_by(labels, value, self.n_clusters) for value in self.values]
         return np.array(sums).reshape(len(sums), self.n_clusters)
 
     def allows_moves(self, labels: IntArray) -> BoolArray:

@@ -12,6 +12,7 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..assign import prices
+from ..constraints._checks import sums_by
 from ..geometry import Geometry
 from ..initialise import match_sizes
 from ..problem import Problem
@@ -65,7 +66,7 @@ def relocate(
     rows = np.arange(len(labels))
     own = distances[rows, labels]
     distances[rows, labels] = np.inf
-    loss = np.bincount(labels, geometry.weight * (distances.min(axis=1) - own), minlength=k)
+    loss = sums_by(labels, geometry.weight * (distances.min(axis=1) - own), k)
     halves = [split_in_two(geometry, np.flatnonzero(labels == j), centers[j]) for j in range(k)]
     saved = np.array([gain for gain, _ in halves])
     net = saved[None, :] - loss[:, None]
@@ -127,7 +128,7 @@ def _in_both_orders(
     """With the sizes as they are, and as the centres' own sizes would have them."""
     yield problem, centers
     nearest = geometry.distances(centers).argmin(axis=1)
-    counts = np.bincount(nearest, problem.count, minlength=problem.n_clusters)
+    counts = sums_by(nearest, problem.count, problem.n_clusters)
     matched = match_sizes(problem, counts)
     if matched.sizes is not None and problem.sizes is not None:
         same = np.array_equal(matched.sizes.lower, problem.sizes.lower)

@@ -123,9 +123,7 @@ def first_answer(
         if step.order is None:
             raise
         fitting = problem.with_sizes_in_order(step.order)
-        answer = refine(
-            fitting, geometry, centers, incumbent=step.labels, deadline=deadline
-        )
+        answer = refine(fitting, geometry, centers, incumbent=step.labels, deadline=deadline)
     if answer is None:
         raise AssertionError("a refinement with nothing to beat always answers")
     return answer

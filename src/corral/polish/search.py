@@ -61,9 +61,11 @@ def exchange(answer: Answer, geometry: Geometry, deadline: float | None = None) 
         if not moved.objective < answer.objective * (1.0 - NEGLIGIBLE):
             return answer
         answer = moved
-        refined = refine(
-            answer.problem, geometry, answer.centers, incumbent=labels, deadline=deadline
-        ) if not _late(deadline) else None
+        refined = (
+            refine(answer.problem, geometry, answer.centers, incumbent=labels, deadline=deadline)
+            if not _late(deadline)
+            else None
+        )
         if refined is not None and refined.objective < answer.objective:
             answer = refined
     return answer
