@@ -24,7 +24,7 @@ AUTO_MOST = 5
 #: What "auto" means for each solver; the projected solver's tolerance is wider where its answer
 #: is polished afterwards.
 AUTO: Mapping[str, Mapping[str, float]] = {
-    "projected": {"tol": 1e-2, "rho": 1.0, "rho_growth": 1.03, "rho_every": 1},
+    "projected": {"tol": 1e-2, "rho": 1.0, "rho_growth": 1.05, "rho_every": 1},
     "algorithm1": {"tol": 1e-5, "rho": 20.0, "rho_growth": 1.1, "rho_every": 5},
 }
 

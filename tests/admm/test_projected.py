@@ -1,4 +1,4 @@
-"""The projected solver against its own definition, written out with dense matrices."""
+"""The projected solver against its definition: every step written out with dense matrices."""
 
 from __future__ import annotations
 
@@ -9,31 +9,263 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 
-from corral.admm.pairs import PairCopies
-from corral.admm.projected import _Solver, solve_projected
-from corral.admm.schedule import GRADUATE, HARDEN, SETTLE
-from corral.admm.totals import Totals
+from corral.admm.projected import LEAST_METRIC, START_SHARE, solve_projected
+from corral.admm.schedule import GRADUATE, HARDEN, SETTLE, Schedule
 from corral.geometry import Geometry
 from corral.problem import LinearRows, Problem, SizeBounds, SoftPairs, TotalBounds
 
-N_GROUPS, N_CLUSTERS = 7, 3
+M, K = 7, 3
+EVERY = range(1, 1001)
 
 
-def plain(rng, m=N_GROUPS, k=N_CLUSTERS, **rules):
-    """A problem of m groups with uneven weights and counts, and the rules given."""
-    return Problem(
-        points=rng.normal(size=(m, 2)),
-        weight=rng.uniform(0.5, 3.0, m),
-        count=rng.integers(1, 3, m),
-        scatter=0.0,
-        group=np.arange(m),
-        n_clusters=k,
-        **rules,
-    )
+# --- the reference ----------------------------------------------------------------------------
 
 
-def some_rules(rng, kinds):
-    """Rules of the kinds named, on 7 groups and 3 clusters."""
+def prox_of_pair(a, b, price, together, rho, r_a, r_b):
+    """Minimise price + ``rho/2 (r_a (za - a)^2 + r_b (zb - b)^2)``, by cases.
+
+    A cannot-link pays ``price max(za + zb - 1, 0)``, a must-link ``price/2 |za - zb|``.
+    """
+    if together:
+        met = (r_a * a + r_b * b) / (r_a + r_b)
+        if abs(a - met) * rho * r_a <= price / 2:  # the price holds them together
+            return met, met
+        side = np.sign(a - b)
+        return a - side * price / 2 / (rho * r_a), b + side * price / 2 / (rho * r_b)
+    if a + b <= 1.0:
+        return a, b
+    # On the line za + zb = 1 the force is the same on both sides.
+    force = (a + b - 1.0) / (1.0 / (rho * r_a) + 1.0 / (rho * r_b))
+    force = min(force, price)
+    return a - force / (rho * r_a), b - force / (rho * r_b)
+
+
+class Quadratic:
+    """``x'Hx/2 - b'x`` over x of m rows and k columns, entry ``g * k + j`` for x_gj."""
+
+    def __init__(self, m, k):
+        self.m, self.k = m, k
+        self.H, self.b = np.zeros((m * k, m * k)), np.zeros(m * k)
+
+    def unit(self, g, j):
+        row = np.zeros(self.m * self.k)
+        row[g * self.k + j] = 1.0
+        return row
+
+    def add_square(self, row, target, rho):
+        """Add ``rho/2 (row'x - target)^2``."""
+        self.H += rho * np.outer(row, row)
+        self.b += rho * target * row
+
+    def minimise(self, pins):
+        """With rows that sum to one and pinned rows at their place: one KKT system."""
+        rows, values = [], []
+        for g in range(self.m):
+            rows.append(sum(self.unit(g, j) for j in range(self.k)))
+            values.append(1.0)
+        for g, cluster in pins:
+            for j in range(self.k - 1):  # the last entry follows from the sum
+                rows.append(self.unit(g, j))
+                values.append(float(j == cluster))
+        E = np.array(rows)
+        system = np.block([[self.H, E.T], [E, np.zeros((len(E), len(E)))]])
+        answer = np.linalg.solve(system, np.concatenate([self.b, values]))
+        return answer[: self.m * self.k].reshape(self.m, self.k)
+
+
+class Literal:
+    """The whole method on (m, k) arrays, one dense solve an iteration."""
+
+    def __init__(self, problem, labels, rho, growth):
+        self.problem = problem
+        m, k = problem.n_groups, problem.n_clusters
+        self.m, self.k = m, k
+        middle = np.average(problem.points, axis=0, weights=problem.weight)
+        self.points = np.asarray(problem.points) - middle
+        self.unit = problem.weight.mean()
+        self.w = problem.weight / self.unit
+        self.r = np.maximum(self.w, LEAST_METRIC)
+        x = np.full((m, k), (1.0 - START_SHARE) / k)
+        x[np.arange(m), labels] += START_SHARE
+        for g, j in problem.pins:
+            x[g] = np.eye(k)[j]
+        self.x, self.z1, self.y2 = x, x.copy(), np.zeros((m, k))
+        self.z2, self.y3 = None, np.zeros((m, k))
+        self._start_rules()
+        self.mu = self._means(x)
+        covariance = (self.w[:, None] * self.points).T @ self.points / self.w.sum()
+        largest = np.linalg.eigvalsh(covariance)[-1]
+        loosens = problem.sizes is None and not problem.totals
+        self.schedule = Schedule.start(largest, k, rho, growth, loosens)
+
+    def _start_rules(self):
+        problem = self.problem
+        soft = problem.soft
+        self.pairs = [(a, b, np.inf, False) for a, b in problem.apart.tolist()]
+        self.pairs += [
+            (a, b, price / self.unit, together)
+            for (a, b), price, together in zip(
+                soft.pairs.tolist(), soft.price, soft.together, strict=True
+            )
+        ]
+        self.copies = [[self.x[a].copy(), self.x[b].copy()] for a, b, *_ in self.pairs]
+        self.duals = [[np.zeros(self.k), np.zeros(self.k)] for _ in self.pairs]
+        self.totals = []
+        if problem.sizes is not None:
+            self.totals.append((problem.count, problem.sizes.lower, problem.sizes.upper))
+        self.totals += [(t.values, t.lower, t.upper) for t in problem.totals]
+        exact = problem.sizes is not None and np.array_equal(*self.totals[0][1:])
+        self.balanced = not exact
+        if self.balanced:
+            share = np.full(self.k, self.r.sum() / self.k)
+            self.totals.append((self.r, share, share))
+        self.total_copies = None
+        self.total_duals = np.zeros((len(self.totals), self.k))
+        if problem.linear is not None:
+            A = problem.linear.A.toarray()
+            norm = np.linalg.norm(A, axis=1)
+            self.A = A / norm[:, None]
+            self.low, self.high = problem.linear.lower / norm, problem.linear.upper / norm
+            self.rows = np.clip(self.A @ self.x.ravel(), self.low, self.high)
+            self.row_duals = np.zeros(len(A))
+
+    def _means(self, z):
+        share = self.w[:, None] * z
+        return (share.T @ self.points) / share.sum(axis=0)[:, None]
+
+    def step(self):
+        squares = ((self.points[:, None] - self.mu) ** 2).sum(axis=2)
+        scale = np.median(squares.std(axis=1))
+        self.used = self.schedule.at_scale(scale)
+        if self.used.phase > GRADUATE and self.z2 is None:
+            self.z2 = self.z1.copy()
+        before = self.z1
+        self._update_x(squares)
+        self._update_box_and_sphere()
+        self.gaps = {"pairs": self._update_pairs(), "linear": self._update_rows()}
+        self.gaps["totals"] = self._update_totals()
+        self.mu = self._means(self.z1)
+        self.schedule = self.used.after(scale, np.abs(self.z1 - before).sum() / self.m)
+
+    def _update_x(self, squares):
+        used, terms = self.used, Quadratic(self.m, self.k)
+        stiffness = np.full(self.m, used.box + used.ridge)
+        for g in range(self.m):
+            for j in range(self.k):
+                e = terms.unit(g, j)
+                terms.b -= self.w[g] * squares[g, j] * e
+                terms.add_square(e, 0.0, self.r[g] * used.ridge)
+                target = self.z1[g, j] - self.y2[g, j] / used.box
+                terms.add_square(e, target, self.r[g] * used.box)
+                if self.z2 is not None:
+                    target = self.z2[g, j] - self.y3[g, j] / used.sphere
+                    terms.add_square(e, target, self.r[g] * used.sphere)
+        if self.z2 is not None:
+            stiffness += used.sphere
+        self._add_pairs(terms, stiffness)
+        self._add_rows(terms, stiffness)
+        plain = terms.minimise(self.problem.pins)
+        self._add_totals(terms, self.r * stiffness, plain)
+        self.x = terms.minimise(self.problem.pins)
+
+    def _add_pairs(self, terms, stiffness):
+        rho = self.used.box
+        for (a, b, *_), copies, duals in zip(self.pairs, self.copies, self.duals, strict=True):
+            for g, z, y in zip((a, b), copies, duals, strict=True):
+                stiffness[g] += rho
+                for j in range(self.k):
+                    terms.add_square(terms.unit(g, j), z[j] - y[j] / rho, self.r[g] * rho)
+
+    def _add_rows(self, terms, stiffness):
+        """Linear rows by their slope at the last x and a diagonal that is steeper than they."""
+        if self.problem.linear is None:
+            return
+        rho, x = self.used.box, self.x.ravel()
+        slope = self.A.T @ (self.row_duals + rho * (self.A @ x - self.rows))
+        size = np.abs(self.A)
+        steep = (size.T @ size.sum(axis=1)).reshape(self.m, self.k).max(axis=1)
+        gap = np.diag(np.repeat(steep, self.k)) - self.A.T @ self.A
+        assert np.linalg.eigvalsh(gap).min() > -1e-9
+        terms.b -= slope
+        for g in range(self.m):
+            stiffness[g] += rho * steep[g] / self.r[g]
+            for j in range(self.k):
+                terms.add_square(terms.unit(g, j), x[g * self.k + j], rho * steep[g])
+
+    def _add_totals(self, terms, stiffness, plain):
+        """Each total's penalty is that at which it weighs as much as the rest of the system."""
+        free = np.setdiff1d(np.arange(self.m), self.problem.pins[:, 0])
+        self.total_rho = [1.0 / np.sum(t[free] ** 2 / stiffness[free]) for t, *_ in self.totals]
+        if self.balanced:
+            self.total_rho[-1] = self.used.ridge * self.k / self.r.sum()
+        if self.total_copies is None:
+            self.total_copies = self._within([t @ plain for t, *_ in self.totals])
+        for q, (t, *_) in enumerate(self.totals):
+            rho = self.total_rho[q]
+            for j in range(self.k):
+                row = sum(t[g] * terms.unit(g, j) for g in range(self.m))
+                target = self.total_copies[q][j] - self.total_duals[q, j] / rho
+                terms.add_square(row, target, rho)
+
+    def _within(self, totals):
+        """Totals moved into their bounds, those of free sizes in the order of the totals."""
+        moved = []
+        for q, ((_, low, high), total) in enumerate(zip(self.totals, totals, strict=True)):
+            if q == 0 and self.problem.sizes is not None and not self.problem.sizes.ordered:
+                bounds = sorted(zip(low, high, strict=True))
+                rank = np.argsort(np.argsort(total, kind="stable"), kind="stable")
+                low, high = np.array([bounds[r] for r in rank]).T
+            moved.append(np.clip(total, low, high))
+        return moved
+
+    def _update_box_and_sphere(self):
+        used = self.used
+        self.z1 = np.clip(self.x + self.y2 / used.box, 0.0, 1.0)
+        self.y2 = self.y2 + used.box * (self.x - self.z1)
+        if self.z2 is not None:
+            wanted = self.x + self.y3 / used.sphere - 0.5
+            norm = np.sqrt(np.sum(self.r[:, None] * wanted**2))
+            self.z2 = 0.5 + wanted * 0.5 * np.sqrt(self.k * self.r.sum()) / norm
+            self.y3 = self.y3 + used.sphere * (self.x - self.z2)
+
+    def _update_pairs(self):
+        rho, worst = self.used.box, 0.0
+        for (a, b, price, together), z, y in zip(self.pairs, self.copies, self.duals, strict=True):
+            for j in range(self.k):
+                wanted = self.x[a, j] + y[0][j] / rho, self.x[b, j] + y[1][j] / rho
+                z[0][j], z[1][j] = prox_of_pair(*wanted, price, together, rho, self.r[a], self.r[b])
+            for side, g in enumerate((a, b)):
+                y[side] += rho * (self.x[g] - z[side])
+                worst = max(worst, np.abs(self.x[g] - z[side]).max())
+        return worst
+
+    def _update_rows(self):
+        if self.problem.linear is None:
+            return 0.0
+        value = self.A @ self.x.ravel()
+        self.rows = np.clip(value + self.row_duals / self.used.box, self.low, self.high)
+        self.row_duals = self.row_duals + self.used.box * (value - self.rows)
+        return np.abs(value - self.rows).max()
+
+    def _update_totals(self):
+        rho = np.array(self.total_rho)[:, None]
+        totals = np.array([t @ self.x for t, *_ in self.totals])
+        self.total_copies = self._within(totals + self.total_duals / rho)
+        gap = totals - self.total_copies
+        self.total_duals = self.total_duals + rho * gap
+        if self.balanced:
+            self.total_duals[-1] = 0.0
+        unit = [np.abs(t).sum() / self.k for t, *_ in self.totals]
+        real = len(self.totals) - self.balanced
+        return max((np.abs(gap[q]).max() / unit[q] for q in range(real)), default=0.0)
+
+
+# --- the solver equals it ---------------------------------------------------------------------
+
+
+def some_problem(kinds, seed=0):
+    """Seven groups of uneven weights and counts, and rules of the kinds named."""
+    rng = np.random.default_rng(seed)
     made = {}
     if "pins" in kinds:
         made["pins"] = np.array([[1, 2], [5, 0]])
@@ -42,266 +274,82 @@ def some_rules(rng, kinds):
     if "soft" in kinds:
         pairs = np.array([[0, 4], [3, 5], [2, 6]])
         made["soft"] = SoftPairs(pairs, np.array([0.4, 2.0, 0.7]), np.array([True, False, True]))
+    if "exact sizes" in kinds:
+        made["sizes"] = SizeBounds(np.array([2, 4, 3]), np.array([2, 4, 3]), ordered=True)
     if "sizes" in kinds:
         made["sizes"] = SizeBounds(np.array([1, 4, 3]), np.array([3, 4, 6]), ordered=True)
     if "loose sizes" in kinds:
         made["sizes"] = SizeBounds(np.array([1, 4, 3]), np.array([2, 5, 3]), ordered=False)
     if "totals" in kinds:
         made["totals"] = (
-            TotalBounds(rng.uniform(1.0, 4.0, 7), np.full(3, -np.inf), np.array([6.0, 7.0, 8.0])),
-            TotalBounds(rng.normal(size=7), np.full(3, -0.5), np.full(3, 1.5)),
+            TotalBounds(rng.uniform(1.0, 4.0, M), np.full(K, -np.inf), np.array([6.0, 7.0, 8.0])),
+            TotalBounds(rng.normal(size=M), np.full(K, -0.5), np.full(K, 1.5)),
         )
     if "linear" in kinds:
-        A = sparse.csr_array(np.round(rng.normal(size=(2, 21)), 1) * (rng.random((2, 21)) < 0.4))
-        made["linear"] = LinearRows(A, np.array([-np.inf, 0.5]), np.array([0.3, 0.5]))
-    return made
+        A = np.round(rng.normal(size=(2, M * K)), 1) * (rng.random((2, M * K)) < 0.4)
+        bounds = np.array([-np.inf, 0.5]), np.array([0.3, 0.5])
+        made["linear"] = LinearRows(sparse.csr_array(A), *bounds)
+    return Problem(
+        points=rng.normal(size=(M, 2)) + 3.0,
+        weight=np.ones(M) if "unweighted" in kinds else rng.uniform(0.5, 3.0, M),
+        count=np.ones(M, int) if "unweighted" in kinds else np.array([1, 2, 1, 1, 2, 1, 1]),
+        scatter=0.0,
+        group=np.arange(M),
+        n_clusters=K,
+        **made,
+    )
 
 
 MIXTURES = [
-    (),
+    ("unweighted",),
+    ("weighted",),
     ("pins",),
     ("apart",),
     ("soft",),
+    ("exact sizes",),
+    ("unweighted", "loose sizes"),
     ("sizes",),
     ("loose sizes",),
     ("totals",),
     ("linear",),
     ("apart", "soft", "sizes"),
-    ("pins", "sizes", "totals"),
+    ("pins", "exact sizes", "totals"),
     ("pins", "apart", "soft", "loose sizes", "totals", "linear"),
 ]
-MIXTURE_NAMES = [" + ".join(kinds) or "free" for kinds in MIXTURES]
 
 
-def solver_for(kinds, seed=0, growth=1.3):
-    rng = np.random.default_rng(seed)
-    problem = plain(rng, **some_rules(rng, kinds))
-    labels = rng.integers(N_CLUSTERS, size=N_GROUPS)
-    return problem, _Solver(problem, Geometry(problem), labels, 1.0, growth)
-
-
-class DenseStep:
-    """The quadratic that the x-update minimises, added up term by term as ``x'Hx/2 - b'x``.
-
-    Entry ``g * k + j`` of the vector is x_gj.
-    """
-
-    def __init__(self, m, k):
-        self.m, self.k = m, k
-        self.H, self.b = np.zeros((m * k, m * k)), np.zeros(m * k)
-
-    def linear(self, g, j, value):
-        """Add ``value x_gj``."""
-        self.b[g * self.k + j] -= value
-
-    def square(self, row, target, rho):
-        """Add ``rho/2 (row'x - target)^2``."""
-        self.H += rho * np.outer(row, row)
-        self.b += rho * target * row
-
-    def unit(self, g, j):
-        row = np.zeros(self.m * self.k)
-        row[g * self.k + j] = 1.0
-        return row
-
-    def solve(self, pins):
-        """Minimise with rows that sum to one and pinned rows at their place: one KKT system."""
-        rows, values = [], []
-        for g in range(self.m):
-            rows.append(sum(self.unit(g, j) for j in range(self.k)))
-            values.append(1.0)
-        for g, cluster in pins:
-            for j in range(self.k - 1):  # the last one follows from the sum
-                rows.append(self.unit(g, j))
-                values.append(float(j == cluster))
-        E = np.array(rows)
-        zero = np.zeros((len(E), len(E)))
-        system = np.block([[self.H, E.T], [E, zero]])
-        answer = np.linalg.solve(system, np.concatenate([self.b, values]))
-        return answer[: self.m * self.k].reshape(self.m, self.k)
-
-
-def distance_costs(solver, problem, factor):
-    """``|p_g|^2`` dropped, which does not depend on the cluster."""
-    points = np.asarray(problem.points) - solver.geometry.middle
-    mu = solver.state.centers
-    return factor[:, None] * ((mu**2).sum(axis=1)[None, :] - 2.0 * points @ mu.T)
-
-
-def literal_x(problem, solver):
-    """The x-update from the state of a solver, by a dense solve."""
-    m, k = problem.n_groups, problem.n_clusters
-    state, used = solver.state, solver.used
-    r = problem.weight / problem.weight.mean()
-    dense = DenseStep(m, k)
-    cost = distance_costs(solver, problem, np.ones(m))
-    for g in range(m):
-        for j in range(k):
-            dense.linear(g, j, r[g] * cost[g, j])
-            e = dense.unit(g, j)
-            dense.square(e, 0.0, r[g] * used.ridge)
-            dense.square(e, state.z1[j, g] - state.y2[j, g] / used.box, r[g] * used.box)
-            if used.phase != GRADUATE:
-                target = state.z2[j, g] - state.y3[j, g] / used.sphere
-                dense.square(e, target, r[g] * used.sphere)
-    add_pairs(dense, problem, solver, r)
-    add_totals(dense, problem, solver, r)
-    add_linear(dense, problem, solver)
-    return dense.solve(problem.pins)
-
-
-def add_pairs(dense, problem, solver, r):
-    pairs = [*problem.apart.tolist(), *problem.soft.pairs.tolist()]
-    copies, duals, rho = solver.pairs._copy, solver.pairs._dual, solver.used.box
-    for p, ends in enumerate(pairs):
-        for side, g in enumerate(ends):
-            column = side * len(pairs) + p
-            for j in range(dense.k):
-                target = copies[j, column] - duals[j, column] / rho
-                dense.square(dense.unit(g, j), target, r[g] * rho)
-
-
-def add_totals(dense, problem, solver, r):
-    """Sizes, totals, and the balance of clusters whose sizes are not exact."""
-    values = [] if problem.sizes is None else [problem.count]
-    values += [total.values for total in problem.totals]
-    exact = problem.sizes is not None and np.array_equal(problem.sizes.lower, problem.sizes.upper)
-    if not exact:
-        values.append(r)
-    for q, value in enumerate(values):
-        rho = solver.totals._rho[q, 0]
-        for j in range(dense.k):
-            row = sum(value[g] * dense.unit(g, j) for g in range(dense.m))
-            target = solver.totals._copy[q, j] - solver.totals._dual[q, j] / rho
-            dense.square(row, target, rho)
-
-
-def add_linear(dense, problem, solver):
-    """Linear rows at the last x: their slope there and a diagonal that is steeper than they."""
-    if problem.linear is None:
-        return
-    A = problem.linear.A.toarray()
-    A /= np.linalg.norm(A, axis=1, keepdims=True)
-    rho, copies = solver.used.box, solver.linear
-    x = solver.state.x.T.ravel()
-    slope = A.T @ (copies._dual + rho * (A @ x - copies._copy))
-    steep = np.array(
-        [
-            max(
-                sum(abs(row[g * dense.k + j]) * np.abs(row).sum() for row in A)
-                for j in range(dense.k)
-            )
-            for g in range(dense.m)
-        ]
+@pytest.mark.parametrize("kinds", MIXTURES, ids=" + ".join)
+def test_every_iteration_is_the_literal_one(kinds):
+    """With a fast schedule, so that 30 iterations go through graduating and settling."""
+    problem = some_problem(kinds)
+    labels = np.random.default_rng(1).integers(K, size=M)
+    answer = solve_projected(
+        problem, Geometry(problem), labels, rho=0.8, rho_growth=1.4, max_iter=30, record_x=EVERY
     )
-    # The diagonal must lie above A'A for the step to be one of descent.
-    assert np.linalg.eigvalsh(np.diag(np.repeat(steep, dense.k)) - A.T @ A).min() > -1e-9
-    for g in range(dense.m):
-        for j in range(dense.k):
-            dense.linear(g, j, slope[g * dense.k + j])
-            dense.square(dense.unit(g, j), x[g * dense.k + j], rho * steep[g])
-
-
-@pytest.mark.parametrize("kinds", MIXTURES, ids=MIXTURE_NAMES)
-def test_the_x_update_solves_the_dense_system_in_every_phase(kinds):
-    problem, solver = solver_for(kinds)
+    literal = Literal(problem, labels, 0.8, 1.4)
     phases = set()
-    for _ in range(45):
-        cost = solver._costs()
-        solver.used = solver.schedule.at_scale(solver._scale(cost))
-        fast = solver._update_x(cost)
-        phases.add(solver.used.phase)
-        np.testing.assert_allclose(fast.T, literal_x(problem, solver), rtol=1e-7, atol=1e-8)
-        solver.step()
-        np.testing.assert_array_equal(solver.state.x, fast)
-        if solver.schedule.phase == HARDEN and solver.schedule.in_phase > 5:
-            break
-    assert {GRADUATE, SETTLE} <= phases
-
-
-def test_the_costs_are_the_squared_distances_up_to_a_constant_a_row():
-    problem, solver = solver_for(())
-    solver.step()
-    points = np.asarray(problem.points) - solver.geometry.middle
-    squares = ((points[:, None] - solver.state.centers) ** 2).sum(axis=2)
-    gap = solver._costs().T - squares
-    np.testing.assert_allclose(gap, np.repeat(gap[:, :1], N_CLUSTERS, axis=1), atol=1e-12)
-
-
-def test_light_points_weigh_a_little_in_the_norms_and_nothing_in_the_costs():
-    rng = np.random.default_rng(5)
-    problem = replace(plain(rng), weight=np.array([0.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0]))
-    solver = _Solver(problem, Geometry(problem), np.arange(7) % 3, 1.0, 1.03)
-    assert (solver.metric > 0).all()
-    assert np.abs(solver._costs()[:, 0]).max() == 0.0
-    np.testing.assert_allclose(solver.metric[1:], problem.weight[1:], rtol=1e-12)
-
-
-@pytest.mark.parametrize("balance", [False, True])
-@pytest.mark.parametrize("pinned", [False, True])
-def test_the_totals_solve_the_dense_system(balance, pinned):
-    """Minimise ``sum_g d_g/2 |x_g - x0_g|^2 + sum_q rho_q/2 |t_q'x - z_q + y_q/rho_q|^2``."""
-    rng = np.random.default_rng(3)
-    problem = plain(rng, **some_rules(rng, ("sizes", "totals")))
-    metric = rng.uniform(0.5, 2.0, N_GROUPS)
-    totals = Totals(problem, metric, balance=balance)
-    values = [problem.count, *(total.values for total in problem.totals)]
-    values += [metric] if balance else []
-    pins = [(2, 0)] if pinned else []
-    for ridge in (0.7, 0.4, 0.1):
-        x0 = rng.dirichlet(np.ones(N_CLUSTERS), N_GROUPS).T
-        stiffness = rng.uniform(0.5, 3.0, N_GROUPS)
-        for g, j in pins:
-            x0[:, g], x0[j, g], stiffness[g] = 0.0, 1.0, np.inf
-        found = totals.solve(x0.copy(), stiffness, ridge)
-        dense = DenseStep(N_GROUPS, N_CLUSTERS)
-        for g in range(N_GROUPS):
-            for j in range(N_CLUSTERS):
-                firm = stiffness[g] if np.isfinite(stiffness[g]) else 1.0
-                dense.square(dense.unit(g, j), x0[j, g], firm)
-        for q, value in enumerate(values):
-            rho = totals._rho[q, 0]
-            for j in range(N_CLUSTERS):
-                row = sum(value[g] * dense.unit(g, j) for g in range(N_GROUPS))
-                dense.square(row, totals._copy[q, j] - totals._dual[q, j] / rho, rho)
-        np.testing.assert_allclose(found.T, dense.solve(pins), rtol=1e-9, atol=1e-10)
-        totals.update(found)
-
-
-def test_totals_within_their_bounds_are_left_alone():
-    rng = np.random.default_rng(0)
-    x = rng.dirichlet(np.ones(3), 7).T
-    free = TotalBounds(rng.uniform(1, 2, 7), np.full(3, -100.0), np.full(3, 100.0))
-    totals = Totals(plain(rng, totals=(free,)), np.ones(7), balance=False)
-    for _ in range(3):
-        np.testing.assert_allclose(totals.solve(x.copy(), np.ones(7), 0.1), x, atol=1e-13)
-        totals.update(x)
-        assert totals.residual == 0.0
-
-
-def test_totals_say_how_far_out_of_their_bounds_they_are():
-    rng = np.random.default_rng(0)
-    sizes = SizeBounds(np.array([0, 0, 5]), np.array([1, 7, 7]), ordered=True)
-    problem = replace(plain(rng), count=np.ones(7, int), sizes=sizes)
-    totals = Totals(problem, np.ones(7), balance=False)
-    x = np.zeros((3, 7))
-    x[0] = 1.0
-    totals.solve(x.copy(), np.ones(7), 0.1)
-    totals.update(x)
-    # Cluster 0 has six too many: in units of the mean total of a cluster, 7/3.
-    assert totals.residual == pytest.approx(6 / (7 / 3))
+    for iteration in range(1, answer.n_iter + 1):
+        literal.step()
+        phases.add(literal.used.phase)
+        x = answer.history.x[iteration]
+        np.testing.assert_allclose(x, literal.x, atol=1e-7, err_msg=f"iteration {iteration}")
+        assert answer.history.rho[iteration - 1] == pytest.approx(literal.used.box, rel=1e-7)
+        for name, gap in literal.gaps.items():
+            assert answer.history.residuals[name][iteration - 1] == pytest.approx(gap, abs=1e-7)
+    np.testing.assert_allclose(answer.centers, literal.mu, atol=1e-7)
+    assert phases >= {GRADUATE, SETTLE}
 
 
 PAIR_CASES = [
     (price, together, rho, weights)
     for price, together in ((np.inf, False), (0.3, False), (2.0, False), (0.3, True), (2.0, True))
-    for rho in (0.2, 1.0, 5.0)
+    for rho in (0.2, 5.0)
     for weights in ((1.0, 1.0), (0.4, 2.5))
 ]
 
 
 def numerical_prox(a, b, price, together, rho, r_a, r_b):
-    """Minimise the price and the weighted distance together, over the two copies and a slack."""
+    """The same minimum over the two copies and a slack that is paid for."""
     paid = 0.0 if np.isinf(price) else price
     if together:  # price / 2 |za - zb|
         rows, least = [[-1.0, 1.0, 2.0], [1.0, -1.0, 2.0]], [0.0, 0.0]
@@ -328,108 +376,20 @@ def numerical_prox(a, b, price, together, rho, r_a, r_b):
 @pytest.mark.parametrize(("price", "together", "rho", "weights"), PAIR_CASES)
 def test_the_prox_of_a_pair_is_the_numerical_minimum(price, together, rho, weights):
     rng = np.random.default_rng(1)
-    both = np.array([[0, 1]])
-    rules = (
-        {"apart": both}
-        if np.isinf(price)
-        else {"soft": SoftPairs(both, np.array([price]), np.array([together]))}
-    )
-    metric = np.array(weights)
-    start = rng.uniform(-0.2, 1.2, (4, 2))
-    pairs = PairCopies(plain(rng, m=2, k=4, **rules), metric, start)
-    dual = np.zeros((4, 2))
-    for x in (start, rng.uniform(-0.2, 1.2, (4, 2)), np.array([[1.0, 1.0]] * 4)):
-        pairs.update(x, rho)
-        wanted = x + dual / rho
-        nearest = [numerical_prox(a, b, price, together, rho, *weights) for a, b in wanted]
-        np.testing.assert_allclose(pairs._copy, nearest, atol=2e-5)
-        dual = dual + rho * (x - pairs._copy)
-        np.testing.assert_allclose(pairs.pull(rho), rho * pairs._copy - dual, atol=1e-12)
-        assert pairs.residual == pytest.approx(np.abs(x - pairs._copy).max())
+    for a, b in [*rng.uniform(-0.2, 1.2, (4, 2)), (1.0, 1.0), (0.0, 1.0), (0.3, 0.3)]:
+        found = prox_of_pair(a, b, price, together, rho, *weights)
+        nearest = numerical_prox(a, b, price, together, rho, *weights)
+        np.testing.assert_allclose(found, nearest, atol=2e-5)
 
 
-def test_the_pull_of_pairs_adds_up_over_the_pairs_of_a_group():
-    rng = np.random.default_rng(2)
-    problem = plain(rng, **some_rules(rng, ("apart", "soft")))
-    pairs = PairCopies(problem, np.ones(7), rng.random((3, 7)))
-    pairs.update(rng.random((3, 7)), 0.7)
-    expected = np.zeros((3, 7))
-    ends = [*problem.apart.tolist(), *problem.soft.pairs.tolist()]
-    for p, (a, b) in enumerate(ends):
-        for side, g in enumerate((a, b)):
-            column = side * len(ends) + p
-            expected[:, g] += 0.7 * pairs._copy[:, column] - pairs._dual[:, column]
-    np.testing.assert_allclose(pairs.pull(0.7), expected, atol=1e-12)
-    np.testing.assert_array_equal(pairs.degree, np.bincount(np.ravel(ends), minlength=7))
+# --- laws of whole runs -----------------------------------------------------------------------
 
 
-def test_a_point_of_weight_two_does_what_two_points_do():
-    rng = np.random.default_rng(4)
-    points = rng.normal(size=(6, 2))
-    sizes = SizeBounds(np.array([1, 2, 2]), np.array([3, 3, 3]), ordered=True)
-    demand = rng.uniform(1.0, 2.0, 6)
-    bounds = (np.full(3, -np.inf), np.array([3.0, 4.0, 5.0]))
-
-    def made(rows, weight, count, factor):
-        problem = Problem(
-            points=points[rows],
-            weight=weight,
-            count=count,
-            scatter=0.0,
-            group=np.arange(len(rows)),
-            n_clusters=3,
-            apart=np.array([[1, 2], [2, 3]]),
-            sizes=sizes,
-            totals=(TotalBounds(demand[rows] * factor, *bounds),),
-        )
-        labels = np.array([0, 1, 2, 0, 1, 2])[rows]
-        return _Solver(problem, Geometry(problem), labels, 1.0, 1.1)
-
-    twice = np.array([2.0, 1, 1, 1, 1, 1])
-    heavy = made(np.arange(6), twice, twice.astype(int), twice)
-    rows = np.array([0, 1, 2, 3, 4, 5, 0])
-    double = made(rows, np.ones(7), np.ones(7, int), np.ones(7))
-    for phase in (GRADUATE, GRADUATE, SETTLE, SETTLE, HARDEN):
-        # The same penalties for both: their scale is a median over the groups.
-        used = replace(heavy.schedule.at_scale(0.8), phase=phase)
-        for solver in (heavy, double):
-            solver.used = used
-            solver._update_copies(solver._update_x(solver._costs()))
-            state = solver.state
-            state.centers = solver.geometry.soft_means(state.z1, state.centers)
-        for name in ("x", "z1", "y2", "z2", "y3"):
-            one, two = getattr(heavy.state, name), getattr(double.state, name)
-            np.testing.assert_allclose(one[:, rows], two, atol=1e-10, err_msg=name)
-        np.testing.assert_allclose(heavy.state.centers, double.state.centers, atol=1e-10)
-
-
-def test_the_centres_are_the_means_of_the_box_copy():
-    problem, solver = solver_for(("apart", "sizes"))
-    for _ in range(4):
-        solver.step()
-        z1 = solver.state.z1
-        assert z1.min() >= 0.0
-        assert z1.max() <= 1.0
-        share = z1 * problem.weight
-        means = (share @ problem.points) / share.sum(axis=1, keepdims=True)
-        np.testing.assert_allclose(solver.state.centers + solver.geometry.middle, means, atol=1e-12)
-
-
-def test_the_objective_is_that_of_x_at_the_centres_before():
-    problem, solver = solver_for(())
-    for _ in range(3):
-        centers = solver.state.centers + solver.geometry.middle
-        objective = solver.step()
-        squares = ((problem.points[:, None] - centers) ** 2).sum(axis=2)
-        expected = (problem.weight[:, None] * solver.state.x.T * squares).sum()
-        assert objective == pytest.approx(expected, rel=1e-10)
-
-
-def blobs(rng, m=40, k=3, spread=0.5):
-    centers = rng.normal(size=(k, 2)) * 4
-    points = centers[np.arange(m) % k] + spread * rng.normal(size=(m, 2))
+def blobs(m=40, k=3):
+    rng = np.random.default_rng(7)
+    centers = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 9.0]])
     return Problem(
-        points=points,
+        points=centers[np.arange(m) % k] + 0.5 * rng.normal(size=(m, 2)),
         weight=np.ones(m),
         count=np.ones(m, int),
         scatter=0.0,
@@ -438,130 +398,165 @@ def blobs(rng, m=40, k=3, spread=0.5):
     )
 
 
-def whole_problems():
-    rng = np.random.default_rng(7)
-    problem = blobs(rng)
-    exact = SizeBounds(np.array([12, 13, 15]), np.array([12, 13, 15]), ordered=True)
-    bounds = SizeBounds(np.array([10, 10, 10]), np.array([16, 16, 16]), ordered=False)
-    apart = np.array([[0, 3], [1, 4], [3, 6]])
-    capacity = TotalBounds(rng.uniform(1, 3, 40), np.full(3, -np.inf), np.full(3, 30.0))
-    return {
-        "free": problem,
-        "sizes": replace(problem, sizes=exact),
-        "bounds": replace(problem, sizes=bounds, apart=apart),
-        "pins": replace(problem, pins=np.array([[0, 1], [1, 1], [5, 0]]), apart=apart),
-        "capacity": replace(problem, totals=(capacity,)),
-    }
+EXACT = SizeBounds(np.array([12, 13, 15]), np.array([12, 13, 15]), ordered=True)
+BOUNDS = SizeBounds(np.array([10, 10, 10]), np.array([16, 16, 16]), ordered=False)
+APART = np.array([[0, 3], [1, 4], [3, 6]])
+CAPACITY = TotalBounds(np.linspace(1, 3, 40), np.full(3, -np.inf), np.full(3, 30.0))
+WHOLE = {
+    "free": blobs(),
+    "sizes": replace(blobs(), sizes=EXACT),
+    "bounds": replace(blobs(), sizes=BOUNDS, apart=APART),
+    "pins": replace(blobs(), pins=np.array([[0, 1], [1, 1], [5, 0]]), apart=APART),
+    "capacity": replace(blobs(), totals=(CAPACITY,)),
+}
 
 
-@pytest.mark.parametrize("name", whole_problems())
+def run(problem, seed=0, **options):
+    labels = np.random.default_rng(seed).integers(problem.n_clusters, size=problem.n_groups)
+    return solve_projected(problem, Geometry(problem), labels, **options)
+
+
+@pytest.mark.parametrize("name", WHOLE)
 def test_rows_sum_to_one_and_pins_stay_at_every_iteration(name):
-    problem = whole_problems()[name]
-    labels = np.random.default_rng(0).integers(3, size=40)
-    answer = solve_projected(problem, Geometry(problem), labels, record_x=range(1, 1001))
+    answer = run(WHOLE[name], record_x=EVERY)
     assert list(answer.history.x) == list(range(1, answer.n_iter + 1))
     for x in answer.history.x.values():
         np.testing.assert_allclose(x.sum(axis=1), 1.0, atol=1e-9)
-        for g, j in problem.pins:
-            np.testing.assert_array_equal(x[g], np.eye(3)[j])
+        for g, j in WHOLE[name].pins:
+            np.testing.assert_allclose(x[g], np.eye(3)[j], atol=1e-12)
     np.testing.assert_array_equal(answer.x, answer.history.x[answer.n_iter])
 
 
-@pytest.mark.parametrize("name", whole_problems())
-@pytest.mark.parametrize("tol", [0.05, 0.01, 0.001])
+@pytest.mark.parametrize("tol", [0.1, 0.01, 0.001])
+@pytest.mark.parametrize("name", WHOLE)
 def test_converged_means_small_residuals_and_an_almost_binary_x(name, tol):
-    problem = whole_problems()[name]
-    labels = np.random.default_rng(1).integers(3, size=40)
-    answer = solve_projected(problem, Geometry(problem), labels, tol=tol)
+    answer = run(WHOLE[name], tol=tol)
     last = {kind: values[-1] for kind, values in answer.history.residuals.items()}
     assert set(last) == {"simplex", "box", "sphere", "totals", "pairs", "linear"}
     assert len(answer.history) == answer.n_iter < 1000
     assert answer.converged == (max(last.values()) <= tol)
     # The sphere is one for all points: a few undecided ones may hold out against a small tol.
-    assert answer.converged or tol < 0.05
+    assert answer.converged or tol < 0.1
     if not answer.converged:
         return
     x = answer.x
-    assert x.min() >= -tol
-    assert x.max() <= 1.0 + tol
-    # Within tol of the sphere, |x - 1/2| >= (1/2 - tol) sqrt(mk): x (1 - x) is tol on average.
-    assert (x * (1.0 - x)).mean() <= tol
+    outside = x - np.clip(x, 0.0, 1.0)
+    assert np.sqrt(np.mean(outside**2)) <= tol
+    assert np.mean(x * (1.0 - x)) <= tol
+    sums = {"sizes": np.ones(40), "bounds": np.ones(40), "capacity": CAPACITY.values}
+    bounds = {"sizes": EXACT, "bounds": BOUNDS, "capacity": CAPACITY}
+    if name in sums:
+        total, bound = sums[name] @ x, bounds[name]
+        miss = np.maximum(bound.lower - total, total - bound.upper).max()
+        assert miss <= tol * sums[name].sum() / 3 + 1e-9
+    if len(WHOLE[name].apart):
+        over = (x[APART[:, 0]] + x[APART[:, 1]] - 1.0).max()
+        assert over <= 2 * tol + 1e-9
 
 
-def test_the_residuals_are_those_of_the_state():
-    problem, solver = solver_for(("pins", "apart", "soft", "sizes", "totals", "linear"))
-    for _ in range(30):
-        solver.step()
-    residuals = solver.residuals()
-    x = solver.state.x
-    assert residuals["simplex"] == pytest.approx(np.abs(x.sum(axis=0) - 1).max(), abs=1e-12)
-    # A copy lies in its set, so the gap to it is at least the distance to the set.
-    assert residuals["box"] >= max(-x.min(), x.max() - 1.0, 0.0) - 1e-12
-    sums = [problem.count @ x.T, *(total.values @ x.T for total in problem.totals)]
-    bounds = [problem.sizes, *problem.totals]
-    values = [problem.count, *(total.values for total in problem.totals)]
-    for total, bound, value in zip(sums, bounds, values, strict=True):
-        out = np.maximum(bound.lower - total, total - bound.upper).max()
-        assert residuals["totals"] >= out / (np.abs(value).sum() / N_CLUSTERS) - 1e-9
-    over = max((x[:, a] + x[:, b] - 1.0).max() for a, b in problem.apart)
-    assert residuals["pairs"] >= over / 2 - 1e-9
-    A = problem.linear.A.toarray()
-    norm = np.linalg.norm(A, axis=1)
-    rows = A @ x.T.ravel()
-    out = np.maximum(problem.linear.lower - rows, rows - problem.linear.upper) / norm
-    assert residuals["linear"] >= out.max() - 1e-9
-
-
-@pytest.mark.parametrize("name", whole_problems())
-def test_phases_follow_each_other_and_the_penalties_do_not_turn_back(name):
-    problem = whole_problems()[name]
-    geometry = Geometry(problem)
-    labels = np.random.default_rng(2).integers(3, size=40)
-    solver = _Solver(problem, geometry, labels, 1.0, 1.05)
-    used = []
-    while not solver.schedule.exhausted and len(used) < 1000:
-        solver.step()
-        used.append(solver.used)
-    phases = [penalties.phase for penalties in used]
-    assert phases == sorted(phases)
-    assert set(phases) == {GRADUATE, SETTLE, HARDEN}
-    assert all(np.diff([penalties.ridge for penalties in used]) <= 0)
-    assert all(np.diff([penalties.sphere for penalties in used]) >= 0)
-    hard = [penalties.box for penalties in used if penalties.phase == HARDEN]
-    assert all(np.diff(hard) >= 0)
-    assert hard[-1] > 1e3 * hard[0]
+def test_well_separated_blobs_are_told_apart_from_any_start():
+    truth = np.arange(40) % 3
+    for seed in range(5):
+        labels = run(WHOLE["free"], seed=seed).labels
+        np.testing.assert_array_equal(
+            labels[:, None] == labels[None, :], truth[:, None] == truth[None, :]
+        )
 
 
 @pytest.mark.parametrize("factor", [2.0**-20, 2.0**20])
-@pytest.mark.parametrize("name", whole_problems())
+@pytest.mark.parametrize("name", WHOLE)
 def test_the_scale_of_the_points_changes_nothing_at_all(name, factor):
     """A power of two, so that every rounding is the same too."""
-    problem = whole_problems()[name]
-    scaled = replace(problem, points=problem.points * factor)
-    labels = np.random.default_rng(3).integers(3, size=40)
-    one = solve_projected(problem, Geometry(problem), labels)
-    two = solve_projected(scaled, Geometry(scaled), labels)
+    scaled = replace(WHOLE[name], points=WHOLE[name].points * factor)
+    one, two = run(WHOLE[name]), run(scaled)
     np.testing.assert_array_equal(one.x, two.x)
     np.testing.assert_array_equal(one.centers * factor, two.centers)
+    np.testing.assert_array_equal(one.history.objective * factor**2, two.history.objective)
 
 
 @pytest.mark.parametrize("name", ["free", "bounds", "capacity"])
 def test_relabelled_starts_give_relabelled_answers(name):
-    problem = whole_problems()[name]
+    problem, other = WHOLE[name], np.array([2, 0, 1])
     labels = np.random.default_rng(3).integers(3, size=40)
-    other = np.array([2, 0, 1])
     one = solve_projected(problem, Geometry(problem), labels)
     two = solve_projected(problem, Geometry(problem), other[labels])
     np.testing.assert_allclose(one.x, two.x[:, other], atol=1e-6)
 
 
+def test_a_weight_that_all_share_is_no_weight():
+    heavy = replace(WHOLE["bounds"], weight=np.full(40, 8.0))
+    np.testing.assert_array_equal(run(heavy).x, run(WHOLE["bounds"]).x)
+
+
+def test_a_point_of_weight_two_does_what_two_points_do():
+    """In one step, and where the twin is the median, so that the costs' scale is the same."""
+    rng = np.random.default_rng(4)
+    points, start = rng.normal(size=(7, 2)), np.array([0, 1, 2, 0, 1, 2, 0])
+    demand = rng.uniform(1.0, 2.0, 7)
+    sizes = SizeBounds(np.array([1, 2, 2]), np.array([3, 3, 4]), ordered=True)
+    limits = (np.full(3, -np.inf), np.array([3.0, 4.0, 5.0]))
+
+    def one_step(rows, twice):
+        problem = Problem(
+            points=points[rows],
+            weight=twice.astype(float),
+            count=twice,
+            scatter=0.0,
+            group=np.arange(len(rows)),
+            n_clusters=3,
+            sizes=sizes,
+            totals=(TotalBounds(demand[rows] * twice, *limits),),
+        )
+        return solve_projected(problem, Geometry(problem), start[rows], max_iter=1)
+
+    compared = 0
+    for heavy in range(7):
+        twice = np.where(np.arange(7) == heavy, 2, 1)
+        rows = np.append(np.arange(7), heavy)
+        one, two = one_step(np.arange(7), twice), one_step(rows, np.ones(8, int))
+        if one.history.rho[0] == pytest.approx(two.history.rho[0], rel=1e-9):
+            compared += 1
+            np.testing.assert_allclose(one.x[rows], two.x, atol=1e-10)
+            np.testing.assert_allclose(one.centers, two.centers, atol=1e-10)
+    assert compared
+
+
+def test_phases_follow_each_other_and_the_penalties_do_not_turn_back():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        schedule = Schedule.start(
+            rng.uniform(0.1, 10), 3, rng.uniform(0.3, 3), rng.uniform(1.01, 1.4), rng.random() < 0.5
+        )
+        used = []
+        while not schedule.exhausted and len(used) < 5000:
+            scale = rng.uniform(0.5, 2.0)
+            used.append(schedule.at_scale(scale))
+            schedule = used[-1].after(scale, 10.0 ** rng.uniform(-6, 0))
+        phases = [penalties.phase for penalties in used]
+        assert phases == sorted(phases)
+        assert set(phases) == {GRADUATE, SETTLE, HARDEN}
+        assert all(np.diff([penalties.ridge for penalties in used]) < 0)
+        assert all(np.diff([penalties.sphere for penalties in used]) >= 0)
+        hard = [penalties.box for penalties in used if penalties.phase == HARDEN]
+        assert all(np.diff(hard) >= 0)
+        assert hard[-1] > 100 * hard[0]
+        assert min(penalties.box for penalties in used) > 0
+
+
 def test_few_iterations_are_not_called_converged():
-    problem = whole_problems()["free"]
-    answer = solve_projected(problem, Geometry(problem), np.arange(40) % 3, max_iter=5)
+    answer = run(WHOLE["free"], max_iter=5)
     assert (answer.n_iter, answer.converged) == (5, False)
 
 
 def test_a_passed_deadline_ends_it_after_an_iteration():
-    problem = whole_problems()["free"]
-    answer = solve_projected(problem, Geometry(problem), np.arange(40) % 3, deadline=0.0)
+    answer = run(WHOLE["free"], deadline=0.0)
     assert (answer.n_iter, answer.converged) == (1, False)
+
+
+def test_progress_is_told_of_every_iteration():
+    told = []
+    answer = run(WHOLE["sizes"], progress=lambda *news: told.append(news))
+    assert [iteration for iteration, _, _ in told] == list(range(1, answer.n_iter + 1))
+    np.testing.assert_array_equal([objective for _, objective, _ in told], answer.history.objective)
+    worst = np.max(list(answer.history.residuals.values()), axis=0)
+    np.testing.assert_array_equal([residual for _, _, residual in told], worst)

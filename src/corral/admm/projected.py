@@ -54,7 +54,7 @@ def solve_projected(
     start_labels: IntArray,
     *,
     rho: float = 1.0,
-    rho_growth: float = 1.03,
+    rho_growth: float = 1.05,
     tol: float = 0.01,
     max_iter: int = 1000,
     deadline: float | None = None,

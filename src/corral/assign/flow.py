@@ -62,19 +62,29 @@ def transport(
     levels = min(LEVELS, 2.0**60 / (unit_cost.shape[0] + unit_cost.shape[1] + 2))
     while True:
         whole = np.rint(shifted * (levels / largest if largest > 0 else 0.0))
-        flow = _ship(whole.astype(np.int64), arcs, supply, lower, upper)
+        flow = ship(whole.astype(np.int64), arcs, supply, lower, upper)
         if flow is not None:
             return flow
         levels /= 2.0**6
 
 
-def _ship(
-    whole_cost: IntArray, arcs: IntArray, supply: IntArray, lower: IntArray, upper: IntArray
+def ship(
+    whole_cost: IntArray,
+    arcs: IntArray,
+    supply: IntArray,
+    lower: IntArray,
+    upper: IntArray,
+    toll: IntArray | None = None,
 ) -> IntArray | None:
     """Flow for whole costs, or None if they are too large for the solver.
 
     A lower bound is met by the standard transformation: cluster j takes ``lower[j]`` for good,
-    and up to ``upper[j] - lower[j]`` more go on to a common sink.
+    and up to ``upper[j] - lower[j]`` more go on to a common sink, each for ``toll[j]``.
+
+    Raises
+    ------
+    NoAssignment
+        When the supplies do not fit.
     """
     from ortools.graph.python import min_cost_flow  # 40 ms that most imports never need
 
@@ -88,7 +98,7 @@ def _ship(
     if spare.any():
         ends = np.arange(m, m + k, dtype=np.int32)
         solver.add_arcs_with_capacity_and_unit_cost(
-            ends, np.full(k, m + k, np.int32), spare, np.zeros(k, np.int64)
+            ends, np.full(k, m + k, np.int32), spare, np.zeros(k, np.int64) if toll is None else toll
         )
     nodes = np.arange(m + k + 1, dtype=np.int32)
     solver.set_nodes_supplies(nodes, np.concatenate([supply, -lower, [lower.sum() - supply.sum()]]))
@@ -155,24 +165,54 @@ def flow_prices(
         inside = sizes.lower < sizes.upper
         moves[:k, k][inside & (counted < sizes.upper)] = 0.0
         moves[k, :k][inside & (counted > sizes.lower)] = 0.0
-    np.fill_diagonal(moves, 0.0)
-    worst = _least_mean_cycle(moves)
-    if worst < 0:
-        moves -= worst
-    result = (_potentials(moves) - _potentials(moves.T)) / 2
     anchored = sizes is not None and np.any(sizes.lower < sizes.upper)
-    return np.asarray(result[:k] - (result[k] if anchored else result[:k].mean()))
+    return settle(moves, anchored=bool(anchored))[0]
 
 
-def _potentials(moves: FloatArray) -> FloatArray:
-    """Highest prices ``p <= 0`` with ``p[a] <= p[b] + moves[a, b]``, by Bellman and Ford."""
+def settle(moves: FloatArray, *, anchored: bool) -> tuple[FloatArray, float]:
+    """Prices at which no move pays.
+
+    Parameters
+    ----------
+    moves : (k + 1, k + 1) array
+        What the cheapest move from cluster a to b costs; the last node is the world outside.
+        Its diagonal is overwritten.
+    anchored : bool
+        Whether the price of the world outside, 0, means anything; otherwise the mean is 0.
+
+    Returns
+    -------
+    prices : (k,) array
+        ``prices[a] <= prices[b] + moves[a, b]``, midway between the lowest and the highest.
+    missed : float
+        By how much a move can still pay: 0 unless some cycle of moves does.
+    """
+    np.fill_diagonal(moves, 0.0)
+    missed = 0.0
+    high, low = _potentials(moves), _potentials(moves.T)
+    if high is None or low is None:
+        missed = -_least_mean_cycle(moves)
+        lifted = moves + missed * (1.0 + 1e-9)
+        np.fill_diagonal(lifted, 0.0)
+        high, low = _bellman_ford(lifted)[0], _bellman_ford(lifted.T)[0]
+    result = (high - low) / 2
+    return np.asarray(result[:-1] - (result[-1] if anchored else result[:-1].mean())), missed
+
+
+def _potentials(moves: FloatArray) -> FloatArray | None:
+    """Highest prices ``p <= 0`` with ``p[a] <= p[b] + moves[a, b]``, None if there are none."""
+    price, done = _bellman_ford(moves)
+    return price if done else None
+
+
+def _bellman_ford(moves: FloatArray) -> tuple[FloatArray, bool]:
     price = np.zeros(len(moves))
-    for _ in range(len(moves)):
+    for _ in range(len(moves) + 1):
         lower = (moves + price).min(axis=1)
         if np.array_equal(lower, price):
-            break
+            return price, True
         price = lower
-    return price
+    return price, False
 
 
 def _least_mean_cycle(moves: FloatArray) -> float:

@@ -16,7 +16,7 @@ from .moves import Proposal, kick, relocate, swap_clusters, swap_sizes
 from .refinement import NEGLIGIBLE, Answer, evaluate, refine
 
 #: Work that the moves of one search may cost, in entries of cost matrices looked at.
-MOVE_BUDGET = 3.0e7
+MOVE_BUDGET = 4.0e7
 #: Rounds of assignment that a proposal takes, about.
 ROUNDS_A_TRIAL = 6
 #: No kind of move is tried more often than this on one answer.
@@ -97,11 +97,9 @@ def _first_better(
 
 
 def _each(problem: Problem) -> int:
-    """Trials of one kind of move on one answer: one a pair of clusters, two if sizes vary."""
-    pairs = problem.n_clusters * (problem.n_clusters - 1)
-    sizes = problem.sizes
-    vary = sizes is not None and not (sizes.ordered or sizes.interchangeable)
-    return min(2 * pairs if vary else pairs, MOST_TRIALS)
+    """Trials of one kind of move on one answer: few where there are few clusters to move."""
+    k = problem.n_clusters
+    return min(k * (k - 1) ** 2 // 2, MOST_TRIALS)
 
 
 def _trials(problem: Problem) -> int:

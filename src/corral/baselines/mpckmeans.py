@@ -1,0 +1,152 @@
+"""MPCKMeans: prices on pairs, and a metric learnt for each cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from .._typing import FloatArray, IntArray
+from ..constraints import ConstraintSet
+from .base import COUNT, NOT_NEGATIVE, POSITIVE, Answer, Baseline, Links, means
+from .neighbourhoods import Prices, Sweeper, first_centers
+
+
+class MPCKMeans(Baseline):
+    r"""Metric pairwise constrained k-means of Bilenko, Basu and Mooney, with diagonal metrics.
+
+    Cluster h has the metric :math:`|v|_h^2 = \sum_f a_{hf} v_f^2`; the cost of point i there is
+    :math:`|x_i - \mu_h|_h^2 - \sum_f \log a_{hf}`.  A broken must-link costs more the farther
+    its ends lie apart, a broken cannot-link the nearer they are:
+
+    .. math:: f_M = \tfrac12 |x_i - x_j|_{z_i}^2 + \tfrac12 |x_i - x_j|_{z_j}^2, \qquad
+              f_C = |x' - x''|_h^2 - |x_i - x_j|_h^2
+
+    times their weights, with (x', x'') the two points farthest apart.  Assignment, means and
+    metrics take turns.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    weight : float, default=1.0
+        Weight of links that are hard; links with a finite weight of their own keep it.
+    floor : float, default=0.01
+        The variance that a metric divides by is at least this share of the feature's variance in
+        the whole data; broken links can make it negative otherwise.
+    n_init : int, default=10
+        Restarts, of which the best is kept.
+    max_iter : int, default=100
+    random_state : int, RandomState or None, default=None
+        Of the order in which points are placed, and of centres beyond the neighbourhoods.
+
+    Attributes
+    ----------
+    labels_ : (n_samples,) int array
+    cluster_centers_ : (n_clusters, n_features) array
+    metrics_ : (n_clusters, n_features) array
+        The weights a.
+    objective_ : float
+    n_iter_ : int
+    report_ : Report
+        Links may be broken.
+
+    References
+    ----------
+    M. Bilenko, S. Basu, R. Mooney, "Integrating constraints and metric learning in
+    semi-supervised clustering", ICML 2004.
+
+    Examples
+    --------
+    >>> from corral import MustLink
+    >>> from corral.baselines import MPCKMeans
+    >>> X = [[0.0, 1.0], [0.1, -1.0], [0.0, 0.0], [5.0, 1.0], [5.1, -1.0], [5.0, 0.0]]
+    >>> model = MPCKMeans(n_clusters=2, random_state=0)
+    >>> labels = model.fit(X, constraints=MustLink([(0, 1), (3, 4)])).labels_
+    >>> bool(labels[0] == labels[2] != labels[5])
+    True
+    >>> (model.metrics_[:, 0] > model.metrics_[:, 1]).all()
+    np.True_
+    """
+
+    _soft = True
+    _limits = {
+        "weight": NOT_NEGATIVE,
+        "floor": POSITIVE,
+        "n_init": COUNT,
+        "max_iter": COUNT,
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        weight: float = 1.0,
+        floor: float = 0.01,
+        n_init: int = 10,
+        max_iter: int = 100,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.weight = weight
+        self.floor = floor
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _cluster(
+        self, X: FloatArray, rules: ConstraintSet, random_state: np.random.RandomState
+    ) -> Answer:
+        links = Links.of(rules, self.weight)
+        sweeper = Sweeper(links, len(X))
+        runs = (self._run(X, links, sweeper, random_state) for _ in range(self.n_init))
+        best = min(runs, key=lambda run: run.objective)
+        attributes = {
+            "cluster_centers_": best.centers,
+            "metrics_": best.metrics,
+            "objective_": best.objective,
+            "n_iter_": best.n_iter,
+        }
+        return Answer(best.labels, attributes)
+
+    def _run(
+        self, X: FloatArray, links: Links, sweeper: Sweeper, random_state: np.random.RandomState
+    ) -> _Run:
+        centers = first_centers(X, links, self.n_clusters, random_state, spread=True)
+        metrics = np.ones_like(centers)
+        variance = X.var(axis=0)
+        least = self.floor * np.where(variance > 0.0, variance, 1.0)
+        pairs = _Pairs.of(X, links, metrics)
+        labels = np.full(len(X), -1)
+        best: _Run | None = None
+        for n_iter in range(1, self.max_iter + 1):
+            cost = _costs(X, centers, metrics)
+            found = sweeper.sweep(cost, pairs.prices(metrics), labels, random_state)
+            total = cost[np.arange(len(X)), found].sum()
+            objective = float(total) + pairs.prices(metrics).total(links, found)
+            # A new farthest pair or the floor may raise the objective: keep the best.
+            if best is None or objective < best.objective:
+                best = _Run(found, centers, metrics, objective, n_iter)
+            if np.array_equal(found, labels):
+                break
+            labels = found
+            centers = means(X, labels, centers)
+            metrics = pairs.learn(X, labels, centers, metrics, least)
+            pairs = pairs.seen_by(X, metrics)
+        return best
+
+
+@dataclass(frozen=True)
+class _Run:
+    labels: IntArray
+    centers: FloatArray
+    metrics: FloatArray
+    objective: float
+    n_iter: int
+
+
+def _costs(X: FloatArray, centers: FloatArray, metrics: FloatArray) -> FloatArray:
+    """``|x_i - mu_h|_h^2 - log det A_h`` as an (n, k) array."""
+    parts = [((X - center) ** 2) @ a for center, a in zip(centers, metrics, strict=True)]
+    return np.stack(parts, axis=1) - np.log(metrics).sum(axis=1)
