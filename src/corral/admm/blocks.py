@@ -124,6 +124,19 @@ class Block:
         else:
             self.x -= xp.asarray(theta.T, dtype=self.x.dtype) @ self.scaled
 
+    def labels(self) -> IntArray:
+        """The largest entry of each group, the first of several.
+
+        Cluster by cluster, as NumPy's argmax is slow across the short axis.
+        """
+        xp = self.xp
+        largest = self.x[0] + 0.0
+        labels = xp.zeros(self.x.shape[1], dtype=xp.int64)
+        for j in range(1, self.x.shape[0]):
+            labels[self.x[j] > largest] = j
+            largest = xp.maximum(largest, self.x[j])
+        return np.asarray(labels.cpu() if hasattr(labels, "cpu") else labels)
+
     def squares(self, a: FloatArray, room: FloatArray) -> float:
         """``sum_g r_g |a_g|^2``; ``room`` is written over unless the weights are all one."""
         if self.metric is None:

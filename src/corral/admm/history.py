@@ -142,11 +142,17 @@ class Recorder:
         return len(self) + 1 in self._keep
 
     def record(
-        self, x: FloatArray | None, objective: float, rho: float, residuals: Mapping[str, float]
+        self,
+        x: FloatArray | None,
+        objective: float,
+        rho: float,
+        residuals: Mapping[str, float],
+        labels: IntArray | None = None,
     ) -> None:
         """Add one iteration; every call must name the same residuals.
 
-        Without x, for which counting violations would take too long, the last counts stand.
+        A solver that does not hold x as one array gives its rounded labels instead, or neither
+        where counting violations would take too long: the last counts then stand.
 
         Raises
         ------
@@ -163,12 +169,14 @@ class Recorder:
         self._rho.append(rho)
         for name, value in residuals.items():
             self._residuals.setdefault(name, []).append(value)
-        if x is None:
+        if labels is None and x is not None:
+            labels = round_to_labels(x)
+        if labels is None:
             self._violations.append(self._violations[-1])
-            return
-        labels = round_to_labels(x)
-        self._violations.append(self._count(labels if self._group is None else labels[self._group]))
-        if iteration in self._keep:
+        else:
+            rows = labels if self._group is None else labels[self._group]
+            self._violations.append(self._count(rows))
+        if iteration in self._keep and x is not None:
             self._x[iteration] = np.array(x if self._group is None else x[self._group], order="C")
 
     def settled(self, tol: float, window: int = 10) -> bool:

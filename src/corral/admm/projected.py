@@ -100,8 +100,9 @@ def solve_projected(
             objective = solver.step()
             residuals = solver.residuals()
             worst = max(residuals.values())
-            x = solver.x if recorder.wants_x or len(recorder) % stride == 0 else None
-            recorder.record(x, objective, solver.used.box, residuals)
+            x = solver.x if recorder.wants_x else None
+            labels = solver.labels if len(recorder) % stride == 0 else None
+            recorder.record(x, objective, solver.used.box, residuals, labels)
             converged = solver.used.phase == HARDEN and worst <= tol
             if progress is not None:
                 progress(len(recorder), objective, worst)
@@ -159,6 +160,11 @@ class ProjectedSolver:
     def x(self) -> FloatArray:
         """The relaxed assignment of the groups, (m, k)."""
         return np.concatenate([block.x for block in self.blocks], axis=1).T
+
+    @property
+    def labels(self) -> IntArray:
+        """The rounding of x, (m,)."""
+        return np.concatenate(self.executor.map(Block.labels, self.blocks))
 
     def step(self) -> float:
         """One iteration: x, its copies and duals, the centres; gives the objective."""

@@ -81,14 +81,15 @@ def ship_units(
     state = _State.at(cost, lower, upper, start)
     if prices is not None and state.misplaced > BAD_START * m:
         state = _State.at(cost, lower, upper, _sampled(cost, lower, upper))
-    taking_part = max(LEAST_ROWS, ROWS_EACH * state.misplaced)
+    widen = 1
     while state.misplaced:
-        if 2 * taking_part > m:
+        taking_part = widen * max(LEAST_ROWS, ROWS_EACH * state.misplaced)
+        if widen > 1 and 2 * taking_part > m:
             return _all_at_once(cost, lower, upper)
         state.even_out(taking_part)
-        if not state.misplaced or state.finish(taking_part):
+        if not state.misplaced or state.finish(min(taking_part, m // 2)):
             break
-        taking_part *= 4
+        widen *= 4
     return state.labels, state.prices
 
 
@@ -181,7 +182,8 @@ class _State:
     @property
     def misplaced(self) -> int:
         over, under = self._imbalance()
-        return int(over.sum() + under.sum())
+        # Without a world outside every row too many is one too few elsewhere.
+        return int(over.sum() + under.sum() * np.any(self.lower < self.upper))
 
     @property
     def rounding(self) -> float:

@@ -108,7 +108,7 @@ def summary(report: Report, n_iterations: int | None) -> str:
     return f'<p class="verdict {kind}">{verdict}</p>\n<dl>{cards}</dl>'
 
 
-def number(value: float) -> str:
+def number(value: Any) -> str:
     """Few digits for floats, all for integers."""
     if isinstance(value, (int, np.integer)):
         return str(value)

@@ -47,7 +47,7 @@ class View:
         centers : (k, d) array
         """
         n, d = X.shape
-        per_row = X.nnz / max(n, 1) if sparse.issparse(X) else d
+        per_row = sparse.csr_array(X).nnz / max(n, 1) if sparse.issparse(X) else d
         room = int(np.clip(MOST_ENTRIES / max(per_row, 1), 1, MOST_ROWS))
         rows = np.arange(n) if n <= room else _sample(n, room, labels, ConstraintSet(constraints))
         return cls(labels, centers, rows, X[rows])
