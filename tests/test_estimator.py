@@ -582,9 +582,20 @@ def test_pins_and_known_labels_name_the_clusters(blobs):
     np.testing.assert_array_equal(fitted.labels_, np.array([2, 0, 1])[truth])
 
 
-def test_the_numbers_of_the_clusters_do_not_depend_on_the_start(blobs):
+@pytest.mark.parametrize(
+    "rule",
+    [
+        None,
+        ClusterSizes(minimum=5),
+        ClusterTotals(np.ones(60), maximum=30.0),
+        GroupShares(np.arange(60) % 2, minimum=0.1),
+    ],
+)
+def test_the_numbers_of_the_clusters_do_not_depend_on_the_start(blobs, rule):
     X, _ = blobs
-    answers = [model(random_state=seed).fit(X).labels_ for seed in range(4)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        answers = [model(random_state=seed).fit(X, constraints=rule).labels_ for seed in range(6)]
     for labels in answers[1:]:
         np.testing.assert_array_equal(labels, answers[0])
 

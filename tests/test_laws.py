@@ -197,7 +197,7 @@ def make_rule(kind, rng, hidden, k):
         value = A @ np.eye(k)[hidden].ravel()
         return LinearConstraint(A, value, value)
     assert kind == "inequality"
-    return LinearConstraint(A, value - [1, np.inf], value + [np.inf, 1])
+    return LinearConstraint(A, [value[0] - 1, -np.inf], [np.inf, value[1] + 1])
 
 
 KINDS = [
@@ -231,7 +231,7 @@ MIXTURES = [
 @pytest.mark.parametrize("make", [blobs, cloud])
 def test_no_hard_rule_is_ever_broken(kinds, make):
     rng = np.random.default_rng([len(kinds), *map(ord, "".join(kinds)[:9])])
-    X, hidden = make(rng, n=20)
+    X, hidden = make(rng, n=16)
     fitted(X, 3, [make_rule(kind, rng, hidden, 3) for kind in kinds])
 
 
@@ -239,7 +239,7 @@ def test_the_counting_finds_what_is_broken():
     """The loops above must be able to say no."""
     rng = np.random.default_rng(0)
     for kind in KINDS:
-        X, hidden = cloud(rng, n=20)
+        hidden = cloud(rng, n=20)[1]
         rules = ConstraintSet(make_rule(kind, rng, hidden, 3))
         assert all(obeys(rule, hidden.tolist(), 3) for rule in rules)
         wrong = [rng.integers(0, 3, 20).tolist() for _ in range(60)]
@@ -430,7 +430,8 @@ def test_a_price_near_nothing_is_no_rule_and_a_huge_one_a_hard_rule(kind, seed):
     pairs = some_pairs(rng, hidden, kind is CannotLink, 3)  # what the blobs would break
     free = fitted(X, 3)
     np.testing.assert_array_equal(fitted(X, 3, kind(pairs, weight=1e-12)).labels_, free.labels_)
-    hard, dear = fitted(X, 3, kind(pairs)), fitted(X, 3, kind(pairs, weight=1e7))
+    hard = fitted(X, 3, kind(pairs), n_init=4)
+    dear = fitted(X, 3, kind(pairs, weight=1e7), n_init=4)
     assert dear.report_.soft_cost == 0.0
     assert dear.inertia_ == pytest.approx(hard.inertia_, rel=1e-9)
 
@@ -504,7 +505,7 @@ def best_by_enumeration(X, k, rules, weight):
 
 
 def test_never_below_the_enumerated_optimum_and_mostly_at_it():
-    equal, instances = 0, 36
+    equal, instances = 0, 30
     for seed in range(instances):
         rng = np.random.default_rng([41, seed])
         k = int(rng.integers(2, 4))

@@ -102,7 +102,7 @@ class Geometry:
         if self.spread <= 0.0:
             return 0.0
         heaviest = int(np.argmax(self.weight * self._square))
-        direction = self.rows(np.array([heaviest]))[0]
+        direction = self.row(heaviest)
         variance = 0.0
         for _ in range(n_steps):
             length = np.linalg.norm(direction)
@@ -140,10 +140,42 @@ class Geometry:
         inner: FloatArray = np.einsum("gd,gd->g", self.points, own) - own @ self._local
         return inner
 
-    def rows(self, groups: IntArray) -> FloatArray:
-        """Some of the points, dense and relative to the middle."""
-        rows: FloatArray = _dense(self.points[groups]) - self._local
-        return rows
+    def row(self, group: int) -> FloatArray:
+        """One of the points, dense and relative to the middle."""
+        row: FloatArray = _dense(self.points[[group]])[0] - self._local
+        return row
+
+    def gram(self, groups: IntArray, others: IntArray, about: FloatArray) -> FloatArray:
+        """Inner products ``(p_g - about) . (p_h - about)`` of some points with some others."""
+        first, second = self.points[groups], self.points[others]
+        origin = self._local + about
+        products = _dense(first @ second.T)
+        products -= (first @ origin)[:, None]
+        products -= (second @ origin)[None, :]
+        products += origin @ origin
+        return products
+
+    def halves(self, groups: IntArray, center: FloatArray) -> tuple[float, FloatArray]:
+        """Cut a cluster across its longest axis: the inertia that saves, and the two means."""
+        unsplit = 0.0, np.stack([center, center])
+        weight, part, origin = self.weight[groups], self.points[groups], self._local + center
+        if len(groups) < 2:
+            return unsplit
+        axis = self.row(int(groups[np.argmax(weight * self._square[groups])])) - center
+        for _ in range(5):
+            along = weight * (part @ axis - origin @ axis)
+            axis = along @ part - along.sum() * origin
+            length = np.linalg.norm(axis)
+            if length == 0.0:
+                return unsplit
+            axis = axis / length
+        side = part @ axis > origin @ axis
+        sums = np.stack([(weight * side) @ part, (weight * ~side) @ part])
+        mass = np.array([weight[side].sum(), weight[~side].sum()])
+        if mass.min() <= 0.0:
+            return unsplit
+        means = sums / mass[:, None] - self._local
+        return float(mass @ ((means - center) ** 2).sum(axis=1)), means
 
 
 def _dense(rows: Matrix) -> FloatArray:

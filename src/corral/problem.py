@@ -14,6 +14,9 @@ from scipy import sparse
 
 from ._typing import FloatArray, IntArray, Matrix
 
+#: More entries of x than this make a problem large.
+LARGE = 1_000_000
+
 
 @dataclass(frozen=True)
 class SizeBounds:
@@ -138,6 +141,20 @@ class Problem:
             or self.sizes is not None
             or self.linear is not None
         )
+
+    @property
+    def large(self) -> bool:
+        """Whether x has so many entries that passes over it must be counted."""
+        return self.n_groups * self.n_clusters > LARGE
+
+    @property
+    def surely_feasible(self) -> bool:
+        """Whether nothing is left that could clash once presolve has let it pass.
+
+        Rows one by one fit any sizes that add up.
+        """
+        sized = replace(self, sizes=None)
+        return sized.free and (self.sizes is None or bool(np.all(self.count == 1)))
 
     def invert(self, group_labels: IntArray) -> IntArray:
         """Labels of the rows from labels of the groups."""

@@ -18,7 +18,7 @@ from .assign import OutOfTime
 from .constraints._checks import sums_by
 from .geometry import Geometry
 from .initialise import Start, group_labels, initialise, match_sizes
-from .polish import Answer, evaluate, first_answer, improve
+from .polish import MAX_ROUNDS, Answer, evaluate, first_answer, improve
 from .problem import Problem, SizeBounds
 from .settings import Settings
 
@@ -113,7 +113,7 @@ class _Run:
         problem = match_sizes(self.problem, self._counts(start.labels))
         if not self.settings.repair:
             return self._rounded(problem, start)
-        direct = first_answer(problem, self.geometry, start.centers, self.settings.deadline)
+        direct = self._direct(problem, start)
         relaxed, labels = self._relax(problem, start)
         answer = self._repaired(labels, relaxed, direct)
         answer = improve(answer, self.geometry, random_state, self.settings.deadline)
@@ -125,6 +125,16 @@ class _Run:
         if self.rows is not None and isinstance(init, str):
             init = initialise(self.rows, Geometry(self.rows), init, random_state).labels
         return initialise(self.problem, self.geometry, init, random_state)
+
+    def _direct(self, problem: Problem, start: Start) -> Answer | None:
+        """Repair and polish straight from the start: a feasible answer, or a proof, before ADMM.
+
+        A large problem gets one round, and none if it cannot be infeasible.
+        """
+        if problem.large and problem.surely_feasible:
+            return None
+        rounds = 1 if problem.large else MAX_ROUNDS
+        return first_answer(problem, self.geometry, start.centers, self.settings.deadline, rounds)
 
     def _rounded(self, problem: Problem, start: Start) -> Solution:
         """The plain rounding of x, of the rows if that is what x is about."""
@@ -173,16 +183,19 @@ class _Run:
         )
         return relaxed, group_labels(problem, relaxed.labels)
 
-    def _repaired(self, labels: IntArray, relaxed: Relaxation, direct: Answer) -> Answer:
+    def _repaired(self, labels: IntArray, relaxed: Relaxation, direct: Answer | None) -> Answer:
         """Exact repair of the relaxed answer, or the direct one where that is better."""
-        problem = match_sizes(direct.problem, self._counts(labels))
-        fallback = direct.centers if self.rows is not None else relaxed.centers
-        centers = self.geometry.means(labels, fallback)
+        problem = match_sizes(self.problem, self._counts(labels))
+        # Algorithm 1 holds its centres in the user's coordinates.
+        offset = 0.0 if self.rows is None else self.geometry.middle
+        centers = self.geometry.means(labels, relaxed.centers - offset)
         try:
             answer = first_answer(problem, self.geometry, centers, self.settings.deadline)
         except OutOfTime:
+            if direct is None:
+                raise
             return direct
-        return direct if direct.beats(answer) else answer
+        return direct if direct is not None and direct.beats(answer) else answer
 
     def _counts(self, labels: IntArray) -> FloatArray:
         problem = self.problem

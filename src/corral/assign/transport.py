@@ -22,15 +22,25 @@ from .result import NoAssignment
 from .scan import scan
 from .ties import spread_ties
 
-#: Entries of a cost matrix up to which everything goes into one flow.
-DIRECT = 60_000
+#: Everything goes into one flow up to so many entries of the cost matrix, with prices to start
+#: from or without, and without them where a sample would have too few rows for each cluster.
+DIRECT_WARM = 4_000
+DIRECT_COLD = 20_000
+ROWS_PER_CLUSTER = 40
 
 #: Rows that take part for each that is in the wrong place, and the least number of them.
 ROWS_EACH = 4
 LEAST_ROWS = 500
 
+#: So few misplaced rows, and this part of all, are left to the flow.
+FEW_MISPLACED = 50
+SMALL_PART = 1e-3
+
 #: Prices that misplace a larger part of the rows are not worth starting from.
 BAD_START = 0.1
+
+#: No price changes by more than so many times the largest margin that a step looks at.
+LONGEST_STEP = 8.0
 
 #: A sample has this part of the rows.
 SAMPLE = 0.1
@@ -75,7 +85,8 @@ def ship_units(
     lower, upper = np.maximum(lower, 0), np.minimum(upper, m)
     if np.any(lower > upper) or not lower.sum() <= m <= upper.sum():
         raise NoAssignment
-    if cost.size <= DIRECT:
+    few = cost.size <= (DIRECT_COLD if prices is None else DIRECT_WARM)
+    if few or (prices is None and m < ROWS_PER_CLUSTER * len(lower)):
         return _all_at_once(cost, lower, upper)
     start = _sampled(cost, lower, upper) if prices is None else prices
     state = _State.at(cost, lower, upper, start)
@@ -83,6 +94,7 @@ def ship_units(
         state = _State.at(cost, lower, upper, _sampled(cost, lower, upper))
     widen = 1
     while state.misplaced:
+        state = _approach(state, widen)
         taking_part = widen * max(LEAST_ROWS, ROWS_EACH * state.misplaced)
         if widen > 1 and 2 * taking_part > m:
             return _all_at_once(cost, lower, upper)
@@ -91,6 +103,20 @@ def ship_units(
             break
         widen *= 4
     return state.labels, state.prices
+
+
+def _approach(state: _State, widen: int) -> _State:
+    """Better prices by Newton's method, as long as each step mends half of what is wrong."""
+    enough = max(FEW_MISPLACED, SMALL_PART * len(state.cost))
+    while state.misplaced > enough:
+        trial = state.newton(min(widen * ROWS_EACH * state.misplaced, len(state.cost) // 2))
+        if trial.misplaced >= state.misplaced:
+            break
+        slow = 2 * trial.misplaced > state.misplaced
+        state = trial
+        if slow:
+            break
+    return state
 
 
 def _all_at_once(
@@ -200,12 +226,45 @@ class _State:
             over, under = self._imbalance()
             self.labels[tied] = spread_ties(gap <= self.rounding, self.labels[tied], over, under)
 
-    def finish(self, taking_part: int) -> bool:
-        """Settle the rows of small margin by a flow; say whether that is proven to be best."""
+    def newton(self, taking_part: int) -> _State:
+        """State at prices that would be right if rows were spread evenly near the borders.
+
+        Raising the price of a by p drives away p times as many rows as lie, in a unit of margin,
+        on its borders: a system of k linear equations.
+        """
+        reach, rows, gap = self._near(taking_part)
+        if reach <= self.rounding:
+            return self  # ties, which no price can part
+        k, before = len(self.prices), self.labels[rows]
+        row, to = np.nonzero(gap <= reach)
+        border = np.bincount(before[row] * k + to, minlength=k * k).reshape(k, k).astype(float)
+        border = (border + border.T) / 2.0
+        np.fill_diagonal(border, 0.0)
+        over, under = self._imbalance()
+        interval = self.lower < self.upper
+        # A price of 0 that fits, on an interval, stays as it is.
+        fixed = interval & (self.prices == 0) & (over == 0) & (under == 0)
+        excess = (over - under).astype(float)
+        step = _even_flow(border, excess, self.prices / reach, interval, fixed)
+        prices = self.prices + reach * np.clip(step, -LONGEST_STEP, LONGEST_STEP)
+        # A price stops at 0 on its way to the other sign, and leaves it only for the right side.
+        wrong = np.where(self.prices != 0, prices * self.prices, prices * (over - under))
+        crossed = interval & (wrong <= 1e-12 * self.prices**2)
+        return _State.at(self.cost, self.lower, self.upper, np.where(crossed, 0.0, prices))
+
+    def _near(self, taking_part: int) -> tuple[float, IntArray, FloatArray]:
+        """Rows of the smallest margins: the largest of these, the rows, and all their gaps."""
         reach = float(np.partition(self.margin, taking_part)[taking_part])
+        if np.isinf(reach):  # the rows beyond may go to one cluster only
+            reach = float(self.margin[np.isfinite(self.margin)].max(initial=0.0))
         rows = np.flatnonzero(self.margin <= reach)
         gap = self.cost[rows] + self.prices
         gap -= gap.min(axis=1, keepdims=True)
+        return reach, rows, gap
+
+    def finish(self, taking_part: int) -> bool:
+        """Settle the rows of small margin by a flow; say whether that is proven to be best."""
+        reach, rows, gap = self._near(taking_part)
         counted, before = self.counted, self.labels[rows]
         rest = counted - np.bincount(before, minlength=len(counted))
         try:
@@ -267,6 +326,30 @@ class _State:
         keep = order[np.arange(len(edge)) - start < self.misplaced]
         own[row[keep], to[keep]] = True
         return own
+
+
+def _even_flow(
+    border: FloatArray, excess: FloatArray, prices: FloatArray, signed: BoolArray, fixed: BoolArray
+) -> FloatArray:
+    """Changes of the prices that drive the excess across the borders.
+
+    A price of a cluster in ``signed`` ends at 0 rather than change its sign, and those in
+    ``fixed`` stay.
+    """
+    step = np.zeros(len(border))
+    degree = border.sum(axis=1)
+    # A cluster without neighbours in sight has one, so that its price moves at all.
+    system = np.diag(np.maximum(degree, 1.0) * (1.0 + 1e-9)) - border
+    for _ in range(len(border)):
+        free = np.flatnonzero(~fixed)
+        right = excess[free] - system[np.ix_(free, np.flatnonzero(fixed))] @ step[fixed]
+        step[free] = np.linalg.solve(system[np.ix_(free, free)], right)
+        crossed = ~fixed & signed & (prices != 0) & ((prices + step) * prices < 0)
+        if not crossed.any():
+            break
+        step[crossed] = -prices[crossed]
+        fixed = fixed | crossed
+    return step
 
 
 def _ship_exactly(

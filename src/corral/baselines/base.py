@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Integral, Real
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -54,6 +55,11 @@ class Limit:
         return " or ".join(options)
 
 
+def limits(**by_name: Limit) -> Mapping[str, Limit]:
+    """Collect the limits of parameters, read-only."""
+    return MappingProxyType(by_name)
+
+
 COUNT = Limit(least=1, whole=True)
 POSITIVE = Limit(least=float(np.finfo(float).tiny))
 NOT_NEGATIVE = Limit(least=0.0)
@@ -79,7 +85,7 @@ class Baseline(ClusterMixin, BaseEstimator, ABC):
 
     _kinds: ClassVar[tuple[type[Constraint], ...]] = (MustLink, CannotLink)
     _soft: ClassVar[bool] = False
-    _limits: ClassVar[Mapping[str, Limit]] = {}
+    _limits: ClassVar[Mapping[str, Limit]] = limits()
 
     def fit(self, X: Any, y: Any = None, *, constraints: Any = None) -> Self:
         """Cluster the rows of X.

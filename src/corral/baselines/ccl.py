@@ -72,7 +72,7 @@ class ConstrainedCompleteLink(Baseline):
 
 def bent_distances(X: FloatArray, links: Links) -> FloatArray:
     """Condensed distances after the links have bent them."""
-    condensed = pdist(X)
+    condensed: FloatArray = pdist(X)
     if not len(links.must) and not len(links.cannot):
         return condensed
     distance = squareform(condensed)
@@ -83,7 +83,7 @@ def bent_distances(X: FloatArray, links: Links) -> FloatArray:
     farthest = distance.max() + 1.0
     distance[links.cannot[:, 0], links.cannot[:, 1]] = farthest
     distance[links.cannot[:, 1], links.cannot[:, 0]] = farthest
-    return squareform(distance, checks=False)
+    return np.asarray(squareform(distance, checks=False))
 
 
 def cut(tree: FloatArray, n_clusters: int) -> IntArray:

@@ -11,7 +11,7 @@ from .._graphs import link_graph
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
 from ..presolve import presolve
-from .base import COUNT, Answer, Baseline, DeadEndError, means, squared_distances
+from .base import COUNT, Answer, Baseline, DeadEndError, limits, means, squared_distances
 
 
 class COPKMeans(Baseline):
@@ -68,7 +68,7 @@ class COPKMeans(Baseline):
     True
     """
 
-    _limits = {"max_restarts": COUNT, "max_iter": COUNT}
+    _limits = limits(max_restarts=COUNT, max_iter=COUNT)
 
     def __init__(
         self,
@@ -102,16 +102,16 @@ class COPKMeans(Baseline):
     ) -> Answer | None:
         centers = X[random_state.choice(len(X), self.n_clusters, replace=False)]
         visit = groups.visit(random_state.permutation(len(X)))
-        labels: IntArray | None = None
+        labels: IntArray = np.full(len(X), -1)
         for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - kept as n_iter_
             found = groups.place(squared_distances(X[visit.speaker], centers), visit.linked)
             if found is None:
                 return None
-            if labels is not None and np.array_equal(found, labels):
+            if np.array_equal(found, labels):
                 break
             labels = found
             centers = means(X, labels, centers)
-        return Answer(found, {"cluster_centers_": centers, "n_iter_": n_iter})
+        return Answer(labels, {"cluster_centers_": centers, "n_iter_": n_iter})
 
 
 @dataclass(frozen=True)

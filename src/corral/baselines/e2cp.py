@@ -9,7 +9,7 @@ from scipy.linalg import solve
 
 from .._typing import FloatArray
 from ..constraints import ConstraintSet
-from .base import COUNT, POSITIVE, Answer, Baseline, Limit, Links
+from .base import COUNT, POSITIVE, Answer, Baseline, Limit, Links, limits
 from .graphs import embedding_labels, inverse_root_degrees, leading, neighbour_graph, normalised
 
 
@@ -67,11 +67,11 @@ class E2CP(Baseline):
     True
     """
 
-    _limits = {
-        "n_neighbors": COUNT,
-        "scale": Limit(least=POSITIVE.least, words=("auto",)),
-        "alpha": Limit(0.0, 1.0 - 1e-9),
-    }
+    _limits = limits(
+        n_neighbors=COUNT,
+        scale=Limit(least=POSITIVE.least, words=("auto",)),
+        alpha=Limit(0.0, 1.0 - 1e-9),
+    )
 
     def __init__(
         self,

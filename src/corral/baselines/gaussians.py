@@ -28,7 +28,9 @@ class Mixture:
         """
         count = shares.sum(axis=0) + 10.0 * np.finfo(float).eps
         means = shares.T @ X / count[:, None]
-        parts = [_scatter(X - mean, share, kind) for mean, share in zip(means, shares.T, strict=True)]
+        parts = [
+            _scatter(X - mean, share, kind) for mean, share in zip(means, shares.T, strict=True)
+        ]
         covariances = np.stack(parts) / count.reshape(-1, *[1] * parts[0].ndim)
         covariances += floor * (np.eye(X.shape[1]) if kind == "full" else 1.0)
         return cls(count / count.sum(), means, covariances)

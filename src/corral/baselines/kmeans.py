@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 
 from .._typing import FloatArray
 from ..constraints import Constraint, ConstraintSet
-from .base import COUNT, Answer, Baseline
+from .base import COUNT, Answer, Baseline, limits
 
 
 class PlainKMeans(Baseline):
@@ -43,7 +43,7 @@ class PlainKMeans(Baseline):
 
     _kinds = (Constraint,)
     _soft = True
-    _limits = {"n_init": COUNT}
+    _limits = limits(n_init=COUNT)
 
     def __init__(self, n_clusters: int = 8, *, n_init: int = 10, random_state: Any = None) -> None:
         self.n_clusters = n_clusters

@@ -14,7 +14,7 @@ from ..geometry import Geometry
 from ..initialise import initialise, match_sizes
 from ..presolve import presolve
 from ..problem import Problem
-from .base import COUNT, Answer, Baseline
+from .base import COUNT, Answer, Baseline, limits
 
 
 class MinSizeKMeans(Baseline):
@@ -63,7 +63,7 @@ class MinSizeKMeans(Baseline):
     """
 
     _kinds = (ClusterSizes,)
-    _limits = {"n_init": COUNT, "max_iter": COUNT}
+    _limits = limits(n_init=COUNT, max_iter=COUNT)
 
     def __init__(
         self,
@@ -87,9 +87,7 @@ class MinSizeKMeans(Baseline):
         geometry = Geometry(problem)
         init = self._checked_init(X)
         runs = self.n_init if isinstance(init, str) else 1
-        found = [
-            _run(problem, geometry, init, self.max_iter, random_state) for _ in range(runs)
-        ]
+        found = [_run(problem, geometry, init, self.max_iter, random_state) for _ in range(runs)]
         best = min(found, key=lambda run: run.inertia)
         attributes = {
             "cluster_centers_": best.centers + geometry.middle,

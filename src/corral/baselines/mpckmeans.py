@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
-from .base import COUNT, NOT_NEGATIVE, POSITIVE, Answer, Baseline, Links, means
+from .base import COUNT, NOT_NEGATIVE, POSITIVE, Answer, Baseline, Links, limits, means
 from .neighbourhoods import Prices, Sweeper, first_centers
 
 
@@ -71,12 +71,12 @@ class MPCKMeans(Baseline):
     """
 
     _soft = True
-    _limits = {
-        "weight": NOT_NEGATIVE,
-        "floor": POSITIVE,
-        "n_init": COUNT,
-        "max_iter": COUNT,
-    }
+    _limits = limits(
+        weight=NOT_NEGATIVE,
+        floor=POSITIVE,
+        n_init=COUNT,
+        max_iter=COUNT,
+    )
 
     def __init__(
         self,
@@ -117,24 +117,19 @@ class MPCKMeans(Baseline):
         metrics = np.ones_like(centers)
         variance = X.var(axis=0)
         least = self.floor * np.where(variance > 0.0, variance, 1.0)
-        pairs = _Pairs.of(X, links, metrics)
+        pairs = _Pairs(X, links)
         labels = np.full(len(X), -1)
-        best: _Run | None = None
         for n_iter in range(1, self.max_iter + 1):
-            cost = _costs(X, centers, metrics)
-            found = sweeper.sweep(cost, pairs.prices(metrics), labels, random_state)
-            total = cost[np.arange(len(X)), found].sum()
-            objective = float(total) + pairs.prices(metrics).total(links, found)
-            # A new farthest pair or the floor may raise the objective: keep the best.
-            if best is None or objective < best.objective:
-                best = _Run(found, centers, metrics, objective, n_iter)
+            cost, prices = _costs(X, centers, metrics), pairs.prices(metrics)
+            found = sweeper.sweep(cost, prices, labels, random_state)
+            total = float(cost[np.arange(len(X)), found].sum()) + prices.total(links, found)
+            run = _Run(found, centers, metrics, total, n_iter)
             if np.array_equal(found, labels):
                 break
             labels = found
             centers = means(X, labels, centers)
-            metrics = pairs.learn(X, labels, centers, metrics, least)
-            pairs = pairs.seen_by(X, metrics)
-        return best
+            metrics = pairs.learn(labels, centers, metrics, least)
+        return run
 
 
 @dataclass(frozen=True)
@@ -149,4 +144,65 @@ class _Run:
 def _costs(X: FloatArray, centers: FloatArray, metrics: FloatArray) -> FloatArray:
     """``|x_i - mu_h|_h^2 - log det A_h`` as an (n, k) array."""
     parts = [((X - center) ** 2) @ a for center, a in zip(centers, metrics, strict=True)]
-    return np.stack(parts, axis=1) - np.log(metrics).sum(axis=1)
+    return np.asarray(np.stack(parts, axis=1) - np.log(metrics).sum(axis=1))
+
+
+class _Pairs:
+    """Squared differences of linked points, feature by feature, and what metrics make of them."""
+
+    def __init__(self, X: FloatArray, links: Links) -> None:
+        self._X = X
+        self._links = links
+        self._must = (X[links.must[:, 0]] - X[links.must[:, 1]]) ** 2
+        self._cannot = (X[links.cannot[:, 0]] - X[links.cannot[:, 1]]) ** 2
+
+    def prices(self, metrics: FloatArray) -> Prices:
+        """The weights times f_M and f_C of each pair in each cluster."""
+        links = self._links
+        widest = (self._farthest(metrics) * metrics).sum(axis=1)
+        return Prices(
+            links.must_weight[:, None] * (self._must @ metrics.T),
+            links.cannot_weight[:, None] * np.maximum(widest - self._cannot @ metrics.T, 0.0),
+        )
+
+    def learn(
+        self, labels: IntArray, centers: FloatArray, metrics: FloatArray, least: FloatArray
+    ) -> FloatArray:
+        """The metrics that are best for these labels; an empty cluster keeps its own."""
+        links, learnt = self._links, metrics.copy()
+        ends, both = labels[links.must], labels[links.cannot]
+        far = self._farthest(metrics)
+        torn = ends[:, 0] != ends[:, 1]
+        joined = both[:, 0] == both[:, 1]
+        for h in range(len(metrics)):
+            members = self._X[labels == h]
+            if not len(members):
+                continue
+            scatter = ((members - centers[h]) ** 2).sum(axis=0)
+            here = torn & (ends == h).any(axis=1)
+            scatter += 0.5 * links.must_weight[here] @ self._must[here]
+            here = joined & (both[:, 0] == h)
+            scatter += links.cannot_weight[here] @ (far[h] - self._cannot[here])
+            learnt[h] = 1.0 / np.maximum(scatter / len(members), least)
+        return learnt
+
+    def _farthest(self, metrics: FloatArray) -> FloatArray:
+        """Squared differences (k, d) of the two points that each metric sees farthest apart."""
+        if not len(self._cannot):
+            return np.zeros_like(metrics)
+        return np.stack([_widest(self._X, metric) for metric in metrics])
+
+
+def _widest(X: FloatArray, metric: FloatArray) -> FloatArray:
+    """Squared differences of the two points farthest apart.
+
+    They lie at least as far apart as any pair found, so points too near the middle for that,
+    by the triangle inequality, are left out first.
+    """
+    points = X * np.sqrt(metric)
+    radius = np.linalg.norm(points - points.mean(axis=0), axis=1)
+    found = cdist(points[radius.argmax()][None], points).max()
+    outer = np.flatnonzero(radius + radius.max() >= found * (1.0 - 1e-9))
+    apart = cdist(points[outer], points[outer], "sqeuclidean")
+    i, j = np.unravel_index(apart.argmax(), apart.shape)
+    return np.asarray((X[outer[i]] - X[outer[j]]) ** 2)

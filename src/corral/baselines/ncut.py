@@ -10,7 +10,7 @@ from scipy.linalg import null_space
 from .._graphs import components
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
-from .base import COUNT, POSITIVE, Answer, Baseline, Limit, Links
+from .base import COUNT, POSITIVE, Answer, Baseline, Limit, Links, limits
 from .graphs import embedding_labels, inverse_root_degrees, leading, neighbour_graph, normalised
 
 
@@ -63,7 +63,7 @@ class ConstrainedNCut(Baseline):
     True
     """
 
-    _limits = {"n_neighbors": COUNT, "scale": Limit(least=POSITIVE.least, words=("auto",))}
+    _limits = limits(n_neighbors=COUNT, scale=Limit(least=POSITIVE.least, words=("auto",)))
 
     def __init__(
         self,

@@ -13,7 +13,12 @@ from .base import Links, squared_distances
 
 
 def first_centers(
-    X: FloatArray, links: Links, n_clusters: int, random_state: np.random.RandomState, *, spread: bool
+    X: FloatArray,
+    links: Links,
+    n_clusters: int,
+    random_state: np.random.RandomState,
+    *,
+    spread: bool,
 ) -> FloatArray:
     """Centres of must-link neighbourhoods, and more where they are too few.
 
@@ -119,7 +124,7 @@ class Sweeper:
                 if home >= 0:
                     own[home] += prices.cannot[pair, home]
             result[point] = own.argmin()
-        return result
+        return np.asarray(result)
 
 
 def _partners(pairs: IntArray, n_samples: int) -> Sequence[list[tuple[int, int]]]:

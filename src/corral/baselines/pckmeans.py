@@ -9,7 +9,7 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
-from .base import COUNT, NOT_NEGATIVE, Answer, Baseline, Limit, Links, means, squared_distances
+from .base import COUNT, Answer, Baseline, Limit, Links, limits, means, squared_distances
 from .neighbourhoods import Prices, Sweeper, first_centers
 
 
@@ -67,11 +67,11 @@ class PCKMeans(Baseline):
     """
 
     _soft = True
-    _limits = {
-        "weight": Limit(least=0.0, words=("auto",)),
-        "n_init": COUNT,
-        "max_iter": COUNT,
-    }
+    _limits = limits(
+        weight=Limit(least=0.0, words=("auto",)),
+        n_init=COUNT,
+        max_iter=COUNT,
+    )
 
     def __init__(
         self,

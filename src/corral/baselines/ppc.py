@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
-from .base import COUNT, NOT_NEGATIVE, Answer, Baseline, Limit, Links
+from .base import COUNT, NOT_NEGATIVE, Answer, Baseline, Limit, Links, limits
 from .gaussians import COVARIANCE_TYPES, Mixture
 
 #: The mean field has settled when no share moves by more, or after so many sweeps.
@@ -85,14 +85,14 @@ class PPC(Baseline):
     """
 
     _soft = True
-    _limits = {
-        "weight": NOT_NEGATIVE,
-        "covariance_type": Limit(words=COVARIANCE_TYPES, number=False),
-        "reg_covar": NOT_NEGATIVE,
-        "n_init": COUNT,
-        "max_iter": COUNT,
-        "tol": NOT_NEGATIVE,
-    }
+    _limits = limits(
+        weight=NOT_NEGATIVE,
+        covariance_type=Limit(words=COVARIANCE_TYPES, number=False),
+        reg_covar=NOT_NEGATIVE,
+        n_init=COUNT,
+        max_iter=COUNT,
+        tol=NOT_NEGATIVE,
+    )
 
     def __init__(
         self,

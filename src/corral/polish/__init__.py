@@ -4,7 +4,7 @@
 moving along; ``moves`` proposes larger steps, which ``search`` refines and keeps if they pay.
 """
 
-from .refinement import Answer, evaluate, first_answer, refine
+from .refinement import MAX_ROUNDS, Answer, evaluate, first_answer, refine
 from .search import improve
 
-__all__ = ["Answer", "evaluate", "first_answer", "improve", "refine"]
+__all__ = ["MAX_ROUNDS", "Answer", "evaluate", "first_answer", "improve", "refine"]

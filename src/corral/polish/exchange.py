@@ -136,11 +136,10 @@ class Exchange:
         """``|w_h (p_h - mu_j) - w_g (p_g - mu_j)|^2`` for all pairs (g, h)."""
         w_g = self.geometry.weight[from_a]
         w_h = self.geometry.weight[from_b]
-        p_g = self.geometry.rows(from_a) - clusters.centers[j]
-        p_h = self.geometry.rows(from_b) - clusters.centers[j]
         squares: FloatArray = (w_g**2 * clusters.distances[from_a, j])[:, None]
         squares = squares + (w_h**2 * clusters.distances[from_b, j])[None, :]
-        squares -= 2.0 * (w_g[:, None] * p_g) @ (w_h[:, None] * p_h).T
+        inner = self.geometry.gram(from_a, from_b, clusters.centers[j])
+        squares -= 2.0 * w_g[:, None] * w_h * inner
         return squares
 
 

@@ -67,7 +67,7 @@ def relocate(
     own = distances[rows, labels]
     distances[rows, labels] = np.inf
     loss = sums_by(labels, geometry.weight * (distances.min(axis=1) - own), k)
-    halves = [split_in_two(geometry, np.flatnonzero(labels == j), centers[j]) for j in range(k)]
+    halves = [geometry.halves(np.flatnonzero(labels == j), centers[j]) for j in range(k)]
     saved = np.array([gain for gain, _ in halves])
     net = saved[None, :] - loss[:, None]
     np.fill_diagonal(net, -np.inf)
@@ -95,31 +95,8 @@ def kick(
     while True:
         moved = centers.copy()
         point = random_state.choice(len(labels), p=chance)
-        moved[random_state.randint(len(centers))] = geometry.rows(np.array([point]))[0]
+        moved[random_state.randint(len(centers))] = geometry.row(point)
         yield from _in_both_orders(problem, geometry, moved)
-
-
-def split_in_two(
-    geometry: Geometry, members: IntArray, center: FloatArray
-) -> tuple[float, FloatArray]:
-    """Halve a cluster across its longest axis: what that saves, and the two means."""
-    if len(members) < 2:
-        return 0.0, np.stack([center, center])
-    weight = geometry.weight[members]
-    about = geometry.rows(members) - center
-    axis = about[np.argmax(weight * (about * about).sum(axis=1))]
-    for _ in range(5):
-        image = (weight * (about @ axis)) @ about
-        length = np.linalg.norm(image)
-        if length == 0.0:
-            return 0.0, np.stack([center, center])
-        axis = image / length
-    side = about @ axis > 0.0
-    mass = np.array([weight[side].sum(), weight[~side].sum()])
-    if mass.min() <= 0.0:
-        return 0.0, np.stack([center, center])
-    means = np.stack([weight[side] @ about[side], weight[~side] @ about[~side]]) / mass[:, None]
-    return float(mass @ (means * means).sum(axis=1)), means + center
 
 
 def _in_both_orders(

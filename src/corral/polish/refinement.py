@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..assign import NoAssignment, OutOfTime, assign
+from ..assign import Assignment, NoAssignment, OutOfTime, assign, feasible
 from ..geometry import Geometry
 from ..problem import Problem
 
-#: An objective that falls by less than this part has stopped falling.
+#: An objective that falls by less than this part has stopped falling;
 NEGLIGIBLE = 1e-12
+#: in a large problem, where a round is dear, by less than this.
+NEGLIGIBLE_IF_LARGE = 1e-6
+#: Limit on the rounds of a refinement.
+MAX_ROUNDS = 300
+#: Seconds after which an exact assignment gives the best answer it has instead of a proof.
+PATIENCE = 10.0
 #: A refinement is given up when so many more drops like the last would not be enough.
 LOOK_AHEAD = 2.0
 
@@ -53,7 +60,7 @@ def refine(
     incumbent: IntArray | None = None,
     to_beat: float = np.inf,
     deadline: float | None = None,
-    max_rounds: int = 300,
+    max_rounds: int = MAX_ROUNDS,
 ) -> Answer | None:
     """Alternate exact assignment and means until the objective stops falling.
 
@@ -74,9 +81,10 @@ def refine(
         From the first assignment; later ones fall back on the labels in hand.
     """
     best: Answer | None = None
+    least_drop = NEGLIGIBLE_IF_LARGE if problem.large else NEGLIGIBLE
     for _ in range(max_rounds):
         try:
-            step = assign(problem, geometry.costs(centers), incumbent=incumbent, deadline=deadline)
+            step = _assigned(problem, geometry.costs(centers), incumbent, deadline)
         except OutOfTime:
             if best is None:
                 raise
@@ -84,12 +92,28 @@ def refine(
         answer = evaluate(problem, geometry, step.labels, centers, step.optimal)
         if best is not None:
             drop = best.objective - answer.objective
-            if drop <= NEGLIGIBLE * abs(best.objective):
+            if drop <= least_drop * abs(best.objective):
                 break
             if answer.objective - LOOK_AHEAD * drop > to_beat:
                 return None
         best, incumbent, centers = answer, answer.labels, answer.centers
     return best
+
+
+def _assigned(
+    problem: Problem, cost: FloatArray, incumbent: IntArray | None, deadline: float | None
+) -> Assignment:
+    """Exact assignment, or a feasible one where the exact search outlasts its patience."""
+    soon = time.monotonic() + PATIENCE
+    if deadline is not None and deadline <= soon:
+        return assign(problem, cost, incumbent=incumbent, deadline=deadline)
+    try:
+        return assign(problem, cost, incumbent=incumbent, deadline=soon)
+    except OutOfTime:
+        labels = feasible(problem, deadline) if incumbent is None else incumbent
+        if labels is None:
+            raise NoAssignment from None
+        return Assignment(labels, np.nan, optimal=False)
 
 
 def evaluate(
@@ -106,7 +130,11 @@ def evaluate(
 
 
 def first_answer(
-    problem: Problem, geometry: Geometry, centers: FloatArray, deadline: float | None = None
+    problem: Problem,
+    geometry: Geometry,
+    centers: FloatArray,
+    deadline: float | None = None,
+    max_rounds: int = MAX_ROUNDS,
 ) -> Answer:
     """Refine centres; where the sizes at hand do not fit the other rules, match them anew.
 
@@ -117,7 +145,7 @@ def first_answer(
     OutOfTime
     """
     try:
-        answer = refine(problem, geometry, centers, deadline=deadline)
+        answer = refine(problem, geometry, centers, deadline=deadline, max_rounds=max_rounds)
     except NoAssignment:
         step = assign(problem, geometry.costs(centers), deadline=deadline, match_sizes=True)
         if step.order is None:

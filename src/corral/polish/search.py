@@ -52,6 +52,8 @@ def improve(
 
 def exchange(answer: Answer, geometry: Geometry, deadline: float | None = None) -> Answer:
     """Move and swap groups while that pays, refining after every round."""
+    if answer.problem.large:
+        return answer
     search = Exchange(answer.problem, geometry)
     while not _late(deadline):
         labels = search.improve(answer.labels, answer.centers, answer.objective)
