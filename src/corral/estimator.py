@@ -197,8 +197,9 @@ class ConstrainedKMeans(
                 ConvergenceWarning,
                 stacklevel=3,
             )
+        meant = 0 if solution.sizes is None else int(np.sum(solution.sizes.upper == 0))
         empty = report.sizes.count(0)
-        if empty:
+        if empty > meant:
             warnings.warn(
                 f"{empty} of {self.n_clusters} clusters are empty: there are too few distinct "
                 "points or groups for more.",

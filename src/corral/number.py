@@ -1,7 +1,8 @@
 """Which cluster is number 0: an order that does not depend on where a run started.
 
-Clusters that no rule ties to a number are numbered so that the sizes stand in the order in which
-the user wrote them, and otherwise by the coordinates of their centres.
+Clusters that no rule ties to a number keep the numbers of the centres or labels that the user gave
+to start from.  Without such, they are numbered so that the sizes stand in the order in which the
+user wrote them, and otherwise by the coordinates of their centres.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics.pairwise import euclidean_distances
 
-from ._typing import IntArray
+from ._typing import FloatArray, IntArray
 from .problem import Problem
 from .solve import Solution
 
@@ -28,6 +31,12 @@ def renumber(solution: Solution, problem: Problem) -> Solution:
     number = np.empty(k, np.int64)
     number[clusters] = np.lexsort(np.concatenate([np.arange(k)[None, :], wanted]))
     return _renamed(solution, number)
+
+
+def follow(solution: Solution, start: FloatArray) -> Solution:
+    """Number the clusters as the centres they started from, each to the nearest in all."""
+    gaps = euclidean_distances(solution.centers, start, squared=True)
+    return _renamed(solution, np.asarray(linear_sum_assignment(gaps)[1]))
 
 
 def _renamed(solution: Solution, number: IntArray) -> Solution:

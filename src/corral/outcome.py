@@ -13,8 +13,10 @@ from .conflict import explain
 from .constraints import ConstraintSet
 from .exceptions import InfeasibleConstraintsError, SolverTimeoutError
 from .geometry import Geometry
-from .number import renumber
+from .initialise import initialise
+from .number import follow, renumber
 from .presolve import presolve
+from .problem import Problem
 from .settings import Settings
 from .solve import Solution, solve
 from .violate import solve_violating
@@ -47,8 +49,7 @@ def find_solution(
         plain = settings.solver == "algorithm1"
         rows = presolve(X, rules, n_clusters, weight, contract=False) if plain else None
         solution = solve(problem, settings, random_state, rows)
-        free_numbers = isinstance(settings.init, str) and not problem.numbered
-        return renumber(solution, problem) if free_numbers else solution
+        return solution if problem.numbered else _numbered(solution, problem, settings)
     except (InfeasibleConstraintsError, NoAssignment) as clash:
         if settings.relaxes:
             loose = presolve(X, rules, n_clusters, weight, contract=False)
@@ -58,6 +59,15 @@ def find_solution(
         raise
     except OutOfTime as late:
         raise _timeout(began, "no feasible assignment was found") from late
+
+
+def _numbered(solution: Solution, problem: Problem, settings: Settings) -> Solution:
+    """Number clusters that no rule ties to a number."""
+    if isinstance(settings.init, str):
+        return renumber(solution, problem)
+    geometry = Geometry(problem)
+    start = initialise(problem, geometry, settings.init, np.random.RandomState(0))
+    return follow(solution, start.centers + geometry.middle)
 
 
 def place(
@@ -90,7 +100,7 @@ def place(
 
 
 def _violating(
-    problem: Any, settings: Settings, random_state: np.random.RandomState, began: float
+    problem: Problem, settings: Settings, random_state: np.random.RandomState, began: float
 ) -> Solution:
     try:
         return solve_violating(problem, settings, random_state)

@@ -186,4 +186,5 @@ class Problem:
     @property
     def numbered(self) -> bool:
         """Whether some rule holds for clusters by their number."""
-        return bool(np.ptp(self.cluster_rules(), axis=1).any())
+        rules = self.cluster_rules()
+        return bool(np.any(rules != rules[:, :1]))

@@ -14,11 +14,12 @@ from ..problem import Problem
 from .check import broken
 from .components import solve_pairs
 from .feasibility import feasible
-from .flow import prices, solve_sizes
+from .flow import prices
 from .milp import solve_milp
 from .nearest import nearest, with_pins
 from .relaxed import assign_relaxed, violation
 from .result import Assignment, NoAssignment, OutOfTime
+from .transport import solve_sizes
 
 __all__ = [
     "Assignment",

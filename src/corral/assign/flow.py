@@ -21,23 +21,6 @@ from .result import NoAssignment
 LEVELS = 2.0**44
 
 
-def solve_sizes(cost: FloatArray, count: IntArray, sizes: SizeBounds) -> IntArray:
-    """Cheapest labels under cluster sizes, for groups that all have the same count.
-
-    Parameters
-    ----------
-    cost : (m, k) array
-        Infinite where a group may not go.
-    count : (m,) array
-        All equal.
-    sizes : SizeBounds
-    """
-    each = int(count[0])
-    lower, upper = -(-sizes.lower // each), sizes.upper // each
-    flow = transport(cost, np.ones(len(cost), np.int64), lower, upper)
-    return np.asarray(flow.argmax(axis=1))
-
-
 def transport(
     unit_cost: FloatArray, supply: IntArray, lower: IntArray, upper: IntArray
 ) -> IntArray:
@@ -98,7 +81,10 @@ def ship(
     if spare.any():
         ends = np.arange(m, m + k, dtype=np.int32)
         solver.add_arcs_with_capacity_and_unit_cost(
-            ends, np.full(k, m + k, np.int32), spare, np.zeros(k, np.int64) if toll is None else toll
+            ends,
+            np.full(k, m + k, np.int32),
+            spare,
+            np.zeros(k, np.int64) if toll is None else toll,
         )
     nodes = np.arange(m + k + 1, dtype=np.int32)
     solver.set_nodes_supplies(nodes, np.concatenate([supply, -lower, [lower.sum() - supply.sum()]]))

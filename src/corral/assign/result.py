@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from .._typing import IntArray
+from .._typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,16 @@ class Assignment:
     order : (k,) array or None
         ``order[j]`` is the position, in the problem's size bounds, of the bounds that cluster
         ``j`` was given; None when they were not matched anew.
+    prices : (k,) array or None
+        Price per point of each cluster, where sizes have been priced: a warm start for costs
+        that differ a little.
     """
 
     labels: IntArray
     cost: float
     optimal: bool = True
     order: IntArray | None = None
+    prices: FloatArray | None = field(default=None, repr=False)
 
 
 class NoAssignment(Exception):  # noqa: N818 - an outcome of the search, not a fault

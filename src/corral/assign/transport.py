@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
+from ..problem import SizeBounds
 from .flow import LEVELS, settle, ship, transport
 from .result import NoAssignment
 from .scan import scan
@@ -45,8 +46,33 @@ LONGEST_STEP = 8.0
 #: A sample has this part of the rows.
 SAMPLE = 0.1
 
+#: More rows than this that are indifferent between clusters are placed in bulk.
+MANY_TIES = 1_000
+
 #: Moves among more arcs than this are cut down to those that can be of use.
 MANY_ARCS = 20_000
+
+
+def solve_sizes(
+    cost: FloatArray, count: IntArray, sizes: SizeBounds, prices: FloatArray | None = None
+) -> tuple[IntArray, FloatArray]:
+    """Cheapest labels under cluster sizes for groups of equal count, and a price per point.
+
+    Parameters
+    ----------
+    cost : (m, k) array
+        Infinite where a group may not go.
+    count : (m,) array
+        All equal.
+    sizes : SizeBounds
+    prices : (k,) array, optional
+        Per point, to start from.
+    """
+    each = int(count[0])
+    lower, upper = -(-sizes.lower // each), sizes.upper // each
+    start = None if prices is None else each * prices
+    labels, found = ship_units(cost, lower, upper, start)
+    return labels, found / each
 
 
 def ship_units(
@@ -98,8 +124,7 @@ def ship_units(
         taking_part = widen * max(LEAST_ROWS, ROWS_EACH * state.misplaced)
         if widen > 1 and 2 * taking_part > m:
             return _all_at_once(cost, lower, upper)
-        state.even_out(taking_part)
-        if not state.misplaced or state.finish(min(taking_part, m // 2)):
+        if state.finish(min(taking_part, m // 2)):
             break
         widen *= 4
     return state.labels, state.prices
@@ -185,6 +210,7 @@ class _State:
     def at(
         cls, cost: FloatArray, lower: IntArray, upper: IntArray, prices: FloatArray
     ) -> _State:
+        """Rows where they prefer to be at the prices, indifferent ones where they are wanted."""
         if np.all(lower == upper):
             prices = prices - prices.mean()
         # Rounding must not make a price of 0 the order to fill a cluster.
@@ -192,7 +218,9 @@ class _State:
         labels, best, margin = scan(cost, prices)
         if not np.isfinite(best).all():
             raise NoAssignment
-        return cls(cost, lower, upper, prices, labels, best, margin)
+        state = cls(cost, lower, upper, prices, labels, best, margin)
+        state.even_out()
+        return state
 
     @property
     def counted(self) -> IntArray:
@@ -217,14 +245,24 @@ class _State:
         scale = float(np.abs(self.best).max() + np.abs(self.prices).max())
         return 32.0 * float(np.finfo(np.float64).eps) * scale
 
-    def even_out(self, taking_part: int) -> None:
+    def even_out(self) -> None:
         """Move indifferent rows in bulk, if there are too many to leave them to the flow."""
         tied = np.flatnonzero(self.margin <= self.rounding)
-        if len(tied) > 2 * taking_part:
-            gap = self.cost[tied] + self.prices
-            gap -= gap.min(axis=1, keepdims=True)
+        if len(tied) <= MANY_TIES or not self.misplaced:
+            return
+        gap = self.cost[tied] + self.prices
+        gap -= gap.min(axis=1, keepdims=True)
+        equal = gap <= self.rounding
+        unpriced = self.prices == 0
+        for stage in range(3):
             over, under = self._imbalance()
-            self.labels[tied] = spread_ties(gap <= self.rounding, self.labels[tied], over, under)
+            # First among those that miss their bounds, then with those that have room.
+            if stage == 1:
+                under = np.where(unpriced, np.maximum(self.upper - self.counted, 0), 0)
+            elif stage == 2:
+                over = np.where(unpriced, np.maximum(self.counted - self.lower, 0), 0)
+            if over.any() and under.any():
+                self.labels[tied] = spread_ties(equal, self.labels[tied], over, under)
 
     def newton(self, taking_part: int) -> _State:
         """State at prices that would be right if rows were spread evenly near the borders.

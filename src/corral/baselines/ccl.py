@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 from scipy.cluster.hierarchy import linkage
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial.distance import squareform
 
 from .._graphs import components
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
 from .base import Answer, Baseline, Links
+from .graphs import distances
 
 
 class ConstrainedCompleteLink(Baseline):
@@ -37,9 +38,7 @@ class ConstrainedCompleteLink(Baseline):
 
     Notes
     -----
-    The distances were a metric, so a shortest path gains only by passing must-linked points:
-    Floyd and Warshall's recursion runs over these alone.  A pair that is both must-linked and
-    cannot-linked ends at the largest distance.
+    A pair that is both must-linked and cannot-linked ends at the largest distance.
 
     References
     ----------
@@ -72,14 +71,7 @@ class ConstrainedCompleteLink(Baseline):
 
 def bent_distances(X: FloatArray, links: Links) -> FloatArray:
     """Condensed distances after the links have bent them."""
-    condensed: FloatArray = pdist(X)
-    if not len(links.must) and not len(links.cannot):
-        return condensed
-    distance = squareform(condensed)
-    distance[links.must[:, 0], links.must[:, 1]] = 0.0
-    distance[links.must[:, 1], links.must[:, 0]] = 0.0
-    for via in np.unique(links.must):
-        np.minimum(distance, distance[:, via, None] + distance[via], out=distance)
+    distance = distances(X, links.must)
     farthest = distance.max() + 1.0
     distance[links.cannot[:, 0], links.cannot[:, 1]] = farthest
     distance[links.cannot[:, 1], links.cannot[:, 0]] = farthest

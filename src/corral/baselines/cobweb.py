@@ -13,7 +13,7 @@ from .._graphs import link_graph
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
 from ..presolve import Contraction, presolve
-from .base import POSITIVE, Answer, Baseline, DeadEndError, limits
+from .base import COUNT, POSITIVE, Answer, Baseline, DeadEndError, limits
 
 
 class COPCobweb(Baseline):
@@ -34,6 +34,8 @@ class COPCobweb(Baseline):
     n_clusters : int, default=8
     acuity : float, default=0.25
         Least :math:`\sigma`, in units of the feature's standard deviation.
+    max_restarts : int, default=10
+        Orders of the points to try; the first that does not end in a dead end is the answer.
     random_state : int, RandomState or None, default=None
         Of the order in which the points come.
 
@@ -42,13 +44,16 @@ class COPCobweb(Baseline):
     labels_ : (n_samples,) int array
     n_natural_ : int
         Number of clusters that COBWEB itself found.
+    n_runs_ : int
+        Runs until one succeeded.
     report_ : Report
         No link is broken.
 
     Raises
     ------
     DeadEndError
-        By ``fit``, if too many clusters are left and cannot-links forbid to merge any two.
+        By ``fit``, if in every run too many clusters are left and cannot-links forbid to merge
+        any two.
     InfeasibleConstraintsError
         By ``fit``, if the links contradict each other in a way that can be seen at once.
 
@@ -78,13 +83,19 @@ class COPCobweb(Baseline):
     True
     """
 
-    _limits = limits(acuity=POSITIVE)
+    _limits = limits(acuity=POSITIVE, max_restarts=COUNT)
 
     def __init__(
-        self, n_clusters: int = 8, *, acuity: float = 0.25, random_state: Any = None
+        self,
+        n_clusters: int = 8,
+        *,
+        acuity: float = 0.25,
+        max_restarts: int = 10,
+        random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.acuity = acuity
+        self.max_restarts = max_restarts
         self.random_state = random_state
 
     def _cluster(
@@ -94,14 +105,24 @@ class COPCobweb(Baseline):
         spread = X.std(axis=0)
         scaled = (X - X.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
         units = _units(scaled, Contraction(problem.group, problem.n_groups), problem.apart)
-        tree = _Tree(self.acuity)
-        for unit in random_state.permutation(len(units)).tolist():
-            tree.insert(units[unit])
-        n_natural = len(tree.root.children)
+        for run in range(1, self.max_restarts + 1):
+            tree = _Tree(self.acuity)
+            for unit in random_state.permutation(len(units)).tolist():
+                tree.insert(units[unit].alone())
+            parts = tree.cut(self.n_clusters)
+            if len(parts) <= self.n_clusters:
+                break
+        else:
+            raise DeadEndError(
+                f"COP-COBWEB was left with more than {self.n_clusters} clusters, no two of which "
+                f"the cannot-links allow to merge, in each of {self.max_restarts} runs; labels "
+                "that obey the links may exist all the same."
+            )
         labels = np.empty(len(units), np.int64)
-        for label, concept in enumerate(tree.cut(self.n_clusters)):
+        for label, concept in enumerate(parts):
             labels[sorted(concept.members)] = label
-        return Answer(labels[problem.group], {"n_natural_": n_natural})
+        attributes = {"n_natural_": len(tree.root.children), "n_runs_": run}
+        return Answer(labels[problem.group], attributes)
 
 
 @dataclass
@@ -232,7 +253,10 @@ class _Tree:
         return np.asarray(count * (1.0 / deviation).sum(axis=-1))
 
     def cut(self, n_clusters: int) -> list[_Concept]:
-        """Split and merge the children of the root until there are ``n_clusters``."""
+        """Split and merge the children of the root until there are ``n_clusters``.
+
+        More are left if cannot-links part them all, and fewer if there are not so many units.
+        """
         parts = list(self.root.children)
         while len(parts) < n_clusters and any(part.children for part in parts):
             splits = [
@@ -242,18 +266,12 @@ class _Tree:
             ]
             parts = max(splits, key=self._utility)
         while len(parts) > n_clusters:
-            parts = self._best_merger(parts)
+            mergers = [
+                [*(part for part in parts if part is not a and part is not b), _merged(a, b)]
+                for a, b in combinations(parts, 2)
+                if a.allows(b)
+            ]
+            if not mergers:
+                break
+            parts = max(mergers, key=self._utility)
         return parts
-
-    def _best_merger(self, parts: list[_Concept]) -> list[_Concept]:
-        mergers = [
-            [*(part for part in parts if part is not a and part is not b), _merged(a, b)]
-            for a, b in combinations(parts, 2)
-            if a.allows(b)
-        ]
-        if not mergers:
-            raise DeadEndError(
-                f"COP-COBWEB is left with {len(parts)} clusters, no two of which the cannot-links "
-                "allow to merge; labels that obey the links with fewer clusters may exist."
-            )
-        return max(mergers, key=self._utility)

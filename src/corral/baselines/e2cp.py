@@ -10,7 +10,7 @@ from scipy.linalg import solve
 from .._typing import FloatArray
 from ..constraints import ConstraintSet
 from .base import COUNT, POSITIVE, Answer, Baseline, Limit, Links, limits
-from .graphs import embedding_labels, inverse_root_degrees, leading, neighbour_graph, normalised
+from .graphs import distances, embed, embedding_labels, neighbour_graph, normalised, reach
 
 
 class E2CP(Baseline):
@@ -91,13 +91,14 @@ class E2CP(Baseline):
     def _cluster(
         self, X: FloatArray, rules: ConstraintSet, random_state: np.random.RandomState
     ) -> Answer:
-        similarity = neighbour_graph(X, self.n_neighbors, self.scale)
         links = Links.of(rules)
+        distance = distances(X, links.must[:0])
+        width = reach(distance, self.n_neighbors) if isinstance(self.scale, str) else self.scale
+        similarity = neighbour_graph(distance, self.n_neighbors, width)
         if len(links.must) or len(links.cannot):
             score = propagate(link_signs(len(X), links), similarity, self.alpha)
             similarity = moved(similarity, score / np.abs(score).max())
-        vectors = leading(normalised(similarity), self.n_clusters)
-        embedding = vectors * inverse_root_degrees(similarity)[:, None]
+        embedding = embed(similarity, self.n_clusters)
         labels = embedding_labels(embedding, self.n_clusters, random_state)
         return Answer(labels, {"affinity_matrix_": similarity})
 

@@ -18,6 +18,7 @@ from .base import COUNT, NOT_NEGATIVE, Answer, Baseline, limits, squared_distanc
 #: Newton's method stops when the memberships of no cluster miss its size by more, per point.
 SIZE_ERROR = 1e-10
 MAX_NEWTON = 100
+MAX_HALVINGS = 60
 
 
 class EquiSizedFCM(Baseline):
@@ -162,23 +163,40 @@ def sized_memberships(
     Newton's method on the dual, from ``multiplier``, with steps halved until it ascends.
     """
     inverse = 1.0 / distance
-    sizes = sizes * (len(distance) / sizes.sum())
+    n, k = distance.shape
+    sizes = sizes * (n / sizes.sum())
     point = _dual(inverse, sizes, multiplier)
     for _ in range(MAX_NEWTON):
         gap = sizes - point.memberships.sum(axis=0)
-        if np.abs(gap).max() <= SIZE_ERROR * len(distance):
+        missed = point.missed / n
+        if missed <= SIZE_ERROR:
             break
-        active = np.where(point.memberships > 0.0, inverse, 0.0)
-        step = np.linalg.lstsq(_bend(active), gap, rcond=None)[0]
-        found = _dual(inverse, sizes, point.multiplier + step)
-        while (
-            found.value < point.value
-            and np.abs(step).max() > 1e-15 * np.abs(point.multiplier).max()
-        ):
-            step = step / 2.0
-            found = _dual(inverse, sizes, point.multiplier + step)
+        # Where clusters share no point the dual is straight; the ridge gives it a finite step.
+        ridge = 1e-3 * missed * n / distance.mean()
+        bend = _bend(np.where(point.memberships > 0.0, inverse, 0.0))
+        step = np.linalg.lstsq(bend + ridge * np.eye(k), gap, rcond=None)[0]
+        found = _ascent(inverse, sizes, point, step)
+        if found is None:
+            break
         point = found
     return point.memberships, point.multiplier
+
+
+def _ascent(
+    inverse: FloatArray, sizes: FloatArray, point: _DualPoint, step: FloatArray
+) -> _DualPoint | None:
+    """The first of the step, its half, its quarter ... that ascends; None if rounding forbids.
+
+    Near the top the value no longer shows it, but the sizes do.
+    """
+    rounding = 1e-9 * abs(point.value)
+    for _ in range(MAX_HALVINGS):
+        found = _dual(inverse, sizes, point.multiplier + step)
+        fits_better = found.missed < 0.9 * point.missed
+        if found.value > point.value or (fits_better and found.value > point.value - rounding):
+            return found
+        step = step / 2.0
+    return None
 
 
 def _bend(active: FloatArray) -> FloatArray:
@@ -186,7 +204,7 @@ def _bend(active: FloatArray) -> FloatArray:
     bend = -active.T @ (active / active.sum(axis=1)[:, None])
     np.fill_diagonal(bend, 0.0)
     np.fill_diagonal(bend, -bend.sum(axis=1))
-    return bend / 2.0
+    return np.asarray(bend / 2.0)
 
 
 @dataclass(frozen=True)
@@ -194,6 +212,7 @@ class _DualPoint:
     multiplier: FloatArray
     memberships: FloatArray
     value: float
+    missed: float
 
 
 def _dual(inverse: FloatArray, sizes: FloatArray, multiplier: FloatArray) -> _DualPoint:
@@ -212,4 +231,5 @@ def _dual(inverse: FloatArray, sizes: FloatArray, multiplier: FloatArray) -> _Du
     memberships = level * inverse / 2.0
     memberships /= memberships.sum(axis=1, keepdims=True)  # 1 but for rounding
     value = a.sum() + sizes @ multiplier - 0.5 * (level * memberships).sum()
-    return _DualPoint(multiplier, memberships, float(value))
+    missed = np.abs(sizes - memberships.sum(axis=0)).max()
+    return _DualPoint(multiplier, memberships, float(value), float(missed))

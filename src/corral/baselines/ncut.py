@@ -5,26 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import null_space
 
 from .._graphs import components
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
 from .base import COUNT, POSITIVE, Answer, Baseline, Limit, Links, limits
-from .graphs import embedding_labels, inverse_root_degrees, leading, neighbour_graph, normalised
+from .graphs import distances, embed, embedding_labels, neighbour_graph, reach
 
 
 class ConstrainedNCut(Baseline):
-    r"""Normalised cuts with must-links and cannot-links, propagated.
+    """Normalised cuts with must-links and cannot-links, propagated.
 
-    Pairs that the links join, directly or through a chain of must-links, get the similarity 1,
-    and pairs that they part get 0.  The relaxed normalised cut is then solved among the
-    embeddings y in which the neighbourhoods of must-linked points agree, for each link (i, j)
-
-    .. math:: (P y)_i = (P y)_j, \qquad P = D^{-1} W,
-
-    so that a link speaks for the points around its ends as well.  Without constraints this is
-    plain spectral clustering.
+    Must-links open shortcuts of length 0, and the graph of neighbours is that of the shortest
+    paths, so that what is near one end of a link comes near the other.  Pairs that the links
+    join, directly or through others, get the similarity 1, and pairs that they part get 0.  The
+    labels are the relaxed normalised cut of this graph; without constraints this is plain
+    spectral clustering.
 
     Parameters
     ----------
@@ -32,7 +28,7 @@ class ConstrainedNCut(Baseline):
     n_neighbors : int, default=20
         Of the graph.
     scale : float or "auto", default="auto"
-        Width of the Gaussian; "auto" is the mean distance to the neighbours.
+        Width of the Gaussian; "auto" is the mean distance to the neighbours, without the links.
     random_state : int, RandomState or None, default=None
         Of the k-means on the embedding.
 
@@ -40,17 +36,16 @@ class ConstrainedNCut(Baseline):
     ----------
     labels_ : (n_samples,) int array
     affinity_matrix_ : (n_samples, n_samples) array
-        The similarities W.
-    embedding_ : (n_samples, n_clusters) array
+        The similarities.
     report_ : Report
         Links may be broken.
 
     References
     ----------
     J. Shi, J. Malik, "Normalized cuts and image segmentation", PAMI 2000.
-    S. Yu, J. Shi, "Segmentation given partial grouping constraints", PAMI 2004: the propagated
-    must-links.
     S. Kamvar, D. Klein, C. Manning, "Spectral learning", IJCAI 2003: similarities 1 and 0.
+    D. Klein, S. Kamvar, C. Manning, "From instance-level constraints to space-level
+    constraints", ICML 2002: the shortest paths.
 
     Examples
     --------
@@ -82,11 +77,14 @@ class ConstrainedNCut(Baseline):
         self, X: FloatArray, rules: ConstraintSet, random_state: np.random.RandomState
     ) -> Answer:
         links = Links.of(rules)
-        similarity = neighbour_graph(X, self.n_neighbors, self.scale)
+        width = self.scale
+        if isinstance(width, str):
+            width = reach(distances(X, links.must[:0]), self.n_neighbors)
+        similarity = neighbour_graph(distances(X, links.must), self.n_neighbors, width)
         apply_links(similarity, links, components(len(X), links.must))
-        embedding = embed(similarity, links.must, self.n_clusters)
+        embedding = embed(similarity, self.n_clusters)
         labels = embedding_labels(embedding, self.n_clusters, random_state)
-        return Answer(labels, {"affinity_matrix_": similarity, "embedding_": embedding})
+        return Answer(labels, {"affinity_matrix_": similarity})
 
 
 def apply_links(similarity: FloatArray, links: Links, group: IntArray) -> None:
@@ -100,19 +98,3 @@ def apply_links(similarity: FloatArray, links: Links, group: IntArray) -> None:
         ends = np.ix_(group == first, group == second)
         similarity[ends] = 0.0
         similarity.T[ends] = 0.0
-
-
-def embed(similarity: FloatArray, must: IntArray, size: int) -> FloatArray:
-    """Leading solutions of the relaxed cut among those that obey the propagated must-links.
-
-    With ``v = D^(1/2) y`` it is the eigenproblem of ``D^(-1/2) W D^(-1/2)`` on the space where
-    ``V' v = 0``, ``V = D^(-1/2) W D^(-1) U`` and column l of U is ``e_i - e_j`` of link l.
-    """
-    matrix = normalised(similarity)
-    root = inverse_root_degrees(similarity)
-    if not len(must):
-        return leading(matrix, size) * root[:, None]
-    walk = similarity * root**2
-    constraint = root[:, None] * (walk[:, must[:, 0]] - walk[:, must[:, 1]])
-    basis = null_space(constraint.T)
-    return np.asarray(basis @ leading(basis.T @ matrix @ basis, size) * root[:, None])

@@ -50,7 +50,7 @@ def _figures(
         if len(view.rows) < len(view.labels):
             caption += f" ({len(view.rows)} of the {len(view.labels)} points)"
         yield caption, figure
-    figure = _figure(6.0, 3.6)
+    figure = _figure(5.4, 3.2)
     draw_measure(figure.subplots(), measure_sizes(report.sizes, rules))
     yield "Sizes of the clusters, with their bounds", figure
     if view is not None:
@@ -61,7 +61,7 @@ def _figures(
 
 def _totals(view: View, rules: Any, n_clusters: int) -> Iterator[tuple[str, Figure]]:
     for measure in measure_totals(view.labels, rules, n_clusters):
-        figure = _figure(6.0, 3.6)
+        figure = _figure(5.4, 3.2)
         draw_measure(figure.subplots(), measure)
         yield f"Per cluster: {measure.title}", figure
 

@@ -1,0 +1,22 @@
+"""The command line: ``corral fit``, ``check``, ``compare``, ``demo``.
+
+It needs click, the extra ``cli``; importing this package does not.
+"""
+
+from __future__ import annotations
+
+import sys
+
+MISSING = "corral: the command line needs click, which is not installed: pip install 'corral[cli]'"
+
+
+def main() -> None:
+    """Run the command that the process was called with, and exit with its code."""
+    try:
+        import click  # noqa: F401
+    except ModuleNotFoundError:
+        sys.stderr.write(f"{MISSING}\n")
+        raise SystemExit(2) from None
+    from .app import run
+
+    raise SystemExit(run(sys.argv[1:]))

@@ -1,0 +1,182 @@
+"""``corral compare``: all methods of the library on the user's data and rules."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import click
+from sklearn.metrics import adjusted_rand_score
+
+from .. import ConstraintSet, InfeasibleConstraintsError, SolverTimeoutError, audit
+from ..baselines import DeadEndError
+from .data import Points
+from .fit import load, with_ids
+from .methods import METHODS, Method
+from .options import data_options, debug_option, json_option, quiet_option, rule_options
+from .output import check_output, write_text
+
+EPILOG = """\b
+Examples:
+  corral compare points.csv -k 3 --must-link ml.csv --cannot-link cl.csv
+  corral compare iris.csv -k 3 --sizes 50,50,50 --truth species -o table.csv
+
+A dash stands for a method that does not take these rules."""
+
+HEAD = {
+    "method": "method",
+    "inertia": "inertia",
+    "objective": "with soft",
+    "broken": "broken",
+    "agreement": "ARI",
+    "seconds": "seconds",
+    "note": "",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one method came to; None where it came to nothing."""
+
+    method: str
+    inertia: float | None = None
+    objective: float | None = None
+    broken: int | None = None
+    agreement: float | None = None
+    seconds: float | None = None
+    note: str = ""
+
+    def cells(self, names: Sequence[str]) -> list[str]:
+        """The values as short texts, a dash where there is none."""
+        values = asdict(self)
+        return [_text(values[name]) for name in names]
+
+
+@click.command(epilog=EPILOG, short_help="Run all methods of the library and print a table.")
+@data_options
+@rule_options
+@click.option("--truth", metavar="COLUMN", help="Known classes, for the adjusted Rand index.")
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="For corral's own solvers; the others know no limit.",
+)
+@click.option("-o", "--output", type=click.Path(), help="The table as .csv.")
+@quiet_option
+@json_option
+@debug_option
+def compare(
+    truth: str | None,
+    seed: int,
+    time_limit: float | None,
+    output: str | None,
+    quiet: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Run all methods of the library on POINTS and print a table."""
+    check_output(output, (".csv",), "--output")
+    points, rules, n_clusters = load(options, () if truth is None else (truth,))
+    classes = None if truth is None else points.table.texts(truth)
+    lines = []
+    for method in METHODS:
+        if not quiet and not as_json:
+            click.echo(f"{method.name} ...", err=True)
+        lines.append(_run(method, points, rules, n_clusters, seed, time_limit, classes))
+    names = [name for name in HEAD if _worth_showing(name, rules, classes)]
+    if output is not None:
+        write_text(output, _as_csv(lines, names))
+    if as_json:
+        click.echo(json.dumps([asdict(line) for line in lines], allow_nan=False))
+    elif not quiet:
+        click.echo(_as_text(lines, names))
+
+
+def _run(
+    method: Method,
+    points: Points,
+    rules: ConstraintSet,
+    n_clusters: int,
+    seed: int,
+    time_limit: float | None,
+    classes: list[str] | None,
+) -> Line:
+    """Fit one method and audit what it gives, by the rules of the user."""
+    refusal = method.refusal(rules, len(points.X))
+    if refusal is not None:
+        return Line(method.name, note=refusal)
+    began = time.monotonic()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            labels = (
+                method.make(n_clusters, seed, time_limit).fit(points.X, constraints=rules).labels_
+            )
+    except InfeasibleConstraintsError as clash:
+        raise with_ids(clash, points, n_clusters) from clash
+    except SolverTimeoutError:
+        return Line(method.name, seconds=time.monotonic() - began, note="out of time")
+    except DeadEndError:
+        return Line(method.name, seconds=time.monotonic() - began, note="found no answer")
+    except (ValueError, FloatingPointError) as error:
+        # The rules are known to be sound, so it is one that this method cannot use.
+        return Line(method.name, note=_first_words(error))
+    seconds = time.monotonic() - began
+    report = audit(points.X, labels, rules, n_clusters)
+    return Line(
+        method.name,
+        inertia=report.inertia,
+        objective=report.objective,
+        broken=sum(entry.violations.count for entry in report.entries),
+        agreement=None if classes is None else float(adjusted_rand_score(classes, labels)),
+        seconds=seconds,
+    )
+
+
+def _worth_showing(name: str, rules: ConstraintSet, classes: list[str] | None) -> bool:
+    if name == "objective":
+        return bool(len(rules.soft))
+    return name != "agreement" or classes is not None
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.5g}" if isinstance(value, float) else str(value)
+
+
+def _first_words(error: Exception) -> str:
+    text = " ".join(str(error).split()).partition(";")[0]
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _as_csv(lines: Sequence[Line], names: Sequence[str]) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(names)
+    for line in lines:
+        values = asdict(line)
+        writer.writerow(["" if values[name] is None else values[name] for name in names])
+    return buffer.getvalue()
+
+
+def _as_text(lines: Sequence[Line], names: Sequence[str]) -> str:
+    """Aligned columns: words to the left, numbers to the right."""
+    table = [[HEAD[name] for name in names], *(line.cells(names) for line in lines)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    shown = [
+        "  ".join(
+            cell.ljust(width) if name in ("method", "note") else cell.rjust(width)
+            for cell, width, name in zip(row, widths, names, strict=True)
+        ).rstrip()
+        for row in table
+    ]
+    return "\n".join(shown)

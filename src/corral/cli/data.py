@@ -1,0 +1,238 @@
+"""Points, and whatever else a file has in its columns."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import FloatArray
+from .options import DataOptions
+
+#: Cells that say nothing.
+BLANK = ("", "nan", "na", "null", "none")
+DELIMITERS = {".csv": ",;\t", ".txt": ",;\t", ".tsv": "\t", ".tab": "\t"}
+FORMATS = "CSV, TSV, Parquet and npy"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named columns of a file.
+
+    Attributes
+    ----------
+    path : str
+    columns : dict of sequences
+        Texts from CSV and TSV, whatever the file holds otherwise.
+    lines : sequence of int, optional
+        Line of each row in a text file, for messages.
+    """
+
+    path: str
+    columns: dict[str, Sequence[Any]]
+    lines: Sequence[int] | None = None
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(next(iter(self.columns.values())))
+
+    def column(self, name: str) -> Sequence[Any]:
+        """Give a column by its name.
+
+        Raises
+        ------
+        ValueError
+            With the columns that there are.
+        """
+        if name not in self.columns:
+            known = ", ".join(list(self.columns)[:20])
+            raise ValueError(f"{self.path} has no column {name!r}; its columns are {known}.")
+        return self.columns[name]
+
+    def texts(self, name: str) -> list[str]:
+        """Give a column as texts."""
+        return ["" if cell is None else str(cell).strip() for cell in self.column(name)]
+
+    def numbers(self, name: str) -> FloatArray:
+        """Give a column as finite numbers.
+
+        Raises
+        ------
+        ValueError
+            With the first cell that is none.
+        """
+        cells = self.column(name)
+        try:
+            values = np.asarray(cells, dtype=np.float64)
+        except (TypeError, ValueError):
+            values = np.array([_number(cell) for cell in cells])
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if len(wrong):
+            row = int(wrong[0])
+            raise ValueError(
+                f"{self.path}, {self.place(row)}, column {name!r}: {str(cells[row])!r} is not a "
+                "finite number; choose columns with --columns, or name it in another option."
+            )
+        return values
+
+    def place(self, row: int) -> str:
+        """Say where a row is in the file."""
+        return f"row {row}" if self.lines is None else f"line {self.lines[row]}"
+
+
+@dataclass(frozen=True)
+class Points:
+    """What a command works on.
+
+    Attributes
+    ----------
+    X : (n, d) array
+        Scaled as the user wants.
+    ids : list of str or None
+    table : Table
+    """
+
+    X: FloatArray
+    ids: list[str] | None
+    table: Table
+
+    @property
+    def names(self) -> Sequence[Any]:
+        """The ids, or row numbers where there are none."""
+        return range(len(self.X)) if self.ids is None else self.ids
+
+
+def load_points(options: DataOptions, used_elsewhere: Sequence[str]) -> Points:
+    """Read the file and take the columns to cluster by.
+
+    Parameters
+    ----------
+    options : DataOptions
+    used_elsewhere : sequence of str
+        Columns that rules are about, which are no coordinates unless asked for.
+
+    Raises
+    ------
+    ValueError, OSError, ModuleNotFoundError
+        In words for the user.
+    """
+    table = read_table(options.points, options.header)
+    ids = None if options.id_column is None else _unique(table, options.id_column)
+    wanted = [name.strip() for given in options.columns for name in given.split(",")]
+    others = {options.id_column, *used_elsewhere}
+    chosen = wanted or [name for name in table.columns if name not in others]
+    if not chosen:
+        raise ValueError(f"{table.path} has no column left to cluster by; see --columns.")
+    X = np.column_stack([table.numbers(name) for name in chosen])
+    return Points(_scaled(X, options.scale), ids, table)
+
+
+def read_table(path: str, header: bool | None = None) -> Table:
+    """Read a file by its ending.
+
+    Parameters
+    ----------
+    path : str
+    header : bool, optional
+        Whether the first line of a text file names the columns; unless given, it does if none of
+        its cells is a number.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix == ".npy":
+        return _read_npy(path)
+    if suffix in (".parquet", ".pq"):
+        return _read_parquet(path)
+    if suffix in DELIMITERS:
+        return _read_text(path, DELIMITERS[suffix], header)
+    raise ValueError(f"{path}: files of kind {suffix or path!r} cannot be read; {FORMATS} can.")
+
+
+def _read_text(path: str, delimiters: str, header: bool | None) -> Table:
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 text: {error}.") from error
+    first = text.lstrip().partition("\n")[0]
+    reader = csv.reader(text.splitlines(), delimiter=max(delimiters, key=first.count))
+    rows = [(reader.line_num, row) for row in reader if any(map(str.strip, row))]
+    if header is None:
+        header = bool(rows) and not any(np.isfinite(_number(cell)) for cell in rows[0][1])
+    names = [cell.strip() for cell in rows[0][1]] if header and rows else []
+    body = rows[1:] if header else rows
+    if not body:
+        raise ValueError(f"{path} has no rows.")
+    names = names or [str(number) for number in range(len(body[0][1]))]
+    double = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if double is not None:
+        raise ValueError(f"{path} has two columns {double!r}; names of columns must be unique.")
+    for line, row in body:
+        if len(row) != len(names):
+            raise ValueError(
+                f"{path}, line {line}: {len(row)} cells, but there are {len(names)} columns."
+            )
+    cells = zip(*(row for _, row in body), strict=True)
+    return Table(path, dict(zip(names, cells, strict=True)), [line for line, _ in body])
+
+
+def _read_npy(path: str) -> Table:
+    try:
+        array = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{path} is not an npy file of numbers: {error}.") from error
+    if array.ndim != 2 or not array.size or array.dtype.kind not in "iuf":
+        raise ValueError(
+            f"{path} holds {array.dtype} of shape {array.shape}; it must be a table of numbers."
+        )
+    return Table(path, {str(number): column for number, column in enumerate(array.T)})
+
+
+def _read_parquet(path: str) -> Table:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"{path}: Parquet needs pyarrow, which is not installed: pip install 'corral[parquet]'",
+            name="pyarrow",
+        ) from error
+    try:
+        table = parquet.read_table(path)
+    except ArrowException as error:
+        raise ValueError(f"{path} is not a Parquet file: {error}.") from error
+    if not table.num_rows or not table.num_columns:
+        raise ValueError(f"{path} has no rows.")
+    return Table(path, {name: table[name].to_pylist() for name in table.column_names})
+
+
+def _unique(table: Table, name: str) -> list[str]:
+    seen: dict[str, int] = {}
+    for row, text in enumerate(table.texts(name)):
+        if text in seen:
+            raise ValueError(
+                f"{table.path}, {table.place(row)}: the id {text!r} is already in "
+                f"{table.place(seen[text])}; ids must be unique."
+            )
+        seen[text] = row
+    return list(seen)
+
+
+def _scaled(X: FloatArray, how: str) -> FloatArray:
+    """Columns that are the same everywhere become 0."""
+    if how == "none":
+        return X
+    low, high = X.min(axis=0), X.max(axis=0)
+    middle = low if how == "minmax" else X.mean(axis=0)
+    width = high - low if how == "minmax" else X.std(axis=0)
+    scaled: NDArray[Any] = (X - middle) / np.where(high > low, width, 1.0)
+    return scaled
+
+
+def _number(cell: Any) -> float:
+    try:
+        return float(cell)
+    except (TypeError, ValueError):
+        return float("nan")

@@ -1,0 +1,81 @@
+"""``corral demo``: real data, rules, and what they change."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import click
+from sklearn.metrics import adjusted_rand_score
+
+from .. import ClusterSizes, ConstrainedKMeans, ConstraintSet
+from ..baselines import PlainKMeans
+from ..datasets import load_wine, random_links
+from .data import Points, Table
+from .fit import save_picture
+from .options import debug_option
+from .output import PAGES, PICTURES, check_output, write_text
+
+SIZES = (59, 71, 48)
+
+EPILOG = """\b
+Examples:
+  corral demo
+  corral demo --save wine
+  corral demo --report report.html --plot wine.png"""
+
+
+@click.command(epilog=EPILOG, short_help="Cluster real data under rules.")
+@click.option(
+    "--save", type=click.Path(file_okay=False), help="Folder to write the demo's files to."
+)
+@click.option("--report", type=click.Path(), help="HTML page with tables and pictures.")
+@click.option("--plot", type=click.Path(), help="Picture of the clusters: .png, .pdf, .svg.")
+@debug_option
+def demo(save: str | None, report: str | None, plot: str | None) -> None:
+    """Cluster 178 wines of three growers, with a few known pairs and the growers' shares."""
+    check_output(report, PAGES, "--report")
+    check_output(plot, PICTURES, "--plot")
+    wine: Any = load_wine()
+    must_link, cannot_link = random_links(wine.target, 30, 30, random_state=0)
+    rules = ConstraintSet([must_link, cannot_link, ClusterSizes(SIZES)])
+    if save is not None:
+        _save(Path(save), wine, rules)
+        return
+    model = ConstrainedKMeans(3, random_state=0).fit(wine.data, constraints=rules)
+    free = PlainKMeans(3, random_state=0).fit(wine.data)
+    click.echo(
+        "178 wines of three growers, 13 measurements each; the rules are thirty pairs of one"
+    )
+    click.echo("grower, thirty of two, and how many wines each grower made.\n")
+    click.echo(f"{model.report_}\n")
+    click.echo("agreement with the growers (adjusted Rand index, 1 is perfect)")
+    click.echo(f"  k-means without rules  {adjusted_rand_score(wine.target, free.labels_):.3f}")
+    click.echo(f"  corral with rules      {adjusted_rand_score(wine.target, model.labels_):.3f}")
+    if report is not None:
+        write_text(report, model.report_.to_html())
+    if plot is not None:
+        save_picture(plot, Points(wine.data, None, Table("wine", {})), rules, model)
+
+
+def _save(folder: Path, wine: Any, rules: ConstraintSet) -> None:
+    """The data and pairs as files, and the command that uses them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    ids = [f"w{row}" for row in range(len(wine.data))]
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["wine", *wine.feature_names])
+    rows = zip(ids, wine.data.tolist(), strict=True)
+    writer.writerows([name, *(f"{value:.6g}" for value in row)] for name, row in rows)
+    write_text(str(folder / "points.csv"), buffer.getvalue())
+    must_link, cannot_link, _ = rules
+    for links, name in ((must_link, "ml.csv"), (cannot_link, "cl.csv")):
+        links.to_csv(folder / name, index=ids)  # type: ignore[attr-defined]
+    sizes = ",".join(map(str, SIZES))
+    click.echo(f"{folder}: points.csv, ml.csv and cl.csv are written; now try, in that folder,\n")
+    click.echo(
+        "  corral fit points.csv --id-column wine --must-link ml.csv --cannot-link cl.csv \\"
+    )
+    click.echo(f"    --sizes {sizes} -o labels.csv --report report.html")

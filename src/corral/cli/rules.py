@@ -1,0 +1,135 @@
+"""The rules that options and files describe."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TypeVar
+
+import numpy as np
+
+from .. import (
+    CannotLink,
+    ClusterSizes,
+    ClusterTotals,
+    Constraint,
+    ConstraintSet,
+    GroupShares,
+    MustLink,
+    Pin,
+    from_labels,
+)
+from .data import BLANK, Points
+from .options import RuleOptions
+
+Link = TypeVar("Link", MustLink, CannotLink)
+
+
+def columns_of_rules(options: RuleOptions) -> list[str]:
+    """Names of the columns that rules are about."""
+    named = [_split(text, 1, "--capacity", "COLUMN:MAX")[0] for text in options.capacity]
+    named += [_split(text, 2, "--share", "COLUMN:MIN:MAX")[0] for text in options.share]
+    return named if options.pin is None else [*named, options.pin]
+
+
+def count_clusters(options: RuleOptions) -> int:
+    """Number of clusters, as told or as the sizes tell.
+
+    Raises
+    ------
+    ValueError
+        If neither does, or they differ.
+    """
+    if options.n_clusters is None:
+        if options.sizes is None:
+            raise ValueError("how many clusters? Give -k, or --sizes.")
+        return len(options.sizes)
+    return options.n_clusters
+
+
+def make_rules(options: RuleOptions, points: Points, n_clusters: int) -> ConstraintSet:
+    """All rules that the options name, checked against the points.
+
+    Parameters
+    ----------
+    options : RuleOptions
+    points : Points
+    n_clusters : int
+
+    Raises
+    ------
+    ValueError
+        In words for the user.
+    """
+    rules = ConstraintSet(_rules(options, points))
+    rules.check(len(points.X), n_clusters)
+    return rules
+
+
+def _rules(options: RuleOptions, points: Points) -> Iterator[Constraint | ConstraintSet]:
+    for path in options.must_link:
+        yield _priced(MustLink.from_csv(path, index=points.ids), options.soft)
+    for path in options.cannot_link:
+        yield _priced(CannotLink.from_csv(path, index=points.ids), options.soft)
+    if options.sizes is not None:
+        yield ClusterSizes(options.sizes)
+    if options.min_size is not None or options.max_size is not None:
+        yield ClusterSizes(minimum=options.min_size, maximum=options.max_size)
+    for text in options.capacity:
+        column, most = _split(text, 1, "--capacity", "COLUMN:MAX")
+        values = points.table.numbers(column)
+        yield ClusterTotals(values, maximum=_number(most, text, "--capacity"))
+    for text in options.share:
+        yield _shares(text, points)
+    if options.pin is not None:
+        yield _pins(points, options.pin)
+    for path in options.constraints:
+        yield ConstraintSet.from_json(path)
+
+
+def _priced(link: Link, price: float | None) -> Link:
+    """Pairs without weights of their own at the price given."""
+    if price is None or not np.isinf(link.weight).all():
+        return link
+    return type(link)(link.pairs, price)
+
+
+def _shares(text: str, points: Points) -> GroupShares:
+    column, least, most = _split(text, 2, "--share", "COLUMN:MIN:MAX")
+    groups = points.table.texts(column)
+    blank = next((row for row, group in enumerate(groups) if not group), None)
+    if blank is not None:
+        raise ValueError(
+            f"{points.table.path}, {points.table.place(blank)}, column {column!r}: no group; "
+            "--share needs one for every row."
+        )
+    low = _number(least, text, "--share") if least else None
+    high = _number(most, text, "--share") if most else None
+    return GroupShares(groups, minimum=low, maximum=high)
+
+
+def _pins(points: Points, column: str) -> Constraint:
+    """Numbers are clusters; other texts are classes, numbered in sorted order."""
+    texts = points.table.texts(column)
+    known = {row: text for row, text in enumerate(texts) if text.lower() not in (*BLANK, "-1")}
+    # A column of integers with gaps comes out of many tools as floats.
+    if all(re.fullmatch(r"\d+(\.0*)?", text) for text in known.values()):
+        return Pin({row: int(float(text)) for row, text in known.items()})
+    return from_labels(
+        np.array([known.get(row) for row in range(len(texts))], dtype=object),
+    )
+
+
+def _split(text: str, colons: int, option: str, form: str) -> list[str]:
+    """Cut at the last colons: names of columns may have some of their own."""
+    parts = text.rsplit(":", colons)
+    if len(parts) != colons + 1 or not parts[0]:
+        raise ValueError(f"{option} is {text!r}; it must be {form}.")
+    return parts
+
+
+def _number(part: str, text: str, option: str) -> float:
+    try:
+        return float(part)
+    except ValueError:
+        raise ValueError(f"{option} is {text!r}, but {part!r} is not a number.") from None
