@@ -258,8 +258,14 @@ def test_relabelling_the_start_changes_nothing_but_the_names(kinds):
     start = rng.integers(0, 3, len(X))
     one = fitted(X, 3, rules, init=start)
     two = fitted(X, 3, rules, init=other[start])
-    np.testing.assert_array_equal(other[one.labels_], two.labels_)
-    np.testing.assert_allclose(one.cluster_centers_, two.cluster_centers_[other], atol=1e-9)
+    # The solver forgets the start, and with it the names; the parts are the same.
+    np.testing.assert_array_equal(parts(one.labels_), parts(two.labels_))
+    assert one.report_.objective == pytest.approx(two.report_.objective, rel=1e-9)
+
+
+def parts(labels):
+    """Which rows are together, whatever their cluster is called."""
+    return labels[:, None] == labels[None, :]
 
 
 def renamed(rule, other):

@@ -15,7 +15,6 @@ from sklearn.base import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_distances_argmin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._typing import FloatArray, IntArray, Matrix
@@ -24,7 +23,7 @@ from .constraints import ConstraintSet
 from .exceptions import BrokenAnswerError
 from .geometry import distances_to
 from .outcome import find_solution, place
-from .settings import check_n_clusters, make_settings, talk
+from .settings import check_n_clusters, make_random_state, make_settings, talk
 from .solve import Solution
 from .validate import check_points, check_weights, row_names
 
@@ -176,7 +175,7 @@ class ConstrainedKMeans(
             self.n_clusters,
             weight,
             settings,
-            check_random_state(self.random_state),
+            make_random_state(self.random_state),
             row_names(X),
         )
         report = audit(points, solution.labels, rules, self.n_clusters, weight)

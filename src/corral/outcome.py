@@ -113,10 +113,13 @@ def _raise_conflict(
 ) -> NoReturn:
     """Raise the clash that the exact solver proved, shrunk as far as time allows."""
     limit = time.monotonic() + EXPLAIN_SECONDS if deadline is None else deadline
-    error = explain(n_samples, n_clusters, rules, deadline=limit, names=names)
+    try:
+        error = explain(n_samples, n_clusters, rules, deadline=limit, names=names)
+    except OutOfTime:
+        error = None
     if error is None:
-        message = f"no assignment to {n_clusters} clusters obeys all of: {rules.phrase(names)}"
-        raise InfeasibleConstraintsError(message, rules.hard)
+        message = f"No assignment to {n_clusters} clusters obeys these together: "
+        raise InfeasibleConstraintsError(message + rules.hard.phrase(names) + ".", rules.hard)
     raise error
 
 

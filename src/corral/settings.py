@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from ._typing import FloatArray, IntArray, Matrix
 from .problem import Problem
@@ -83,7 +84,7 @@ def make_settings(parameters: Mapping[str, Any], X: Matrix) -> Settings:
     solver = _choice(parameters, "solver", SOLVERS)
     relaxes = _choice(parameters, "on_infeasible", ("raise", "relax")) == "relax"
     _flag(parameters, "repair")
-    limit = _number(parameters, "time_limit", least=0.0, none=True)
+    limit = _number(parameters, "time_limit", least=0.0)
     return Settings(
         solver=solver,
         init=_init(parameters["init"], X, parameters["n_clusters"]),
@@ -95,8 +96,8 @@ def make_settings(parameters: Mapping[str, Any], X: Matrix) -> Settings:
         rho_every=int(_auto_or_count(parameters, "rho_every", int(AUTO[solver]["rho_every"]))),
         repair=parameters["repair"],
         relaxes=relaxes,
-        record_x=tuple(int(i) for i in parameters["record_x"]),
-        n_jobs=parameters["n_jobs"],
+        record_x=_iterations(parameters["record_x"]),
+        n_jobs=_jobs(parameters["n_jobs"]),
         deadline=None if limit is None else time.monotonic() + limit,
     )
 
@@ -126,7 +127,7 @@ def _flag(parameters: Mapping[str, Any], name: str) -> None:
 
 def _count(parameters: Mapping[str, Any], name: str) -> int:
     value = parameters[name]
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+    if not _whole(value) or value < 1:
         raise ValueError(f"`{name}` is {value!r}; it must be an integer of at least 1.")
     return int(value)
 
@@ -147,16 +148,15 @@ def _number(
     *,
     least: float = -np.inf,
     above: float = -np.inf,
-    none: bool = False,
+    other: str = "None",
 ) -> float | None:
     value = parameters[name]
-    if value is None and none:
+    if value is None and other == "None":
         return None
     real = isinstance(value, Real) and not isinstance(value, bool)
     if not real or not np.isfinite(value) or value < least or value <= above:
         bound = f"above {above:g}" if above > -np.inf else f"of at least {least:g}"
-        also = " or None" if none else ""
-        raise ValueError(f"`{name}` is {value!r}; it must be a finite number {bound}{also}.")
+        raise ValueError(f"`{name}` is {value!r}; it must be a finite number {bound}, or {other}.")
     return float(value)
 
 
@@ -170,8 +170,26 @@ def _auto_number(
 ) -> float:
     if isinstance(parameters[name], str) and parameters[name] == "auto":
         return AUTO[solver][name]
-    value = _number(parameters, name, least=least, above=above)
+    value = _number(parameters, name, least=least, above=above, other='"auto"')
     return AUTO[solver][name] if value is None else value
+
+
+def _jobs(value: Any) -> int | None:
+    """Number of processes as joblib understands it: negative ones count from the last core."""
+    if value is None or (_whole(value) and value != 0):
+        return value  # type: ignore[no-any-return]
+    raise ValueError(f"`n_jobs` is {value!r}; it must be an integer other than 0, or None.")
+
+
+def _iterations(values: Any) -> tuple[int, ...]:
+    given = tuple(values) if isinstance(values, Iterable) and not isinstance(values, str) else None
+    if given is None or not all(_whole(value) and value >= 1 for value in given):
+        raise ValueError(f"`record_x` is {values!r}; it must hold integers of at least 1.")
+    return tuple(int(value) for value in given)
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _init(init: Any, X: Matrix, n_clusters: int) -> str | FloatArray | IntArray:
@@ -194,7 +212,7 @@ def _init_centers(given: Any, n_features: int, n_clusters: int) -> FloatArray:
         raise ValueError(
             f"`init` has shape {given.shape}; centres must have shape ({n_clusters}, {n_features})."
         )
-    centers: FloatArray = given.astype(np.float64)
+    centers = as_floats(given, "init")
     if not np.isfinite(centers).all():
         row, column = np.argwhere(~np.isfinite(centers))[0]
         raise ValueError(
@@ -222,8 +240,34 @@ def _init_labels(given: Any, n_samples: int, n_clusters: int) -> IntArray:
     return labels
 
 
+def as_floats(values: Any, name: str) -> FloatArray:
+    """An array of float64, or an error that names the parameter."""
+    try:
+        return np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"`{name}` must hold numbers: {error}.") from error
+
+
+def make_random_state(random_state: Any) -> np.random.RandomState:
+    """A generator from the estimator's parameter.
+
+    Raises
+    ------
+    ValueError
+    """
+    try:
+        return check_random_state(random_state)  # type: ignore[no-any-return]
+    except ValueError as error:
+        raise ValueError(
+            f"`random_state` is {random_state!r}; it must be None, an integer in [0, 2**32 - 1] or "
+            "a RandomState."
+        ) from error
+
+
 def talk(verbose: bool | int) -> None:
     """Let the package's log be seen, on the terminal unless logging is set up otherwise."""
+    if not isinstance(verbose, (bool, np.bool_, Integral)):
+        raise ValueError(f"`verbose` is {verbose!r}; it must be True, False or an integer.")
     log = logging.getLogger("corral")
     if not verbose:
         return

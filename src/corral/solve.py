@@ -83,7 +83,10 @@ def solve(
     if len(seeds) == 1 or settings.n_jobs in (None, 1):
         solutions = list(_in_turn(run, seeds))
     else:
-        solutions = Parallel(n_jobs=settings.n_jobs)(delayed(run)(seed) for seed in seeds)
+        found = Parallel(n_jobs=settings.n_jobs)(delayed(run.in_time)(seed) for seed in seeds)
+        solutions = [solution for solution in found if solution is not None]
+    if not solutions:
+        raise OutOfTime
     return min(solutions, key=lambda solution: solution.objective)
 
 
@@ -92,7 +95,9 @@ def _in_turn(run: _Run, seeds: IntArray) -> Iterator[Solution]:
     for number, seed in enumerate(seeds, 1):
         if number > 1 and run.settings.late:
             return
-        solution = run(int(seed))
+        solution = run.in_time(int(seed))
+        if solution is None:
+            return
         logger.info("run %d of %d: objective %.8g", number, len(seeds), solution.objective)
         yield solution
 
@@ -105,6 +110,13 @@ class _Run:
     geometry: Geometry
     settings: Settings
     rows: Problem | None
+
+    def in_time(self, seed: int) -> Solution | None:
+        """The solution, or None if the deadline came before a feasible one."""
+        try:
+            return self(seed)
+        except OutOfTime:
+            return None
 
     def __call__(self, seed: int) -> Solution:
         """Initialise, relax, repair, polish."""

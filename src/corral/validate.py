@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
 from ._typing import FloatArray, Matrix
+from .settings import as_floats
 
 
 def check_points(X: Any, estimator: BaseEstimator) -> Matrix:
@@ -41,7 +42,7 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray
     """
     if sample_weight is None:
         return None
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    weight = as_floats(sample_weight, "sample_weight")
     if weight.ndim == 0:
         weight = np.full(n_samples, float(weight))
     if weight.shape != (n_samples,):

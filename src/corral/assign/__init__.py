@@ -1,11 +1,13 @@
 """Exact assignment of groups to clusters: least cost under all hard rules.
 
 :func:`assign` takes the cheapest method that the rules allow: nearest centre (``nearest``),
-elimination over the graph of pairs (``components``), min-cost flow (``flow``), or integer
-programming (``milp``).
+elimination over the graph of pairs (``components``), prices and min-cost flow (``transport``,
+``flow``), or integer programming (``milp``).
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -41,6 +43,7 @@ def assign(
     incumbent: IntArray | None = None,
     deadline: float | None = None,
     match_sizes: bool = False,
+    prices: FloatArray | None = None,
 ) -> Assignment:
     """Assign every group to a cluster at least cost under all hard rules, exactly.
 
@@ -57,6 +60,8 @@ def assign(
     match_sizes : bool
         Choose also which cluster gets which size bounds, where the problem leaves it open;
         otherwise they stay in the order of ``problem.sizes``.
+    prices : (k,) array, optional
+        Those of an earlier round; they speed up the search and do not change the least cost.
 
     Raises
     ------
@@ -87,16 +92,18 @@ def assign(
         and problem.sizes is not None
         and not (problem.sizes.ordered or problem.sizes.interchangeable)
     )
-    labels = nearest(pinned)
-    if not broken(problem, labels) and problem.soft.cost(labels) == 0:
-        return _answer(problem, cost, labels, match)
+    priced = problem.sizes is not None and not match and np.ptp(problem.count) == 0
+    if prices is None or not priced:
+        labels = nearest(pinned)
+        if not broken(problem, labels) and problem.soft.cost(labels) == 0:
+            return _answer(problem, cost, labels, match)
     within_clusters = problem.sizes is not None or problem.totals or problem.linear is not None
     if not within_clusters:
         return _answer(problem, cost, _pairs(problem, pinned, deadline), match)
-    if problem.sizes is not None and not match and np.ptp(problem.count) == 0:
-        labels = solve_sizes(pinned, problem.count, problem.sizes)
+    if priced and problem.sizes is not None:
+        labels, prices = solve_sizes(pinned, problem.count, problem.sizes, prices)
         if not broken(problem, labels) and problem.soft.cost(labels) == 0:
-            return _answer(problem, cost, labels, match)
+            return replace(_answer(problem, cost, labels, match), prices=prices)
     return solve_milp(problem, pinned, incumbent=incumbent, deadline=deadline, match_sizes=match)
 
 

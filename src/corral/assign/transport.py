@@ -19,6 +19,7 @@ import numpy as np
 from .._typing import BoolArray, FloatArray, IntArray
 from ..problem import SizeBounds
 from .flow import LEVELS, settle, ship, transport
+from .newton import newton_step, signed_prices
 from .result import NoAssignment
 from .scan import scan
 from .ties import spread_ties
@@ -278,17 +279,15 @@ class _State:
         border = np.bincount(before[row] * k + to, minlength=k * k).reshape(k, k).astype(float)
         border = (border + border.T) / 2.0
         np.fill_diagonal(border, 0.0)
+        system = np.diag(border.sum(axis=1)) - border
         over, under = self._imbalance()
-        interval = self.lower < self.upper
+        excess, signed = (over - under).astype(float), self.lower < self.upper
         # A price of 0 that fits, on an interval, stays as it is.
-        fixed = interval & (self.prices == 0) & (over == 0) & (under == 0)
-        excess = (over - under).astype(float)
-        step = _even_flow(border, excess, self.prices / reach, interval, fixed)
-        prices = self.prices + reach * np.clip(step, -LONGEST_STEP, LONGEST_STEP)
-        # A price stops at 0 on its way to the other sign, and leaves it only for the right side.
-        wrong = np.where(self.prices != 0, prices * self.prices, prices * (over - under))
-        crossed = interval & (wrong <= 1e-12 * self.prices**2)
-        return _State.at(self.cost, self.lower, self.upper, np.where(crossed, 0.0, prices))
+        fixed = signed & (self.prices == 0) & (excess == 0)
+        step = newton_step(system, excess, self.prices / reach, signed, fixed)
+        moved = self.prices + reach * np.clip(step, -LONGEST_STEP, LONGEST_STEP)
+        prices = signed_prices(self.prices, moved, excess, signed)
+        return _State.at(self.cost, self.lower, self.upper, prices)
 
     def _near(self, taking_part: int) -> tuple[float, IntArray, FloatArray]:
         """Rows of the smallest margins: the largest of these, the rows, and all their gaps."""
@@ -364,30 +363,6 @@ class _State:
         keep = order[np.arange(len(edge)) - start < self.misplaced]
         own[row[keep], to[keep]] = True
         return own
-
-
-def _even_flow(
-    border: FloatArray, excess: FloatArray, prices: FloatArray, signed: BoolArray, fixed: BoolArray
-) -> FloatArray:
-    """Changes of the prices that drive the excess across the borders.
-
-    A price of a cluster in ``signed`` ends at 0 rather than change its sign, and those in
-    ``fixed`` stay.
-    """
-    step = np.zeros(len(border))
-    degree = border.sum(axis=1)
-    # A cluster without neighbours in sight has one, so that its price moves at all.
-    system = np.diag(np.maximum(degree, 1.0) * (1.0 + 1e-9)) - border
-    for _ in range(len(border)):
-        free = np.flatnonzero(~fixed)
-        right = excess[free] - system[np.ix_(free, np.flatnonzero(fixed))] @ step[fixed]
-        step[free] = np.linalg.solve(system[np.ix_(free, free)], right)
-        crossed = ~fixed & signed & (prices != 0) & ((prices + step) * prices < 0)
-        if not crossed.any():
-            break
-        step[crossed] = -prices[crossed]
-        fixed = fixed | crossed
-    return step
 
 
 def _ship_exactly(

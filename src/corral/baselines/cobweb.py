@@ -105,7 +105,7 @@ class COPCobweb(Baseline):
         spread = X.std(axis=0)
         scaled = (X - X.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
         units = _units(scaled, Contraction(problem.group, problem.n_groups), problem.apart)
-        for run in range(1, self.max_restarts + 1):
+        for run in range(1, self.max_restarts + 1):  # noqa: B007 - kept as n_runs_
             tree = _Tree(self.acuity)
             for unit in random_state.permutation(len(units)).tolist():
                 tree.insert(units[unit].alone())

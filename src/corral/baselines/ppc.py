@@ -37,7 +37,7 @@ class PPC(Baseline):
     Parameters
     ----------
     n_clusters : int, default=8
-    weight : float, default=5.0
+    weight : float, default=10.0
         Weight, in units of log probability, of links that are hard; links with a finite weight
         of their own keep it.
     covariance_type : {"full", "diag", "spherical"}, default="full"
@@ -98,7 +98,7 @@ class PPC(Baseline):
         self,
         n_clusters: int = 8,
         *,
-        weight: float = 5.0,
+        weight: float = 10.0,
         covariance_type: str = "full",
         reg_covar: float = 1e-6,
         n_init: int = 10,
