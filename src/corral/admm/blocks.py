@@ -130,11 +130,11 @@ class Block:
         Cluster by cluster, as NumPy's argmax is slow across the short axis.
         """
         xp = self.xp
-        largest = self.x[0] + 0.0
+        largest = self.x[0, :] + 0.0
         labels = xp.zeros(self.x.shape[1], dtype=xp.int64)
         for j in range(1, self.x.shape[0]):
-            labels[self.x[j] > largest] = j
-            largest = xp.maximum(largest, self.x[j])
+            labels[self.x[j, :] > largest] = j
+            largest = xp.maximum(largest, self.x[j, :])
         return np.asarray(labels.cpu() if hasattr(labels, "cpu") else labels)
 
     def squares(self, a: FloatArray, room: FloatArray) -> float:

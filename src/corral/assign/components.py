@@ -80,7 +80,10 @@ def pair_graph(problem: Problem) -> PairGraph:
 
 
 def solve_pairs(
-    problem: Problem, cost: FloatArray, solve_core: Callable[[Problem, FloatArray], IntArray]
+    problem: Problem,
+    cost: FloatArray,
+    solve_core: Callable[[Problem, FloatArray], IntArray],
+    graph: PairGraph | None = None,
 ) -> IntArray:
     """Cheapest labels under pairs alone.
 
@@ -92,9 +95,11 @@ def solve_pairs(
         Infinite where a group may not go.
     solve_core : callable
         Given the problem and the costs of what elimination leaves, its optimal labels.
+    graph : PairGraph, optional
+        That of the problem, if it is at hand.
     """
     labels: IntArray = cost.argmin(axis=1)
-    graph = pair_graph(problem)
+    graph = pair_graph(problem) if graph is None else graph
     clash = graph.broken(labels)
     if not clash.any():
         return labels

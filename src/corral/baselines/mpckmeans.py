@@ -121,9 +121,8 @@ class MPCKMeans(Baseline):
         labels = np.full(len(X), -1)
         for n_iter in range(1, self.max_iter + 1):
             cost, prices = _costs(X, centers, metrics), pairs.prices(metrics)
-            found = sweeper.sweep(cost, prices, labels, random_state)
-            total = float(cost[np.arange(len(X)), found].sum()) + prices.total(links, found)
-            run = _Run(found, centers, metrics, total, n_iter)
+            found = sweeper.assign(cost, prices, labels, random_state)
+            run = _Run(found, centers, metrics, sweeper.total(cost, prices, found), n_iter)
             if np.array_equal(found, labels):
                 break
             labels = found

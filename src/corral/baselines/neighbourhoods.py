@@ -95,24 +95,42 @@ class Sweeper:
     """Assignment with prices: linked points one by one in a random order, the others at once."""
 
     def __init__(self, links: Links, n_samples: int) -> None:
+        self._links = links
         self._must = _partners(links.must, n_samples)
         self._cannot = _partners(links.cannot, n_samples)
         self._linked = np.unique(np.concatenate([links.must, links.cannot]))
 
-    def sweep(
+    def assign(
         self,
         cost: FloatArray,
         prices: Prices,
         labels: IntArray,
         random_state: np.random.RandomState,
     ) -> IntArray:
-        """Labels after one pass; a label -1 marks a point not placed yet, which has no say.
+        """Better labels than these: by one pass over them, or by one from scratch.
 
-        Every point takes the cluster that is cheapest given the others, so the total never rises.
+        A pass over the labels never raises the total, but points that are together hold each
+        other; a pass from scratch sets them free.  Labels -1 mark a beginning without any.
         """
+        order = random_state.permutation(self._linked).tolist()
+        fresh = self._sweep(cost, prices, np.full_like(labels, -1), order)
+        if (labels < 0).all():
+            return fresh
+        moved = self._sweep(cost, prices, labels, order)
+        return min(moved, fresh, key=lambda found: self.total(cost, prices, found))
+
+    def total(self, cost: FloatArray, prices: Prices, labels: IntArray) -> float:
+        """Cost of the points and of the pairs broken."""
+        own = float(cost[np.arange(len(labels)), labels].sum())
+        return own + prices.total(self._links, labels)
+
+    def _sweep(
+        self, cost: FloatArray, prices: Prices, labels: IntArray, order: list[int]
+    ) -> IntArray:
+        """Every linked point takes its cheapest cluster given the others that have one."""
         result = cost.argmin(axis=1)
         result[self._linked] = labels[self._linked]
-        for point in random_state.permutation(self._linked).tolist():
+        for point in order:
             own = cost[point].copy()
             for pair, other in self._must[point]:
                 home = result[other]

@@ -114,13 +114,13 @@ class PCKMeans(Baseline):
         )
         labels = np.full(len(X), -1)
         for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - kept as n_iter_
-            found = sweeper.sweep(squared_distances(X, centers), prices, labels, random_state)
+            found = sweeper.assign(squared_distances(X, centers), prices, labels, random_state)
             if np.array_equal(found, labels):
                 break
             labels = found
             centers = means(X, labels, centers)
-        inertia = float(((X - centers[labels]) ** 2).sum())
-        return _Run(labels, centers, inertia + prices.total(links, labels), n_iter)
+        total = sweeper.total(squared_distances(X, centers), prices, labels)
+        return _Run(labels, centers, total, n_iter)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from .. import ConstraintSet
 from ..assign import OutOfTime
 from ..conflict import explain
 from ..exceptions import SolverTimeoutError
@@ -52,6 +53,10 @@ def check(time_limit: float | None, quiet: bool, as_json: bool, **options: Any) 
         found = {"feasible": clash is None, "reason": reason, "conflict": conflict}
         click.echo(json.dumps(found, allow_nan=False))
     elif not quiet:
-        what = f"{len(points.X)} points, {n_clusters} clusters, {rules.phrase(points.ids)}"
+        what = f"{len(points.X)} points, {n_clusters} clusters, {_in_short(rules)}"
         click.echo(f"feasible: {what}" if reason is None else f"infeasible: {reason}")
     return FINE if clash is None else INFEASIBLE
+
+
+def _in_short(rules: ConstraintSet) -> str:
+    return ", ".join(map(repr, rules)) or "no rules"

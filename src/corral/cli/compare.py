@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 import time
 import warnings
 from collections.abc import Sequence
@@ -55,6 +56,7 @@ class Line:
     def cells(self, names: Sequence[str]) -> list[str]:
         """The values as short texts, a dash where there is none."""
         values = asdict(self)
+        values["seconds"] = None if self.seconds is None else round(self.seconds, 3)
         return [_text(values[name]) for name in names]
 
 
@@ -86,9 +88,10 @@ def compare(
     check_output(output, (".csv",), "--output")
     points, rules, n_clusters = load(options, () if truth is None else (truth,))
     classes = None if truth is None else points.table.texts(truth)
+    talking = sys.stderr.isatty() and not quiet
     lines = []
     for method in METHODS:
-        if not quiet and not as_json:
+        if talking:
             click.echo(f"{method.name} ...", err=True)
         lines.append(_run(method, points, rules, n_clusters, seed, time_limit, classes))
     names = [name for name in HEAD if _worth_showing(name, rules, classes)]

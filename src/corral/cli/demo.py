@@ -55,7 +55,7 @@ def demo(save: str | None, report: str | None, plot: str | None) -> None:
     click.echo(f"  k-means without rules  {adjusted_rand_score(wine.target, free.labels_):.3f}")
     click.echo(f"  corral with rules      {adjusted_rand_score(wine.target, model.labels_):.3f}")
     if report is not None:
-        write_text(report, model.report_.to_html())
+        write_text(report, model.report_.to_html(title="corral: 178 wines"))
     if plot is not None:
         save_picture(plot, Points(wine.data, None, Table("wine", {})), rules, model)
 

@@ -8,6 +8,7 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -93,7 +94,7 @@ def fit(
     own = points.X - model.cluster_centers_[model.labels_]
     labels = Labels(points.names, model.labels_, np.linalg.norm(own, axis=1))
     if report is not None:
-        write_text(report, model.report_.to_html(names=points.ids))
+        write_text(report, page(model, points))
     if plot is not None:
         save_picture(plot, points, rules, model)
     if output is not None:
@@ -165,6 +166,13 @@ def with_ids(
     except OutOfTime:
         return clash
     return again or clash
+
+
+def page(model: Any, points: Points) -> str:
+    """The report as an HTML page."""
+    title = f"corral: {Path(points.table.path).name}"
+    html: str = model.report_.to_html(title=title, names=points.ids)
+    return html
 
 
 def save_picture(path: str, points: Points, rules: ConstraintSet, model: Any) -> None:

@@ -81,10 +81,11 @@ def refine(
         From the first assignment; later ones fall back on the labels in hand.
     """
     best: Answer | None = None
+    prices: FloatArray | None = None
     least_drop = NEGLIGIBLE_IF_LARGE if problem.large else NEGLIGIBLE
     for _ in range(max_rounds):
         try:
-            step = _assigned(problem, geometry.costs(centers), incumbent, deadline)
+            step = _assigned(problem, geometry.costs(centers), incumbent, deadline, prices)
         except OutOfTime:
             if best is None:
                 raise
@@ -97,18 +98,23 @@ def refine(
             if answer.objective - LOOK_AHEAD * drop > to_beat:
                 return None
         best, incumbent, centers = answer, answer.labels, answer.centers
+        prices = step.prices
     return best
 
 
 def _assigned(
-    problem: Problem, cost: FloatArray, incumbent: IntArray | None, deadline: float | None
+    problem: Problem,
+    cost: FloatArray,
+    incumbent: IntArray | None,
+    deadline: float | None,
+    prices: FloatArray | None,
 ) -> Assignment:
     """Exact assignment, or a feasible one where the exact search outlasts its patience."""
     soon = time.monotonic() + PATIENCE
     if deadline is not None and deadline <= soon:
-        return assign(problem, cost, incumbent=incumbent, deadline=deadline)
+        return assign(problem, cost, incumbent=incumbent, deadline=deadline, prices=prices)
     try:
-        return assign(problem, cost, incumbent=incumbent, deadline=soon)
+        return assign(problem, cost, incumbent=incumbent, deadline=soon, prices=prices)
     except OutOfTime:
         labels = feasible(problem, deadline) if incumbent is None else incumbent
         if labels is None:

@@ -1,0 +1,164 @@
+"""The row-block passes: equal to the whole, in any number of blocks and any array library."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from corral.admm import projected
+from corral.admm.blocks import Block, Executor, cut
+from corral.admm.kernels import Step, backward, forward
+from corral.admm.projected import ProjectedSolver, solve_projected
+from corral.admm.schedule import GRADUATE, SETTLE, Schedule
+from corral.geometry import Geometry
+from corral.problem import Problem, SizeBounds, TotalBounds
+
+N, D, K = 90, 4, 3
+
+
+def problem(seed=0, *, weighted=False, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    weight = rng.integers(1, 4, N).astype(float) if weighted else np.ones(N)
+    sizes = np.array([20, 30, 40])
+    return Problem(
+        points=rng.normal(size=(N, D)).astype(dtype),
+        weight=weight,
+        count=np.ones(N, np.int64),
+        scatter=0.0,
+        group=np.arange(N),
+        n_clusters=K,
+        pins=np.array([[3, 1], [70, 2]]),
+        apart=np.array([[0, 80], [5, 6], [6, 88]]),
+        sizes=SizeBounds(sizes, sizes, ordered=False),
+        totals=(TotalBounds(rng.uniform(1, 2, N), np.full(K, -np.inf), np.full(K, 80.0)),),
+    )
+
+
+def run(given, n_steps=60, n_threads=1):
+    labels = np.random.default_rng(1).integers(0, K, N)
+    solver = ProjectedSolver(given, Geometry(given), labels, 1.0, 1.05, n_threads)
+    with solver.executor.running():
+        objectives = [solver.step() for _ in range(n_steps)]
+    return solver, np.array(objectives)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("pieces", [2, 7])
+def test_the_number_of_blocks_changes_nothing(monkeypatch, weighted, pieces):
+    given = problem(weighted=weighted)
+    whole, objectives = run(given)
+    edges = np.linspace(0, N, pieces + 1).astype(int)
+    parts = [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    monkeypatch.setattr(projected, "cut", lambda *arguments: parts)
+    blocked, same = run(given)
+    assert len(blocked.blocks) == pieces
+    np.testing.assert_allclose(same, objectives, rtol=1e-9)
+    np.testing.assert_allclose(blocked.x, whole.x, atol=1e-7)
+    assert blocked.residuals() == pytest.approx(whole.residuals(), abs=1e-7)
+
+
+def test_threads_change_not_a_bit(monkeypatch):
+    monkeypatch.setattr(projected, "cut", lambda *a: [slice(0, 30), slice(30, 60), slice(60, 90)])
+    one, objectives = run(problem(), n_threads=1)
+    two, same = run(problem(), n_threads=2)
+    assert two.executor.n_threads == 2
+    np.testing.assert_array_equal(same, objectives)
+    np.testing.assert_array_equal(two.x, one.x)
+
+
+def test_blocks_cover_every_group_once():
+    for n, k in [(1, 2), (5000, 3), (100_000, 10), (30_000, 500)]:
+        parts = cut(n, k, 8)
+        covered = np.concatenate([np.arange(part.start, part.stop) for part in parts])
+        np.testing.assert_array_equal(covered, np.arange(n))
+
+
+def test_float32_stays_float32():
+    solver, _ = run(problem(dtype=np.float32), n_steps=3)
+    assert {block.x.dtype for block in solver.blocks} == {np.dtype(np.float32)}
+    assert {block.v1.dtype for block in solver.blocks} == {np.dtype(np.float32)}
+
+
+def test_an_iteration_allocates_no_array_of_the_size_of_x(monkeypatch):
+    """The state is updated in place: x, v1 and v2 stay the same arrays."""
+    solver, _ = run(problem(), n_steps=1)
+    solver.schedule = dataclasses.replace(solver.schedule, phase=SETTLE)
+    solver.step()
+    before = [(block.x, block.v1, block.v2) for block in solver.blocks]
+    solver.step()
+    for block, arrays in zip(solver.blocks, before, strict=True):
+        assert all(
+            new is old for new, old in zip((block.x, block.v1, block.v2), arrays, strict=True)
+        )
+
+
+# --- one step in other array libraries ----------------------------------------------------------
+
+
+def namespaces():
+    strict = pytest.importorskip("array_api_strict")
+    compat = pytest.importorskip("array_api_compat")
+    torch = pytest.importorskip("torch")
+    return {
+        "strict": (strict, strict.asarray),
+        "torch": (compat.array_namespace(torch.zeros(1)), torch.asarray),
+    }
+
+
+def one_block(xp, asarray, seed=0):
+    rng = np.random.default_rng(seed)
+    none = np.empty((0, 2), np.int64)
+    x = rng.dirichlet(np.ones(K), 50).T
+    block = Block(
+        points=asarray(rng.normal(size=(50, D))),
+        weight=asarray(rng.uniform(0.5, 2, 50)),
+        metric=asarray(rng.uniform(0.5, 2, 50)),
+        values=asarray(rng.uniform(0, 1, (2, 50))),
+        pins=none,
+        pulled=none[:, 0],
+        x=asarray(x.copy()),
+        xp=xp,
+    )
+    block.v1 = asarray(rng.normal(0.4, 0.5, (K, 50)))
+    block.v2 = asarray(rng.normal(0.4, 0.5, (K, 50)))
+    centers, norms = rng.normal(size=(K, D)), rng.uniform(size=(K, 1))
+    before = Schedule.start(1.0, K, 1.0, 1.05, loosens=False)
+    now = dataclasses.replace(before, box=1.7, sphere=0.3, phase=SETTLE)
+    step = Step(asarray(centers), asarray(norms), before, now, shrink=1.2)
+    return block, step, rng.normal(size=(2, K))
+
+
+@pytest.mark.parametrize("library", ["strict", "torch"])
+def test_the_passes_run_in_any_array_library(library):
+    xp, asarray = namespaces()[library]
+    results = []
+    for namespace, convert in [(np, np.asarray), (xp, asarray)]:
+        block, step, theta = one_block(namespace, convert)
+        room = Executor(1).room(block)
+        totals, gram = forward(block, step, room)
+        sums = backward(block, step, theta, room)
+        states = [np.asarray(Block.to_host(a)) for a in (block.x, block.v1, block.v2)]
+        results.append([totals, gram, *dataclasses.astuple(sums), *states, block.labels()])
+    for mine, theirs in zip(*results, strict=True):
+        np.testing.assert_allclose(theirs, mine, atol=1e-12)
+
+
+def test_phases_are_in_order():
+    given = problem()
+    labels = np.random.default_rng(1).integers(0, K, N)
+    solver = ProjectedSolver(given, Geometry(given), labels, 1.0, 1.05, 1)
+    phases = []
+    while not solver.schedule.exhausted and len(phases) < 1000:
+        solver.step()
+        phases.append(solver.used.phase)
+    assert phases[0] == GRADUATE
+    assert phases == sorted(phases)
+
+
+def test_a_deadline_in_the_past_stops_after_one_iteration():
+    given = problem()
+    relaxed = solve_projected(given, Geometry(given), np.zeros(N, np.int64), deadline=0.0)
+    assert relaxed.n_iter == 1
+    assert not relaxed.converged

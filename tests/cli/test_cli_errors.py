@@ -1,0 +1,240 @@
+"""Every way to go wrong: the exit code, and one readable sentence."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from corral import ConstrainedKMeans, SolverTimeoutError
+from corral.assign import OutOfTime
+from corral.cli import MISSING
+
+BASE = ("fit", "points.csv", "--id-column", "id", "--columns", "x,y")
+
+# What is typed after ``fit``, and words of the sentence.
+BAD_INPUT = {
+    "no such file": (("nowhere.csv", "-k", "3"), "'nowhere.csv' does not exist"),
+    "no such option": (("near.csv", "--what"), "No such option"),
+    "no number of clusters": (("near.csv",), "Give -k, or --sizes"),
+    "k is no number": (("near.csv", "-k", "many"), "'many' is not a valid integer"),
+    "k too large": (("near.csv", "--id-column", "id", "-k", "13"), "near.csv has 12 rows"),
+    "k is zero": (("near.csv", "-k", "0"), "x>=1"),
+    "kind of file": (("notes.doc", "-k", "2"), "CSV, TSV, Parquet and npy can"),
+    "empty": (("empty.csv", "-k", "2"), "empty.csv has no rows"),
+    "header only": (("header.csv", "-k", "2"), "header.csv has no rows"),
+    "ragged": (("ragged.csv", "-k", "2"), "ragged.csv, line 3: 1 cells, but there are 2 columns"),
+    "text": (("near.csv", "-k", "2"), "near.csv, line 2, column 'id': 'p0' is not a finite number"),
+    "gap": (("gap.csv", "-k", "2"), "gap.csv, line 3, column 'y': '' is not a finite number"),
+    "infinite": (("inf.csv", "-k", "2"), "inf.csv, line 2, column 'y': 'inf'"),
+    "not text": (("latin.csv", "-k", "2"), "latin.csv is not UTF-8 text"),
+    "same names": (("twice.csv", "-k", "2"), "two columns 'x'"),
+    "no such column": (
+        ("near.csv", "-k", "2", "--columns", "x,z"),
+        "near.csv has no column 'z'; its columns are id, x, y",
+    ),
+    "no such id column": (("near.csv", "-k", "2", "--id-column", "name"), "no column 'name'"),
+    "same ids": (
+        ("double.csv", "-k", "2", "--id-column", "id"),
+        "double.csv, line 3: the id 'a' is already in line 2",
+    ),
+    "no columns": (("only.csv", "-k", "2", "--id-column", "id"), "no column left to cluster by"),
+    "a vector": (("vector.npy", "-k", "2"), "float64 of shape (3,)"),
+    "no npy": (("broken.npy", "-k", "2"), "broken.npy is not an npy file of numbers"),
+    "no parquet": (("broken.parquet", "-k", "2"), "broken.parquet is not a Parquet file"),
+    "sizes": (("near.csv", "--sizes", "4,x"), "'4,x' is not a list of integers such as 59,71,48"),
+    "sizes and k": (("near.npy", "-k", "3", "--sizes", "6,6"), "sizes has length 2"),
+    "restarts": (("near.npy", "-k", "2", "--n-init", "0"), "neither auto nor an integer"),
+    "scale": (("near.npy", "-k", "2", "--scale", "log"), "'log' is not one of"),
+    "soft": (("near.npy", "-k", "2", "--soft", "0"), "x>0"),
+    "capacity without number": (
+        ("near.npy", "-k", "2", "--capacity", "0"),
+        "--capacity is '0'; it must be COLUMN:MAX",
+    ),
+    "capacity not a number": (
+        ("near.npy", "-k", "2", "--capacity", "0:much", "--columns", "1"),
+        "'much' is not a number",
+    ),
+    "share form": (("near.npy", "-k", "2", "--share", "0:0.5"), "it must be COLUMN:MIN:MAX"),
+    "share too large": (
+        ("points.csv", "-k", "2", "--columns", "x", "--share", "kind:2:"),
+        "a share must lie in [0, 1]",
+    ),
+    "share with gaps": (
+        ("points.csv", "-k", "2", "--columns", "x", "--share", "known:0:1"),
+        "points.csv, line 3, column 'known': no group",
+    ),
+    "pin out of range": (
+        ("points.csv", "-k", "2", "--columns", "x", "--pin", "known"),
+        "clusters must lie in [0, 1]",
+    ),
+    "unknown id in pairs": (
+        ("near.csv", "-k", "2", "--id-column", "id", "--must-link", "strange.csv"),
+        "strange.csv, line 2: zoe is not in index",
+    ),
+    "row out of range": (
+        ("near.npy", "-k", "2", "--cannot-link", "far.csv"),
+        "indices must lie in [0, 11]",
+    ),
+    "no constraints": (("near.npy", "-k", "2", "--constraints", "ml.csv"), "ml.csv: "),
+    "folder": (
+        ("near.npy", "-k", "2", "-o", "nowhere/labels.csv"),
+        "'nowhere' is no folder",
+    ),
+    "output is a folder": (("near.npy", "-k", "2", "-o", "folder.csv"), "which is a folder"),
+    "output kind": (("near.npy", "-k", "2", "-o", "labels.xls"), "its ending must be one of .csv"),
+    "report kind": (("near.npy", "-k", "2", "--report", "r.pdf"), ".html, .htm"),
+    "picture kind": (("near.npy", "-k", "2", "--plot", "p.gif"), ".png, .pdf, .svg"),
+}
+
+
+@pytest.fixture
+def mess(folder):
+    """Files that have something wrong with them."""
+    texts = {
+        "notes.doc": "words",
+        "empty.csv": "",
+        "header.csv": "x,y\n",
+        "ragged.csv": "x,y\n1,2\n3\n",
+        "gap.csv": "x,y\n1,2\n3,\n",
+        "inf.csv": "x,y\n1,inf\n3,4\n",
+        "twice.csv": "x,x\n1,2\n",
+        "double.csv": "id,x\na,1\na,2\n",
+        "only.csv": "id\na\nb\n",
+        "strange.csv": "p0,p1\np0,zoe\n",
+        "far.csv": "0,99\n",
+        "broken.npy": "no array",
+        "broken.parquet": "no table",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    (folder / "latin.csv").write_bytes("x\nstra\xdfe\n".encode("latin-1"))
+    (folder / "folder.csv").mkdir()
+    np.save("vector.npy", np.zeros(3))
+    np.save("near.npy", np.arange(24.0).reshape(12, 2))
+    return folder
+
+
+def assert_one_sentence(done):
+    (line,) = done.err.splitlines()
+    assert line.startswith("corral: ")
+    assert done.out == ""
+
+
+@pytest.mark.parametrize("case", BAD_INPUT)
+def test_bad_input(mess, corral, case):
+    if case == "no parquet":
+        pytest.importorskip("pyarrow")
+    if case == "picture kind":
+        pytest.importorskip("matplotlib")
+    words, expected = BAD_INPUT[case]
+    before = sorted(mess.iterdir())
+    done = corral("fit", *words)
+    assert done.code == 2
+    assert_one_sentence(done)
+    assert expected in done.err
+    assert sorted(mess.iterdir()) == before
+
+
+@pytest.mark.parametrize("command", ["fit", "check", "compare"])
+def test_infeasible_names_the_ids(folder, corral, command):
+    (folder / "apart.csv").write_text("p0,p4\n")
+    pairs = ("--must-link", "ml.csv", "--cannot-link", "apart.csv")
+    done = corral(command, "near.csv", "--id-column", "id", "-k", 2, *pairs)
+    assert done.code == 3
+    text = done.out if command == "check" else done.err
+    assert text.count("\n") == 1
+    assert "infeasible: " in text
+    assert "p0" in text
+    assert "p4" in text
+
+
+def test_infeasible_leaves_no_file(folder, corral):
+    before = sorted(folder.iterdir())
+    words = ("-o", "labels.csv", "--report", "r.html", "--max-size", 2)
+    done = corral(*BASE, "-k", 3, *words)
+    assert done.code == 3
+    assert_one_sentence(done)
+    assert sorted(folder.iterdir()) == before
+
+
+def test_out_of_time(folder, corral, monkeypatch):
+    def late(self, X, y=None, **options):
+        raise SolverTimeoutError("time ran out after 2 s", 2.0, "nothing found")
+
+    monkeypatch.setattr(ConstrainedKMeans, "fit", late)
+    done = corral(*BASE, "-k", 3, "--time-limit", 2)
+    assert (done.code, done.err) == (4, "corral: time ran out after 2 s\n")
+
+
+def test_check_out_of_time(folder, corral, monkeypatch):
+    def late(*args, **options):
+        raise OutOfTime
+
+    monkeypatch.setattr(corral_check(), "explain", late)
+    done = corral("check", "near.csv", "--id-column", "id", "-k", 3, "--time-limit", 1)
+    assert done.code == 4
+    assert_one_sentence(done)
+    assert "not decided" in done.err
+
+
+def corral_check():
+    """The module, which the command of the same name hides."""
+    return sys.modules["corral.cli.check"]
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_fault_has_a_traceback_only_if_asked_for(folder, corral, monkeypatch, debug):
+    def broken(self, X, y=None, **options):
+        raise ZeroDivisionError("nobody\nthought of it")
+
+    monkeypatch.setattr(ConstrainedKMeans, "fit", broken)
+    done = corral(*BASE, "-k", 3, *["--debug"][: int(debug)])
+    assert done.code == 1
+    assert ("Traceback" in done.err) == debug
+    last = done.err.splitlines()[-1]
+    assert last.startswith("corral: unexpected ZeroDivisionError: nobody thought of it")
+
+
+def test_debug_goes_before_the_command_too(folder, corral):
+    done = corral("--debug", "fit", "near.csv", "-k", 2)
+    assert done.code == 2
+    assert "Traceback" in done.err
+
+
+def test_interrupted(folder, corral, monkeypatch):
+    def stop(self, X, y=None, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ConstrainedKMeans, "fit", stop)
+    done = corral(*BASE, "-k", 3)
+    assert done.code == 130
+    assert done.err.splitlines()[-1] == "corral: interrupted"
+
+
+def test_without_matplotlib(folder, corral, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = corral(*BASE, "-k", 3, "--plot", "p.png")
+    assert done.code == 2
+    assert_one_sentence(done)
+    assert "needs matplotlib, which is not installed: pip install 'corral[plot]'" in done.err
+
+
+@pytest.mark.parametrize(
+    "words", [("points.parquet", "-k", 2), ("near.npy", "-k", 2, "-o", "l.pq")]
+)
+def test_without_pyarrow(mess, corral, monkeypatch, words):
+    (mess / "points.parquet").write_text("")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    done = corral("fit", *words)
+    assert done.code == 2
+    assert_one_sentence(done)
+    assert "pyarrow, which is not installed: pip install 'corral[parquet]'" in done.err
+
+
+def test_without_click():
+    script = "import sys; sys.modules['click'] = None; from corral.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{MISSING}\n")

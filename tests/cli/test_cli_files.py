@@ -1,0 +1,94 @@
+"""Files appear whole or not at all, whatever happens while they are written."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from corral.cli.output import whole_file
+
+# Writes half of the labels, says so, and waits to be killed.
+HALFWAY = """
+import sys, time
+from corral.cli import output
+from corral.cli.app import run
+
+def rows(self):
+    for number, row in enumerate(all_rows(self)):
+        if number == 6:
+            half.flush()
+            print("half", flush=True)
+            time.sleep(60)
+        yield row
+
+def write_csv(file, labels, delimiter=","):
+    global half
+    half = file
+    whole(file, labels, delimiter)
+
+all_rows, output.Labels.rows = output.Labels.rows, rows
+whole, output.write_csv = output.write_csv, write_csv
+run(["fit", "near.csv", "--id-column", "id", "-k", "3", "-o", "labels.csv"])
+"""
+
+
+@pytest.mark.parametrize("before", [None, "what was there\n"])
+def test_a_process_killed_while_writing_leaves_what_was_there(folder, before):
+    target = folder / "labels.csv"
+    if before is not None:
+        target.write_text(before)
+    with subprocess.Popen(
+        [sys.executable, "-c", HALFWAY], stdout=subprocess.PIPE, text=True, cwd=folder
+    ) as process:
+        assert process.stdout.readline() == "half\n"
+        (draft,) = folder.glob(".labels.*.tmp.csv")
+        assert draft.read_text().startswith("id,label,distance\np0,")
+        process.kill()
+    if before is None:
+        assert not target.exists()
+    else:
+        assert target.read_text() == before
+
+
+def test_an_error_while_writing_leaves_what_was_there(tmp_path):
+    target = tmp_path / "labels.csv"
+    target.write_text("old")
+
+    def fail():
+        with whole_file(str(target)) as draft:
+            draft.write_text("half")
+            raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        fail()
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_finished_file_takes_the_place_of_the_old_one(tmp_path):
+    target = tmp_path / "labels.csv"
+    target.write_text("old")
+    with whole_file(str(target)) as draft:
+        assert draft.suffix == ".csv"
+        draft.write_text("new")
+        assert target.read_text() == "old"
+    assert target.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("option", ["-o", "--report", "--plot"])
+def test_a_file_that_cannot_be_written_is_bad_input(folder, corral, option, monkeypatch):
+    pytest.importorskip("matplotlib")
+    name = {"-o": "l.csv", "--report": "r.html", "--plot": "p.png"}[option]
+
+    def refuse(self, target):
+        raise PermissionError(13, "Permission denied", str(target))
+
+    monkeypatch.setattr("pathlib.Path.replace", refuse)
+    before = sorted(folder.iterdir())
+    done = corral("fit", "near.csv", "--id-column", "id", "-k", 2, option, name, "--quiet")
+    assert done.code == 2
+    assert done.err == f"corral: {name}: Permission denied\n"
+    assert sorted(folder.iterdir()) == before
