@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -50,7 +51,7 @@ def test_the_number_of_blocks_changes_nothing(monkeypatch, weighted, pieces):
     given = problem(weighted=weighted)
     whole, objectives = run(given)
     edges = np.linspace(0, N, pieces + 1).astype(int)
-    parts = [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    parts = [slice(a, b) for a, b in pairwise(edges)]
     monkeypatch.setattr(projected, "cut", lambda *arguments: parts)
     blocked, same = run(given)
     assert len(blocked.blocks) == pieces
@@ -81,17 +82,15 @@ def test_float32_stays_float32():
     assert {block.v1.dtype for block in solver.blocks} == {np.dtype(np.float32)}
 
 
-def test_an_iteration_allocates_no_array_of_the_size_of_x(monkeypatch):
+def test_an_iteration_allocates_no_array_of_the_size_of_x():
     """The state is updated in place: x, v1 and v2 stay the same arrays."""
     solver, _ = run(problem(), n_steps=1)
     solver.schedule = dataclasses.replace(solver.schedule, phase=SETTLE)
     solver.step()
-    before = [(block.x, block.v1, block.v2) for block in solver.blocks]
+    before = [array for block in solver.blocks for array in (block.x, block.v1, block.v2)]
     solver.step()
-    for block, arrays in zip(solver.blocks, before, strict=True):
-        assert all(
-            new is old for new, old in zip((block.x, block.v1, block.v2), arrays, strict=True)
-        )
+    after = [array for block in solver.blocks for array in (block.x, block.v1, block.v2)]
+    assert all(new is old for new, old in zip(after, before, strict=True))
 
 
 # --- one step in other array libraries ----------------------------------------------------------
