@@ -228,8 +228,8 @@ MIXTURES = [
 
 
 @pytest.mark.parametrize("kinds", MIXTURES, ids=" + ".join)
-@pytest.mark.parametrize("make", [blobs, cloud])
-def test_no_hard_rule_is_ever_broken(kinds, make):
+def test_no_hard_rule_is_ever_broken(kinds):
+    make = blobs if len(kinds[0]) % 2 else cloud
     rng = np.random.default_rng([len(kinds), *map(ord, "".join(kinds)[:9])])
     X, hidden = make(rng, n=16)
     fitted(X, 3, [make_rule(kind, rng, hidden, 3) for kind in kinds])
@@ -348,7 +348,7 @@ def test_scale_and_shift_change_no_label(make, kinds):
 
 
 def test_whole_weights_are_repeated_rows():
-    for seed in range(4):
+    for seed in range(3):
         rng = np.random.default_rng(seed)
         X, _ = blobs(rng, n=14, spread=1.5)
         weight = rng.integers(1, 4, 14)
@@ -428,7 +428,7 @@ def test_must_links_move_as_one(seed):
     np.testing.assert_array_equal(model.labels_, contracted.labels_[member])
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kind", [MustLink, CannotLink])
 def test_a_price_near_nothing_is_no_rule_and_a_huge_one_a_hard_rule(kind, seed):
     rng = np.random.default_rng(seed)
@@ -511,7 +511,7 @@ def best_by_enumeration(X, k, rules, weight):
 
 
 def test_never_below_the_enumerated_optimum_and_mostly_at_it():
-    equal, instances = 0, 30
+    equal, instances = 0, 20
     for seed in range(instances):
         rng = np.random.default_rng([41, seed])
         k = int(rng.integers(2, 4))

@@ -15,7 +15,7 @@ from scipy import sparse
 from ._typing import FloatArray, IntArray, Matrix
 
 #: More entries of x than this make a problem large.
-LARGE = 1_000_000
+LARGE = 300_000
 
 
 @dataclass(frozen=True)

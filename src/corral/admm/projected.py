@@ -43,7 +43,7 @@ START_SHARE = 0.5
 #: The costs' scale is a median over so many groups.
 SCALE_SAMPLE = 2000
 #: Violations of the rounded labels are counted every iteration up to so many entries of x.
-COUNT_EVERY_ITERATION = 1_000_000
+COUNT_EVERY_ITERATION = 100_000
 
 Progress = Callable[[int, float, float], None]
 
