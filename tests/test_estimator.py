@@ -296,9 +296,15 @@ def test_other_numbers_are_read_as_float64(dtype):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix, sparse.coo_array])
-def test_csr_gives_the_labels_of_dense(solver, dtype, kind):
+@pytest.mark.parametrize(
+    ("kind", "dtype"),
+    [
+        (sparse.csr_array, np.float64),
+        (sparse.csr_array, np.float32),
+        (sparse.csr_matrix, np.float64),
+    ],
+)
+def test_csr_gives_the_labels_of_dense(solver, kind, dtype):
     rng = np.random.default_rng(4)
     truth = np.arange(45) % 3
     X = (rng.random((45, 12)) < 0.3) * rng.random((45, 12))
@@ -317,7 +323,7 @@ def test_csr_gives_the_labels_of_dense(solver, dtype, kind):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_csr_is_never_made_dense(solver, monkeypatch):
-    """A million columns: 600 rows would need 5 GB, which nobody should have to find out."""
+    """Three hundred thousand columns: dense, 2,000 rows would need 5 GB; nobody should find out."""
     dense = sparse.csr_array.toarray
 
     def guarded(self, *arguments, **options):
@@ -326,7 +332,7 @@ def test_csr_is_never_made_dense(solver, monkeypatch):
 
     monkeypatch.setattr(sparse.csr_array, "toarray", guarded)
     rng = np.random.default_rng(6)
-    n, d = 600, 1_000_000
+    n, d = 2000, 300_000
     topic = np.arange(n) % 2
     columns = np.concatenate([topic * 10 + rng.integers(10, size=n), rng.integers(d, size=n)])
     X = sparse.csr_array(

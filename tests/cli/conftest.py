@@ -7,8 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-pytest.importorskip("click")
-
 from corral.cli.app import run
 
 IDS = [f"p{row}" for row in range(12)]

@@ -7,6 +7,7 @@ elimination over the graph of pairs (``components``), prices and min-cost flow (
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from .._typing import FloatArray, IntArray
 from ..problem import Problem
 from .check import broken
 from .components import solve_pairs
+from .contested import Tangled, solve_contested
 from .feasibility import feasible
 from .flow import prices
 from .milp import solve_milp
@@ -22,6 +24,9 @@ from .nearest import nearest, with_pins
 from .relaxed import assign_relaxed, violation
 from .result import Assignment, NoAssignment, OutOfTime
 from .transport import solve_sizes
+
+#: Above so many entries of the costs, prices first tell which groups need a program at all.
+MANY_ENTRIES = 10_000
 
 __all__ = [
     "Assignment",
@@ -60,8 +65,8 @@ def assign(
     match_sizes : bool
         Choose also which cluster gets which size bounds, where the problem leaves it open;
         otherwise they stay in the order of ``problem.sizes``.
-    prices : (k,) array, optional
-        Those of an earlier round; they speed up the search and do not change the least cost.
+    prices : array, optional
+        :attr:`Assignment.prices` of an earlier round; they speed up the search and do not change the least cost.
 
     Raises
     ------
@@ -101,10 +106,32 @@ def assign(
     if not within_clusters:
         return _answer(problem, cost, _pairs(problem, pinned, deadline), match)
     if priced and problem.sizes is not None:
-        labels, prices = solve_sizes(pinned, problem.count, problem.sizes, prices)
+        start = None if prices is None else np.atleast_2d(prices)[0]
+        labels, found = solve_sizes(pinned, problem.count, problem.sizes, start)
         if not broken(problem, labels) and problem.soft.cost(labels) == 0:
-            return replace(_answer(problem, cost, labels, match), prices=prices)
+            return replace(_answer(problem, cost, labels, match), prices=found)
+        prices = found if prices is None else prices
+    if cost.size > MANY_ENTRIES and not match and problem.linear is None:
+        with suppress(Tangled):
+            return _contested(problem, pinned, incumbent, deadline, prices)
     return solve_milp(problem, pinned, incumbent=incumbent, deadline=deadline, match_sizes=match)
+
+
+def _contested(
+    problem: Problem,
+    cost: FloatArray,
+    incumbent: IntArray | None,
+    deadline: float | None,
+    prices: FloatArray | None,
+) -> Assignment:
+    def exact(
+        part: Problem, part_cost: FloatArray, known: IntArray | None, until: float | None
+    ) -> Assignment:
+        return solve_milp(part, part_cost, incumbent=known, deadline=until)
+
+    return solve_contested(
+        problem, cost, exact, incumbent=incumbent, deadline=deadline, prices=prices
+    )
 
 
 def _answer(problem: Problem, cost: FloatArray, labels: IntArray, match: bool) -> Assignment:

@@ -8,6 +8,7 @@ contested groups are left as a small problem of the same kind.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -16,10 +17,11 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ..problem import Problem, SoftPairs, TotalBounds
+from ..problem import Problem, SizeBounds, SoftPairs, TotalBounds
 from .check import broken, sums_by
 from .components import PairGraph, pair_graph, solve_pairs
 from .duals import Sums, View, alone, ascend
+from .milp import solve_milp
 from .repair import repaired
 from .result import Assignment, NoAssignment, OutOfTime
 
@@ -30,7 +32,15 @@ ROUNDS = 12
 
 #: Contested groups in the first program; so many times more in the next, if need be.
 FIRST_CONTESTED = 300
+CONTESTED_EACH = 3
 WIDEN = 4
+
+#: Part of the cost, over what it would be without rules, that may be missing in a proof.
+PROVEN = 1e-9
+
+#: Seconds that a large problem with an answer in hand spends on one program for a better one or
+#: a proof; by then the answer is within a small part of the bound.
+PATIENCE = 2.0
 
 #: Tangles of pairs larger than this are not solved again at every look at prices.
 LARGEST_TANGLE = 60
@@ -72,20 +82,22 @@ def solve_contested(
     NoAssignment, OutOfTime
     """
     sums = Sums.of(problem)
-    pairs = _Pairs.of(problem)
-    start = _first_prices(cost, sums) if prices is None else prices.reshape(sums.lower.shape)
-    view = ascend(cost, sums, start, pairs.place, ROUNDS)
-    best = _Best(problem, cost)
-    best.offer(incumbent)
-    best.offer(repaired(problem, cost, sums, view))
+    start = _first_prices(cost, sums)
+    if prices is not None:
+        known = np.atleast_2d(prices)[: len(start)]
+        start[: len(known)] = known
+    view = ascend(cost, sums, start, _Pairs.of(problem).place, ROUNDS)
+    case = _Case(problem, cost, _Best(problem, cost))
+    case.best.offer(incumbent)
+    case.best.offer(repaired(problem, cost, sums, view))
+    number = max(FIRST_CONTESTED, int(CONTESTED_EACH * view.misplaced(sums)))
     try:
-        optimal = _narrow(problem, cost, exact, sums, view, best, deadline)
+        optimal = _narrow(case, exact, view, number, deadline)
     except OutOfTime:
         optimal = False
-    if best.labels is None:
+    if case.best.labels is None:
         raise OutOfTime
-    return Assignment(best.labels, best.cost, optimal, prices=view.prices.squeeze(0)
-                      if len(view.prices) == 1 else view.prices)
+    return Assignment(case.best.labels, case.best.cost, optimal, prices=view.prices)
 
 
 def _first_prices(cost: FloatArray, sums: Sums) -> FloatArray:
@@ -94,42 +106,55 @@ def _first_prices(cost: FloatArray, sums: Sums) -> FloatArray:
     return ascend(cost[rows], sums.sample(rows), nothing, alone, SAMPLE_ROUNDS).prices
 
 
-def _narrow(
-    problem: Problem,
-    cost: FloatArray,
-    exact: Exact,
-    sums: Sums,
-    view: View,
-    best: _Best,
-    deadline: float | None,
-) -> bool:
+def _narrow(case: _Case, exact: Exact, view: View, number: int, deadline: float | None) -> bool:
     """Solve for more and more contested groups until the answer proves itself."""
+    best = case.best
     slack = view.margin - view.repair
-    number = max(FIRST_CONTESTED, int(3 * view.misplaced(sums)))
     while True:
         room = best.cost - view.bound
-        reach = np.inf
+        if room <= best.tolerance:
+            return True
+        reach = room
         if number < len(slack):
-            reach = max(float(np.partition(slack, number)[number]), 0.0)
-        reach = min(reach, room * (1 + 1e-9))
-        contested = slack <= reach
-        contested |= slack <= 0
+            reach = min(room, max(float(np.partition(slack, number)[number]), 0.0))
+        contested = slack <= max(reach, 0.0)
         try:
-            part, part_cost = restricted(problem, cost, view.labels, contested)
-            known = best.labels
-            same = known is not None and np.array_equal(known[~contested], view.labels[~contested])
-            found = exact(part, part_cost, known[contested] if same and known is not None else None, deadline)
-            labels = view.labels.copy()
-            labels[contested] = found.labels
-            best.offer(labels)
-            if not found.optimal:
+            if not _settle(case, exact, view, contested, deadline):
                 return False
         except NoAssignment:
             if contested.all():
                 raise
-        if contested.all() or best.cost - view.bound <= reach + 1e-9 * abs(best.cost):
+        if contested.all() or best.cost - view.bound <= reach + best.tolerance:
             return True
         number *= WIDEN
+
+
+def _settle(
+    case: _Case, exact: Exact, view: View, contested: BoolArray, deadline: float | None
+) -> bool:
+    """Offer the best labels that keep all but the contested groups; whether they are proven."""
+    part, part_cost = restricted(case.problem, case.cost, view.labels, contested)
+    known = case.best.labels
+    if known is not None:
+        if not np.array_equal(known[~contested], view.labels[~contested]):
+            known = None
+        if case.problem.large:
+            soon = time.monotonic() + PATIENCE
+            deadline = soon if deadline is None else min(soon, deadline)
+    found = exact(part, part_cost, None if known is None else known[contested], deadline)
+    labels = view.labels.copy()
+    labels[contested] = found.labels
+    case.best.offer(labels)
+    return found.optimal
+
+
+@dataclass(frozen=True)
+class _Case:
+    """What is to be solved, and the best labels so far."""
+
+    problem: Problem
+    cost: FloatArray
+    best: _Best
 
 
 class _Best:
@@ -139,6 +164,14 @@ class _Best:
         self.problem, self._cost = problem, cost
         self.labels: IntArray | None = None
         self.cost = np.inf
+        self._least = float(cost.min(axis=1).sum())
+
+    @property
+    def tolerance(self) -> float:
+        """What the cost may exceed the bound by and count as proven."""
+        if self.labels is None:
+            return 0.0
+        return PROVEN * (self.cost - self._least) + 1e-13 * abs(self.cost)
 
     def offer(self, labels: IntArray | None) -> None:
         """Keep labels that break nothing and cost less."""
@@ -179,8 +212,6 @@ class _Pairs:
 
 
 def _small_core(part: Problem, cost: FloatArray) -> IntArray:
-    from .milp import solve_milp
-
     if part.n_groups > LARGEST_TANGLE:
         raise Tangled
     return solve_milp(part, cost).labels
@@ -190,55 +221,64 @@ def restricted(
     problem: Problem, cost: FloatArray, labels: IntArray, chosen: BoolArray
 ) -> tuple[Problem, FloatArray]:
     """The problem of some groups, the others being where the labels have them; and its costs."""
-    number = np.cumsum(chosen) - 1
+    number, soft = np.cumsum(chosen) - 1, problem.soft
     left = cost[chosen]
-    for pairs, price, together in (
-        (problem.apart, np.full(len(problem.apart), np.inf), False),
-        (problem.together, np.full(len(problem.together), np.inf), True),
-        (problem.soft.pairs[~problem.soft.together], problem.soft.price[~problem.soft.together], False),
-        (problem.soft.pairs[problem.soft.together], problem.soft.price[problem.soft.together], True),
-    ):
-        for a, b in (pairs.T, pairs.T[::-1]):
-            half = chosen[a] & ~chosen[b]
-            row, cluster = number[a[half]], labels[b[half]]
-            if not together:
-                np.add.at(left, (row, cluster), price[half])
-            elif half.any():
-                extra = np.repeat(price[half][:, None], left.shape[1], axis=1)
-                extra[np.arange(len(row)), cluster] = 0.0
-                np.add.at(left, row, extra)
-    inside = chosen[problem.soft.pairs].all(axis=1)
-    soft = SoftPairs(
-        number[problem.soft.pairs[inside]], problem.soft.price[inside], problem.soft.together[inside]
+    for pairs, together in ((problem.apart, False), (problem.together, True)):
+        hard = np.full(len(pairs), np.inf)
+        _charge(left, pairs, hard, np.full(len(pairs), together), labels, chosen)
+    _charge(left, soft.pairs, soft.price, soft.together, labels, chosen)
+    inside = chosen[soft.pairs].all(axis=1)
+    size = int(chosen.sum())
+    sizes, totals = _remaining(problem, labels, chosen)
+    part = replace(
+        problem,
+        points=np.zeros((size, 1)),
+        weight=problem.weight[chosen],
+        count=problem.count[chosen],
+        group=np.arange(size),
+        pins=np.empty((0, 2), np.int64),
+        apart=number[problem.apart[chosen[problem.apart].all(axis=1)]],
+        together=number[problem.together[chosen[problem.together].all(axis=1)]],
+        soft=SoftPairs(number[soft.pairs[inside]], soft.price[inside], soft.together[inside]),
+        sizes=sizes,
+        totals=totals,
     )
-    return (
-        replace(
-            problem,
-            points=np.zeros((int(chosen.sum()), 1)),
-            weight=problem.weight[chosen],
-            count=problem.count[chosen],
-            group=np.arange(int(chosen.sum())),
-            pins=np.empty((0, 2), np.int64),
-            apart=number[problem.apart[chosen[problem.apart].all(axis=1)]],
-            together=number[problem.together[chosen[problem.together].all(axis=1)]],
-            soft=soft,
-            **_remaining(problem, labels, chosen),
-        ),
-        left,
-    )
+    return part, left
 
 
-def _remaining(problem: Problem, labels: IntArray, chosen: BoolArray) -> dict[str, object]:
-    """Bounds less what the fixed groups take."""
+def _charge(
+    left: FloatArray,
+    pairs: IntArray,
+    price: FloatArray,
+    together: BoolArray,
+    labels: IntArray,
+    chosen: BoolArray,
+) -> None:
+    """Add to the costs of the chosen groups what their pairs with the others cost."""
+    number = np.cumsum(chosen) - 1
+    for a, b in (pairs.T, pairs.T[::-1]):
+        half = chosen[a] & ~chosen[b]
+        rows, clusters = number[a[half]], labels[b[half]]
+        same = np.where(together[half], 0.0, price[half])
+        differ = np.where(together[half], price[half], 0.0)
+        extra = np.repeat(differ[:, None], left.shape[1], axis=1)
+        extra[np.arange(len(rows)), clusters] = same
+        np.add.at(left, rows, extra)
+
+
+def _remaining(
+    problem: Problem, labels: IntArray, chosen: BoolArray
+) -> tuple[SizeBounds | None, tuple[TotalBounds, ...]]:
+    """Bounds less what the groups take that are not chosen."""
     rest, k = ~chosen, problem.n_clusters
-    sizes = problem.sizes
+    sizes, totals = problem.sizes, []
     if sizes is not None:
         taken = sums_by(labels[rest], problem.count[rest], k).astype(np.int64)
-        sizes = replace(sizes, lower=np.maximum(sizes.lower - taken, 0), upper=sizes.upper - taken, ordered=True)
-    totals = []
+        lower = np.maximum(sizes.lower - taken, 0)
+        sizes = SizeBounds(lower, sizes.upper - taken, ordered=True)
     for total in problem.totals:
-        taken_total = sums_by(labels[rest], total.values[rest], k)
+        by_rest = sums_by(labels[rest], total.values[rest], k)
         totals.append(
-            TotalBounds(total.values[chosen], total.lower - taken_total, total.upper - taken_total)
+            TotalBounds(total.values[chosen], total.lower - by_rest, total.upper - by_rest)
         )
-    return {"sizes": sizes, "totals": tuple(totals)}
+    return sizes, tuple(totals)

@@ -23,9 +23,10 @@ class Assignment:
     order : (k,) array or None
         ``order[j]`` is the position, in the problem's size bounds, of the bounds that cluster
         ``j`` was given; None when they were not matched anew.
-    prices : (k,) array or None
-        Price per point of each cluster, where sizes have been priced: a warm start for costs
-        that differ a little.
+    prices : (k,) or (r, k) array, or None
+        Price per point of each cluster, where sizes have been priced; with several sums one row
+        for sizes, if there are any, and one for each total.  A warm start for costs that differ
+        a little.
     """
 
     labels: IntArray

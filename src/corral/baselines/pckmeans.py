@@ -47,7 +47,9 @@ class PCKMeans(Baseline):
     -----
     The paper halves the distances and takes unit weights.  Distances are whole here, so that
     with finite weights ``objective_`` is what the report calls objective.  Centres for which
-    there is no neighbourhood are drawn as k-means++ does, where the paper perturbs the mean.
+    there is no neighbourhood are drawn as k-means++ does, where the paper perturbs the mean.  Each
+    assignment is the better of a pass over the labels and one from scratch: in the first alone,
+    must-linked points hold each other where they were put at the beginning.
 
     References
     ----------

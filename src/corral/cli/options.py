@@ -187,5 +187,7 @@ solver_options = stacked(
     click.option("--jobs", type=int, help="Processes for the restarts; -1 for all cores."),
 )
 
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+quiet_option = click.option(
+    "-q", "--quiet", is_flag=True, help="No summary, no progress, no warnings."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")

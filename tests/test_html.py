@@ -1,0 +1,257 @@
+"""The HTML report: complete, sound, and in need of nothing outside itself."""
+
+from __future__ import annotations
+
+import base64
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from corral import (
+    CannotLink,
+    ClusterSizes,
+    ClusterTotals,
+    ConstrainedKMeans,
+    GroupShares,
+    MustLink,
+    audit,
+)
+from corral.html import View, to_page, view
+
+VOID = {"meta", "link", "img", "br"}
+
+
+class Page(HTMLParser):
+    """Reads a page: checks that tags close in order, and keeps tables, texts and addresses."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.addresses, self.tables, self.texts = [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.addresses += [value for name, value in attrs if name in ("src", "href", "action")]
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] not in ("style", "script") and data.strip():
+            self.texts.append(data.strip())
+            if {"td", "th"} & set(self.open):
+                self.tables[-1][-1].append(data)
+
+
+@pytest.fixture(scope="module")
+def X():
+    return np.random.default_rng(0).normal(size=(24, 3))
+
+
+@pytest.fixture(scope="module")
+def rules():
+    return [
+        MustLink([(0, 1), (2, 3)]),
+        CannotLink([(4, 5)], weight=3.0),
+        ClusterSizes(minimum=6, maximum=10),
+        ClusterTotals(np.arange(24), maximum=130),
+        GroupShares(["<a>", "b"] * 12, minimum=0.25),
+    ]
+
+
+@pytest.fixture(scope="module")
+def report(X, rules):
+    model = ConstrainedKMeans(3, random_state=0, n_init=1, record_x=(1, 5))
+    return model.fit(X, constraints=rules).report_
+
+
+@pytest.fixture(scope="module")
+def text(report):
+    return report.to_html()
+
+
+@pytest.fixture
+def no_pictures(monkeypatch):
+    """They take most of the time, and not every test is about them."""
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+
+
+def test_page_is_sound_and_self_contained(text):
+    page = Page(text)
+    assert page.addresses
+    assert all(address.startswith("data:") for address in page.addresses)
+    assert not re.search(r"https?://|url\(|@import", text)
+    assert "<script src" not in text
+
+
+def test_page_tells_all(report, no_pictures):
+    page = Page(report.to_html(title="a <b> title"))
+    assert "a <b> title" in page.texts
+    assert "every hard rule is obeyed" in page.texts
+    constraints, clusters, totals = page.tables
+    assert [row[1] for row in constraints[1:]] == [
+        "MustLink",
+        "CannotLink",
+        "ClusterSizes",
+        "ClusterTotals",
+        "GroupShares",
+    ]
+    assert [int(row[1]) for row in clusters[1:]] == list(report.sizes)
+    assert {row[3] for row in clusters[1:]} == {"at least 6, at most 10"}
+    assert {row[0] for row in totals[1:]} == {
+        "cluster totals of at most 130",
+        "share of '<a>'",
+        "share of 'b'",
+    }
+
+
+def test_broken_rules_are_told_with_names(X, rules, no_pictures):
+    labels = np.repeat([0, 1, 2], [2, 11, 11])
+    labels[1] = 1
+    broken = audit(X, labels, rules, 3)
+    names = [f"<n{row}>" for row in range(24)]
+    page = Page(broken.to_html(names=names))
+    assert "samples <n0> and <n1> must be together, but are in clusters 0 and 1" in page.texts
+    assert any(text.startswith("hard rules broken: ") for text in page.texts)
+    assert "broken" in [cell for row in page.tables[1] for cell in row]
+
+
+def test_pictures_are_all_there_and_drawn(text):
+    pytest.importorskip("matplotlib")
+    page = Page(text)
+    pictures = [a for a in page.addresses if a.startswith("data:image/svg+xml;base64,")]
+    # clusters, sizes, three totals and shares, convergence, assignment
+    assert len(pictures) == 7
+    for picture in pictures:
+        drawn = ElementTree.fromstring(base64.b64decode(picture.partition(",")[2]))
+        assert drawn.tag.endswith("svg")
+        links = [v for node in drawn.iter() for k, v in node.attrib.items() if k.endswith("href")]
+        assert all(link.startswith(("#", "data:")) for link in links)
+
+
+def test_the_same_report_gives_the_same_page(report, text):
+    assert report.to_html() == text
+
+
+def test_without_matplotlib_the_tables_are_there(report, text, no_pictures):
+    full = Page(text)
+    bare = Page(report.to_html())
+    assert bare.tables == full.tables
+    assert "The pictures need matplotlib: pip install 'corral[plot]'." in bare.texts
+
+
+def test_a_report_alone_makes_a_page(report):
+    page = Page(to_page(report))
+    assert len(page.tables) == 2
+
+
+def test_no_constraints(X, no_pictures):
+    page = Page(audit(X, np.arange(24) % 2, None, 2).to_html())
+    assert len(page.tables) == 1
+    assert {row[3] for row in page.tables[0][1:]} == {"any"}
+
+
+def test_notebooks_show_the_tables(report, text):
+    fragment = report._repr_html_()
+    assert Page(fragment).tables == Page(text).tables
+    assert "<script" not in fragment
+    # Styles of a report must not reach the rest of the notebook.
+    style = re.sub(r"\{[^}]*\}", "", re.search(r"<style>(.*?)</style>", fragment, re.S)[1])
+    selectors = [part.strip() for part in re.split(r"[,\n]+", style) if part.strip()]
+    assert all(selector.startswith(".corral-report") for selector in selectors)
+
+
+def test_to_html_writes_a_file(report, no_pictures, tmp_path):
+    path = tmp_path / "report.html"
+    assert path.write_text("old")
+    page = report.to_html(path)
+    assert path.read_text(encoding="utf-8") == page
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_view_of_few_rows_holds_them_all(X):
+    X = X.copy()
+    labels = np.arange(24) % 3
+    seen = View.of(X, labels, None, np.zeros((3, 3)))
+    np.testing.assert_array_equal(seen.rows, np.arange(24))
+    before = seen.points.copy()
+    X[:] = 0.0
+    np.testing.assert_array_equal(seen.points, before)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_a_view_of_many_rows_is_a_sample_with_the_broken_links(X, convert, monkeypatch):
+    monkeypatch.setattr(view, "MOST_ROWS", 8)
+    labels = np.arange(24) % 3
+    obeyed, broken = [(0, 3), (6, 9), (12, 15), (18, 21)], [(1, 2), (4, 23)]
+    rules = [MustLink(obeyed + broken), ClusterSizes([8, 8, 8])]
+    seen = View.of(convert(X), labels, rules, np.zeros((3, 3)))
+    assert len(seen.rows) == 8
+    assert {1, 2, 4, 23} <= set(seen.rows.tolist())
+    points = seen.points.toarray() if sparse.issparse(seen.points) else seen.points
+    np.testing.assert_array_equal(points, X[seen.rows])
+    (links,) = seen.links(rules)
+    pairs = {tuple(sorted(pair)) for pair in seen.rows[links.pairs].tolist()}
+    assert set(broken) <= pairs
+    assert links.violations(labels[seen.rows]).count == 2
+    again = View.of(convert(X), labels, rules, np.zeros((3, 3)))
+    np.testing.assert_array_equal(again.rows, seen.rows)
+
+
+def test_a_view_holds_few_numbers(X, monkeypatch):
+    monkeypatch.setattr(view, "MOST_ENTRIES", 12)
+    assert View.of(X, np.zeros(24, int), None, np.zeros((1, 3))).points.shape == (4, 3)
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+# Sorts the clusters by their sizes, twice, and writes down the order each time.
+CLICKS = """
+const table = document.querySelectorAll("table")[1];
+const head = table.tHead.rows[0].cells[1];
+const column = () => [...table.tBodies[0].rows].map((row) => row.cells[1].textContent).join();
+for (const id of ["rising", "falling"]) {
+  head.querySelector("button").click();
+  document.body.insertAdjacentHTML("beforeend", `<p id="${id}">${column()}</p>`);
+}
+const drawn = [...document.images].every((image) => image.complete && image.naturalWidth > 0);
+document.body.insertAdjacentHTML("beforeend", `<p id="drawn">${drawn}</p>`);
+"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+def test_a_browser_shows_and_sorts_it_without_complaint(report, text, tmp_path):
+    waiting = f'addEventListener("load", () => {{{CLICKS}}});'
+    page = tmp_path / "report.html"
+    page.write_text(text.replace("</body>", f"<script>{waiting}</script></body>"))
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+    done = subprocess.run(
+        [
+            *(CHROMIUM, *flags, f"--user-data-dir={tmp_path / 'profile'}"),
+            *("--enable-logging=stderr", "--dump-dom", page.as_uri()),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert "CONSOLE" not in done.stderr
+    found = dict(re.findall(r'<p id="(\w+)">(.*?)</p>', done.stdout))
+    rising = sorted(report.sizes)
+    assert found == {
+        "rising": ",".join(map(str, rising)),
+        "falling": ",".join(map(str, rising[::-1])),
+        "drawn": "true",
+    }

@@ -1,0 +1,289 @@
+"""Pictures show what they say: artists are looked at, not pixels."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.decomposition import PCA
+
+from corral import (
+    CannotLink,
+    ClusterSizes,
+    ClusterTotals,
+    ConstrainedKMeans,
+    GroupShares,
+    MustLink,
+)
+from corral.plots import (
+    plot_assignment,
+    plot_clusters,
+    plot_convergence,
+    plot_sizes,
+    plot_totals,
+)
+from corral.plots._style import BROKEN, COLOURS, colour, marker
+
+mpl = pytest.importorskip("matplotlib")
+mpl.use("Agg")
+plt = pytest.importorskip("matplotlib.pyplot")
+Axes = mpl.axes.Axes
+to_hex, to_rgb = mpl.colors.to_hex, mpl.colors.to_rgb
+
+LABELS = np.array([0, 0, 0, 1, 1, 2])
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).normal(size=(6, 4))
+
+
+@pytest.fixture(scope="module")
+def history():
+    points = np.random.default_rng(1).normal(size=(30, 2))
+    rules = [CannotLink([(0, 1), (2, 3)]), ClusterSizes([10, 20])]
+    model = ConstrainedKMeans(2, random_state=0, n_init=1, record_x=(1, 3, 5))
+    return model.fit(points, constraints=rules).history_
+
+
+def by_gid(ax):
+    return {artist.get_gid(): artist for artist in ax.get_children() if artist.get_gid()}
+
+
+def bars(ax):
+    return {
+        round(bar.get_x() + bar.get_width() / 2): bar
+        for container in ax.containers
+        for bar in container
+    }
+
+
+def marks(ax):
+    """Bounds as {name: {cluster: height}}."""
+    return {
+        lines.get_label(): {
+            round(segment[:, 0].mean()): segment[0, 1] for segment in lines.get_segments()
+        }
+        for lines in ax.collections
+    }
+
+
+def test_more_than_two_features_are_flattened_by_pca(X):
+    ax = plot_clusters(X, LABELS)
+    assert isinstance(ax, Axes)
+    flat = PCA(2).fit_transform(X)
+    shown = by_gid(ax)
+    for j in range(3):
+        np.testing.assert_allclose(shown[f"cluster {j}"].get_offsets(), flat[j == LABELS])
+
+
+def test_two_features_are_shown_as_they_are(X):
+    shown = by_gid(plot_clusters(X[:, :2], LABELS))
+    np.testing.assert_allclose(shown["cluster 0"].get_offsets(), X[LABELS == 0, :2])
+
+
+def test_centres_are_the_means_or_as_given(X):
+    flat = X[:, :2]
+    shown = by_gid(plot_clusters(flat, LABELS))
+    np.testing.assert_allclose(shown["centre 0"].xy, flat[:3].mean(axis=0))
+    assert shown["centre 0"].get_text() == "0"
+    given = by_gid(plot_clusters(flat, LABELS, centers=np.eye(3)[:, :2]))
+    np.testing.assert_allclose(given["centre 1"].xy, [0.0, 1.0])
+
+
+def test_links_are_solid_or_dashed_and_broken_ones_stand_out(X):
+    rules = [MustLink([(0, 1), (0, 5)]), CannotLink([(0, 3), (1, 3), (3, 4)]), MustLink([(1, 2)])]
+    ax = plot_clusters(X[:, :2], LABELS, rules)
+    shown = by_gid(ax)
+    counts = {"must-link": 2, "broken must-link": 1, "cannot-link": 2, "broken cannot-link": 1}
+    for name, count in counts.items():
+        lines = shown[name]
+        assert len(lines.get_segments()) == count
+        assert (to_hex(lines.get_color()[0]).upper() == BROKEN) == name.startswith("broken")
+        dashes = lines.get_linestyle()[0][1]
+        assert (dashes is None) == name.endswith("must-link")
+    np.testing.assert_allclose(shown["broken must-link"].get_segments()[0], X[[0, 5], :2])
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert {"must-link (2)", "broken cannot-link (1)", "cluster 0 (3)"} <= set(legend)
+    assert "2 of 6 links broken" in ax.get_title("left")
+
+
+@pytest.mark.parametrize("shape", [(6, 1), (2, 5), (1, 3), (1, 1), (3, 3)])
+def test_small_data_can_be_drawn(shape):
+    n = shape[0]
+    ax = plot_clusters(np.arange(np.prod(shape), dtype=float).reshape(shape), np.arange(n) % 2)
+    ax.figure.canvas.draw()
+
+
+def test_sparse_points_look_like_dense_ones(X):
+    dense = by_gid(plot_clusters(X, LABELS))["cluster 0"].get_offsets()
+    thin = by_gid(plot_clusters(sparse.csr_array(X), LABELS))["cluster 0"].get_offsets()
+    np.testing.assert_allclose(np.abs(dense), np.abs(thin), atol=1e-8)
+
+
+def test_many_clusters_are_named_at_their_centres_alone():
+    points = np.arange(40.0).reshape(20, 2)
+    ax = plot_clusters(points, np.arange(20))
+    assert ax.get_legend() is None
+    assert sum(name.startswith("centre") for name in by_gid(ax)) == 20
+
+
+def test_labels_must_fit(X):
+    with pytest.raises(ValueError, match="`labels` has 5 entries, but X has 6 samples"):
+        plot_clusters(X, LABELS[:5])
+    with pytest.raises(ValueError, match=r"`labels` holds -1; labels must lie in \[0, 2\]"):
+        plot_clusters(X, LABELS - 3 * (LABELS == 2), centers=np.zeros((3, 4)))
+    with pytest.raises(ValueError, match="one integer a sample"):
+        plot_sizes([0.5, 1.0])
+
+
+def test_sizes_against_bounds():
+    ax = plot_sizes(LABELS, ClusterSizes(minimum=2, maximum=3), n_clusters=4)
+    assert isinstance(ax, Axes)
+    found = bars(ax)
+    assert [found[j].get_height() for j in range(4)] == [3, 2, 1, 0]
+    broken = {j: bool(found[j].get_hatch()) for j in range(4)}
+    assert broken == {0: False, 1: False, 2: True, 3: True}
+    assert marks(ax) == {
+        "minimum": dict.fromkeys(range(4), 2),
+        "maximum": dict.fromkeys(range(4), 3),
+    }
+
+
+def test_exact_sizes_go_where_they_break_least():
+    ax = plot_sizes(LABELS, ClusterSizes([1, 2, 3]))
+    assert marks(ax) == {"exactly this": {0: 3, 1: 2, 2: 1}}
+    assert not any(bar.get_hatch() for bar in bars(ax).values())
+    tied = plot_sizes(LABELS, ClusterSizes([1, 2, 3], ordered=True), ax=plt.figure().subplots())
+    assert marks(tied) == {"exactly this": {0: 1, 1: 2, 2: 3}}
+
+
+def test_sizes_without_bounds():
+    assert marks(plot_sizes(LABELS)) == {}
+
+
+def test_totals_and_shares_have_a_panel_each():
+    rules = [
+        ClusterTotals([1, 2, 3, 4, 5, 6], maximum=7),
+        ClusterSizes([3, 2, 1]),
+        GroupShares(["a", "b"] * 3, minimum={"a": 0.5}, maximum={"b": 0.5, "a": 0.9}),
+    ]
+    axes = plot_totals(LABELS, rules)
+    assert [ax.get_title("left") for ax in axes] == [
+        "cluster totals of at most 7",
+        "share of 'a'",
+        "share of 'b'",
+    ]
+    totals = bars(axes[0])
+    assert [totals[j].get_height() for j in range(3)] == [6, 9, 6]
+    assert [bool(totals[j].get_hatch()) for j in range(3)] == [False, True, False]
+    shares = bars(axes[1])
+    np.testing.assert_allclose([shares[j].get_height() for j in range(3)], [2 / 3, 1 / 2, 0])
+    assert marks(axes[1]) == {
+        "minimum": dict.fromkeys(range(3), 0.5),
+        "maximum": dict.fromkeys(range(3), 0.9),
+    }
+    assert bool(shares[2].get_hatch())
+
+
+def test_totals_need_a_rule_about_them():
+    with pytest.raises(ValueError, match="no ClusterTotals and no GroupShares"):
+        plot_totals(LABELS, ClusterSizes([3, 2, 1]))
+
+
+def test_convergence_shows_the_history(history):
+    axes = plot_convergence(history)
+    assert all(isinstance(ax, Axes) for ax in axes)
+    (objective,) = axes[0].lines
+    np.testing.assert_array_equal(objective.get_ydata(), history.objective)
+    assert objective.get_xdata()[0] == 1
+    shown = {line.get_label(): line.get_ydata() for line in axes[1].lines}
+    for name, values in history.residuals.items():
+        if values.max() > 1e-9:
+            big = values > 1e-9
+            np.testing.assert_array_equal(shown[name][big], values[big])
+    assert axes[1].get_yscale() == "log"
+    broken = {line.get_label(): line.get_ydata() for line in axes[2].lines}
+    np.testing.assert_array_equal(broken["cannot-links"], history.cannot_link_violations)
+    np.testing.assert_array_equal(broken["sizes (points to move)"], history.card_violations)
+
+
+def test_assignment_shows_x(history):
+    axes = plot_assignment(history)
+    assert [ax.get_title("left") for ax in axes] == [f"x at iteration {t}" for t in (1, 3, 5)]
+    for ax, iteration in zip(axes, (1, 3, 5), strict=True):
+        drawn = np.column_stack([line.get_ydata() for line in ax.lines])
+        np.testing.assert_array_equal(drawn, history.x[iteration])
+
+
+def test_assignment_sorted(history):
+    order = np.arange(30) % 2
+    ax = plot_assignment(history, order=order)[0]
+    rows = [*range(0, 30, 2), *range(1, 30, 2)]
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), history.x[1][rows, 0])
+    with pytest.raises(ValueError, match=r"`order` has shape \(3,\)"):
+        plot_assignment(history, order=[0, 1, 2])
+
+
+def test_nothing_recorded_says_how_to(history):
+    model = ConstrainedKMeans(2, random_state=0).fit([[0.0], [1.0], [2.0]])
+    with pytest.raises(ValueError, match="fit with record_x="):
+        plot_assignment(model.history_)
+
+
+def test_axes_given_are_used(X, history):
+    figure, grid = plt.subplots(2, 3)
+    assert plot_clusters(X, LABELS, ax=grid[0, 0]) is grid[0, 0]
+    assert plot_sizes(LABELS, ax=grid[0, 1]) is grid[0, 1]
+    assert list(plot_convergence(history, ax=grid[1])) == list(grid[1])
+    divided = plot_convergence(history, ax=grid[0, 2])
+    assert len(divided) == 3
+    assert all(ax.figure is figure for ax in divided)
+    assert not grid[0, 2].axison
+    box = grid[0, 2].get_position()
+    assert all(box.x0 - 1e-9 <= ax.get_position().x0 <= box.x1 for ax in divided)
+
+
+def test_a_wrong_number_of_axes_is_refused(history):
+    figure = plt.figure()
+    with pytest.raises(ValueError, match="has 2 Axes, but 3 panels are needed"):
+        plot_convergence(history, ax=figure.subplots(1, 2))
+    with pytest.raises(ValueError, match="has 1 Axes, but 3 panels are needed"):
+        plot_convergence(history, ax=figure.add_axes((0, 0, 1, 1)))
+
+
+def test_without_matplotlib_one_sentence(monkeypatch, X):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'corral\[plot\]'"):
+        plot_clusters(X, LABELS)
+
+
+def test_clusters_look_different():
+    looks = {(colour(j), marker(j)) for j in range(42)}
+    assert len(looks) == 42
+
+
+# How a person without one kind of cone sees linear RGB (Machado, Oliveira, Fernandes 2009).
+VISION = {
+    "full": np.eye(3),
+    "no red": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+               [-0.003882, -0.048116, 1.051998]],
+    "no green": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+                 [-0.011820, 0.042940, 0.968881]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("eye", VISION)
+def test_colours_differ_to_every_eye(eye):
+    seen = np.array([to_rgb(c) for c in (*COLOURS, BROKEN)]) ** 2.2 @ np.array(VISION[eye]).T
+    seen = np.clip(seen, 0, 1) ** (1 / 2.2)
+    gap = np.linalg.norm(seen[:, None] - seen, axis=2) + 9 * np.eye(len(seen))
+    assert gap.min() > 0.15
