@@ -22,7 +22,7 @@ LOADERS = pytest.mark.parametrize("load", [load_wine, load_iris])
 @BOTH
 @LOADERS
 def test_without_links_it_is_plain_spectral_clustering(kind, load):
-    X, y = load(return_X_y=True)
+    X, _ = load(return_X_y=True)
     model = kind(3, random_state=0).fit(X)
     plain = SpectralClustering(3, affinity="precomputed", random_state=0)
     assert adjusted_rand_score(plain.fit(model.affinity_matrix_).labels_, model.labels_) == 1.0

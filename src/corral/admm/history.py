@@ -17,7 +17,8 @@ class History:
     Attributes
     ----------
     objective : (T,) array
-        ``sum_ij x_ij |s_i - centre_j|^2`` with the x and the centres of that iteration.
+        ``sum_ij x_ij |s_i - centre_j|^2``: in Algorithm 1 with the x and the centres of that
+        iteration, in the projected solver with the box copy of x and the centres it was found for.
     rho : (T,) array
         The penalty that the iteration used.
     residuals : dict of (T,) arrays

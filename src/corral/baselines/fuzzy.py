@@ -221,6 +221,7 @@ def _dual(inverse: FloatArray, sizes: FloatArray, multiplier: FloatArray) -> _Du
     The clusters enter a point's support in the order of b, the same for all points; a_i is that
     of the first support after which the next cluster would stay at 0.
     """
+    multiplier = multiplier - multiplier.mean()  # the a take up any common part
     order = np.argsort(-multiplier, kind="stable")
     inv, b = inverse[:, order], multiplier[order]
     candidates = (2.0 - np.cumsum(inv * b, axis=1)) / np.cumsum(inv, axis=1)
