@@ -19,7 +19,7 @@ $(STAMP): pyproject.toml
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[plot]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[plot,cli,parquet]" --group dev
 	@touch $@
 
 demo: $(STAMP)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -69,7 +70,7 @@ def test_float32_is_summed_in_double(data):
 def test_blocks_do_not_matter(data, monkeypatch):
     X, labels, weight = data
     whole = audit(X, labels, None, 3, weight).inertia
-    monkeypatch.setattr("corral.audit._BLOCK", 7)
+    monkeypatch.setattr(sys.modules["corral.audit"], "_BLOCK", 7)
     assert audit(X, labels, None, 3, weight).inertia == pytest.approx(whole, rel=1e-14)
     assert audit(sparse.csr_array(X), labels, None, 3, weight).inertia == pytest.approx(whole)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +13,11 @@ from scipy import sparse
 
 from ._typing import FloatArray, IntArray, Matrix
 from .constraints import Constraint, ConstraintSet, Violations
+from .constraints.files import atomic_writer
+from .html import View, to_fragment, to_page
+
+if TYPE_CHECKING:
+    from .admm.history import History
 
 # Rows worked on at a time: large enough for NumPy, small enough to stay out of memory's way.
 _BLOCK = 8192
@@ -67,6 +73,36 @@ class Report:
     inertia: float
     sizes: tuple[int, ...]
     entries: tuple[Entry, ...]
+    view: View | None = field(default=None, repr=False, compare=False)
+    history: History | None = field(default=None, repr=False, compare=False)
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        title: str = "corral report",
+        names: Sequence[Any] | None = None,
+    ) -> str:
+        """Give the report as one HTML page that needs nothing else, and write it if asked.
+
+        Pictures need matplotlib; without it the page says so and has the tables.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write the page, whole or not at all.
+        title : str
+        names : sequence, optional
+            What to call the rows, such as the index of a data frame.
+        """
+        page = to_page(self, self.view, self.history, title=title, names=names)
+        if path is not None:
+            with atomic_writer(path) as file:
+                file.write(page)
+        return page
+
+    def _repr_html_(self) -> str:
+        return to_fragment(self, self.view, self.history)
 
     @property
     def soft_cost(self) -> float:
@@ -175,6 +211,7 @@ def audit(
         inertia=_inertia(X, label, weight, mean),
         sizes=tuple(np.bincount(label, minlength=n_clusters).tolist()),
         entries=tuple(Entry.of(rule, label, n_clusters) for rule in rules),
+        view=View.of(X, label, rules, mean),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -23,7 +24,7 @@ from .constraints import ConstraintSet
 from .exceptions import BrokenAnswerError
 from .geometry import distances_to
 from .outcome import find_solution, place
-from .settings import check_n_clusters, make_random_state, make_settings, talk
+from .settings import Progress, check_n_clusters, make_random_state, make_settings, talk
 from .solve import Solution
 from .validate import check_points, check_weights, row_names
 
@@ -103,6 +104,9 @@ class ConstrainedKMeans(
     True
     """
 
+    #: Called once an iteration, as (iteration, objective, residual, rules broken).
+    _progress: Progress | None = None
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -166,7 +170,7 @@ class ConstrainedKMeans(
         points = check_points(X, self)
         weight = check_weights(sample_weight, points.shape[0])
         check_n_clusters(self.n_clusters, points.shape[0])
-        settings = make_settings(self.get_params(deep=False), points)
+        settings = make_settings(self.get_params(deep=False), points, self._progress)
         rules = ConstraintSet(constraints)
         talk(self.verbose)
         solution = find_solution(
@@ -178,7 +182,10 @@ class ConstrainedKMeans(
             make_random_state(self.random_state),
             row_names(X),
         )
-        report = audit(points, solution.labels, rules, self.n_clusters, weight)
+        report = replace(
+            audit(points, solution.labels, rules, self.n_clusters, weight),
+            history=solution.history,
+        )
         self._judge(solution, report)
         self._store(X, points, solution, report)
         return self

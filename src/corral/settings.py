@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -14,6 +14,9 @@ from sklearn.utils import check_random_state
 
 from ._typing import FloatArray, IntArray, Matrix
 from .problem import Problem
+
+#: Called once an iteration, as (iteration, objective, residual, rules broken).
+Progress = Callable[[int, float, float, int], None]
 
 SOLVERS = ("projected", "algorithm1")
 INITS = ("k-means++", "random")
@@ -50,6 +53,7 @@ class Settings:
     record_x: tuple[int, ...]
     n_jobs: int | None
     deadline: float | None
+    progress: Progress | None = None
 
     def runs(self, problem: Problem) -> int:
         """Number of restarts; a start given by the user needs but one."""
@@ -66,7 +70,9 @@ class Settings:
         return self.deadline is not None and time.monotonic() > self.deadline
 
 
-def make_settings(parameters: Mapping[str, Any], X: Matrix) -> Settings:
+def make_settings(
+    parameters: Mapping[str, Any], X: Matrix, progress: Progress | None = None
+) -> Settings:
     """Check the parameters of the estimator against each other and the data.
 
     Parameters
@@ -99,6 +105,7 @@ def make_settings(parameters: Mapping[str, Any], X: Matrix) -> Settings:
         record_x=_iterations(parameters["record_x"]),
         n_jobs=_jobs(parameters["n_jobs"]),
         deadline=None if limit is None else time.monotonic() + limit,
+        progress=progress,
     )
 
 

@@ -173,6 +173,7 @@ class _Run:
                 max_iter=chosen.max_iter,
                 deadline=chosen.deadline,
                 record_x=chosen.record_x,
+                progress=chosen.progress,
                 n_threads=None if chosen.n_jobs in (None, 1) else 1,
             )
             return relaxed, relaxed.labels
@@ -192,6 +193,7 @@ class _Run:
             max_iter=chosen.max_iter,
             deadline=chosen.deadline,
             record_x=chosen.record_x,
+            progress=chosen.progress,
         )
         return relaxed, group_labels(problem, relaxed.labels)
 

@@ -78,10 +78,9 @@ def test_parameters_survive_a_clone(kind):
     assert model.set_params(n_clusters=2).n_clusters == 2
 
 
-@pytest.mark.parametrize("kind", ALL)
+# The first run of COP-KMEANS is its answer, and may start with two centres in one blob.
+@pytest.mark.parametrize("kind", [kind for kind in ALL if kind is not COPKMeans])
 def test_blobs_far_apart_are_found(kind):
-    if kind is COPKMeans:
-        pytest.skip("its first run is its answer, and may start with two centres in one blob")
     far, hidden = make_blobs(
         [18, 22, 20], centers=[[0, 0], [60, 0], [0, 60]], cluster_std=0.5, random_state=3
     )

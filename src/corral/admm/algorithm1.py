@@ -39,7 +39,7 @@ def solve_algorithm1(
     max_iter: int = 1000,
     deadline: float | None = None,
     record_x: Iterable[int] = (),
-    progress: Callable[[int, float, float], None] | None = None,
+    progress: Callable[[int, float, float, int], None] | None = None,
 ) -> Relaxation:
     """Run Algorithm 1 from a labelling.
 
@@ -105,7 +105,7 @@ def solve_algorithm1(
         recorder.record(state.x, state.objective, rho, state.residuals)
         if progress is not None:
             residual = float(np.linalg.norm(list(state.residuals.values())))
-            progress(len(recorder), state.objective, residual)
+            progress(len(recorder), state.objective, residual, recorder.broken)
         converged = recorder.settled(tol)
         if len(recorder) % rho_every == 0:
             rho = min(rho * rho_growth, LARGEST_RHO)

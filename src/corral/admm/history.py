@@ -180,6 +180,11 @@ class Recorder:
         if iteration in self._keep and x is not None:
             self._x[iteration] = np.array(x if self._group is None else x[self._group], order="C")
 
+    @property
+    def broken(self) -> int:
+        """Rules that the last recorded x breaks when rounded: CardV + MLV + CLV."""
+        return sum(self._violations[-1]) if self._violations else 0
+
     def settled(self, tol: float, window: int = 10) -> bool:
         """Whether the last ``window`` objectives have a standard deviation of at most ``tol``."""
         return len(self) >= window and float(np.std(self._objective[-window:])) <= tol

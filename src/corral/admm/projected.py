@@ -45,7 +45,7 @@ SCALE_SAMPLE = 2000
 #: Violations of the rounded labels are counted every iteration up to so many entries of x.
 COUNT_EVERY_ITERATION = 100_000
 
-Progress = Callable[[int, float, float], None]
+Progress = Callable[[int, float, float, int], None]
 
 
 def solve_projected(
@@ -82,7 +82,7 @@ def solve_projected(
         Instant of :func:`time.monotonic` after which it stops where it is.
     record_x : iterable of int
         Iterations at which the history keeps x.
-    progress : callable(iteration, objective, residual), optional
+    progress : callable(iteration, objective, residual, rules broken), optional
     n_threads : int, optional
         Threads that share the blocks; as many as there are cores by default.
 
@@ -105,7 +105,7 @@ def solve_projected(
             recorder.record(x, objective, solver.used.box, residuals, labels)
             converged = solver.used.phase == HARDEN and worst <= tol
             if progress is not None:
-                progress(len(recorder), objective, worst)
+                progress(len(recorder), objective, worst, recorder.broken)
             late = deadline is not None and time.monotonic() > deadline
             if late or solver.schedule.exhausted:
                 break

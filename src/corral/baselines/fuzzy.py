@@ -117,10 +117,9 @@ class EquiSizedFCM(Baseline):
         sizes = match_sizes(problem, counts).sizes
         wanted = np.full(k, len(X) / k) if sizes is None else sizes.lower.astype(float)
         least_move = self.tol * np.sqrt(X.var(axis=0).sum())
-        multiplier: FloatArray = np.zeros(k)
         for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - kept as n_iter_
             distance = _away_from_zero(squared_distances(X, centers))
-            memberships, multiplier = sized_memberships(distance, wanted, multiplier)
+            memberships = sized_memberships(distance, wanted)
             share = memberships**2
             before, centers = centers, share.T @ X / share.sum(axis=0)[:, None]
             if np.linalg.norm(centers - before, axis=1).max() <= least_move:
@@ -155,17 +154,15 @@ def _away_from_zero(distance: FloatArray) -> FloatArray:
     return np.maximum(distance, 1e-8 * (distance.max() or 1.0))
 
 
-def sized_memberships(
-    distance: FloatArray, sizes: FloatArray, multiplier: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Best memberships for squared distances (n, k) and sizes, and the multipliers of the sizes.
+def sized_memberships(distance: FloatArray, sizes: FloatArray) -> FloatArray:
+    """Best memberships for squared distances (n, k) and sizes.
 
-    Newton's method on the dual, from ``multiplier``, with steps halved until it ascends.
+    Newton's method on the dual, from plain fuzzy c-means, with steps halved until it ascends.
     """
     inverse = 1.0 / distance
     n, k = distance.shape
     sizes = sizes * (n / sizes.sum())
-    point = _dual(inverse, sizes, multiplier)
+    point = _dual(inverse, sizes, np.zeros(k))
     for _ in range(MAX_NEWTON):
         gap = sizes - point.memberships.sum(axis=0)
         missed = point.missed / n
@@ -179,7 +176,7 @@ def sized_memberships(
         if found is None:
             break
         point = found
-    return point.memberships, point.multiplier
+    return point.memberships
 
 
 def _ascent(
