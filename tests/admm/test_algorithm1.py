@@ -205,15 +205,16 @@ def test_history_keeps_x_of_the_iterations_asked_for(
 
 
 def test_progress_is_told_every_iteration(wine: tuple[Vector, Labels], kmeans: Labels) -> None:
-    told: list[tuple[int, float, float]] = []
+    told: list[tuple[int, float, float, int]] = []
     history = solve_algorithm1(
         wine[0], kmeans, K, max_iter=7, progress=lambda *news: told.append(news)
     ).history
-    iterations, objectives, residuals = zip(*told, strict=True)
+    iterations, objectives, residuals, broken = zip(*told, strict=True)
     assert iterations == tuple(range(1, 8))
     np.testing.assert_array_equal(objectives, history.objective)
     together = np.sqrt(sum(values**2 for values in history.residuals.values()))
     np.testing.assert_allclose(residuals, together)
+    np.testing.assert_array_equal(broken, np.zeros(7))
 
 
 def test_linear_rows_that_say_the_sizes_end_with_the_sizes(

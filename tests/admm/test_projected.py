@@ -556,7 +556,9 @@ def test_a_passed_deadline_ends_it_after_an_iteration():
 def test_progress_is_told_of_every_iteration():
     told = []
     answer = run(WHOLE["sizes"], progress=lambda *news: told.append(news))
-    assert [iteration for iteration, _, _ in told] == list(range(1, answer.n_iter + 1))
-    np.testing.assert_array_equal([objective for _, objective, _ in told], answer.history.objective)
+    iterations, objectives, residuals, broken = zip(*told, strict=True)
+    assert iterations == tuple(range(1, answer.n_iter + 1))
+    np.testing.assert_array_equal(objectives, answer.history.objective)
     worst = np.max(list(answer.history.residuals.values()), axis=0)
-    np.testing.assert_array_equal([residual for _, _, residual in told], worst)
+    np.testing.assert_array_equal(residuals, worst)
+    np.testing.assert_array_equal(broken, answer.history.card_violations)

@@ -122,8 +122,10 @@ def _narrow(case: _Case, exact: Exact, view: View, number: int, deadline: float 
             if not _settle(case, exact, view, contested, deadline):
                 return False
         except NoAssignment:
-            if contested.all():
+            if contested.all() and best.labels is None:
                 raise
+            if reach >= room:
+                return True  # all that could be better took part, and nothing is
         if contested.all() or best.cost - view.bound <= reach + best.tolerance:
             return True
         number *= WIDEN
