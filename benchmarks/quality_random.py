@@ -57,11 +57,13 @@ def describe(rules: Rules, d: int) -> str:
     return " ".join(parts)
 
 
-def run(seed: int, time_limit: float) -> Outcome:
+def run(seed: int, fit_limit: float, time_limit: float) -> Outcome:
     """Both methods on one instance."""
     X, rules, centers = random_instance(seed)
     outcome = Outcome(seed, describe(rules, X.shape[1]))
-    model = ConstrainedKMeans(rules.k, init=centers, n_init=1, random_state=seed)
+    model = ConstrainedKMeans(
+        rules.k, init=centers, n_init=1, random_state=seed, time_limit=fit_limit
+    )
     begun = time.perf_counter()
     try:
         model.fit(X, constraints=rules.constraints())
@@ -117,12 +119,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="seed of the first")
     parser.add_argument("--time-limit", type=float, default=20.0,
                         help="seconds that one assignment of the reference may take")
+    parser.add_argument("--fit-limit", type=float, default=120.0,
+                        help="seconds that one fit of corral may take")
     parser.add_argument("--all", action="store_true", help="a line for every instance")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     outcomes = []
     for seed in range(options.seed, options.seed + options.count):
-        outcomes.append(run(seed, options.time_limit))
+        outcomes.append(run(seed, options.fit_limit, options.time_limit))
         if options.all or outcomes[-1].trouble:
             print(outcomes[-1], flush=True)
     return 0 if summary(outcomes) else 1

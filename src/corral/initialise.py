@@ -55,12 +55,25 @@ def initialise(
 
 
 def match_sizes(problem: Problem, counts: FloatArray) -> Problem:
-    """Hand free size bounds to clusters by rank: the largest bounds to the largest count."""
+    """Hand free size bounds to clusters by rank: the largest bounds to the largest count.
+
+    Where clusters may hold totals of their own, the largest bounds go to the largest total.
+    """
     sizes = problem.sizes
     if sizes is None or sizes.ordered or sizes.interchangeable:
         return problem
-    rank = np.argsort(np.argsort(counts, kind="stable"), kind="stable")
+    capacity = _capacities(problem)
+    rank = np.argsort(np.argsort(counts if capacity is None else capacity, kind="stable"))
     return replace(problem, sizes=sizes.permuted(np.lexsort((sizes.upper, sizes.lower))[rank]))
+
+
+def _capacities(problem: Problem) -> FloatArray | None:
+    """What each cluster may hold, of the first total that tells clusters apart."""
+    for total in problem.totals:
+        for bound in (total.upper, total.lower):
+            if np.isfinite(bound).all() and np.any(bound != bound[0]):
+                return bound
+    return None
 
 
 def _seeds(problem: Problem, random_state: np.random.RandomState) -> FloatArray:
@@ -86,13 +99,14 @@ def _matched(problem: Problem, geometry: Geometry, seeds: FloatArray) -> IntArra
         cost = np.zeros((k, k))
         np.add.at(cost, problem.pins[:, 1], distances[problem.pins[:, 0]])
         return np.asarray(linear_sum_assignment(cost)[1])
+    wanted = _capacities(problem)
     sizes = problem.sizes
-    if sizes is None or not sizes.ordered or sizes.interchangeable:
-        return np.arange(k)
-    counts = np.bincount(distances.argmin(axis=1), weights=problem.count, minlength=k)
-    by_count = np.argsort(counts, kind="stable")
-    matched = np.empty(k, np.int64)
-    matched[np.lexsort((sizes.upper, sizes.lower))] = by_count
+    if wanted is None and sizes is not None and sizes.ordered and not sizes.interchangeable:
+        wanted = (sizes.lower + sizes.upper) / 2.0
+    matched = np.arange(k)
+    if wanted is not None:
+        counts = sums_by(distances.argmin(axis=1), problem.count, k)
+        matched[np.argsort(wanted, kind="stable")] = np.argsort(counts, kind="stable")
     return matched
 
 

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from tiny_problems import best_value, make_problem, random_pairs
 
+import corral.assign as package
 from corral.assign import NoAssignment, assign, broken, feasible
-from corral.assign.components import solve_pairs
+from corral.assign.components import pair_graph, solve_pairs
+from corral.assign.descent import descend
+from corral.assign.milp import solve_milp
 from corral.problem import SoftPairs
 
 
@@ -93,3 +96,50 @@ def test_pins_reach_through_peeled_groups():
     assert feasible(make_problem([1, 1, 1], 2, apart=apart, pins=pins)) is None
     labels = feasible(make_problem([1, 1, 1], 3, apart=apart, pins=pins))
     np.testing.assert_array_equal(labels, [0, 2, 1])
+
+
+def random_graph(rng, m, n_edges):
+    pairs = np.unique(np.sort(rng.integers(0, m, (n_edges, 2)), axis=1), axis=0)
+    return pairs[pairs[:, 0] != pairs[:, 1]]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_groups_far_from_a_clash_need_not_take_part(seed):
+    rng = np.random.default_rng(seed)
+    m, k = 300, 4
+    apart = random_graph(rng, m, 300)
+    links = random_graph(rng, m, 60)
+    soft = SoftPairs(links, rng.random(len(links)), np.ones(len(links), bool))
+    problem = make_problem(np.ones(m, int), k, apart=apart, soft=soft)
+    cost = rng.random((m, k)) ** 3
+    found = assign(problem, cost)
+    assert found.optimal
+    assert not broken(problem, found.labels)
+    assert found.cost == pytest.approx(solve_milp(problem, cost).cost)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_descent_keeps_hard_pairs_and_no_move_improves_it(seed):
+    rng = np.random.default_rng(seed)
+    m, k = 400, 8
+    problem = make_problem(np.ones(m, int), k, apart=random_graph(rng, m, 900))
+    cost = rng.random((m, k))
+    labels = descend(pair_graph(problem), cost)
+    assert not broken(problem, labels)
+    for g in range(m):
+        others = problem.apart[(problem.apart == g).any(axis=1)]
+        near = labels[others[others != g]]
+        free = np.setdiff1d(np.arange(k), near)
+        assert cost[g, labels[g]] == cost[g, free].min()
+
+
+def test_a_large_tangle_gets_a_good_answer_without_a_proof(monkeypatch):
+    monkeypatch.setattr(package, "LARGE", 0)
+    rng = np.random.default_rng(0)
+    problem = make_problem(np.ones(200, int), 5, apart=random_graph(rng, 200, 500))
+    cost = rng.random((200, 5))
+    found = assign(problem, cost)
+    assert not found.optimal
+    assert not broken(problem, found.labels)
+    exact = solve_milp(problem, cost).cost
+    assert exact <= found.cost <= 2 * exact

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from tiny_problems import make_problem
 
-from corral.assign import NoAssignment, assign, transport
+from corral.assign import NoAssignment, assign, preferences, transport
 from corral.assign.flow import transport as flow
 from corral.assign.scan import scan
 from corral.assign.ties import spread_ties
@@ -28,7 +28,8 @@ def small_steps(monkeypatch):
             "MANY_TIES": int(rng.integers(0, 40)),
             "MANY_ARCS": int(rng.integers(1, 400)),
         }.items():
-            monkeypatch.setattr(transport, name, value)
+            home = transport if hasattr(transport, name) else preferences
+            monkeypatch.setattr(home, name, value)
 
     return setting
 

@@ -7,16 +7,16 @@ elimination over the graph of pairs (``components``), prices and min-cost flow (
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..problem import Problem
-from .check import broken
-from .components import solve_pairs
-from .contested import Tangled, solve_contested
+from .check import broken, matching_order
+from .components import pair_graph, solve_pairs
+from .contested import solve_contested
+from .descent import descend
 from .feasibility import feasible
 from .flow import prices
 from .milp import solve_milp
@@ -24,6 +24,9 @@ from .nearest import nearest, with_pins
 from .relaxed import assign_relaxed, violation
 from .result import Assignment, NoAssignment, OutOfTime
 from .transport import solve_sizes
+
+#: Tangles of pairs with more entries than this in their costs are solved well, not exactly.
+LARGE = 20_000
 
 #: Above so many entries of the costs, prices first tell which groups need a program at all.
 MANY_ENTRIES = 10_000
@@ -36,6 +39,7 @@ __all__ = [
     "assign_relaxed",
     "broken",
     "feasible",
+    "matching_order",
     "prices",
     "violation",
 ]
@@ -66,7 +70,8 @@ def assign(
         Choose also which cluster gets which size bounds, where the problem leaves it open;
         otherwise they stay in the order of ``problem.sizes``.
     prices : array, optional
-        :attr:`Assignment.prices` of an earlier round; they speed up the search and do not change the least cost.
+        :attr:`Assignment.prices` of an earlier round; they speed up the search and do not
+        change the least cost.
 
     Raises
     ------
@@ -104,7 +109,8 @@ def assign(
             return _answer(problem, cost, labels, match)
     within_clusters = problem.sizes is not None or problem.totals or problem.linear is not None
     if not within_clusters:
-        return _answer(problem, cost, _pairs(problem, pinned, deadline), match)
+        labels, proven = _pairs(problem, pinned, deadline)
+        return replace(_answer(problem, cost, labels, match), optimal=proven)
     if priced and problem.sizes is not None:
         start = None if prices is None else np.atleast_2d(prices)[0]
         labels, found = solve_sizes(pinned, problem.count, problem.sizes, start)
@@ -112,8 +118,7 @@ def assign(
             return replace(_answer(problem, cost, labels, match), prices=found)
         prices = found if prices is None else prices
     if cost.size > MANY_ENTRIES and not match and problem.linear is None:
-        with suppress(Tangled):
-            return _contested(problem, pinned, incumbent, deadline, prices)
+        return _contested(problem, pinned, incumbent, deadline, prices)
     return solve_milp(problem, pinned, incumbent=incumbent, deadline=deadline, match_sizes=match)
 
 
@@ -139,8 +144,18 @@ def _answer(problem: Problem, cost: FloatArray, labels: IntArray, match: bool) -
     return Assignment(labels, total, order=np.arange(problem.n_clusters) if match else None)
 
 
-def _pairs(problem: Problem, cost: FloatArray, deadline: float | None) -> IntArray:
-    def core(part: Problem, part_cost: FloatArray) -> IntArray:
-        return solve_milp(part, part_cost, deadline=deadline).labels
+def _pairs(problem: Problem, cost: FloatArray, deadline: float | None) -> tuple[IntArray, bool]:
+    """Best labels under pairs, and whether they are proven to be."""
+    proven = True
 
-    return solve_pairs(problem, cost, core)
+    def core(part: Problem, part_cost: FloatArray) -> IntArray:
+        nonlocal proven
+        known = descend(pair_graph(part), part_cost) if part_cost.size > LARGE else None
+        if known is not None:
+            proven = False
+            return known
+        found = solve_milp(part, part_cost, deadline=deadline)
+        proven = proven and found.optimal
+        return found.labels
+
+    return solve_pairs(problem, cost, core), proven

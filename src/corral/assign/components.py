@@ -9,6 +9,10 @@ neighbour a can be eliminated exactly: whatever label j the neighbour takes, b a
 
 which is added to the costs of a.  Eliminating leaves until none is left solves every tree; what
 remains of a component is its 2-core, the only part that needs a solver.
+
+Only groups near a clash take part.  Without the pairs that leave them, they cost no more than in
+any answer; so if their best labels clash with nobody outside, these are the best in all, and
+otherwise those they clash with take part too.
 """
 
 from __future__ import annotations
@@ -38,8 +42,8 @@ class PairGraph:
     same: FloatArray
     differ: FloatArray
 
-    def of(self, keep: BoolArray) -> PairGraph:
-        """The pairs selected by a mask."""
+    def of(self, keep: BoolArray | IntArray) -> PairGraph:
+        """The pairs selected by a mask or by number."""
         return PairGraph(self.a[keep], self.b[keep], self.same[keep], self.differ[keep])
 
     def broken(self, labels: IntArray) -> BoolArray:
@@ -100,23 +104,42 @@ def solve_pairs(
     """
     labels: IntArray = cost.argmin(axis=1)
     graph = pair_graph(problem) if graph is None else graph
-    clash = graph.broken(labels)
-    if not clash.any():
-        return labels
-    graph = graph.of(_contested(graph, clash, len(cost)))
-    work = cost.copy()
+    active = np.zeros(len(cost), bool)
+    while True:
+        inside = active[graph.a] & active[graph.b]
+        clash = graph.broken(labels) & ~inside
+        if not clash.any():
+            return labels
+        active[graph.a[clash]] = active[graph.b[clash]] = True
+        inside = active[graph.a] & active[graph.b]
+        _solve_active(problem, cost, labels, graph.of(inside), solve_core)
+
+
+def _solve_active(
+    problem: Problem,
+    cost: FloatArray,
+    labels: IntArray,
+    graph: PairGraph,
+    solve_core: Callable[[Problem, FloatArray], IntArray],
+) -> None:
+    """Set the labels of all groups in the graph to the best ones, in place."""
+    touched, ends = np.unique(np.concatenate([graph.a, graph.b]), return_inverse=True)
+    a, b = ends[: len(graph.a)], ends[len(graph.a) :]
+    graph = PairGraph(a, b, graph.same, graph.differ)
+    work = cost[touched]
     core, sweeps = _eliminate(graph, work)
-    touched = np.unique(np.concatenate([graph.a, graph.b]))
-    labels[touched] = work[touched].argmin(axis=1)
-    core = _enumerate_small(core, work, labels)
+    found: IntArray = work.argmin(axis=1)
+    core = _enumerate_small(core, work, found)
     if len(core.a):
         left = np.unique(np.concatenate([core.a, core.b]))
-        labels[left] = solve_core(_core_problem(problem, core, left), work[left])
+        part = _core_problem(problem, core, touched[left], left)
+        found[left] = solve_core(part, work[left])
     for sweep in reversed(sweeps):
-        labels[sweep.leaf] = _best_answer(sweep, labels[sweep.neighbour])
-    if not np.isfinite(cost[touched, labels[touched]]).all() or _breaks_hard(graph, labels):
+        found[sweep.leaf] = _best_answer(sweep, found[sweep.neighbour])
+    chosen = cost[touched, found]
+    if not np.isfinite(chosen).all() or _breaks_hard(graph, found):
         raise NoAssignment
-    return labels
+    labels[touched] = found
 
 
 def _components(graph: PairGraph, n_groups: int) -> IntArray:
@@ -126,25 +149,19 @@ def _components(graph: PairGraph, n_groups: int) -> IntArray:
     return np.asarray(connected_components(adjacency, directed=False)[1][graph.a])
 
 
-def _contested(graph: PairGraph, clash: BoolArray, n_groups: int) -> BoolArray:
-    """Pairs of the components in which the cheapest labels break something."""
-    component = _components(graph, n_groups)
-    hit = np.zeros(n_groups, bool)
-    hit[component[clash]] = True
-    return np.asarray(hit[component])
-
-
 def _enumerate_small(core: PairGraph, work: FloatArray, labels: IntArray) -> PairGraph:
     """Label the small components by trying everything; give the pairs of the others."""
     if not len(core.a):
         return core
     component = _components(core, len(work))
+    order = np.argsort(component, kind="stable")
+    starts = np.flatnonzero(np.diff(component[order], prepend=-1))
     large = np.zeros(len(core.a), bool)
-    for one in np.unique(component):
-        part = core.of(component == one)
+    for chosen in np.split(order, starts[1:]):
+        part = core.of(chosen)
         groups = np.unique(np.concatenate([part.a, part.b]))
         if len(groups) * np.log(work.shape[1]) > np.log(ENUMERATED):
-            large |= component == one
+            large[chosen] = True
         else:
             labels[groups] = _best_of_all(part, groups, work[groups])
     return core.of(large)
@@ -205,9 +222,14 @@ def _breaks_hard(graph: PairGraph, labels: IntArray) -> bool:
     return bool(np.isinf(np.where(agree, graph.same, graph.differ)).any())
 
 
-def _core_problem(problem: Problem, core: PairGraph, left: IntArray) -> Problem:
-    """The 2-cores as a problem of their own, with groups renumbered and pins in the costs."""
-    pairs = np.column_stack([np.searchsorted(left, core.a), np.searchsorted(left, core.b)])
+def _core_problem(
+    problem: Problem, core: PairGraph, groups: IntArray, numbers: IntArray
+) -> Problem:
+    """The 2-cores as a problem of their own: these groups, by these numbers in the core.
+
+    Groups are renumbered and pins are in the costs.
+    """
+    pairs = np.searchsorted(numbers, np.column_stack([core.a, core.b]))
     apart, together = np.isinf(core.same), np.isinf(core.differ)
     soft_same, soft_differ = ~apart & (core.same > 0), ~together & (core.differ > 0)
     soft = SoftPairs(
@@ -217,10 +239,10 @@ def _core_problem(problem: Problem, core: PairGraph, left: IntArray) -> Problem:
     )
     return replace(
         problem,
-        points=problem.points[left],
-        weight=problem.weight[left],
-        count=problem.count[left],
-        group=np.arange(len(left)),
+        points=problem.points[groups],
+        weight=problem.weight[groups],
+        count=problem.count[groups],
+        group=np.arange(len(groups)),
         pins=np.empty((0, 2), np.int64),
         apart=pairs[apart],
         together=pairs[together],

@@ -10,19 +10,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ..problem import Problem, SizeBounds, SoftPairs, TotalBounds
+from ..problem import Problem
 from .check import broken, sums_by
 from .components import PairGraph, pair_graph, solve_pairs
+from .descent import descend
 from .duals import Sums, View, alone, ascend
 from .milp import solve_milp
 from .repair import repaired
+from .restrict import restricted
 from .result import Assignment, NoAssignment, OutOfTime
 
 #: Groups in the sample that gives the first prices, and steps towards them.
@@ -38,9 +40,12 @@ WIDEN = 4
 #: Part of the cost, over what it would be without rules, that may be missing in a proof.
 PROVEN = 1e-9
 
-#: Seconds that a large problem with an answer in hand spends on one program for a better one or
-#: a proof; by then the answer is within a small part of the bound.
+#: Seconds for one program when there is an answer in hand; only the last one of a problem that
+#: is not large may take its time.
 PATIENCE = 2.0
+
+#: Entries of the costs of a program that is not begun when there is an answer in hand.
+LARGEST_PROGRAM = 100_000
 
 #: Tangles of pairs larger than this are not solved again at every look at prices.
 LARGEST_TANGLE = 60
@@ -49,8 +54,8 @@ LARGEST_TANGLE = 60
 Exact = Callable[[Problem, FloatArray, IntArray | None, float | None], Assignment]
 
 
-class Tangled(Exception):  # noqa: N818 - an outcome, not a fault
-    """The pairs are too entangled for prices to split the problem."""
+class _Tangled(Exception):  # noqa: N818 - an outcome, not a fault
+    """The pairs are too entangled to be solved at every look at prices."""
 
 
 def solve_contested(
@@ -77,8 +82,6 @@ def solve_contested(
 
     Raises
     ------
-    Tangled
-        Large parts of the graph of pairs have cycles and clash.
     NoAssignment, OutOfTime
     """
     sums = Sums.of(problem)
@@ -86,15 +89,13 @@ def solve_contested(
     if prices is not None:
         known = np.atleast_2d(prices)[: len(start)]
         start[: len(known)] = known
-    view = ascend(cost, sums, start, _Pairs.of(problem).place, ROUNDS)
+    pairs = _Pairs.of(problem)
+    view = ascend(cost, sums, start, pairs.place, ROUNDS)
     case = _Case(problem, cost, _Best(problem, cost))
     case.best.offer(incumbent)
     case.best.offer(repaired(problem, cost, sums, view))
     number = max(FIRST_CONTESTED, int(CONTESTED_EACH * view.misplaced(sums)))
-    try:
-        optimal = _narrow(case, exact, view, number, deadline)
-    except OutOfTime:
-        optimal = False
+    optimal = _narrow(case, exact, view, number, deadline) and not pairs.rough
     if case.best.labels is None:
         raise OutOfTime
     return Assignment(case.best.labels, case.best.cost, optimal, prices=view.prices)
@@ -114,36 +115,57 @@ def _narrow(case: _Case, exact: Exact, view: View, number: int, deadline: float 
         room = best.cost - view.bound
         if room <= best.tolerance:
             return True
+        if deadline is not None and time.monotonic() >= deadline:
+            return False
         reach = room
         if number < len(slack):
             reach = min(room, max(float(np.partition(slack, number)[number]), 0.0))
         contested = slack <= max(reach, 0.0)
+        last = reach >= room or case.problem.large
         try:
-            if not _settle(case, exact, view, contested, deadline):
-                return False
+            # Only a program with all that matters has to be solved to its end.
+            hasty = case.problem.large or not last
+            solved = _settle(case, exact, view, contested, deadline, hasty=hasty)
         except NoAssignment:
             if contested.all() and best.labels is None:
                 raise
             if reach >= room:
                 return True  # all that could be better took part, and nothing is
-        if contested.all() or best.cost - view.bound <= reach + best.tolerance:
-            return True
+        else:
+            if solved and best.cost - view.bound <= reach + best.tolerance:
+                return True
+            if contested.all() or (last and not solved):
+                return solved
         number *= WIDEN
 
 
 def _settle(
-    case: _Case, exact: Exact, view: View, contested: BoolArray, deadline: float | None
+    case: _Case,
+    exact: Exact,
+    view: View,
+    contested: BoolArray,
+    deadline: float | None,
+    *,
+    hasty: bool,
 ) -> bool:
     """Offer the best labels that keep all but the contested groups; whether they are proven."""
+    if not contested.any():
+        case.best.offer(view.labels)
+        return True
     part, part_cost = restricted(case.problem, case.cost, view.labels, contested)
     known = case.best.labels
     if known is not None:
         if not np.array_equal(known[~contested], view.labels[~contested]):
             known = None
-        if case.problem.large:
+        if case.problem.large and part_cost.size > LARGEST_PROGRAM:
+            return False
+        if hasty:
             soon = time.monotonic() + PATIENCE
             deadline = soon if deadline is None else min(soon, deadline)
-    found = exact(part, part_cost, None if known is None else known[contested], deadline)
+    try:
+        found = exact(part, part_cost, None if known is None else known[contested], deadline)
+    except OutOfTime:
+        return False
     labels = view.labels.copy()
     labels[contested] = found.labels
     case.best.offer(labels)
@@ -185,13 +207,18 @@ class _Best:
             self.labels, self.cost = labels, total
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Pairs:
-    """The graph of pairs with its components, to find best labels for many costs."""
+    """The graph of pairs with its components, to find best labels for many costs.
+
+    Labels are ``rough`` once a tangle has been too large to be solved; a bound then counts
+    nothing for the pairs.
+    """
 
     problem: Problem
     graph: PairGraph
     component: IntArray
+    rough: bool = False
 
     @classmethod
     def of(cls, problem: Problem) -> _Pairs:
@@ -203,7 +230,14 @@ class _Pairs:
         """Best labels under the pairs, as :data:`.duals.Placing`."""
         if not self.graph.broken(own).any():
             return own, np.zeros(len(own)), 0.0
-        labels = solve_pairs(self.problem, priced, _small_core, self.graph)
+        if not self.rough:
+            try:
+                labels = solve_pairs(self.problem, priced, _small_core, self.graph)
+            except _Tangled:
+                self.rough = True
+        if self.rough:
+            good = descend(self.graph, priced)
+            return own if good is None else good, np.zeros(len(own)), 0.0
         rows = np.flatnonzero(labels != own)
         dearer = priced[rows, labels[rows]] - priced[rows, own[rows]]
         repair = sums_by(self.component[rows], dearer, len(own))
@@ -215,72 +249,5 @@ class _Pairs:
 
 def _small_core(part: Problem, cost: FloatArray) -> IntArray:
     if part.n_groups > LARGEST_TANGLE:
-        raise Tangled
+        raise _Tangled
     return solve_milp(part, cost).labels
-
-
-def restricted(
-    problem: Problem, cost: FloatArray, labels: IntArray, chosen: BoolArray
-) -> tuple[Problem, FloatArray]:
-    """The problem of some groups, the others being where the labels have them; and its costs."""
-    number, soft = np.cumsum(chosen) - 1, problem.soft
-    left = cost[chosen]
-    for pairs, together in ((problem.apart, False), (problem.together, True)):
-        hard = np.full(len(pairs), np.inf)
-        _charge(left, pairs, hard, np.full(len(pairs), together), labels, chosen)
-    _charge(left, soft.pairs, soft.price, soft.together, labels, chosen)
-    inside = chosen[soft.pairs].all(axis=1)
-    size = int(chosen.sum())
-    sizes, totals = _remaining(problem, labels, chosen)
-    part = replace(
-        problem,
-        points=np.zeros((size, 1)),
-        weight=problem.weight[chosen],
-        count=problem.count[chosen],
-        group=np.arange(size),
-        pins=np.empty((0, 2), np.int64),
-        apart=number[problem.apart[chosen[problem.apart].all(axis=1)]],
-        together=number[problem.together[chosen[problem.together].all(axis=1)]],
-        soft=SoftPairs(number[soft.pairs[inside]], soft.price[inside], soft.together[inside]),
-        sizes=sizes,
-        totals=totals,
-    )
-    return part, left
-
-
-def _charge(
-    left: FloatArray,
-    pairs: IntArray,
-    price: FloatArray,
-    together: BoolArray,
-    labels: IntArray,
-    chosen: BoolArray,
-) -> None:
-    """Add to the costs of the chosen groups what their pairs with the others cost."""
-    number = np.cumsum(chosen) - 1
-    for a, b in (pairs.T, pairs.T[::-1]):
-        half = chosen[a] & ~chosen[b]
-        rows, clusters = number[a[half]], labels[b[half]]
-        same = np.where(together[half], 0.0, price[half])
-        differ = np.where(together[half], price[half], 0.0)
-        extra = np.repeat(differ[:, None], left.shape[1], axis=1)
-        extra[np.arange(len(rows)), clusters] = same
-        np.add.at(left, rows, extra)
-
-
-def _remaining(
-    problem: Problem, labels: IntArray, chosen: BoolArray
-) -> tuple[SizeBounds | None, tuple[TotalBounds, ...]]:
-    """Bounds less what the groups take that are not chosen."""
-    rest, k = ~chosen, problem.n_clusters
-    sizes, totals = problem.sizes, []
-    if sizes is not None:
-        taken = sums_by(labels[rest], problem.count[rest], k).astype(np.int64)
-        lower = np.maximum(sizes.lower - taken, 0)
-        sizes = SizeBounds(lower, sizes.upper - taken, ordered=True)
-    for total in problem.totals:
-        by_rest = sums_by(labels[rest], total.values[rest], k)
-        totals.append(
-            TotalBounds(total.values[chosen], total.lower - by_rest, total.upper - by_rest)
-        )
-    return sizes, tuple(totals)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ..problem import Problem
+from ..problem import Problem, TotalBounds
 from .check import sums_by
 from .newton import newton_step, signed_prices
 from .scan import scan
@@ -44,12 +44,16 @@ class Sums:
     @classmethod
     def of(cls, problem: Problem) -> Sums:
         """Sizes and totals of a problem."""
-        rows = [(total.values, total.lower, total.upper) for total in problem.totals]
+        bounds = list(problem.totals)
         if problem.sizes is not None:
-            most = np.minimum(problem.sizes.upper, problem.count.sum())
-            rows.insert(0, (problem.count, problem.sizes.lower, most))
-        values, lower, upper = (np.array(part, float) for part in zip(*rows, strict=True))
-        return cls(values, lower, upper)
+            most = np.minimum(problem.sizes.upper, problem.count.sum()).astype(float)
+            sizes = problem.sizes.lower.astype(float), most
+            bounds.insert(0, TotalBounds(problem.count.astype(float), *sizes))
+        return cls(
+            np.array([sum_.values for sum_ in bounds]),
+            np.array([sum_.lower for sum_ in bounds]),
+            np.array([sum_.upper for sum_ in bounds]),
+        )
 
     def sample(self, rows: IntArray) -> Sums:
         """The sums over some of the groups, bounds in proportion."""
@@ -72,7 +76,7 @@ class Sums:
 
     def price(self, cost: FloatArray, prices: FloatArray) -> FloatArray:
         """Costs with what every group pays for the sums."""
-        priced = cost + self.values[0][:, None] * prices[0]
+        priced: FloatArray = cost + self.values[0][:, None] * prices[0]
         for value, price in zip(self.values[1:], prices[1:], strict=True):
             priced += value[:, None] * price
         return priced
@@ -133,9 +137,7 @@ def look(cost: FloatArray, sums: Sums, prices: FloatArray, placing: Placing) -> 
     return View(prices, labels, best, margin, repair, float(best.sum()) + extra - paid)
 
 
-def ascend(
-    cost: FloatArray, sums: Sums, start: FloatArray, placing: Placing, rounds: int
-) -> View:
+def ascend(cost: FloatArray, sums: Sums, start: FloatArray, placing: Placing, rounds: int) -> View:
     """Raise the bound by Newton's method until a step moves next to nothing.
 
     Parameters
@@ -181,43 +183,36 @@ def _allowed(sums: Sums, prices: FloatArray) -> FloatArray:
 
 def _direction(cost: FloatArray, sums: Sums, view: View, excess: FloatArray) -> FloatArray:
     """Change of the prices that would be right if groups were spread evenly near the borders."""
-    m, k = cost.shape
-    wanted = max(LEAST_ROWS, ROWS_EACH * view.misplaced(sums))
-    place = int(min(wanted, m // 2))
+    place = int(min(max(LEAST_ROWS, ROWS_EACH * view.misplaced(sums)), len(cost) // 2))
     reach = float(np.partition(view.margin, place)[place])
     finite = view.margin[np.isfinite(view.margin)]
-    reach = max(min(reach, float(finite.max(initial=0.0))), 1e-12 * float(np.abs(view.best).max()))
+    rounding = 1e-12 * float(np.abs(view.best).max())
+    reach = max(min(reach, float(finite.max(initial=0.0))), rounding)
     if reach <= 0:
         return np.zeros_like(view.prices)
-    rows = np.flatnonzero(view.margin <= reach)
-    gap = _priced_rows(cost, sums, view.prices, rows)
-    gap -= gap.min(axis=1, keepdims=True)
-    row, to = np.nonzero(gap <= reach)
-    edge = gap.argmin(axis=1)[row] * k + to
-    values = sums.values[:, rows[row]]
-    n_sums = len(values)
-    system = np.empty((n_sums, k, n_sums, k))
-    for r in range(n_sums):
-        for q in range(n_sums):
-            border = sums_by(edge, values[r] * values[q], k * k).reshape(k, k)
-            border = (border + border.T) / 2.0
-            np.fill_diagonal(border, 0.0)
-            system[r, :, q, :] = np.diag(border.sum(axis=1)) - border
+    system = _borders(cost, sums, view, reach) / reach
     fixed = sums.signed & (view.prices == 0) & (excess == 0)
     step = newton_step(
-        system.reshape(n_sums * k, n_sums * k) / reach,
-        excess.ravel(),
-        view.prices.ravel(),
-        sums.signed.ravel(),
-        fixed.ravel(),
-    ).reshape(n_sums, k)
+        system, excess.ravel(), view.prices.ravel(), sums.signed.ravel(), fixed.ravel()
+    ).reshape(excess.shape)
     unit = np.abs(sums.values).mean(axis=1)[:, None]
     longest = LONGEST_STEP * reach / np.where(unit > 0, unit, 1.0)
     return np.clip(step, -longest, longest)
 
 
-def _priced_rows(
-    cost: FloatArray, sums: Sums, prices: FloatArray, rows: IntArray
-) -> FloatArray:
-    some = Sums(sums.values[:, rows], sums.lower, sums.upper)
-    return some.price(cost[rows], prices)
+def _borders(cost: FloatArray, sums: Sums, view: View, reach: float) -> FloatArray:
+    """What leaves each sum of each cluster when every price in turn rises by ``reach``."""
+    k = cost.shape[1]
+    rows = np.flatnonzero(view.margin <= reach)
+    gap = Sums(sums.values[:, rows], sums.lower, sums.upper).price(cost[rows], view.prices)
+    gap -= gap.min(axis=1, keepdims=True)
+    row, to = np.nonzero(gap <= reach)
+    edge = gap.argmin(axis=1)[row] * k + to
+    values = sums.values[:, rows[row]]
+    system = np.empty((len(values), k, len(values), k))
+    for r, q in np.ndindex(len(values), len(values)):
+        border = sums_by(edge, values[r] * values[q], k * k).reshape(k, k)
+        border = (border + border.T) / 2.0
+        np.fill_diagonal(border, 0.0)
+        system[r, :, q, :] = np.diag(border.sum(axis=1)) - border
+    return system.reshape(len(values) * k, len(values) * k)

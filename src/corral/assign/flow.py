@@ -98,6 +98,37 @@ def ship(
     return flow.reshape(m, k)
 
 
+def ship_some(
+    gap: FloatArray,
+    arcs: IntArray,
+    shape: tuple[int, int],
+    least: IntArray,
+    most: IntArray,
+    toll: FloatArray,
+) -> IntArray:
+    """Flow of one unit a row over some arcs, at least cost plus a toll for each unit above least.
+
+    Parameters
+    ----------
+    gap : (n_arcs,) array
+        Cost of each arc.
+    arcs : (n_arcs,) array
+        ``row * k + cluster`` of each arc.
+    shape : (m, k)
+    least, most : (k,) arrays of int
+    toll : (k,) array
+    """
+    largest = max(float(gap.max(initial=0.0)), float(toll.max(initial=0.0)))
+    levels = min(LEVELS, 2.0**60 / (sum(shape) + 2))
+    while True:
+        scale = levels / largest if largest > 0 else 0.0
+        whole, tolls = (np.rint(value * scale).astype(np.int64) for value in (gap, toll))
+        flow = ship(whole, arcs, np.ones(shape[0], np.int64), least, most, tolls)
+        if flow is not None:
+            return flow
+        levels /= 2.0**6
+
+
 def prices(
     labels: IntArray,
     cost: FloatArray,

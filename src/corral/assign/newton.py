@@ -53,7 +53,10 @@ def newton_step(
 def signed_prices(
     before: FloatArray, after: FloatArray, excess: FloatArray, signed: BoolArray
 ) -> FloatArray:
-    """Prices after a step; one stops at 0 on its way to the other sign, and leaves 0 only upwards
-    for too much and downwards for too little."""
+    """Prices after a step, with 0 for those whose sign would be wrong.
+
+    A price stops at 0 on its way to the other sign, and leaves it only upwards where there is
+    too much and downwards where there is too little.
+    """
     wrong = np.where(before != 0, after * before, after * excess)
     return np.where(signed & (wrong <= 1e-12 * before**2), 0.0, after)

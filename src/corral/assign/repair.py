@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._typing import FloatArray, IntArray
+from .._typing import BoolArray, FloatArray, IntArray
 from ..problem import Problem
 from .duals import Sums, View
+from .restrict import restricted
+from .result import NoAssignment
+from .transport import ship_units
 
 #: Groups that may be moved, those that lose least, and moves at most.
 POOL = 3000
@@ -16,8 +19,9 @@ MOVES = 400
 def repaired(problem: Problem, cost: FloatArray, sums: Sums, view: View) -> IntArray | None:
     """Labels that keep all sums, from those of the view, or None if that fails.
 
-    Only groups without pairs are moved, one at a time: the move that costs least for what it
-    mends.
+    Only groups move that share no pair, and only to where their pairs let them.  Where sizes
+    alone are bounded those of one point are shared out anew; otherwise groups move one at a
+    time, at least cost for what that mends.
 
     Parameters
     ----------
@@ -26,12 +30,38 @@ def repaired(problem: Problem, cost: FloatArray, sums: Sums, view: View) -> IntA
     sums : Sums
     view : View
     """
-    free = np.ones(len(cost), bool)
-    for pairs in (problem.apart, problem.together, problem.soft.pairs):
-        free[pairs.ravel()] = False
-    pool = np.flatnonzero(free & np.isfinite(view.margin))
-    if len(pool) > POOL:
-        pool = pool[np.argpartition(view.margin[pool], POOL)[:POOL]]
+    sizes_only = problem.sizes is not None and not problem.totals
+    able = problem.count == 1 if sizes_only else np.isfinite(view.margin)
+    chosen = _unrelated(problem, view.margin, able)
+    if not sizes_only and np.count_nonzero(chosen) > POOL:
+        chosen &= view.margin <= np.partition(view.margin[chosen], POOL)[POOL]
+    if not chosen.any():
+        return None
+    part, part_cost = restricted(problem, cost, view.labels, chosen)
+    if part.sizes is None or not sizes_only:
+        return _moved(part_cost, sums, view, np.flatnonzero(chosen))
+    try:
+        found = ship_units(part_cost, part.sizes.lower, part.sizes.upper, view.prices[0])[0]
+    except NoAssignment:
+        return None
+    labels = view.labels.copy()
+    labels[chosen] = found
+    return labels
+
+
+def _unrelated(problem: Problem, margin: FloatArray, able: BoolArray) -> BoolArray:
+    """Some of the able groups, no two in a pair, those of smaller margin first."""
+    rank = np.empty(len(margin), np.int64)
+    rank[np.argsort(np.where(able, margin, np.inf), kind="stable")] = np.arange(len(margin))
+    pairs = np.concatenate([problem.apart, problem.together, problem.soft.pairs])
+    first = np.full(len(margin), len(margin))
+    np.minimum.at(first, pairs[:, 0], rank[pairs[:, 1]])
+    np.minimum.at(first, pairs[:, 1], rank[pairs[:, 0]])
+    return np.asarray(able & (rank < first))
+
+
+def _moved(cost: FloatArray, sums: Sums, view: View, pool: IntArray) -> IntArray | None:
+    """Move groups of the pool, which have these costs, until all sums are kept."""
     labels = view.labels.copy()
     reached = sums.reached(labels)
     values = sums.values[:, pool]
@@ -42,7 +72,7 @@ def repaired(problem: Problem, cost: FloatArray, sums: Sums, view: View) -> IntA
         off = _outside(sums, reached)
         if np.all(off <= tolerance):
             return labels
-        move = _best_move(cost[pool], labels[pool], values, sums, reached, unit)
+        move = _best_move(cost, labels[pool], values, sums, reached, unit)
         if move is None:
             return None
         row, to = move

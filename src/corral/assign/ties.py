@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from .._typing import BoolArray, IntArray
 
 
-def spread_ties(
-    tied: BoolArray, labels: IntArray, over: IntArray, under: IntArray
-) -> IntArray:
+def spread_ties(tied: BoolArray, labels: IntArray, over: IntArray, under: IntArray) -> IntArray:
     """Move rows from clusters with too many to clusters with too few, along ties.
 
     Parameters
@@ -40,7 +40,7 @@ def spread_ties(
         path = _path(counts > 0, over > 0, under > 0)
         if not path:
             return labels
-        edges = list(zip(path[:-1], path[1:], strict=True))
+        edges = list(pairwise(path))
         number = min(over[path[0]], under[path[-1]], *(counts[edge] for edge in edges))
         # From the end, so that no row moves twice.
         for a, b in reversed(edges):

@@ -18,8 +18,9 @@ from .demo import demo
 from .errors import FINE, exit_code, sentence
 from .fit import fit
 from .options import debug_option
+from .reproduce import reproduce
 
-COMMANDS = (fit, check, compare, demo, completion)
+COMMANDS = (fit, check, compare, demo, reproduce, completion)
 
 EPILOG = """\b
 Examples:

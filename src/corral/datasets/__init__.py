@@ -1,4 +1,4 @@
-"""The paper's data sets, and random links drawn from known classes."""
+"""The paper's data sets, real and synthetic, and random links drawn from known classes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from .loaders import (
     load_iris,
     load_wine,
 )
+from .synthetic import make_balanced, make_imbalanced
 
 __all__ = [
     "load_breast_cancer",
@@ -21,5 +22,7 @@ __all__ = [
     "load_ionosphere",
     "load_iris",
     "load_wine",
+    "make_balanced",
+    "make_imbalanced",
     "random_links",
 ]

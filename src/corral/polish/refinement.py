@@ -8,7 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..assign import Assignment, NoAssignment, OutOfTime, assign, feasible
+from ..assign import (
+    Assignment,
+    NoAssignment,
+    OutOfTime,
+    assign,
+    feasible,
+    matching_order,
+)
+from ..constraints._checks import sums_by
 from ..geometry import Geometry
 from ..problem import Problem
 
@@ -19,7 +27,7 @@ NEGLIGIBLE_IF_LARGE = 1e-6
 #: Limit on the rounds of a refinement.
 MAX_ROUNDS = 300
 #: Seconds after which an exact assignment gives the best answer it has instead of a proof.
-PATIENCE = 10.0
+PATIENCE = 3.0
 #: A refinement is given up when so many more drops like the last would not be enough.
 LOOK_AHEAD = 2.0
 
@@ -90,6 +98,8 @@ def refine(
             if best is None:
                 raise
             break
+        if step.order is not None:
+            problem = problem.with_sizes_in_order(step.order)
         answer = evaluate(problem, geometry, step.labels, centers, step.optimal)
         if best is not None:
             drop = best.objective - answer.objective
@@ -107,19 +117,41 @@ def _assigned(
     cost: FloatArray,
     incumbent: IntArray | None,
     deadline: float | None,
-    prices: FloatArray | None,
+    prices: FloatArray | None = None,
+    match_sizes: bool = False,
 ) -> Assignment:
     """Exact assignment, or a feasible one where the exact search outlasts its patience."""
     soon = time.monotonic() + PATIENCE
-    if deadline is not None and deadline <= soon:
-        return assign(problem, cost, incumbent=incumbent, deadline=deadline, prices=prices)
+    own = deadline is not None and deadline <= soon
     try:
-        return assign(problem, cost, incumbent=incumbent, deadline=soon, prices=prices)
+        return assign(
+            problem,
+            cost,
+            incumbent=incumbent,
+            deadline=deadline if own else soon,
+            match_sizes=match_sizes,
+            prices=prices,
+        )
     except OutOfTime:
-        labels = feasible(problem, deadline) if incumbent is None else incumbent
-        if labels is None:
-            raise NoAssignment from None
-        return Assignment(labels, np.nan, optimal=False)
+        if own:
+            raise
+        return _any_assignment(problem, incumbent, deadline)
+
+
+def _any_assignment(
+    problem: Problem, incumbent: IntArray | None, deadline: float | None
+) -> Assignment:
+    """The incumbent, or labels that obey the rules with the sizes in some order."""
+    if incumbent is not None:
+        return Assignment(incumbent, np.nan, optimal=False)
+    labels = feasible(problem, deadline)
+    if labels is None:
+        raise NoAssignment
+    order = None
+    if problem.sizes is not None and not problem.sizes.ordered:
+        counted = sums_by(labels, problem.count, problem.n_clusters).astype(np.int64)
+        order = matching_order(problem.sizes, counted)
+    return Assignment(labels, np.nan, optimal=False, order=order)
 
 
 def evaluate(
@@ -153,7 +185,7 @@ def first_answer(
     try:
         answer = refine(problem, geometry, centers, deadline=deadline, max_rounds=max_rounds)
     except NoAssignment:
-        step = assign(problem, geometry.costs(centers), deadline=deadline, match_sizes=True)
+        step = _assigned(problem, geometry.costs(centers), None, deadline, match_sizes=True)
         if step.order is None:
             raise
         fitting = problem.with_sizes_in_order(step.order)

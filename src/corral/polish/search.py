@@ -106,16 +106,18 @@ def _each(problem: Problem) -> int:
 
 def _trials(problem: Problem) -> int:
     """How many proposals to try in all: fewer where an exact assignment is dear."""
-    hard = problem.totals or problem.linear is not None
-    mixed = problem.sizes is not None and (len(problem.apart) or np.ptp(problem.count) > 0)
-    if hard or mixed or (problem.sizes is not None and len(problem.soft.price)):
-        price = 300.0
-    elif problem.sizes is not None:
-        price = 10.0
-    else:
-        price = 3.0 if len(problem.apart) or len(problem.soft.price) else 1.0
-    work = price * ROUNDS_A_TRIAL * problem.n_groups * problem.n_clusters
+    work = _price(problem) * ROUNDS_A_TRIAL * problem.n_groups * problem.n_clusters
     return int(min(MOVE_BUDGET / work, 6 * MOST_TRIALS))
+
+
+def _price(problem: Problem) -> float:
+    """What an exact assignment costs, about, against looking at every entry of x once."""
+    if problem.totals or problem.linear is not None:
+        return 3000.0
+    paired = bool(len(problem.apart) or len(problem.soft.price))
+    if problem.sizes is None:
+        return 3.0 if paired else 1.0
+    return 300.0 if paired or np.ptp(problem.count) > 0 else 10.0
 
 
 def _late(deadline: float | None) -> bool:
