@@ -25,7 +25,8 @@ K = 4
 data = load_diabetes(as_frame=True).data[:N_SAMPLES]
 sex = np.where(data["sex"] > 0, "sex 1", "sex 2")
 X = StandardScaler().fit_transform(data.drop(columns="sex"))
-print(dict(zip(*np.unique(sex, return_counts=True), strict=True)))
+for group in np.unique(sex):
+    print(f"{group}: {np.mean(sex == group):.0%} of the patients")
 
 # %%
 # Both kinds of patients shall make up at least 42 % of each cluster.  Exact shares can take long

@@ -14,10 +14,13 @@ polished.
 # that and the means in turn, the centres fall together while tau is large, and part when it
 # becomes smaller than 2 k lambda; lambda is the largest eigenvalue of the covariance.
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
 
 from corral import CannotLink, ClusterSizes, ConstrainedKMeans
 from corral.metrics import violations
@@ -100,8 +103,8 @@ rules = [
     ClusterSizes([100, 80, 70, 50]),
 ]
 rounded = ConstrainedKMeans(k, n_init=1, random_state=0, repair=False, max_iter=60)
-with np.testing.suppress_warnings() as quiet:  # sixty iterations are too few, on purpose
-    quiet.filter(UserWarning)
+with warnings.catch_warnings():  # sixty iterations are too few, on purpose
+    warnings.simplefilter("ignore", ConvergenceWarning)
     rounded.fit(X, constraints=rules)
 repaired = ConstrainedKMeans(k, n_init=1, random_state=0).fit(X, constraints=rules)
 

@@ -47,9 +47,9 @@ wishes = [("Hugo", "Joy"), ("Nia", "Ole"), ("Kim", "Lea")]
 rules = [
     MustLink(friends, index=pupils.index),
     CannotLink(rivals, index=pupils.index),
-    MustLink(wishes, weight=200.0, index=pupils.index),
+    MustLink(wishes, weight=60.0, index=pupils.index),
     ClusterSizes([6] * 6),
-    ClusterTotals(pupils["repeats"], minimum=1),
+    ClusterTotals(pupils["repeats"].astype(int), minimum=1),
 ]
 
 # %%
@@ -57,9 +57,7 @@ rules = [
 # ----------
 
 scores = pupils[["maths", "reading"]]
-model = ConstrainedKMeans(n_clusters=6, random_state=0, time_limit=20).fit(
-    scores, constraints=rules
-)
+model = ConstrainedKMeans(n_clusters=6, random_state=0).fit(scores, constraints=rules)
 print(model.report_)
 
 for group in range(6):
@@ -67,7 +65,7 @@ for group in range(6):
     print(f"group {group}: {', '.join(members)}")
 
 # %%
-# The picture has friends on solid lines, rivals on dashed ones, and a wish that was too dear in
+# The picture has friends on solid lines, rivals on dashed ones, and wishes that were too dear in
 # red.
 
 figure, ax = plt.subplots(figsize=(8, 5.5), layout="constrained")

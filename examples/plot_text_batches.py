@@ -44,7 +44,7 @@ rules = [
     ClusterSizes([size] * BATCHES),
     ClusterTotals(words, maximum=1.15 * words.sum() / BATCHES),
 ]
-vectorizer = TfidfVectorizer(stop_words="english", max_features=2000, sublinear_tf=True)
+vectorizer = TfidfVectorizer(stop_words="english", max_df=0.2, sublinear_tf=True)
 X = vectorizer.fit_transform([texts[name] for name in names])
 model = ConstrainedKMeans(BATCHES, n_init=1, time_limit=TIME_LIMIT, random_state=0)
 model.fit(X, constraints=rules)

@@ -11,6 +11,7 @@ pictures show x on its way to zeros and ones.
 # ``record_x`` names the iterations to keep.
 
 import matplotlib.pyplot as plt
+from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from corral import ClusterSizes, ConstrainedKMeans
@@ -40,8 +41,9 @@ axes = plot_convergence(model.history_)
 # %%
 # The paper's own algorithm, to the letter, from a k-means start.
 
+start = KMeans(3, n_init=10, random_state=0).fit(wine.data).labels_
 paper = ConstrainedKMeans(
-    3, solver="algorithm1", n_init=1, random_state=0, record_x=(1, 5, 20, 100)
+    3, solver="algorithm1", init=start, n_init=1, random_state=0, record_x=(1, 20, 60, 200)
 )
 paper.fit(wine.data, constraints=rules)
 print(f"objective {paper.inertia_:.2f} (default solver {model.inertia_:.2f})")

@@ -200,7 +200,8 @@ def settle(moves: FloatArray, *, anchored: bool) -> tuple[FloatArray, float]:
     Returns
     -------
     prices : (k,) array
-        ``prices[a] <= prices[b] + moves[a, b]``, midway between the lowest and the highest.
+        ``prices[a] <= prices[b] + moves[a, b]``: the mean of those that shortest paths to and
+        from every cluster give.
     missed : float
         By how much a move can still pay: 0 unless some cycle of moves does.
     """

@@ -93,7 +93,7 @@ def ship_units(
     >>> import numpy as np
     >>> cost = np.array([[0.0, 2.0], [0.0, 3.0], [0.0, 7.0]])
     >>> ship_units(cost, np.array([1, 2]), np.array([1, 2]))
-    (array([1, 1, 0]), array([ 2.5, -2.5]))
+    (array([1, 1, 0]), array([ 1.5, -1.5]))
     """
     m = len(cost)
     lower, upper = np.maximum(lower, 0), np.minimum(upper, m)

@@ -198,7 +198,7 @@ def _picture(results: Results, contest: Contest, order: Sequence[int]) -> str:
     return picture(
         "methods.png",
         "Every method on every data set: mean ARI, mean rank, and how often the answer obeys the "
-        "rules given. An x is a method that found no answer in any draw.",
+        "rules given; orange is corral's default solver. An x is a method that found no answer.",
     )
 
 

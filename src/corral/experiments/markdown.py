@@ -11,6 +11,7 @@ from .paper import Cell as Printed
 
 #: Decimals of each measure.
 DIGITS = {"ari": 2, "hi": 2, "mi": 3, "objective": 2, "seconds": 2, "mlv": 1, "clv": 1, "cardv": 1}
+COUNTS = ("mlv", "clv", "cardv")
 NAMES = {"ari": "ARI (%)", "hi": "HI (%)", "mi": "MI", "objective": "objective"}
 #: What stands where a method found no answer.
 NONE = "x"
@@ -51,6 +52,9 @@ def ours(records: Sequence[Record], measure: str) -> str:
 
 
 def mean(records: Sequence[Record], measure: str) -> str:
-    """The mean alone."""
+    """The mean alone; counts without needless zeros."""
     cell = spread(records, measure)
-    return NONE if cell is None else f"{round(cell[0], DIGITS[measure]) + 0.0:g}"
+    if cell is None:
+        return NONE
+    value = round(cell[0], DIGITS[measure]) + 0.0
+    return f"{value:g}" if measure in COUNTS else f"{value:.{DIGITS[measure]}f}"

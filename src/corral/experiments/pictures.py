@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..plots._style import BROKEN, COLOURS, GREY, INK, MARKERS, colour, marker, plain, pyplot
+from ..plots._style import COLOURS, GREY, INK, MARKERS, colour, marker, plain, pyplot
 from .cells import Record
 
 DPI = 110
@@ -64,7 +64,7 @@ def draw_sets(path: Path, rows: Sequence[Sequence[tuple[str, FloatArray, IntArra
 def draw_assignments(path: Path, runs: Mapping[str, Record], order: IntArray) -> None:
     """The pieces of x at the iterations kept: a row for each run, a panel for each iteration."""
     columns = max(len(run["x"]) for run in runs.values())
-    figure, axes = _grid(len(runs), columns, 3.4, 2.5, sharex=True)
+    figure, axes = _grid(len(runs), columns, 3.4, 2.5, sharex=True, sharey="row")
     rows = np.argsort(order, kind="stable")
     for (name, run), line in zip(runs.items(), axes, strict=True):
         for ax in line[len(run["x"]) :]:
@@ -113,11 +113,16 @@ def draw_objectives(
             ax.plot(iterations, values, color=COLOURS[number], lw=1.6, label=method)
             ax.plot(iterations[-1], values[-1], MARKERS[number], color=COLOURS[number], ms=6)
         ax.axhline(level, color=GREY, lw=1.2, ls="--", label=name)
+        if min(map(min, curves.values())) < 0.0:
+            # Where x has negative entries the objective is no sum of squares, and may be huge.
+            ax.set_yscale("symlog", linthresh=2.0 * level)
+        else:
+            ax.set_ylim(bottom=0.0)
         ax.set_xscale("log")
         plain(ax, title)
         ax.set_xlabel("iteration (the marker is the last one)", fontsize=9, color=INK)
         ax.set_ylabel("objective", fontsize=9, color=INK)
-        ax.legend(fontsize=8, frameon=False)
+        ax.legend(fontsize=8, frameon=False, loc="lower left")
     save(figure, path)
 
 
@@ -188,7 +193,7 @@ def draw_contest(
     )
     _heat_map(left, methods, data, scores)
     rows = np.arange(len(methods))
-    ours = [BROKEN if name.startswith("projected") else COLOURS[0] for name in methods]
+    ours = [COLOURS[1] if name.startswith("projected") else COLOURS[0] for name in methods]
     middle.hlines(rows, 1, ranks, color=GREY, lw=1)
     middle.scatter(ranks, rows, color=ours, zorder=2)
     for row, rank in enumerate(ranks):

@@ -17,7 +17,7 @@ from .sources import points, rules_for, seed_of
 
 SOLVERS: dict[str, dict[str, Any]] = {
     "projected": {},
-    "algorithm1": {"solver": "algorithm1", "tol": 1e-5},
+    "algorithm1": {"solver": "algorithm1"},
     "algorithm1, small rho": {"solver": "algorithm1", **SMALL_RHO},
 }
 

@@ -1,0 +1,289 @@
+"""The experiments: what is run, how it goes on after a stop, and what the page says."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from corral.cli.app import app
+from corral.experiments import EXPERIMENTS, paper, reproduce
+from corral.experiments.__main__ import main
+from corral.experiments.cells import Fit
+from corral.experiments.contest import Contest
+from corral.experiments.experiment import Demand, Results
+from corral.experiments.markdown import ours, shown, spread, table
+from corral.experiments.methods import METHODS
+from corral.experiments.plans import CONTESTANTS, table4, table7
+from corral.experiments.progress import Bar
+from corral.experiments.scale import Scale
+from corral.experiments.sources import points, rules_for
+from corral.experiments.store import Store
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A quick run of everything: the folder of the page and that of what was computed."""
+    folder = tmp_path_factory.mktemp("reproduction")
+    page = reproduce(quick=True, out=folder / "page", cache=folder / "cache")
+    return page.parent, folder / "cache"
+
+
+def test_page_has_every_experiment_and_the_seed(run):
+    text = (run[0] / "README.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.*)$", text, flags=re.MULTILINE)
+    assert headings == ["In short", *(experiment.title for experiment in EXPERIMENTS.values())]
+    assert "Seed 0," in text
+    assert "nan" not in text
+
+
+def test_pictures_of_the_page_exist_and_are_small(run):
+    text = (run[0] / "README.md").read_text(encoding="utf-8")
+    pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", text)
+    assert len(pictures) == len(set(pictures)) == 8
+    for name in pictures:
+        content = (run[0] / name).read_bytes()
+        assert content.startswith(b"\x89PNG")
+        assert len(content) < 300_000
+
+
+def test_tables_of_the_page_are_rectangular(run):
+    text = (run[0] / "README.md").read_text(encoding="utf-8")
+    for block in re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE):
+        assert len({line.count("|") for line in block.splitlines()}) == 1
+
+
+def test_projected_breaks_no_rule(run):
+    records = [
+        json.loads(line)
+        for path in run[1].glob("*.jsonl")
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+    found = [entry["record"] for entry in records if "/projected" in entry["key"]]
+    measured = [record for record in found if "ari" in record]
+    assert measured
+    assert all(record["cardv"] == record["mlv"] == record["clv"] == 0 for record in measured)
+
+
+def test_second_run_computes_nothing_and_writes_the_same(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(Fit, "run", lambda self: pytest.fail(f"{self.key} is run again"))
+    page = reproduce(quick=True, out=tmp_path, cache=run[1])
+    assert page.read_text(encoding="utf-8") == (run[0] / "README.md").read_text(encoding="utf-8")
+
+
+def fake(record=None, stop_after=None):
+    """A Fit.run that is quick, counts, and can be stopped."""
+    calls = []
+
+    def run(self):
+        if stop_after is not None and len(calls) == stop_after:
+            raise KeyboardInterrupt
+        calls.append(self.key)
+        return record or {"seconds": 0.0, "ari": 50.0, **dict.fromkeys(MEASURES, 0.0)}
+
+    return run, calls
+
+
+MEASURES = ("mi", "hi", "objective", "truth", "mlv", "clv", "cardv")
+
+
+def test_stopped_run_goes_on_where_it_was(tmp_path, monkeypatch):
+    first, done = fake(stop_after=11)
+    monkeypatch.setattr(Fit, "run", first)
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(["table2", "table6"], quick=True, out=tmp_path, cache=tmp_path)
+    second, rest = fake()
+    monkeypatch.setattr(Fit, "run", second)
+    page = reproduce(["table2", "table6"], quick=True, out=tmp_path, cache=tmp_path)
+    assert len(done) == 11
+    assert not set(done) & set(rest)
+    assert len({*done, *rest}) == len(done) + len(rest)
+    # Only what is complete is shown, and the page tells what is not.
+    text = page.read_text(encoding="utf-8")
+    assert "## Table 6" in text
+    assert "## Table 4" not in text
+    assert "Not run yet with this seed:" in text
+
+
+def test_fresh_forgets(tmp_path, monkeypatch):
+    again, keys = fake()
+    monkeypatch.setattr(Fit, "run", again)
+    for fresh in (False, False, True):
+        reproduce(["table2"], quick=True, out=tmp_path, cache=tmp_path, fresh=fresh)
+    assert len(keys) == 2 * len(set(keys))
+
+
+def test_half_a_line_is_passed_over(tmp_path):
+    store = Store(tmp_path, "group", 0, True)
+    whole, half = Fit("iris", "K-means", draw=0), Fit("iris", "K-means", draw=1)
+    store.add(whole, {"ari": 1.0})
+    store.add(half, {"ari": 2.0})
+    (path,) = tmp_path.iterdir()
+    path.write_text(path.read_text(encoding="utf-8")[:-9], encoding="utf-8")
+    again = Store(tmp_path, "group", 0, True)
+    assert whole in again
+    assert half not in again
+
+
+def test_stores_of_seeds_and_sizes_are_apart(tmp_path):
+    cell = Fit("iris", "K-means")
+    Store(tmp_path, "group", 0, True).add(cell, {})
+    assert cell not in Store(tmp_path, "group", 1, True)
+    assert cell not in Store(tmp_path, "group", 0, False)
+
+
+@pytest.mark.parametrize("quick", [True, False])
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_cells_have_names_of_their_own(name, quick):
+    cells = EXPERIMENTS[name].cells(Scale(0, quick))
+    different = {cell.key: cell for cell in cells}
+    assert all(different[cell.key] == cell for cell in cells)
+
+
+def test_all_methods_get_the_same_links():
+    def links(draw, count):
+        rules = rules_for("iris", "pair", count, count, draw, 0)
+        return [rule.pairs.tolist() for rule in rules]
+
+    assert links(3, 40) == links(3, 40)
+    assert links(3, 40) != links(4, 40)
+    few, many = links(3, 20), links(3, 40)
+    assert few == [pairs[:20] for pairs in many]
+
+
+def test_links_agree_with_the_classes_and_sizes_are_theirs():
+    _, y, _ = points("wine")
+    sizes, must, cannot = rules_for("wine", "mix", 30, 30, 0, 0)
+    assert sorted(sizes.sizes) == sorted(np.bincount(y))
+    assert (y[must.pairs[:, 0]] == y[must.pairs[:, 1]]).all()
+    assert (y[cannot.pairs[:, 0]] != y[cannot.pairs[:, 1]]).all()
+
+
+def test_plans_are_those_of_the_paper():
+    full = table4(Scale())
+    assert len(full) == 2 * 5 * 10 * 6
+    assert {cell.must for cell in full} == {20, 40, 60, 80, 100}
+    assert all(cell.must == cell.cannot for cell in full)
+    assert {cell.method for cell in table7(Scale())} <= set(METHODS)
+    assert len({cell.data for cell in table7(Scale())}) == 10
+
+
+def test_seed_decides(tmp_path):
+    cell, other = (Fit("Hepatitis1", "projected, one start", "pair", 5, 5, 0, s) for s in (0, 1))
+    first, again = cell.run(), cell.run()
+    del first["seconds"], again["seconds"]
+    assert first == again
+    rules = [rules_for("Hepatitis1", "pair", 5, 5, 0, c.seed)[0].pairs for c in (cell, other)]
+    assert rules[0].tolist() != rules[1].tolist()
+
+
+def test_dead_end_is_an_x():
+    dead, alive = {"dead_end": True, "seconds": 1.0}, {"ari": 80.0, "seconds": 1.0}
+    assert ours([dead, dead], "ari") == "x"
+    assert ours([alive, dead, alive], "ari") == "80.00 ± 0.00 (1 of 3 x)"
+    assert spread([dead], "ari") is None
+
+
+def test_numbers_are_shown_with_their_deviation():
+    assert shown((87.142, 1.058), "ari") == "87.14 ± 1.06"
+    assert shown((-0.0001, 0.0), "ari") == "0.00 ± 0.00"
+    assert spread([{"ari": 1.0}, {"ari": 3.0}], "ari") == (2.0, pytest.approx(2.0**0.5))
+    assert table(["a", "b"], [["x", "1"]]) == "| a | b |\n| --- | ---: |\n| x | 1 |\n"
+
+
+def test_demand_is_the_papers_mean_less_two():
+    record = {"ari": 72.0, "objective": 1.0, "truth": 2.0, "cardv": 0, "mlv": 0, "clv": 1}
+    assert Demand("row", 74.0, [record]).reached
+    assert not Demand("row", 74.1, [record]).reached
+    assert Demand("row", 74.0, [record, record]).broken == 2
+
+
+def test_ranks_share_ties_and_put_no_answer_last(tmp_path):
+    fields = dict.fromkeys(MEASURES, 0)
+    scores = {number: float(number // 2) for number in range(len(CONTESTANTS))}
+    records = []
+    for cell in table7(Scale(0, True)):
+        number = CONTESTANTS.index((cell.method, cell.variant))
+        record = {"seconds": 1.0, "ari": scores[number], **fields}
+        records.append((cell, {"dead_end": True, "seconds": 1.0} if number == 16 else record))
+    contest = Contest(Results(Scale(0, True), tmp_path, records))
+    ranks = contest.ranks(range(len(CONTESTANTS)))
+    assert ranks[16] == len(CONTESTANTS)
+    assert ranks[14] == ranks[15] == 1.5
+    assert ranks.sum() == pytest.approx(sum(range(1, len(CONTESTANTS) + 1)))
+    assert not contest.obeys[16].any()
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_bar_is_silent_unless_on_a_terminal():
+    quiet, terminal = io.StringIO(), Terminal()
+    for stream in (quiet, terminal):
+        bar = Bar(stream, 2)
+        bar.advance("table2: iris")
+        bar.close()
+    assert quiet.getvalue() == ""
+    assert "1/2" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r")
+
+
+def test_command_writes_one_experiment(tmp_path):
+    result = CliRunner().invoke(
+        app, ["reproduce", "table1", "--quick", "--out", str(tmp_path), "--cache", str(tmp_path)]
+    )
+    assert result.exit_code == 0
+    assert "## Table 1" in (tmp_path / "README.md").read_text(encoding="utf-8")
+
+
+def test_module_does_the_same(tmp_path, capsys):
+    where = ["--out", str(tmp_path), "--cache", str(tmp_path / "cache")]
+    assert main(["table1", "--quick", "--seed", "5", *where]) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path / "README.md")
+    assert "Seed 5," in (tmp_path / "README.md").read_text(encoding="utf-8")
+
+
+def test_unknown_names_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="'table9' is no experiment; choose from table1,"):
+        reproduce(["table9"], out=tmp_path, cache=tmp_path)
+
+
+# What the paper prints, table by table, in its own words.
+def test_numbers_of_the_paper():
+    assert paper.TABLE1["ionosphere"] == (351, 33, 2)
+    assert paper.TABLE2["objective"]["glass"] == ((81.277, 5.49), (85.944, 1.307))
+    assert paper.TABLE2["hi"]["iris"] == ((70.969, 9.51), (75.590, 0.008))
+    assert paper.TABLE3["ari"]["ImBalanced 0.1"] == ((34.67, 0.0), (99.46, 0.37))
+    assert paper.TABLE3["mi"]["Balanced (3, 3)"][0] == (0.0501, 0.1583)
+    assert paper.TABLE4_ARI["wine"][60][-1] == (98.32, 0.0)
+    assert paper.TABLE4_ARI["iris"][60][0] is None
+    assert paper.TABLE4_BROKEN["iris"][80] == (None, (0, 20), (0, 1), (2, 0), (0, 0))
+    assert paper.TABLE5_MI["iris"][20][1] == (0.09, 0.036)
+    assert paper.TABLE5_HI["wine"][80][3] == (59.63, 0.0)
+    assert paper.TABLE6["ari"]["Hepatitis"][2] == (46.25, 15.74)
+    assert paper.TABLE6_SECONDS["breast cancer"] == (3.36, 3.27, 9.27)
+
+
+def pairs_of(first, second):
+    """Matching entries of two tables, without those that are an x."""
+    for row, cells in first.items():
+        for count, entries in cells.items():
+            for one, other in zip(entries, second[row][count], strict=True):
+                assert (one is None) == (other is None)
+                if one is not None:
+                    yield one[0], other[0]
+
+
+def test_mi_and_hi_of_the_paper_belong_together():
+    # HI = 100 (1 - 2 MI), and MI is printed to two digits in table 5.
+    for mi, hi in pairs_of(paper.TABLE5_MI, paper.TABLE5_HI):
+        assert hi == pytest.approx(100 * (1 - 2 * mi), abs=1.3)
+    for name, cells in paper.TABLE2["mi"].items():
+        for mi, hi in zip(cells, paper.TABLE2["hi"][name], strict=True):
+            assert hi[0] == pytest.approx(100 * (1 - 2 * mi[0]), abs=0.2)
