@@ -32,8 +32,6 @@ templates_path = ["_templates"]
 root_doc = "index"
 exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "gallery/*.zip", "reproduction/data"]
 nitpicky = False
-# The reproduction page is written by its own command and may not be there yet.
-suppress_warnings = [] if (DOCS / "reproduction" / "README.md").exists() else ["toc.empty_glob"]
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
@@ -55,6 +53,7 @@ sphinx_gallery_conf = {
     "matplotlib_animations": False,
     "remove_config_comments": True,
     "show_memory": False,
+    "show_signature": False,
     "write_computation_times": False,
     "min_reported_time": 10_000,
     "abort_on_example_error": True,
@@ -73,7 +72,7 @@ html_static_path = ["_static"]
 html_css_files = ["corral.css"]
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"start": [], "changelog": [], "command-line": [], "how": [], "notation": []}
+html_sidebars = {"start": [], "changelog": [], "command-line": [], "how": [], "notation": [], "gallery/plot_*": []}
 html_theme_options = {
     "logo": {"text": "corral"},
     "show_prev_next": False,
@@ -85,3 +84,13 @@ html_theme_options = {
     "footer_end": [],
     "navigation_with_keys": False,
 }
+
+
+def setup(app):
+    """List the reproduction pages only once there are any: their own command writes them."""
+
+    def drop(app, docname, source):
+        if docname == "more" and not list((DOCS / "reproduction").glob("*.md")):
+            source[0] = source[0].replace("reproduction/*\n", "")
+
+    app.connect("source-read", drop)

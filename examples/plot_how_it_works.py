@@ -63,7 +63,7 @@ for ratio in ratios:
 figure, ax = plt.subplots(figsize=(7.5, 3.8), layout="constrained")
 ax.plot(ratios, np.array(track), color=BLUE, lw=1.8)
 ax.axvline(1.0, color=RED, ls="--", lw=1.4)
-ax.annotate("tau = 2 k lambda", (1.0, 4.5), (1.08, 4.5), color=RED, va="center")
+ax.annotate("tau = 2 k lambda", (1.0, 4.5), (1.12, 4.5), color=RED, va="center", ha="right")
 ax.set(
     xscale="log",
     xlim=(ratios[0], ratios[-1]),
@@ -76,6 +76,7 @@ ax.spines[["top", "right"]].set_visible(False)
 # The same in the solver, which lets tau fall a little in every iteration.  Whatever the start, the
 # centres begin at the mean of all points and walk to their places.
 
+# sphinx_gallery_thumbnail_number = 2
 model = ConstrainedKMeans(k, n_init=1, random_state=0, record_x=range(1, 1000)).fit(X)
 x = model.history_.x
 path = np.array([x[t].T @ X / x[t].sum(axis=0)[:, None] for t in sorted(x)])

@@ -52,5 +52,6 @@ plot_assignment(paper.history_, order=paper.labels_)
 # %%
 # And the wines, with all their links.
 
+# sphinx_gallery_thumbnail_number = -1
 plot_clusters(wine.data, model.labels_, rules)
 plt.show()

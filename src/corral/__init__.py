@@ -4,6 +4,10 @@ Must-links, cannot-links, cluster sizes, capacities, shares and any linear const
 and with scikit-learn's conventions.
 """
 
+from importlib import import_module
+from typing import Any
+
+from .admm.history import History
 from .audit import Report, audit
 from .constraints import (
     CannotLink,
@@ -34,6 +38,7 @@ __all__ = [
     "Constraint",
     "ConstraintSet",
     "GroupShares",
+    "History",
     "InfeasibleConstraintsError",
     "LinearConstraint",
     "MustLink",
@@ -47,3 +52,12 @@ __all__ = [
     "read_pairs",
     "write_pairs",
 ]
+
+_MODULES = ("baselines", "datasets", "metrics", "plots")
+
+
+def __getattr__(name: str) -> Any:
+    """Import a submodule when it is first asked for, so that ``import corral`` stays quick."""
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -68,6 +68,9 @@ class Report:
         Number of points in each cluster.
     entries : tuple of Entry
         One for each constraint, in the order given.
+    view, history, names
+        What the HTML page shows besides: some of the points, the solver's history, and what to
+        call the rows.
     """
 
     inertia: float
@@ -75,6 +78,7 @@ class Report:
     entries: tuple[Entry, ...]
     view: View | None = field(default=None, repr=False, compare=False)
     history: History | None = field(default=None, repr=False, compare=False)
+    names: Any = field(default=None, compare=False, repr=False)
 
     def to_html(
         self,
@@ -95,7 +99,9 @@ class Report:
         names : sequence, optional
             What to call the rows, such as the index of a data frame.
         """
-        page = to_page(self, self.view, self.history, title=title, names=names)
+        page = to_page(
+            self, self.view, self.history, title=title, names=self.names if names is None else names
+        )
         if path is not None:
             with atomic_writer(path) as file:
                 file.write(page)
@@ -150,7 +156,8 @@ class Report:
 
     def _summary(self) -> list[str]:
         hard = sum(entry.hard_count for entry in self.broken)
-        verdict = "every hard rule is obeyed" if self.feasible else f"{hard} hard rules are broken"
+        broken = "1 hard rule is broken" if hard == 1 else f"{hard} hard rules are broken"
+        verdict = "every hard rule is obeyed" if self.feasible else broken
         lines = [
             f"{sum(self.sizes)} points in {len(self.sizes)} clusters: {verdict}",
             f"inertia  {self.inertia:.6g}",
@@ -161,7 +168,11 @@ class Report:
         return lines
 
     def _complaints(self) -> list[str]:
-        messages = [line for entry in self.broken for line in entry.violations.messages(limit=3)]
+        messages = [
+            line
+            for entry in self.broken
+            for line in entry.violations.messages(limit=3, names=self.names)
+        ]
         return ["", *messages] if messages else []
 
 
@@ -286,6 +297,12 @@ def _blocks(n_rows: int) -> Iterable[slice]:
     return (slice(start, start + _BLOCK) for start in range(0, n_rows, _BLOCK))
 
 
+def _rule(constraint: Constraint) -> str:
+    """Whether its rules are hard, soft, or some of each."""
+    parts = [name for name in ("hard", "soft") if constraint.part(hard=name == "hard") is not None]
+    return "/".join(parts) or "none"
+
+
 def _table(entries: tuple[Entry, ...]) -> list[str]:
     """Aligned lines, one for each constraint: the words left, the numbers right."""
     if not entries:
@@ -294,7 +311,7 @@ def _table(entries: tuple[Entry, ...]) -> list[str]:
     rows = [
         (
             repr(entry.constraint),
-            "hard" if entry.constraint.hard else "soft",
+            _rule(entry.constraint),
             str(entry.violations.count),
             f"{entry.violations.amount:g}",
         )

@@ -24,7 +24,7 @@ from .constraints import ConstraintSet
 from .exceptions import BrokenAnswerError
 from .geometry import distances_to
 from .outcome import find_solution, place
-from .settings import Progress, check_n_clusters, make_random_state, make_settings, talk
+from .settings import Progress, check_n_clusters, make_random_state, make_settings, talking
 from .solve import Solution
 from .validate import check_points, check_weights, row_names
 
@@ -57,7 +57,8 @@ class ConstrainedKMeans(
     rho_growth : float or "auto", default="auto"
         Growth of the penalty (1.05; 1.1 for "algorithm1").
     rho_every : int or "auto", default="auto"
-        Iterations between two growths (1; 5 for "algorithm1").
+        Iterations in which the penalty grows by that factor (1; 5 for "algorithm1"): little by
+        little in "projected", at once in "algorithm1".
     repair : bool, default=True
         Make the answer obey every hard constraint by exact assignment, and polish it.  False
         returns the plain rounding of ADMM's x, which may break constraints.
@@ -70,7 +71,8 @@ class ConstrainedKMeans(
     n_jobs : int, default=None
         Processes for the restarts.
     random_state : int, RandomState or None, default=None
-        The same seed gives the same answer.
+        The same seed gives the same answer, unless time cut a search short: ``time_limit``, or an
+        exact assignment that took longer than a few seconds.
     verbose : bool or int, default=False
         Log the progress, one line a restart.
     record_x : sequence of int, default=()
@@ -159,7 +161,9 @@ class ConstrainedKMeans(
         X : array-like, data frame or CSR of shape (n_samples, n_features)
         y : ignored
         constraints : Constraint, iterable of them, or None
-            Rows are counted from 0; see each class for names from a frame's index.
+            Rows are counted from 0; with ``index=`` links and pins take names instead.  They mean
+            the rows of this X: for a part of it, as in cross-validation, give
+            ``ConstraintSet(constraints).subset(rows)``.
         sample_weight : array-like of shape (n_samples,), optional
             Sizes count points all the same; totals count their values.
 
@@ -172,19 +176,20 @@ class ConstrainedKMeans(
         check_n_clusters(self.n_clusters, points.shape[0])
         settings = make_settings(self.get_params(deep=False), points, self._progress)
         rules = ConstraintSet(constraints)
-        talk(self.verbose)
-        solution = find_solution(
-            points,
-            rules,
-            self.n_clusters,
-            weight,
-            settings,
-            make_random_state(self.random_state),
-            row_names(X),
-        )
+        with talking(self.verbose):
+            solution = find_solution(
+                points,
+                rules,
+                self.n_clusters,
+                weight,
+                settings,
+                make_random_state(self.random_state),
+                row_names(X),
+            )
         report = replace(
             audit(points, solution.labels, rules, self.n_clusters, weight),
             history=solution.history,
+            names=row_names(X),
         )
         self._judge(solution, report)
         self._store(X, points, solution, report)
@@ -197,9 +202,12 @@ class ConstrainedKMeans(
                 "the answer found breaks a hard constraint, which is a fault of corral; please "
                 f"report it with your data:\n{report}"
             )
-        if not solution.converged and solution.n_iter >= self.max_iter:
+        short = solution.n_iter >= self.max_iter
+        if not solution.converged and (short or not self.repair):
+            cause = f"stopped at max_iter={self.max_iter}" if short else "gave up"
             warnings.warn(
-                f"ADMM stopped at max_iter={self.max_iter} before it converged; raise max_iter.",
+                f"ADMM {cause} before it converged; "
+                f"{'raise max_iter' if short else 'its x may not be binary'}.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -207,8 +215,8 @@ class ConstrainedKMeans(
         empty = report.sizes.count(0)
         if empty > meant:
             warnings.warn(
-                f"{empty} of {self.n_clusters} clusters are empty: there are too few distinct "
-                "points or groups for more.",
+                f"{empty} of {self.n_clusters} clusters are empty: the points and rules found no "
+                "use for more.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -325,7 +333,7 @@ class ConstrainedKMeans(
             self.time_limit,
             row_names(X),
         )
-        report = audit(points, labels, rules, self.n_clusters, weight)
+        report = audit(points, labels, rules, len(self.cluster_centers_), weight)
         if not report.feasible:
             raise BrokenAnswerError(f"the assignment breaks a hard constraint:\n{report}")
         return labels.astype(np.int32)

@@ -121,7 +121,7 @@ class Geometry:
         A cluster without weight has its fallback, or the middle.
         """
         dense = _dense(sums)
-        tiny = mass <= 1e-12 * mass.sum()
+        tiny = mass <= np.finfo(float).tiny
         centers: FloatArray = dense / np.where(tiny, 1.0, mass)[:, None] - self._local
         centers[tiny] = 0.0 if fallback is None else fallback[tiny]
         return centers

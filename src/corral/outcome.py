@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+import warnings
 from typing import Any, NoReturn
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from ._typing import FloatArray, IntArray, Matrix
+from .admm.algorithm1_rules import PaperRules
 from .assign import NoAssignment, OutOfTime, assign
 from .conflict import explain
 from .constraints import ConstraintSet
-from .exceptions import InfeasibleConstraintsError, SolverTimeoutError
+from .exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
 from .geometry import Geometry
 from .initialise import initialise
 from .number import follow, renumber
@@ -48,6 +51,8 @@ def find_solution(
         problem = presolve(X, rules, n_clusters, weight, names=names)
         plain = settings.solver == "algorithm1"
         rows = presolve(X, rules, n_clusters, weight, contract=False) if plain else None
+        if rows is not None:
+            PaperRules.of(rows)  # refuses rules that the paper's model does not have
         solution = solve(problem, settings, random_state, rows)
         return solution if problem.numbered else _numbered(solution, problem, settings)
     except (InfeasibleConstraintsError, NoAssignment) as clash:
@@ -96,6 +101,12 @@ def place(
         _raise_conflict(X.shape[0], len(centers), rules, deadline, names)
     except OutOfTime as late:
         raise _timeout(began, "no feasible assignment was found") from late
+    if not step.optimal:
+        warnings.warn(
+            "the assignment obeys the rules, but time ran out before it was proven the cheapest",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
     return problem.invert(step.labels)
 
 
@@ -116,10 +127,13 @@ def _raise_conflict(
     try:
         error = explain(n_samples, n_clusters, rules, deadline=limit, names=names)
     except OutOfTime:
-        error = None
+        message = "No assignment obeys these together, which there was no time to narrow down: "
+        error = InfeasibleConstraintsError(message + rules.hard.phrase(names), rules.hard)
     if error is None:
-        message = f"No assignment to {n_clusters} clusters obeys these together: "
-        raise InfeasibleConstraintsError(message + rules.hard.phrase(names) + ".", rules.hard)
+        raise BrokenAnswerError(
+            "one exact solver found the constraints contradictory and another did not, which is a "
+            "fault of corral; please report it with your data"
+        )
     raise error
 
 

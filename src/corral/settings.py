@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -25,8 +26,7 @@ INITS = ("k-means++", "random")
 AUTO_WORK = 100_000
 AUTO_MOST = 5
 
-#: What "auto" means for each solver; the projected solver's tolerance is wider where its answer
-#: is polished afterwards.
+#: What "auto" means for each solver.
 AUTO: Mapping[str, Mapping[str, float]] = {
     "projected": {"tol": 1e-2, "rho": 1.0, "rho_growth": 1.05, "rho_every": 1},
     "algorithm1": {"tol": 1e-5, "rho": 20.0, "rho_growth": 1.1, "rho_every": 5},
@@ -271,13 +271,22 @@ def make_random_state(random_state: Any) -> np.random.RandomState:
         ) from error
 
 
-def talk(verbose: bool | int) -> None:
-    """Let the package's log be seen, on the terminal unless logging is set up otherwise."""
+@contextmanager
+def talking(verbose: bool | int) -> Iterator[None]:
+    """Let the package's log be seen meanwhile, on the terminal unless logging is set up."""
     if not isinstance(verbose, (bool, np.bool_, Integral)):
         raise ValueError(f"`verbose` is {verbose!r}; it must be True, False or an integer.")
-    log = logging.getLogger("corral")
     if not verbose:
+        yield
         return
+    log = logging.getLogger("corral")
+    level, handler = log.level, None if log.hasHandlers() else logging.StreamHandler()
     log.setLevel(logging.DEBUG if verbose > 1 else logging.INFO)
-    if not log.hasHandlers():
-        log.addHandler(logging.StreamHandler())
+    if handler is not None:
+        log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+        if handler is not None:
+            log.removeHandler(handler)

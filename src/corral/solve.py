@@ -121,22 +121,24 @@ class _Run:
     def __call__(self, seed: int) -> Solution:
         """Initialise, relax, repair, polish."""
         random_state = np.random.RandomState(seed)
-        start = self._start(random_state)
+        start, row_labels = self._start(random_state)
         problem = match_sizes(self.problem, self._counts(start.labels))
         if not self.settings.repair:
-            return self._rounded(problem, start)
+            return self._rounded(problem, start, row_labels)
         direct = self._direct(problem, start)
-        relaxed, labels = self._relax(problem, start)
+        relaxed, labels = self._relax(problem, start, row_labels)
         answer = self._repaired(labels, relaxed, direct)
         answer = improve(answer, self.geometry, random_state, self.settings.deadline)
         return self._solution(answer, problem.invert(answer.labels), relaxed)
 
-    def _start(self, random_state: np.random.RandomState) -> Start:
-        """Of the groups; for Algorithm 1, which knows no groups, from a start of the rows."""
+    def _start(self, random_state: np.random.RandomState) -> tuple[Start, IntArray]:
+        """Of the groups, and of the rows for Algorithm 1, which knows no groups."""
         init = self.settings.init
-        if self.rows is not None and isinstance(init, str):
-            init = initialise(self.rows, Geometry(self.rows), init, random_state).labels
-        return initialise(self.problem, self.geometry, init, random_state)
+        if self.rows is None:
+            start = initialise(self.problem, self.geometry, init, random_state)
+            return start, self.problem.invert(start.labels)
+        rows = initialise(self.rows, Geometry(self.rows), init, random_state).labels
+        return initialise(self.problem, self.geometry, rows, random_state), rows
 
     def _direct(self, problem: Problem, start: Start) -> Answer | None:
         """Repair and polish straight from the start: a feasible answer, or a proof, before ADMM.
@@ -148,9 +150,9 @@ class _Run:
         rounds = 1 if problem.large else MAX_ROUNDS
         return first_answer(problem, self.geometry, start.centers, self.settings.deadline, rounds)
 
-    def _rounded(self, problem: Problem, start: Start) -> Solution:
+    def _rounded(self, problem: Problem, start: Start, row_labels: IntArray) -> Solution:
         """The plain rounding of x, of the rows if that is what x is about."""
-        relaxed, labels = self._relax(problem, start)
+        relaxed, labels = self._relax(problem, start, row_labels)
         if self.rows is None:
             answer = evaluate(problem, self.geometry, labels, relaxed.centers)
             return self._solution(answer, problem.invert(labels), relaxed)
@@ -159,7 +161,9 @@ class _Run:
         answer = evaluate(rows, geometry, relaxed.labels, geometry.means(relaxed.labels))
         return self._solution(answer, relaxed.labels, relaxed)
 
-    def _relax(self, problem: Problem, start: Start) -> tuple[Relaxation, IntArray]:
+    def _relax(
+        self, problem: Problem, start: Start, row_labels: IntArray
+    ) -> tuple[Relaxation, IntArray]:
         """The relaxed assignment by the solver asked for, and labels of the groups from it."""
         chosen = self.settings
         if self.rows is None:
@@ -168,7 +172,7 @@ class _Run:
                 self.geometry,
                 start.labels,
                 rho=chosen.rho,
-                rho_growth=chosen.rho_growth,
+                rho_growth=chosen.rho_growth ** (1.0 / chosen.rho_every),
                 tol=chosen.tol,
                 max_iter=chosen.max_iter,
                 deadline=chosen.deadline,
@@ -180,7 +184,7 @@ class _Run:
         rules = PaperRules.of(self.rows)
         relaxed = solve_algorithm1(
             self.rows.points,
-            problem.invert(start.labels),
+            row_labels,
             problem.n_clusters,
             must_link=rules.must_link,
             cannot_link=rules.cannot_link,

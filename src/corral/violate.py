@@ -36,7 +36,15 @@ def solve_violating(
     geometry = Geometry(problem)
     centers = initialise(problem, geometry, settings.init, random_state).centers
     best: Answer | None = None
-    recorder = Recorder(problem.n_clusters)
+    sizes = problem.sizes
+    recorder = Recorder(
+        problem.n_clusters,
+        must_link=problem.together,
+        cannot_link=problem.apart,
+        sizes=None if sizes is None else (sizes.lower, sizes.upper),
+        ordered=sizes is None or sizes.ordered,
+        record_x=settings.record_x,
+    )
     converged = False
     while len(recorder) < settings.max_iter and not converged:
         try:

@@ -216,6 +216,19 @@ def test_ranks_share_ties_and_put_no_answer_last(tmp_path):
     assert ranks[14] == ranks[15] == 1.5
     assert ranks.sum() == pytest.approx(sum(range(1, len(CONTESTANTS) + 1)))
     assert not contest.obeys[16].any()
+    assert contest.rows("free") == [16]
+
+
+def test_lowest_objective_of_a_broken_answer_does_not_win(tmp_path):
+    records = []
+    for cell in table7(Scale(0, True)):
+        record = {"seconds": 1.0, "ari": 1.0, **dict.fromkeys(MEASURES, 0)}
+        rival = cell.method == "E2CP"
+        record |= {"objective": 1.0 if rival else 2.0, "mlv": int(rival and cell.draw == 0)}
+        records.append((cell, record))
+    contest = Contest(Results(Scale(0, True), tmp_path, records))
+    own = contest.names.index("projected-Pair")
+    assert contest.wins(own, contest.rows("pair")) == 0.5
 
 
 class Terminal(io.StringIO):

@@ -26,7 +26,9 @@ class History:
     card_violations, must_link_violations, cannot_link_violations : (T,) int arrays
         The paper's CardV, MLV and CLV of the rounded labels (the largest entry of each row of
         x): points that have to change cluster for the sizes to fit, must-links across clusters,
-        cannot-links inside one.
+        cannot-links inside one.  The projected solver keeps must-links by construction, counts
+        cannot-links between contracted groups once each, and in large problems counts every
+        tenth iteration only.
     x : dict of (n, k) arrays
         The relaxed assignment at the iterations asked for, counted from 1.
     """

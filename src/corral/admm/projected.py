@@ -130,7 +130,7 @@ class ProjectedSolver:
         growth: float,
         n_threads: int | None = None,
     ) -> None:
-        self.geometry = geometry
+        self.geometry, self.scatter = geometry, problem.scatter
         self.unit = max(geometry.total_weight / problem.n_groups, np.finfo(float).tiny)
         weight = geometry.weight / self.unit
         metric = np.maximum(weight, LEAST_METRIC)
@@ -212,7 +212,7 @@ class ProjectedSolver:
     def _objective(self, sums: Sums, norms: FloatArray) -> float:
         """``sum_g w_g z1_gj |p_g - mu_j|^2``, from the sums alone."""
         cost = sums.mass @ norms[:, 0] - 2.0 * (sums.points * self.centers).sum()
-        return self.geometry.spread + float(cost) * self.unit
+        return self.scatter + self.geometry.spread + float(cost) * self.unit
 
     def _scale(self) -> float:
         """Median over a sample of the groups of the standard deviation of their k costs."""

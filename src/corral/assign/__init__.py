@@ -19,6 +19,7 @@ from .contested import solve_contested
 from .descent import descend
 from .feasibility import feasible
 from .flow import prices
+from .greedy import solve_greedily
 from .milp import solve_milp
 from .nearest import nearest, with_pins
 from .relaxed import assign_relaxed, violation
@@ -41,6 +42,7 @@ __all__ = [
     "feasible",
     "matching_order",
     "prices",
+    "solve_greedily",
     "violation",
 ]
 

@@ -65,7 +65,8 @@ def as_integers(values: Any, what: str) -> IntArray:
     if array.size and array.dtype.kind not in "iu":
         raise ValueError(
             f"{what} must be integers, but their type is {array.dtype}; "
-            "convert them first if they are meant as row numbers."
+            "convert them first if they are meant as row numbers, or say with index= whose names "
+            "they are."
         )
     return array.astype(np.int64)
 
@@ -91,7 +92,7 @@ def refuse(wrong: BoolArray, values: NDArray[Any], what: str, allowed: str) -> N
     """Raise for the first value that is marked wrong."""
     if wrong.any():
         value = np.atleast_1d(values)[int(np.argmax(np.atleast_1d(wrong)))]
-        raise ValueError(f"{what}{_place(wrong)} is {value:g}; {allowed}.")
+        raise ValueError(f"{what}{_place(wrong)} is {value:.10g}; {allowed}.")
 
 
 def _place(wrong: BoolArray) -> str:
@@ -124,8 +125,8 @@ def ordered_bounds(minimum: FloatArray | None, maximum: FloatArray | None) -> No
     if wrong.any():
         first = int(np.argmax(wrong))
         raise ValueError(
-            f"minimum{_place(wrong)} is {np.ravel(low)[first]:g}, above "
-            f"maximum{_place(wrong)}, which is {np.ravel(high)[first]:g}."
+            f"minimum{_place(wrong)} is {np.ravel(low)[first]:.10g}, above "
+            f"maximum{_place(wrong)}, which is {np.ravel(high)[first]:.10g}."
         )
 
 

@@ -78,7 +78,8 @@ class LinearConstraint(Constraint):
         if (low > high).any():
             first = int(np.argmax(low > high))
             raise ValueError(
-                f"lower[{first}] is {low[first]:g}, above upper[{first}], which is {high[first]:g}."
+                f"lower[{first}] is {low[first]:.10g}, above upper[{first}], which is "
+                f"{high[first]:.10g}."
             )
         if n_clusters is not None and (n_clusters < 1 or matrix.shape[1] % n_clusters):
             raise ValueError(
@@ -118,10 +119,10 @@ class LinearConstraint(Constraint):
 
     def _describe(self, row: int, names: Names, *, value: FloatArray) -> str:
         has, low, high = (float(values[row]) for values in (value, self.lower, self.upper))
-        bound = f"{low:g}" if low == high else f"at {'least' if has < low else 'most'} "
+        bound = f"{low:.10g}" if low == high else f"at {'least' if has < low else 'most'} "
         if low != high:
-            bound += f"{low if has < low else high:g}"
-        return f"linear row {row} is {has:g}, but should be {bound}"
+            bound += f"{low if has < low else high:.10g}"
+        return f"linear row {row} is {has:.10g}, but should be {bound}"
 
     def subset(self, rows: ArrayLike) -> Self | None:
         """Give the rows of ``A`` that speak of ``rows`` only; see the notes above."""

@@ -62,8 +62,8 @@ class GroupShares(Constraint):
         for group in low.keys() & high.keys():
             if low[group] > high[group]:
                 raise ValueError(
-                    f"minimum of group {group!r} is {low[group]:g}, above its maximum, "
-                    f"which is {high[group]:g}."
+                    f"minimum of group {group!r} is {low[group]:.10g}, above its maximum, "
+                    f"which is {high[group]:.10g}."
                 )
         self._set(groups=frozen(array), minimum=low, maximum=high)
 
@@ -120,7 +120,7 @@ class GroupShares(Constraint):
     def _describe(self, rule: int, names: Names, *, labels: NDArray[Any], k: int) -> str:
         side, group, share = list(self._rules())[rule // k]
         inside = self.groups[labels == rule % k] == group
-        bound = f"at {'least' if side == 'minimum' else 'most'} {share:g}"
+        bound = f"at {'least' if side == 'minimum' else 'most'} {share:.10g}"
         return (
             f"cluster {rule % k} has a share {inside.mean():.3g} of {group!r}, "
             f"but should have {bound}"
@@ -134,7 +134,7 @@ class GroupShares(Constraint):
     def phrase(self, names: Names = None) -> str:
         """Say the rule in a few words, such as ``shares of at least 0.4 of 'b'``."""
         rules = [
-            f"at {'least' if side == 'minimum' else 'most'} {share:g} of {group!r}"
+            f"at {'least' if side == 'minimum' else 'most'} {share:.10g} of {group!r}"
             for side, group, share in self._rules()
         ]
         return f"shares of {shortened(rules, len(rules))}" if rules else "no bound on shares"

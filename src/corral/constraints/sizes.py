@@ -210,7 +210,7 @@ def merge_sizes(
     loose.sort(key=lambda b: not np.array_equal(b[0], b[1]))
     if loose and tied:
         raise ValueError(
-            "cluster sizes with ordered=True and without it cannot both be obeyed as they stand; "
+            "cluster sizes with ordered=True and without it cannot be given together; "
             "combine them into one ClusterSizes."
         )
     first, rest = (loose[:1], loose[1:]) if loose else ([], [])

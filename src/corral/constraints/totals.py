@@ -194,14 +194,14 @@ def _bounds_in_words(minimum: FloatArray | None, maximum: FloatArray | None) -> 
 
 def _short(bound: FloatArray) -> str:
     if bound.ndim == 0:
-        return f"{float(bound):g}"
+        return f"{float(bound):.10g}"
     tail = f", ... {len(bound)} in all" if len(bound) > 8 else ""
-    return f"[{', '.join(f'{value:g}' for value in bound[:8])}{tail}]"
+    return f"[{', '.join(f'{value:.10g}' for value in bound[:8])}{tail}]"
 
 
 def _describe_total(
     cluster: int, names: Names, *, total: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> str:
     has, low, high = (float(values[cluster]) for values in (total, lower, upper))
-    bound = f"at least {low:g}" if has < low else f"at most {high:g}"
-    return f"cluster {cluster} has a total of {has:g}, but should have {bound}"
+    bound = f"at least {low:.10g}" if has < low else f"at most {high:.10g}"
+    return f"cluster {cluster} has a total of {has:.10g}, but should have {bound}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ..assign import (
     assign,
     feasible,
     matching_order,
+    solve_greedily,
 )
 from ..constraints._checks import sums_by
 from ..geometry import Geometry
@@ -92,6 +93,8 @@ def refine(
     prices: FloatArray | None = None
     least_drop = NEGLIGIBLE_IF_LARGE if problem.large else NEGLIGIBLE
     for _ in range(max_rounds):
+        if best is not None and deadline is not None and time.monotonic() > deadline:
+            break
         try:
             step = _assigned(problem, geometry.costs(centers), incumbent, deadline, prices)
         except OutOfTime:
@@ -135,13 +138,17 @@ def _assigned(
     except OutOfTime:
         if own:
             raise
-        return _any_assignment(problem, incumbent, deadline)
+        return _any_assignment(problem, cost, incumbent, deadline)
 
 
 def _any_assignment(
-    problem: Problem, incumbent: IntArray | None, deadline: float | None
+    problem: Problem, cost: FloatArray, incumbent: IntArray | None, deadline: float | None
 ) -> Assignment:
-    """The incumbent, or labels that obey the rules with the sizes in some order."""
+    """Greedy labels, the incumbent, or any that obey the rules with the sizes in some order."""
+    if replace(problem, pins=problem.pins[:0], apart=problem.apart[:0]).free:
+        labels = solve_greedily(problem, cost, incumbent)
+        if labels is not None:
+            return Assignment(labels, np.nan, optimal=False)
     if incumbent is not None:
         return Assignment(incumbent, np.nan, optimal=False)
     labels = feasible(problem, deadline)
