@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit clean
+.PHONY: help demo test lint types unit docs clean
 
 help:
 	@echo "make demo    cluster the wine data under rules; prints a report, writes build/demo.png"
 	@echo "make test    lint, types and all tests (also one by one: lint, types, unit)"
+	@echo "make docs    build the pages into docs/_build/html"
 	@echo "make clean   remove the environment and everything that was built"
 
 # Remade whole when pyproject.toml changes: what is no longer asked for must not stay installed.
@@ -37,6 +38,14 @@ types: $(STAMP)
 # One BLAS thread for each of the two workers, so that they do not fight for the cores.
 unit: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+# The gallery runs its scripts again only when they change; nothing is fetched.
+$(VENV)/.docs: $(STAMP)
+	$(BIN)/python -m pip install --quiet --editable ".[plot,cli,docs]"
+	@touch $@
+
+docs: $(VENV)/.docs
+	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -d docs/_build/doctrees docs docs/_build/html
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

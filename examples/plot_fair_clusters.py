@@ -49,4 +49,5 @@ plot_totals(model.labels_, fair, ax=axes[1])
 for row, name in zip(axes, ("k-means", "fair"), strict=True):
     for ax, group in zip(row, np.unique(sex), strict=True):
         ax.set_title(f"{name}: share of {group}", fontsize=10, loc="left")
+axes[0, 0].set_ylim(0, 0.9)
 plt.show()

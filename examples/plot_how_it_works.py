@@ -45,14 +45,17 @@ def to_simplex(v):
 
 def centres_at(tau, centres):
     """Relaxed assignment and means in turn, until they rest."""
-    for _ in range(200):
+    for _ in range(1000):
         squares = ((X[:, None] - centres) ** 2).sum(axis=2)
         x = to_simplex(-squares / tau)
-        centres = (x.T @ X) / x.sum(axis=0)[:, None]
+        means = (x.T @ X) / x.sum(axis=0)[:, None]
+        if np.abs(means - centres).max() < 1e-5:
+            break
+        centres = means
     return centres
 
 
-ratios = np.geomspace(3.0, 0.02, 60)
+ratios = np.geomspace(3.0, 0.02, 80)
 rng = np.random.default_rng(0)
 centres = rng.normal(scale=3.0, size=(k, 2))
 track = []
@@ -61,7 +64,7 @@ for ratio in ratios:
     track.append(centres @ axis)
 
 figure, ax = plt.subplots(figsize=(7.5, 3.8), layout="constrained")
-ax.plot(ratios, np.array(track), color=BLUE, lw=1.8)
+ax.plot(ratios, np.array(track), ".", color=BLUE, ms=6)
 ax.axvline(1.0, color=RED, ls="--", lw=1.4)
 ax.annotate("tau = 2 k lambda", (1.0, 4.5), (1.12, 4.5), color=RED, va="center", ha="right")
 ax.set(
@@ -73,13 +76,14 @@ ax.set(
 ax.spines[["top", "right"]].set_visible(False)
 
 # %%
-# The same in the solver, which lets tau fall a little in every iteration.  Whatever the start, the
-# centres begin at the mean of all points and walk to their places.
+# The same in the solver, which lets tau fall a little in every iteration: the centres fall
+# together, part along the leading axis, and walk to their places.
 
 # sphinx_gallery_thumbnail_number = 2
 model = ConstrainedKMeans(k, n_init=1, random_state=0, record_x=range(1, 1000)).fit(X)
 x = model.history_.x
-path = np.array([x[t].T @ X / x[t].sum(axis=0)[:, None] for t in sorted(x)])
+boxed = [np.clip(x[t], 0, 1) for t in sorted(x)]  # the copy that the centres are the means of
+path = np.array([z.T @ X / z.sum(axis=0)[:, None] for z in boxed])
 
 figure, ax = plt.subplots(figsize=(7.5, 3.8), layout="constrained")
 ax.scatter(*X.T, s=14, c="#B0B0B0", lw=0)

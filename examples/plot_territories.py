@@ -76,7 +76,8 @@ def draw(ax, labels, title):
     ax.set_axis_off()
 
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 6), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(9, 6.3), layout="constrained")
+figure.get_layout_engine().set(h_pad=0.15)
 draw(axes[0], free.labels_, "k-means")
 draw(axes[1], model.labels_, "equal population")
 
