@@ -30,7 +30,13 @@ extensions = [
 ]
 templates_path = ["_templates"]
 root_doc = "index"
-exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "gallery/*.zip", "reproduction/data"]
+exclude_patterns = [
+    "_build",
+    "gallery/*.ipynb",
+    "gallery/*.py",
+    "gallery/*.zip",
+    "reproduction/data",
+]
 nitpicky = False
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
@@ -66,13 +72,21 @@ sphinx_gallery_conf = {
 copybutton_exclude = ".linenos, .gp, .go"
 copybutton_prompt_text = "$ "
 
+html_context = {"default_mode": "auto"}
 html_theme = "pydata_sphinx_theme"
 html_title = "corral"
 html_static_path = ["_static"]
 html_css_files = ["corral.css"]
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"start": [], "changelog": [], "command-line": [], "how": [], "notation": [], "gallery/plot_*": []}
+html_sidebars = {
+    "start": [],
+    "changelog": [],
+    "command-line": [],
+    "how": [],
+    "notation": [],
+    "gallery/plot_*": [],
+}
 html_theme_options = {
     "logo": {"text": "corral"},
     "show_prev_next": False,

@@ -107,8 +107,8 @@ rules = [
     CannotLink(rng.choice(middle, (25, 2), replace=False)),
     ClusterSizes([100, 80, 70, 50]),
 ]
-rounded = ConstrainedKMeans(k, n_init=1, random_state=0, repair=False, max_iter=60)
-with warnings.catch_warnings():  # sixty iterations are too few, on purpose
+rounded = ConstrainedKMeans(k, n_init=1, random_state=0, repair=False)
+with warnings.catch_warnings():  # x is not binary everywhere, which is the point here
     warnings.simplefilter("ignore", ConvergenceWarning)
     rounded.fit(X, constraints=rules)
 repaired = ConstrainedKMeans(k, n_init=1, random_state=0).fit(X, constraints=rules)
@@ -144,7 +144,7 @@ ends = {
 }
 best = min(map(min, ends.values()))
 figure, ax = plt.subplots(figsize=(7.5, 2.6), layout="constrained")
-for row, (name, values) in enumerate(ends.items()):
+for row, values in enumerate(ends.values()):
     gap = 100 * (np.array(values) / best - 1)
     ax.plot(gap, np.full(len(gap), row), "o", color=(ORANGE, GREEN, BLUE)[row], alpha=0.6)
 ax.set_yticks(range(len(ends)), ends)

@@ -56,9 +56,7 @@ def draw(column, title, labels, centers):
     column[1].set_axis_off()
 
 
-figure, axes = plt.subplots(
-    2, 2, figsize=(9, 4.2), height_ratios=[6, 1], layout="constrained"
-)
+figure, axes = plt.subplots(2, 2, figsize=(9, 4.2), height_ratios=[6, 1], layout="constrained")
 draw(axes[:, 0], "k-means", free.labels_, free.cluster_centers_)
 draw(axes[:, 1], "fixed shares", model.labels_, model.cluster_centers_)
 plt.show()

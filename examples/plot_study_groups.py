@@ -19,10 +19,10 @@ import pandas as pd
 from corral import CannotLink, ClusterSizes, ClusterTotals, ConstrainedKMeans, MustLink
 from corral.plots import plot_clusters
 
-NAMES = (
-    "Ada Ben Cleo Dan Eve Finn Gia Hugo Ida Jan Kim Lea Max Nia Ole Pia Quin Rosa "
-    "Sam Tea Udo Vera Will Xena Yuri Zoe Amir Bea Carl Dora Emil Fay Gus Hana Ivo Joy"
-).split()
+NAMES = """
+    Ada Ben Cleo Dan Eve Finn Gia Hugo Ida Jan Kim Lea Max Nia Ole Pia Quin Rosa
+    Sam Tea Udo Vera Will Xena Yuri Zoe Amir Bea Carl Dora Emil Fay Gus Hana Ivo Joy
+""".split()  # noqa: SIM905 - easier to read
 rng = np.random.default_rng(3)
 pupils = pd.DataFrame(
     {
@@ -57,7 +57,7 @@ rules = [
 # ----------
 
 scores = pupils[["maths", "reading"]]
-model = ConstrainedKMeans(n_clusters=6, random_state=0).fit(scores, constraints=rules)
+model = ConstrainedKMeans(n_clusters=6, n_init=4, random_state=0).fit(scores, constraints=rules)
 print(model.report_)
 
 for group in range(6):

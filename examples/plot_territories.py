@@ -31,9 +31,7 @@ cities = [
 population = np.array([city["population"] for city in cities], float)
 longitude = np.array([city["longitude"] for city in cities])
 latitude = np.array([city["latitude"] for city in cities])
-kilometres = 111.2 * np.column_stack(
-    [longitude * np.cos(np.radians(latitude.mean())), latitude]
-)
+kilometres = 111.2 * np.column_stack([longitude * np.cos(np.radians(latitude.mean())), latitude])
 print(f"{len(cities)} towns, {population.sum() / 1e6:.1f} million people")
 
 # %%

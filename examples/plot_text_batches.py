@@ -12,12 +12,14 @@ one thing, and no batch with more words than fit.  The texts stay in a sparse ma
 import inspect
 import re
 
+import matplotlib.pyplot as plt
 import numpy as np
 import scipy
 from scipy import linalg, ndimage, signal, special, stats
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from corral import ClusterSizes, ClusterTotals, ConstrainedKMeans
+from corral.plots import plot_sizes, plot_totals
 
 N_TEXTS = 480
 BATCHES = 12
@@ -61,10 +63,6 @@ for batch, centre in enumerate(model.cluster_centers_):
 
 # %%
 # Sizes and words, against their bounds.
-
-import matplotlib.pyplot as plt
-
-from corral.plots import plot_sizes, plot_totals
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
 plot_sizes(model.labels_, rules, ax=axes[0])

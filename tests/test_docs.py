@@ -1,4 +1,4 @@
-"""The documentation does what it says: snippets run, outputs are as printed, links lead somewhere."""
+"""The pages do as they say: snippets run and print what is printed, links lead somewhere."""
 
 from __future__ import annotations
 
@@ -230,7 +230,8 @@ def test_a_browser_opens_the_built_page_without_complaint(page, tmp_path):
         timeout=120,
         check=True,
     )
-    complaints = [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
+    said = [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
+    complaints = [line for line in said if '"[PST]: ' not in line]  # the theme thinks aloud
     assert not complaints
     title = re.search(r"<h1>(.*?)<", done.stdout, re.S)
     assert title, "the page has no heading"

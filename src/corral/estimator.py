@@ -98,10 +98,10 @@ class ConstrainedKMeans(
     --------
     >>> from corral import CannotLink, ClusterSizes, ConstrainedKMeans, MustLink
     >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> rules = [MustLink([(2, 3)]), CannotLink([(0, 1)]), ClusterSizes([4, 2])]
+    >>> rules = [MustLink([(2, 3)]), CannotLink([(1, 2)]), ClusterSizes([2, 4])]
     >>> model = ConstrainedKMeans(n_clusters=2, random_state=0).fit(X, constraints=rules)
-    >>> model.labels_
-    array([1, 0, 0, 0, 0, 1])
+    >>> model.labels_.tolist()
+    [0, 0, 1, 1, 1, 1]
     >>> model.report_.feasible
     True
     """
