@@ -47,7 +47,11 @@ def by_k_means_constrained(X: Floats, rules: Rules, centers: Floats, seed: int) 
 
     low, high = rules.sizes
     model = KMeansConstrained(
-        rules.k, size_min=int(low[0]), size_max=int(high[0]), init=centers, n_init=1,
+        rules.k,
+        size_min=int(low[0]),
+        size_max=int(high[0]),
+        init=centers,
+        n_init=1,
         random_state=seed,
     )
     return model.fit(X).labels_
@@ -166,15 +170,19 @@ def run(job: Job, n_starts: int) -> dict[str, list[Result]]:
 
 def report(job: Job, results: dict[str, list[Result]]) -> bool:
     """Print the table; whether corral is as good and as fast as demanded."""
-    print("| method | inertia from each start | broken rules | seconds: median (min to max) | "
-          "CPU seconds |")
+    print(
+        "| method | inertia from each start | broken rules | seconds: median (min to max) | "
+        "CPU seconds |"
+    )
     print("| --- | --- | --- | --- | --- |")
     for name, rows in results.items():
         inertias = " ".join(f"{row[0]:.0f}" if row[1] >= 0 else "none" for row in rows)
         broken = " ".join(str(row[1]) if row[1] >= 0 else "-" for row in rows)
         times = [row[2] for row in rows]
-        print(f"| {name} | {inertias} | {broken} | {np.median(times):.3f} ({min(times):.3f} to "
-              f"{max(times):.3f}) | {np.median([row[3] for row in rows]):.3f} |")
+        print(
+            f"| {name} | {inertias} | {broken} | {np.median(times):.3f} ({min(times):.3f} to "
+            f"{max(times):.3f}) | {np.median([row[3] for row in rows]):.3f} |"
+        )
     ours = results["corral"]
     good = all(
         mine[1] == 0 and mine[0] <= other[0] * (1 + 1e-9)
@@ -187,8 +195,11 @@ def report(job: Job, results: dict[str, list[Result]]) -> bool:
         for rival in job.rivals
         if rival in results
     )
-    print(f"\nno worse than every feasible peer: {'yes' if good else 'NO'}; "
-          f"faster than {', '.join(job.rivals)}: {'yes' if fast else 'NO'}\n", flush=True)
+    print(
+        f"\nno worse than every feasible peer: {'yes' if good else 'NO'}; "
+        f"faster than {', '.join(job.rivals)}: {'yes' if fast else 'NO'}\n",
+        flush=True,
+    )
     return good and fast
 
 

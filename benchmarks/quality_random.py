@@ -47,8 +47,11 @@ class Outcome:
 def describe(rules: Rules, d: int) -> str:
     """The instance in a few letters and numbers."""
     parts = [f"n={rules.n} k={rules.k} d={d}"]
-    parts += [f"{len(pairs)}{name}" for pairs, name in
-              ((rules.must, "ml"), (rules.cannot, "cl"), (rules.pins, "pin")) if len(pairs)]
+    parts += [
+        f"{len(pairs)}{name}"
+        for pairs, name in ((rules.must, "ml"), (rules.cannot, "cl"), (rules.pins, "pin"))
+        if len(pairs)
+    ]
     if rules.sizes is not None:
         exact = np.array_equal(*rules.sizes)
         parts.append(("exact" if exact else "interval") + ("-ordered" if rules.ordered else ""))
@@ -104,10 +107,14 @@ def summary(outcomes: list[Outcome]) -> bool:
         f"{100 * gaps.min():.3f} %; above 0.1 %: {(gaps > 1e-3).sum()}, above 1 %: "
         f"{(gaps > WORST_GAP).sum()}; below: {(gaps < -1e-9).sum()}"
     )
-    for name, times in (("corral", [o.seconds for o in outcomes]),
-                        ("reference", [o.reference_seconds for o in outcomes])):
-        print(f"seconds, {name}: total {np.nansum(times):.1f}, median {np.nanmedian(times):.3f}, "
-              f"most {np.nanmax(times):.2f}")
+    for name, times in (
+        ("corral", [o.seconds for o in outcomes]),
+        ("reference", [o.reference_seconds for o in outcomes]),
+    ):
+        print(
+            f"seconds, {name}: total {np.nansum(times):.1f}, median {np.nanmedian(times):.3f}, "
+            f"most {np.nanmax(times):.2f}"
+        )
     fine = not (broken or infeasible or crashes)
     return fine and gaps.max() <= WORST_GAP and gaps.mean() <= 0.0
 
@@ -117,10 +124,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--count", type=int, default=200, help="number of instances")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first")
-    parser.add_argument("--time-limit", type=float, default=20.0,
-                        help="seconds that one assignment of the reference may take")
-    parser.add_argument("--fit-limit", type=float, default=120.0,
-                        help="seconds that one fit of corral may take")
+    parser.add_argument(
+        "--time-limit",
+        type=float,
+        default=20.0,
+        help="seconds that one assignment of the reference may take",
+    )
+    parser.add_argument(
+        "--fit-limit", type=float, default=120.0, help="seconds that one fit of corral may take"
+    )
     parser.add_argument("--all", action="store_true", help="a line for every instance")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)

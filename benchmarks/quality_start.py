@@ -139,8 +139,9 @@ class Row:
 
     def lowest(self) -> float:
         """The best that this run saw."""
-        return float(min(o.min() for o in (self.full, self.polished, self.plain, self.lloyd)
-                         if len(o)))
+        return float(
+            min(o.min() for o in (self.full, self.polished, self.plain, self.lloyd) if len(o))
+        )
 
     def meets(self, best: float) -> bool:
         """Whether the gaps are as small as demanded."""
@@ -157,8 +158,14 @@ class Row:
         ]
         cells.append(_gap(self.lloyd.mean(), best) if len(self.lloyd) else "")
         verdict = "yes" if self.meets(best) else "NO"
-        parts = [self.case.name, self.case.mode, f"{best:.6g}", *cells, f"{self.seconds:.2f}",
-                 verdict]
+        parts = [
+            self.case.name,
+            self.case.mode,
+            f"{best:.6g}",
+            *cells,
+            f"{self.seconds:.2f}",
+            verdict,
+        ]
         return "| " + " | ".join(parts) + " |"
 
 

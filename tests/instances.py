@@ -9,7 +9,10 @@ from sklearn.cluster import kmeans_plusplus
 
 
 def random_instance(
-    seed: int, *, n: tuple[int, int] = (50, 600), k: tuple[int, int] = (2, 12),
+    seed: int,
+    *,
+    n: tuple[int, int] = (50, 600),
+    k: tuple[int, int] = (2, 12),
     d: tuple[int, int] = (2, 20),
 ) -> tuple[Floats, Rules, Floats]:
     """Data, rules that a hidden labelling obeys, and k-means++ centres to start from.

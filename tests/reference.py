@@ -116,8 +116,10 @@ class ExactAssignment:
     def with_best_order(self, costs: Floats) -> tuple[Ints, Ints] | None:
         """Labels, and which of the size bounds each cluster gets, chosen together."""
         k = self.rules.k
-        rows = [sparse.hstack([A, sparse.csr_array((A.shape[0], k * k))]) for A, _, _ in
-                self._rows(None)]
+        rows = [
+            sparse.hstack([A, sparse.csr_array((A.shape[0], k * k))])
+            for A, _, _ in self._rows(None)
+        ]
         bounds = [(low, high) for _, low, high in self._rows(None)]
         counts = self._per_cluster(np.ones(self.rules.n))
         for bound, low, high in zip(self.rules.sizes, (0, -np.inf), (np.inf, 0), strict=True):
@@ -186,8 +188,10 @@ def exact_kmeans(
         return None
     for _ in range(max_rounds):
         centers = np.array(
-            [X[labels == j].mean(axis=0) if (labels == j).any() else centers[j]
-             for j in range(rules.k)]
+            [
+                X[labels == j].mean(axis=0) if (labels == j).any() else centers[j]
+                for j in range(rules.k)
+            ]
         )
         moved = assign(squares(X, centers), sizes)
         if moved is None or inertia(X, moved) >= inertia(X, labels) * (1 - 1e-12):
@@ -241,7 +245,5 @@ def best_partition(X: Floats, rules: Rules) -> float:
 def _sizes_fit(rules: Rules, counts: Floats) -> NDArray[np.bool_]:
     low, high = rules.sizes
     orders = [tuple(range(rules.k))] if rules.ordered else list(permutations(range(rules.k)))
-    fits = [
-        ((counts >= low[list(o)]) & (counts <= high[list(o)])).all(axis=1) for o in orders
-    ]
+    fits = [((counts >= low[list(o)]) & (counts <= high[list(o)])).all(axis=1) for o in orders]
     return np.any(fits, axis=0)
