@@ -55,16 +55,18 @@ def initialise(
 
 
 def match_sizes(problem: Problem, counts: FloatArray) -> Problem:
-    """Hand free size bounds to clusters by rank: the largest bounds to the largest count.
-
-    Where clusters may hold totals of their own, the largest bounds go to the largest total.
-    """
+    """Hand free size bounds to clusters by rank: the largest bounds to the largest count."""
     sizes = problem.sizes
     if sizes is None or sizes.ordered or sizes.interchangeable:
         return problem
-    capacity = _capacities(problem)
-    rank = np.argsort(np.argsort(counts if capacity is None else capacity, kind="stable"))
+    rank = np.argsort(np.argsort(counts, kind="stable"), kind="stable")
     return replace(problem, sizes=sizes.permuted(np.lexsort((sizes.upper, sizes.lower))[rank]))
+
+
+def match_capacities(problem: Problem) -> Problem | None:
+    """Hand free size bounds to clusters by what these may hold, or None if that is the same."""
+    capacity = _capacities(problem)
+    return None if capacity is None else match_sizes(problem, capacity)
 
 
 def _capacities(problem: Problem) -> FloatArray | None:

@@ -19,6 +19,7 @@ from ..assign import (
 )
 from ..constraints._checks import sums_by
 from ..geometry import Geometry
+from ..initialise import match_capacities
 from ..problem import Problem
 
 #: An objective that falls by less than this part has stopped falling;
@@ -27,6 +28,8 @@ NEGLIGIBLE = 1e-12
 NEGLIGIBLE_IF_LARGE = 1e-6
 #: Limit on the rounds of a refinement.
 MAX_ROUNDS = 300
+#: How often the order of the sizes is chosen anew where no simple order fits the other rules.
+REMATCHES = 4
 #: Seconds after which an exact assignment gives the best answer it has instead of a proof.
 PATIENCE = 3.0
 #: A refinement is given up when so many more drops like the last would not be enough.
@@ -174,6 +177,10 @@ def evaluate(
     return Answer(labels, means, objective, problem, optimal)
 
 
+def _objective(answer: Answer) -> float:
+    return answer.objective
+
+
 def first_answer(
     problem: Problem,
     geometry: Geometry,
@@ -189,14 +196,38 @@ def first_answer(
         It is proven that no labels obey the rules, whatever the order of the sizes.
     OutOfTime
     """
-    try:
-        answer = refine(problem, geometry, centers, deadline=deadline, max_rounds=max_rounds)
-    except NoAssignment:
-        step = _assigned(problem, geometry.costs(centers), None, deadline, match_sizes=True)
-        if step.order is None:
-            raise
-        fitting = problem.with_sizes_in_order(step.order)
-        answer = refine(fitting, geometry, centers, incumbent=step.labels, deadline=deadline)
+    answers = []
+    for ordered in (problem, match_capacities(problem)):
+        try:
+            if ordered is not None:
+                answers.append(
+                    refine(ordered, geometry, centers, deadline=deadline, max_rounds=max_rounds)
+                )
+        except NoAssignment:
+            continue
+    answer = min((a for a in answers if a is not None), key=_objective, default=None)
     if answer is None:
-        raise AssertionError("a refinement with nothing to beat always answers")
+        return _matched_anew(problem, geometry, centers, deadline)
     return answer
+
+
+def _matched_anew(
+    problem: Problem, geometry: Geometry, centers: FloatArray, deadline: float | None
+) -> Answer:
+    """Let exact assignments choose the order of the sizes too, while that pays."""
+    best: Answer | None = None
+    for _ in range(REMATCHES):
+        labels = None if best is None else best.labels
+        costs = geometry.costs(centers)
+        step = _assigned(problem, costs, labels, deadline, match_sizes=True)
+        if step.order is not None:
+            problem = problem.with_sizes_in_order(step.order)
+        elif best is None:
+            raise NoAssignment
+        answer = refine(problem, geometry, centers, incumbent=step.labels, deadline=deadline)
+        if answer is None or not answer.beats(best):
+            break
+        best, problem, centers = answer, answer.problem, answer.centers
+    if best is None:
+        raise AssertionError("a refinement with nothing to beat always answers")
+    return best

@@ -17,6 +17,8 @@ from .refinement import NEGLIGIBLE, Answer, evaluate, refine
 
 #: Work that the moves of one search may cost, in entries of cost matrices looked at.
 MOVE_BUDGET = 4.0e7
+#: Up to so many entries of x a problem is small, and moves get their full share.
+SMALL = 6_000
 #: Rounds of assignment that a proposal takes, about.
 ROUNDS_A_TRIAL = 6
 #: No kind of move is tried more often than this on one answer.
@@ -99,14 +101,20 @@ def _first_better(
 
 
 def _each(problem: Problem) -> int:
-    """Trials of one kind of move on one answer: few where there are few clusters to move."""
-    k = problem.n_clusters
-    return min(k * (k - 1) ** 2 // 2, MOST_TRIALS)
+    """Trials of one kind of move on one answer: one a pair of clusters, two if sizes vary."""
+    pairs = problem.n_clusters * (problem.n_clusters - 1)
+    sizes = problem.sizes
+    vary = sizes is not None and not (sizes.ordered or sizes.interchangeable)
+    return min(2 * pairs if vary else pairs, MOST_TRIALS)
 
 
 def _trials(problem: Problem) -> int:
-    """How many proposals to try in all: fewer where an exact assignment is dear."""
-    work = _price(problem) * ROUNDS_A_TRIAL * problem.n_groups * problem.n_clusters
+    """How many proposals to try in all: fewer where an exact assignment is dear.
+
+    The time that is well spent on moves grows slower than that of a round.
+    """
+    entries = problem.n_groups * problem.n_clusters
+    work = _price(problem) * ROUNDS_A_TRIAL * entries * max(1.0, (entries / SMALL) ** 0.5)
     return int(min(MOVE_BUDGET / work, 6 * MOST_TRIALS))
 
 
@@ -116,7 +124,7 @@ def _price(problem: Problem) -> float:
         return 3000.0
     paired = bool(len(problem.apart) or len(problem.soft.price))
     if problem.sizes is None:
-        return 3.0 if paired else 1.0
+        return 20.0 if paired else 1.0
     return 300.0 if paired or np.ptp(problem.count) > 0 else 10.0
 
 
