@@ -177,10 +177,6 @@ def evaluate(
     return Answer(labels, means, objective, problem, optimal)
 
 
-def _objective(answer: Answer) -> float:
-    return answer.objective
-
-
 def first_answer(
     problem: Problem,
     geometry: Geometry,
@@ -196,30 +192,38 @@ def first_answer(
         It is proven that no labels obey the rules, whatever the order of the sizes.
     OutOfTime
     """
-    answers = []
-    for ordered in (problem, match_capacities(problem)):
-        try:
-            if ordered is not None:
-                answers.append(
-                    refine(ordered, geometry, centers, deadline=deadline, max_rounds=max_rounds)
-                )
-        except NoAssignment:
-            continue
-    answer = min((a for a in answers if a is not None), key=_objective, default=None)
-    if answer is None:
+    try:
+        answer = refine(problem, geometry, centers, deadline=deadline, max_rounds=max_rounds)
+    except NoAssignment:
         return _matched_anew(problem, geometry, centers, deadline)
+    if answer is None:
+        raise AssertionError("a refinement with nothing to beat always answers")
     return answer
+
+
+def _by_capacity(
+    problem: Problem, geometry: Geometry, centers: FloatArray, deadline: float | None
+) -> Answer | None:
+    """An answer with the largest sizes where most may be held, if there is one."""
+    matched = match_capacities(problem)
+    try:
+        return None if matched is None else refine(matched, geometry, centers, deadline=deadline)
+    except (NoAssignment, OutOfTime):
+        return None
 
 
 def _matched_anew(
     problem: Problem, geometry: Geometry, centers: FloatArray, deadline: float | None
 ) -> Answer:
     """Let exact assignments choose the order of the sizes too, while that pays."""
+    by_capacity = _by_capacity(problem, geometry, centers, deadline)
     best: Answer | None = None
     for _ in range(REMATCHES):
         labels = None if best is None else best.labels
-        costs = geometry.costs(centers)
-        step = _assigned(problem, costs, labels, deadline, match_sizes=True)
+        try:
+            step = _assigned(problem, geometry.costs(centers), labels, deadline, match_sizes=True)
+        except OutOfTime:
+            break
         if step.order is not None:
             problem = problem.with_sizes_in_order(step.order)
         elif best is None:
@@ -228,6 +232,7 @@ def _matched_anew(
         if answer is None or not answer.beats(best):
             break
         best, problem, centers = answer, answer.problem, answer.centers
-    if best is None:
-        raise AssertionError("a refinement with nothing to beat always answers")
-    return best
+    found = [answer for answer in (best, by_capacity) if answer is not None]
+    if not found:
+        raise OutOfTime
+    return min(found, key=lambda answer: answer.objective)
