@@ -41,9 +41,9 @@ LEAST_METRIC = 0.01
 #: How much of the start remains; the rest is the uniform assignment.
 START_SHARE = 0.5
 #: The costs' scale is a median over so many groups.
-SCALE_SAMPLE = 2000
+SCALE_SAMPLE = 500
 #: Violations of the rounded labels are counted every iteration up to so many entries of x.
-COUNT_EVERY_ITERATION = 100_000
+COUNT_EVERY_ITERATION = 20_000
 
 Progress = Callable[[int, float, float, int], None]
 

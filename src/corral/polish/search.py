@@ -101,11 +101,17 @@ def _first_better(
 
 
 def _each(problem: Problem) -> int:
-    """Trials of one kind of move on one answer: one a pair of clusters, two if sizes vary."""
-    pairs = problem.n_clusters * (problem.n_clusters - 1)
+    """Trials of one kind of move on one answer: more where sizes make more ways to go wrong.
+
+    One for every two clusters if sizes are free, two if they are given, four if they may also
+    change hands.
+    """
+    twos = problem.n_clusters * (problem.n_clusters - 1) // 2
     sizes = problem.sizes
-    vary = sizes is not None and not (sizes.ordered or sizes.interchangeable)
-    return min(2 * pairs if vary else pairs, MOST_TRIALS)
+    if sizes is None:
+        return min(twos, MOST_TRIALS)
+    vary = not (sizes.ordered or sizes.interchangeable)
+    return min(4 * twos if vary else 2 * twos, MOST_TRIALS)
 
 
 def _trials(problem: Problem) -> int:
