@@ -28,9 +28,14 @@ AUTO_MOST = 5
 
 #: What "auto" means for each solver.
 AUTO: Mapping[str, Mapping[str, float]] = {
-    "projected": {"tol": 1e-2, "rho": 1.0, "rho_growth": 1.05, "rho_every": 1},
+    "projected": {"tol": 1e-2, "rho": 1.0, "rho_growth": 1.03, "rho_every": 1},
     "algorithm1": {"tol": 1e-5, "rho": 20.0, "rho_growth": 1.1, "rho_every": 5},
 }
+
+#: Where repair follows, and the search for better answers after it is thorough because x has no
+#: more entries than this, the projected solver may hurry: half the time for the same objectives.
+HURRIED = 20_000
+HURRIED_GROWTH = 1.08
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +103,7 @@ def make_settings(
         max_iter=_count(parameters, "max_iter"),
         tol=_auto_number(parameters, "tol", solver, least=0.0),
         rho=_auto_number(parameters, "rho", solver, above=0.0),
-        rho_growth=_auto_number(parameters, "rho_growth", solver, least=1.0),
+        rho_growth=_growth(parameters, solver, X.shape[0]),
         rho_every=int(_auto_or_count(parameters, "rho_every", int(AUTO[solver]["rho_every"]))),
         repair=parameters["repair"],
         relaxes=relaxes,
@@ -179,6 +184,13 @@ def _auto_number(
         return AUTO[solver][name]
     value = _number(parameters, name, least=least, above=above, other='"auto"')
     return AUTO[solver][name] if value is None else value
+
+
+def _growth(parameters: Mapping[str, Any], solver: str, n_samples: int) -> float:
+    growth = _auto_number(parameters, "rho_growth", solver, least=1.0)
+    small = n_samples * parameters["n_clusters"] <= HURRIED and parameters["repair"]
+    auto = isinstance(parameters["rho_growth"], str)
+    return HURRIED_GROWTH if auto and small and solver == "projected" else growth
 
 
 def _jobs(value: Any) -> int | None:

@@ -12,6 +12,7 @@ from joblib import Parallel, delayed
 from ._typing import FloatArray, IntArray
 from .admm.algorithm1 import solve_algorithm1
 from .admm.algorithm1_rules import PaperRules
+from .admm.crew import Threads
 from .admm.history import History, Relaxation
 from .admm.projected import solve_projected
 from .assign import OutOfTime
@@ -178,7 +179,7 @@ class _Run:
                 deadline=chosen.deadline,
                 record_x=chosen.record_x,
                 progress=chosen.progress,
-                n_threads=None if chosen.n_jobs in (None, 1) else 1,
+                crew=Threads(self.geometry.points, None if chosen.n_jobs in (None, 1) else 1),
             )
             return relaxed, relaxed.labels
         rules = PaperRules.of(self.rows)

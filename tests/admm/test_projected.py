@@ -9,7 +9,8 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 
-from corral.admm.projected import LEAST_METRIC, START_SHARE, solve_projected
+from corral.admm.crew import START_SHARE
+from corral.admm.projected import LEAST_METRIC, solve_projected
 from corral.admm.schedule import GRADUATE, HARDEN, SETTLE, Schedule
 from corral.geometry import Geometry
 from corral.problem import LinearRows, Problem, SizeBounds, SoftPairs, TotalBounds

@@ -17,8 +17,11 @@ from .._typing import FloatArray, IntArray, Matrix
 
 Result = TypeVar("Result")
 
-#: Bytes of one (k, b) array of a block: half a dozen of them stay in a core's own cache.
-BLOCK_BYTES = 1 << 18
+#: Bytes of one (k, b) array of a block.  Smaller ones stay in a core's own cache, but then threads
+#: spend their time handing the interpreter to each other: half the speed at a million groups.
+BLOCK_BYTES = 1 << 21
+#: Fewer blocks than this are not worth a second thread.
+LEAST_THREADED = 4
 #: Fewer groups than this are not worth a thread of their own.
 LEAST_BLOCK = 2048
 
@@ -162,7 +165,7 @@ class Executor:
 
     def __init__(self, n_blocks: int, n_threads: int | None = None) -> None:
         available = cpu_count() if n_threads is None else n_threads
-        self.n_threads = max(1, min(available, n_blocks))
+        self.n_threads = max(1, min(available, n_blocks)) if n_blocks >= LEAST_THREADED else 1
         self._pool: ThreadPoolExecutor | None = None
         self._local = threading.local()
 

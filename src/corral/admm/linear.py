@@ -27,24 +27,20 @@ class LinearCopies:
 
     Parameters
     ----------
-    rows : LinearRows or None
+    rows : LinearRows
     groups : (e,) array
         The groups that take part, in order, those of ``rows_groups`` among them.
     x : (k, e) array
         Their start.
     """
 
-    def __init__(self, rows: LinearRows | None, groups: IntArray, x: FloatArray) -> None:
+    def __init__(self, rows: LinearRows, groups: IntArray, x: FloatArray) -> None:
         k, e = x.shape
-        if rows is None:
-            self._A = sparse.csr_array((0, e * k))
-            self._lower = self._upper = np.empty(0)
-        else:
-            columns = (groups[:, None] * k + np.arange(k)).ravel()
-            norm = np.sqrt(np.asarray(rows.A.multiply(rows.A).sum(axis=1)).ravel())
-            unit = 1.0 / np.where(norm > 0.0, norm, 1.0)
-            self._A = sparse.csr_array(sparse.diags_array(unit) @ rows.A[:, columns])
-            self._lower, self._upper = rows.lower * unit, rows.upper * unit
+        columns = (groups[:, None] * k + np.arange(k)).ravel()
+        norm = np.sqrt(np.asarray(rows.A.multiply(rows.A).sum(axis=1)).ravel())
+        unit = 1.0 / np.where(norm > 0.0, norm, 1.0)
+        self._A = sparse.csr_array(sparse.diags_array(unit) @ rows.A[:, columns])
+        self._lower, self._upper = rows.lower * unit, rows.upper * unit
         size = abs(self._A)
         self.diagonal = np.asarray(size.T @ size.sum(axis=1)).reshape(e, k).max(axis=1, initial=0)
         self._copy = project_interval(self._apply(x), self._lower, self._upper)
