@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
+from .costs import Costs
 from .flow import settle, ship_some
 from .newton import newton_step, signed_prices
 from .result import NoAssignment
-from .scan import scan
 from .ties import spread_ties
 
 #: No price changes by more than so many times the largest margin that a step looks at.
@@ -50,32 +51,31 @@ def add_outside(
 class State:
     """Labels that are right for their own sizes at the prices, and what the bounds ask."""
 
-    cost: FloatArray
+    costs: Costs
     lower: IntArray
     upper: IntArray
     prices: FloatArray
-    labels: IntArray
-    best: FloatArray
-    margin: FloatArray
+    scan: Any
 
     @classmethod
-    def at(cls, cost: FloatArray, lower: IntArray, upper: IntArray, prices: FloatArray) -> State:
+    def at(cls, costs: Costs, lower: IntArray, upper: IntArray, prices: FloatArray) -> State:
         """Rows where they prefer to be at the prices, indifferent ones where they are wanted."""
         if np.all(lower == upper):
             prices = prices - prices.mean()
         # Rounding must not make a price of 0 the order to fill a cluster.
         prices = np.where(np.abs(prices) > 1e-13 * np.abs(prices).max(), prices, 0.0)
-        labels, best, margin = scan(cost, prices)
-        if not np.isfinite(best).all():
+        scan = costs.scan(prices)
+        if not np.isfinite(scan.scale):
             raise NoAssignment
-        state = cls(cost, lower, upper, prices, labels, best, margin)
+        state = cls(costs, lower, upper, prices, scan)
         state.even_out()
         return state
 
     @property
     def counted(self) -> IntArray:
         """Rows in each cluster."""
-        return np.bincount(self.labels, minlength=len(self.prices))
+        counted: IntArray = self.scan.counted
+        return counted
 
     def _imbalance(self) -> tuple[IntArray, IntArray]:
         """Rows too many and too few in each cluster; a price says to which end it belongs."""
@@ -94,17 +94,15 @@ class State:
     @property
     def rounding(self) -> float:
         """Differences that mean nothing."""
-        scale = float(np.abs(self.best).max() + np.abs(self.prices).max())
-        return 32.0 * float(np.finfo(np.float64).eps) * scale
+        scale: float = self.scan.scale + float(np.abs(self.prices).max())
+        return 32.0 * self.costs.eps * scale
 
     def even_out(self) -> None:
         """Move indifferent rows in bulk, if there are too many to leave them to the flow."""
-        tied = np.flatnonzero(self.margin <= self.rounding)
-        if len(tied) <= MANY_TIES or not self.misplaced:
+        if not self.misplaced or self.scan.within(self.rounding) <= MANY_TIES:
             return
-        gap = self.cost[tied] + self.prices
-        gap -= gap.min(axis=1, keepdims=True)
-        equal = gap <= self.rounding
+        tied = self.scan.near(self.rounding)
+        equal = tied.gap <= self.rounding
         unpriced = self.prices == 0
         for stage in range(3):
             over, under = self._imbalance()
@@ -114,7 +112,8 @@ class State:
             elif stage == 2:
                 over = np.where(unpriced, np.maximum(self.counted - self.lower, 0), 0)
             if over.any() and under.any():
-                self.labels[tied] = spread_ties(equal, self.labels[tied], over, under)
+                tied = replace(tied, labels=spread_ties(equal, tied.labels, over, under))
+                self.scan = self.scan.moved(tied, tied.labels)
 
     def newton(self, taking_part: int) -> State:
         """State at prices that would be right if rows were spread evenly near the borders.
@@ -122,12 +121,10 @@ class State:
         Raising the price of a by p drives away p times as many rows as lie, in a unit of margin,
         on its borders: a system of k linear equations.
         """
-        reach, rows, gap = self._near(taking_part)
+        reach = self.scan.reach(taking_part)
         if reach <= self.rounding:
             return self  # ties, which no price can part
-        k, before = len(self.prices), self.labels[rows]
-        row, to = np.nonzero(gap <= reach)
-        border = np.bincount(before[row] * k + to, minlength=k * k).reshape(k, k).astype(float)
+        border = self.scan.border(reach)
         border = (border + border.T) / 2.0
         np.fill_diagonal(border, 0.0)
         system = np.diag(border.sum(axis=1)) - border
@@ -138,25 +135,16 @@ class State:
         step = newton_step(system, excess, self.prices / reach, signed, fixed)
         moved = self.prices + reach * np.clip(step, -LONGEST_STEP, LONGEST_STEP)
         prices = signed_prices(self.prices, moved, excess, signed)
-        return State.at(self.cost, self.lower, self.upper, prices)
-
-    def _near(self, taking_part: int) -> tuple[float, IntArray, FloatArray]:
-        """Rows of the smallest margins: the largest of these, the rows, and all their gaps."""
-        reach = float(np.partition(self.margin, taking_part)[taking_part])
-        if np.isinf(reach):  # the rows beyond may go to one cluster only
-            reach = float(self.margin[np.isfinite(self.margin)].max(initial=0.0))
-        rows = np.flatnonzero(self.margin <= reach)
-        gap = self.cost[rows] + self.prices
-        gap -= gap.min(axis=1, keepdims=True)
-        return reach, rows, gap
+        return State.at(self.costs, self.lower, self.upper, prices)
 
     def finish(self, taking_part: int) -> tuple[State, bool]:
         """Settle the rows of small margin by a flow, and say if that is proven to be best.
 
         Without a proof it is the state at the prices of the flow, if there is one.
         """
-        reach, rows, gap = self._near(taking_part)
-        counted, before = self.counted, self.labels[rows]
+        reach = self.scan.reach(taking_part)
+        near = self.scan.near(reach)
+        counted, before, gap = self.counted, near.labels, near.gap
         rest = counted - np.bincount(before, minlength=len(counted))
         try:
             after = self._flow(gap, before, rest, reach)
@@ -170,10 +158,8 @@ class State:
         change, missed = settle(moves, anchored=bool(np.any(self.lower < self.upper)))
         prices = self.prices + change
         if missed > self.rounding + 1e-12 * min(reach, float(gap[np.isfinite(gap)].max())):
-            return State.at(self.cost, self.lower, self.upper, prices), False
-        labels = self.labels.copy()
-        labels[rows] = after
-        return replace(self, labels=labels, prices=prices), True
+            return State.at(self.costs, self.lower, self.upper, prices), False
+        return replace(self, scan=self.scan.moved(near, after), prices=prices), True
 
     def _flow(self, gap: FloatArray, before: IntArray, rest: IntArray, reach: float) -> IntArray:
         """Best labels of the rows with these gaps, on moves that cost at most ``reach``."""

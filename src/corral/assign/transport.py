@@ -12,10 +12,13 @@ start from, and more rows take part.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..problem import SizeBounds
+from .costs import Costs, Dense, DenseScan
 from .flow import settle, transport
 from .preferences import State, add_outside, cheapest_moves
 from .result import NoAssignment
@@ -95,35 +98,52 @@ def ship_units(
     >>> ship_units(cost, np.array([1, 2]), np.array([1, 2]))
     (array([1, 1, 0]), array([ 1.5, -1.5]))
     """
-    m = len(cost)
+    scan, found = ship(Dense(cost), lower, upper, prices)
+    if isinstance(scan, DenseScan):
+        return scan.labels, found
+    return scan, found
+
+
+def ship(
+    costs: Costs, lower: IntArray, upper: IntArray, prices: FloatArray | None = None
+) -> tuple[Any, FloatArray]:
+    """As :func:`ship_units`, for costs wherever they are.
+
+    Returns
+    -------
+    scan : Scan or (m,) array
+        Rows in their clusters; labels if all went into one flow.
+    prices : (k,) array
+    """
+    m, k = costs.shape
     lower, upper = np.maximum(lower, 0), np.minimum(upper, m)
     if np.any(lower > upper) or not lower.sum() <= m <= upper.sum():
         raise NoAssignment
-    few = cost.size <= (DIRECT_COLD if prices is None else DIRECT_WARM)
-    if few or (prices is None and m < ROWS_PER_CLUSTER * len(lower)):
-        return _all_at_once(cost, lower, upper)
-    start = _sampled(cost, lower, upper) if prices is None else prices
-    state = State.at(cost, lower, upper, start)
+    few = m * k <= (DIRECT_COLD if prices is None else DIRECT_WARM)
+    if few or (prices is None and m < ROWS_PER_CLUSTER * k):
+        return _all_at_once(costs.dense(), lower, upper)
+    start = _sampled(costs, lower, upper) if prices is None else prices
+    state = State.at(costs, lower, upper, start)
     if prices is not None and state.misplaced > BAD_START * m:
-        state = State.at(cost, lower, upper, _sampled(cost, lower, upper))
+        state = State.at(costs, lower, upper, _sampled(costs, lower, upper))
     widen = 1
     while state.misplaced:
         state = _approach(state, widen)
         taking_part = widen * max(LEAST_ROWS, ROWS_EACH * state.misplaced)
         if widen > 1 and 2 * taking_part > m:
-            return _all_at_once(cost, lower, upper)
+            return _all_at_once(costs.dense(), lower, upper)
         state, proven = state.finish(min(taking_part, m // 2))
         if proven:
             break
         widen *= 4
-    return state.labels, state.prices
+    return state.scan, state.prices
 
 
 def _approach(state: State, widen: int) -> State:
     """Better prices by Newton's method, as long as each step mends half of what is wrong."""
-    enough = max(FEW_MISPLACED, SMALL_PART * len(state.cost))
+    enough = max(FEW_MISPLACED, SMALL_PART * state.costs.shape[0])
     while state.misplaced > enough:
-        trial = state.newton(min(widen * ROWS_EACH * state.misplaced, len(state.cost) // 2))
+        trial = state.newton(min(widen * ROWS_EACH * state.misplaced, state.costs.shape[0] // 2))
         if trial.misplaced >= state.misplaced:
             break
         slow = 2 * trial.misplaced > state.misplaced
@@ -142,17 +162,16 @@ def _all_at_once(cost: FloatArray, lower: IntArray, upper: IntArray) -> tuple[In
     return labels, settle(moves, anchored=bool(np.any(lower < upper)))[0]
 
 
-def _sampled(cost: FloatArray, lower: IntArray, upper: IntArray) -> FloatArray:
+def _sampled(costs: Costs, lower: IntArray, upper: IntArray) -> FloatArray:
     """Prices for some of the rows, with bounds in proportion."""
-    m, k = cost.shape
+    m, k = costs.shape
     size = int(SAMPLE * m)
-    rows = np.sort(np.random.default_rng(0).integers(0, m, size))
     # Rounding the sums keeps exact sizes exact and the whole feasible.
     low, high = (
         np.diff(np.floor(np.cumsum(bound) * (size / m) + 1e-9), prepend=0.0).astype(np.int64)
         for bound in (lower, upper)
     )
     try:
-        return ship_units(cost[rows], low, np.maximum(low, high))[1]
+        return ship_units(costs.sample(size), low, np.maximum(low, high))[1]
     except NoAssignment:
         return np.zeros(k)
