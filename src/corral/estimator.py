@@ -15,22 +15,22 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import pairwise_distances_argmin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
-from ._typing import FloatArray, IntArray, Matrix
 from .audit import Report, audit
 from .constraints import ConstraintSet
+from .elsewhere import Elsewhere, elsewhere, find_solution_in_shards
 from .exceptions import BrokenAnswerError
-from .geometry import distances_to
-from .outcome import find_solution, place
+from .kinds import brought
+from .new_rows import NewRows
+from .outcome import find_solution
 from .settings import Progress, check_n_clusters, make_random_state, make_settings, talking
 from .solve import Solution
 from .validate import check_points, check_weights, row_names
 
 
 class ConstrainedKMeans(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+    NewRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
     """K-means clustering that obeys rules.
 
@@ -77,6 +77,9 @@ class ConstrainedKMeans(
         Log the progress, one line a restart.
     record_x : sequence of int, default=()
         Iterations at which ``history_`` keeps the relaxed assignment.
+    device : str, default=None
+        "cuda" or "cuda:1" works on that GPU, which takes PyTorch.  A tensor or CuPy array that is
+        on a GPU is worked on there without asking.
 
     Attributes
     ----------
@@ -128,6 +131,7 @@ class ConstrainedKMeans(
         random_state: Any = None,
         verbose: bool | int = False,
         record_x: Any = (),
+        device: str | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.solver = solver
@@ -145,6 +149,7 @@ class ConstrainedKMeans(
         self.random_state = random_state
         self.verbose = verbose
         self.record_x = record_x
+        self.device = device
 
     def fit(
         self,
@@ -159,6 +164,8 @@ class ConstrainedKMeans(
         Parameters
         ----------
         X : array-like, data frame or CSR of shape (n_samples, n_features)
+            Also a PyTorch tensor or CuPy array on a GPU, or a Dask array or data frame; these
+            stay where they are, and labels come back in kind.
         y : ignored
         constraints : Constraint, iterable of them, or None
             Rows are counted from 0; with ``index=`` links and pins take names instead.  They mean
@@ -171,28 +178,44 @@ class ConstrainedKMeans(
         -------
         self
         """
+        away = elsewhere(X, self.device)
+        if away is not None:
+            return self._fit_away(away, X, constraints, sample_weight)
         points = check_points(X, self)
         weight = check_weights(sample_weight, points.shape[0])
         check_n_clusters(self.n_clusters, points.shape[0])
         settings = make_settings(self.get_params(deep=False), points, self._progress)
         rules = ConstraintSet(constraints)
+        random_state = make_random_state(self.random_state)
         with talking(self.verbose):
             solution = find_solution(
-                points,
-                rules,
-                self.n_clusters,
-                weight,
-                settings,
-                make_random_state(self.random_state),
-                row_names(X),
+                points, rules, self.n_clusters, weight, settings, random_state, row_names(X)
             )
-        report = replace(
-            audit(points, solution.labels, rules, self.n_clusters, weight),
-            history=solution.history,
-            names=row_names(X),
-        )
+        report = audit(points, solution.labels, rules, self.n_clusters, weight)
+        report = replace(report, history=solution.history, names=row_names(X))
         self._judge(solution, report)
-        self._store(X, points, solution, report)
+        self._store(X, solution, report, points.dtype)
+        return self
+
+    def _fit_away(
+        self, away: Elsewhere, X: Any, constraints: Any, sample_weight: ArrayLike | None
+    ) -> Self:
+        """Fit data that stay where they are."""
+        with away.held() as holder:
+            n, rules = int(sum(holder.lengths)), ConstraintSet(constraints)
+            weight = check_weights(brought(sample_weight), n)
+            check_n_clusters(self.n_clusters, n)
+            shape = np.broadcast_to(np.float32(0.0), (n, holder.n_features))
+            settings = make_settings(self.get_params(deep=False), shape, self._progress)
+            random_state = make_random_state(self.random_state)
+            with talking(self.verbose):
+                solution, report = find_solution_in_shards(
+                    holder, rules, self.n_clusters, weight, settings, random_state
+                )
+            dtype = holder.dtype
+        report = replace(report, history=solution.history)
+        self._judge(solution, report)
+        self._store(X, solution, report, dtype, away)
         return self
 
     def _judge(self, solution: Solution, report: Report) -> None:
@@ -221,11 +244,21 @@ class ConstrainedKMeans(
                 stacklevel=3,
             )
 
-    def _store(self, X: Any, points: Matrix, solution: Solution, report: Report) -> None:
+    def _store(
+        self,
+        X: Any,
+        solution: Solution,
+        report: Report,
+        dtype: Any,
+        away: Elsewhere | None = None,
+    ) -> None:
         """Set all fitted attributes, at the end so that a failed fit leaves none."""
+        labels, centers = solution.labels.astype(np.int32), solution.centers.astype(dtype)
+        given: Any = (labels, centers)
+        if away is not None:
+            given = away.give(labels), away.give_small(centers)
         validate_data(self, X, skip_check_array=True)
-        self.labels_ = solution.labels.astype(np.int32)
-        self.cluster_centers_ = solution.centers.astype(points.dtype)
+        self.labels_, self.cluster_centers_ = given
         self.inertia_ = report.inertia
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history
@@ -239,12 +272,9 @@ class ConstrainedKMeans(
         *,
         constraints: Any = None,
         sample_weight: ArrayLike | None = None,
-    ) -> IntArray:
+    ) -> Any:
         """Fit, and give the labels that obey the constraints; parameters as in :meth:`fit`."""
-        labels: IntArray = self.fit(
-            X, y, constraints=constraints, sample_weight=sample_weight
-        ).labels_
-        return labels
+        return self.fit(X, y, constraints=constraints, sample_weight=sample_weight).labels_
 
     def fit_transform(
         self,
@@ -253,98 +283,9 @@ class ConstrainedKMeans(
         *,
         constraints: Any = None,
         sample_weight: ArrayLike | None = None,
-    ) -> FloatArray:
+    ) -> Any:
         """Fit, and give the distances to the centres; parameters as in :meth:`fit`."""
         return self.fit(X, y, constraints=constraints, sample_weight=sample_weight).transform(X)
-
-    def predict(self, X: Any) -> IntArray:
-        """Nearest centre of each row, free of constraints.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n_samples, n_features)
-
-        Returns
-        -------
-        (n_samples,) int array
-        """
-        points = self._checked(X)
-        nearest = pairwise_distances_argmin(points, self.cluster_centers_)
-        return np.asarray(nearest, np.int32)
-
-    def transform(self, X: Any) -> FloatArray:
-        """Distances of each row to the centres.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n_samples, n_features)
-
-        Returns
-        -------
-        (n_samples, n_clusters) array
-        """
-        return distances_to(self._checked(X), self.cluster_centers_)
-
-    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
-        """Minus the inertia of X at the nearest centres, free of constraints.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n_samples, n_features)
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-        """
-        points = self._checked(X)
-        weight = check_weights(sample_weight, points.shape[0])
-        squares = distances_to(points, self.cluster_centers_).min(axis=1) ** 2
-        return -float(np.dot(squares, np.ones(len(squares)) if weight is None else weight))
-
-    def assign(
-        self, X: Any, *, constraints: Any = None, sample_weight: ArrayLike | None = None
-    ) -> IntArray:
-        """Place new rows by exact assignment to the fitted centres, under rules of their own.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n_samples, n_features)
-        constraints : Constraint, iterable of them, or None
-            On the rows of this X.
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        (n_samples,) int array
-
-        Raises
-        ------
-        InfeasibleConstraintsError
-            If no assignment obeys them.
-        SolverTimeoutError
-            If ``time_limit`` ran out first.
-        """
-        points = self._checked(X)
-        weight = check_weights(sample_weight, points.shape[0])
-        rules = ConstraintSet(constraints)
-        labels = place(
-            points,
-            rules,
-            np.asarray(self.cluster_centers_, np.float64),
-            weight,
-            self.time_limit,
-            row_names(X),
-        )
-        report = audit(points, labels, rules, len(self.cluster_centers_), weight)
-        if not report.feasible:
-            raise BrokenAnswerError(f"the assignment breaks a hard constraint:\n{report}")
-        return labels.astype(np.int32)
-
-    def _checked(self, X: Any) -> Matrix:
-        """New rows, of the features that were fitted."""
-        check_is_fitted(self)
-        points: Matrix = validate_data(
-            self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
-        )
-        return points
 
     def __sklearn_tags__(self) -> Any:
         """Sparse input is fine and float32 stays float32."""

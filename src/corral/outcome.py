@@ -63,7 +63,7 @@ def find_solution(
             _raise_conflict(X.shape[0], n_clusters, rules, settings.deadline, names)
         raise
     except OutOfTime as late:
-        raise _timeout(began, "no feasible assignment was found") from late
+        raise out_of_time(began) from late
 
 
 def _numbered(solution: Solution, problem: Problem, settings: Settings) -> Solution:
@@ -100,7 +100,7 @@ def place(
     except NoAssignment:
         _raise_conflict(X.shape[0], len(centers), rules, deadline, names)
     except OutOfTime as late:
-        raise _timeout(began, "no feasible assignment was found") from late
+        raise out_of_time(began) from late
     if not step.optimal:
         warnings.warn(
             "the assignment obeys the rules, but time ran out before it was proven the cheapest",
@@ -116,7 +116,7 @@ def _violating(
     try:
         return solve_violating(problem, settings, random_state)
     except OutOfTime as late:
-        raise _timeout(began, "no least violation was found") from late
+        raise out_of_time(began, "no least violation was found") from late
 
 
 def _raise_conflict(
@@ -137,7 +137,10 @@ def _raise_conflict(
     raise error
 
 
-def _timeout(began: float, progress: str) -> SolverTimeoutError:
+def out_of_time(
+    began: float, progress: str = "no feasible assignment was found"
+) -> SolverTimeoutError:
+    """The error that says how long it took and how far it got."""
     seconds = time.monotonic() - began
     return SolverTimeoutError(
         f"time ran out after {seconds:.3g} s: {progress}, and none was proven impossible; raise "

@@ -103,7 +103,7 @@ def test_pickle_repr_and_frozen() -> None:
     assert repr(recorder.history()) == "History(0 iterations)"
     recorder.record(np.eye(2), 12.5, 20.0, {"box": 0.25})
     history = recorder.history()
-    answer = Relaxation(np.eye(2), np.zeros((2, 1)), history, 1, False)
+    answer = Relaxation(np.arange(2), np.zeros((2, 1)), history, 1, False)
     again = pickle.loads(pickle.dumps(answer))
     assert isinstance(again.history, History)
     np.testing.assert_array_equal(again.history.x[1], history.x[1])

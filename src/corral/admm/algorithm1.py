@@ -17,7 +17,7 @@ from .._typing import FloatArray, IntArray, Matrix
 from ..problem import LinearRows
 from .algorithm1_data import Copy, Data, State
 from .algorithm1_updates import update_w, update_x, update_y, update_z1, update_z2, update_z34
-from .history import Recorder, Relaxation
+from .history import Recorder, Relaxation, round_to_labels
 
 LARGEST_RHO = 1e30
 """Beyond this rho the costs are far below rounding; growing on would only overflow one day."""
@@ -112,6 +112,7 @@ def solve_algorithm1(
         if deadline is not None and time.monotonic() > deadline:
             break
     return Relaxation(
+        labels=round_to_labels(state.x),
         x=np.ascontiguousarray(state.x),
         centers=np.ascontiguousarray(data.centers(state.w)),
         history=recorder.history(),

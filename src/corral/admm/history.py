@@ -28,7 +28,7 @@ class History:
         x): points that have to change cluster for the sizes to fit, must-links across clusters,
         cannot-links inside one.  The projected solver keeps must-links by construction, counts
         cannot-links between contracted groups once each, and in large problems counts every
-        tenth iteration only.
+        tenth or fiftieth iteration only.
     x : dict of (n, k) arrays
         The relaxed assignment at the iterations asked for, counted from 1.
     """
@@ -62,25 +62,24 @@ class Relaxation:
 
     Attributes
     ----------
-    x : (n, k) array
-        The relaxed assignment, binary if the solver got that far.
+    labels : (n,) array
+        The plain rounding of x: the largest entry of each row.
     centers : (k, d) array
     history : History
     n_iter : int
     converged : bool
         Whether the stop rule ended it, rather than ``max_iter``.
+    x : (n, k) array or None
+        The relaxed assignment, binary if the solver got that far; None if it is too large to be
+        copied for nothing.
     """
 
-    x: FloatArray
+    labels: IntArray
     centers: FloatArray
     history: History
     n_iter: int
     converged: bool
-
-    @property
-    def labels(self) -> IntArray:
-        """The plain rounding of x: the largest entry of each row."""
-        return round_to_labels(self.x)
+    x: FloatArray | None = None
 
 
 class Recorder:

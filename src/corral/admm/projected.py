@@ -37,8 +37,9 @@ from .totals import Totals
 LEAST_METRIC = 0.01
 #: The costs' scale is a median over so many groups.
 SCALE_SAMPLE = 500
-#: Violations of the rounded labels are counted every iteration up to so many entries of x.
-COUNT_EVERY_ITERATION = 20_000
+#: Violations of the rounded labels are counted every iteration up to so many entries of x, and
+#: every tenth up to so many.
+COUNT_EVERY, COUNT_TENTH = 20_000, 10_000_000
 
 Progress = Callable[[int, float, float, int], None]
 
@@ -89,7 +90,7 @@ def solve_projected(
     crew = Threads(geometry.points) if crew is None else crew
     solver = ProjectedSolver(problem, geometry, start_labels, rho, rho_growth, crew)
     recorder = _recorder(problem, record_x)
-    stride = 1 if problem.n_groups * problem.n_clusters <= COUNT_EVERY_ITERATION else 10
+    stride = _stride(problem.n_groups * problem.n_clusters)
     converged = False
     with crew.running():
         while len(recorder) < max_iter and not converged:
@@ -106,11 +107,12 @@ def solve_projected(
             if late or solver.schedule.exhausted:
                 break
     return Relaxation(
-        x=crew.x(),
+        labels=crew.labels(),
         centers=solver.centers,
         history=recorder.history(),
         n_iter=len(recorder),
         converged=converged,
+        x=None if problem.large else crew.x(),
     )
 
 
@@ -230,10 +232,18 @@ class ProjectedSolver:
         self.schedule = now.after(scale, sums.moved / self.n_groups)
 
 
+def _stride(entries: int) -> int:
+    """Iterations from one count of the violations to the next."""
+    if entries <= COUNT_EVERY:
+        return 1
+    return 10 if entries <= COUNT_TENTH else 50
+
+
 def _recorder(problem: Problem, record_x: Iterable[int]) -> Recorder:
     """A recorder of the rows' violations, cannot-links counted between groups."""
     sizes = problem.sizes
-    representative = np.unique(problem.group, return_index=True)[1]
+    # Groups are counted in the order of their first rows.
+    representative = np.flatnonzero(np.diff(np.maximum.accumulate(problem.group), prepend=-1) > 0)
     return Recorder(
         problem.n_clusters,
         cannot_link=representative[problem.apart],

@@ -66,8 +66,10 @@ def _links(rules: ConstraintSet) -> tuple[MustLink | CannotLink, ...]:
 def _sample(n: int, room: int, labels: IntArray, rules: ConstraintSet) -> IntArray:
     """``room`` rows: ends of broken links, then of other links, then any."""
     links = _links(rules)
-    broken = [link.pairs[link.violations(labels).where].ravel() for link in links]
-    others = np.random.default_rng(0).permutation(n)
-    queue = np.concatenate([*broken, *(link.pairs.ravel() for link in links), others])
+    enough = 2 * room
+    broken = [link.pairs[link.violations(labels).where[:enough]].ravel() for link in links]
+    linked = [link.pairs[:enough].ravel() for link in links]
+    others = np.random.default_rng(0).choice(n, min(n, enough), replace=False)
+    queue = np.concatenate([*broken, *linked, others])
     first = np.unique(queue, return_index=True)[1]
     return np.sort(queue[np.sort(first)[:room]])

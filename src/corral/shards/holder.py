@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -54,6 +55,11 @@ class Holder(Crew, Protocol):
 def starts(holder: Holder) -> IntArray:
     """Numbers of the first row of each shard, and of all rows at the end."""
     return np.concatenate([[0], np.cumsum(holder.lengths)]).astype(np.int64)
+
+
+def shares(holder: Holder, *arrays: Any) -> list[tuple[Any, ...]]:
+    """Of arrays over all rows, what belongs to each shard."""
+    return [tuple(a[start:stop] for a in arrays) for start, stop in pairwise(starts(holder))]
 
 
 class Local(Threads):

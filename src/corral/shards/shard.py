@@ -1,9 +1,4 @@
-"""A run of rows where its arrays live, with the passes that the way from seeds to labels needs.
-
-The arrays are NumPy's or PyTorch's; ``xp`` is their namespace.  A pass takes and gives small NumPy
-arrays; what has the length of the shard stays in it, in ``memo``, where a later pass finds it or
-makes it again.
-"""
+"""A run of rows where its arrays live, in NumPy's or PyTorch's arrays."""
 
 from __future__ import annotations
 
@@ -22,6 +17,8 @@ class Shard:
     points : (b, d) array
     weight : (b,) array or None
         None if all are one.
+    free : (b,) array of bool, or None
+        Rows that prices assign; None for all.
     xp : module
         Namespace of the arrays.
 
@@ -31,8 +28,8 @@ class Shard:
         What passes remember for the next; never needed, never copied.
     """
 
-    def __init__(self, points: Any, weight: Any = None, xp: Any = np) -> None:
-        self.points, self.weight, self.xp = points, weight, xp
+    def __init__(self, points: Any, weight: Any = None, free: Any = None, xp: Any = np) -> None:
+        self.points, self.weight, self.free, self.xp = points, weight, free, xp
         self.memo: dict[str, Any] = {}
 
     def __len__(self) -> int:
@@ -43,15 +40,24 @@ class Shard:
         """Leave the memo behind."""
         return {**self.__dict__, "memo": {}}
 
+    def like(self, **changes: Any) -> Shard:
+        """The same with other arrays."""
+        given = {"points": self.points, "weight": self.weight, "free": self.free, "xp": self.xp}
+        return Shard(**{**given, **changes})
+
     def put(self, a: Any) -> Any:
         """A NumPy array where the shard's arrays are, floats in their precision."""
         if self.xp is np:
-            return a.astype(self.points.dtype) if a.dtype.kind == "f" else a
+            return a.astype(self.points.dtype, copy=False) if a.dtype.kind == "f" else a
         moved = self.xp.asarray(a, device=self.points.device)
         return moved.to(self.points.dtype) if a.dtype.kind == "f" else moved
 
+    def double(self, a: FloatArray) -> Any:
+        """The same in double precision."""
+        return a if self.xp is np else self.xp.asarray(a, device=self.points.device)
 
-def to_host(a: Any) -> FloatArray:
+
+def to_host(a: Any) -> Any:
     """An array as NumPy's, floats as float64."""
     host = np.asarray(a.cpu() if hasattr(a, "cpu") else a)
-    return host.astype(np.float64) if host.dtype.kind == "f" else host
+    return host.astype(np.float64, copy=False) if host.dtype.kind == "f" else host

@@ -1,0 +1,281 @@
+"""What is done on one shard at a time, between the seeds and the labels.
+
+Each function takes a :class:`~.shard.Shard` first and gives small NumPy arrays.  What a scan finds
+for every row stays in the shard's memo; a pass that needs it and does not find it scans again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._typing import FloatArray, IntArray
+from ..assign.costs import Near, border
+from .shard import Shard, to_host
+
+#: Entries of a work array: as much as stays in a core's cache, or fills a GPU.
+ENTRIES, ENTRIES_ON_DEVICE = 1 << 18, 1 << 27
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Centres and prices, which say where every row prefers to be.
+
+    A row costs ``weight (norms - 2 point . center) + price`` in a cluster.
+
+    Attributes
+    ----------
+    centers : (k, d) array
+    norms, prices : (k,) arrays
+    key : str
+        Different for every question.
+    """
+
+    centers: FloatArray
+    norms: FloatArray
+    prices: FloatArray
+    key: str
+
+
+def _chunks(shard: Shard, width: int) -> Iterator[slice]:
+    """Runs of rows whose work array of this width is of a good size."""
+    entries = ENTRIES if shard.xp is np else ENTRIES_ON_DEVICE
+    length = max(entries // max(width, 1), 1)
+    return (slice(start, start + length) for start in range(0, max(len(shard), 1), length))
+
+
+def rows_of(shard: Shard, rows: IntArray) -> FloatArray:
+    """Some of the points."""
+    points: FloatArray = to_host(shard.points[shard.put(rows)])
+    return points
+
+
+def finite(shard: Shard) -> int:
+    """Number of the first row with a value that is not finite, or -1."""
+    for part in _chunks(shard, shard.points.shape[1]):
+        bad = ~shard.xp.all(shard.xp.isfinite(shard.points[part]), axis=1)
+        if bool(shard.xp.any(bad)):
+            return int(part.start) + int(to_host(bad).argmax())
+    return -1
+
+
+def moments(shard: Shard, about: FloatArray) -> tuple[float, FloatArray, float, FloatArray, Any]:
+    """Weight, ``sum w q``, ``sum w |q|^2``, ``sum w q q'`` and the heaviest row, q = p - about."""
+    d = shard.points.shape[1]
+    total, sums, spread, gram = 0.0, np.zeros(d), 0.0, np.zeros((d, d))
+    heaviest: tuple[float, FloatArray] = (-1.0, np.zeros(d))
+    for part in _chunks(shard, d):
+        q = _doubles(shard, shard.points[part]) - shard.double(about)
+        wq = q if shard.weight is None else q * _doubles(shard, shard.weight[part])[:, None]
+        far = shard.xp.sum(wq * q, axis=1)
+        top = int(shard.xp.argmax(far))
+        if float(far[top]) > heaviest[0]:
+            heaviest = float(far[top]), to_host(q[top])
+        weight = None if shard.weight is None else shard.weight[part]
+        total += float(q.shape[0] if weight is None else shard.xp.sum(_doubles(shard, weight)))
+        sums += to_host(shard.xp.sum(wq, axis=0))
+        spread += float(shard.xp.sum(far))
+        gram += to_host(wq.T @ q)
+    return total, sums, spread, gram, heaviest
+
+
+def costs_of(shard: Shard, ask: Ask, rows: IntArray) -> FloatArray:
+    """Costs of some rows without the prices, (r, k), in double precision."""
+    points = rows_of(shard, rows)
+    costs: FloatArray = ask.norms - 2.0 * (points @ ask.centers.T)
+    if shard.weight is not None:
+        costs *= to_host(shard.weight[shard.put(rows)])[:, None]
+    return costs
+
+
+def scan_rows(shard: Shard, ask: Ask) -> tuple[IntArray, float]:
+    """Put rows where they prefer to be; rows in each cluster, and the largest cost."""
+    found = shard.memo.get("scan")
+    if found is None or found[0] != ask.key:
+        found = (ask.key, *_scan(shard, ask))
+        shard.memo["scan"] = found
+    _, labels, _, scale = found
+    free = labels if shard.free is None else labels[shard.free]
+    return _bincount(free, len(ask.prices)), scale
+
+
+def _scan(shard: Shard, ask: Ask) -> tuple[Any, Any, float]:
+    """Label and margin of every row; rows that are not free have no margin."""
+    xp, k = shard.xp, len(ask.prices)
+    centers, norms, prices = (shard.put(a) for a in (ask.centers, ask.norms, ask.prices))
+    labels, margins, scale = [], [], 0.0
+    for part in _chunks(shard, k):
+        priced = shard.points[part] @ centers.T
+        priced *= -2.0
+        priced += norms
+        if shard.weight is not None:
+            priced *= shard.weight[part][:, None]
+        priced += prices
+        label = xp.argmin(priced, axis=1)
+        best = xp.min(priced, axis=1)
+        scale = max(scale, float(xp.max(xp.abs(best)))) if len(best) else scale
+        priced[xp.arange(len(best), device=label.device), label] = float("inf")
+        labels.append(label)
+        margins.append(xp.min(priced, axis=1) - best)
+    label, margin = xp.concat(labels), xp.concat(margins)
+    if shard.free is not None:
+        margin[~shard.free] = float("inf")
+    return label, margin, scale
+
+
+def _bincount(labels: Any, k: int) -> IntArray:
+    if isinstance(labels, np.ndarray):
+        return np.bincount(labels, minlength=k)
+    counted: IntArray = to_host(labels.bincount(minlength=k))
+    return counted
+
+
+def _margins(shard: Shard, ask: Ask) -> Any:
+    scan_rows(shard, ask)
+    return shard.memo["scan"][2]
+
+
+def count_within(shard: Shard, ask: Ask, reach: float) -> int:
+    """Number of rows of such a margin."""
+    return int(shard.xp.sum(_margins(shard, ask) <= reach))
+
+
+def margin_sample(shard: Shard, ask: Ask, stride: int) -> FloatArray:
+    """Margins of every ``stride``-th row."""
+    margins: FloatArray = to_host(_margins(shard, ask)[::stride])
+    return margins
+
+
+def near_rows(
+    shard: Shard, ask: Ask, reach: float, rows: IntArray, labels: IntArray
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Rows within reach, where they are, and their gaps; ``rows`` were moved to ``labels``."""
+    margins = _margins(shard, ask)
+    near = np.flatnonzero(to_host(margins <= reach))
+    here = to_host(shard.memo["scan"][1][shard.put(near)]).astype(np.int64)
+    known = np.isin(rows, near)
+    here[np.searchsorted(near, rows[known])] = labels[known]
+    gap = costs_of(shard, ask, near) + ask.prices
+    gap -= gap.min(axis=1, keepdims=True)
+    return near, here, gap
+
+
+def border_rows(
+    shard: Shard, ask: Ask, reach: float, rows: IntArray, labels: IntArray
+) -> FloatArray:
+    """Rows of each cluster for which another is within reach, (k, k)."""
+    return border(Near(*near_rows(shard, ask, reach, rows, labels)), reach)
+
+
+def settled(shard: Shard, ask: Ask, rows: IntArray, labels: IntArray) -> Any:
+    """Labels of all rows, of which some were moved."""
+    scan_rows(shard, ask)
+    found = shard.memo["scan"][1]
+    if len(rows):
+        found = found + 0
+        found[shard.put(rows)] = shard.put(labels)
+    return found
+
+
+def labels_of(shard: Shard, ask: Ask, rows: IntArray, labels: IntArray) -> IntArray:
+    """The same, in this process's memory."""
+    host: IntArray = to_host(settled(shard, ask, rows, labels)).astype(np.int32)
+    return host
+
+
+def cluster_sums(
+    shard: Shard, ask: Ask, rows: IntArray, labels: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """``sum w p`` (k, d) and ``sum w`` (k,) of the clusters, in double precision."""
+    return _sums(shard, settled(shard, ask, rows, labels), len(ask.prices))
+
+
+def _sums(shard: Shard, where: Any, k: int) -> tuple[FloatArray, FloatArray]:
+    xp, d = shard.xp, shard.points.shape[1]
+    sums, mass = np.zeros((k, d)), np.zeros(k)
+    numbers = xp.arange(k, device=where.device)[:, None]
+    for part in _chunks(shard, 4 * max(k, d)):
+        members = _doubles(shard, where[part][None, :] == numbers)
+        if shard.weight is not None:
+            members = members * _doubles(shard, shard.weight[part])
+        sums += to_host(members @ _doubles(shard, shard.points[part]))
+        mass += to_host(xp.sum(members, axis=1))
+    return sums, mass
+
+
+def label_sums(
+    shard: Shard, k: int, labels: IntArray, weight: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """``sum w p`` and ``sum w`` of given labels, with the shard's weights or others."""
+    return _sums(_weighted(shard, weight), shard.put(labels), k)
+
+
+def label_inertia(
+    shard: Shard, centers: FloatArray, labels: IntArray, weight: FloatArray | None = None
+) -> float:
+    """Weighted sum of the squared distances of rows to the centres of given labels."""
+    return _inertia(_weighted(shard, weight), shard.put(labels), centers)
+
+
+def _weighted(shard: Shard, weight: FloatArray | None) -> Shard:
+    return shard if weight is None else with_weight(shard, weight)
+
+
+def placed_at(shard: Shard, ask: Ask, rows: IntArray, counts: IntArray) -> IntArray:
+    """Cheapest clusters of some rows that count several points each."""
+    return _cheapest(costs_of(shard, ask, rows) + counts[:, None] * ask.prices)
+
+
+def _cheapest(costs: FloatArray) -> IntArray:
+    labels: IntArray = costs.argmin(axis=1)
+    return labels
+
+
+def inertia_rows(
+    shard: Shard, ask: Ask, rows: IntArray, labels: IntArray, centers: FloatArray
+) -> float:
+    """Weighted sum of the squared distances to centres in the shard's own coordinates."""
+    return _inertia(shard, settled(shard, ask, rows, labels), centers)
+
+
+def _inertia(shard: Shard, where: Any, centers: FloatArray) -> float:
+    xp, center, total = shard.xp, shard.double(centers), 0.0
+    for part in _chunks(shard, 4 * shard.points.shape[1]):
+        off = _doubles(shard, shard.points[part]) - center[where[part]]
+        squares = xp.sum(off * off, axis=1)
+        weight = None if shard.weight is None else _doubles(shard, shard.weight[part])
+        total += float(xp.sum(squares if weight is None else squares * weight))
+    return total
+
+
+def _doubles(shard: Shard, a: Any) -> Any:
+    return shard.xp.astype(a, shard.xp.float64)
+
+
+def shifted(shard: Shard, middle: FloatArray) -> Shard:
+    """The same rows about the middle."""
+    moved = _doubles(shard, shard.points) - shard.double(middle)
+    return shard.like(points=shard.xp.astype(moved, shard.points.dtype))
+
+
+def with_free(shard: Shard, free: Any) -> Shard:
+    """The same rows, of which only some are free to be assigned by prices."""
+    return shard.like(free=shard.put(free))
+
+
+def with_weight(shard: Shard, weight: FloatArray | None) -> Shard:
+    """The same rows, weighted."""
+    return shard.like(weight=None if weight is None else shard.put(weight))
+
+
+def contracted(
+    shard: Shard, first: IntArray, where: IntArray, means: FloatArray, weight: FloatArray | None
+) -> Shard:
+    """Groups: their first rows, but ``means`` for those that have several, and their weights."""
+    points = shard.points[shard.put(first)]
+    if len(where):
+        points[shard.put(where)] = shard.put(means)
+    return shard.like(points=points, weight=None if weight is None else shard.put(weight))

@@ -1,0 +1,187 @@
+"""The way from rows in shards to labels: seeds, admm, exact sizes, polish.
+
+The steps are those of :mod:`corral.solve` for a large problem, each as passes over shards.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+from sklearn.cluster import kmeans_plusplus
+
+from .._typing import FloatArray, IntArray
+from ..admm.projected import solve_projected
+from ..assign import OutOfTime
+from ..constraints import ConstraintSet
+from ..constraints._checks import Names, sums_by
+from ..initialise import match_sizes
+from ..presolve import Contraction, presolve
+from ..problem import Problem
+from ..settings import Settings
+from ..solve import Solution
+from .costs import ShardCosts
+from .geometry import ShardGeometry, by_shard
+from .holder import Holder, shares
+from .passes import contracted, label_sums, rows_of, with_weight
+from .refine import Placement, refine_shards
+
+logger = logging.getLogger(__name__)
+
+#: Seeds are drawn from so many of the points.
+SEED_ROWS = 50_000
+
+
+def solve_sharded(
+    holder: Holder,
+    problem: Problem,
+    settings: Settings,
+    random_state: np.random.RandomState,
+) -> Solution:
+    """Run all restarts and keep the best.
+
+    Parameters
+    ----------
+    holder : Holder
+        Of the problem's groups, see :func:`grouped`.
+    problem : Problem
+        With sizes, cannot-links and weights alone; its points are not looked at.
+    settings : Settings
+    random_state : RandomState
+
+    Raises
+    ------
+    NoAssignment
+        The exact steps on shards found no room for the groups that pairs tie; a solver that sees
+        everything may.
+    OutOfTime
+    """
+    geometry = ShardGeometry(holder, problem)
+    seeds = random_state.randint(np.iinfo(np.int32).max, size=settings.runs(problem))
+    solutions: list[Solution] = []
+    for number, seed in enumerate(seeds, 1):
+        if solutions and settings.late:
+            break
+        try:
+            solutions.append(_solve_once(geometry, problem, settings, int(seed)))
+        except OutOfTime:
+            break
+        logger.info("run %d of %d: objective %.8g", number, len(seeds), solutions[-1].objective)
+    if not solutions:
+        raise OutOfTime
+    return min(solutions, key=lambda solution: solution.objective)
+
+
+def grouped(
+    holder: Holder,
+    rules: ConstraintSet,
+    n_clusters: int,
+    weight: FloatArray | None,
+    names: Names = None,
+) -> tuple[Holder, Problem]:
+    """Presolve without the points, and contract them where they are.
+
+    Raises
+    ------
+    ValueError, InfeasibleConstraintsError
+        As :func:`~corral.presolve.presolve`.
+    """
+    n = int(sum(holder.lengths))
+    problem = presolve(np.empty((n, 0)), rules, n_clusters, weight, names=names)
+    if problem.n_groups == n:
+        if weight is not None:
+            holder = holder.transform(with_weight, each=shares(holder, weight))
+        return holder, problem
+    group = problem.group
+    several = problem.count[group] > 1
+    joined = np.flatnonzero(several)
+    members = np.concatenate(holder.map(rows_of, each=[(r,) for r in by_shard(holder, joined)]))
+    groups, local = np.unique(group[joined], return_inverse=True)
+    own_weight = None if weight is None else weight[joined]
+    means, _, _, scatter = Contraction(local, len(groups)).apply(members, own_weight)
+    # Groups are counted in the order of their first rows, so that each shard keeps a run of them.
+    first_rows = np.flatnonzero(np.diff(np.maximum.accumulate(group), prepend=-1) > 0)
+    firsts = by_shard(holder, first_rows)
+    edges = np.concatenate([[0], np.cumsum([len(rows) for rows in firsts])])
+    each = []
+    for rows, (start, stop) in zip(firsts, pairwise(edges), strict=True):
+        a, b = np.searchsorted(groups, [start, stop])
+        each.append((rows, groups[a:b] - start, means[a:b], problem.weight[start:stop]))
+    return holder.transform(contracted, each=each), replace(problem, scatter=scatter)
+
+
+def _solve_once(
+    geometry: ShardGeometry, problem: Problem, settings: Settings, seed: int
+) -> Solution:
+    """Initialise, relax, repair, polish."""
+    random_state = np.random.RandomState(seed)
+    k, holder = problem.n_clusters, geometry.holder
+    start = _start(geometry, problem, settings, random_state)
+    counts = sums_by(start, problem.count, k)
+    relaxed = solve_projected(
+        match_sizes(problem, counts),
+        geometry,
+        start,
+        rho=settings.rho,
+        rho_growth=settings.rho_growth ** (1.0 / settings.rho_every),
+        tol=settings.tol,
+        max_iter=settings.max_iter,
+        deadline=settings.deadline,
+        record_x=settings.record_x,
+        progress=settings.progress,
+        crew=holder,
+    )
+    labels = relaxed.labels
+    problem = match_sizes(problem, sums_by(labels, problem.count, k))
+    centers = _means(geometry, labels, relaxed.centers)
+    placement = Placement.of(problem, geometry)
+    best = refine_shards(placement, centers, labels, settings.deadline)
+    return Solution(
+        labels=problem.invert(best.scan.labels()),
+        centers=best.centers + geometry.middle,
+        objective=best.objective + problem.scatter,
+        sizes=problem.sizes,
+        history=relaxed.history,
+        n_iter=relaxed.n_iter,
+        converged=relaxed.converged,
+    )
+
+
+def _start(
+    geometry: ShardGeometry,
+    problem: Problem,
+    settings: Settings,
+    random_state: np.random.RandomState,
+) -> IntArray:
+    """Labels of the groups to start from."""
+    m, k, init = problem.n_groups, problem.n_clusters, settings.init
+    if isinstance(init, str) and init == "random":
+        return np.asarray(random_state.randint(k, size=m))
+    if not isinstance(init, str) and init.ndim == 1:
+        first_rows = np.flatnonzero(np.diff(np.maximum.accumulate(problem.group), prepend=-1) > 0)
+        return init[first_rows].astype(np.int64)
+    if isinstance(init, str):
+        rows = np.arange(m)
+        if m > SEED_ROWS:
+            rows = np.sort(random_state.choice(m, SEED_ROWS, replace=False))
+        seeds, _ = kmeans_plusplus(
+            geometry.rows(rows),
+            k,
+            sample_weight=problem.weight[rows],
+            random_state=random_state,
+        )
+        centers = seeds - geometry.local
+    else:
+        centers = init - geometry.middle
+    costs = ShardCosts(geometry.holder, geometry, centers, np.arange(m))
+    return costs.scan(np.zeros(k)).labels().astype(np.int64)
+
+
+def _means(geometry: ShardGeometry, labels: IntArray, fallback: FloatArray) -> FloatArray:
+    """Means of given labels."""
+    holder = geometry.holder
+    parts = holder.map(label_sums, len(fallback), each=shares(holder, labels))
+    sums, mass = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
+    return geometry.centres(sums, mass, fallback)

@@ -1,0 +1,171 @@
+"""Fits over shards: the same answers as in memory, whatever the number of shards."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from corral import CannotLink, ClusterSizes, ConstrainedKMeans, MustLink, Pin, elsewhere
+from corral.assign.transport import ship, ship_units
+from corral.audit import audit
+from corral.constraints import ConstraintSet
+from corral.datasets import random_links
+from corral.elsewhere import find_solution_in_shards, nearest_in_shards
+from corral.exceptions import InfeasibleConstraintsError, SolverTimeoutError
+from corral.geometry import Geometry
+from corral.presolve import presolve
+from corral.settings import make_settings
+from corral.shards import Local, Shard, grouped
+from corral.shards.costs import ShardCosts
+from corral.shards.geometry import ShardGeometry
+from corral.shards.passes import finite
+
+N, D, K = 32_000, 4, 10
+X, Y = make_blobs(N, D, centers=K, cluster_std=3.0, random_state=0)
+SIZES = ClusterSizes([N // K] * K)
+
+
+def cut(points, pieces):
+    edges = np.linspace(0, len(points), pieces + 1).astype(int)
+    return Local([Shard(points[a:b]) for a, b in pairwise(edges)])
+
+
+def sharded(points, rules, pieces=3, weight=None, **parameters):
+    model = ConstrainedKMeans(K, random_state=0, **parameters)
+    settings = make_settings(model.get_params(deep=False), points)
+    return find_solution_in_shards(
+        cut(points, pieces), ConstraintSet(rules), K, weight, settings, np.random.RandomState(0)
+    )
+
+
+RULES = {
+    "free": [],
+    "exact": [SIZES],
+    "uneven": [ClusterSizes([5000, 4000, 1500, 1500, *[3000] * 5, 5000])],
+    "interval": [ClusterSizes(minimum=3100, maximum=3250)],
+    "pairs": [MustLink(p) for p in [random_links(Y, 900, 900, random_state=1)[0].pairs]],
+}
+
+
+@pytest.mark.parametrize("kind", RULES)
+@pytest.mark.parametrize("pieces", [1, 4])
+def test_the_labels_are_those_of_a_fit_in_memory(kind, pieces):
+    solution, report = sharded(X, RULES[kind], pieces)
+    model = ConstrainedKMeans(K, random_state=0).fit(X, constraints=RULES[kind])
+    np.testing.assert_array_equal(solution.labels, model.labels_)
+    np.testing.assert_allclose(solution.centers, model.cluster_centers_)
+    assert report.feasible
+    assert report.inertia == pytest.approx(model.inertia_, rel=1e-12)
+
+
+def test_everything_together_breaks_nothing_and_is_as_good():
+    rules = [*random_links(Y, 1500, 1500, random_state=0), SIZES]
+    solution, report = sharded(X, rules)
+    assert report.feasible
+    independent = audit(X, solution.labels, rules, K)
+    assert independent.feasible
+    assert independent.inertia == pytest.approx(report.inertia, rel=1e-9)
+    model = ConstrainedKMeans(K, random_state=0).fit(X, constraints=rules)
+    assert report.inertia <= model.inertia_ * 1.0005
+
+
+def test_weights_are_those_of_a_fit_in_memory():
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, N)
+    solution, report = sharded(X, [SIZES], weight=weight)
+    model = ConstrainedKMeans(K, random_state=0).fit(X, constraints=SIZES, sample_weight=weight)
+    np.testing.assert_array_equal(solution.labels, model.labels_)
+    assert report.inertia == pytest.approx(model.inertia_, rel=1e-12)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e5])
+def test_float32_and_a_far_middle(shift):
+    points = (X + shift).astype(np.float32)
+    solution, report = sharded(points, [SIZES])
+    model = ConstrainedKMeans(K, random_state=0).fit(points, constraints=SIZES)
+    assert report.feasible
+    assert np.mean(solution.labels == model.labels_) > 0.999
+    assert report.inertia == pytest.approx(model.inertia_, rel=1e-5)
+
+
+def test_a_start_given_keeps_its_numbers():
+    centers = X[:K]
+    solution, _ = sharded(X, [SIZES], init=centers)
+    model = ConstrainedKMeans(K, init=centers, random_state=0).fit(X, constraints=SIZES)
+    np.testing.assert_array_equal(solution.labels, model.labels_)
+    again, _ = sharded(X, [SIZES], init=model.labels_)
+    assert np.mean(again.labels == model.labels_) > 0.999
+
+
+def test_small_problems_and_other_rules_come_home(monkeypatch):
+    def never(*_):
+        raise AssertionError("solved in shards")
+
+    monkeypatch.setattr(elsewhere, "solve_sharded", never)
+    pinned = [SIZES, Pin({0: 3, 1: 4})]
+    solution, report = sharded(X, pinned)
+    assert report.feasible
+    assert solution.labels[:2].tolist() == [3, 4]
+    few, _ = sharded(X[:500], [])
+    model = ConstrainedKMeans(K, random_state=0).fit(X[:500])
+    np.testing.assert_array_equal(few.labels, model.labels_)
+
+
+def test_contradictions_and_time():
+    with pytest.raises(InfeasibleConstraintsError, match="samples 0 and 1"):
+        sharded(X, [MustLink([(0, 1)]), CannotLink([(0, 1)])])
+    with pytest.raises(SolverTimeoutError):
+        sharded(X, [SIZES], time_limit=0.0)
+
+
+# --- the parts -----------------------------------------------------------------------------------
+
+
+def test_contraction_where_the_rows_are():
+    rules = ConstraintSet([*random_links(Y, 700, 0, random_state=2), SIZES])
+    weight = np.random.default_rng(1).uniform(0.0, 2.0, N)
+    holder, problem = grouped(cut(X, 5), rules, K, weight)
+    reference = presolve(X, rules, K, weight)
+    np.testing.assert_allclose(holder.points, reference.points, atol=1e-12)
+    np.testing.assert_allclose(problem.weight, reference.weight)
+    assert problem.scatter == pytest.approx(reference.scatter)
+    own = np.concatenate([shard.weight for shard in holder.shards])
+    np.testing.assert_allclose(own, reference.weight)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e4])
+def test_geometry_from_sums(far):
+    problem = presolve(X + far, [], K)
+    mine, whole = ShardGeometry(cut(X + far, 4), problem), Geometry(problem)
+    np.testing.assert_allclose(mine.middle, whole.middle)
+    assert mine.spread == pytest.approx(whole.spread)
+    assert mine.leading_variance() == pytest.approx(whole.leading_variance())
+    np.testing.assert_allclose(mine.sample(500), whole.sample(500))
+    np.testing.assert_allclose(mine.local, whole._local, atol=1e-9)
+
+
+def test_prices_over_shards_find_the_cheapest_assignment():
+    problem = presolve(X, [SIZES], K)
+    holder = cut(X, 4)
+    geometry = ShardGeometry(holder, problem)
+    centers = X[:K] - geometry.middle
+    costs = ShardCosts(geometry.holder, geometry, centers, np.arange(N))
+    sizes = np.full(K, N // K)
+    scan, _ = ship(costs, sizes, sizes)
+    matrix = costs.dense()
+    labels, _ = ship_units(matrix, sizes, sizes)
+    np.testing.assert_array_equal(np.bincount(scan.labels()), sizes)
+    rows = np.arange(N)
+    assert matrix[rows, scan.labels()].sum() == pytest.approx(matrix[rows, labels].sum(), rel=1e-12)
+
+
+def test_nearest_and_finite():
+    holder = cut(X, 3)
+    squares = ((X[:, None, :] - X[None, :K]) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(nearest_in_shards(holder, X[:K]), squares.argmin(axis=1))
+    bad = X[:100].copy()
+    bad[70, 2] = np.nan
+    assert finite(Shard(bad)) == 70
+    assert finite(Shard(X)) == -1
