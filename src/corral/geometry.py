@@ -18,6 +18,8 @@ from .problem import Problem
 #: Data whose middle is so far out, against their spread, are centred in a copy: the difference of
 #: large squares would lose too many digits.
 FAR = 1e3
+#: Up to so many entries a full matrix is made faster than a sparse one.
+FEW = 20_000
 
 
 class Geometry:
@@ -71,12 +73,18 @@ class Geometry:
 
     def means(self, labels: IntArray, fallback: FloatArray | None = None) -> FloatArray:
         """Weighted means of the clusters; a cluster without weight keeps its fallback."""
-        members = sparse.csr_array(
+        mass = sums_by(labels, self.weight, self.n_clusters)
+        return self.centres(self._members(labels) @ self.points, mass, fallback)
+
+    def _members(self, labels: IntArray) -> Matrix:
+        """Weights of the groups in their clusters, (k, m)."""
+        if len(labels) * self.n_clusters <= FEW and not sparse.issparse(self.points):
+            inside: FloatArray = (labels == np.arange(self.n_clusters)[:, None]) * self.weight
+            return inside
+        return sparse.csr_array(
             (self.weight, (labels, np.arange(len(labels)))),
             shape=(self.n_clusters, len(labels)),
         )
-        mass = sums_by(labels, self.weight, self.n_clusters)
-        return self.centres(members @ self.points, mass, fallback)
 
     def cost_norms(self, centers: FloatArray) -> FloatArray:
         """The clusters' part of the costs, (k,).

@@ -35,7 +35,7 @@ AUTO: Mapping[str, Mapping[str, float]] = {
 #: Where repair follows, and the search for better answers after it is thorough because x has no
 #: more entries than this, the projected solver may hurry: half the time for the same objectives.
 HURRIED = 20_000
-HURRIED_GROWTH = 1.08
+HURRIED_GROWTH = 1.1
 
 
 @dataclass(frozen=True, kw_only=True)

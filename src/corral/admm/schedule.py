@@ -28,8 +28,8 @@ HARDEN_GROWTH = 1.25
 AT_REST = 1e-3
 #: for so many iterations in a row;
 REST_ITERATIONS = 5
-#: a problem that never comes to rest is hardened after so many iterations of settling.
-SETTLE_ITERATIONS = 100
+#: a problem that never comes to rest is hardened when the sphere has grown by this factor.
+SETTLE_GROWTH = 20.0
 #: Hardening that has not made x binary after so many iterations is given up.
 HARDEN_ITERATIONS = 30
 #: Without sizes the box loosens in settling to this part of the costs' scale, so that points
@@ -104,7 +104,8 @@ class Schedule:
             return replace(following, phase=SETTLE, in_phase=0) if over else following
         if self.phase == SETTLE:
             following = replace(following, sphere=self.sphere * self.growth)
-            over = resting >= REST_ITERATIONS or self.in_phase >= SETTLE_ITERATIONS
+            restless = self.growth**self.in_phase >= SETTLE_GROWTH
+            over = resting >= REST_ITERATIONS or restless
             return replace(following, phase=HARDEN, in_phase=0) if over else following
         grown = max(self.sphere, self.box) * HARDEN_GROWTH
         return replace(following, sphere=grown, box=grown)

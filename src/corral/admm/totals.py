@@ -78,7 +78,9 @@ class Totals:
             self._copy = self._project(totals)
         lack = totals - (self._copy - self._dual / rho)
         lack -= lack.mean(axis=1, keepdims=True)
-        theta = np.linalg.solve(np.diag(1.0 / rho[:, 0]) + gram, lack)
+        theta: FloatArray = lack / (1.0 / rho + gram[:1, :1])
+        if len(gram) > 1:
+            theta = np.linalg.solve(np.diag(1.0 / rho[:, 0]) + gram, lack)
         self._update(totals - gram @ theta, rho)
         return theta
 

@@ -46,8 +46,10 @@ SAMPLE = 0.1
 
 def solve_sizes(
     cost: FloatArray, count: IntArray, sizes: SizeBounds, prices: FloatArray | None = None
-) -> tuple[IntArray, FloatArray]:
+) -> tuple[IntArray, FloatArray | None]:
     """Cheapest labels under cluster sizes for groups of equal count, and a price per point.
+
+    There are no prices where the next round would not start from them.
 
     Parameters
     ----------
@@ -61,6 +63,8 @@ def solve_sizes(
     """
     each = int(count[0])
     lower, upper = -(-sizes.lower // each), sizes.upper // each
+    if cost.size <= DIRECT_WARM:
+        return _flow(cost, *_fitting(lower, upper, len(cost))), None
     start = None if prices is None else each * prices
     labels, found = ship_units(cost, lower, upper, start)
     return labels, found / each
@@ -116,9 +120,7 @@ def ship(
     prices : (k,) array
     """
     m, k = costs.shape
-    lower, upper = np.maximum(lower, 0), np.minimum(upper, m)
-    if np.any(lower > upper) or not lower.sum() <= m <= upper.sum():
-        raise NoAssignment
+    lower, upper = _fitting(lower, upper, m)
     few = m * k <= (DIRECT_COLD if prices is None else DIRECT_WARM)
     if few or (prices is None and m < ROWS_PER_CLUSTER * k):
         return _all_at_once(costs.dense(), lower, upper)
@@ -139,6 +141,14 @@ def ship(
     return state.scan, state.prices
 
 
+def _fitting(lower: IntArray, upper: IntArray, m: int) -> tuple[IntArray, IntArray]:
+    """Bounds that m rows can fill."""
+    lower, upper = np.maximum(lower, 0), np.minimum(upper, m)
+    if np.any(lower > upper) or not lower.sum() <= m <= upper.sum():
+        raise NoAssignment
+    return lower, upper
+
+
 def _approach(state: State, widen: int) -> State:
     """Better prices by Newton's method, as long as each step mends half of what is wrong."""
     enough = max(FEW_MISPLACED, SMALL_PART * state.costs.shape[0])
@@ -154,12 +164,17 @@ def _approach(state: State, widen: int) -> State:
 
 
 def _all_at_once(cost: FloatArray, lower: IntArray, upper: IntArray) -> tuple[IntArray, FloatArray]:
-    labels = transport(cost, np.ones(len(cost), np.int64), lower, upper).argmax(axis=1)
+    labels = _flow(cost, lower, upper)
     zero = np.zeros(cost.shape[1])
     moves = cheapest_moves(cost, labels)
     counted = np.bincount(labels, minlength=len(zero))
     add_outside(moves, counted, lower, upper, zero)
     return labels, settle(moves, anchored=bool(np.any(lower < upper)))[0]
+
+
+def _flow(cost: FloatArray, lower: IntArray, upper: IntArray) -> IntArray:
+    labels: IntArray = transport(cost, np.ones(len(cost), np.int64), lower, upper).argmax(axis=1)
+    return labels
 
 
 def _sampled(costs: Costs, lower: IntArray, upper: IntArray) -> FloatArray:
