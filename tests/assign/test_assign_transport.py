@@ -147,7 +147,7 @@ def test_equals_linear_sum_assignment(small_steps):
 
 def test_prices_are_per_point_where_groups_have_several():
     rng = np.random.default_rng(1)
-    n = transport.DIRECT_WARM // 2  # enough rows for prices to be of use to the next round
+    n = 3 * (transport.DIRECT_WARM // 6)  # enough rows for prices to be of use to the next round
     cost = rng.random((n, 3))
     sizes = SizeBounds(np.full(3, n), np.full(3, n), True)
     found = assign(make_problem(np.full(n, 3), 3, sizes=sizes), cost)
