@@ -5,12 +5,13 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit docs clean
+.PHONY: help demo test lint types unit docs bench clean
 
 help:
 	@echo "make demo    cluster the wine data under rules; prints a report, writes build/demo.png"
 	@echo "make test    lint, types and all tests (also one by one: lint, types, unit)"
 	@echo "make docs    build the pages into docs/_build/html"
+	@echo "make bench   time corral and its peers side by side (about an hour; BENCH='--quick': a minute)"
 	@echo "make clean   remove the environment and everything that was built"
 
 # Remade whole when pyproject.toml changes: what is no longer asked for must not stay installed.
@@ -20,7 +21,7 @@ $(STAMP): pyproject.toml
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[plot,cli,parquet]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[plot,cli,parquet]" --group dev --group torch
 	@touch $@
 
 demo: $(STAMP)
@@ -46,6 +47,23 @@ $(VENV)/.docs: $(STAMP)
 
 docs: $(VENV)/.docs
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -d docs/_build/doctrees docs docs/_build/html
+
+# An environment of its own, so that no peer's demands bend corral's; one that does not install
+# here is left out, and the suite says so.
+BENCH_VENV := build/bench-venv
+PEERS := k-means-constrained metric-learn active-semi-supervised-clustering
+BENCH ?= --write
+
+$(BENCH_VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv --clear $(BENCH_VENV)
+	$(BENCH_VENV)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BENCH_VENV)/bin/python -m pip install --quiet --editable ".[plot]"
+	for peer in $(PEERS); do $(BENCH_VENV)/bin/python -m pip install --quiet $$peer \
+		|| echo "$$peer does not install here and is left out"; done
+	@touch $@
+
+bench: $(BENCH_VENV)/.installed
+	$(BENCH_VENV)/bin/python benchmarks/bench.py $(BENCH)
 
 clean:
 	rm -rf $(VENV) build dist docs/_build docs/gallery docs/api .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -11,77 +11,29 @@ Run ``python benchmarks/peers_jobs.py``.
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from types import ModuleType
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.cluster import kmeans_plusplus
-from sklearn.datasets import make_blobs
+from speed.jobs import overlapping, paired
+from speed.methods import (
+    ACTIVE,
+    COP,
+    CORRAL,
+    ILP,
+    KMC,
+    METHODS,
+    Floats,
+    Method,
+    by_corral,
+    installed,
+)
 
-from corral import ConstrainedKMeans
-from corral.datasets import random_links
+from reference import Rules, inertia, violations  # isort: skip  (speed says where it is)
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from reference import Rules, exact_kmeans, inertia, violations
-
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int64]
-Method = Callable[[Floats, Rules, Floats, int], Labels | None]
-
-
-def by_corral(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels:
-    """corral as it comes, from these centres."""
-    model = ConstrainedKMeans(rules.k, init=centers, random_state=seed)
-    return model.fit(X, constraints=rules.constraints()).labels_
-
-
-def by_k_means_constrained(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels:
-    """Sizes only, one minimum and one maximum for all clusters."""
-    from k_means_constrained import KMeansConstrained
-
-    low, high = rules.sizes
-    model = KMeansConstrained(
-        rules.k,
-        size_min=int(low[0]),
-        size_max=int(high[0]),
-        init=centers,
-        n_init=1,
-        random_state=seed,
-    )
-    return model.fit(X).labels_
-
-
-def by_cop_kmeans(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels | None:
-    """COP-Kmeans of Behrouz Babaki; it takes no centres, so its seeding is replaced."""
-    module = importlib.import_module("copkmeans.cop_kmeans")
-    module.initialize_centers = lambda dataset, k, method: centers.tolist()
-    pairs = {"ml": rules.must.tolist(), "cl": rules.cannot.tolist()}
-    found = module.cop_kmeans(X, rules.k, **pairs)
-    return None if found is None else np.array(found[0])
-
-
-def by_active_cop_kmeans(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels | None:
-    """COPKMeans of active-semi-supervised-clustering, its seeding replaced likewise."""
-    package = "active_semi_clustering.semi_supervised.pairwise_constraints.copkmeans"
-    module = importlib.import_module(package)
-    np.random.seed(seed)
-    model = module.COPKMeans(rules.k)
-    model._init_cluster_centers = lambda X: centers.copy()
-    try:
-        return model.fit(X, ml=rules.must.tolist(), cl=rules.cannot.tolist()).labels_
-    except (module.ClusteringNotFoundException, module.EmptyClustersException):
-        return None
-
-
-def by_ilp(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels | None:
-    """Means and exact assignment in turn, the reference of the tests."""
-    return exact_kmeans(X, rules, centers)
+__all__ = ["by_corral", "pairs_job", "sizes_job"]
 
 
 @dataclass(frozen=True)
@@ -97,50 +49,26 @@ class Job:
 
 def sizes_job() -> Job:
     """Ten clusters of 500."""
-    X, _ = make_blobs(5000, 10, centers=10, cluster_std=6, random_state=0)
-    each = np.full(10, 500)
-    methods = {"corral": by_corral, "k-means-constrained": by_k_means_constrained}
     title = "Sizes: 5000 x 10, ten clusters of 500"
-    rules = Rules(n=5000, k=10, sizes=(each, each))
-    return Job(title, X, rules, methods, ("k-means-constrained",))
+    return Job(title, *overlapping(5000, 10, 10), _by(CORRAL, KMC), (KMC,))
 
 
 def pairs_job() -> Job:
     """100 + 100 pairs drawn from the labels."""
-    X, y = make_blobs(1000, 5, centers=5, cluster_std=5, random_state=0)
-    must, cannot = random_links(y, 100, 100, random_state=0)
-    methods = {
-        "corral": by_corral,
-        "COP-Kmeans": by_cop_kmeans,
-        "COPKMeans (active-semi-supervised)": by_active_cop_kmeans,
-        "exact ILP assignment": by_ilp,
-    }
     title = "Pairs: 1000 x 5, k = 5, 100 must-links and 100 cannot-links"
-    rules = Rules(n=1000, k=5, must=must.pairs, cannot=cannot.pairs)
-    return Job(title, X, rules, methods, ("COP-Kmeans",))
+    return Job(title, *paired(1000, 100), _by(CORRAL, COP, ACTIVE, ILP), (COP,))
 
 
-def installed(methods: dict[str, Method]) -> dict[str, Method]:
+def _by(*names: str) -> dict[str, Method]:
+    return {name: METHODS[name] for name in names}
+
+
+def present(methods: dict[str, Method]) -> dict[str, Method]:
     """Those whose package can be imported; says which cannot."""
-    needs = {
-        by_k_means_constrained: "k_means_constrained",
-        by_cop_kmeans: "copkmeans.cop_kmeans",
-        by_active_cop_kmeans: "active_semi_clustering",
-    }
-    found = {}
-    for name, method in methods.items():
-        if _importable(needs.get(method)):
-            found[name] = method
-        else:
+    for name in methods:
+        if not installed(name):
             print(f"({name} is not installed and left out)")
-    return found
-
-
-def _importable(name: str | None) -> bool:
-    try:
-        return name is None or isinstance(importlib.import_module(name), ModuleType)
-    except ImportError:
-        return False
+    return {name: method for name, method in methods.items() if installed(name)}
 
 
 Result = tuple[float, int, float, float]
@@ -148,11 +76,11 @@ Result = tuple[float, int, float, float]
 
 def run(job: Job, n_starts: int) -> dict[str, list[Result]]:
     """Inertia, violations, wall and CPU seconds of every method, in turn from every start."""
-    methods = installed(job.methods)
+    methods = present(job.methods)
     results: dict[str, list[Result]] = {name: [] for name in methods}
     for name, method in methods.items():  # imports and first-call costs are not what is measured
         few, _ = kmeans_plusplus(job.X, job.rules.k, random_state=99)
-        if name != "exact ILP assignment":
+        if name != ILP:
             method(job.X, job.rules, few, 99)
     for seed in range(n_starts):
         centers, _ = kmeans_plusplus(job.X, job.rules.k, random_state=seed)
@@ -183,7 +111,7 @@ def report(job: Job, results: dict[str, list[Result]]) -> bool:
             f"| {name} | {inertias} | {broken} | {np.median(times):.3f} ({min(times):.3f} to "
             f"{max(times):.3f}) | {np.median([row[3] for row in rows]):.3f} |"
         )
-    ours = results["corral"]
+    ours = results[CORRAL]
     good = all(
         mine[1] == 0 and mine[0] <= other[0] * (1 + 1e-9)
         for rows in results.values()

@@ -1,0 +1,126 @@
+"""Who does the jobs: corral, its peers and the yardsticks, all from the same centres.
+
+A method takes the data, the rules, the centres to start from and a seed; it gives labels, or None
+if it found none.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+from reference import Rules, exact_kmeans
+from sklearn.cluster import KMeans
+
+from corral import ConstrainedKMeans
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
+Method = Callable[[Floats, Rules, Floats, int], Labels | None]
+
+CORRAL = "corral"
+KMC = "k-means-constrained"
+COP = "COP-Kmeans"
+ACTIVE = "COPKMeans (active-semi-supervised)"
+STAND_IN = "COP-KMEANS (corral.baselines, own seeds)"
+ILP = "exact ILP assignment"
+KMEANS = "scikit-learn KMeans (no rules)"
+
+
+def by_corral(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels:
+    """corral as it comes, from these centres."""
+    model = ConstrainedKMeans(rules.k, init=centers, random_state=seed)
+    return model.fit(X, constraints=rules.constraints()).labels_
+
+
+def by_k_means_constrained(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels:
+    """Sizes only, one minimum and one maximum for all clusters."""
+    from k_means_constrained import KMeansConstrained
+
+    low, high = rules.sizes
+    model = KMeansConstrained(
+        rules.k,
+        size_min=int(low[0]),
+        size_max=int(high[0]),
+        init=centers,
+        n_init=1,
+        random_state=seed,
+    )
+    return model.fit(X).labels_
+
+
+def by_cop_kmeans(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels | None:
+    """COP-Kmeans of Behrouz Babaki; it takes no centres, so its seeding is replaced."""
+    module = importlib.import_module("copkmeans.cop_kmeans")
+    module.initialize_centers = lambda dataset, k, method: centers.tolist()
+    pairs = {"ml": rules.must.tolist(), "cl": rules.cannot.tolist()}
+    found = module.cop_kmeans(X, rules.k, **pairs)
+    return None if found is None else np.array(found[0])
+
+
+def by_active_cop_kmeans(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels | None:
+    """COPKMeans of active-semi-supervised-clustering, its seeding replaced likewise."""
+    package = "active_semi_clustering.semi_supervised.pairwise_constraints.copkmeans"
+    module = importlib.import_module(package)
+    np.random.seed(seed)
+    model = module.COPKMeans(rules.k)
+    model._init_cluster_centers = lambda X: centers.copy()
+    try:
+        return model.fit(X, ml=rules.must.tolist(), cl=rules.cannot.tolist()).labels_
+    except (module.ClusteringNotFoundException, module.EmptyClustersException):
+        return None
+
+
+def by_own_cop_kmeans(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels | None:
+    """corral's own baseline, where COP-Kmeans is not at hand; it draws seeds of its own."""
+    from corral.baselines import COPKMeans, DeadEndError
+
+    try:
+        return COPKMeans(rules.k, random_state=seed).fit(X, constraints=rules.constraints()).labels_
+    except DeadEndError:
+        return None
+
+
+def by_ilp(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels | None:
+    """Means and exact assignment in turn, the reference of the tests."""
+    return exact_kmeans(X, rules, centers)
+
+
+def by_k_means(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels:
+    """Lloyd's algorithm, which knows no rules: what the rules cost."""
+    model = KMeans(rules.k, init=centers, n_init=1, algorithm="lloyd", random_state=seed)
+    return model.fit(X).labels_
+
+
+METHODS: dict[str, Method] = {
+    CORRAL: by_corral,
+    KMC: by_k_means_constrained,
+    COP: by_cop_kmeans,
+    ACTIVE: by_active_cop_kmeans,
+    STAND_IN: by_own_cop_kmeans,
+    ILP: by_ilp,
+    KMEANS: by_k_means,
+}
+#: What a method needs beyond corral.
+NEEDS = {
+    KMC: "k_means_constrained",
+    COP: "copkmeans.cop_kmeans",
+    ACTIVE: "active_semi_clustering.semi_supervised.pairwise_constraints.copkmeans",
+}
+
+
+def installed(name: str) -> bool:
+    """Whether what the method needs can be imported."""
+    try:
+        return name not in NEEDS or isinstance(importlib.import_module(NEEDS[name]), ModuleType)
+    except ImportError:
+        return False
+
+
+def present(names: Iterable[str]) -> list[str]:
+    """Those that are installed; for COP-Kmeans there is a stand-in."""
+    stood_in = (STAND_IN if name == COP and not installed(COP) else name for name in names)
+    return [name for name in stood_in if installed(name)]

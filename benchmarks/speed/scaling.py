@@ -1,0 +1,53 @@
+"""How the time of an iteration of ADMM grows with n: ``python -m speed.scaling N``."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+import numpy as np
+from sklearn.cluster import kmeans_plusplus
+
+from corral.admm.projected import solve_projected
+from corral.geometry import Geometry
+from corral.initialise import initialise
+from corral.presolve import presolve
+
+from .jobs import overlapping
+
+#: As the million of the suite: 16 features, ten clusters of equal size.
+D, K = 16, 10
+SERIES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
+QUICK_SERIES = (10_000, 30_000, 100_000)
+
+
+def seconds_an_iteration(n: int) -> tuple[float, int]:
+    """Mean over a whole run from the first iteration's end to the last, and how many there were."""
+    X, rules = overlapping(n, D, K)
+    problem = presolve(X, rules.constraints(), K)
+    geometry = Geometry(problem)
+    centers, _ = kmeans_plusplus(X, K, random_state=0)
+    start = initialise(problem, geometry, centers, np.random.RandomState(0))
+    ticks: list[float] = []
+    solve_projected(
+        problem, geometry, start.labels, progress=lambda *_: ticks.append(time.perf_counter())
+    )
+    return (ticks[-1] - ticks[0]) / (len(ticks) - 1), len(ticks)
+
+
+def exponent(points: dict[int, float]) -> float:
+    """Slope of log seconds over log n, by least squares."""
+    n, seconds = np.array(list(points)), np.array(list(points.values()))
+    return float(np.polyfit(np.log(n), np.log(seconds), 1)[0])
+
+
+def main() -> None:
+    """One n in a process of its own."""
+    n = int(sys.argv[1])
+    seconds, iterations = seconds_an_iteration(n)
+    print(json.dumps({"n": n, "seconds": seconds, "iterations": iterations}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+"""What the suite demands, each with the figure that was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from .jobs import SMALL, all_jobs
+from .methods import COP, CORRAL, KMC, KMEANS, STAND_IN
+from .scaling import exponent
+from .summary import Run, best_peer, lines, ratio
+from .table import import_seconds, number, scaling_points
+
+#: Inertias that differ by a smaller part are equal.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A demand, what was found, and whether that is enough; None where it was not measured."""
+
+    demand: str
+    found: str
+    met: bool | None
+
+    def __str__(self) -> str:
+        word = {True: "yes", False: "**NO**", None: "not measured"}[self.met]
+        return f"- {self.demand}: {word}{f' ({self.found})' if self.found else ''}"
+
+
+Results = dict[str, list[Run]]
+
+
+def verdicts(results: Results) -> list[Verdict]:
+    """All of them."""
+    parts: list[Callable[[Results], Iterator[Verdict]]] = [
+        _sizes,
+        _small,
+        _pairs,
+        _million,
+        _growth,
+        _start_up,
+        _peers,
+    ]
+    return [verdict for part in parts for verdict in part(results)]
+
+
+def _against(
+    results: Results,
+    job: str,
+    names: tuple[str, ...],
+    demand: str,
+    least: float,
+    *,
+    lower: bool = False,
+) -> Verdict:
+    """Times faster than a peer, no violation, and from no start a higher inertia."""
+    found = lines(results.get(job, []))
+    rival = next((found[name] for name in names if name in found), None)
+    if rival is None or not (rival.feasible or rival.limit):
+        return Verdict(demand, "", None)
+    times, bound = ratio(found, rival)
+    gaps = found[CORRAL].gaps(rival)
+    notes = [f"{'> ' if bound else ''}{number(times)} times"]
+    if rival.method == STAND_IN:
+        notes.append("the stand-in, from seeds of its own")
+    if not found[CORRAL].solved:
+        notes.append("corral did not solve it from every start")
+    elif not gaps:
+        return Verdict(demand, "; ".join([*notes, "inertia not compared"]), None)
+    if gaps:
+        mean, worst = 100 * np.mean(gaps), 100 * max(gaps)
+        notes.append(f"inertia {mean:+.3f} % on average, {worst:+.3f} % at worst")
+    good = max(gaps, default=0.0) <= ROUNDING and not (lower and gaps and np.mean(gaps) >= 0.0)
+    return Verdict(demand, "; ".join(notes), found[CORRAL].solved and times >= least and good)
+
+
+def _sizes(results: Results) -> Iterator[Verdict]:
+    for job in ("sizes-100000-10", "sizes-20000-100"):
+        title = all_jobs()[job].title
+        demand = f"Sizes, {title}: 5 times faster than {KMC} at no higher inertia"
+        yield _against(results, job, (KMC,), demand, 5.0)
+
+
+def _small(results: Results) -> Iterator[Verdict]:
+    for rule in ("equal", "true", "pairs"):
+        kept = [results[f"small-{rule}-{name}"] for name in SMALL if _has(results, rule, name)]
+        ours = [lines(runs)[CORRAL] for runs in kept]
+        what = "pairs" if rule == "pairs" else f"{rule} sizes"
+        demand = f"Small problems, {what}: median fit under 50 ms"
+        if not ours:
+            yield Verdict(demand, "", None)
+            continue
+        each = [1e3 * line.seconds for line in ours]
+        text = f"{np.median(each):.0f} ms, from {min(each):.0f} to {max(each):.0f}"
+        yield Verdict(
+            demand, text, bool(np.median(each) < 50) and all(line.solved for line in ours)
+        )
+
+
+def _has(results: Results, rule: str, name: str) -> bool:
+    return f"small-{rule}-{name}" in results
+
+
+def _pairs(results: Results) -> Iterator[Verdict]:
+    for n, least, words in ((1_000, 1.0, "faster"), (10_000, 20.0, "20 times faster")):
+        demand = f"Pairs, n = {n:,}: {words} than {COP}, no violation, lower inertia"
+        yield _against(results, f"pairs-{n}", (COP, STAND_IN), demand, least, lower=True)
+
+
+def _million(results: Results) -> Iterator[Verdict]:
+    found = lines(results.get("million", []))
+    speed = "A million points: at most 10 times the time of scikit-learn's KMeans"
+    room = "A million points: peak memory at most 3 X and 6 n x k arrays"
+    if KMEANS not in found:
+        yield Verdict(speed, "", None)
+        yield Verdict(room, "", None)
+        return
+    ours = found[CORRAL]
+    times = ours.seconds / found[KMEANS].seconds
+    yield Verdict(speed, f"{number(times)} times", ours.solved and times <= 10.0)
+    n, d, k = 1_000_000, 16, 10
+    allowed = 8.0 * n * (3 * d + 6 * k)
+    text = f"{ours.memory / 1e6:.0f} MB of {allowed / 1e6:.0f}, X included"
+    yield Verdict(room, text, bool(ours.memory <= allowed))
+
+
+def _growth(results: Results) -> Iterator[Verdict]:
+    demand = "Time of an iteration from 10,000 to 1,000,000 points: exponent at most 1.1"
+    points = scaling_points(results.get("scaling", []))
+    if len(points) < 2:
+        yield Verdict(demand, "", None)
+        return
+    text = f"{exponent(points):.2f}, {min(points):,} to {max(points):,}"
+    whole = max(points) >= 1_000_000
+    yield Verdict(demand, text, exponent(points) <= 1.1 if whole else None)
+
+
+def _start_up(results: Results) -> Iterator[Verdict]:
+    demand = "`import corral` under 1.5 times `import sklearn.cluster`"
+    if "imports" not in results:
+        yield Verdict(demand, "", None)
+        return
+    seconds = import_seconds(results["imports"])
+    times = seconds["corral"] / seconds["sklearn.cluster"]
+    text = f"{times:.2f} times, {seconds['corral']:.2f} s"
+    yield Verdict(demand, text, times < 1.5)
+
+
+def _peers(results: Results) -> Iterator[Verdict]:
+    """The fastest feasible peer of every job, in two groups."""
+    names = [name for name in all_jobs() if name in results and name != "million"]
+    small = [name for name in names if name.startswith("small-")]
+    others = [name for name in names if name not in small]
+    for what, group in (("small problem", small), ("other job", others)):
+        demand = f"No {what} slower than its best peer"
+        found = {name: lines(results[name]) for name in group}
+        peers = {name: best_peer(found[name]) for name in group}
+        ratios = {
+            name: ratio(found[name], peer)[0] for name, peer in peers.items() if peer is not None
+        }
+        slower = [f"{name} {number(times)}" for name, times in ratios.items() if times < 1.0]
+        unsolved = [name for name in group if not found[name][CORRAL].solved]
+        if not ratios:
+            yield Verdict(demand, "", None)
+            continue
+        notes = [f"{len(ratios) - len(slower)} of {len(ratios)} faster"]
+        if slower:
+            notes.append(f"slower, with the peer's time over corral's: {', '.join(slower)}")
+        if unsolved:
+            notes.append(f"not solved from every start: {', '.join(unsolved)}")
+        yield Verdict(demand, "; ".join(notes), not slower and not unsolved)
