@@ -76,8 +76,9 @@ ax.set(
 ax.spines[["top", "right"]].set_visible(False)
 
 # %%
-# The same in the solver, which lets tau fall a little in every iteration: the centres fall
-# together, part along the leading axis, and walk to their places.
+# The same in the solver, which begins at 2 k lambda and lets tau fall a little in every iteration:
+# the centres have parted in two along the leading axis, those of a side fall together, part in
+# their turn, and walk to their places.
 
 # sphinx_gallery_thumbnail_number = 2
 model = ConstrainedKMeans(k, n_init=1, random_state=0, record_x=range(1, 1000)).fit(X)

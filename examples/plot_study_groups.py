@@ -19,10 +19,11 @@ import pandas as pd
 from corral import CannotLink, ClusterSizes, ClusterTotals, ConstrainedKMeans, MustLink
 from corral.plots import plot_clusters
 
-NAMES = """
-    Ada Ben Cleo Dan Eve Finn Gia Hugo Ida Jan Kim Lea Max Nia Ole Pia Quin Rosa
-    Sam Tea Udo Vera Will Xena Yuri Zoe Amir Bea Carl Dora Emil Fay Gus Hana Ivo Joy
-""".split()  # noqa: SIM905 - easier to read
+NAMES = [
+    *("Ada", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gia", "Hugo", "Ida", "Jan", "Kim", "Lea"),
+    *("Max", "Nia", "Ole", "Pia", "Quin", "Rosa", "Sam", "Tea", "Udo", "Vera", "Will", "Xena"),
+    *("Yuri", "Zoe", "Amir", "Bea", "Carl", "Dora", "Emil", "Fay", "Gus", "Hana", "Ivo", "Joy"),
+]
 rng = np.random.default_rng(3)
 pupils = pd.DataFrame(
     {
@@ -49,7 +50,7 @@ rules = [
     CannotLink(rivals, index=pupils.index),
     MustLink(wishes, weight=60.0, index=pupils.index),
     ClusterSizes([6] * 6),
-    ClusterTotals(pupils["repeats"].astype(int), minimum=1),
+    ClusterTotals(pupils["repeats"], minimum=1),
 ]
 
 # %%

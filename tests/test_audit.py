@@ -4,6 +4,7 @@ import json
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -70,7 +71,7 @@ def test_float32_is_summed_in_double(data):
 def test_blocks_do_not_matter(data, monkeypatch):
     X, labels, weight = data
     whole = audit(X, labels, None, 3, weight).inertia
-    monkeypatch.setattr(sys.modules["corral.audit"], "_BLOCK", 7)
+    monkeypatch.setattr(sys.modules["corral.audit.inertia"], "_BLOCK", 7)
     assert audit(X, labels, None, 3, weight).inertia == pytest.approx(whole, rel=1e-14)
     assert audit(sparse.csr_array(X), labels, None, 3, weight).inertia == pytest.approx(whole)
 
@@ -176,3 +177,42 @@ def test_to_dict_goes_through_json():
 def test_labels_that_cannot_be(labels, message):
     with pytest.raises(ValueError, match=message):
         audit(X5, labels, None, 2)
+
+
+@pytest.mark.parametrize("convert", [np.ndarray.tolist, pd.DataFrame, sparse.csc_array])
+def test_points_may_come_in_many_forms(convert):
+    assert audit(convert(X5), LABELS, None, 2).inertia == audit(X5, LABELS, None, 2).inertia
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"X": None}, "Expected 2D array"),
+        ({"X": X5[:, 0]}, "Expected 2D array"),
+        ({"X": np.full((5, 1), np.nan)}, "X contains NaN"),
+        ({"X": [["a"]] * 5}, "could not convert string"),
+        ({"labels": None}, r"`labels` has shape \(\)"),
+        ({"labels": [[0], [1, 2]]}, "`labels` is ragged"),
+        ({"n_clusters": 0}, "`n_clusters` is 0; it must be an integer of at least 1"),
+        ({"n_clusters": 2.0}, r"`n_clusters` is 2\.0"),
+        ({"n_clusters": None}, "`n_clusters` is None"),
+        ({"n_clusters": True}, "`n_clusters` is True"),
+        ({"constraints": MustLink([(0, 9)])}, r"pair 0 is \(0, 9\), but X has 5 samples"),
+        ({"constraints": ClusterSizes([5])}, "sizes has length 1, but n_clusters is 2"),
+        ({"sample_weight": [1.0]}, r"`sample_weight` has shape \(1,\), but X has 5 samples"),
+        ({"sample_weight": [1, 1, -1, 1, 1]}, r"`sample_weight`\[2\] is -1; .* not negative"),
+        ({"sample_weight": [1, np.inf, 1, 1, 1]}, r"`sample_weight`\[1\] is inf"),
+        ({"sample_weight": "heavy"}, "`sample_weight` must be numbers"),
+        ({"centers": [[1.0, 2.0]]}, r"`centers` has shape \(1, 2\); .* must be \(2, 1\)"),
+        ({"centers": [[1.0], [np.inf]]}, "`centers` has an entry that is infinite"),
+    ],
+)
+def test_what_does_not_fit_is_refused(arguments, message):
+    fitting = {"X": X5, "labels": LABELS, "constraints": None, "n_clusters": 2}
+    with pytest.raises(ValueError, match=message):
+        audit(**(fitting | arguments))
+
+
+def test_one_weight_is_that_of_every_row():
+    twice = audit(X5, LABELS, None, 2, sample_weight=2)
+    assert twice.inertia == 2 * audit(X5, LABELS, None, 2).inertia

@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -173,6 +174,18 @@ def test_notebooks_show_the_tables(report, text):
     style = re.sub(r"\{[^}]*\}", "", re.search(r"<style>(.*?)</style>", fragment, re.S)[1])
     selectors = [part.strip() for part in re.split(r"[,\n]+", style) if part.strip()]
     assert all(selector.startswith(".corral-report") for selector in selectors)
+
+
+def test_a_data_frame_gives_the_report_its_names(X, no_pictures):
+    frame = pd.DataFrame(X, index=[f"r{row}" for row in range(24)])
+    report = (
+        ConstrainedKMeans(3, random_state=0, n_init=1)
+        .fit(frame, constraints=MustLink([(0, 1)]))
+        .report_
+    )
+    for shown in (report.to_html(), report._repr_html_()):
+        assert "must-link r0-r1" in Page(shown).texts
+    assert report.to_dict()["constraints"][0]["constraint"] == "must-link r0-r1"
 
 
 def test_to_html_writes_a_file(report, no_pictures, tmp_path):

@@ -18,6 +18,8 @@ from sklearn.metrics.cluster import pair_confusion_matrix
 
 from .constraints import Constraint, ConstraintSet
 
+__all__ = ["hubert_index", "mirkin_index", "violations"]
+
 
 def mirkin_index(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     r"""Share of the pairs of points on which two clusterings disagree: the paper's MI.

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from corral import ConstrainedKMeans, SolverTimeoutError
+from corral import ConstrainedKMeans, ConstraintSet, MustLink, SolverTimeoutError
 from corral.assign import OutOfTime
 from corral.cli import MISSING
 
@@ -45,7 +45,7 @@ BAD_INPUT = {
     "no npy": (("broken.npy", "-k", "2"), "broken.npy is not an npy file of numbers"),
     "no parquet": (("broken.parquet", "-k", "2"), "broken.parquet is not a Parquet file"),
     "sizes": (("near.csv", "--sizes", "4,x"), "'4,x' is not a list of integers such as 59,71,48"),
-    "sizes and k": (("near.npy", "-k", "3", "--sizes", "6,6"), "sizes has length 2"),
+    "sizes and k": (("near.npy", "-k", "3", "--sizes", "6,6"), "--sizes has 2 sizes, but -k is 3"),
     "restarts": (("near.npy", "-k", "2", "--n-init", "0"), "neither auto nor an integer"),
     "scale": (("near.npy", "-k", "2", "--scale", "log"), "'log' is not one of"),
     "soft": (("near.npy", "-k", "2", "--soft", "0"), "x>0"),
@@ -72,13 +72,70 @@ BAD_INPUT = {
     ),
     "unknown id in pairs": (
         ("near.csv", "-k", "2", "--id-column", "id", "--must-link", "strange.csv"),
-        "strange.csv, line 2: zoe is not in index",
+        "strange.csv, line 2: 'zoe' names no row; the rows are 'p0', 'p1'",
     ),
+    "unknown ids on the first line": (
+        ("near.csv", "-k", "2", "--id-column", "id", "--cannot-link", "strangers.csv"),
+        "strangers.csv, line 1: 'zoe' names no row",
+    ),
+    "pairs of ids without ids": (
+        ("near.npy", "-k", "2", "--must-link", "ids.csv"),
+        "ids.csv, line 1: 'p0' is not the number of a row",
+    ),
+    "a pair of one": (
+        ("near.npy", "-k", "2", "--must-link", "self.csv"),
+        "self.csv, line 1: 3 is paired with itself",
+    ),
+    "weight in pairs": (
+        ("near.npy", "-k", "2", "--must-link", "dear.csv"),
+        "dear.csv, line 1: weight 'dear' is not a number",
+    ),
+    "no such pairs": (("near.npy", "-k", "2", "--must-link", "no.csv"), "'no.csv' does not exist"),
+    "no such set": (("near.npy", "-k", "2", "--constraints", "no.json"), "does not exist"),
     "row out of range": (
         ("near.npy", "-k", "2", "--cannot-link", "far.csv"),
         "indices must lie in [0, 11]",
     ),
-    "no constraints": (("near.npy", "-k", "2", "--constraints", "ml.csv"), "ml.csv: "),
+    "no JSON": (("near.npy", "-k", "2", "--constraints", "ml.csv"), "ml.csv is not a JSON file"),
+    "other JSON": (
+        ("near.npy", "-k", "2", "--constraints", "list.json"),
+        "list.json: not a file of constraints",
+    ),
+    "constraints of other data": (
+        ("near.npy", "-k", "2", "--constraints", "set.json"),
+        "must_link pair 0 is (0, 99), but X has 12 samples",
+    ),
+    "size below zero": (("near.npy", "--sizes", "-1,13"), "sizes[0] is -1"),
+    "least above largest": (
+        ("near.npy", "-k", "2", "--min-size", "7", "--max-size", "5"),
+        "minimum is 7, above maximum, which is 5",
+    ),
+    "least size below zero": (("near.npy", "-k", "2", "--min-size", "-1"), "x>=0"),
+    "jobs": (("near.npy", "-k", "2", "--jobs", "0"), "give 1 or more, or -1"),
+    "seed": (("near.npy", "-k", "2", "--seed", "-1"), "0<=x<=4294967295"),
+    "time limit": (("near.npy", "-k", "2", "--time-limit", "0"), "x>0"),
+    "soft without pairs": (("near.npy", "-k", "2", "--soft", "1"), "--soft is a price of pairs"),
+    "capacity NaN": (
+        ("near.npy", "-k", "2", "--capacity", "0:nan"),
+        "--capacity is '0:nan', but 'nan' is not a number",
+    ),
+    "capacity of no column": (("near.npy", "-k", "2", "--capacity", "z:3"), "has no column 'z'"),
+    "share of no column": (("near.npy", "-k", "2", "--share", "z:0:1"), "has no column 'z'"),
+    "share not a number": (
+        ("near.npy", "-k", "2", "--share", "0:few:", "--columns", "1"),
+        "--share is '0:few:', but 'few' is not a number",
+    ),
+    "share upside down": (
+        ("points.csv", "-k", "2", "--columns", "x", "--share", "kind:0.9:0.1"),
+        "minimum of group 'a' is 0.9, above its maximum",
+    ),
+    "pin of no column": (("near.npy", "-k", "2", "--pin", "z"), "has no column 'z'"),
+    "too many names to pin": (
+        ("points.csv", "-k", "2", "--columns", "x", "--pin", "id"),
+        "points.csv, column 'id': --pin finds 12 names, but there are 2 clusters",
+    ),
+    "an open quote": (("quote.csv", "-k", "2"), "quote.csv, line 2: 1 cells"),
+    "same names in parquet": (("same.parquet", "-k", "2"), "two columns 'x'"),
     "folder": (
         ("near.npy", "-k", "2", "-o", "nowhere/labels.csv"),
         "'nowhere' is no folder",
@@ -105,6 +162,12 @@ def mess(folder):
         "only.csv": "id\na\nb\n",
         "strange.csv": "p0,p1\np0,zoe\n",
         "far.csv": "0,99\n",
+        "strangers.csv": "zoe,tim\np0,p1\n",
+        "ids.csv": "p0,p1\n",
+        "self.csv": "3,3\n",
+        "dear.csv": "1,3,dear\n",
+        "list.json": "[]",
+        "quote.csv": 'x,y\n"1,2\n',
         "broken.npy": "no array",
         "broken.parquet": "no table",
     }
@@ -112,9 +175,18 @@ def mess(folder):
         (folder / name).write_text(text)
     (folder / "latin.csv").write_bytes("x\nstra\xdfe\n".encode("latin-1"))
     (folder / "folder.csv").mkdir()
+    ConstraintSet(MustLink([(0, 99)])).to_json("set.json")
     np.save("vector.npy", np.zeros(3))
     np.save("near.npy", np.arange(24.0).reshape(12, 2))
     return folder
+
+
+def two_columns_of_one_name(path):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    column = pa.array([1.0, 2.0])
+    parquet.write_table(pa.Table.from_arrays([column, column], names=["x", "x"]), path)
 
 
 def assert_one_sentence(done):
@@ -125,13 +197,57 @@ def assert_one_sentence(done):
 
 @pytest.mark.parametrize("case", BAD_INPUT)
 def test_bad_input(mess, corral, case):
-    if case == "no parquet":
+    if "parquet" in case:
         pytest.importorskip("pyarrow")
     if case == "picture kind":
         pytest.importorskip("matplotlib")
     words, expected = BAD_INPUT[case]
+    if case == "same names in parquet":
+        two_columns_of_one_name(mess / "same.parquet")
     before = sorted(mess.iterdir())
     done = corral("fit", *words)
+    assert done.code == 2
+    assert_one_sentence(done)
+    assert expected in done.err
+    assert sorted(mess.iterdir()) == before
+
+
+# The same for the other commands.
+ELSEWHERE = {
+    "no such command": (("cluster",), "No such command 'cluster'"),
+    "no points": (("fit",), "Missing argument 'POINTS'"),
+    "check without clusters": (("check", "near.npy"), "Give -k, or --sizes"),
+    "check of too many": (("check", "near.npy", "-k", "13"), "near.npy has 12 rows"),
+    "check of no file": (("check", "nowhere.csv", "-k", "2"), "'nowhere.csv' does not exist"),
+    "check of bad pairs": (("check", "near.npy", "-k", "2", "--must-link", "far.csv"), "[0, 11]"),
+    "check in no time": (("check", "near.npy", "-k", "2", "--time-limit", "0"), "x>0"),
+    "compare without clusters": (("compare", "near.npy"), "Give -k, or --sizes"),
+    "compare with no such truth": (
+        ("compare", "near.npy", "-k", "2", "--truth", "z"),
+        "near.npy has no column 'z'",
+    ),
+    "compare into a text": (
+        ("compare", "near.npy", "-k", "2", "-o", "table.txt"),
+        "its ending must be one of .csv",
+    ),
+    "demo into a file": (("demo", "--save", "ml.csv"), "Directory 'ml.csv' is a file"),
+    "demo with a strange picture": (("demo", "--plot", "p.gif"), ".png, .pdf, .svg"),
+    "demo with a strange page": (("demo", "--report", "r.txt"), ".html, .htm"),
+    "demo of everything": (("demo", "--save", "d", "--plot", "p.png"), "leave --report and --plot"),
+    "completion of another shell": (("completion", "tcsh"), "'tcsh' is not one of 'bash', 'zsh'"),
+    "completion of none": (("completion",), "Missing argument 'SHELL'"),
+    "reproduce nothing known": (("reproduce", "table99"), "'table99' is not one of 'table1'"),
+    "reproduce into a file": (("reproduce", "--out", "ml.csv"), "Directory 'ml.csv' is a file"),
+    "reproduce with nobody": (("reproduce", "--jobs", "0"), "x>=1"),
+}
+
+
+@pytest.mark.parametrize("case", ELSEWHERE)
+def test_bad_input_of_other_commands(mess, corral, case):
+    pytest.importorskip("matplotlib")
+    words, expected = ELSEWHERE[case]
+    before = sorted(mess.iterdir())
+    done = corral(*words)
     assert done.code == 2
     assert_one_sentence(done)
     assert expected in done.err

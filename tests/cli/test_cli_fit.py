@@ -158,6 +158,7 @@ def test_json_says_all(folder, corral):
     found = json.loads(done.out)
     assert found["feasible"] is True
     assert sum(found["sizes"]) == len(found["labels"]) == 12
+    assert [rule["constraint"] for rule in found["constraints"]] == ["must-link p0-p4"]
     squares = sum(row["distance"] ** 2 for row in found["labels"])
     assert found["inertia"] == pytest.approx(squares)
     shorter = json.loads(corral(*BASE, "-k", 3, "--json", "-o", "labels.csv").out)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import pickle
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from corral.constraints import (
     LinearConstraint,
     MustLink,
     Pin,
+    Violations,
 )
 
 RULES = ConstraintSet(
@@ -121,7 +123,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "rules.json: .*line 1"),
+        ("{", "rules.json is not a JSON file: .*line 1"),
         ("[]", "not a file of constraints"),
         ('{"format": "corral constraints", "version": 99}', "version is 99; this corral reads 1"),
         ('{"format": "corral constraints", "version": 1}', "must be a list of objects"),
@@ -131,7 +133,12 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
         ),
         (
             '{"format": "corral constraints", "version": 1, "constraints": [{"kind": "Pin"}]}',
-            "rules.json: Pin cannot be read",
+            "rules.json: Pin cannot be read without 'rows'",
+        ),
+        (
+            '{"format": "corral constraints", "version": 1, "constraints": '
+            '[{"kind": "MustLink", "pairs": [[0, 1]], "weight": "dear"}]}',
+            "rules.json: MustLink cannot be read from .*'dear'",
         ),
     ],
 )
@@ -155,3 +162,39 @@ def test_every_fold_of_a_cross_validation_means_its_own_rows():
 def test_unknown_kinds_are_refused():
     with pytest.raises(ValueError, match="kind is None"):
         Constraint.from_dict({})
+    with pytest.raises(ValueError, match="a dict with its kind, not None"):
+        Constraint.from_dict(None)
+
+
+@dataclass(frozen=True, eq=False)
+class Few(Constraint):
+    """A kind of one's own that has what JSON has: at most so many rows in each cluster."""
+
+    most: int
+
+    def check(self, n_samples, n_clusters):
+        pass
+
+    def expand(self, n_samples, n_clusters):
+        return (ClusterSizes(maximum=self.most),)
+
+    def violations(self, labels, n_clusters=None):
+        where = np.flatnonzero(np.bincount(labels) > self.most)
+        return Violations(len(where), float(len(where)), where, lambda rule, names: "too many")
+
+    def subset(self, rows):
+        return self
+
+    def phrase(self, names=None):
+        return f"at most {self.most}"
+
+    def to_dict(self):
+        return {"kind": "Few", "most": self.most}
+
+
+def test_a_kind_of_ones_own_is_read_back_without_more_ado(tmp_path):
+    rules = ConstraintSet([Few(3), MustLink([(0, 1)])])
+    rules.to_json(tmp_path / "rules.json")
+    assert ConstraintSet.from_json(tmp_path / "rules.json") == rules
+    with pytest.raises(ValueError, match="Few cannot be read from"):
+        Constraint.from_dict({"kind": "Few", "least": 3})

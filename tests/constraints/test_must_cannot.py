@@ -81,6 +81,8 @@ def test_no_pairs_are_no_constraint(kind, nothing):
         ([0, 1], r"shape \(2,\)"),
         ([(0, 1), (2,)], r"regular shape"),
         ("ab", r"must be integers, not a str"),
+        (None, r"must be integers, not None"),
+        (5, r"must be integers, not an int"),
     ],
 )
 def test_bad_pairs_are_refused(kind, pairs, message):
@@ -129,10 +131,16 @@ def test_names_of_rows_become_positions():
 @pytest.mark.parametrize(
     ("pairs", "index", "message"),
     [
-        ([("ann", "zed")], ["ann", "bob"], "'zed', which is not in index"),
+        ([("ann", "zed")], ["ann", "bob"], "'zed', which is not in index; it holds 'ann', 'bob'"),
         ([("ann", "bob")], ["ann", "bob", "ann"], "index holds 'ann' more than once"),
         ([("ann", "ann")], ["ann", "bob"], "cannot be paired with itself"),
-        ([("ann", "bob", "eve")], ["ann", "bob", "eve"], "a pair has two names"),
+        ([("ann", "bob", "eve")], ["ann", "bob", "eve"], "a must_link pair has two names"),
+        (["ab"], ["a", "b"], "a must_link pair has two names; pair 0 is 'ab'"),
+        ([5], ["a"], "a must_link pair has two names; pair 0 is 5"),
+        (None, ["a"], "a must_link pair has two names, not None"),
+        ([("a", "b")], 5, "index cannot be an int; it must hold one name per row"),
+        ([("a", "b")], [["a"], ["b"]], r"index\[0\] is \['a'\]"),
+        ([(["a"], "b")], ["a", "b"], "cannot be looked up"),
     ],
 )
 def test_bad_names_are_refused(pairs, index, message):

@@ -46,7 +46,11 @@ def test_no_pins_are_no_constraint():
         ({1: 0.0}, "clusters of pins must be integers"),
         ({True: 0}, "pinned rows must be integers, but some are booleans"),
         ({"a": 0}, "pinned rows must be integers"),
-        ([(1, 2, 3)], "Pin needs"),
+        ([(1, 2, 3)], "Pin needs .*; pin 0 is"),
+        ([1, 2], "Pin needs .*; pin 0 is 1"),
+        ("ab", "Pin needs .*, not a str"),
+        (None, "Pin needs .*, not None"),
+        ({0: [1]}, "one row and one cluster"),
     ],
 )
 def test_bad_pins_are_refused(mapping, message):

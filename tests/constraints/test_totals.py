@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import numpy as np
@@ -54,7 +55,9 @@ def test_bounds_are_infinite_where_not_given():
         ([1, math.inf], {}, r"values\[1\] is inf; each must be finite"),
         ([[1, 2]], {}, r"values has shape \(1, 2\)"),
         (["a", "b"], {}, "values must be numbers"),
-        ([True, False], {}, "values must be numbers"),
+        ([True, "a"], {}, "values must be numbers"),
+        (None, {}, "values must be numbers, not None"),
+        ([1, [2, 3]], {}, "values must have a regular shape"),
         ([1, 2], {"minimum": math.nan}, "minimum is NaN"),
         ([1, 2], {"minimum": math.inf}, "minimum is inf; no total reaches it"),
         ([1, 2], {"maximum": -math.inf}, "maximum is -inf"),
@@ -65,6 +68,14 @@ def test_bounds_are_infinite_where_not_given():
 def test_bad_totals_are_refused(values, options, message):
     with pytest.raises(ValueError, match=message):
         ClusterTotals(values, **options)
+
+
+def test_booleans_count_rows():
+    rule = ClusterTotals([True, False, True], minimum=1)
+    assert rule == ClusterTotals([1, 0, 1], minimum=1)
+    assert rule.violations([0, 1, 0], 2).where.tolist() == [1]
+    with pytest.raises(ValueError, match="maximum must be numbers, but their type is bool"):
+        ClusterTotals([1, 2], maximum=True)
 
 
 def test_totals_must_fit_the_data():
@@ -131,6 +142,18 @@ def test_shares_that_are_met_exactly_hold_in_spite_of_rounding(share):
     groups = np.repeat([0, 1], [round(share * 30), 30 - round(share * 30)])
     rule = GroupShares(groups, minimum={0: share}, maximum={0: share})
     assert rule.violations(np.zeros(30, int)).count == 0
+
+
+@pytest.mark.parametrize("make", [lambda rule: rule, copy.deepcopy, lambda rule: rule.subset([1])])
+def test_bounds_on_shares_cannot_be_changed(make):
+    wanted = {"a": 0.5}
+    rule = make(GroupShares(["a", "b"], minimum=wanted))
+    wanted["a"] = 0.1
+    assert rule.minimum == {"a": 0.5}
+    with pytest.raises(TypeError):
+        rule.minimum["a"] = 0.1
+    with pytest.raises(TypeError):
+        rule.maximum["a"] = 0.1
 
 
 def test_groups_of_several_types():

@@ -28,7 +28,12 @@ Exit codes: 0 feasible, 2 bad input, 3 infeasible, 4 not decided within the time
 @click.command(epilog=EPILOG, short_help="Say whether the rules can be obeyed, or why not.")
 @data_options
 @rule_options
-@click.option("--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Then it is left undecided, with exit code 4.",
+)
 @quiet_option
 @json_option
 @debug_option

@@ -20,7 +20,14 @@ from ..baselines import DeadEndError
 from .data import Points
 from .fit import load, with_ids
 from .methods import METHODS, Method
-from .options import data_options, debug_option, json_option, quiet_option, rule_options
+from .options import (
+    data_options,
+    debug_option,
+    json_option,
+    quiet_option,
+    rule_options,
+    seed_option,
+)
 from .output import check_output, write_text
 
 EPILOG = """\b
@@ -64,7 +71,7 @@ class Line:
 @data_options
 @rule_options
 @click.option("--truth", metavar="COLUMN", help="Known classes, for the adjusted Rand index.")
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
+@seed_option
 @click.option(
     "--time-limit",
     type=click.FloatRange(0, min_open=True),

@@ -17,11 +17,11 @@ Examples:
 
 
 @click.command(epilog=EPILOG)
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), metavar="SHELL")
 @debug_option
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print the completion script of a shell."""
+    """Print the completion script of SHELL: bash, zsh or fish."""
     script = get_completion_class(shell)
     if script is None:  # a Choice allows only those that click knows
         raise click.ClickException(f"no completion for {shell}")

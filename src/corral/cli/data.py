@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,7 +77,7 @@ class Table:
             row = int(wrong[0])
             raise ValueError(
                 f"{self.path}, {self.place(row)}, column {name!r}: {str(cells[row])!r} is not a "
-                "finite number; choose columns with --columns, or name it in another option."
+                "finite number; choose columns with --columns, or name ids with --id-column."
             )
         return values
 
@@ -158,8 +159,11 @@ def _read_text(path: str, delimiters: str, header: bool | None) -> Table:
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not UTF-8 text: {error}.") from error
     first = text.lstrip().partition("\n")[0]
-    reader = csv.reader(text.splitlines(), delimiter=max(delimiters, key=first.count))
-    rows = [(reader.line_num, row) for row in reader if any(map(str.strip, row))]
+    reader = csv.reader(io.StringIO(text), delimiter=max(delimiters, key=first.count))
+    try:
+        rows = [(reader.line_num, row) for row in reader if any(map(str.strip, row))]
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {reader.line_num}: {error}.") from error
     if header is None:
         header = bool(rows) and not any(np.isfinite(_number(cell)) for cell in rows[0][1])
     names = [cell.strip() for cell in rows[0][1]] if header and rows else []
@@ -167,9 +171,7 @@ def _read_text(path: str, delimiters: str, header: bool | None) -> Table:
     if not body:
         raise ValueError(f"{path} has no rows.")
     names = names or [str(number) for number in range(len(body[0][1]))]
-    double = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if double is not None:
-        raise ValueError(f"{path} has two columns {double!r}; names of columns must be unique.")
+    _refuse_doubles(path, names)
     for line, row in body:
         if len(row) != len(names):
             raise ValueError(
@@ -177,6 +179,12 @@ def _read_text(path: str, delimiters: str, header: bool | None) -> Table:
             )
     cells = zip(*(row for _, row in body), strict=True)
     return Table(path, dict(zip(names, cells, strict=True)), [line for line, _ in body])
+
+
+def _refuse_doubles(path: str, names: Sequence[str]) -> None:
+    double = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if double is not None:
+        raise ValueError(f"{path} has two columns {double!r}; names of columns must be unique.")
 
 
 def _read_npy(path: str) -> Table:
@@ -200,11 +208,13 @@ def _read_parquet(path: str) -> Table:
             name="pyarrow",
         ) from error
     try:
-        table = parquet.read_table(path)
+        with parquet.ParquetFile(path) as file:
+            table = file.read()
     except ArrowException as error:
         raise ValueError(f"{path} is not a Parquet file: {error}.") from error
     if not table.num_rows or not table.num_columns:
         raise ValueError(f"{path} has no rows.")
+    _refuse_doubles(path, table.column_names)
     return Table(path, {name: table[name].to_pylist() for name in table.column_names})
 
 

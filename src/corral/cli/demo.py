@@ -38,6 +38,8 @@ def demo(save: str | None, report: str | None, plot: str | None) -> None:
     """Cluster 178 wines of three growers, with a few known pairs and the growers' shares."""
     check_output(report, PAGES, "--report")
     check_output(plot, PICTURES, "--plot")
+    if save is not None and (report is not None or plot is not None):
+        raise click.UsageError("--save only writes files to play with; leave --report and --plot.")
     wine: Any = load_wine()
     must_link, cannot_link = random_links(wine.target, 30, 30, random_state=0)
     rules = ConstraintSet([must_link, cannot_link, ClusterSizes(SIZES)])

@@ -8,13 +8,14 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from .. import ConstrainedKMeans, ConstraintSet, InfeasibleConstraintsError
+from .. import ConstrainedKMeans, ConstraintSet, InfeasibleConstraintsError, Report
 from ..assign import OutOfTime
 from ..conflict import explain
 from ..plots import plot_clusters
@@ -57,8 +58,8 @@ Examples:
   corral fit people.parquet -k 5 --scale standard --share sex:0.4: --min-size 10 --plot p.png
 
 The labels go to the output file, or else to the standard output: id, label, and the distance to
-the centre of the cluster, in the scaled columns. Distances and the report are in the scale asked
-for. Files appear whole or not at all."""
+the centre of the cluster. Distances and the report are in the scale asked for. Files appear whole
+or not at all."""
 
 output_options = stacked(
     click.option("-o", "--output", type=click.Path(), help="Labels: .csv, .tsv, .parquet or .npy."),
@@ -93,8 +94,9 @@ def fit(
     seconds = time.monotonic() - began
     own = points.X - model.cluster_centers_[model.labels_]
     labels = Labels(points.names, model.labels_, np.linalg.norm(own, axis=1))
+    found = replace(model.report_, names=points.ids)
     if report is not None:
-        write_text(report, page(model, points))
+        write_text(report, found.to_html(title=f"corral: {Path(points.table.path).name}"))
     if plot is not None:
         save_picture(plot, points, rules, model)
     if output is not None:
@@ -102,10 +104,10 @@ def fit(
     elif not as_json:
         click.echo(_as_csv(labels), nl=False)
     if as_json:
-        click.echo(_as_json(model, labels if output is None else None, seconds))
+        click.echo(_as_json(model, found, labels if output is None else None, seconds))
     elif not quiet:
         # Without a file the labels have the standard output for themselves.
-        click.echo(str(model.report_), err=output is None)
+        click.echo(str(found), err=output is None)
 
 
 def load(
@@ -168,13 +170,6 @@ def with_ids(
     return again or clash
 
 
-def page(model: Any, points: Points) -> str:
-    """The report as an HTML page."""
-    title = f"corral: {Path(points.table.path).name}"
-    html: str = model.report_.to_html(title=title, names=points.ids)
-    return html
-
-
 def save_picture(path: str, points: Points, rules: ConstraintSet, model: Any) -> None:
     """Write a picture of the clusters."""
     from matplotlib.figure import Figure
@@ -193,9 +188,11 @@ def _as_csv(labels: Labels) -> str:
     return buffer.getvalue()
 
 
-def _as_json(model: ConstrainedKMeans, labels: Labels | None, seconds: float) -> str:
+def _as_json(
+    model: ConstrainedKMeans, report: Report, labels: Labels | None, seconds: float
+) -> str:
     values = {
-        **model.report_.to_dict(),
+        **report.to_dict(),
         "n_iter": int(model.n_iter_),
         "seconds": round(seconds, 3),
         "centers": model.cluster_centers_.tolist(),

@@ -37,6 +37,13 @@ def read_count(ctx: click.Context, param: click.Parameter, value: str) -> int | 
     return int(value)
 
 
+def read_jobs(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
+    """Read a number of processes, which cannot be 0."""
+    if value == 0:
+        raise click.BadParameter("0 processes do nothing; give 1 or more, or -1.", ctx, param)
+    return value
+
+
 @dataclass(frozen=True)
 class DataOptions:
     """Which file, and what of it."""
@@ -123,7 +130,11 @@ data_options = stacked(
 
 rule_options = stacked(
     click.option(
-        "-k", "n_clusters", type=click.IntRange(1), help="Clusters; --sizes tells it, too."
+        "-k",
+        "n_clusters",
+        type=click.IntRange(1),
+        metavar="K",
+        help="Number of clusters; --sizes tells it, too.",
     ),
     click.option(
         "--must-link",
@@ -146,8 +157,12 @@ rule_options = stacked(
         metavar="N,N,...",
         help="Exact sizes of the clusters, in any order.",
     ),
-    click.option("--min-size", type=click.IntRange(0), help="Least size of a cluster."),
-    click.option("--max-size", type=click.IntRange(0), help="Largest size of a cluster."),
+    click.option(
+        "--min-size", type=click.IntRange(0), metavar="N", help="Least size of a cluster."
+    ),
+    click.option(
+        "--max-size", type=click.IntRange(0), metavar="N", help="Largest size of a cluster."
+    ),
     click.option(
         "--capacity",
         multiple=True,
@@ -168,8 +183,17 @@ rule_options = stacked(
     click.option("--constraints", type=_FILE, multiple=True, help="JSON of ConstraintSet.to_json."),
 )
 
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="The same seed gives the same answer.",
+)
+
 solver_options = stacked(
-    click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True),
+    seed_option,
     click.option(
         "--n-init",
         callback=read_count,
@@ -184,7 +208,13 @@ solver_options = stacked(
         metavar="SECONDS",
         help="Then the best answer so far is given.",
     ),
-    click.option("--jobs", type=int, help="Processes for the restarts; -1 for all cores."),
+    click.option(
+        "--jobs",
+        type=int,
+        callback=read_jobs,
+        metavar="N",
+        help="Processes for the restarts; -1 for all cores.",
+    ),
 )
 
 quiet_option = click.option(

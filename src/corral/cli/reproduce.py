@@ -6,7 +6,7 @@ import click
 
 from ..experiments import EXPERIMENTS
 from ..experiments import reproduce as run
-from .options import debug_option
+from .options import debug_option, seed_option
 
 EPILOG = f"""\b
 Examples:
@@ -21,7 +21,7 @@ Names: {", ".join(EXPERIMENTS)}."""
 @click.command(epilog=EPILOG, short_help="Run the paper's experiments and write a page.")
 @click.argument("names", nargs=-1, type=click.Choice(tuple(EXPERIMENTS)), metavar="[NAME]...")
 @click.option("--quick", is_flag=True, help="A small version, to see that it works.")
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
+@seed_option
 @click.option(
     "--out",
     type=click.Path(file_okay=False),
@@ -31,7 +31,14 @@ Names: {", ".join(EXPERIMENTS)}."""
 )
 @click.option("--cache", type=click.Path(file_okay=False), help="Folder for what was computed.")
 @click.option("--fresh", is_flag=True, help="Compute everything anew.")
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Processes to share the work.",
+)
 @debug_option
 def reproduce(
     names: tuple[str, ...],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from typing import TypeVar
@@ -44,6 +45,11 @@ def count_clusters(options: RuleOptions) -> int:
         if options.sizes is None:
             raise ValueError("how many clusters? Give -k, or --sizes.")
         return len(options.sizes)
+    if options.sizes is not None and len(options.sizes) != options.n_clusters:
+        raise ValueError(
+            f"--sizes has {len(options.sizes)} sizes, but -k is {options.n_clusters}; give one "
+            "size per cluster."
+        )
     return options.n_clusters
 
 
@@ -61,12 +67,16 @@ def make_rules(options: RuleOptions, points: Points, n_clusters: int) -> Constra
     ValueError
         In words for the user.
     """
-    rules = ConstraintSet(_rules(options, points))
+    rules = ConstraintSet(_rules(options, points, n_clusters))
     rules.check(len(points.X), n_clusters)
     return rules
 
 
-def _rules(options: RuleOptions, points: Points) -> Iterator[Constraint | ConstraintSet]:
+def _rules(
+    options: RuleOptions, points: Points, n_clusters: int
+) -> Iterator[Constraint | ConstraintSet]:
+    if options.soft is not None and not (options.must_link or options.cannot_link):
+        raise ValueError("--soft is a price of pairs, but no file of --must-link or --cannot-link.")
     for path in options.must_link:
         yield _priced(MustLink.from_csv(path, index=points.ids), options.soft)
     for path in options.cannot_link:
@@ -82,7 +92,7 @@ def _rules(options: RuleOptions, points: Points) -> Iterator[Constraint | Constr
     for text in options.share:
         yield _shares(text, points)
     if options.pin is not None:
-        yield _pins(points, options.pin)
+        yield _pins(points, options.pin, n_clusters)
     for path in options.constraints:
         yield ConstraintSet.from_json(path)
 
@@ -108,13 +118,19 @@ def _shares(text: str, points: Points) -> GroupShares:
     return GroupShares(groups, minimum=low, maximum=high)
 
 
-def _pins(points: Points, column: str) -> Constraint:
+def _pins(points: Points, column: str, n_clusters: int) -> Constraint:
     """Numbers are clusters; other texts are classes, numbered in sorted order."""
     texts = points.table.texts(column)
     known = {row: text for row, text in enumerate(texts) if text.lower() not in (*BLANK, "-1")}
     # A column of integers with gaps comes out of many tools as floats.
     if all(re.fullmatch(r"\d+(\.0*)?", text) for text in known.values()):
         return Pin({row: int(float(text)) for row, text in known.items()})
+    n_classes = len(set(known.values()))
+    if n_classes > n_clusters:
+        raise ValueError(
+            f"{points.table.path}, column {column!r}: --pin finds {n_classes} names, but there "
+            f"are {n_clusters} clusters; give at most so many names, or cluster numbers from 0."
+        )
     return from_labels(
         np.array([known.get(row) for row in range(len(texts))], dtype=object),
     )
@@ -130,6 +146,9 @@ def _split(text: str, colons: int, option: str, form: str) -> list[str]:
 
 def _number(part: str, text: str, option: str) -> float:
     try:
-        return float(part)
+        number = float(part)
     except ValueError:
-        raise ValueError(f"{option} is {text!r}, but {part!r} is not a number.") from None
+        number = math.nan
+    if math.isnan(number):
+        raise ValueError(f"{option} is {text!r}, but {part!r} is not a number.")
+    return number

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import chain, islice, repeat
+from numbers import Number
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -47,36 +48,55 @@ def sums_by(labels: IntArray, values: FloatArray | IntArray, n_labels: int) -> F
     return sums
 
 
-def as_integers(values: Any, what: str) -> IntArray:
+def as_array(values: Any, what: str) -> NDArray[Any]:
+    """Read an array, refusing rows of different lengths in words of our own."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{what} must have a regular shape, but some parts are longer.") from None
+
+
+def kind_of(value: Any) -> str:
+    """Say what a value is that should have been something else: ``None``, ``a str``."""
+    name = type(value).__name__
+    return "None" if value is None else f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def _type_of(array: NDArray[Any]) -> str:
+    return {"U": "text", "O": "mixed"}.get(array.dtype.kind, str(array.dtype))
+
+
+def as_integers(values: Any, what: str, hint: str = "") -> IntArray:
     """Read an array of integers; floats and booleans are refused even where integral."""
-    if isinstance(values, (str, bytes, Mapping)):
-        raise ValueError(f"{what} must be integers, not a {type(values).__name__}.")
     if not hasattr(values, "__array__"):
+        if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+            raise ValueError(f"{what} must be integers, not {kind_of(values)}.")
         values = list(values)
         nested = set(map(type, values)) <= {list, tuple}
         flat = chain.from_iterable(values) if nested else values
         # NumPy would read (3, True) as (3, 1).
         if {bool, np.bool_} & set(map(type, flat)):
             raise ValueError(f"{what} must be integers, but some are booleans.")
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise ValueError(f"{what} must be integers in a regular shape: {error}.") from error
+    array = as_array(values, what)
     if array.size and array.dtype.kind not in "iu":
-        raise ValueError(
-            f"{what} must be integers, but their type is {array.dtype}; "
-            "convert them first if they are meant as row numbers, or say with index= whose names "
-            "they are."
-        )
+        raise ValueError(f"{what} must be integers, but their type is {_type_of(array)}{hint}.")
     return array.astype(np.int64)
 
 
-def as_numbers(values: ArrayLike, what: str) -> FloatArray:
-    """Copy numbers into float64, refusing booleans, text and NaN."""
-    array = np.asarray(values)
-    if array.size and array.dtype.kind not in "iuf":
+NAMES_HINT = (
+    "; convert them first if they are meant as row numbers, or say with index= whose names they are"
+)
+"""For integers that are rows, where something else may be a name."""
+
+
+def as_numbers(values: ArrayLike, what: str, kinds: str = "iuf") -> FloatArray:
+    """Copy numbers into float64, refusing text, NaN and kinds of dtype that are not named."""
+    array = as_array(values, what)
+    if array.size and array.dtype.kind not in kinds:
         if array.dtype.kind != "O":
-            raise ValueError(f"{what} must be numbers, but their type is {array.dtype}.")
+            raise ValueError(f"{what} must be numbers, but their type is {_type_of(array)}.")
+        if array.ndim == 0 and not isinstance(values, Number):
+            raise ValueError(f"{what} must be numbers, not {kind_of(values)}.")
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError) as error:
@@ -86,6 +106,19 @@ def as_numbers(values: ArrayLike, what: str) -> FloatArray:
     if wrong.any():
         raise ValueError(f"{what}{_place(wrong)} is NaN; a number is needed.")
     return array
+
+
+def as_twos(values: Any, rule: str, noun: str) -> list[Any]:
+    """List items that have two parts each, such as pairs of names; ``rule`` says what they are."""
+    if hasattr(values, "__array__"):
+        values = np.asarray(values).tolist()
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise ValueError(f"{rule}, not {kind_of(values)}.")
+    items = list(values)
+    for number, item in enumerate(items):
+        if isinstance(item, (str, bytes)) or not isinstance(item, Collection) or len(item) != 2:
+            raise ValueError(f"{rule}; {noun} {number} is {item!r}.")
+    return items
 
 
 def refuse(wrong: BoolArray, values: NDArray[Any], what: str, allowed: str) -> None:
@@ -210,18 +243,35 @@ def rows_within(rows: ArrayLike, n_samples: int, what: str) -> IntArray:
     return positions
 
 
-def positions_of(wanted: Iterable[Any], index: Iterable[Any], what: str) -> IntArray:
+def positions_of(wanted: Iterable[Any], index: Any, what: str) -> IntArray:
     """Translate row names into positions by an index of unique names."""
-    names = list(index)
+    names = index_names(index)
     table = dict(zip(names, range(len(names)), strict=True))
     if len(table) < len(names):
         # A later duplicate overwrote the position, so the first one to differ is a duplicate.
         double = next(name for i, name in enumerate(names) if table[name] != i)
         raise ValueError(f"index holds {double!r} more than once; names of rows must be unique.")
     wanted = list(wanted)
-    found = np.fromiter(map(table.get, wanted, repeat(-1)), np.int64, len(wanted))
+    try:
+        found = np.fromiter(map(table.get, wanted, repeat(-1)), np.int64, len(wanted))
+    except TypeError as error:
+        raise ValueError(f"{what} cannot be looked up in index: {error}.") from error
     missing = found < 0
     if missing.any():
         first = wanted[int(np.argmax(missing))]
-        raise ValueError(f"{what} names {first!r}, which is not in index.")
+        known = shortened(map(repr, names), len(names), 5)
+        raise ValueError(f"{what} names {first!r}, which is not in index; it holds {known}.")
     return found
+
+
+def index_names(index: Any) -> list[Any]:
+    """List the names of all rows; each must be something that can be looked up."""
+    if isinstance(index, (str, bytes)) or not isinstance(index, Iterable):
+        raise ValueError(f"index cannot be {kind_of(index)}; it must hold one name per row.")
+    names = list(index)
+    for row, name in enumerate(names):
+        if not isinstance(name, Hashable):
+            raise ValueError(
+                f"index[{row}] is {name!r}; a name must be a text, a number or the like."
+            )
+    return names

@@ -28,6 +28,8 @@ class Violations:
         under the bounds.
     where : (count,) int array
         The broken rules in the constraint's own order: pair, cluster, pin or row number.
+    describe : callable (rule, names) -> str
+        Says what is broken of the rule with this number, when :meth:`messages` asks.
 
     Examples
     --------
@@ -65,6 +67,16 @@ class Constraint(ABC):
 
     Constraints are frozen values: they check themselves when made, hold read-only copies, and
     compare and hash by content.  Rows are called by their position in ``X``.
+
+    Examples
+    --------
+    Every kind goes through plain values and back:
+
+    >>> from corral.constraints import Constraint, Pin
+    >>> Pin({3: 0}).to_dict()
+    {'kind': 'Pin', 'rows': [3], 'clusters': [0]}
+    >>> Constraint.from_dict({"kind": "Pin", "rows": [3], "clusters": [0]}) == Pin({3: 0})
+    True
     """
 
     _kinds: ClassVar[dict[str, type[Constraint]]] = {}
@@ -133,6 +145,8 @@ class Constraint(ABC):
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Constraint:
         """Make the constraint that :meth:`to_dict` wrote, whatever its kind."""
+        if not isinstance(values, Mapping):
+            raise ValueError(f"a constraint is read from a dict with its kind, not {values!r}.")
         kind = values.get("kind")
         made_by = Constraint._kinds.get(str(kind))
         if made_by is None:
@@ -140,14 +154,24 @@ class Constraint(ABC):
             raise ValueError(f"kind is {kind!r}; it must be one of {known}.")
         rest = {key: value for key, value in values.items() if key != "kind"}
         try:
-            return made_by._from_values(rest)
-        except (TypeError, KeyError) as error:
-            raise ValueError(f"{kind} cannot be read from {sorted(rest)}: {error}.") from error
+            return made_by.from_values(rest)
+        except KeyError as error:
+            raise ValueError(f"{kind} cannot be read without {error}.") from error
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{kind} cannot be read from {sorted(rest)}: {error}") from error
 
     @classmethod
-    @abstractmethod
-    def _from_values(cls, values: Mapping[str, Any]) -> Self:
-        """Undo :meth:`to_dict` for this kind."""
+    def from_values(cls, values: Mapping[str, Any]) -> Self:
+        """Undo :meth:`to_dict` for this kind; :meth:`from_dict` calls it.
+
+        A kind of one's own overrides it where its constructor needs other types than JSON has.
+
+        Parameters
+        ----------
+        values : mapping
+            What :meth:`to_dict` gave, but for the kind; by default the constructor's arguments.
+        """
+        return cls(**values)
 
     def _set(self, **values: Any) -> None:
         """Fill the fields of a frozen instance, once, in ``__init__``."""
@@ -186,7 +210,7 @@ def _arrays(value: Any) -> tuple[Any, ...]:
 
 
 def _hashable(value: Any) -> Any:
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return frozenset(value.items())
     parts = _arrays(value)
     if not parts:

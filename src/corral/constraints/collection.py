@@ -169,6 +169,9 @@ class ConstraintSet(Sequence[Constraint]):
         """
         try:
             values = json.loads(Path(path).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{os.fspath(path)} is not a JSON file: {error}.") from error
+        try:
             return cls(map(Constraint.from_dict, _entries(values)))
         except ValueError as error:
             raise ValueError(f"{os.fspath(path)}: {error}") from error

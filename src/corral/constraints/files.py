@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import errno
+import io
 import os
+import re
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._typing import BoolArray, FloatArray, IntArray
+from ._checks import as_integers, as_numbers, index_names, shortened
 
 Rows = list[list[str]]
 
@@ -23,6 +27,8 @@ Rows = list[list[str]]
 def atomic_writer(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     """Open a text file that takes the place of ``path`` only when all is written."""
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "No such folder", str(target.parent))
     # Not tempfile: its files are private, and the mode would survive the replacement.
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
@@ -39,8 +45,8 @@ def read_pairs(path: str | os.PathLike[str], index: Iterable[Any] | None = None)
     Parameters
     ----------
     path : path
-        Two columns, or three of which the last is a weight (checked, but not returned); a header
-        is optional, blank lines are skipped.
+        Two columns, or three of which the last is a weight (checked, but not returned), with
+        commas between them, or else semicolons or tabs; blank lines are skipped.
     index : sequence, optional
         Names of the rows; the file then holds names instead of positions.
 
@@ -52,6 +58,27 @@ def read_pairs(path: str | os.PathLike[str], index: Iterable[Any] | None = None)
     ------
     ValueError
         With the file, the line and the value at fault.
+
+    Notes
+    -----
+    A header is optional.  Among row numbers, a first line without any number is one, if lines
+    follow it.  Among names it could as well be a pair of mistyped names; so there, and in a file
+    of one line, it must look like a header: none of it names a row, and it says "first, second",
+    "a, b", "i, j", "from, to", "source, target", "left, right" or the like, also with a word such
+    as "id" or "name" before it ("id_1, id_2"), or the third column is headed "weight".
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "pairs.csv"
+    ...     write_pairs(path, [(0, 2)], index=["ann", "bob", "eve"])
+    ...     text, pairs = path.read_text(), read_pairs(path, index=["ann", "bob", "eve"])
+    >>> text.split()
+    ['first,second', 'ann,eve']
+    >>> pairs
+    array([[0, 2]])
     """
     return read_weighted_pairs(path, index)[0]
 
@@ -60,12 +87,11 @@ def read_weighted_pairs(
     path: str | os.PathLike[str], index: Iterable[Any] | None = None
 ) -> tuple[IntArray, FloatArray | None]:
     """Read pairs as :func:`read_pairs` does, and their weights if there is a third column."""
-    with Path(path).open(encoding="utf-8-sig", newline="") as file:
-        lines = list(csv.reader(file))
+    lines = _cells(path)
     table = None if index is None else _text_table(index)
     numbers = 1 + np.flatnonzero(np.fromiter(map(len, lines), np.int64, len(lines)))
     rows = list(filter(None, lines))
-    if rows and _is_header(rows[0], table):
+    if rows and _is_header(rows, table):
         rows, numbers = rows[1:], numbers[1:]
     source = _Source(path, numbers)
     width = len(rows[0]) if rows else 2
@@ -95,18 +121,52 @@ def write_pairs(
     weight : (p,) array, optional
     index : sequence, optional
         Names to write instead of positions.
+
+    Raises
+    ------
+    ValueError
+        If these are no pairs, or there is not a name for every row or a weight for every pair.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write_pairs(Path(folder) / "pairs.csv", [(0, 5), (5, 7)], weight=[1.0, 2.5])
+    ...     print((Path(folder) / "pairs.csv").read_text(), end="")
+    first,second,weight
+    0,5,1.0
+    5,7,2.5
     """
-    columns = list(np.asarray(pairs).reshape(-1, 2).T.tolist())
+    rows = _rows_to_write(pairs, index)
+    columns = [column.tolist() for column in rows.T]
     header = ["first", "second"]
     if index is not None:
         columns = [[index[row] for row in column] for column in columns]
     if weight is not None:
-        columns.append(np.asarray(weight).tolist())
+        columns.append(_weights_to_write(weight, len(rows)))
         header.append("weight")
     with atomic_writer(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
         writer.writerows(zip(*columns, strict=True))
+
+
+def _rows_to_write(pairs: ArrayLike, index: Sequence[Any] | None) -> IntArray:
+    rows = as_integers(pairs, "pairs")
+    rows = rows if rows.size else rows.reshape(0, 2)
+    if rows.ndim != 2 or rows.shape[1] != 2:
+        raise ValueError(f"pairs have shape {rows.shape}; it must be (number of pairs, 2).")
+    if index is not None and rows.size and not 0 <= rows.min() <= rows.max() < len(index):
+        raise ValueError(f"pairs name row {rows.max()}, but index has {len(index)} names.")
+    return rows
+
+
+def _weights_to_write(weight: ArrayLike, n_pairs: int) -> list[float]:
+    weights = as_numbers(weight, "weight")
+    if weights.shape != (n_pairs,):
+        raise ValueError(f"weight has shape {weights.shape}; it must be one per pair, {n_pairs}.")
+    return list(weights.tolist())
 
 
 class _Source:
@@ -124,8 +184,24 @@ class _Source:
             self.fail(row, f"{values[row]} {fault}")
 
 
+def _cells(path: str | os.PathLike[str]) -> Rows:
+    """All lines, cut at the first of comma, semicolon and tab that the first line with text has."""
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            text = file.read()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{os.fspath(path)} is not UTF-8 text: {error}.") from error
+    first = text.lstrip().partition("\n")[0]
+    delimiter = next((mark for mark in ",;\t" if mark in first), ",")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        return list(reader)
+    except csv.Error as error:
+        raise ValueError(f"{os.fspath(path)}, line {reader.line_num}: {error}.") from error
+
+
 def _text_table(index: Iterable[Any]) -> dict[str, int]:
-    names = [str(name) for name in index]
+    names = [str(name) for name in index_names(index)]
     table = dict(zip(names, range(len(names)), strict=True))
     if len(table) < len(names):
         double = next(name for i, name in enumerate(names) if table[name] != i)
@@ -133,22 +209,38 @@ def _text_table(index: Iterable[Any]) -> dict[str, int]:
     return table
 
 
-def _is_header(cells: list[str], table: dict[str, int] | None) -> bool:
-    if table is not None:
-        return not any(cell in table for cell in cells[:2])
-    return not any(cell.strip().lstrip("+-").replace(".", "").isdigit() for cell in cells[:2])
+#: What the two ends of a pair are usually called.
+END = re.compile(
+    r"(first|second|from|to|source|target|left|right|[abij]"
+    r"|(id|name|row|sample|point|item|node|index|key)[ _.-]?([abij12]|first|second))",
+    re.IGNORECASE,
+)
+
+
+def _is_header(rows: Rows, table: dict[str, int] | None) -> bool:
+    """Whether the first line is one; see the notes of :func:`read_pairs`."""
+    cells = [cell.strip() for cell in rows[0]]
+    if table is not None and any(cell in table for cell in cells[:2]):
+        return False
+    if all(END.fullmatch(cell) for cell in cells[:2]) or cells[2:3] in (["weight"], ["Weight"]):
+        return True
+    return table is None and len(rows) > 1 and not any(map(_is_number, cells[:2]))
 
 
 def _positions(cells: Sequence[str], table: dict[str, int] | None, source: _Source) -> IntArray:
     if table is not None:
         found = np.fromiter(map(table.get, cells, repeat(-1)), np.int64, len(cells))
-        source.refuse(found < 0, cells, "is not in index")
+        if (found < 0).any():  # blanks around a name are rarely meant
+            found = np.array([table.get(cell, table.get(cell.strip(), -1)) for cell in cells])
+        known = shortened(map(repr, table), len(table), 5)
+        source.refuse(found < 0, list(map(repr, cells)), f"names no row; the rows are {known}")
         return found
     try:
         found = np.fromiter(map(int, cells), np.int64, len(cells))
     except (ValueError, OverflowError):
         row = next(row for row, cell in enumerate(cells) if not _fits(cell))
-        source.fail(row, f"{cells[row]!r} is not an integer that could be a row")
+        fault = "is not the number of a row; names need to be told of (index=, or --id-column)"
+        source.fail(row, f"{cells[row]!r} {fault}")
     source.refuse(found < 0, found, "is negative; rows count from 0")
     return found
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from .._typing import FloatArray, IntArray
 from ._checks import (
     RELATIVE_TOLERANCE,
     Names,
+    as_array,
     as_labels,
     as_numbers,
     as_rows,
@@ -81,10 +83,10 @@ class LinearConstraint(Constraint):
                 f"lower[{first}] is {low[first]:.10g}, above upper[{first}], which is "
                 f"{high[first]:.10g}."
             )
-        if n_clusters is not None and (n_clusters < 1 or matrix.shape[1] % n_clusters):
+        if n_clusters is not None and not _divides(n_clusters, matrix.shape[1]):
             raise ValueError(
-                f"n_clusters is {n_clusters}, but A has {matrix.shape[1]} columns, "
-                "which must be a multiple of it."
+                f"n_clusters is {n_clusters!r}, but A has {matrix.shape[1]} columns; it must be "
+                "an integer of at least 1 that divides their number."
             )
         self._set(A=matrix, lower=frozen(low), upper=frozen(high), n_clusters=n_clusters)
 
@@ -185,7 +187,8 @@ class LinearConstraint(Constraint):
         }
 
     @classmethod
-    def _from_values(cls, values: Mapping[str, Any]) -> Self:
+    def from_values(cls, values: Mapping[str, Any]) -> Self:
+        """Undo :meth:`to_dict`."""
         place = (np.asarray(values["row"], np.int64), np.asarray(values["column"], np.int64))
         A = sparse.csr_array((values["value"], place), shape=tuple(values["shape"]))
         lower, upper = (numbers_from_json(values[side]) for side in ("lower", "upper"))
@@ -198,7 +201,7 @@ class LinearConstraint(Constraint):
 
 def _read_matrix(A: Any) -> sparse.csr_array:
     if not sparse.issparse(A):
-        A = np.atleast_2d(np.asarray(A))
+        A = np.atleast_2d(as_array(A, "A"))
         if A.size == 0:
             A = np.empty((0, 0))
         if A.ndim > 2 or A.dtype.kind not in "iufb":
@@ -212,6 +215,11 @@ def _read_matrix(A: Any) -> sparse.csr_array:
     for part in (matrix.data, matrix.indices, matrix.indptr):
         frozen(part)
     return matrix
+
+
+def _divides(n_clusters: Any, n_columns: int) -> bool:
+    whole = isinstance(n_clusters, Integral) and not isinstance(n_clusters, bool)
+    return whole and n_clusters >= 1 and n_columns % n_clusters == 0
 
 
 def _read_side(side: ArrayLike, n_rows: int, what: str) -> FloatArray:

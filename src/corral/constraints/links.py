@@ -15,10 +15,12 @@ from numpy.typing import ArrayLike
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ._checks import (
+    NAMES_HINT,
     Names,
     as_integers,
     as_labels,
     as_numbers,
+    as_twos,
     frozen,
     name_of,
     plural,
@@ -110,7 +112,8 @@ class _Links(Constraint):
         }
 
     @classmethod
-    def _from_values(cls, values: Mapping[str, Any]) -> Self:
+    def from_values(cls, values: Mapping[str, Any]) -> Self:
+        """Undo :meth:`to_dict`."""
         weight = values["weight"]
         many = isinstance(weight, list)
         return cls(values["pairs"], list(map(float, weight)) if many else float(weight))
@@ -224,21 +227,15 @@ def pairs_in_words(pairs: IntArray, names: Names = None) -> str:
 def _read_pairs(pairs: Any, label: str, index: Iterable[Any] | None) -> IntArray:
     if index is not None:
         return _check_pairs(_named_pairs(pairs, label, index), label)
-    array = as_integers(pairs, f"{label} pairs")
+    array = as_integers(pairs, f"{label} pairs", NAMES_HINT)
     if array.shape == (0,):
         array = array.reshape(0, 2)
     return _check_pairs(array, label)
 
 
 def _named_pairs(pairs: Any, label: str, index: Iterable[Any]) -> IntArray:
-    if hasattr(pairs, "__array__"):
-        pairs = np.asarray(pairs).tolist()
-    pairs = list(map(tuple, pairs))
-    if set(map(len, pairs)) - {2}:
-        first = next(i for i, pair in enumerate(pairs) if len(pair) != 2)
-        raise ValueError(f"{label} pair {first} is {pairs[first]}; a pair has two names.")
-    flat = positions_of(chain.from_iterable(pairs), index, f"{label} pairs")
-    return flat.reshape(-1, 2)
+    items = as_twos(pairs, f"a {label} pair has two names", "pair")
+    return positions_of(chain.from_iterable(items), index, f"{label} pairs").reshape(-1, 2)
 
 
 def _check_pairs(array: IntArray, label: str) -> IntArray:

@@ -12,9 +12,12 @@ from numpy.typing import ArrayLike
 
 from .._typing import IntArray
 from ._checks import (
+    NAMES_HINT,
     Names,
+    as_array,
     as_integers,
     as_labels,
+    as_twos,
     frozen,
     name_of,
     plural,
@@ -51,17 +54,16 @@ class Pin(Constraint):
     clusters: IntArray
 
     def __init__(self, mapping: Any, *, index: Iterable[Any] | None = None) -> None:
-        items = mapping.items() if isinstance(mapping, Mapping) else mapping
-        if hasattr(items, "__array__"):
-            items = np.asarray(items).tolist()
-        items = list(items)
-        if any(len(item) != 2 for item in items):
-            raise ValueError("Pin needs {row: cluster}, or pairs (row, cluster).")
+        given = mapping.items() if isinstance(mapping, Mapping) else mapping
+        items = as_twos(given, "Pin needs {row: cluster}, or pairs (row, cluster)", "pin")
         keys, values = zip(*items, strict=True) if items else ((), ())
-        rows = (
-            as_integers(keys, "pinned rows") if index is None else positions_of(keys, index, "Pin")
-        )
+        if index is None:
+            rows = as_integers(keys, "pinned rows", NAMES_HINT)
+        else:
+            rows = positions_of(keys, index, "Pin")
         clusters = as_integers(values, "clusters of pins")
+        if rows.ndim != 1 or clusters.ndim != 1:
+            raise ValueError("a pin has one row and one cluster, each an integer.")
         for wrong, what in ((rows < 0, "the row"), (clusters < 0, "the cluster")):
             if wrong.any():
                 first = int(np.argmax(wrong))
@@ -124,7 +126,8 @@ class Pin(Constraint):
         return {"kind": "Pin", "rows": self.rows.tolist(), "clusters": self.clusters.tolist()}
 
     @classmethod
-    def _from_values(cls, values: Mapping[str, Any]) -> Self:
+    def from_values(cls, values: Mapping[str, Any]) -> Self:
+        """Undo :meth:`to_dict`."""
         return cls(list(zip(values["rows"], values["clusters"], strict=True)))
 
     def __repr__(self) -> str:
@@ -160,11 +163,11 @@ def from_labels(y: ArrayLike) -> Pin:
     >>> from_labels([7, -1, 9, 7]).to_dict()
     {'kind': 'Pin', 'rows': [0, 2, 3], 'clusters': [0, 1, 0]}
     """
-    array = np.asarray(y)
+    array = as_array(y, "y")
     if array.ndim != 1:
         raise ValueError(f"y has shape {array.shape}; it must be one class per row.")
     if array.dtype.kind == "O":
-        known = np.array([v is not None and v == v and v != -1 for v in array], bool)
+        known = np.array([not _is_missing(value) for value in array], bool)
         kept = np.asarray(array[known].tolist())
     else:
         known = np.ones(len(array), bool) if array.dtype.kind in "USb" else array != -1
@@ -172,3 +175,11 @@ def from_labels(y: ArrayLike) -> Pin:
         kept = array[known]
     clusters = np.unique(kept, return_inverse=True)[1]
     return Pin(np.column_stack([np.flatnonzero(known), clusters]))
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether it is None, -1, or one of the values that stand for no value."""
+    try:
+        return value is None or bool(value != value) or bool(value == -1)  # NaN differs from itself
+    except TypeError:  # pandas.NA is neither equal to anything nor not
+        return True

@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._typing import FloatArray
-from ._checks import Names, as_labels, as_numbers, clusters_in, frozen, rows_within, shortened
+from ._checks import (
+    Names,
+    as_array,
+    as_labels,
+    as_numbers,
+    clusters_in,
+    frozen,
+    rows_within,
+    shortened,
+)
 from .base import Constraint, Violations
 from .totals import ClusterTotals, total_excess
 
-Shares = dict[Any, float]
+Shares = Mapping[Any, float]
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -59,20 +69,33 @@ class GroupShares(Constraint):
         present = np.unique(array).tolist()
         low = _read_shares(minimum, present, "minimum")
         high = _read_shares(maximum, present, "maximum")
-        for group in low.keys() & high.keys():
-            if low[group] > high[group]:
+        for group in low:
+            if low[group] > high.get(group, 1.0):
                 raise ValueError(
                     f"minimum of group {group!r} is {low[group]:.10g}, above its maximum, "
                     f"which is {high[group]:.10g}."
                 )
-        self._set(groups=frozen(array), minimum=low, maximum=high)
+        self._set(
+            groups=frozen(array), minimum=MappingProxyType(low), maximum=MappingProxyType(high)
+        )
 
     @classmethod
     def _unchecked(cls, groups: NDArray[Any], minimum: Shares, maximum: Shares) -> Self:
         """Keep bounds of groups that have no row, as a subset may."""
         made = cls.__new__(cls)
-        made._set(groups=frozen(groups), minimum=dict(minimum), maximum=dict(maximum))
+        low, high = MappingProxyType(dict(minimum)), MappingProxyType(dict(maximum))
+        made._set(groups=frozen(groups), minimum=low, maximum=high)
         return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Give plain dicts: read-only views of them cannot be pickled."""
+        state = {"minimum": dict(self.minimum), "maximum": dict(self.maximum)}
+        return {"groups": self.groups, **state}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Set the bounds read-only again."""
+        bounds = {side: MappingProxyType(state[side]) for side in ("minimum", "maximum")}
+        super().__setstate__({**state, **bounds})
 
     def check(self, n_samples: int, n_clusters: int) -> None:
         """Raise ``ValueError`` unless there is one group per row."""
@@ -149,7 +172,8 @@ class GroupShares(Constraint):
         }
 
     @classmethod
-    def _from_values(cls, values: Mapping[str, Any]) -> Self:
+    def from_values(cls, values: Mapping[str, Any]) -> Self:
+        """Undo :meth:`to_dict`."""
         low, high = dict(values["minimum"]), dict(values["maximum"])
         groups = _read_groups(values["groups"])
         return cls._unchecked(
@@ -165,7 +189,7 @@ class GroupShares(Constraint):
 
 
 def _read_groups(groups: Any) -> NDArray[Any]:
-    array = np.asarray(groups)
+    array = as_array(groups, "groups")
     if array.ndim != 1:
         raise ValueError(f"groups has shape {array.shape}; it must be one group per row.")
     if array.dtype.kind == "O":
@@ -186,7 +210,7 @@ def _read_groups(groups: Any) -> NDArray[Any]:
 
 def _read_shares(
     shares: float | Mapping[Any, float] | None, groups: list[Any], what: str
-) -> Shares:
+) -> dict[Any, float]:
     if shares is None:
         return {}
     if not isinstance(shares, Mapping):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -81,6 +81,8 @@ class ClusterSizes(Constraint):
                 f"sizes is {exact}; give one size per cluster, or minimum and maximum."
             )
         ordered_bounds(low, high)
+        if not isinstance(ordered, (bool, np.bool_)):
+            raise ValueError(f"ordered is {ordered!r}; it must be True or False.")
         self._set(
             sizes=_integers(exact),
             minimum=_integers(low),
@@ -158,10 +160,6 @@ class ClusterSizes(Constraint):
         listed = {"sizes": self.sizes, "minimum": self.minimum, "maximum": self.maximum}
         plain = {key: None if b is None else b.tolist() for key, b in listed.items()}
         return {"kind": "ClusterSizes", **plain, "ordered": self.ordered}
-
-    @classmethod
-    def _from_values(cls, values: Mapping[str, Any]) -> Self:
-        return cls(**values)
 
     def __repr__(self) -> str:
         """Show the bounds, shortened where there are many."""

@@ -36,7 +36,7 @@ class ClusterTotals(Constraint):
     Parameters
     ----------
     values : (n_samples,) floats
-        Any finite value per row: demand, weight, minutes; an indicator counts rows.
+        Any finite value per row: demand, weight, minutes; booleans count the rows that are true.
     minimum, maximum : float or (n_clusters,) floats, optional
         Bounds, one for all clusters or one per cluster, then in the order of the clusters.
 
@@ -51,6 +51,9 @@ class ClusterTotals(Constraint):
     >>> capacity = ClusterTotals([3, 4, 5], maximum=8)
     >>> capacity.violations([0, 1, 1], n_clusters=2).messages()
     ['cluster 1 has a total of 9, but should have at most 8']
+    >>> has_licence = ClusterTotals([True, False, True], minimum=1)
+    >>> has_licence.violations([0, 1, 1], n_clusters=2).count
+    0
     """
 
     values: FloatArray
@@ -64,7 +67,7 @@ class ClusterTotals(Constraint):
         minimum: ArrayLike | None = None,
         maximum: ArrayLike | None = None,
     ) -> None:
-        array = as_numbers(values, "values")
+        array = as_numbers(values, "values", kinds="iufb")
         if array.ndim != 1:
             raise ValueError(f"values has shape {array.shape}; it must be one number per row.")
         refuse(np.isinf(array), array, "values", "each must be finite")
@@ -142,7 +145,8 @@ class ClusterTotals(Constraint):
         }
 
     @classmethod
-    def _from_values(cls, values: Mapping[str, Any]) -> Self:
+    def from_values(cls, values: Mapping[str, Any]) -> Self:
+        """Undo :meth:`to_dict`."""
         return cls(
             values["values"],
             minimum=numbers_from_json(values["minimum"]),

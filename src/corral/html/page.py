@@ -82,7 +82,13 @@ def to_page(
     )
 
 
-def to_fragment(report: Report, view: View | None = None, history: History | None = None) -> str:
+def to_fragment(
+    report: Report,
+    view: View | None = None,
+    history: History | None = None,
+    *,
+    names: Sequence[Any] | None = None,
+) -> str:
     """Give the tables alone, styled, as a notebook shows them.
 
     Parameters
@@ -90,8 +96,10 @@ def to_fragment(report: Report, view: View | None = None, history: History | Non
     report : Report
     view : View, optional
     history : History, optional
+    names : sequence, optional
+        What to call the rows.
     """
-    numbers = _numbers(report, view, history, None)
+    numbers = _numbers(report, view, history, names)
     return (
         f'<style>\n{_asset("report.css")}</style>\n<div class="corral-report">\n{numbers}\n</div>'
     )
