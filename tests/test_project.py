@@ -30,7 +30,7 @@ LAYERS = [
     {"presolve"},
     {"initialise"},
     {"admm", "assign"},
-    {"polish", "conflict"},
+    {"polish", "conflict", "coarse"},
     {"solve"},
     {"violate", "number"},
     {"outcome"},

@@ -77,6 +77,10 @@ class ConstrainedKMeans(
         Log the progress, one line a restart.
     record_x : sequence of int, default=()
         Iterations at which ``history_`` keeps the relaxed assignment.
+    max_samples : int, "auto" or None, default="auto"
+        Points that ADMM sees of many, drawn at random; exact assignment and polish see them all.
+        "auto" is 20,000 (4,000 without sizes or totals), at least 200 for each cluster; None
+        means all.
     device : str, default=None
         "cuda" or "cuda:1" works on that GPU, which takes PyTorch.  A tensor or CuPy array that is
         on a GPU is worked on there without asking.
@@ -131,6 +135,7 @@ class ConstrainedKMeans(
         random_state: Any = None,
         verbose: bool | int = False,
         record_x: Any = (),
+        max_samples: int | str | None = "auto",
         device: str | None = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -149,6 +154,7 @@ class ConstrainedKMeans(
         self.random_state = random_state
         self.verbose = verbose
         self.record_x = record_x
+        self.max_samples = max_samples
         self.device = device
 
     def fit(

@@ -188,3 +188,8 @@ class Problem:
         """Whether some rule holds for clusters by their number."""
         rules = self.cluster_rules()
         return bool(np.any(rules != rules[:, :1]))
+
+
+def first_rows(group: IntArray) -> IntArray:
+    """The first row of each group; groups are counted in that order."""
+    return np.flatnonzero(np.diff(np.maximum.accumulate(group), prepend=-1) > 0)

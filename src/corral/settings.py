@@ -53,9 +53,11 @@ class Settings:
     rho: float
     rho_growth: float
     rho_every: int
+    hurries: bool
     repair: bool
     relaxes: bool
     record_x: tuple[int, ...]
+    max_samples: int | str | None
     n_jobs: int | None
     deadline: float | None
     progress: Progress | None = None
@@ -68,6 +70,12 @@ class Settings:
             return self.n_init
         work = problem.n_groups * problem.n_clusters
         return int(np.clip(AUTO_WORK // max(work, 1), 1, AUTO_MOST))
+
+    def growth(self, problem: Problem) -> float:
+        """Growth of the projected solver's penalty an iteration."""
+        if self.hurries and problem.n_groups * problem.n_clusters <= HURRIED:
+            return HURRIED_GROWTH
+        return float(self.rho_growth ** (1.0 / self.rho_every))
 
     @property
     def late(self) -> bool:
@@ -103,11 +111,15 @@ def make_settings(
         max_iter=_count(parameters, "max_iter"),
         tol=_auto_number(parameters, "tol", solver, least=0.0),
         rho=_auto_number(parameters, "rho", solver, above=0.0),
-        rho_growth=_growth(parameters, solver, X.shape[0]),
+        rho_growth=_auto_number(parameters, "rho_growth", solver, least=1.0),
         rho_every=int(_auto_or_count(parameters, "rho_every", int(AUTO[solver]["rho_every"]))),
+        hurries=isinstance(parameters["rho_growth"], str) and bool(parameters["repair"]),
         repair=parameters["repair"],
         relaxes=relaxes,
         record_x=_iterations(parameters["record_x"]),
+        max_samples=None
+        if parameters["max_samples"] is None
+        else _auto_or_count(parameters, "max_samples", "auto"),
         n_jobs=_jobs(parameters["n_jobs"]),
         deadline=None if limit is None else time.monotonic() + limit,
         progress=progress,
@@ -184,13 +196,6 @@ def _auto_number(
         return AUTO[solver][name]
     value = _number(parameters, name, least=least, above=above, other='"auto"')
     return AUTO[solver][name] if value is None else value
-
-
-def _growth(parameters: Mapping[str, Any], solver: str, n_samples: int) -> float:
-    growth = _auto_number(parameters, "rho_growth", solver, least=1.0)
-    small = n_samples * parameters["n_clusters"] <= HURRIED and parameters["repair"]
-    auto = isinstance(parameters["rho_growth"], str)
-    return HURRIED_GROWTH if auto and small and solver == "projected" else growth
 
 
 def _jobs(value: Any) -> int | None:

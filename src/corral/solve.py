@@ -16,10 +16,11 @@ from .admm.crew import Threads
 from .admm.history import History, Relaxation
 from .admm.projected import solve_projected
 from .assign import OutOfTime
+from .coarse import draw, sample_size, sampled
 from .constraints._checks import sums_by
 from .geometry import Geometry
 from .initialise import Start, group_labels, initialise, match_sizes
-from .polish import MAX_ROUNDS, Answer, evaluate, first_answer, improve
+from .polish import MAX_ROUNDS, SMALL, Answer, evaluate, first_answer, improve
 from .problem import Problem, SizeBounds
 from .settings import Settings
 
@@ -104,6 +105,30 @@ def _in_turn(run: _Run, seeds: IntArray) -> Iterator[Solution]:
 
 
 @dataclass(frozen=True)
+class _View:
+    """Groups that the relaxed solver sees, with their problem and geometry."""
+
+    problem: Problem
+    geometry: Geometry
+    groups: IntArray
+
+    def counts(self, labels: IntArray) -> FloatArray:
+        """Rows in each cluster."""
+        return sums_by(labels, self.problem.count, self.problem.n_clusters)
+
+    def with_sizes(self, counts: FloatArray) -> _View:
+        """The same with free size bounds handed out by rank."""
+        return replace(self, problem=match_sizes(self.problem, counts))
+
+    def shifted(self, centers: FloatArray, geometry: Geometry) -> FloatArray:
+        """Centres relative to the middle of another geometry."""
+        if geometry is self.geometry:
+            return centers
+        moved: FloatArray = centers + (self.geometry.middle - geometry.middle)
+        return moved
+
+
+@dataclass(frozen=True)
 class _Run:
     """Solves the problem from one start, given by a seed."""
 
@@ -122,38 +147,55 @@ class _Run:
     def __call__(self, seed: int) -> Solution:
         """Initialise, relax, repair, polish."""
         random_state = np.random.RandomState(seed)
-        start, row_labels = self._start(random_state)
-        problem = match_sizes(self.problem, self._counts(start.labels))
+        view = self._view(random_state)
+        start, row_labels = self._start(view, random_state)
+        counts = view.counts(start.labels)
+        problem = match_sizes(self.problem, counts)
         if not self.settings.repair:
             return self._rounded(problem, start, row_labels)
-        direct = self._direct(problem, start)
-        relaxed, labels = self._relax(problem, start, row_labels)
-        answer = self._repaired(labels, relaxed, direct)
+        direct = self._direct(problem, view.shifted(start.centers, self.geometry))
+        relaxed, labels = self._relax(view.with_sizes(counts), start, row_labels)
+        answer = self._repaired(view, labels, relaxed, direct)
         answer = improve(answer, self.geometry, random_state, self.settings.deadline)
         return self._solution(answer, problem.invert(answer.labels), relaxed)
 
-    def _start(self, random_state: np.random.RandomState) -> tuple[Start, IntArray]:
-        """Of the groups, and of the rows for Algorithm 1, which knows no groups."""
-        init = self.settings.init
-        if self.rows is None:
-            start = initialise(self.problem, self.geometry, init, random_state)
-            return start, self.problem.invert(start.labels)
-        rows = initialise(self.rows, Geometry(self.rows), init, random_state).labels
-        return initialise(self.problem, self.geometry, rows, random_state), rows
+    def _view(self, random_state: np.random.RandomState) -> _View:
+        """What the relaxed solver sees: all groups, or enough of them where repair follows."""
+        chosen, m = self.settings, self.problem.n_groups
+        whole = self.rows is not None or not chosen.repair or bool(chosen.record_x)
+        size = m if whole else sample_size(self.problem, chosen.max_samples)
+        if size == m:
+            return _View(self.problem, self.geometry, np.arange(m))
+        groups = draw(self.problem, size, random_state)
+        part = sampled(self.problem, groups)
+        return _View(part, Geometry(part), groups)
 
-    def _direct(self, problem: Problem, start: Start) -> Answer | None:
+    def _start(self, view: _View, random_state: np.random.RandomState) -> tuple[Start, IntArray]:
+        """Of the groups in view, and of the rows for Algorithm 1, which knows no groups."""
+        init = self.settings.init
+        if self.rows is not None:
+            rows = initialise(self.rows, Geometry(self.rows), init, random_state).labels
+            return initialise(self.problem, self.geometry, rows, random_state), rows
+        if not isinstance(init, str) and init.ndim == 1:
+            labels = group_labels(self.problem, init.astype(np.int64))[view.groups]
+            init = view.problem.invert(labels)
+        start = initialise(view.problem, view.geometry, init, random_state)
+        return start, start.labels
+
+    def _direct(self, problem: Problem, centers: FloatArray) -> Answer | None:
         """Repair and polish straight from the start: a feasible answer, or a proof, before ADMM.
 
-        A large problem gets one round, and none if it cannot be infeasible.
+        A problem that is not small gets one round, a large one none if it cannot be infeasible.
         """
         if problem.large and problem.surely_feasible:
             return None
-        rounds = 1 if problem.large else MAX_ROUNDS
-        return first_answer(problem, self.geometry, start.centers, self.settings.deadline, rounds)
+        rounds = MAX_ROUNDS if problem.n_groups * problem.n_clusters <= SMALL else 1
+        return first_answer(problem, self.geometry, centers, self.settings.deadline, rounds)
 
     def _rounded(self, problem: Problem, start: Start, row_labels: IntArray) -> Solution:
         """The plain rounding of x, of the rows if that is what x is about."""
-        relaxed, labels = self._relax(problem, start, row_labels)
+        whole = _View(problem, self.geometry, np.arange(problem.n_groups))
+        relaxed, labels = self._relax(whole, start, row_labels)
         if self.rows is None:
             answer = evaluate(problem, self.geometry, labels, relaxed.centers)
             return self._solution(answer, problem.invert(labels), relaxed)
@@ -163,23 +205,23 @@ class _Run:
         return self._solution(answer, relaxed.labels, relaxed)
 
     def _relax(
-        self, problem: Problem, start: Start, row_labels: IntArray
+        self, view: _View, start: Start, row_labels: IntArray
     ) -> tuple[Relaxation, IntArray]:
-        """The relaxed assignment by the solver asked for, and labels of the groups from it."""
-        chosen = self.settings
+        """The relaxed assignment by the solver asked for, and labels of the groups in view."""
+        chosen, problem = self.settings, view.problem
         if self.rows is None:
             relaxed = solve_projected(
                 problem,
-                self.geometry,
+                view.geometry,
                 start.labels,
                 rho=chosen.rho,
-                rho_growth=chosen.rho_growth ** (1.0 / chosen.rho_every),
+                rho_growth=chosen.growth(problem),
                 tol=chosen.tol,
                 max_iter=chosen.max_iter,
                 deadline=chosen.deadline,
                 record_x=chosen.record_x,
                 progress=chosen.progress,
-                crew=Threads(self.geometry.points, None if chosen.n_jobs in (None, 1) else 1),
+                crew=Threads(view.geometry.points, None if chosen.n_jobs in (None, 1) else 1),
             )
             return relaxed, relaxed.labels
         rules = PaperRules.of(self.rows)
@@ -202,12 +244,15 @@ class _Run:
         )
         return relaxed, group_labels(problem, relaxed.labels)
 
-    def _repaired(self, labels: IntArray, relaxed: Relaxation, direct: Answer | None) -> Answer:
+    def _repaired(
+        self, view: _View, labels: IntArray, relaxed: Relaxation, direct: Answer | None
+    ) -> Answer:
         """Exact repair of the relaxed answer, or the direct one where that is better."""
-        problem = match_sizes(self.problem, self._counts(labels))
+        problem = match_sizes(self.problem, view.counts(labels))
         # Algorithm 1 holds its centres in the user's coordinates.
         offset = 0.0 if self.rows is None else self.geometry.middle
-        centers = self.geometry.means(labels, relaxed.centers - offset)
+        means = view.geometry.means(labels, relaxed.centers - offset)
+        centers = view.shifted(means, self.geometry)
         try:
             answer = first_answer(problem, self.geometry, centers, self.settings.deadline)
         except OutOfTime:
@@ -215,10 +260,6 @@ class _Run:
                 raise
             return direct
         return direct if direct is not None and direct.beats(answer) else answer
-
-    def _counts(self, labels: IntArray) -> FloatArray:
-        problem = self.problem
-        return sums_by(labels, problem.count, problem.n_clusters)
 
     def _solution(self, answer: Answer, labels: IntArray, relaxed: Relaxation) -> Solution:
         return Solution(

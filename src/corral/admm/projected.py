@@ -24,7 +24,7 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..geometry import Geometry
-from ..problem import Problem
+from ..problem import Problem, first_rows
 from .crew import Crew, Setup, Threads
 from .history import Recorder, Relaxation
 from .kernels import Step, Sums
@@ -242,11 +242,9 @@ def _stride(entries: int) -> int:
 def _recorder(problem: Problem, record_x: Iterable[int]) -> Recorder:
     """A recorder of the rows' violations, cannot-links counted between groups."""
     sizes = problem.sizes
-    # Groups are counted in the order of their first rows.
-    representative = np.flatnonzero(np.diff(np.maximum.accumulate(problem.group), prepend=-1) > 0)
     return Recorder(
         problem.n_clusters,
-        cannot_link=representative[problem.apart],
+        cannot_link=first_rows(problem.group)[problem.apart],
         sizes=None if sizes is None else (sizes.lower, sizes.upper),
         ordered=sizes is None or sizes.ordered,
         group=problem.group,

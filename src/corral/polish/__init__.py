@@ -5,6 +5,6 @@ moving along; ``moves`` proposes larger steps, which ``search`` refines and keep
 """
 
 from .refinement import MAX_ROUNDS, Answer, evaluate, first_answer, refine
-from .search import improve
+from .search import SMALL, improve
 
-__all__ = ["MAX_ROUNDS", "Answer", "evaluate", "first_answer", "improve", "refine"]
+__all__ = ["MAX_ROUNDS", "SMALL", "Answer", "evaluate", "first_answer", "improve", "refine"]

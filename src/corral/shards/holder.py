@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .._typing import IntArray
+from .._typing import FloatArray, IntArray
 from ..admm.crew import Crew, Threads
 from .shard import Shard
 
@@ -31,6 +31,10 @@ class Holder(Crew, Protocol):
     @property
     def n_features(self) -> int:
         """Of every row."""
+        ...
+
+    def crew(self, points: FloatArray) -> Crew:
+        """Who works on a few of the points that were fetched."""
         ...
 
     def map(
@@ -83,6 +87,10 @@ class Local(Threads):
     def n_features(self) -> int:
         """Of every row."""
         return int(self.points.shape[1])
+
+    def crew(self, points: FloatArray) -> Crew:
+        """Threads of this process."""
+        return Threads(points)
 
     def map(
         self,

@@ -76,24 +76,20 @@ class Placement:
         return cls(problem, geometry, holder, tied, np.flatnonzero(alone), pairs, component)
 
     def assign(
-        self, centers: FloatArray, labels: IntArray | None, prices: FloatArray | None
+        self, centers: FloatArray, prices: FloatArray | None
     ) -> tuple[ShardScan, FloatArray]:
         """Everything in its place, and the prices of the sizes.
 
         Parameters
         ----------
         centers : (k, d) array
-        labels : (t,) array or None
-            Of the tied groups, if the prices do not say.
         prices : (k,) array or None
             Of the round before.
         """
         k, sizes = self.problem.n_clusters, self.problem.sizes
         costs = ShardCosts(self.holder, self.geometry, centers, self.free)
         price = np.zeros(k) if prices is None else prices
-        if labels is None:
-            labels = self._preferred(costs, price)
-        labels = self._apart(costs, price, labels)
+        labels = self._apart(costs, price, self._preferred(costs, price))
         if sizes is None:
             scan = costs.scan(np.zeros(k))
         else:
@@ -142,7 +138,7 @@ def _all_placed(costs: ShardCosts, labels: IntArray) -> ShardScan:
 
 
 def refine_shards(
-    placement: Placement, centers: FloatArray, labels: IntArray, deadline: float | None = None
+    placement: Placement, centers: FloatArray, deadline: float | None = None
 ) -> ShardAnswer:
     """Alternate exact assignment and means until the objective stops falling.
 
@@ -150,8 +146,6 @@ def refine_shards(
     ----------
     placement : Placement
     centers : (k, d) array
-    labels : (m,) array
-        Of the relaxed solver, for the tied groups of the first round.
     deadline : float, optional
 
     Raises
@@ -162,18 +156,17 @@ def refine_shards(
         From the first round.
     """
     best: ShardAnswer | None = None
-    tied: IntArray | None = labels[placement.tied]
     prices: FloatArray | None = None
     least = NEGLIGIBLE_IF_LARGE if placement.problem.large else NEGLIGIBLE
     for _ in range(MAX_ROUNDS):
         if deadline is not None and time.monotonic() > deadline:
             break
-        scan, prices = placement.assign(centers, tied, prices)
+        scan, prices = placement.assign(centers, prices)
         means = scan.means(centers)
         answer = ShardAnswer(scan, means, scan.inertia(means))
         if best is not None and best.objective - answer.objective <= least * best.objective:
             break
-        best, centers, tied = answer, means, None
+        best, centers = answer, means
     if best is None:
         raise OutOfTime
     return best

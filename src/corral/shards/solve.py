@@ -6,20 +6,24 @@ The steps are those of :mod:`corral.solve` for a large problem, each as passes o
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 from sklearn.cluster import kmeans_plusplus
 
 from .._typing import FloatArray, IntArray
+from ..admm.crew import Crew
+from ..admm.history import Relaxation
 from ..admm.projected import solve_projected
 from ..assign import OutOfTime
+from ..coarse import draw, sample_size, sampled
 from ..constraints import ConstraintSet
 from ..constraints._checks import Names, sums_by
-from ..initialise import match_sizes
+from ..geometry import Geometry
+from ..initialise import initialise, match_sizes
 from ..presolve import Contraction, presolve
-from ..problem import Problem
+from ..problem import Problem, first_rows
 from ..settings import Settings
 from ..solve import Solution
 from .costs import ShardCosts
@@ -102,8 +106,7 @@ def grouped(
     own_weight = None if weight is None else weight[joined]
     means, _, _, scatter = Contraction(local, len(groups)).apply(members, own_weight)
     # Groups are counted in the order of their first rows, so that each shard keeps a run of them.
-    first_rows = np.flatnonzero(np.diff(np.maximum.accumulate(group), prepend=-1) > 0)
-    firsts = by_shard(holder, first_rows)
+    firsts = by_shard(holder, first_rows(group))
     edges = np.concatenate([[0], np.cumsum([len(rows) for rows in firsts])])
     each = []
     for rows, (start, stop) in zip(firsts, pairwise(edges), strict=True):
@@ -117,27 +120,24 @@ def _solve_once(
 ) -> Solution:
     """Initialise, relax, repair, polish."""
     random_state = np.random.RandomState(seed)
-    k, holder = problem.n_clusters, geometry.holder
-    start = _start(geometry, problem, settings, random_state)
-    counts = sums_by(start, problem.count, k)
+    view = _view(geometry, problem, settings, random_state)
+    start = _start(view, problem, settings, random_state)
     relaxed = solve_projected(
-        match_sizes(problem, counts),
-        geometry,
+        match_sizes(view.problem, view.counts(start)),
+        view.geometry,
         start,
         rho=settings.rho,
-        rho_growth=settings.rho_growth ** (1.0 / settings.rho_every),
+        rho_growth=settings.growth(view.problem),
         tol=settings.tol,
         max_iter=settings.max_iter,
         deadline=settings.deadline,
         record_x=settings.record_x,
         progress=settings.progress,
-        crew=holder,
+        crew=view.crew,
     )
-    labels = relaxed.labels
-    problem = match_sizes(problem, sums_by(labels, problem.count, k))
-    centers = _means(geometry, labels, relaxed.centers)
-    placement = Placement.of(problem, geometry)
-    best = refine_shards(placement, centers, labels, settings.deadline)
+    problem = match_sizes(problem, view.counts(relaxed.labels))
+    centers = view.means(relaxed, geometry)
+    best = refine_shards(Placement.of(problem, geometry), centers, settings.deadline)
     return Solution(
         labels=problem.invert(best.scan.labels()),
         centers=best.centers + geometry.middle,
@@ -149,29 +149,64 @@ def _solve_once(
     )
 
 
-def _start(
+@dataclass(frozen=True)
+class _View:
+    """Groups that the relaxed solver sees, all or a sample, and the crew that holds them."""
+
+    problem: Problem
+    geometry: Geometry
+    groups: IntArray
+    crew: Crew
+
+    def counts(self, labels: IntArray) -> FloatArray:
+        """Rows in each cluster."""
+        return sums_by(labels, self.problem.count, self.problem.n_clusters)
+
+    def means(self, relaxed: Relaxation, whole: ShardGeometry) -> FloatArray:
+        """Means of the relaxed labels, relative to the middle of all."""
+        if isinstance(self.geometry, ShardGeometry):
+            return _means(self.geometry, relaxed.labels, relaxed.centers)
+        means: FloatArray = self.geometry.means(relaxed.labels, relaxed.centers)
+        means += self.geometry.middle - whole.middle
+        return means
+
+
+def _view(
     geometry: ShardGeometry,
     problem: Problem,
     settings: Settings,
     random_state: np.random.RandomState,
+) -> _View:
+    """All groups where they are, or enough of them in this process's memory."""
+    m = problem.n_groups
+    size = m if settings.record_x else sample_size(problem, settings.max_samples)
+    if size == m:
+        return _View(problem, geometry, np.arange(m), geometry.holder)
+    groups = draw(problem, size, random_state)
+    points = geometry.rows(groups) + (geometry.middle - geometry.local)
+    part = replace(sampled(problem, groups), points=points.astype(geometry.holder.dtype))
+    own = Geometry(part)
+    return _View(part, own, groups, geometry.holder.crew(own.points))
+
+
+def _start(
+    view: _View, problem: Problem, settings: Settings, random_state: np.random.RandomState
 ) -> IntArray:
-    """Labels of the groups to start from."""
-    m, k, init = problem.n_groups, problem.n_clusters, settings.init
+    """Labels of the groups in view to start from."""
+    m, k, init = len(view.groups), problem.n_clusters, settings.init
+    if not isinstance(init, str) and init.ndim == 1:
+        return init[first_rows(problem.group)][view.groups].astype(np.int64)
+    if not isinstance(view.geometry, ShardGeometry):
+        return initialise(view.problem, view.geometry, init, random_state).labels
     if isinstance(init, str) and init == "random":
         return np.asarray(random_state.randint(k, size=m))
-    if not isinstance(init, str) and init.ndim == 1:
-        first_rows = np.flatnonzero(np.diff(np.maximum.accumulate(problem.group), prepend=-1) > 0)
-        return init[first_rows].astype(np.int64)
+    geometry = view.geometry
     if isinstance(init, str):
         rows = np.arange(m)
         if m > SEED_ROWS:
             rows = np.sort(random_state.choice(m, SEED_ROWS, replace=False))
-        seeds, _ = kmeans_plusplus(
-            geometry.rows(rows),
-            k,
-            sample_weight=problem.weight[rows],
-            random_state=random_state,
-        )
+        points, weight = geometry.rows(rows), problem.weight[rows]
+        seeds, _ = kmeans_plusplus(points, k, sample_weight=weight, random_state=random_state)
         centers = seeds - geometry.local
     else:
         centers = init - geometry.middle

@@ -1,0 +1,92 @@
+"""Fewer groups for the relaxed solver: a sample, with rules in proportion.
+
+Where the clusters are shows in some thousands of points as well as in millions.  The relaxed solver
+finds that out on a sample; the exact assignment and the polish after it see every group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ._typing import FloatArray, IntArray
+from .problem import Problem, SizeBounds, SoftPairs, TotalBounds
+
+#: Groups that are enough to see k clusters: so many with sums to keep, so many without,
+ENOUGH, ENOUGH_FREE = 20_000, 4_000
+#: and so many for each cluster.
+ENOUGH_EACH = 200
+#: A sample that is not smaller than the whole by this factor is not worth its noise.
+WORTH = 1.5
+
+
+def sample_size(problem: Problem, max_samples: int | str | None) -> int:
+    """Groups that the relaxed solver shall see: a number, all (None), or "auto"."""
+    m = problem.n_groups
+    if problem.linear is not None or max_samples is None:
+        return m
+    if isinstance(max_samples, str):
+        summed = problem.sizes is not None or problem.totals
+        enough = max(ENOUGH if summed else ENOUGH_FREE, ENOUGH_EACH * problem.n_clusters)
+        return enough if m > WORTH * enough else m
+    return min(m, max(max_samples, problem.n_clusters))
+
+
+def draw(problem: Problem, size: int, random_state: np.random.RandomState) -> IntArray:
+    """Groups drawn at random, in order."""
+    # A generator of its own draws a few of many without shuffling all.
+    rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
+    return np.sort(rng.choice(problem.n_groups, size, replace=False, shuffle=False))
+
+
+def sampled(problem: Problem, groups: IntArray) -> Problem:
+    """The problem of some of the groups, given in order.
+
+    Pairs and pins stay where all their groups do; bounds shrink with what they bound.
+    """
+    place = np.full(problem.n_groups, -1, np.int64)
+    place[groups] = np.arange(len(groups))
+    count = problem.count[groups]
+    part = float(count.sum()) / float(problem.count.sum())
+    soft_pairs = place[problem.soft.pairs]
+    kept = (soft_pairs >= 0).all(axis=1)
+    pins = np.column_stack([place[problem.pins[:, 0]], problem.pins[:, 1]])
+    return replace(
+        problem,
+        points=problem.points[groups],
+        weight=problem.weight[groups],
+        count=count,
+        scatter=0.0,
+        group=np.arange(len(groups)),
+        pins=pins[pins[:, 0] >= 0],
+        apart=_inside(place[problem.apart]),
+        together=_inside(place[problem.together]),
+        soft=SoftPairs(soft_pairs[kept], problem.soft.price[kept], problem.soft.together[kept]),
+        sizes=None if problem.sizes is None else _fewer(problem.sizes, int(count.sum()), part),
+        totals=tuple(
+            TotalBounds(total.values[groups], total.lower * part, total.upper * part)
+            for total in problem.totals
+        ),
+    )
+
+
+def _inside(pairs: IntArray) -> IntArray:
+    return pairs[(pairs >= 0).all(axis=1)]
+
+
+def _fewer(sizes: SizeBounds, n: int, part: float) -> SizeBounds:
+    """Bounds on the sizes of a part of the rows, which add up if they did before."""
+    lower, upper = (_shrunk(bound, part) for bound in (sizes.lower, sizes.upper))
+    upper = np.maximum(lower, np.where(sizes.upper > sizes.lower, upper + 1, upper))
+    exact = bool(np.all(sizes.lower == sizes.upper))
+    if exact:
+        upper = lower = _shrunk(sizes.lower, n / float(sizes.lower.sum()))
+    return replace(sizes, lower=lower, upper=upper)
+
+
+def _shrunk(bound: IntArray, part: float) -> IntArray:
+    """Each bound times the part, rounded so that the sums are too."""
+    sums = np.floor(np.cumsum(bound.astype(np.float64)) * part + 1e-9)
+    shrunk: FloatArray = np.diff(sums, prepend=0.0)
+    return shrunk.astype(np.int64)
