@@ -1,0 +1,132 @@
+"""A holder of tensors is a crew like any other: the same run, step by step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from corral.admm.crew import Threads  # noqa: E402
+from corral.admm.pairs import PairCopies as PlainCopies  # noqa: E402
+from corral.admm.projected import ProjectedSolver  # noqa: E402
+from corral.geometry import Geometry  # noqa: E402
+from corral.gpu import pairs as device_pairs  # noqa: E402
+from corral.gpu.holder import TorchHolder  # noqa: E402
+from corral.problem import Problem, SizeBounds, SoftPairs  # noqa: E402
+from corral.shards.passes import rows_of  # noqa: E402
+
+N, D, K = 120, 4, 3
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+
+
+def problem(*, weighted=False, soft=False, dtype=np.float64):
+    rng = np.random.default_rng(0)
+    pairs = np.unique(np.sort(rng.integers(0, N, (60, 2)), axis=1), axis=0)
+    pairs = pairs[pairs[:, 0] < pairs[:, 1]]
+    hard, priced = pairs[:30], pairs[30:] if soft else pairs[:0]
+    sizes = np.array([30, 40, 50])
+    return Problem(
+        points=(rng.normal(size=(N, D)) + 4.0 * rng.integers(0, 2, (N, 1))).astype(dtype),
+        weight=rng.uniform(0.5, 3.0, N) if weighted else np.ones(N),
+        count=np.ones(N, np.int64),
+        scatter=0.0,
+        group=np.arange(N),
+        n_clusters=K,
+        apart=hard,
+        soft=SoftPairs(priced, rng.uniform(0.1, 2.0, len(priced)), rng.random(len(priced)) < 0.5),
+        sizes=SizeBounds(sizes, sizes, ordered=False),
+    )
+
+
+def run(given, crew, n_steps=80):
+    labels = np.random.default_rng(1).integers(0, K, N)
+    solver = ProjectedSolver(given, Geometry(given), labels, 1.0, 1.05, crew)
+    with crew.running():
+        objectives = [solver.step() for _ in range(n_steps)]
+    return solver, np.array(objectives)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_same_run_as_threads(monkeypatch, weighted, soft, device):
+    monkeypatch.setattr(device_pairs, "ENTRIES", 40)  # a few pairs at a time
+    given = problem(weighted=weighted, soft=soft)
+    wanted, objectives = run(given, Threads(given.points, 1))
+    holder = TorchHolder(torch.as_tensor(given.points).to(device))
+    got, same = run(given, holder)
+    np.testing.assert_allclose(same, objectives, rtol=1e-9)
+    np.testing.assert_allclose(got.centers, wanted.centers, atol=1e-7)
+    np.testing.assert_allclose(holder.x(), wanted.crew.x(), atol=1e-7)
+    np.testing.assert_array_equal(holder.labels(), wanted.crew.labels())
+    assert got.residuals() == pytest.approx(wanted.residuals(), abs=1e-7)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_single_precision_ends_where_double_does(device):
+    given = problem(weighted=True)
+    wanted, objectives = run(given, Threads(given.points, 1), n_steps=150)
+    holder = TorchHolder(torch.as_tensor(given.points.astype(np.float32)).to(device))
+    _, same = run(given, holder, n_steps=150)
+    np.testing.assert_allclose(same[-1], objectives[-1], rtol=1e-3)
+    assert (holder.labels() == wanted.crew.labels()).mean() > 0.97
+
+
+@pytest.mark.parametrize("entries", [7, 1 << 20])
+@pytest.mark.parametrize("soft", [False, True])
+def test_pair_copies_move_as_those_in_memory(monkeypatch, soft, entries):
+    monkeypatch.setattr(device_pairs, "ENTRIES", entries)
+    rng = np.random.default_rng(3)
+    given = problem(soft=soft)
+    groups = np.unique(np.concatenate([given.apart.ravel(), given.soft.pairs.ravel()]))
+    metric, x = rng.uniform(0.5, 2.0, len(groups)), rng.random((K, len(groups)))
+    plain = PlainCopies(given, groups, metric, x, 1.5)
+    device = device_pairs.PairCopies(given, groups, metric, torch.as_tensor(x), 1.5)
+    assert len(device) == len(plain)
+    np.testing.assert_array_equal(device.degree, plain.degree)
+    for rho in (1.0, 1.3, 0.7):
+        np.testing.assert_allclose(device.pull(rho), plain.pull(rho), atol=1e-12)
+        x = rng.random((K, len(groups)))
+        plain.update(x, rho)
+        device.update(torch.as_tensor(x), rho)
+        assert device.residual == pytest.approx(plain.residual)
+
+
+def test_no_pairs_pull_nothing():
+    rng = np.random.default_rng(4)
+    given = Problem(
+        points=rng.normal(size=(N, D)),
+        weight=np.ones(N),
+        count=np.ones(N, np.int64),
+        scatter=0.0,
+        group=np.arange(N),
+        n_clusters=K,
+    )
+    _, objectives = run(given, Threads(given.points, 1), n_steps=30)
+    _, same = run(given, TorchHolder(torch.as_tensor(given.points)), n_steps=30)
+    np.testing.assert_allclose(same, objectives, rtol=1e-9)
+
+
+def test_one_shard_of_all_rows():
+    points = torch.arange(12.0).view(6, 2)
+    holder = TorchHolder(points)
+    assert holder.lengths == [6]
+    assert holder.n_features == 2
+    assert holder.dtype == np.float32
+    (rows,) = holder.map(rows_of, each=[(np.array([1, 4]),)])
+    np.testing.assert_array_equal(rows, [[2.0, 3.0], [8.0, 9.0]])
+    moved = holder.transform(lambda shard, by: shard.like(points=shard.points + by), 1.0)
+    assert isinstance(moved, TorchHolder)
+    np.testing.assert_array_equal(moved.shard.points, points + 1.0)
+
+
+def test_products_keep_all_bits_while_it_works():
+    asked = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    try:
+        holder = TorchHolder(torch.zeros((3, 2)))
+        assert holder.map(lambda shard: torch.get_float32_matmul_precision()) == ["highest"]
+        assert torch.get_float32_matmul_precision() == "high"
+    finally:
+        torch.set_float32_matmul_precision(asked)
