@@ -68,10 +68,13 @@ def find_solution(
 
 def _numbered(solution: Solution, problem: Problem, settings: Settings) -> Solution:
     """Number clusters that no rule ties to a number."""
-    if isinstance(settings.init, str):
+    init = settings.init
+    if isinstance(init, str):
         return renumber(solution, problem)
+    if init.ndim == 2:
+        return follow(solution, np.asarray(init, np.float64))
     geometry = Geometry(problem)
-    start = initialise(problem, geometry, settings.init, np.random.RandomState(0))
+    start = initialise(problem, geometry, init, np.random.RandomState(0))
     return follow(solution, start.centers + geometry.middle)
 
 

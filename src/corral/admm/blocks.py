@@ -6,12 +6,13 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
 from joblib import cpu_count
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from .._typing import FloatArray, IntArray, Matrix
 
@@ -24,6 +25,12 @@ BLOCK_BYTES = 1 << 21
 LEAST_THREADED = 4
 #: Fewer groups than this are not worth a thread of their own.
 LEAST_BLOCK = 2048
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Finding the libraries takes longer than a small fit, so it is done once."""
+    return ThreadpoolController()
 
 
 def cut(n_groups: int, n_clusters: int, itemsize: int) -> list[slice]:
@@ -171,16 +178,20 @@ class Executor:
 
     @contextmanager
     def running(self) -> Iterator[Executor]:
-        """Hold the threads, and keep BLAS from starting more of its own in each."""
-        if self.n_threads == 1:
-            yield self
-            return
-        with threadpool_limits(1, "blas"), ThreadPoolExecutor(self.n_threads) as pool:
-            self._pool = pool
-            try:
+        """Hold the threads, and keep BLAS from starting more of its own in each.
+
+        One thread is better off without them too: what they would share is too little.
+        """
+        with _blas().limit(limits=1, user_api="blas"):
+            if self.n_threads == 1:
                 yield self
-            finally:
-                self._pool = None
+                return
+            with ThreadPoolExecutor(self.n_threads) as pool:
+                self._pool = pool
+                try:
+                    yield self
+                finally:
+                    self._pool = None
 
     def map(self, function: Callable[[Block], Result], blocks: list[Block]) -> list[Result]:
         """Results of ``function`` for every block."""

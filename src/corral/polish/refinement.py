@@ -25,7 +25,7 @@ from ..problem import Problem
 #: An objective that falls by less than this part has stopped falling;
 NEGLIGIBLE = 1e-12
 #: in a large problem, where a round is dear, by less than this.
-NEGLIGIBLE_IF_LARGE = 1e-6
+NEGLIGIBLE_IF_LARGE = 1e-7
 #: Limit on the rounds of a refinement.
 MAX_ROUNDS = 300
 #: How often the order of the sizes is chosen anew where no simple order fits the other rules.
