@@ -136,6 +136,12 @@ PARAMETERS = [
     ("record_x", (2, -3), "integers of at least 1"),
     ("record_x", (1.5,), "integers of at least 1"),
     ("record_x", ("last",), "integers of at least 1"),
+    ("max_samples", 0, COUNT),
+    ("max_samples", 2.5, COUNT),
+    ("max_samples", "few", "auto"),
+    ("device", "tpu", "'cuda:N'"),
+    ("device", "cuda:x", "'cuda:N'"),
+    ("device", 5, "'cuda:N'"),
 ]
 
 

@@ -7,6 +7,7 @@ with rules that only the solvers in memory know, is brought home.
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from collections.abc import Iterator
@@ -31,6 +32,8 @@ from .solve import Solution
 
 #: Bringing home more bytes than this is worth a warning.
 MANY_BYTES = 1 << 30
+
+DEVICES = re.compile(r"cpu|cuda(:\d+)?")
 
 
 class Elsewhere(Protocol):
@@ -61,6 +64,8 @@ def elsewhere(X: Any, device: str | None) -> Elsewhere | None:
     ValueError, ImportError, RuntimeError
         If ``device`` is unknown, or what it takes is not there.
     """
+    if device is not None and not (isinstance(device, str) and DEVICES.fullmatch(device)):
+        raise ValueError(f"`device` is {device!r}; it must be None, 'cpu', 'cuda' or 'cuda:N'.")
     if is_dask(X):
         if device not in (None, "cpu"):
             raise ValueError(
