@@ -38,9 +38,9 @@ class NewRows:
         -------
         (n_samples,) int array
         """
+        check_is_fitted(self)
         away = elsewhere(X, self.device)
         if away is not None:
-            check_is_fitted(self)
             with away.held() as holder:
                 return away.give(nearest_in_shards(holder, self._centers))
         nearest = pairwise_distances_argmin(self._checked(X), self._centers)
@@ -57,9 +57,9 @@ class NewRows:
         -------
         (n_samples, n_clusters) array
         """
+        check_is_fitted(self)
         away = elsewhere(X, self.device)
         if away is not None:
-            check_is_fitted(self)
             return away.by_rows(distances_to, self._centers)
         return distances_to(self._checked(X), self._centers)
 
@@ -99,6 +99,7 @@ class NewRows:
         SolverTimeoutError
             If ``time_limit`` ran out first.
         """
+        check_is_fitted(self)
         away = elsewhere(X, self.device)
         points = self._checked(X if away is None else brought(X))
         weight = check_weights(brought(sample_weight), points.shape[0])
