@@ -15,7 +15,7 @@ from corral import datasets
 from .methods import ACTIVE, COP, CORRAL, ILP, KMC, KMEANS, Floats, Labels
 
 #: Seconds after which a run is stopped, and for the jobs that must be done to their end.
-LIMIT, LONG_LIMIT = 120, 1200
+LIMIT, LONG_LIMIT = 60, 400
 
 #: The paper's data sets.
 SMALL = ("iris", "wine", "glass", "hepatitis", "hepatitis1", "ionosphere", "breast_cancer")
@@ -110,7 +110,7 @@ def sizes_jobs() -> Iterator[Job]:
             kind="sizes",
             make=partial(overlapping, n, 10, k),
             methods=(CORRAL, KMC),
-            starts=5 if n * k <= 200_000 else 3,
+            starts=5 if n * k <= 200_000 else 2,
             limit=LONG_LIMIT if (n, k) in ends else LIMIT,
             quick=(n, k) in {(1_000, 10), (5_000, 10), (20_000, 5)},
         )
@@ -126,7 +126,7 @@ def sizes_jobs() -> Iterator[Job]:
             kind="sizes",
             make=partial(bounded, n, k),
             methods=(CORRAL, KMC),
-            starts=5 if n * k <= 200_000 else 3,
+            starts=5 if n * k <= 200_000 else 2,
             quick=n == 5_000,
         )
 

@@ -117,10 +117,10 @@ def _each(problem: Problem) -> int:
 def _trials(problem: Problem) -> int:
     """How many proposals to try in all: fewer where an exact assignment is dear.
 
-    The time that is well spent on moves grows slower than that of a round.
+    The more points there are, the less the relaxed solver leaves to find.
     """
     entries = problem.n_groups * problem.n_clusters
-    work = _price(problem) * ROUNDS_A_TRIAL * entries * max(1.0, (entries / SMALL) ** 0.5)
+    work = _price(problem) * ROUNDS_A_TRIAL * entries * max(1.0, (entries / SMALL) ** 1.5)
     return int(min(MOVE_BUDGET / work, 6 * MOST_TRIALS))
 
 

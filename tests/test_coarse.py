@@ -1,0 +1,100 @@
+"""A sample for the relaxed solver: rules in proportion, and answers as good as from all points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from corral import CannotLink, ClusterSizes, ClusterTotals, ConstrainedKMeans, MustLink, Pin
+from corral.coarse import ENOUGH, ENOUGH_EACH, ENOUGH_FREE, draw, sample_size, sampled
+from corral.presolve import presolve
+
+N, K = 5000, 4
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, 3))
+PAIRS = RNG.permutation(N)[:2000].reshape(-1, 2)
+
+
+def problem(*rules, n=N):
+    return presolve(X[:n], rules, K)
+
+
+def test_sizes_add_up_to_the_sample():
+    sizes = np.array([100, 900, 1500, 2500])
+    groups = draw(problem(ClusterSizes(sizes)), 777, np.random.RandomState(0))
+    part = sampled(problem(ClusterSizes(sizes)), groups)
+    np.testing.assert_array_equal(part.sizes.lower, part.sizes.upper)
+    assert part.sizes.lower.sum() == 777
+    np.testing.assert_allclose(part.sizes.lower, sizes * 777 / N, atol=1.0)
+
+
+def test_intervals_leave_room():
+    whole = problem(ClusterSizes(minimum=1000, maximum=1400))
+    part = sampled(whole, draw(whole, 600, np.random.RandomState(1)))
+    assert part.sizes.lower.sum() <= 600 <= part.sizes.upper.sum()
+    np.testing.assert_allclose(part.sizes.lower, 120, atol=1)
+    np.testing.assert_allclose(part.sizes.upper, 168, atol=2)
+
+
+def test_pairs_pins_and_totals_of_the_groups_that_are_there():
+    value = RNG.uniform(1, 2, N)
+    rules = [
+        MustLink(PAIRS[:500]),
+        CannotLink(PAIRS[500:]),
+        Pin({int(row): 1 for row in PAIRS[500:600, 0]}),
+        ClusterTotals(value, maximum=3000.0),
+    ]
+    whole = problem(*rules)
+    groups = draw(whole, 1500, np.random.RandomState(0))
+    part = sampled(whole, groups)
+    assert part.n_groups == 1500
+    np.testing.assert_array_equal(part.points, whole.points[groups])
+    np.testing.assert_array_equal(part.count, whole.count[groups])
+    there = np.isin(whole.apart, groups).all(axis=1)
+    np.testing.assert_array_equal(groups[part.apart], whole.apart[there])
+    pinned = np.isin(whole.pins[:, 0], groups)
+    np.testing.assert_array_equal(groups[part.pins[:, 0]], whole.pins[pinned, 0])
+    np.testing.assert_array_equal(part.totals[0].values, whole.totals[0].values[groups])
+    share = part.count.sum() / N
+    np.testing.assert_allclose(part.totals[0].upper, 3000.0 * share)
+
+
+def test_a_draw_is_in_order_without_repeats_and_reproducible():
+    whole = problem()
+    one, two = (draw(whole, 100, np.random.RandomState(3)) for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+    assert np.all(np.diff(one) > 0)
+
+
+@pytest.mark.parametrize(
+    ("rules", "wanted", "size"),
+    [
+        ([], "auto", ENOUGH_FREE if N > 1.5 * ENOUGH_FREE else N),
+        ([ClusterSizes([N // K] * K)], "auto", N),
+        ([], None, N),
+        ([], 1000, 1000),
+        ([], 2, K),
+        ([], 10 * N, N),
+    ],
+)
+def test_how_many_are_enough(rules, wanted, size):
+    assert sample_size(problem(*rules), wanted) == size
+
+
+def test_many_clusters_need_more():
+    many = ENOUGH // ENOUGH_EACH * 2
+    big = presolve(np.zeros((10 * ENOUGH, 1)), [ClusterSizes(minimum=1)], many)
+    assert sample_size(big, "auto") == many * ENOUGH_EACH
+
+
+@pytest.mark.parametrize("sizes", [None, [6000, 6000, 12_000, 18_000, 18_000]])
+def test_answers_are_as_good_as_from_all_points(sizes):
+    points, _ = make_blobs(60_000, 4, centers=5, cluster_std=4.0, random_state=0)
+    rules = None if sizes is None else ClusterSizes(sizes)
+    fits = [
+        ConstrainedKMeans(5, random_state=0, max_samples=seen).fit(points, constraints=rules)
+        for seen in ("auto", None)
+    ]
+    assert fits[0].inertia_ <= fits[1].inertia_ * (1 + 1e-5)
+    assert fits[0].report_.feasible
