@@ -183,3 +183,27 @@ def test_ties_carry_as_much_as_a_flow_would(seed):
     stuck = columns[linear_sum_assignment(columns.astype(float))].sum()
     misplaced = np.maximum(np.bincount(after, minlength=k) - target, 0).sum()
     assert misplaced == stuck
+
+
+def test_clusters_that_stand_apart_are_settled_by_few_rows(monkeypatch):
+    """Rows must leave clusters, and enter others, that are within the reach of nobody."""
+    rng = np.random.default_rng(0)
+    m, k = 60_000, 12
+    centers = 4.0 * rng.normal(size=(k, 6))
+    X = centers[rng.integers(0, k, m)] + rng.normal(size=(m, 6))
+    cost = ((X[:, None, :] - centers) ** 2).sum(axis=2)
+    sizes = np.full(k, m // k)
+    best = cost[np.arange(m), flow(cost, np.ones(m, np.int64), sizes, sizes).argmax(axis=1)].sum()
+    whole = []
+    everything = transport._all_at_once
+    monkeypatch.setattr(
+        transport,
+        "_all_at_once",
+        lambda part, *bounds: whole.append(len(part)) or everything(part, *bounds),
+    )
+    labels, prices = transport.ship_units(cost, sizes, sizes)
+    np.testing.assert_array_equal(np.bincount(labels), sizes)
+    assert cost[np.arange(m), labels].sum() == pytest.approx(best, rel=1e-12)
+    assert max(whole, default=0) < m // 2
+    paid = cost + prices
+    assert (paid[np.arange(m), labels] - paid.min(axis=1)).max() <= 1e-9

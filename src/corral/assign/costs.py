@@ -51,16 +51,19 @@ class Scan(Protocol):
         """Number of rows whose next best cluster costs at most ``reach`` more."""
         ...
 
-    def reach(self, number: int) -> float:
-        """What the next best cluster costs more, of the row that is ``number``-th by that."""
+    def reach(self, number: int, each: IntArray) -> FloatArray:
+        """Margins, (k,), within which are ``number`` rows in all and ``each`` of every cluster.
+
+        The margin of a row is what its next best cluster costs more.
+        """
         ...
 
-    def border(self, reach: float) -> FloatArray:
-        """Rows in cluster a, (k, k), for which b costs at most ``reach`` more than the best."""
+    def border(self, reach: FloatArray) -> FloatArray:
+        """Rows in cluster a, (k, k), for which b costs at most ``reach[a]`` more than the best."""
         ...
 
-    def near(self, reach: float) -> Near:
-        """The rows within reach."""
+    def near(self, reach: FloatArray) -> Near:
+        """The rows within the reach of their clusters."""
         ...
 
     def moved(self, near: Near, labels: IntArray) -> Scan:
@@ -154,21 +157,17 @@ class DenseScan:
         """As :class:`Scan`."""
         return int(np.count_nonzero(self.margin <= reach))
 
-    def reach(self, number: int) -> float:
-        """As :class:`Scan`; the rows beyond any number may go to one cluster only."""
-        reach = float(np.partition(self.margin, number)[number])
-        return reach if np.isfinite(reach) else self._largest()
+    def reach(self, number: int, each: IntArray) -> FloatArray:
+        """As :class:`Scan`."""
+        return reach_of(self.margin, self.labels, number, each)
 
-    def _largest(self) -> float:
-        return float(self.margin[np.isfinite(self.margin)].max(initial=0.0))
-
-    def border(self, reach: float) -> FloatArray:
+    def border(self, reach: FloatArray) -> FloatArray:
         """As :class:`Scan`."""
         return border(self.near(reach), reach)
 
-    def near(self, reach: float) -> Near:
+    def near(self, reach: FloatArray) -> Near:
         """As :class:`Scan`."""
-        rows = np.flatnonzero(self.margin <= reach)
+        rows = np.flatnonzero(self.margin <= reach[self.labels])
         gap = self.matrix[rows] + self.prices
         gap -= gap.min(axis=1, keepdims=True)
         return Near(rows, self.labels[rows], gap)
@@ -180,9 +179,34 @@ class DenseScan:
         return replace(self, labels=changed)
 
 
-def border(near: Near, reach: float) -> FloatArray:
+def reach_of(margin: FloatArray, labels: IntArray, number: int, each: IntArray) -> FloatArray:
+    """Reaches as :meth:`Scan.reach` gives them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> reach_of(np.array([1.0, 2.0, 7.0, 9.0]), np.array([0, 0, 1, 1]), 1, np.array([1, 1]))
+    array([2., 9.])
+    """
+    reach = np.full(len(each), _ranked(margin, number))
+    within = np.bincount(labels[margin <= reach[0]], minlength=len(each))
+    for a in np.flatnonzero(within <= each):
+        own = margin[labels == a]
+        if len(own) > within[a]:
+            reach[a] = max(reach[a], _ranked(own, int(each[a])))
+    return reach
+
+
+def _ranked(margin: FloatArray, rank: int) -> float:
+    """Margin of that rank; the rows beyond it may go to one cluster only if it is infinite."""
+    rank = min(rank, len(margin) - 1)
+    found = float(np.partition(margin, rank)[rank])
+    return found if np.isfinite(found) else float(margin[np.isfinite(margin)].max(initial=0.0))
+
+
+def border(near: Near, reach: FloatArray) -> FloatArray:
     """Count the rows of each cluster, (k, k), for which another is within reach."""
     k = near.gap.shape[1]
-    row, to = np.nonzero(near.gap <= reach)
+    row, to = np.nonzero(near.gap <= reach[near.labels][:, None])
     counts = np.bincount(near.labels[row] * k + to, minlength=k * k)
     return counts.reshape(k, k).astype(float)

@@ -101,7 +101,7 @@ class State:
         """Move indifferent rows in bulk, if there are too many to leave them to the flow."""
         if not self.misplaced or self.scan.within(self.rounding) <= MANY_TIES:
             return
-        tied = self.scan.near(self.rounding)
+        tied = self.scan.near(np.full(len(self.prices), self.rounding))
         equal = tied.gap <= self.rounding
         unpriced = self.prices == 0
         for stage in range(3):
@@ -121,10 +121,12 @@ class State:
         Raising the price of a by p drives away p times as many rows as lie, in a unit of margin,
         on its borders: a system of k linear equations.
         """
-        reach = self.scan.reach(taking_part)
-        if reach <= self.rounding:
+        reach = self._reach(taking_part)
+        longest = float(reach.max())
+        if longest <= self.rounding:
             return self  # ties, which no price can part
-        border = self.scan.border(reach)
+        # Rows in a unit of ``longest``, from each side of a border.
+        border = self.scan.border(reach) * (longest / np.maximum(reach, self.rounding))[:, None]
         border = (border + border.T) / 2.0
         np.fill_diagonal(border, 0.0)
         system = np.diag(border.sum(axis=1)) - border
@@ -132,8 +134,8 @@ class State:
         excess, signed = (over - under).astype(float), self.lower < self.upper
         # A price of 0 that fits, on an interval, stays as it is.
         fixed = signed & (self.prices == 0) & (excess == 0)
-        step = newton_step(system, excess, self.prices / reach, signed, fixed)
-        moved = self.prices + reach * np.clip(step, -LONGEST_STEP, LONGEST_STEP)
+        step = newton_step(system, excess, self.prices / longest, signed, fixed)
+        moved = self.prices + longest * np.clip(step, -LONGEST_STEP, LONGEST_STEP)
         prices = signed_prices(self.prices, moved, excess, signed)
         return State.at(self.costs, self.lower, self.upper, prices)
 
@@ -142,34 +144,65 @@ class State:
 
         Without a proof it is the state at the prices of the flow, if there is one.
         """
-        reach = self.scan.reach(taking_part)
+        reach = self._reach(taking_part)
         near = self.scan.near(reach)
         counted, before, gap = self.counted, near.labels, near.gap
         rest = counted - np.bincount(before, minlength=len(counted))
         try:
-            after = self._flow(gap, before, rest, reach)
+            after = self._settled(gap, before, rest, reach)
         except NoAssignment:
             return self, False
         moves = cheapest_moves(gap, after)
         others = moves[:-1, :-1]
-        others[rest > 0] = np.minimum(others[rest > 0], reach)
+        others[rest > 0] = np.minimum(others[rest > 0], reach[rest > 0, None])
         counted = rest + np.bincount(after, minlength=len(rest))
         add_outside(moves, counted, self.lower, self.upper, self.prices)
         change, missed = settle(moves, anchored=bool(np.any(self.lower < self.upper)))
         prices = self.prices + change
-        if missed > self.rounding + 1e-12 * min(reach, float(gap[np.isfinite(gap)].max())):
+        largest = min(float(reach.max()), float(gap[np.isfinite(gap)].max(initial=0.0)))
+        if missed > self.rounding + 1e-12 * largest:
             return State.at(self.costs, self.lower, self.upper, prices), False
         return replace(self, scan=self.scan.moved(near, after), prices=prices), True
 
-    def _flow(self, gap: FloatArray, before: IntArray, rest: IntArray, reach: float) -> IntArray:
-        """Best labels of the rows with these gaps, on moves that cost at most ``reach``."""
-        opened = self._useful(gap, before, gap <= reach)
+    def _reach(self, number: int) -> FloatArray:
+        """Margins of the rows of each cluster that take part, about so many in all.
+
+        A cluster that stands apart has no row among the nearest of all, but may have to give.
+        """
+        over, _ = self._imbalance()
+        k, times = len(over), max(1, number // (4 * max(self.misplaced, 1)))
+        reach: FloatArray = self.scan.reach(number, times * over + number // (4 * k) + 1)
+        return reach
+
+    def _settled(
+        self, gap: FloatArray, before: IntArray, rest: IntArray, reach: FloatArray
+    ) -> IntArray:
+        """Best labels of the rows with these gaps, on moves within reach or, if need be, on all.
+
+        A cluster that stands apart and lacks rows is within the reach of none.
+        """
+        longest = float(reach.max())
+        try:
+            return self._flow(gap, before, rest, gap <= reach[before][:, None], longest)
+        except NoAssignment:
+            return self._flow(gap, before, rest, np.isfinite(gap), longest)
+
+    def _flow(
+        self,
+        gap: FloatArray,
+        before: IntArray,
+        rest: IntArray,
+        opened: BoolArray,
+        longest: float,
+    ) -> IntArray:
+        """Best labels of the rows with these gaps, on opened moves."""
+        opened = self._useful(gap, before, opened)
         free = np.flatnonzero(np.count_nonzero(opened, axis=1) > 1)
         k = len(rest)
         rest = rest + np.bincount(before, minlength=k) - np.bincount(before[free], minlength=k)
         # A price beyond reach keeps its sign, and with it the cluster its end of the interval.
-        low = np.where(self.prices > reach, self.upper, self.lower)
-        high = np.where(self.prices < -reach, self.lower, self.upper)
+        low = np.where(self.prices > longest, self.upper, self.lower)
+        high = np.where(self.prices < -longest, self.lower, self.upper)
         least, most = np.maximum(low - rest, 0), high - rest
         if np.any(most < least):
             raise NoAssignment

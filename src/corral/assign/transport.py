@@ -151,15 +151,13 @@ def _fitting(lower: IntArray, upper: IntArray, m: int) -> tuple[IntArray, IntArr
 
 def _approach(state: State, widen: int) -> State:
     """Better prices by Newton's method, as long as each step mends half of what is wrong."""
-    enough = max(FEW_MISPLACED, SMALL_PART * state.costs.shape[0])
+    m = state.costs.shape[0]
+    enough = max(FEW_MISPLACED, SMALL_PART * m)
     while state.misplaced > enough:
-        trial = state.newton(min(widen * ROWS_EACH * state.misplaced, state.costs.shape[0] // 2))
-        if trial.misplaced >= state.misplaced:
-            break
-        slow = 2 * trial.misplaced > state.misplaced
+        trial = state.newton(min(widen * ROWS_EACH * state.misplaced, m // 2))
+        if 2 * trial.misplaced > state.misplaced:
+            return min(trial, state, key=lambda found: found.misplaced)
         state = trial
-        if slow:
-            break
     return state
 
 

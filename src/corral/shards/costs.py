@@ -11,7 +11,7 @@ from uuid import uuid4
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..assign.costs import Near
+from ..assign.costs import Near, reach_of
 from .geometry import ShardGeometry, by_shard
 from .holder import Holder, starts
 from .passes import (
@@ -105,21 +105,20 @@ class ShardScan:
         """As :class:`~corral.assign.costs.Scan`."""
         return sum(self.costs.holder.map(count_within, self.ask, reach))
 
-    def reach(self, number: int) -> float:
+    def reach(self, number: int, each: IntArray) -> FloatArray:
         """As :class:`~corral.assign.costs.Scan`, estimated where there are many rows."""
         stride = max(1, self.costs.shape[0] // MARGINS)
-        margins = np.concatenate(self.costs.holder.map(margin_sample, self.ask, stride))
-        rank = min(number // stride, len(margins) - 1)
-        reach = float(np.partition(margins, rank)[rank])
-        return reach if np.isfinite(reach) else float(margins[np.isfinite(margins)].max(initial=0))
+        parts = self.costs.holder.map(margin_sample, self.ask, stride)
+        margins, labels = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return reach_of(margins, labels, number // stride, each // stride)
 
-    def border(self, reach: float) -> FloatArray:
+    def border(self, reach: FloatArray) -> FloatArray:
         """As :class:`~corral.assign.costs.Scan`."""
         parts = self.costs.holder.map(border_rows, self.ask, reach, each=self.patches)
         total: FloatArray = reduce(add, parts)
         return total
 
-    def near(self, reach: float) -> Near:
+    def near(self, reach: FloatArray) -> Near:
         """As :class:`~corral.assign.costs.Scan`."""
         holder = self.costs.holder
         parts = holder.map(near_rows, self.ask, reach, each=self.patches)

@@ -12,7 +12,8 @@ from .._typing import FloatArray, IntArray
 from ..geometry import FAR, Geometry
 from ..problem import Problem
 from .holder import Holder, starts
-from .passes import moments, rows_of, shifted
+from .passes import moments, rows_of
+from .transforms import shifted
 
 
 class ShardGeometry(Geometry):

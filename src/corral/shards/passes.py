@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..assign.costs import Near, border
 from .shard import Shard, to_host
+from .transforms import with_weight
 
 #: Entries of a work array: as much as stays in a core's cache, or fills a GPU.
 ENTRIES, ENTRIES_ON_DEVICE = 1 << 18, 1 << 27
@@ -40,11 +40,12 @@ class Ask:
     key: str
 
 
-def _chunks(shard: Shard, width: int) -> Iterator[slice]:
-    """Runs of rows whose work array of this width is of a good size."""
+def _chunks(shard: Shard, width: int, length: int | None = None) -> Iterator[slice]:
+    """Runs of so many rows, or all, whose work array of this width is of a good size."""
     entries = ENTRIES if shard.xp is np else ENTRIES_ON_DEVICE
-    length = max(entries // max(width, 1), 1)
-    return (slice(start, start + length) for start in range(0, max(len(shard), 1), length))
+    step = max(entries // max(width, 1), 1)
+    length = len(shard) if length is None else length
+    return (slice(start, start + step) for start in range(0, max(length, 1), step))
 
 
 def rows_of(shard: Shard, rows: IntArray) -> FloatArray:
@@ -84,10 +85,17 @@ def moments(shard: Shard, about: FloatArray) -> tuple[float, FloatArray, float, 
 
 def costs_of(shard: Shard, ask: Ask, rows: IntArray) -> FloatArray:
     """Costs of some rows without the prices, (r, k), in double precision."""
-    points = rows_of(shard, rows)
-    costs: FloatArray = ask.norms - 2.0 * (points @ ask.centers.T)
+    costs: FloatArray = to_host(_costs(shard, ask, shard.put(rows)))
+    return costs
+
+
+def _costs(shard: Shard, ask: Ask, rows: Any) -> Any:
+    """The same where the shard is."""
+    costs = _doubles(shard, shard.points[rows]) @ shard.double(ask.centers).T
+    costs *= -2.0
+    costs += shard.double(ask.norms)
     if shard.weight is not None:
-        costs *= to_host(shard.weight[shard.put(rows)])[:, None]
+        costs *= _doubles(shard, shard.weight[rows])[:, None]
     return costs
 
 
@@ -143,31 +151,48 @@ def count_within(shard: Shard, ask: Ask, reach: float) -> int:
     return int(shard.xp.sum(_margins(shard, ask) <= reach))
 
 
-def margin_sample(shard: Shard, ask: Ask, stride: int) -> FloatArray:
-    """Margins of every ``stride``-th row."""
-    margins: FloatArray = to_host(_margins(shard, ask)[::stride])
-    return margins
+def margin_sample(shard: Shard, ask: Ask, stride: int) -> tuple[FloatArray, IntArray]:
+    """Margins and labels of every ``stride``-th row."""
+    margins = to_host(_margins(shard, ask)[::stride])
+    return margins, to_host(shard.memo["scan"][1][::stride])
 
 
 def near_rows(
-    shard: Shard, ask: Ask, reach: float, rows: IntArray, labels: IntArray
+    shard: Shard, ask: Ask, reach: FloatArray, rows: IntArray, labels: IntArray
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Rows within reach, where they are, and their gaps; ``rows`` were moved to ``labels``."""
+    near, here = _near(shard, ask, reach, rows, labels)
+    return to_host(near), to_host(here).astype(np.int64), to_host(_gaps(shard, ask, near))
+
+
+def _near(
+    shard: Shard, ask: Ask, reach: FloatArray, rows: IntArray, labels: IntArray
+) -> tuple[Any, Any]:
+    """Rows within reach, and where they are."""
     margins = _margins(shard, ask)
-    near = np.flatnonzero(to_host(margins <= reach))
-    here = to_host(shard.memo["scan"][1][shard.put(near)]).astype(np.int64)
-    known = np.isin(rows, near)
-    here[np.searchsorted(near, rows[known])] = labels[known]
-    gap = costs_of(shard, ask, near) + ask.prices
-    gap -= gap.min(axis=1, keepdims=True)
-    return near, here, gap
+    near = shard.xp.nonzero(margins <= shard.put(reach)[shard.memo["scan"][1]])[0]
+    return near, settled(shard, ask, rows, labels)[near]
+
+
+def _gaps(shard: Shard, ask: Ask, rows: Any) -> Any:
+    """What each cluster costs rows more than the cheapest, at the prices."""
+    gap = _costs(shard, ask, rows)
+    gap += shard.double(ask.prices)
+    gap -= shard.xp.min(gap, axis=1, keepdims=True)
+    return gap
 
 
 def border_rows(
-    shard: Shard, ask: Ask, reach: float, rows: IntArray, labels: IntArray
+    shard: Shard, ask: Ask, reach: FloatArray, rows: IntArray, labels: IntArray
 ) -> FloatArray:
     """Rows of each cluster for which another is within reach, (k, k)."""
-    return border(Near(*near_rows(shard, ask, reach, rows, labels)), reach)
+    k, (near, here) = len(ask.prices), _near(shard, ask, reach, rows, labels)
+    longest, counted = shard.double(reach), np.zeros(k * k)
+    for part in _chunks(shard, 4 * k, len(near)):
+        own = here[part]
+        row, to = shard.xp.nonzero(_gaps(shard, ask, near[part]) <= longest[own][:, None])
+        counted += _bincount(own[row] * k + to, k * k)
+    return counted.reshape(k, k)
 
 
 def settled(shard: Shard, ask: Ask, rows: IntArray, labels: IntArray) -> Any:
@@ -226,12 +251,12 @@ def _weighted(shard: Shard, weight: FloatArray | None) -> Shard:
 
 def placed_at(shard: Shard, ask: Ask, rows: IntArray, counts: IntArray) -> IntArray:
     """Cheapest clusters of some rows that count several points each."""
-    return _cheapest(costs_of(shard, ask, rows) + counts[:, None] * ask.prices)
-
-
-def _cheapest(costs: FloatArray) -> IntArray:
-    labels: IntArray = costs.argmin(axis=1)
-    return labels
+    found, prices = [np.empty(0, np.int64)], shard.double(ask.prices)
+    for part in _chunks(shard, 4 * len(prices), len(rows)):
+        costs = _costs(shard, ask, shard.put(rows[part]))
+        costs += shard.put(counts[part])[:, None] * prices
+        found.append(to_host(shard.xp.argmin(costs, axis=1)))
+    return np.concatenate(found)
 
 
 def inertia_rows(
@@ -253,29 +278,3 @@ def _inertia(shard: Shard, where: Any, centers: FloatArray) -> float:
 
 def _doubles(shard: Shard, a: Any) -> Any:
     return shard.xp.astype(a, shard.xp.float64)
-
-
-def shifted(shard: Shard, middle: FloatArray) -> Shard:
-    """The same rows about the middle."""
-    moved = _doubles(shard, shard.points) - shard.double(middle)
-    return shard.like(points=shard.xp.astype(moved, shard.points.dtype))
-
-
-def with_free(shard: Shard, free: Any) -> Shard:
-    """The same rows, of which only some are free to be assigned by prices."""
-    return shard.like(free=shard.put(free))
-
-
-def with_weight(shard: Shard, weight: FloatArray | None) -> Shard:
-    """The same rows, weighted."""
-    return shard.like(weight=None if weight is None else shard.put(weight))
-
-
-def contracted(
-    shard: Shard, first: IntArray, where: IntArray, means: FloatArray, weight: FloatArray | None
-) -> Shard:
-    """Groups: their first rows, but ``means`` for those that have several, and their weights."""
-    points = shard.points[shard.put(first)]
-    if len(where):
-        points[shard.put(where)] = shard.put(means)
-    return shard.like(points=points, weight=None if weight is None else shard.put(weight))

@@ -22,7 +22,8 @@ from ..problem import Problem
 from .costs import ShardCosts, ShardScan
 from .geometry import ShardGeometry, by_shard
 from .holder import Holder, shares
-from .passes import placed_at, with_free
+from .passes import placed_at
+from .transforms import with_free
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,9 @@ from ..solve import Solution
 from .costs import ShardCosts
 from .geometry import ShardGeometry, by_shard
 from .holder import Holder, shares
-from .passes import contracted, label_sums, rows_of, with_weight
+from .passes import label_sums, rows_of
 from .refine import Placement, refine_shards
+from .transforms import contracted, with_weight
 
 logger = logging.getLogger(__name__)
 
