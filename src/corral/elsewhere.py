@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from sklearn import get_config
 
 from ._typing import FloatArray, IntArray
 from .assign import NoAssignment, OutOfTime
 from .audit import Report, audit
 from .constraints import ConstraintSet
-from .kinds import brought, is_dask, on_gpu
+from .kinds import brought, is_dask, library, on_gpu
 from .number import follow, renumber
 from .outcome import find_solution, out_of_time
 from .problem import LARGE, Problem
@@ -73,7 +74,8 @@ def elsewhere(X: Any, device: str | None) -> Elsewhere | None:
                 "workers; it must be None."
             )
         return _WithDask(X)
-    if on_gpu(X) or device not in (None, "cpu"):
+    dispatched = library(X) == "torch" and get_config()["array_api_dispatch"]
+    if on_gpu(X) or dispatched or device not in (None, "cpu"):
         return _OnDevice(X, device)
     return None
 

@@ -55,7 +55,8 @@ class ConstrainedKMeans(
     rho : float or "auto", default="auto"
         Penalty: in units of the costs' scale for "projected" (1), as it is for "algorithm1" (20).
     rho_growth : float or "auto", default="auto"
-        Growth of the penalty (1.03, or 1.1 for small data with ``repair``; 1.1 for "algorithm1").
+        Growth of the penalty (1.03; with ``repair`` 1.1 for small data, and less than 1.03 for
+        more than ten clusters; 1.1 for "algorithm1").
     rho_every : int or "auto", default="auto"
         Iterations in which the penalty grows by that factor (1; 5 for "algorithm1"): little by
         little in "projected", at once in "algorithm1".

@@ -36,6 +36,8 @@ AUTO: Mapping[str, Mapping[str, float]] = {
 #: more entries than this, the projected solver may hurry: half the time for the same objectives.
 HURRIED = 20_000
 HURRIED_GROWTH = 1.1
+#: Up to so many clusters it grows as given; with more, more slowly, but not below this part.
+PARTINGS, SLOWEST = 10, 0.4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,9 +75,13 @@ class Settings:
 
     def growth(self, problem: Problem) -> float:
         """Growth of the projected solver's penalty an iteration."""
-        if self.hurries and problem.n_groups * problem.n_clusters <= HURRIED:
+        if not self.hurries:
+            return float(self.rho_growth ** (1.0 / self.rho_every))
+        k = problem.n_clusters
+        if problem.n_groups * k <= HURRIED:
             return HURRIED_GROWTH
-        return float(self.rho_growth ** (1.0 / self.rho_every))
+        # More clusters part more often, and each parting takes its time.
+        return 1.0 + (self.rho_growth - 1.0) * max(min(1.0, (PARTINGS / k) ** 0.5), SLOWEST)
 
     @property
     def late(self) -> bool:
@@ -113,7 +119,9 @@ def make_settings(
         rho=_auto_number(parameters, "rho", solver, above=0.0),
         rho_growth=_auto_number(parameters, "rho_growth", solver, least=1.0),
         rho_every=int(_auto_or_count(parameters, "rho_every", int(AUTO[solver]["rho_every"]))),
-        hurries=isinstance(parameters["rho_growth"], str) and bool(parameters["repair"]),
+        hurries=solver == "projected"
+        and isinstance(parameters["rho_growth"], str)
+        and bool(parameters["repair"]),
         repair=parameters["repair"],
         relaxes=relaxes,
         record_x=_iterations(parameters["record_x"]),

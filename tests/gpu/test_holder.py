@@ -130,3 +130,23 @@ def test_products_keep_all_bits_while_it_works():
         assert torch.get_float32_matmul_precision() == "high"
     finally:
         torch.set_float32_matmul_precision(asked)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # clusters that are not there
+@pytest.mark.parametrize("weighted", [False, True])
+def test_kernels_go_where_double_precision_does(monkeypatch, weighted):
+    pytest.importorskip("triton")
+    from corral.gpu import holder as holding
+    from corral.gpu.fused import Fused
+
+    n_steps = 150 if DEVICES[-1] == "cuda" else 25  # the interpreter is slow
+    given = problem(weighted=weighted)
+    wanted, objectives = run(given, Threads(given.points, 1), n_steps=n_steps)
+    monkeypatch.setattr(holding, "passes", lambda points, setup, keep_x: Fused(points, setup))
+    holder = TorchHolder(torch.as_tensor(given.points.astype(np.float32)).to(DEVICES[-1]))
+    got, same = run(given, holder, n_steps=n_steps)
+    np.testing.assert_allclose(same, objectives, rtol=2e-3)
+    np.testing.assert_allclose(got.residuals()["totals"], wanted.residuals()["totals"], atol=1e-3)
+    # What the totals are said to be is what they are.
+    np.testing.assert_allclose(holder.x().sum(axis=0), wanted.crew.x().sum(axis=0), atol=0.05)
+    assert (holder.labels() == wanted.crew.labels()).mean() > 0.97

@@ -16,6 +16,7 @@ from corral.admm.crew import Setup, Threads  # noqa: E402
 from corral.admm.kernels import Step  # noqa: E402
 from corral.admm.schedule import GRADUATE, SETTLE, Schedule  # noqa: E402
 from corral.gpu import fused, passes  # noqa: E402
+from corral.gpu.launch import Tuning, Tunings  # noqa: E402
 
 DEVICE = "cuda" if CUDA else "cpu"
 SUMS = ("points", "mass", "moved", "unbalanced", "outside", "undecided", "radius")
@@ -128,10 +129,10 @@ def test_layout_changes_no_number(tile, warps):
     rng = np.random.default_rng(1)
     points = torch.as_tensor(rng.normal(size=(90, 6)).astype(np.float32)).to(DEVICE)
     setup = a_setup(rng, 90, 20, weighted=True, pulled=True)
-    tuning = fused.Tuning(tile=tile, warps=warps, programs=2)
+    tuning = Tuning(tile=tile, warps=warps, programs=2)
     one, other = (
         fused.Fused(points, setup),
-        fused.Fused(points, setup, forward=tuning, backward=tuning),
+        fused.Fused(points, setup, tunings=Tunings(tuning, tuning, tuning, tuning)),
     )
     for step in some_steps(rng, points.cpu().numpy(), 20):
         if step.now.phase > GRADUATE:
@@ -176,3 +177,38 @@ def test_everything_else_goes_block_by_block():
     assert isinstance(passes.passes(points.float(), setup), passes.Blocks)
     on_device = passes.passes(points.float().to(DEVICE), setup)
     assert isinstance(on_device, fused.Fused if CUDA else passes.Blocks)
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 2])
+def test_runs_of_tiles_and_tiles_ahead(ahead):
+    rng = np.random.default_rng(5)
+    points = (rng.normal(size=(700, 6)) + 3.0).astype(np.float32)
+    setup = a_setup(rng, 700, 5, weighted=False, pulled=True)
+    tuning = Tuning(tile=16, warps=1, programs=2, ahead=ahead, run=3)
+    crew = Threads(points.astype(np.float64), 1)
+    crew.begin(setup)
+    there = torch.as_tensor(points).to(DEVICE)
+    state = fused.Fused(there, setup, tunings=Tunings(tuning, tuning, tuning, tuning))
+    step = next(some_steps(rng, points, 5))
+    pull, stiffening = rng.normal(size=(5, 233)), rng.uniform(0.0, 2.0, 233)
+    for own in (crew, state):
+        own.pull(pull, stiffening)
+        own.forward(step)
+    sums, wanted = state.backward(step, None), crew.backward(step, None)
+    for name in SUMS:
+        assert_close(getattr(sums, name), getattr(wanted, name), 1e-4, name)
+
+
+def test_fewer_bits_of_the_points_hardly_show():
+    rng = np.random.default_rng(6)
+    points = (rng.normal(size=(2_000, 8)) + 20.0).astype(np.float32)
+    setup = a_setup(rng, 2_000, 4, weighted=False, pulled=False)
+    there = torch.as_tensor(points).to(DEVICE)
+    states = [fused.Fused(there, setup, lean=lean) for lean in (False, True)]
+    step = next(some_steps(rng, points, 4))
+    exact, lean = (state.backward(step, None) for state in states)
+    np.testing.assert_array_equal(exact.mass, lean.mass)
+    gaps = (exact.points - lean.points) / exact.mass[:, None]
+    assert 0.0 < np.abs(gaps).max() < 3e-4  # in standard deviations, here of 500 points each
+    assert not states[0].lean
+    assert fused.LEAN == 200_000

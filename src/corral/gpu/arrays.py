@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib.util import find_spec
 from typing import Any
 
@@ -113,7 +114,11 @@ def _from_numpy(X: Any) -> Any:
         raise ValueError("Complex data not supported: X must hold real numbers.")
     if X.dtype.kind not in "fiub" or X.dtype.itemsize > 8:
         X = X.astype(np.float64)
-    return torch.as_tensor(np.ascontiguousarray(X))
+    elif not X.dtype.isnative:
+        X = X.astype(X.dtype.newbyteorder("="))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of arrays that are not to be written to
+        return torch.as_tensor(np.ascontiguousarray(X))
 
 
 def _check_shape(points: Any) -> None:

@@ -57,6 +57,11 @@ class TorchHolder:
         """Of every row."""
         return int(self.shard.points.shape[1])
 
+    def crew(self, points: FloatArray) -> TorchHolder:
+        """The same device works on a few of the points too."""
+        own = self.shard.points
+        return TorchHolder(torch.as_tensor(points, dtype=own.dtype).to(own.device))
+
     def map(
         self,
         function: Callable[..., Any],

@@ -16,8 +16,8 @@ import torch
 from .._typing import FloatArray
 from ..admm.crew import Setup
 
-#: Groups of a slab.
-SLAB = 16
+#: Groups of a slab, and of the tiles that segments are made of; a kernel's may be smaller.
+SLAB, TILE = 16, 64
 #: Vectors of numbers a group: the costs' factor, the weight, the metric, the total's value, and
 #: that over the metric.
 FACTOR, WEIGHT, METRIC, VALUE, SHARE = range(5)
@@ -48,8 +48,6 @@ class Layout:
     Parameters
     ----------
     setup : Setup
-    tile : int
-        Groups of a tile, a multiple of 16.
     device : torch.device
 
     Attributes
@@ -64,11 +62,11 @@ class Layout:
     metric_total : float
     """
 
-    def __init__(self, setup: Setup, tile: int, device: torch.device) -> None:
-        self.tile, self.device, self.k = tile, device, setup.n_clusters
+    def __init__(self, setup: Setup, device: torch.device) -> None:
+        self.device, self.k = device, setup.n_clusters
         self.m, self.e = len(setup.labels), len(setup.pulled)
-        self.n_pulled = _up(self.e, tile)
-        self.length = self.n_pulled + _up(self.m - self.e, tile)
+        self.n_pulled = _up(self.e)
+        self.length = self.n_pulled + _up(self.m - self.e)
         self.place, self.order = self._places(setup)
         self.segments = self._segments(setup)
 
@@ -106,14 +104,14 @@ class Layout:
         """What is pulled; then what is plain and fills tiles; then the others."""
         vectors = row_vectors(setup)
         self.metric_total = float(np.sum(vectors[METRIC], dtype=np.float64))
-        first = self.n_pulled // self.tile
+        first = self.n_pulled // TILE
         plain = all(np.all(vector == 1.0) for vector in vectors)
-        full = first + ((self.m - self.e) // self.tile if plain else 0)
-        rows = self._by_row(vectors) if first or full * self.tile < self.length else None
+        full = first + ((self.m - self.e) // TILE if plain else 0)
+        rows = self._by_row(vectors) if first or full * TILE < self.length else None
         cuts = [
             (0, first, False, True),
             (first, full, True, False),
-            (full, self.length // self.tile, False, False),
+            (full, self.length // TILE, False, False),
         ]
         return [
             Segment(a, b, None if ones else self._of_tiles(rows, a, b), pulled)
@@ -129,7 +127,7 @@ class Layout:
         return rows
 
     def _of_tiles(self, rows: Any, first: int, last: int) -> torch.Tensor:
-        return rows[:, first * self.tile : last * self.tile].contiguous()
+        return rows[:, first * TILE : last * TILE].contiguous()
 
 
 def row_vectors(setup: Setup) -> list[FloatArray]:
@@ -142,6 +140,6 @@ def row_vectors(setup: Setup) -> list[FloatArray]:
     return [weight / metric if both else ones, weight, metric, value, value / metric]
 
 
-def _up(n: int, tile: int) -> int:
-    """The next multiple of the tile."""
-    return -(-n // tile) * tile
+def _up(n: int) -> int:
+    """The next multiple of a tile."""
+    return -(-n // TILE) * TILE

@@ -19,46 +19,57 @@ def diagonal(step: Step) -> float:
     return now.box + now.ridge + (now.sphere if now.phase > GRADUATE else 0.0)
 
 
-def coefficients(step: Step, inverse: float, k: int) -> tuple[float, ...]:
-    """``1 / a``, then over it what ``clip(v1)``, ``v1`` and ``v2`` count in x; then ``1 / k``."""
+def coefficients(step: Step, inverse: float, k: int) -> tuple[float, float, float, float, float]:
+    """``1 / a``, then what ``clip(v1)``, ``v1 - clip(v1)`` and v2 count in x; then ``1 / k``."""
     before, now = step.before, step.now
     sphere = (now.sphere + before.sphere) * step.shrink - before.sphere
-    clipped = now.box + before.box
-    return inverse, inverse * clipped, -inverse * before.box, inverse * sphere, 1.0 / k
+    sphere = sphere if now.phase > GRADUATE else 0.0
+    return inverse, inverse * now.box, -inverse * before.box, inverse * sphere, 1.0 / k
 
 
-def fading(step: Step) -> tuple[float, float, float]:
-    """What stays of the box's dual and of the sphere's, and a one.
-
-    Times the one, sums of a tile are not the matrix units' to add up.
-    """
+def fading(step: Step) -> tuple[float, float]:
+    """What stays of the box's dual and of the sphere's."""
     before, now = step.before, step.now
-    return before.box / now.box, before.sphere / now.sphere * (1.0 - step.shrink), 1.0
+    return before.box / now.box, before.sphere / now.sphere * (1.0 - step.shrink)
 
 
-def split_centers(step: Step, inverse: float, K: int, D: int) -> torch.Tensor:
-    """``2 / a`` times the centres less their mean, in halves, (2, K, D).
+def scaled_centers(step: Step, inverse: float) -> FloatArray:
+    """``2 / a`` times the centres less their mean, (k, d).
 
     Over all clusters a group's costs then sum to nothing.
     """
     centers = np.asarray(step.centers, np.float64)
+    scaled: FloatArray = 2.0 * inverse * (centers - centers.mean(axis=0))
+    return scaled
+
+
+def cluster_costs(step: Step, inverse: float, shift: FloatArray) -> FloatArray:
+    """What clusters add to x at all points, (k,), if points are taken less ``shift``."""
+    centers = np.asarray(step.centers, np.float64)
+    norms = np.asarray(step.norms, np.float64)[:, 0] - 2.0 * centers @ shift
+    costs: FloatArray = inverse * (norms.mean() - norms)
+    return costs
+
+
+def split_centers(step: Step, inverse: float, K: int, D: int) -> torch.Tensor:
+    """:func:`scaled_centers` in halves, (2, K, D)."""
+    centers = scaled_centers(step, inverse)
     scaled = torch.zeros((K, D), dtype=torch.float64)
-    scaled[: centers.shape[0], : centers.shape[1]] = torch.as_tensor(
-        2.0 * inverse * (centers - centers.mean(axis=0))
-    )
+    scaled[: centers.shape[0], : centers.shape[1]] = torch.as_tensor(centers)
     high = scaled.to(torch.bfloat16)
     return torch.stack([high, (scaled - high).to(torch.bfloat16)])
 
 
-def cluster_columns(step: Step, theta: FloatArray | None, inverse: float, K: int) -> torch.Tensor:
+def cluster_columns(
+    step: Step, theta: FloatArray | None, inverse: float, shift: FloatArray, K: int
+) -> torch.Tensor:
     """Numbers a cluster, (2, 3, K), for plain groups and for groups with numbers of their own.
 
     They are: what is added to the costs, then to x, and the totals' multiplier.  Plain groups have
     all of it in the first.
     """
-    norms = np.asarray(step.norms, np.float64)[:, 0]
-    k = len(norms)
-    base = inverse * (norms.mean() - norms)
+    base = cluster_costs(step, inverse, shift)
+    k = len(base)
     pull = np.zeros(k) if theta is None else inverse * theta[0]
     columns = np.zeros((2, 3, K))
     columns[:, :2, k:] = NOWHERE

@@ -1,0 +1,205 @@
+"""Fits over Dask's workers: memory, time, tasks and bytes, on a local cluster of two processes.
+
+    python benchmarks/dask_scale.py fit          5,000,000 rows, workers of 2 GiB
+    python benchmarks/dask_scale.py iteration    an iteration against threads, 1,000,000 rows
+
+Run on an idle machine with two cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import statistics
+import threading
+import time
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+
+import dask
+import dask.array as da
+import numpy as np
+from distributed import Client, LocalCluster, SchedulerPlugin
+
+from corral import ClusterSizes, ConstrainedKMeans
+from corral.admm.crew import Threads
+from corral.admm.projected import ProjectedSolver
+from corral.distributed import hold
+from corral.geometry import Geometry
+from corral.problem import Problem, SizeBounds
+
+D, K = 16, 20
+MIB = 2**20
+
+
+def rows(number: int, length: int) -> np.ndarray:
+    """A chunk of overlapping blobs in single precision."""
+    rng = np.random.default_rng([1, number])
+    centers = np.random.default_rng(0).normal(0.0, 1.0, (K, D))
+    return (centers[rng.integers(0, K, length)] + rng.normal(size=(length, D))).astype("f4")
+
+
+def table(n: int, chunk: int) -> da.Array:
+    delayed = dask.delayed(rows)
+    return da.concatenate(
+        [da.from_delayed(delayed(i, chunk), (chunk, D), "f4") for i in range(n // chunk)]
+    )
+
+
+@contextmanager
+def two_workers(memory: str):
+    with (
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            memory_limit=memory,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+class Watch(threading.Thread):
+    """Looks at the workers once a second: most bytes on disk at a time."""
+
+    def __init__(self, client: Client) -> None:
+        super().__init__(daemon=True)
+        self.client, self.spilled, self.stopped = client, 0, threading.Event()
+
+    def run(self) -> None:
+        while not self.stopped.wait(1.0):
+            workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+            disk = sum(worker["metrics"]["spilled_bytes"]["disk"] for worker in workers)
+            self.spilled = max(self.spilled, disk)
+
+
+def peak() -> int:
+    """Most memory that this process has had, in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def fit(n: int, chunk: int, memory: str, max_samples: int | str | None) -> None:
+    with two_workers(memory) as client:
+        base = client.run(peak).values()
+        watch, model = Watch(client), ConstrainedKMeans(K, random_state=0, max_samples=max_samples)
+        watch.start()
+        began = time.perf_counter()
+        model.fit(table(n, chunk), constraints=ClusterSizes([n // K] * K))
+        seconds = time.perf_counter() - began
+        watch.stopped.set()
+        peaks = client.run(peak).values()
+    sample = "all rows" if max_samples is None else "a sample"
+    print(f"\n{n:,} rows, d = {D}, k = {K}, equal sizes, workers of {memory}, ADMM on {sample}")
+    print(f"| seconds | {seconds:.0f} |")
+    print(f"| iterations of ADMM | {model.n_iter_} |")
+    print(f"| rules broken | {sum(entry.violations.count for entry in model.report_.entries)} |")
+    print(f"| sizes | {sorted(set(model.report_.sizes))} |")
+    print(f"| inertia a row | {model.inertia_ / n:.4f} |")
+    print(f"| peak of a worker, MiB | {', '.join(f'{p / MIB:.0f}' for p in peaks)} |")
+    print(f"| of which before the fit | {', '.join(f'{p / MIB:.0f}' for p in base)} |")
+    print(f"| most bytes on disk, MiB | {watch.spilled / MIB:.0f} |")
+    print(f"| peak of the client, MiB | {peak() / MIB:.0f} |")
+
+
+class Tasks(SchedulerPlugin):
+    """Counts tasks that workers have finished."""
+
+    name = "corral-tasks"
+
+    def __init__(self) -> None:
+        self.done: Counter[str] = Counter()
+
+    def transition(self, key, start, finish, *args, **kwargs) -> None:
+        if start == "processing" and finish == "memory":
+            self.done[str(key).rsplit("-", 2)[0]] += 1
+
+
+def counted(dask_scheduler) -> Counter[str]:
+    return dask_scheduler.plugins["corral-tasks"].done
+
+
+def fetched(dask_worker) -> int:
+    """Bytes that a worker had from others."""
+    return sum(entry["total"] for entry in dask_worker.transfer_incoming_log)
+
+
+def loopback() -> int:
+    """Bytes that this machine has sent to itself."""
+    lines = Path("/proc/net/dev").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.strip().startswith("lo:"))
+
+
+def run_steps(solver: ProjectedSolver, n_steps: int) -> float:
+    """Milliseconds an iteration, the median."""
+    times = []
+    with solver.crew.running():
+        for _ in range(n_steps):
+            began = time.perf_counter()
+            solver.step()
+            times.append(time.perf_counter() - began)
+    return 1e3 * statistics.median(times)
+
+
+def iteration(n: int, chunk: int, n_steps: int = 40) -> None:
+    source, sizes = table(n, chunk), np.full(K, n // K)
+    X = source.compute(scheduler="sync")
+    problem = Problem(
+        points=X,
+        weight=np.ones(n),
+        count=np.ones(n, np.int64),
+        scatter=0.0,
+        group=np.arange(n),
+        n_clusters=K,
+        sizes=SizeBounds(sizes, sizes, True),
+    )
+    geometry, start = Geometry(problem), np.arange(n) % K
+
+    def solver(crew, growth: float) -> ProjectedSolver:
+        return ProjectedSolver(problem, geometry, start, 1.0, growth, crew)
+
+    # A ridge that is gone at once brings the sphere, and with it the second copy, from the start.
+    for phase, growth in (("graduate", 1.01), ("settle", 1e5)):
+        threads = run_steps(solver(Threads(X, 2), growth), n_steps)
+        with two_workers("4 GiB") as client, hold(source) as holder:
+            client.register_plugin(Tasks())
+            held, parts = solver(holder, growth), len(holder.lengths)
+            run_steps(held, 22)  # with a checkpoint: Dask must learn how long each task takes
+            between = sum(client.run(fetched).values())
+            before, bytes_before = client.run_on_scheduler(counted), loopback()
+            spent = run_steps(held, n_steps)
+            moved = (loopback() - bytes_before) / n_steps
+            done = client.run_on_scheduler(counted) - before
+            between = sum(client.run(fetched).values()) - between
+            memory = [peak / MIB for peak in client.run(peak).values()]
+        done.pop("corral-forget", None)
+        print(f"\n{n:,} rows, d = {D}, k = {K}, {parts} partitions, {phase}")
+        print(f"| threads, ms an iteration | {threads:.0f} |")
+        print(f"| Dask, ms an iteration | {spent:.0f} |")
+        print(f"| ratio | {spent / threads:.2f} |")
+        print(f"| tasks an iteration and partition | {sum(done.values()) / n_steps / parts:.2f} |")
+        print(f"| of them | {dict(done)} |")
+        print(f"| KiB moved an iteration | {moved / 1024:.0f} |")
+        print(f"| KiB moved an iteration and partition | {moved / 1024 / parts:.1f} |")
+        print(f"| of which between workers | {between / 1024 / n_steps:.0f} |")
+        print(f"| peak of a worker, MiB | {', '.join(f'{m:.0f}' for m in memory)} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("what", choices=["fit", "iteration"])
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--chunk", type=int, default=125_000)
+    parser.add_argument("--memory", default="2 GiB")
+    parser.add_argument("--all", action="store_true", help="ADMM on all rows, not on a sample")
+    given = parser.parse_args()
+    if given.what == "fit":
+        fit(given.rows or 5_000_000, given.chunk, given.memory, None if given.all else "auto")
+    else:
+        iteration(given.rows or 1_000_000, given.chunk)
+
+
+if __name__ == "__main__":
+    main()

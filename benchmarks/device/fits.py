@@ -1,0 +1,191 @@
+"""c and d: whole fits through the estimator, on the device and against the CPU."""
+
+from __future__ import annotations
+
+import cProfile
+import pstats
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+from sklearn.cluster import KMeans
+
+from corral import ClusterSizes, ConstrainedKMeans
+from corral.datasets import random_links
+
+from .short import check
+
+#: Seconds that fits with sizes, and with pairs too, should take at most.
+SECONDS, SECONDS_WITH_PAIRS = 30.0, 60.0
+#: Inertia against free k-means, at most.
+RATIO = 1.005
+#: Standard deviation of the true centres, where noise has 1: about a tenth of all points then lie
+#: nearer to another centre, with 64 features and 100 clusters.
+SPREAD = 0.55
+#: Rows that scikit-learn's k-means sees, and that a pass takes at once.
+SUBSAMPLE, CHUNK = 500_000, 1 << 20
+
+
+def blobs(n: int, d: int, k: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    """Points on the device, and their true labels."""
+    generator = torch.Generator("cuda").manual_seed(seed)
+    centers = SPREAD * torch.randn((k, d), device="cuda", generator=generator)
+    labels = torch.randint(0, k, (n,), device="cuda", generator=generator)
+    points = torch.randn((n, d), device="cuda", generator=generator)
+    for part in chunks(n):
+        points[part] += centers[labels[part]]
+    return points, labels
+
+
+def chunks(n: int) -> Iterator[slice]:
+    """Runs of rows."""
+    return (slice(start, start + CHUNK) for start in range(0, n, CHUNK))
+
+
+def equal_sizes(n: int, k: int) -> list[int]:
+    """Sizes that differ by one at most."""
+    return [n // k + (j < n % k) for j in range(k)]
+
+
+def inertia_of(points: torch.Tensor, labels: torch.Tensor, k: int) -> float:
+    """From the labels alone, in double precision."""
+    labels = labels.long()
+    sums = torch.zeros((k, points.shape[1]), dtype=torch.float64, device=points.device)
+    for part in chunks(len(points)):
+        sums.index_add_(0, labels[part], points[part].double())
+    means = sums / torch.bincount(labels, minlength=k).clamp(min=1)[:, None]
+    total = 0.0
+    for part in chunks(len(points)):
+        total += float((points[part].double() - means[labels[part]]).square().sum())
+    return total
+
+
+def violations(labels: torch.Tensor, sizes: list[int], must: np.ndarray, cannot: np.ndarray) -> int:
+    """Rules that labels break, counted on the device."""
+    found = torch.bincount(labels.long(), minlength=len(sizes)).sort().values.cpu().numpy()
+    broken = int(np.abs(found - np.sort(sizes)).sum())
+    for pairs, alike in ((must, False), (cannot, True)):
+        a, b = torch.as_tensor(pairs, device=labels.device).T
+        broken += int(((labels[a] == labels[b]) == alike).sum())
+    return broken
+
+
+def free_inertia(points: torch.Tensor, k: int) -> float:
+    """K-means without rules: scikit-learn's on a subsample, then Lloyd's rounds on all rows."""
+    some = points[torch.randperm(len(points), device=points.device)[:SUBSAMPLE]].cpu().numpy()
+    found = KMeans(k, n_init=1, random_state=0).fit(some)
+    centers, last = torch.as_tensor(found.cluster_centers_, device=points.device).double(), np.inf
+    rounds, more = 0, True
+    while more and rounds < 300:
+        inertia, centers = lloyd(points, centers)
+        rounds, more, last = rounds + 1, last - inertia > 1e-6 * inertia, inertia
+    print(f"  free k-means: {rounds} rounds on all rows after {found.n_iter_} on {len(some)}")
+    return inertia
+
+
+def lloyd(points: torch.Tensor, centers: torch.Tensor) -> tuple[float, torch.Tensor]:
+    """Inertia at centres, and the means of their cells."""
+    k = len(centers)
+    sums, inertia = torch.zeros_like(centers), 0.0
+    count = torch.zeros(k, dtype=torch.int64, device=points.device)
+    for part in chunks(len(points)):
+        own = points[part]
+        labels = (centers.square().sum(1) - 2.0 * (own.double() @ centers.T)).argmin(1)
+        inertia += float((own.double() - centers[labels]).square().sum())
+        sums.index_add_(0, labels, own.double())
+        count += torch.bincount(labels, minlength=k)
+    return inertia, torch.where(count[:, None] > 0, sums / count.clamp(min=1)[:, None], centers)
+
+
+def timed_fit(points, k, rules, **parameters):
+    """A model and its seconds, from data on the device to labels there."""
+    model = ConstrainedKMeans(k, random_state=0, **parameters)
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    began = time.perf_counter()
+    model.fit(points, constraints=rules)
+    torch.cuda.synchronize()
+    return model, time.perf_counter() - began
+
+
+def show(name, points, k, rules, links, reference, most, **parameters) -> None:
+    """Fit twice, the second time with a profile, and print what came out.
+
+    ``reference`` is the inertia that that of the fit may exceed by a little, and whose it is.
+    """
+    print(f"  {name}", flush=True)
+    (wanted, whose), sizes = reference, equal_sizes(len(points), k)
+    model, first = timed_fit(points, k, rules, **parameters)
+    held = torch.cuda.max_memory_allocated() / 2**30
+    profile = cProfile.Profile()
+    profile.enable()
+    model, second = timed_fit(points, k, rules, **parameters)
+    profile.disable()
+    labels = model.labels_
+    assert isinstance(labels, torch.Tensor)
+    assert labels.is_cuda
+    inertia, broken = inertia_of(points, labels, k), violations(labels, sizes, *links)
+    print(
+        f"    first call {first:.2f} s, second {second:.2f} s (with a profile), {model.n_iter_} "
+        f"iterations, {broken} violations, inertia {inertia:.6g}, {inertia / wanted:.5f} of that "
+        f"of {whose}, reported {model.inertia_ / inertia - 1.0:+.1e} off, {held:.1f} GiB at most"
+    )
+    breakdown(profile)
+    check(broken == 0, f"{name}: {broken} violations")
+    check(second <= most, f"{name}: {second:.1f} s")
+    check(inertia <= RATIO * wanted, f"{name}: inertia {inertia / wanted:.4f} of {whose}")
+
+
+def breakdown(profile: cProfile.Profile, lines: int = 28) -> None:
+    """Print where the seconds are: functions of corral, and others that take long themselves."""
+    rows = []
+    for (path, _, name), (_, calls, own, total, _) in pstats.Stats(profile).stats.items():
+        ours = "corral" in path
+        if total > 0.05 and (ours or own > 0.1):
+            rows.append((total, own, calls, f"{Path(path).stem}.{name}" if ours else name))
+    for total, own, calls, name in sorted(rows, reverse=True)[:lines]:
+        print(f"      {total:7.2f} s, itself {own:7.2f} s, {calls:6} x {name}")
+
+
+def part_c(n: int, d: int, k: int, n_links: int) -> None:
+    """Equal sizes, then pairs with them."""
+    print(f"c. fits of {n} x {d} float32 blobs, {k} clusters of equal sizes")
+    points, truth = blobs(n, d, k)
+    free = free_inertia(points, k), "free k-means"
+    true = inertia_of(points, truth, k), "the true labels"
+    print(f"    inertia {free[0]:.6g}; of the true labels {true[0]:.6g}", flush=True)
+    sizes = ClusterSizes(equal_sizes(n, k))
+    none = (np.empty((0, 2), np.int64),) * 2
+    show("c1. sizes", points, k, sizes, none, free, SECONDS)
+    show("c1. sizes, ADMM sees all", points, k, sizes, none, free, SECONDS, max_samples=None)
+    must, cannot = random_links(truth.cpu().numpy(), n_links, n_links, random_state=0)
+    rules, links = [sizes, must, cannot], (must.pairs, cannot.pairs)
+    name = f"c2. sizes, {n_links} must-links and {n_links} cannot-links"
+    # Links hold what overlaps where it came from, which free k-means need not.
+    bound = max(free, true)
+    show(name, points, k, rules, links, bound, SECONDS_WITH_PAIRS)
+    name += ", ADMM sees all"
+    show(name, points, k, rules, links, bound, SECONDS_WITH_PAIRS, max_samples=None)
+
+
+def part_d(n: int = 200_000, d: int = 16, k: int = 20) -> None:
+    """The same input on the device and in memory."""
+    print(f"d. {n} x {d} float32 blobs, {k} clusters, on the device and in memory")
+    points, truth = blobs(n, d, k)
+    sizes = ClusterSizes(equal_sizes(n, k))
+    links = random_links(truth.cpu().numpy(), n // 50, n // 50, random_state=0)
+    for name, rules in (("sizes", sizes), ("sizes and pairs", [sizes, *links])):
+        for samples in ("auto", None):
+            there, seconds = timed_fit(points, k, rules, max_samples=samples)
+            home = ConstrainedKMeans(k, random_state=0, max_samples=samples)
+            home.fit(points.cpu().numpy(), constraints=rules)
+            alike = float((there.labels_.cpu().numpy() == home.labels_).mean())
+            gap = there.inertia_ / home.inertia_ - 1.0
+            print(
+                f"  {name}, max_samples={samples}: {alike:.2%} of the labels alike, inertia "
+                f"{gap:+.1e} off, {seconds:.2f} s on the device",
+                flush=True,
+            )
+            check(abs(gap) < 1e-3, f"{name}, max_samples={samples}: inertia {gap:+.1e} off")

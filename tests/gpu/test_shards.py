@@ -1,0 +1,121 @@
+"""Everything that is done on a shard, on tensors as on NumPy's arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from corral.gpu.holder import TorchHolder  # noqa: E402
+from corral.gpu.namespace import xp  # noqa: E402
+from corral.shards import Shard, passes, transforms  # noqa: E402
+
+N, D, K = 300, 4, 5
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+RNG = np.random.default_rng(0)
+POINTS, WEIGHT = RNG.normal(size=(N, D)), RNG.uniform(0.5, 2.0, N)
+FREE = RNG.random(N) < 0.8
+CENTERS = RNG.normal(size=(K, D))
+ASK = passes.Ask(CENTERS, (CENTERS**2).sum(axis=1), RNG.normal(size=K), "one")
+ROWS, LABELS = np.flatnonzero(RNG.random(N) < 0.2), RNG.integers(0, K, N)
+MOVED = LABELS[ROWS]
+REACH = RNG.uniform(0.5, 1.5, K)
+COUNTS = RNG.integers(1, 4, len(ROWS))
+
+PASSES = {
+    "rows_of": (passes.rows_of, ROWS),
+    "finite": (passes.finite,),
+    "moments": (passes.moments, POINTS[7]),
+    "costs_of": (passes.costs_of, ASK, ROWS),
+    "scan_rows": (passes.scan_rows, ASK),
+    "count_within": (passes.count_within, ASK, 0.7),
+    "margin_sample": (passes.margin_sample, ASK, 3),
+    "near_rows": (passes.near_rows, ASK, REACH, ROWS, MOVED),
+    "border_rows": (passes.border_rows, ASK, REACH, ROWS, MOVED),
+    "settled": (passes.settled, ASK, ROWS, MOVED),
+    "labels_of": (passes.labels_of, ASK, ROWS, MOVED),
+    "cluster_sums": (passes.cluster_sums, ASK, ROWS, MOVED),
+    "label_sums": (passes.label_sums, K, LABELS),
+    "label_sums with weights": (passes.label_sums, K, LABELS, WEIGHT**2),
+    "label_inertia": (passes.label_inertia, CENTERS, LABELS),
+    "label_inertia with weights": (passes.label_inertia, CENTERS, LABELS, WEIGHT**2),
+    "placed_at": (passes.placed_at, ASK, ROWS, COUNTS),
+    "inertia_rows": (passes.inertia_rows, ASK, ROWS, MOVED, CENTERS),
+}
+TRANSFORMS = {
+    "shifted": (transforms.shifted, POINTS[3]),
+    "with_free": (transforms.with_free, ~FREE),
+    "with_weight": (transforms.with_weight, WEIGHT**2),
+    "without weight": (transforms.with_weight, None),
+    "contracted": (transforms.contracted, ROWS, np.array([2, 5]), POINTS[:2], WEIGHT[ROWS]),
+}
+
+
+def shards(weighted):
+    """The same rows in both kinds of arrays."""
+    here = {"weight": WEIGHT, "free": FREE} if weighted else {}
+    there = {name: torch.as_tensor(a).to(DEVICE) for name, a in here.items()}
+    return Shard(POINTS, **here), Shard(torch.as_tensor(POINTS).to(DEVICE), **there, xp=xp)
+
+
+def flat(result):
+    """All numbers of a result, in NumPy's arrays."""
+    if isinstance(result, tuple):
+        return [a for part in result for a in flat(part)]
+    return [np.asarray(result.cpu() if hasattr(result, "cpu") else result)]
+
+
+def assert_same(got, wanted):
+    for a, b in zip(flat(got), flat(wanted), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("entries", [64, 1 << 20])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", PASSES)
+def test_passes(monkeypatch, name, weighted, entries):
+    monkeypatch.setattr(passes, "ENTRIES", entries)
+    monkeypatch.setattr(passes, "ENTRIES_ON_DEVICE", entries)
+    function, *args = PASSES[name]
+    wanted, got = (function(shard, *args) for shard in shards(weighted))
+    assert_same(got, wanted)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_transforms(name, weighted):
+    function, *args = TRANSFORMS[name]
+    wanted, got = (function(shard, *args) for shard in shards(weighted))
+    assert got.points.device.type == DEVICE
+    for field in ("points", "weight", "free"):
+        a, b = getattr(got, field), getattr(wanted, field)
+        assert (a is None) == (b is None)
+        if b is not None:
+            assert_same(a, b)
+
+
+def test_what_is_not_finite_is_found():
+    points = torch.zeros((50, 3))
+    points[31, 1] = torch.inf
+    points[40, 0] = torch.nan
+    assert passes.finite(Shard(points, xp=xp)) == 31
+
+
+def test_half_of_the_bits_stay_half():
+    points = POINTS.astype(np.float32)
+    wanted, got = Shard(points), Shard(torch.as_tensor(points), xp=xp)
+    np.testing.assert_array_equal(
+        passes.labels_of(got, ASK, ROWS, MOVED), passes.labels_of(wanted, ASK, ROWS, MOVED)
+    )
+    moved = transforms.shifted(got, POINTS[3])
+    assert moved.points.dtype == torch.float32
+
+
+def test_a_few_rows_are_worked_on_where_all_are():
+    holder = TorchHolder(torch.zeros((10, 2), dtype=torch.float32, device=DEVICE))
+    crew = holder.crew(POINTS[:5, :2])
+    assert isinstance(crew, TorchHolder)
+    assert crew.shard.points.device == holder.shard.points.device
+    assert crew.dtype == np.float32
+    np.testing.assert_allclose(crew.shard.points.cpu(), POINTS[:5, :2], rtol=1e-6)
