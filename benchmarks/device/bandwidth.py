@@ -70,15 +70,18 @@ def times(points, setup, tuning, sphere, lean=None):
 VARIANTS: list[tuple[str, Tuning | None, bool | None]] = [
     ("default", None, None),
     ("default, all bits", None, False),
-    ("nothing ahead", Tuning(registers=128, programs=2, ahead=0), None),
-    ("registers ahead", Tuning(registers=128, programs=2, ahead=2), None),
-    ("1 program", Tuning(programs=1, ahead=1), None),
-    ("1 program, registers ahead", Tuning(programs=1, ahead=2), None),
-    ("tile 64", Tuning(tile=64, programs=1, ahead=1), None),
-    ("tile 64, nothing ahead", Tuning(tile=64, programs=1, ahead=0), None),
-    ("tile 64, registers ahead", Tuning(tile=64, programs=1, ahead=2), None),
+    ("8 warps", Tuning(registers=128, programs=2, ahead=1), None),
+    ("8 warps, tile 64", Tuning(tile=64, programs=1, ahead=1), None),
     ("4 warps", Tuning(warps=4, programs=2, ahead=1), None),
-    ("4 warps, tile 16, regs ahead", Tuning(tile=16, warps=4, programs=2, ahead=2), None),
+    ("4 warps, nothing ahead", Tuning(warps=4, programs=2, ahead=0), None),
+    ("4 warps, 3 programs", Tuning(warps=4, programs=3, ahead=1), None),
+    (
+        "4 warps, 4 programs, 128 registers",
+        Tuning(warps=4, registers=128, programs=4, ahead=1),
+        None,
+    ),
+    ("4 warps, tile 64", Tuning(tile=64, warps=4, programs=2, ahead=1), None),
+    ("4 warps, tile 64, 1 program", Tuning(tile=64, warps=4, programs=1, ahead=1), None),
 ]
 
 

@@ -81,7 +81,8 @@ class Settings:
         if problem.n_groups * k <= HURRIED:
             return HURRIED_GROWTH
         # More clusters part more often, and each parting takes its time.
-        return 1.0 + (self.rho_growth - 1.0) * max(min(1.0, (PARTINGS / k) ** 0.5), SLOWEST)
+        slower = max(min(1.0, float(np.sqrt(PARTINGS / k))), SLOWEST)
+        return 1.0 + (self.rho_growth - 1.0) * slower
 
     @property
     def late(self) -> bool:

@@ -33,15 +33,16 @@ ROWS_PER_CLUSTER = 40
 ROWS_EACH = 4
 LEAST_ROWS = 500
 
-#: So few misplaced rows, and this part of all, are left to the flow.
-FEW_MISPLACED = 50
+#: So few misplaced rows, or this part of all up to so many, are left to the flow.
+FEW_MISPLACED, MANY_MISPLACED = 50, 1_000
 SMALL_PART = 1e-3
 
 #: Prices that misplace a larger part of the rows are not worth starting from.
 BAD_START = 0.1
 
-#: A sample has this part of the rows.
+#: A sample has this part of the rows, but no more than so many, or than so many for each cluster.
 SAMPLE = 0.1
+SAMPLE_MOST, SAMPLE_EACH = 50_000, 1_000
 
 
 def solve_sizes(
@@ -152,7 +153,7 @@ def _fitting(lower: IntArray, upper: IntArray, m: int) -> tuple[IntArray, IntArr
 def _approach(state: State, widen: int) -> State:
     """Better prices by Newton's method, as long as each step mends half of what is wrong."""
     m = state.costs.shape[0]
-    enough = max(FEW_MISPLACED, SMALL_PART * m)
+    enough = np.clip(SMALL_PART * m, FEW_MISPLACED, MANY_MISPLACED)
     while state.misplaced > enough:
         trial = state.newton(min(widen * ROWS_EACH * state.misplaced, m // 2))
         if 2 * trial.misplaced > state.misplaced:
@@ -178,7 +179,7 @@ def _flow(cost: FloatArray, lower: IntArray, upper: IntArray) -> IntArray:
 def _sampled(costs: Costs, lower: IntArray, upper: IntArray) -> FloatArray:
     """Prices for some of the rows, with bounds in proportion."""
     m, k = costs.shape
-    size = int(SAMPLE * m)
+    size = min(int(SAMPLE * m), max(SAMPLE_MOST, SAMPLE_EACH * k))
     # Rounding the sums keeps exact sizes exact and the whole feasible.
     low, high = (
         np.diff(np.floor(np.cumsum(bound) * (size / m) + 1e-9), prepend=0.0).astype(np.int64)

@@ -61,8 +61,8 @@ class Tunings:
     """
 
     forward: Tuning = Tuning()
-    graduate: Tuning = Tuning(registers=128, programs=2, ahead=1)
-    settle: Tuning = Tuning(registers=128, programs=2, ahead=1)
+    graduate: Tuning = Tuning(warps=4, programs=2, ahead=1)
+    settle: Tuning = Tuning(tile=64, programs=1, ahead=1)
     rows: Tuning = Tuning(programs=1, ahead=1)
 
     def backward(self, step: Step, segment: Segment) -> Tuning:
