@@ -37,6 +37,9 @@ LEAST_ROWS = 500
 FEW_MISPLACED, MANY_MISPLACED = 50, 1_000
 SMALL_PART = 1e-3
 
+#: A step that leaves more than this part of the misplaced rows is the last.
+WORTH_A_STEP = 0.75
+
 #: Prices that misplace a larger part of the rows are not worth starting from.
 BAD_START = 0.1
 
@@ -125,10 +128,10 @@ def ship(
     few = m * k <= (DIRECT_COLD if prices is None else DIRECT_WARM)
     if few or (prices is None and m < ROWS_PER_CLUSTER * k):
         return _all_at_once(costs.dense(), lower, upper)
-    start = _sampled(costs, lower, upper) if prices is None else prices
+    start = first_prices(costs, lower, upper) if prices is None else prices
     state = State.at(costs, lower, upper, start)
     if prices is not None and state.misplaced > BAD_START * m:
-        state = State.at(costs, lower, upper, _sampled(costs, lower, upper))
+        state = State.at(costs, lower, upper, first_prices(costs, lower, upper))
     widen = 1
     while state.misplaced:
         state = _approach(state, widen)
@@ -151,12 +154,12 @@ def _fitting(lower: IntArray, upper: IntArray, m: int) -> tuple[IntArray, IntArr
 
 
 def _approach(state: State, widen: int) -> State:
-    """Better prices by Newton's method, as long as each step mends half of what is wrong."""
+    """Better prices by Newton's method, as long as each step mends a good part of what is wrong."""
     m = state.costs.shape[0]
     enough = np.clip(SMALL_PART * m, FEW_MISPLACED, MANY_MISPLACED)
     while state.misplaced > enough:
         trial = state.newton(min(widen * ROWS_EACH * state.misplaced, m // 2))
-        if 2 * trial.misplaced > state.misplaced:
+        if trial.misplaced > WORTH_A_STEP * state.misplaced:
             return min(trial, state, key=lambda found: found.misplaced)
         state = trial
     return state
@@ -176,8 +179,8 @@ def _flow(cost: FloatArray, lower: IntArray, upper: IntArray) -> IntArray:
     return labels
 
 
-def _sampled(costs: Costs, lower: IntArray, upper: IntArray) -> FloatArray:
-    """Prices for some of the rows, with bounds in proportion."""
+def first_prices(costs: Costs, lower: IntArray, upper: IntArray) -> FloatArray:
+    """Prices to start from: those of some of the rows, with bounds in proportion."""
     m, k = costs.shape
     size = min(int(SAMPLE * m), max(SAMPLE_MOST, SAMPLE_EACH * k))
     # Rounding the sums keeps exact sizes exact and the whole feasible.

@@ -50,6 +50,7 @@ class DaskHolder:
         self._partitions, self._closes = Partitions(client, shards), closes
         self._run: Run | None = None
         shapes = self.map(tasks.shape) if shapes is None else shapes
+        self._partitions.locate(self._partitions.shards)
         self._lengths = [length for length, _, _ in shapes]
         self._n_features, self._dtype = shapes[0][1], np.dtype(shapes[0][2])
 

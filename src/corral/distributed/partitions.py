@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import uuid
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -22,6 +23,7 @@ class Partitions:
     def __init__(self, client: Any, shards: Sequence[Any]) -> None:
         self.client, self.shards = client, list(shards)
         self._spent: list[Any] = []
+        self._homes: list[list[str]] = self.same([])
         self._way = 1
 
     def __len__(self) -> int:
@@ -44,16 +46,31 @@ class Partitions:
         Orders go forth and back through the partitions, so that one begins with what the one
         before it has left in a worker's memory.
         """
-        config = importlib.import_module("dask.config")
+        dask = importlib.import_module("dask")
         token, way = uuid.uuid4().hex, slice(None, None, self._way)
         self._way = -self._way
         keys = [f"corral-{name}-{token}-{i}" for i in range(len(self))]
         # What a task must know to be run again elsewhere travels with it.
-        with config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
+        with (
+            dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}),
+            dask.annotate(workers=_Homes(self._homes), allow_other_workers=True),
+        ):
             futures: list[Any] = self.client.map(
                 function, *(column[way] for column in columns), key=keys[way], priority=priority
             )
         return futures[way]
+
+    def locate(self, futures: list[Any]) -> None:
+        """From now on order tasks where these are; elsewhere only if that worker is lost.
+
+        A partition that Dask has copied would otherwise wander, and its state with it.
+        """
+        where, load = self.client.who_has(futures), Counter[str]()
+        self._homes = []
+        for future in futures:
+            home = min(where.get(future.key, ()), key=lambda worker: load[worker], default=None)
+            self._homes.append([] if home is None else [home])
+            load.update(self._homes[-1])
 
     def gather(self, futures: list[Any]) -> list[Any]:
         """Results in this process's memory, in order."""
@@ -66,3 +83,13 @@ class Partitions:
     def map(self, name: str, function: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
         """Small results of one task a partition."""
         return self.gather(self.submit(name, function, *columns))
+
+
+class _Homes:
+    """Tells Dask which worker a task should go to, by the number at the end of its key."""
+
+    def __init__(self, homes: list[list[str]]) -> None:
+        self._homes = homes
+
+    def __call__(self, key: str) -> list[str]:
+        return self._homes[int(key.rpartition("-")[2])]

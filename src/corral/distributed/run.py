@@ -66,6 +66,7 @@ class Run:
         self._checkpoints = Checkpoints(partitions.client)
         self._last, self._pull_bytes = 0, 0
         shards = partitions.shards
+        partitions.locate(shards)
         self._frames = partitions.submit("setup", tasks.frame, shards, parts)
         run, keep = partitions.same(self._name), partitions.same(keep_x)
         self._states = partitions.submit("start", tasks.start, shards, self._frames, run, keep)
@@ -155,6 +156,7 @@ class Run:
             self._checkpoints.on = False
             return
         shards = self._partitions.shards
+        self._partitions.locate(self._states)
         self._states = self._partitions.submit("restore", tasks.restore, shards, paths)
         self._checkpoints.forget(self._last)
         self._last, self._pull_bytes = self._number, 0

@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 
 from .._typing import FloatArray, IntArray
 from ..assign import OutOfTime, assign
-from ..assign.transport import ship
+from ..assign.transport import first_prices, ship
 from ..polish.refinement import MAX_ROUNDS, NEGLIGIBLE, NEGLIGIBLE_IF_LARGE
 from ..problem import Problem
 from .costs import ShardCosts, ShardScan
@@ -89,6 +89,9 @@ class Placement:
         """
         k, sizes = self.problem.n_clusters, self.problem.sizes
         costs = ShardCosts(self.holder, self.geometry, centers, self.free)
+        if prices is None and sizes is not None and len(self.tied):
+            part = len(self.free) / float(self.problem.count.sum())
+            prices = first_prices(costs, _floor(sizes.lower, part), _floor(sizes.upper, part))
         price = np.zeros(k) if prices is None else prices
         labels = self._apart(costs, price, self._preferred(costs, price))
         if sizes is None:
@@ -131,6 +134,11 @@ class Placement:
         labels = labels.copy()
         labels[rows] = assign(part, cost).labels
         return labels
+
+
+def _floor(bounds: IntArray, part: float) -> IntArray:
+    floored: IntArray = np.floor(bounds * part).astype(np.int64)
+    return floored
 
 
 def _all_placed(costs: ShardCosts, labels: IntArray) -> ShardScan:
