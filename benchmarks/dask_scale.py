@@ -160,9 +160,11 @@ def iteration(n: int, chunk: int, n_steps: int = 40) -> None:
     def solver(crew, growth: float) -> ProjectedSolver:
         return ProjectedSolver(problem, geometry, start, 1.0, growth, crew)
 
-    # A ridge that is gone at once brings the sphere, and with it the second copy, from the start.
-    for phase, growth in (("graduate", 1.01), ("settle", 1e5)):
-        threads = run_steps(solver(Threads(X, 2), growth), n_steps)
+    # A ridge that is gone soon brings the sphere, and with it the second copy.
+    for phase, growth in (("graduate", 1.01), ("later", 2.0)):
+        in_memory = solver(Threads(X, 2), growth)
+        run_steps(in_memory, 22)
+        threads = run_steps(in_memory, n_steps)
         with two_workers("4 GiB") as client, hold(source) as holder:
             client.register_plugin(Tasks())
             held, parts = solver(holder, growth), len(holder.lengths)

@@ -1,0 +1,79 @@
+"""Fits of Dask collections by the estimator."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from corral import CannotLink, ClusterSizes, ConstrainedKMeans, MustLink
+from corral.audit import audit
+from corral.datasets import random_links
+
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+
+N, D, K = 32_000, 4, 10
+X, Y = make_blobs(N, D, centers=K, cluster_std=1.5, random_state=0)
+SIZES = ClusterSizes([N // K] * K)
+CHUNKS = ((9_000, 7_000, 16_000), D)
+
+
+def model(**given):
+    return ConstrainedKMeans(K, random_state=0, rho_growth=1.4, **given)
+
+
+@pytest.mark.parametrize("max_samples", ["auto", None])
+def test_the_labels_are_those_of_a_fit_in_memory(client, max_samples):
+    given = da.from_array(X, chunks=CHUNKS)
+    found = model(max_samples=max_samples).fit(given, constraints=SIZES)
+    expected = model(max_samples=max_samples).fit(X, constraints=SIZES)
+    assert isinstance(found.labels_, da.Array)
+    assert found.labels_.chunks == CHUNKS[:1]
+    np.testing.assert_array_equal(found.labels_.compute(), expected.labels_)
+    np.testing.assert_allclose(found.cluster_centers_, expected.cluster_centers_)
+    assert found.inertia_ == pytest.approx(expected.inertia_, rel=1e-12)
+    assert found.report_.feasible
+
+
+def test_links_across_partitions_and_a_killed_worker(client):
+    must, cannot = random_links(Y, 400, 400, random_state=0)
+    apart = np.column_stack([np.arange(50), N - 1 - np.arange(50)])
+    apart = apart[Y[apart[:, 0]] != Y[apart[:, 1]]]
+    rules = [SIZES, must, cannot, CannotLink(apart)]
+    whole = model(max_samples=None).fit(da.from_array(X, chunks=CHUNKS), constraints=rules)
+    hurt = model(max_samples=None)
+    hurt._progress = Fatal(client)
+    hurt.fit(da.from_array(X, chunks=CHUNKS), constraints=rules)
+    assert hurt._progress.done
+    assert audit(X, whole.labels_.compute(), rules, K).feasible
+    np.testing.assert_array_equal(hurt.labels_.compute(), whole.labels_.compute())
+
+
+class Fatal:
+    """Kills a worker in the fifth iteration."""
+
+    def __init__(self, client):
+        self.client, self.done = client, False
+
+    def __call__(self, iteration, *_):
+        if iteration == 5:
+            os.kill(next(iter(self.client.run(os.getpid).values())), signal.SIGKILL)
+            self.done = True
+
+
+def test_data_frames_and_what_a_model_says_of_them(client):
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame(X[:3000], columns=list("abcd"))
+    given = dd.from_pandas(frame, npartitions=3)
+    rules = [MustLink([(0, 2999)]), ClusterSizes(minimum=200)]
+    found = model().fit(given, constraints=rules)
+    expected = model().fit(frame, constraints=rules)
+    labels = found.labels_.compute()
+    np.testing.assert_array_equal(labels, expected.labels_)
+    np.testing.assert_array_equal(found.predict(given).compute(), expected.predict(frame))
+    np.testing.assert_allclose(found.transform(given).compute(), expected.transform(frame))
+    assert found.score(given) == pytest.approx(expected.score(frame))

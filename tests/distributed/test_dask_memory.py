@@ -1,0 +1,84 @@
+"""A run that does not fit the memory of its workers."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from corral.admm.crew import Threads
+from corral.admm.projected import ProjectedSolver
+from corral.admm.schedule import GRADUATE
+from corral.geometry import Geometry
+from corral.problem import Problem, SizeBounds
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+
+from corral.distributed import hold  # noqa: E402
+
+LIMIT = 400_000_000
+N, D, K, CHUNK = 400_000, 240, 4, 10_000
+
+
+def chunk(number):
+    """Rows that are cheap to make: a small table over and over, moved a little."""
+    table = np.random.default_rng(0).normal(size=(1000, D)) + 4.0 * (np.arange(1000) % K)[:, None]
+    return np.tile(table, (CHUNK // 1000, 1)) + 0.01 * number
+
+
+def table():
+    delayed = dask.delayed(chunk)
+    return da.concatenate(
+        [da.from_delayed(delayed(i), (CHUNK, D), float) for i in range(N // CHUNK)]
+    )
+
+
+def objectives(crew):
+    """Of two steps, the second with the sphere's copy, and the labels then."""
+    problem = Problem(
+        points=chunk(0),
+        weight=np.ones(N),
+        count=np.ones(N, np.int64),
+        scatter=0.0,
+        group=np.arange(N),
+        n_clusters=K,
+        sizes=SizeBounds(np.full(K, N // K), np.full(K, N // K), True),
+    )
+    # The geometry of the first chunk will do; fewer passes over all.
+    geometry = Geometry(replace(problem, weight=np.ones(CHUNK)))
+    variance = geometry.leading_variance()
+    geometry.leading_variance = lambda: variance
+    geometry.weight, geometry.total_weight = problem.weight, float(N)
+    solver = ProjectedSolver(problem, geometry, np.arange(N) % K, 1.0, 1e5, crew)
+    found = [solver.step() for _ in range(2)]
+    assert solver.used.phase > GRADUATE
+    return found, crew.labels()
+
+
+def spilled(dask_worker):
+    return dask_worker.data.spilled_total.disk
+
+
+def test_what_does_not_fit_is_spilled_and_the_run_goes_on():
+    X = table()
+    assert X.nbytes + 2 * N * K * 8 > 1.9 * LIMIT
+    with (
+        # A worker that has imported corral holds half of its memory before it has any data.
+        dask.config.set({"distributed.worker.memory.target": 0.25}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit=LIMIT
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        before = client.run(os.getpid)
+        with hold(X) as holder:
+            found, labels = objectives(holder)
+            assert sum(client.run(spilled).values()) > X.nbytes // 4
+        assert client.run(os.getpid) == before
+    expected, expected_labels = objectives(Threads(X.compute(scheduler="sync")))
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    np.testing.assert_array_equal(labels, expected_labels)

@@ -1,0 +1,144 @@
+"""Workers that die in the middle of a fit: nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from corral.admm.projected import ProjectedSolver
+from corral.geometry import Geometry
+from corral.problem import Problem, SizeBounds
+
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+config = pytest.importorskip("dask.config")
+
+from corral.distributed import hold  # noqa: E402
+
+N, D, K = 3000, 4, 5
+STEPS = 14
+
+
+@pytest.fixture(scope="module")
+def mortal():
+    """A client of a cluster whose workers may be killed."""
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit="2GiB"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def source():
+    """An array that workers make themselves, and can make again."""
+    rng = da.random.default_rng(0)
+    return rng.normal(size=(N, D), chunks=(500, D)) + 5.0 * (
+        rng.integers(0, 2, size=(N, 1), chunks=(500, 1))
+    )
+
+
+def problem(X):
+    sizes = SizeBounds(np.full(K, N // K), np.full(K, N // K), True)
+    apart = np.column_stack([np.arange(0, 200), np.arange(2000, 2200)])
+    return Problem(
+        points=X,
+        weight=np.ones(N),
+        count=np.ones(N, np.int64),
+        scatter=0.0,
+        group=np.arange(N),
+        n_clusters=K,
+        sizes=sizes,
+        apart=apart,
+    )
+
+
+def kill_one(client):
+    pid = next(iter(client.run(os.getpid).values()))
+    os.kill(pid, signal.SIGKILL)
+
+
+def fit(X, given, killed_before=None):
+    """Labels, x and objective after some steps; a worker dies before the pass that is named."""
+    with hold(X) as holder:
+        solver = ProjectedSolver(given, Geometry(given), np.arange(N) % K, 1.0, 1.7, holder)
+        with holder.running():
+            for number in range(1, STEPS + 1):
+                if number == 11 and killed_before is not None:
+                    fatal(holder, killed_before)
+                objective = solver.step()
+        return holder.labels(), holder.x(), objective
+
+
+def fatal(holder, name):
+    """Let a worker die before the next pass of this name, once."""
+    client, own = distributed.get_client(), getattr(holder, name)
+
+    def kill_first(*args):
+        setattr(holder, name, own)
+        kill_one(client)
+        return own(*args)
+
+    setattr(holder, name, kill_first)
+
+
+@pytest.fixture(scope="module")
+def unhurt(mortal):
+    """The problem, and what a fit finds that nothing happens to."""
+    given = problem(source().compute())
+    return given, fit(source(), given)
+
+
+@pytest.mark.parametrize("every", [4, 0])
+@pytest.mark.parametrize("killed_before", ["forward", "backward"])
+def test_a_killed_worker_changes_nothing(mortal, unhurt, every, killed_before):
+    given, (labels, x, objective) = unhurt
+    mortal.wait_for_workers(2)
+    before = set(mortal.run(os.getpid).values())
+    with config.set({"corral.checkpoint.every": every}):
+        found = fit(source(), given, killed_before)
+    np.testing.assert_array_equal(found[0], labels)
+    np.testing.assert_allclose(found[1], x, atol=1e-9)
+    assert found[2] == pytest.approx(objective, rel=1e-12)
+    assert len(before - set(mortal.run(os.getpid).values())) == 1
+
+
+def test_checkpoints_leave_nothing_behind(mortal, tmp_path):
+    with config.set({"corral.checkpoint.every": 4, "corral.checkpoint.directory": str(tmp_path)}):
+        given = problem(source().compute())
+        with hold(source()) as holder:
+            solver = ProjectedSolver(given, Geometry(given), np.arange(N) % K, 1.0, 1.7, holder)
+            for _ in range(9):
+                solver.step()
+            (folder,) = tmp_path.iterdir()
+            assert [part.name for part in folder.iterdir()] == ["8"]
+            assert len(list((folder / "8").iterdir())) == 6
+            # What came before the checkpoint is not remembered any more.
+            names = mortal.run_on_scheduler(known)
+            assert names.count("corral-back") == 6
+            assert "corral-start" not in names
+    assert not list(tmp_path.iterdir())
+
+
+def known(dask_scheduler):
+    return [task.prefix.name for task in dask_scheduler.tasks.values()]
+
+
+def test_a_folder_that_workers_do_not_see_is_refused(mortal, tmp_path, monkeypatch):
+    monkeypatch.setattr("corral.distributed.checkpoints._sees", nothing)
+    given = problem(source().compute())
+    with (
+        config.set({"corral.checkpoint.directory": str(tmp_path)}),
+        hold(source()) as holder,
+        pytest.raises(ValueError, match=r"worker tcp://.* does not see"),
+    ):
+        ProjectedSolver(given, Geometry(given), np.arange(N) % K, 1.0, 1.7, holder)
+    assert not list(tmp_path.iterdir())
+
+
+def nothing(folder):
+    return False
