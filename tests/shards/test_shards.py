@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import pairwise
 
 import numpy as np
@@ -169,3 +170,13 @@ def test_nearest_and_finite():
     bad[70, 2] = np.nan
     assert finite(Shard(bad)) == 70
     assert finite(Shard(X)) == -1
+
+
+def test_a_shard_travels_without_its_memo():
+    shard = Shard(X[:10], weight=np.arange(10.0))
+    shard.memo["scan"] = "long"
+    again = pickle.loads(pickle.dumps(shard))
+    np.testing.assert_array_equal(again.points, shard.points)
+    np.testing.assert_array_equal(again.weight, shard.weight)
+    assert again.memo == {}
+    assert again.xp is np

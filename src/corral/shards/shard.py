@@ -37,8 +37,11 @@ class Shard:
         return int(self.points.shape[0])
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the memo behind."""
-        return {**self.__dict__, "memo": {}}
+        """Leave the memo behind, and the namespace, which is NumPy's wherever shards travel."""
+        return {**self.__dict__, "memo": {}, "xp": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, xp=np)
 
     def like(self, **changes: Any) -> Shard:
         """The same with other arrays."""
