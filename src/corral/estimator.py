@@ -8,12 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-)
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
@@ -29,9 +24,7 @@ from .solve import Solution
 from .validate import check_points, check_weights, row_names
 
 
-class ConstrainedKMeans(
-    NewRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
-):
+class ConstrainedKMeans(NewRows, ClusterMixin, BaseEstimator):
     """K-means clustering that obeys rules.
 
     Every answer obeys every hard constraint; if no answer can, ``fit`` raises

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import pairwise_distances_argmin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -20,7 +21,7 @@ from .outcome import place
 from .validate import check_weights, row_names
 
 
-class NewRows:
+class NewRows(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Methods of an estimator with ``cluster_centers_``, ``device`` and ``time_limit``."""
 
     cluster_centers_: Any
