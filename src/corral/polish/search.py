@@ -120,7 +120,7 @@ def _trials(problem: Problem) -> int:
     The more points there are, the less the relaxed solver leaves to find.
     """
     entries = problem.n_groups * problem.n_clusters
-    work = _price(problem) * ROUNDS_A_TRIAL * entries * max(1.0, (entries / SMALL) ** 2.5)
+    work = _price(problem) * ROUNDS_A_TRIAL * entries * max(1.0, (entries / SMALL) ** 1.5)
     return int(min(MOVE_BUDGET / work, 6 * MOST_TRIALS))
 
 
