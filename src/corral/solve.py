@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from joblib import Parallel, delayed
 from ._typing import FloatArray, IntArray
 from .admm.algorithm1 import solve_algorithm1
 from .admm.algorithm1_rules import PaperRules
+from .admm.blocks import one_blas_thread
 from .admm.crew import Threads
 from .admm.history import History, Relaxation
 from .admm.projected import solve_projected
@@ -83,7 +85,8 @@ def solve(
     run = _Run(problem, Geometry(problem), settings, rows)
     seeds = random_state.randint(np.iinfo(np.int32).max, size=settings.runs(problem))
     if len(seeds) == 1 or settings.n_jobs in (None, 1):
-        solutions = list(_in_turn(run, seeds))
+        with nullcontext() if problem.large else one_blas_thread():
+            solutions = list(_in_turn(run, seeds))
     else:
         found = Parallel(n_jobs=settings.n_jobs)(delayed(run.in_time)(seed) for seed in seeds)
         solutions = [solution for solution in found if solution is not None]

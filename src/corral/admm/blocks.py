@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -28,9 +28,15 @@ LEAST_BLOCK = 2048
 
 
 @cache
-def _blas() -> ThreadpoolController:
+def _libraries() -> ThreadpoolController:
     """Finding the libraries takes longer than a small fit, so it is done once."""
     return ThreadpoolController()
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Products of small matrices are done before other threads have woken up."""
+    limited: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
+    return limited
 
 
 def cut(n_groups: int, n_clusters: int, itemsize: int) -> list[slice]:
@@ -182,7 +188,7 @@ class Executor:
 
         One thread is better off without them too: what they would share is too little.
         """
-        with _blas().limit(limits=1, user_api="blas"):
+        with one_blas_thread():
             if self.n_threads == 1:
                 yield self
                 return
