@@ -160,7 +160,7 @@ def pairs_problem():
     return X, 5, list(random_links(y, 100, 100, random_state=0))
 
 
-# Iterations: the ridge decays by 3 % (8 % in a small problem, whose search mends the rest) from
+# Iterations: the ridge decays by 3 % (9 % in a small problem, whose search mends the rest) from
 # where the clusters part to a fiftieth of the costs' scale, then x settles and hardens.
 # Exact assignments: in a large problem the rounds of one refinement, in a small one also those of
 # the moves that are tried.

@@ -32,8 +32,8 @@ AUTO: Mapping[str, Mapping[str, float]] = {
     "algorithm1": {"tol": 1e-5, "rho": 20.0, "rho_growth": 1.1, "rho_every": 5},
 }
 
-#: Where repair follows, and the search for better answers after it is thorough because x has no
-#: more entries than this, the projected solver may hurry: half the time for the same objectives.
+#: Where repair follows the projected solver may hurry, as long as the x that it sees has no more
+#: entries than this: half the time for the same objectives.
 HURRIED = 20_000
 HURRIED_GROWTH = 1.1
 #: Up to so many clusters it grows as given; with more, more slowly, but not below this part.
@@ -75,14 +75,14 @@ class Settings:
 
     def growth(self, problem: Problem) -> float:
         """Growth of the projected solver's penalty an iteration."""
-        if not self.hurries:
-            return float(self.rho_growth ** (1.0 / self.rho_every))
-        k = problem.n_clusters
-        if problem.n_groups * k <= HURRIED:
-            return HURRIED_GROWTH
-        # More clusters part more often, and each parting takes its time.
-        slower = max(min(1.0, float(np.sqrt(PARTINGS / k))), SLOWEST)
-        return 1.0 + (self.rho_growth - 1.0) * slower
+        k, growth = problem.n_clusters, self.rho_growth
+        if self.hurries and problem.n_groups * k <= HURRIED:
+            growth = HURRIED_GROWTH
+        elif self.hurries:
+            # More clusters part more often, and each parting takes its time.
+            slower = max(min(1.0, float(np.sqrt(PARTINGS / k))), SLOWEST)
+            growth = 1.0 + (self.rho_growth - 1.0) * slower
+        return float(growth ** (1.0 / self.rho_every))
 
     @property
     def late(self) -> bool:

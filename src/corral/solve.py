@@ -82,9 +82,10 @@ def solve(
     OutOfTime
         The deadline came before any feasible answer.
     """
-    run = _Run(problem, Geometry(problem), settings, rows)
     seeds = random_state.randint(np.iinfo(np.int32).max, size=settings.runs(problem))
-    if len(seeds) == 1 or settings.n_jobs in (None, 1):
+    parallel = len(seeds) > 1 and settings.n_jobs not in (None, 1)
+    run = _Run(problem, Geometry(problem), settings, rows, beside_others=parallel)
+    if not parallel:
         with nullcontext() if problem.large else one_blas_thread():
             solutions = list(_in_turn(run, seeds))
     else:
@@ -139,6 +140,7 @@ class _Run:
     geometry: Geometry
     settings: Settings
     rows: Problem | None
+    beside_others: bool
 
     def in_time(self, seed: int) -> Solution | None:
         """The solution, or None if the deadline came before a feasible one."""
@@ -224,7 +226,7 @@ class _Run:
                 deadline=chosen.deadline,
                 record_x=chosen.record_x,
                 progress=chosen.progress,
-                crew=Threads(view.geometry.points, None if chosen.n_jobs in (None, 1) else 1),
+                crew=Threads(view.geometry.points, 1 if self.beside_others else None),
             )
             return relaxed, relaxed.labels
         rules = PaperRules.of(self.rows)

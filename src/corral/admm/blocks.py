@@ -1,4 +1,4 @@
-"""Row blocks: the groups cut into pieces that fit a core's cache, and who works on them."""
+"""Row blocks: the groups cut into pieces, and the threads that work on them."""
 
 from __future__ import annotations
 

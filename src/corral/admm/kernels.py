@@ -10,7 +10,8 @@ The paper's variables follow from the state of a block:
 - ``v2 = x + y3 / sphere``: then ``z2 = 1/2 + s (v2 - 1/2)`` with one number ``s`` for all blocks,
   and ``y3 = sphere (v2 - z2)``.
 
-The namespace of the arrays is the block's; NumPy's work in place, without allocation.
+The namespace of the arrays is the block's; NumPy's work in place, without allocation where points
+are dense and unweighted.
 """
 
 from __future__ import annotations

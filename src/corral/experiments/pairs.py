@@ -15,7 +15,6 @@ from .plans import PAIR_METHODS, pair_rows, table4
 #: The paper's column that belongs to each of ours; Algorithm 1 is the paper's own method too.
 COLUMN = {method: min(number, 4) for number, method in enumerate(PAIR_METHODS)}
 HEADS = {"projected, one start": "projected, Pair", "algorithm1": "algorithm1, Pair"}
-PAPER_HEADS = [f"{name}, paper" for name in paper.PAIR_METHODS]
 
 
 def _records(results: Results, data: str, count: int, method: str) -> list[Record]:

@@ -49,15 +49,12 @@ class Answer:
         Inertia over the groups plus the price of the soft pairs broken.
     problem : Problem
         With the size bounds in the order that these labels obey.
-    optimal : bool
-        Whether every exact assignment on the way was solved to its end.
     """
 
     labels: IntArray
     centers: FloatArray
     objective: float
     problem: Problem
-    optimal: bool = True
 
     def beats(self, other: Answer | None) -> bool:
         """Whether the objective is lower by more than rounding."""
@@ -106,7 +103,7 @@ def refine(
             break
         if step.order is not None:
             problem = problem.with_sizes_in_order(step.order)
-        answer = evaluate(problem, geometry, step.labels, centers, step.optimal)
+        answer = evaluate(problem, geometry, step.labels, centers)
         if best is not None:
             drop = best.objective - answer.objective
             if drop <= least_drop * abs(best.objective):
@@ -169,12 +166,11 @@ def evaluate(
     geometry: Geometry,
     labels: IntArray,
     centers: FloatArray,
-    optimal: bool = True,
 ) -> Answer:
     """Means and objective of labels; a cluster without weight keeps its centre."""
     means = geometry.means(labels, centers)
     objective = geometry.inertia(labels, means) + problem.soft.cost(labels)
-    return Answer(labels, means, objective, problem, optimal)
+    return Answer(labels, means, objective, problem)
 
 
 def first_answer(

@@ -61,7 +61,7 @@ def exchange(answer: Answer, geometry: Geometry, deadline: float | None = None) 
         labels = search.improve(answer.labels, answer.centers, answer.objective)
         if labels is None:
             return answer
-        moved = evaluate(answer.problem, geometry, labels, answer.centers, answer.optimal)
+        moved = evaluate(answer.problem, geometry, labels, answer.centers)
         if not moved.objective < answer.objective * (1.0 - NEGLIGIBLE):
             return answer
         answer = moved
