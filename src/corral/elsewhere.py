@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
+from uuid import uuid4
 
 import numpy as np
 from sklearn import get_config
@@ -129,8 +130,11 @@ class _WithDask:
 
 def nearest_in_shards(holder: Holder, centers: FloatArray) -> IntArray:
     """Nearest centre of every row."""
-    norms = (centers.astype(np.float64) ** 2).sum(axis=1)
-    ask = Ask(centers.astype(np.float64), norms, np.zeros(len(centers)), key="nearest")
+    middle = centers.mean(axis=0, dtype=np.float64)
+    # About their middle, so that single precision keeps digits for data far from the origin.
+    local = centers - middle
+    norms = (local * local).sum(axis=1) + 2.0 * (local @ middle)
+    ask = Ask(local, norms, np.zeros(len(centers)), key=uuid4().hex)
     none = np.empty(0, np.int64)
     return np.concatenate(holder.map(labels_of, ask, none, none))
 

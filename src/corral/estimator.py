@@ -16,7 +16,7 @@ from .audit import Report, audit
 from .constraints import ConstraintSet
 from .elsewhere import Elsewhere, elsewhere, find_solution_in_shards
 from .exceptions import BrokenAnswerError
-from .kinds import brought
+from .kinds import brought, outline
 from .new_rows import NewRows
 from .outcome import find_solution
 from .settings import Progress, check_n_clusters, make_random_state, make_settings, talking
@@ -182,8 +182,8 @@ class ConstrainedKMeans(NewRows, ClusterMixin, BaseEstimator):
         away = elsewhere(X, self.device)
         if away is not None:
             return self._fit_away(away, X, constraints, sample_weight)
-        points = check_points(X, self)
-        weight = check_weights(sample_weight, points.shape[0])
+        points = check_points(brought(X), self)
+        weight = check_weights(brought(sample_weight), points.shape[0])
         check_n_clusters(self.n_clusters, points.shape[0])
         settings = make_settings(self.get_params(deep=False), points, self._progress)
         rules = ConstraintSet(constraints)
@@ -258,7 +258,7 @@ class ConstrainedKMeans(NewRows, ClusterMixin, BaseEstimator):
         given: Any = (labels, centers)
         if away is not None:
             given = away.give(labels), away.give_small(centers)
-        validate_data(self, X, skip_check_array=True)
+        validate_data(self, outline(X), skip_check_array=True)
         self.labels_, self.cluster_centers_ = given
         self.inertia_ = report.inertia
         self.n_iter_ = solution.n_iter

@@ -27,5 +27,11 @@ def brought(a: Any) -> Any:
     if is_dask(a):
         return np.asarray(a.compute())
     if library(a) == "torch":
-        return a.detach().cpu().numpy()
+        half = str(a.dtype) in ("torch.float16", "torch.bfloat16")  # which NumPy cannot hold
+        return (a.float() if half else a).detach().cpu().numpy()
     return a.get() if library(a) == "cupy" else a
+
+
+def outline(X: Any) -> Any:
+    """What tells the number and names of the features: a Dask frame's is an empty frame."""
+    return X._meta if is_dask(X) and hasattr(X, "columns") else X

@@ -16,7 +16,7 @@ from .constraints import ConstraintSet
 from .elsewhere import elsewhere, nearest_in_shards
 from .exceptions import BrokenAnswerError
 from .geometry import distances_to
-from .kinds import brought
+from .kinds import brought, outline
 from .outcome import place
 from .validate import check_weights, row_names
 
@@ -42,6 +42,7 @@ class NewRows(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         away = elsewhere(X, self.device)
         if away is not None:
+            validate_data(self, outline(X), reset=False, skip_check_array=True)
             with away.held() as holder:
                 return away.give(nearest_in_shards(holder, self._centers))
         nearest = pairwise_distances_argmin(self._checked(X), self._centers)
@@ -61,6 +62,7 @@ class NewRows(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         away = elsewhere(X, self.device)
         if away is not None:
+            validate_data(self, outline(X), reset=False, skip_check_array=True)
             return away.by_rows(distances_to, self._centers)
         return distances_to(self._checked(X), self._centers)
 
@@ -120,6 +122,6 @@ class NewRows(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """New rows, of the features that were fitted."""
         check_is_fitted(self)
         points: Matrix = validate_data(
-            self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
+            self, brought(X), reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
         )
         return points

@@ -67,6 +67,7 @@ class Fatal:
 
 def test_data_frames_and_what_a_model_says_of_them(client):
     pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
     frame = pd.DataFrame(X[:3000], columns=list("abcd"))
     given = dd.from_pandas(frame, npartitions=3)
     rules = [MustLink([(0, 2999)]), ClusterSizes(minimum=200)]
@@ -77,3 +78,19 @@ def test_data_frames_and_what_a_model_says_of_them(client):
     np.testing.assert_array_equal(found.predict(given).compute(), expected.predict(frame))
     np.testing.assert_allclose(found.transform(given).compute(), expected.transform(frame))
     assert found.score(given) == pytest.approx(expected.score(frame))
+
+
+def test_features_are_checked_by_number_and_name(client):
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=list("abc"))
+    given = dd.from_pandas(frame, npartitions=2)
+    fitted = ConstrainedKMeans(3, random_state=0).fit(given)
+    assert fitted.feature_names_in_.tolist() == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        fitted.predict(given[["c", "b", "a"]])
+    with pytest.raises(ValueError, match="expecting 3 features"):
+        fitted.transform(given.to_dask_array(lengths=True)[:, :2])
+    some = given.to_dask_array()
+    with pytest.warns(UserWarning, match="feature names"):
+        labels = fitted.assign(some)
+    assert labels.compute().shape == (60,)

@@ -180,3 +180,24 @@ def test_a_shard_travels_without_its_memo():
     np.testing.assert_array_equal(again.weight, shard.weight)
     assert again.memo == {}
     assert again.xp is np
+
+
+def test_must_links_may_empty_a_shard():
+    rows = np.arange(N - 500, N)
+    holder = Local([Shard(X[:-500]), Shard(X[-500:])])
+    rules = ConstraintSet(MustLink([(0, int(row)) for row in rows]))
+    settings = make_settings(ConstrainedKMeans(K).get_params(deep=False), X)
+    solution, report = find_solution_in_shards(
+        holder, rules, K, None, settings, np.random.RandomState(0)
+    )
+    assert report.feasible
+    assert np.all(solution.labels[rows] == solution.labels[0])
+
+
+@pytest.mark.parametrize("far", [0.0, 2e4])
+def test_nearest_of_single_precision_far_from_the_origin(far):
+    rng = np.random.default_rng(0)
+    points = (rng.normal(size=(600, 2)) + 6.0 * rng.integers(0, 2, (600, 1)) + far).astype("f4")
+    centers = np.array([[0.0, 0.0], [6.0, 6.0]]) + far
+    squares = ((points[:, None, :].astype(float) - centers) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(nearest_in_shards(cut(points, 2), centers), squares.argmin(1))

@@ -108,7 +108,11 @@ def _rows(X: Any) -> list[int]:
     if hasattr(X, "chunks") and not np.isnan(X.chunks[0]).any():
         return list(X.chunks[0])
     known = _ROWS.get(_name(X))
-    return known or [int(n) for n in X.map_partitions(len).compute()]
+    if known:
+        return known
+    if hasattr(X, "chunks"):
+        return list(X.compute_chunk_sizes().chunks[0])
+    return [int(n) for n in X.map_partitions(len).compute()]
 
 
 def _remember(X: Any, rows: list[int]) -> None:

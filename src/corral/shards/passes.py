@@ -72,8 +72,9 @@ def moments(shard: Shard, about: FloatArray) -> tuple[float, FloatArray, float, 
         q = _doubles(shard, shard.points[part]) - shard.double(about)
         wq = q if shard.weight is None else q * _doubles(shard, shard.weight[part])[:, None]
         far = shard.xp.sum(wq * q, axis=1)
-        top = int(shard.xp.argmax(far))
-        if float(far[top]) > heaviest[0]:
+        # Must-links may have taken every row of a shard elsewhere.
+        top = int(shard.xp.argmax(far)) if len(shard) else 0
+        if len(shard) and float(far[top]) > heaviest[0]:
             heaviest = float(far[top]), to_host(q[top])
         weight = None if shard.weight is None else shard.weight[part]
         total += float(q.shape[0] if weight is None else shard.xp.sum(_doubles(shard, weight)))
