@@ -33,8 +33,8 @@ AUTO: Mapping[str, Mapping[str, float]] = {
 }
 
 #: Where repair follows the projected solver may hurry, as long as the x that it sees has no more
-#: entries than this: half the time for the same objectives.
-HURRIED = 20_000
+#: entries than this, with sums to keep and without: half the time for the same objectives.
+HURRIED, HURRIED_FREE = 10_000, 20_000
 HURRIED_GROWTH = 1.1
 #: Up to so many clusters it grows as given; with more, more slowly, but not below this part.
 PARTINGS, SLOWEST = 10, 0.4
@@ -76,7 +76,8 @@ class Settings:
     def growth(self, problem: Problem) -> float:
         """Growth of the projected solver's penalty an iteration."""
         k, growth = problem.n_clusters, self.rho_growth
-        if self.hurries and problem.n_groups * k <= HURRIED:
+        summed = problem.sizes is not None or bool(problem.totals)
+        if self.hurries and problem.n_groups * k <= (HURRIED if summed else HURRIED_FREE):
             growth = HURRIED_GROWTH
         elif self.hurries:
             # More clusters part more often, and each parting takes its time.
