@@ -72,11 +72,11 @@ def test_what_does_not_fit_is_spilled_and_the_run_goes_on():
             n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit=LIMIT
         ) as cluster,
         distributed.Client(cluster) as client,
-    ):
         # A worker that runs over its limit all the same is replaced, and its part made again.
-        with hold(X) as holder:
-            found, labels = objectives(holder)
-            assert sum(client.run(spilled).values()) > X.nbytes // 4
+        hold(X) as holder,
+    ):
+        found, labels = objectives(holder)
+        assert sum(client.run(spilled).values()) > X.nbytes // 4
     expected, expected_labels = objectives(Threads(X.compute(scheduler="sync")))
     np.testing.assert_allclose(found, expected, rtol=1e-9)
     np.testing.assert_array_equal(labels, expected_labels)
