@@ -152,6 +152,32 @@ def _fetch_tile(
 
 
 @triton.jit
+def _write(
+    out, cluster, mass, valued, whole, moved, outside, squares, radius, unbalanced,
+    K: tl.constexpr,
+):  # fmt: skip
+    """Hand over what a program has summed, in the order in which it is read."""
+    tl.store(out + cluster, tl.sum(mass, axis=1))
+    tl.store(out + K + cluster, tl.sum(valued, axis=1))
+    tl.store(out + 2 * K + cluster, tl.sum(whole, axis=1))
+    tl.store(out + 3 * K + cluster, tl.sum(moved, axis=1))
+    tl.store(out + 4 * K + cluster, tl.sum(outside, axis=1))
+    tl.store(out + 5 * K + cluster, tl.sum(squares, axis=1))
+    tl.store(out + 6 * K + cluster, tl.sum(radius, axis=1))
+    tl.store(out + 7 * K, tl.sum(unbalanced))
+
+
+@triton.jit
+def _numbers(rows, tile, first, last, TILE: tl.constexpr):
+    """Weight, metric, value, that over metric and diagonal, and which groups of a tile are real."""
+    own = rows + ((tile - first) * TILE + groups(TILE))
+    stride = (last - first) * TILE
+    weight, metric = tl.load(own + stride)[None, :], tl.load(own + 2 * stride)[None, :]
+    value, scaled = tl.load(own + 3 * stride)[None, :], tl.load(own + 4 * stride)
+    return weight, metric, value, scaled, (metric > 0.0).to(tl.float32)
+
+
+@triton.jit
 def backward(
     points, shift, order, v1, v2, sums, rows, pull, bonds, centers, columns, partial, kept,
     m, first, last, length, d, k, e, inverse, inside, dual, sphere, share, ratio, fade,
@@ -204,13 +230,9 @@ def backward(
             )  # fmt: skip
             start = tile * (k * tl.full((), TILE, tl.int64))
             if ROWS:
-                own = rows + ((tile - first) * TILE + groups(TILE))
-                stride = (last - first) * TILE
-                weight, metric = tl.load(own + stride)[None, :], tl.load(own + 2 * stride)[None, :]
-                value = tl.load(own + 3 * stride)[None, :]
-                live = (metric > 0.0).to(tl.float32)
+                weight, metric, value, scaled, live = _numbers(rows, tile, first, last, TILE)
                 theta = tl.load(columns + 2 * K + cluster)[:, None]
-                x -= theta * (tl.load(own + 4 * stride) * part)[None, :]
+                x -= theta * (scaled * part)[None, :]
             if KEEP:
                 give(kept + start, offset, mask, x, K, TILE, WARPS)
             a = y * ratio + x
@@ -236,12 +258,7 @@ def backward(
             z, z_rest = halves(z, False)
             points_sum = product(z, z_rest, b, b_rest, points_sum, LEAN)
         tl.store(out + entry, tl.load(out + entry) + points_sum)
-    out += K * D
-    tl.store(out + cluster, tl.sum(mass, axis=1))
-    tl.store(out + K + cluster, tl.sum(valued if ROWS else mass, axis=1))
-    tl.store(out + 2 * K + cluster, tl.sum(whole, axis=1))
-    tl.store(out + 3 * K + cluster, tl.sum(moved, axis=1))
-    tl.store(out + 4 * K + cluster, tl.sum(outside, axis=1))
-    tl.store(out + 5 * K + cluster, tl.sum(squares, axis=1))
-    tl.store(out + 6 * K + cluster, tl.sum(radius, axis=1))
-    tl.store(out + 7 * K, tl.sum(unbalanced))
+    _write(
+        out + K * D, cluster, mass, valued if ROWS else mass, whole, moved, outside, squares,
+        radius, unbalanced, K,
+    )  # fmt: skip
