@@ -7,7 +7,15 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from corral import CannotLink, ClusterSizes, ClusterTotals, ConstrainedKMeans, MustLink, Pin
-from corral.coarse import ENOUGH, ENOUGH_EACH, ENOUGH_FREE, draw, sample_size, sampled
+from corral.coarse import (
+    ENOUGH,
+    ENOUGH_EACH,
+    ENOUGH_FREE,
+    ENOUGH_FREE_EACH,
+    draw,
+    sample_size,
+    sampled,
+)
 from corral.presolve import presolve
 
 N, K = 5000, 4
@@ -70,7 +78,7 @@ def test_a_draw_is_in_order_without_repeats_and_reproducible():
 @pytest.mark.parametrize(
     ("rules", "wanted", "size"),
     [
-        ([], "auto", ENOUGH_FREE if N > 1.5 * ENOUGH_FREE else N),
+        ([], "auto", max(ENOUGH_FREE, K * ENOUGH_FREE_EACH)),
         ([ClusterSizes([N // K] * K)], "auto", N),
         ([], None, N),
         ([], 1000, 1000),
@@ -82,10 +90,28 @@ def test_how_many_are_enough(rules, wanted, size):
     assert sample_size(problem(*rules), wanted) == size
 
 
-def test_many_clusters_need_more():
-    many = ENOUGH // ENOUGH_EACH * 2
-    big = presolve(np.zeros((10 * ENOUGH, 1)), [ClusterSizes(minimum=1)], many)
-    assert sample_size(big, "auto") == many * ENOUGH_EACH
+@pytest.mark.parametrize(
+    ("rules", "least", "each"),
+    [
+        ([ClusterSizes(minimum=1)], ENOUGH, ENOUGH_EACH),
+        ([], ENOUGH_FREE, ENOUGH_FREE_EACH),
+    ],
+)
+def test_many_clusters_need_more(rules, least, each):
+    many = least // each * 2
+    big = presolve(np.zeros((10 * least, 1)), rules, many)
+    assert sample_size(big, "auto") == many * each
+
+
+def test_a_sample_is_not_hardened_and_all_points_are():
+    points, _ = make_blobs(8000, 3, centers=4, cluster_std=3.0, random_state=0)
+    some, all_points = (
+        ConstrainedKMeans(4, random_state=0, n_init=1, max_samples=size).fit(points).history_
+        for size in (2000, None)
+    )
+    assert some.residuals["sphere"][-1] > all_points.residuals["sphere"][-1]
+    assert all_points.residuals["sphere"][-1] <= 0.01
+    assert len(some) < len(all_points)
 
 
 @pytest.mark.parametrize("sizes", [None, [6000, 6000, 12_000, 18_000, 18_000]])

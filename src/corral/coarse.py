@@ -13,10 +13,10 @@ import numpy as np
 from ._typing import FloatArray, IntArray
 from .problem import Problem, SizeBounds, SoftPairs, TotalBounds
 
-#: Groups that are enough to see k clusters: so many with sums to keep, so many without,
-ENOUGH, ENOUGH_FREE = 20_000, 4_000
-#: and so many for each cluster.
-ENOUGH_EACH = 200
+#: Groups that are enough to see k clusters: so many in all and for each cluster, with sums to keep
+ENOUGH, ENOUGH_EACH = 20_000, 200
+#: and without.
+ENOUGH_FREE, ENOUGH_FREE_EACH = 2_000, 400
 #: A sample that is not smaller than the whole by this factor is not worth its noise.
 WORTH = 1.5
 
@@ -28,7 +28,8 @@ def sample_size(problem: Problem, max_samples: int | str | None) -> int:
         return m
     if isinstance(max_samples, str):
         summed = problem.sizes is not None or problem.totals
-        enough = max(ENOUGH if summed else ENOUGH_FREE, ENOUGH_EACH * problem.n_clusters)
+        least, each = (ENOUGH, ENOUGH_EACH) if summed else (ENOUGH_FREE, ENOUGH_FREE_EACH)
+        enough = max(least, each * problem.n_clusters)
         return enough if m > WORTH * enough else m
     return min(m, max(max_samples, problem.n_clusters))
 

@@ -73,8 +73,8 @@ class ConstrainedKMeans(NewRows, ClusterMixin, BaseEstimator):
         Iterations at which ``history_`` keeps the relaxed assignment.
     max_samples : int, "auto" or None, default="auto"
         Points that ADMM sees of many, drawn at random; exact assignment and polish see them all.
-        "auto" is 20,000 (4,000 without sizes or totals), at least 200 for each cluster; None
-        means all, as do ``repair=False``, ``record_x``, linear constraints and "algorithm1".
+        "auto" is 20,000 and at least 200 for each cluster (2,000 and 400 without sizes or totals);
+        None means all, as do ``repair=False``, ``record_x``, linear constraints and "algorithm1".
         ``history_`` is about the points that ADMM saw.
     device : str, default=None
         "cuda" or "cuda:1" works on that GPU, which takes PyTorch.  A tensor or CuPy array that is

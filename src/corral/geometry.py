@@ -18,8 +18,6 @@ from .problem import Problem
 #: Data whose middle is so far out, against their spread, are centred in a copy: the difference of
 #: large squares would lose too many digits.
 FAR = 1e3
-#: Up to so many entries a full matrix is made faster than a sparse one.
-FEW = 20_000
 
 
 class Geometry:
@@ -78,12 +76,10 @@ class Geometry:
 
     def _members(self, labels: IntArray) -> Matrix:
         """Weights of the groups in their clusters, (k, m)."""
-        if len(labels) * self.n_clusters <= FEW and not sparse.issparse(self.points):
-            inside: FloatArray = (labels == np.arange(self.n_clusters)[:, None]) * self.weight
-            return inside
-        return sparse.csr_array(
-            (self.weight, (labels, np.arange(len(labels)))),
-            shape=(self.n_clusters, len(labels)),
+        # Each column has one entry, so its parts are at hand and nothing needs sorting.
+        m = len(labels)
+        return sparse.csc_array(
+            (self.weight, labels, np.arange(m + 1)), shape=(self.n_clusters, m)
         )
 
     def cost_norms(self, centers: FloatArray) -> FloatArray:

@@ -34,7 +34,7 @@ AUTO: Mapping[str, Mapping[str, float]] = {
 
 #: Where repair follows the projected solver may hurry, as long as the x that it sees has no more
 #: entries than this, with sums to keep and without: half the time for the same objectives.
-HURRIED, HURRIED_FREE = 10_000, 20_000
+HURRIED, HURRIED_FREE = 6_000, 20_000
 HURRIED_GROWTH = 1.1
 #: Up to so many clusters it grows as given; with more, more slowly, but not below this part.
 PARTINGS, SLOWEST = 10, 0.4

@@ -226,6 +226,7 @@ class _Run:
                 deadline=chosen.deadline,
                 record_x=chosen.record_x,
                 progress=chosen.progress,
+                hardens=view.geometry is self.geometry,
                 crew=Threads(view.geometry.points, 1 if self.beside_others else None),
             )
             return relaxed, relaxed.labels

@@ -50,9 +50,15 @@ class PairCopies:
     ) -> None:
         soft, hard = problem.soft, len(problem.apart)
         self._ends = np.searchsorted(groups, all_pairs(problem).T.reshape(-1))
-        self._together = np.concatenate([np.zeros(hard, bool), soft.together])
-        self._price = np.concatenate([np.full(hard, np.inf), soft.price / unit])
+        together = np.concatenate([np.zeros(hard, bool), soft.together])
+        price = np.concatenate([np.full(hard, np.inf), soft.price / unit])
+        # Both kinds in one form: the force along a + sign b - offset, within bounds.
+        self._sign = np.where(together, -1.0, 1.0)
+        self._offset = np.where(together, 0.0, 1.0)
+        self._upper = np.where(together, price / 2.0, price)
+        self._lower = np.where(together, -price / 2.0, 0.0)
         self._inverse = (1.0 / metric[self._ends]).reshape(2, -1)
+        self._share = 1.0 / self._inverse.sum(axis=0)
         n_ends = len(self._ends)
         self._gather = sparse.csr_array(
             (np.ones(n_ends), (self._ends, np.arange(n_ends))), shape=(len(groups), n_ends)
@@ -64,7 +70,7 @@ class PairCopies:
 
     def __len__(self) -> int:
         """Number of pairs."""
-        return len(self._price)
+        return len(self._sign)
 
     def pull(self, rho: float) -> FloatArray:
         """Sum of ``rho z - y`` over the pairs of each group, what the x-update adds up."""
@@ -74,15 +80,17 @@ class PairCopies:
     def update(self, x: FloatArray, rho: float) -> None:
         """Move the copies by the prox of their prices, and take the dual step."""
         ends = x[:, self._ends]
-        a, b = np.split(ends + self._dual / rho, 2, axis=1)
-        step = rho / (self._inverse[0] + self._inverse[1])
-        apart = np.clip((a + b - 1.0) * step, 0.0, self._price)
-        closer = np.clip((a - b) * step, -self._price / 2.0, self._price / 2.0)
-        force = np.where(self._together, closer, apart) / rho
-        toward = np.where(self._together, -force, force)
-        self._copy = np.concatenate(
-            [a - force * self._inverse[0], b - toward * self._inverse[1]], axis=1
-        )
-        gap = ends - self._copy
-        self._dual += rho * gap
-        self.residual = float(np.abs(gap).max(initial=0.0))
+        self._copy = self._dual / rho
+        self._copy += ends
+        a, b = self._copy[:, : len(self)], self._copy[:, len(self) :]
+        force = self._sign * b
+        force += a
+        force -= self._offset
+        force *= self._share
+        np.clip(force, self._lower / rho, self._upper / rho, out=force)
+        a -= force * self._inverse[0]
+        b -= force * (self._sign * self._inverse[1])
+        ends -= self._copy
+        self.residual = float(np.abs(ends).max(initial=0.0))
+        ends *= rho
+        self._dual += ends

@@ -39,7 +39,7 @@ LEAST_METRIC = 0.01
 SCALE_SAMPLE = 500
 #: Violations of the rounded labels are counted every iteration up to so many entries of x, and
 #: every tenth up to so many.
-COUNT_EVERY, COUNT_TENTH = 20_000, 10_000_000
+COUNT_EVERY, COUNT_TENTH = 5_000, 10_000_000
 
 Progress = Callable[[int, float, float, int], None]
 
@@ -56,6 +56,7 @@ def solve_projected(
     deadline: float | None = None,
     record_x: Iterable[int] = (),
     progress: Progress | None = None,
+    hardens: bool = True,
     crew: Crew | None = None,
 ) -> Relaxation:
     """Relax the assignment, graduate it, and harden it to an almost binary one.
@@ -79,6 +80,9 @@ def solve_projected(
     record_x : iterable of int
         Iterations at which the history keeps x.
     progress : callable(iteration, objective, residual, rules broken), optional
+    hardens : bool
+        Whether x is to become almost binary.  Otherwise it ends with the graduation: where the
+        clusters are is known by then.
     crew : Crew, optional
         Who holds the points; by default as many threads as there are cores.
 
@@ -100,7 +104,8 @@ def solve_projected(
             x = crew.x() if recorder.wants_x else None
             labels = crew.labels() if len(recorder) % stride == 0 else None
             recorder.record(x, objective, solver.used.box, residuals, labels)
-            converged = solver.used.phase == HARDEN and worst <= tol
+            hardened = solver.used.phase == HARDEN and worst <= tol
+            converged = hardened if hardens else solver.schedule.phase > GRADUATE
             if progress is not None:
                 progress(len(recorder), objective, worst, recorder.broken)
             late = deadline is not None and time.monotonic() > deadline
@@ -200,12 +205,14 @@ class ProjectedSolver:
 
     def _scale(self) -> float:
         """Median over a sample of the groups of the standard deviation of their k costs."""
-        inner = np.asarray(self.sample @ self.centers.T.astype(self.sample.dtype))
-        costs = self.geometry.cost_norms(self.centers) - 2.0 * inner
-        costs -= costs.mean(axis=1, keepdims=True)
-        variance = np.einsum("gj,gj->g", costs, costs) / costs.shape[1]
-        middle = len(variance) // 2
-        return float(np.sqrt(np.partition(variance, middle)[middle]))
+        inner = np.asarray(self.centers.astype(self.sample.dtype) @ self.sample.T)
+        costs = self.geometry.cost_norms(self.centers)[:, None] - 2.0 * inner
+        costs -= costs.sum(axis=0) / len(costs)
+        costs *= costs
+        squares = costs.sum(axis=0)
+        middle = len(squares) // 2
+        squares.partition(middle)
+        return float(np.sqrt(squares[middle] / len(costs)))
 
     def _pull(self, rho: float) -> None:
         """Hand out the pull of pairs and linear rows on their groups."""

@@ -53,7 +53,8 @@ class Totals:
         self.values = None if len(rows) == 1 and np.all(values == 1.0) else values
         self._weight = metric.sum()
         self._lower, self._upper = np.array(lower, float), np.array(upper, float)
-        self._free_order = sizes is not None and not sizes.ordered
+        self._free_order = sizes is not None and not (sizes.ordered or sizes.interchangeable)
+        self._by_size = np.lexsort((self._upper[0], self._lower[0]))
         self._unit = np.maximum(np.abs(values).sum(axis=1, keepdims=True) / k, 1e-300)
         self._dual = np.zeros_like(self._lower)
         self._copy: FloatArray | None = None
@@ -71,16 +72,18 @@ class Totals:
         ridge : float
             What the balance fades with.
         """
-        rho = 1.0 / np.maximum(np.diag(gram), 1e-300)[:, None]
+        rho = 1.0 / np.maximum(gram.diagonal(), 1e-300)[:, None]
         if self._balanced:
             rho[-1] = ridge * totals.shape[1] / self._weight
         if self._copy is None:
             self._copy = self._project(totals)
         lack = totals - (self._copy - self._dual / rho)
-        lack -= lack.mean(axis=1, keepdims=True)
-        theta: FloatArray = lack / (1.0 / rho + gram[:1, :1])
-        if len(gram) > 1:
-            theta = np.linalg.solve(np.diag(1.0 / rho[:, 0]) + gram, lack)
+        lack -= lack.sum(axis=1, keepdims=True) / lack.shape[1]
+        theta: FloatArray = (
+            lack / (1.0 / rho + gram)
+            if len(gram) == 1
+            else np.linalg.solve(np.diag(1.0 / rho[:, 0]) + gram, lack)
+        )
         self._update(totals - gram @ theta, rho)
         return theta
 
@@ -98,8 +101,8 @@ class Totals:
         """Nearest totals within the bounds; the nearest order of them where order is free."""
         lower, upper = self._lower, self._upper
         if self._free_order:
-            rank = np.argsort(np.argsort(totals[0], kind="stable"), kind="stable")
-            order = np.lexsort((upper[0], lower[0]))[rank]
+            order = np.empty_like(self._by_size)
+            order[np.argsort(totals[0], kind="stable")] = self._by_size
             lower, upper = lower.copy(), upper.copy()
             lower[0], upper[0] = lower[0, order], upper[0, order]
         return project_interval(totals, lower, upper)

@@ -99,6 +99,9 @@ def assign(
     Assignment(labels=array([0, 0, 1]), cost=7.0, optimal=True, order=None)
     """
     pinned = with_pins(problem, cost)
+    if problem.sizes is None and not problem.totals and problem.linear is None:
+        labels, proven = _pairs(problem, pinned, deadline)
+        return replace(_answer(problem, cost, labels, match=False), optimal=proven)
     match = (
         match_sizes
         and problem.sizes is not None
@@ -109,10 +112,6 @@ def assign(
         labels = nearest(pinned)
         if not broken(problem, labels) and problem.soft.cost(labels) == 0:
             return _answer(problem, cost, labels, match)
-    within_clusters = problem.sizes is not None or problem.totals or problem.linear is not None
-    if not within_clusters:
-        labels, proven = _pairs(problem, pinned, deadline)
-        return replace(_answer(problem, cost, labels, match), optimal=proven)
     if priced and problem.sizes is not None:
         start = None if prices is None else np.atleast_2d(prices)[0]
         labels, found = solve_sizes(pinned, problem.count, problem.sizes, start)

@@ -66,6 +66,8 @@ class Elimination:
 def pair_graph(problem: Problem) -> PairGraph:
     """All pairs of the problem in one list, parallel ones added up."""
     soft = problem.soft
+    if not len(problem.together) and not len(soft.price):
+        return _apart_alone(problem.apart)
     pairs = np.concatenate([problem.apart, problem.together, soft.pairs])
     hard = np.full(len(problem.apart) + len(problem.together), np.inf)
     price = np.concatenate([hard, soft.price])
@@ -81,6 +83,14 @@ def pair_graph(problem: Problem) -> PairGraph:
     if np.isinf(graph.same[loop]).any():
         raise NoAssignment
     return graph.of(~loop)
+
+
+def _apart_alone(apart: IntArray) -> PairGraph:
+    """The same for hard cannot-links, of which no two are parallel."""
+    a, b = apart.min(axis=1), apart.max(axis=1)
+    if np.any(a == b):
+        raise NoAssignment
+    return PairGraph(a, b, np.full(len(a), np.inf), np.zeros(len(a)))
 
 
 def solve_pairs(

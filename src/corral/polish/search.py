@@ -19,6 +19,9 @@ from .refinement import NEGLIGIBLE, Answer, evaluate, refine
 MOVE_BUDGET = 4.0e7
 #: Up to so many entries of x a problem is small, and moves get their full share.
 SMALL = 6_000
+#: Beyond, the share falls with this power of the entries: fast where the relaxed solver takes its
+#: time, as it does with sums to keep, and leaves nothing to find but sizes that change hands.
+FADING, FADING_FAST = 1.5, 5.0
 #: Rounds of assignment that a proposal takes, about.
 ROUNDS_A_TRIAL = 6
 #: No kind of move is tried more often than this on one answer.
@@ -107,20 +110,23 @@ def _each(problem: Problem) -> int:
     change hands.
     """
     twos = problem.n_clusters * (problem.n_clusters - 1) // 2
-    sizes = problem.sizes
-    if sizes is None:
+    if problem.sizes is None:
         return min(twos, MOST_TRIALS)
-    vary = not (sizes.ordered or sizes.interchangeable)
-    return min(4 * twos if vary else 2 * twos, MOST_TRIALS)
+    return min(4 * twos if _sizes_vary(problem) else 2 * twos, MOST_TRIALS)
+
+
+def _sizes_vary(problem: Problem) -> bool:
+    """Whether clusters could exchange their sizes."""
+    sizes = problem.sizes
+    return sizes is not None and not (sizes.ordered or sizes.interchangeable)
 
 
 def _trials(problem: Problem) -> int:
-    """How many proposals to try in all: fewer where an exact assignment is dear.
-
-    The more points there are, the less the relaxed solver leaves to find.
-    """
+    """How many proposals to try in all: fewer where an exact assignment is dear."""
     entries = problem.n_groups * problem.n_clusters
-    work = _price(problem) * ROUNDS_A_TRIAL * entries * max(1.0, (entries / SMALL) ** 1.5)
+    summed = problem.sizes is not None or bool(problem.totals)
+    fading = FADING_FAST if summed and not _sizes_vary(problem) else FADING
+    work = _price(problem) * ROUNDS_A_TRIAL * entries * max(1.0, (entries / SMALL) ** fading)
     return int(min(MOVE_BUDGET / work, 6 * MOST_TRIALS))
 
 

@@ -134,6 +134,7 @@ def _solve_once(
         deadline=settings.deadline,
         record_x=settings.record_x,
         progress=settings.progress,
+        hardens=view.geometry is geometry,
         crew=view.crew,
     )
     problem = match_sizes(problem, view.counts(relaxed.labels))
