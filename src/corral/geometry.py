@@ -78,9 +78,7 @@ class Geometry:
         """Weights of the groups in their clusters, (k, m)."""
         # Each column has one entry, so its parts are at hand and nothing needs sorting.
         m = len(labels)
-        return sparse.csc_array(
-            (self.weight, labels, np.arange(m + 1)), shape=(self.n_clusters, m)
-        )
+        return sparse.csc_array((self.weight, labels, np.arange(m + 1)), shape=(self.n_clusters, m))
 
     def cost_norms(self, centers: FloatArray) -> FloatArray:
         """The clusters' part of the costs, (k,).

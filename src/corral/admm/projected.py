@@ -36,7 +36,7 @@ from .totals import Totals
 #: Weights below this part of their mean count as this much in the norms, not in the costs.
 LEAST_METRIC = 0.01
 #: The costs' scale is a median over so many groups.
-SCALE_SAMPLE = 500
+SCALE_SAMPLE = 300
 #: Violations of the rounded labels are counted every iteration up to so many entries of x, and
 #: every tenth up to so many.
 COUNT_EVERY, COUNT_TENTH = 5_000, 10_000_000
@@ -164,13 +164,13 @@ class ProjectedSolver:
 
     def step(self) -> float:
         """One iteration: x, its copies and duals, the centres; gives the objective."""
-        scale = self._scale()
+        norms = self.geometry.cost_norms(self.centers)[:, None]
+        scale = self._scale(norms)
         before, now = self.used, self.schedule.at_scale(scale)
         if now.phase > GRADUATE and before.phase == GRADUATE:
             self.crew.start_sphere()
             self.shrink = 1.0
         dtype = self.crew.dtype
-        norms = self.geometry.cost_norms(self.centers)[:, None]
         step = Step(self.centers.astype(dtype), norms.astype(dtype), before, now, self.shrink)
         self._pull(now.box)
         theta = self.totals.solve(*self.crew.forward(step), now.ridge)
@@ -203,10 +203,10 @@ class ProjectedSolver:
         cost = sums.mass @ norms[:, 0] - 2.0 * (sums.points * self.centers).sum()
         return self.scatter + self.geometry.spread + float(cost) * self.unit
 
-    def _scale(self) -> float:
+    def _scale(self, norms: FloatArray) -> float:
         """Median over a sample of the groups of the standard deviation of their k costs."""
         inner = np.asarray(self.centers.astype(self.sample.dtype) @ self.sample.T)
-        costs = self.geometry.cost_norms(self.centers)[:, None] - 2.0 * inner
+        costs = norms - 2.0 * inner
         costs -= costs.sum(axis=0) / len(costs)
         costs *= costs
         squares = costs.sum(axis=0)

@@ -19,9 +19,9 @@ from .refinement import NEGLIGIBLE, Answer, evaluate, refine
 MOVE_BUDGET = 4.0e7
 #: Up to so many entries of x a problem is small, and moves get their full share.
 SMALL = 6_000
-#: Beyond, the share falls with this power of the entries: fast where the relaxed solver takes its
-#: time, as it does with sums to keep, and leaves nothing to find but sizes that change hands.
-FADING, FADING_FAST = 1.5, 5.0
+#: With sums to keep and more entries than this, the relaxed solver takes its time and leaves nothing
+#: to find but sizes that change hands.
+SETTLED = 8_000
 #: Rounds of assignment that a proposal takes, about.
 ROUNDS_A_TRIAL = 6
 #: No kind of move is tried more often than this on one answer.
@@ -122,11 +122,15 @@ def _sizes_vary(problem: Problem) -> bool:
 
 
 def _trials(problem: Problem) -> int:
-    """How many proposals to try in all: fewer where an exact assignment is dear."""
+    """How many proposals to try in all: fewer where an exact assignment is dear.
+
+    The more points there are, the less the relaxed solver leaves to find.
+    """
     entries = problem.n_groups * problem.n_clusters
-    summed = problem.sizes is not None or bool(problem.totals)
-    fading = FADING_FAST if summed and not _sizes_vary(problem) else FADING
-    work = _price(problem) * ROUNDS_A_TRIAL * entries * max(1.0, (entries / SMALL) ** fading)
+    summed = problem.sizes is not None or problem.totals
+    if summed and not _sizes_vary(problem) and entries > SETTLED:
+        return 0
+    work = _price(problem) * ROUNDS_A_TRIAL * entries * max(1.0, (entries / SMALL) ** 1.5)
     return int(min(MOVE_BUDGET / work, 6 * MOST_TRIALS))
 
 
