@@ -31,6 +31,7 @@ LAYERS = [
     {"initialise"},
     {"admm", "assign"},
     {"polish", "conflict", "coarse"},
+    {"pilot"},
     {"solve"},
     {"violate", "number"},
     {"outcome"},

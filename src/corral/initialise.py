@@ -57,7 +57,7 @@ def initialise(
 def match_sizes(problem: Problem, counts: FloatArray) -> Problem:
     """Hand free size bounds to clusters by rank: the largest bounds to the largest count."""
     sizes = problem.sizes
-    if sizes is None or sizes.ordered or sizes.interchangeable:
+    if sizes is None or not problem.sizes_vary:
         return problem
     rank = np.argsort(np.argsort(counts, kind="stable"), kind="stable")
     return replace(problem, sizes=sizes.permuted(np.lexsort((sizes.upper, sizes.lower))[rank]))

@@ -156,6 +156,12 @@ class Problem:
         sized = replace(self, sizes=None)
         return sized.free and (self.sizes is None or bool(np.all(self.count == 1)))
 
+    @property
+    def sizes_vary(self) -> bool:
+        """Whether clusters may exchange their sizes for different ones."""
+        sizes = self.sizes
+        return sizes is not None and not (sizes.ordered or sizes.interchangeable)
+
     def invert(self, group_labels: IntArray) -> IntArray:
         """Labels of the rows from labels of the groups."""
         return group_labels[self.group]

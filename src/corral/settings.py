@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -84,6 +84,10 @@ class Settings:
             slower = max(min(1.0, float(np.sqrt(PARTINGS / k))), SLOWEST)
             growth = 1.0 + (self.rho_growth - 1.0) * slower
         return float(growth ** (1.0 / self.rho_every))
+
+    def for_pilot(self) -> Settings:
+        """How to solve a small part of the problem, once and unseen."""
+        return replace(self, init=INITS[0], n_init=1, max_samples=None, record_x=(), progress=None)
 
     @property
     def late(self) -> bool:

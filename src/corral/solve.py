@@ -22,6 +22,7 @@ from .coarse import draw, sample_size, sampled
 from .constraints._checks import sums_by
 from .geometry import Geometry
 from .initialise import Start, group_labels, initialise, match_sizes
+from .pilot import better_order, needs_pilot
 from .polish import MAX_ROUNDS, SMALL, Answer, evaluate, first_answer, improve
 from .problem import Problem, SizeBounds
 from .settings import Settings
@@ -108,6 +109,25 @@ def _in_turn(run: _Run, seeds: IntArray) -> Iterator[Solution]:
         yield solution
 
 
+def reordered(
+    problem: Problem,
+    geometry: Geometry,
+    labels: IntArray,
+    settings: Settings,
+    random_state: np.random.RandomState,
+) -> IntArray:
+    """Labels with unequal sizes in a better order, where a pilot is due and finds one."""
+    if not needs_pilot(problem):
+        return labels
+    alone, deadline = settings.for_pilot(), settings.deadline
+
+    def solve_small(part: Problem) -> tuple[IntArray, FloatArray]:
+        small = solve(part, alone, random_state)
+        return small.labels, small.centers
+
+    return better_order(problem, geometry, labels, solve_small, random_state, deadline)
+
+
 @dataclass(frozen=True)
 class _View:
     """Groups that the relaxed solver sees, with their problem and geometry."""
@@ -160,6 +180,7 @@ class _Run:
             return self._rounded(problem, start, row_labels)
         direct = self._direct(problem, view.shifted(start.centers, self.geometry))
         relaxed, labels = self._relax(view.with_sizes(counts), start, row_labels)
+        labels = reordered(view.problem, view.geometry, labels, self.settings, random_state)
         answer = self._repaired(view, labels, relaxed, direct)
         answer = improve(answer, self.geometry, random_state, self.settings.deadline)
         return self._solution(answer, problem.invert(answer.labels), relaxed)

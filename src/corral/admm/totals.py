@@ -53,7 +53,7 @@ class Totals:
         self.values = None if len(rows) == 1 and np.all(values == 1.0) else values
         self._weight = metric.sum()
         self._lower, self._upper = np.array(lower, float), np.array(upper, float)
-        self._free_order = sizes is not None and not (sizes.ordered or sizes.interchangeable)
+        self._free_order = problem.sizes_vary
         self._by_size = np.lexsort((self._upper[0], self._lower[0]))
         self._unit = np.maximum(np.abs(values).sum(axis=1, keepdims=True) / k, 1e-300)
         self._dual = np.zeros_like(self._lower)

@@ -102,11 +102,7 @@ def assign(
     if problem.sizes is None and not problem.totals and problem.linear is None:
         labels, proven = _pairs(problem, pinned, deadline)
         return replace(_answer(problem, cost, labels, match=False), optimal=proven)
-    match = (
-        match_sizes
-        and problem.sizes is not None
-        and not (problem.sizes.ordered or problem.sizes.interchangeable)
-    )
+    match = match_sizes and problem.sizes_vary
     priced = problem.sizes is not None and not match and np.ptp(problem.count) == 0
     if prices is None or not priced:
         labels = nearest(pinned)

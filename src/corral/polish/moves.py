@@ -29,7 +29,7 @@ def swap_sizes(
     prices of the sizes.
     """
     sizes = problem.sizes
-    if sizes is None or sizes.ordered or sizes.interchangeable:
+    if sizes is None or not problem.sizes_vary:
         return
     price = prices(labels, geometry.costs(centers), sizes)
     middle = (sizes.lower + np.minimum(sizes.upper, problem.count.sum())) / 2.0

@@ -19,7 +19,7 @@ from .refinement import NEGLIGIBLE, Answer, evaluate, refine
 MOVE_BUDGET = 4.0e7
 #: Up to so many entries of x a problem is small, and moves get their full share.
 SMALL = 6_000
-#: With sums to keep and more entries than this, the relaxed solver takes its time and leaves nothing
+#: With sums to keep and more entries than this the relaxed solver takes its time and leaves nothing
 #: to find but sizes that change hands.
 SETTLED = 8_000
 #: Rounds of assignment that a proposal takes, about.
@@ -112,13 +112,7 @@ def _each(problem: Problem) -> int:
     twos = problem.n_clusters * (problem.n_clusters - 1) // 2
     if problem.sizes is None:
         return min(twos, MOST_TRIALS)
-    return min(4 * twos if _sizes_vary(problem) else 2 * twos, MOST_TRIALS)
-
-
-def _sizes_vary(problem: Problem) -> bool:
-    """Whether clusters could exchange their sizes."""
-    sizes = problem.sizes
-    return sizes is not None and not (sizes.ordered or sizes.interchangeable)
+    return min(4 * twos if problem.sizes_vary else 2 * twos, MOST_TRIALS)
 
 
 def _trials(problem: Problem) -> int:
@@ -128,7 +122,7 @@ def _trials(problem: Problem) -> int:
     """
     entries = problem.n_groups * problem.n_clusters
     summed = problem.sizes is not None or problem.totals
-    if summed and not _sizes_vary(problem) and entries > SETTLED:
+    if summed and not problem.sizes_vary and entries > SETTLED:
         return 0
     work = _price(problem) * ROUNDS_A_TRIAL * entries * max(1.0, (entries / SMALL) ** 1.5)
     return int(min(MOVE_BUDGET / work, 6 * MOST_TRIALS))

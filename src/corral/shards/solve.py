@@ -14,7 +14,6 @@ from sklearn.cluster import kmeans_plusplus
 
 from .._typing import FloatArray, IntArray
 from ..admm.crew import Crew
-from ..admm.history import Relaxation
 from ..admm.projected import solve_projected
 from ..assign import OutOfTime
 from ..coarse import draw, sample_size, sampled
@@ -25,7 +24,7 @@ from ..initialise import initialise, match_sizes
 from ..presolve import Contraction, presolve
 from ..problem import Problem, first_rows
 from ..settings import Settings
-from ..solve import Solution
+from ..solve import Solution, reordered
 from .costs import ShardCosts
 from .geometry import ShardGeometry, by_shard
 from .holder import Holder, shares
@@ -137,8 +136,11 @@ def _solve_once(
         hardens=view.geometry is geometry,
         crew=view.crew,
     )
-    problem = match_sizes(problem, view.counts(relaxed.labels))
-    centers = view.means(relaxed, geometry)
+    labels = relaxed.labels
+    if view.geometry is not geometry:
+        labels = reordered(view.problem, view.geometry, labels, settings, random_state)
+    problem = match_sizes(problem, view.counts(labels))
+    centers = view.means(labels, relaxed.centers, geometry)
     best = refine_shards(Placement.of(problem, geometry), centers, settings.deadline)
     return Solution(
         labels=problem.invert(best.scan.labels()),
@@ -164,11 +166,11 @@ class _View:
         """Rows in each cluster."""
         return sums_by(labels, self.problem.count, self.problem.n_clusters)
 
-    def means(self, relaxed: Relaxation, whole: ShardGeometry) -> FloatArray:
-        """Means of the relaxed labels, relative to the middle of all."""
+    def means(self, labels: IntArray, fallback: FloatArray, whole: ShardGeometry) -> FloatArray:
+        """Means of the labels, relative to the middle of all."""
         if isinstance(self.geometry, ShardGeometry):
-            return _means(self.geometry, relaxed.labels, relaxed.centers)
-        means: FloatArray = self.geometry.means(relaxed.labels, relaxed.centers)
+            return _means(self.geometry, labels, fallback)
+        means: FloatArray = self.geometry.means(labels, fallback)
         means += self.geometry.middle - whole.middle
         return means
 
