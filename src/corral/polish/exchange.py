@@ -97,6 +97,7 @@ class Exchange:
             np.flatnonzero((clusters.labels == j) & self.mobile)
             for j in range(self.problem.n_clusters)
         ]
+        totals = self.rules.sums(clusters.labels)
         found = []
         for a, b in zip(*np.triu_indices(self.problem.n_clusters, 1), strict=True):
             from_a = _cheapest(members[a], loss[members[a], b])
@@ -104,7 +105,7 @@ class Exchange:
             if not (len(from_a) and len(from_b)):
                 continue
             gain = self._swap_gains(clusters, int(a), int(b), from_a, from_b)
-            allowed = self.rules.allows_swaps(clusters.labels, int(a), int(b), from_a, from_b)
+            allowed = self.rules.allows_swaps(totals, int(a), int(b), from_a, from_b)
             gain[~allowed] = -np.inf
             g, h = np.unravel_index(gain.argmax(), gain.shape)
             if gain[g, h] > least:
@@ -114,33 +115,24 @@ class Exchange:
     def _swap_gains(
         self, clusters: Clusters, a: int, b: int, from_a: IntArray, from_b: IntArray
     ) -> FloatArray:
-        """``|S_a'|^2/W_a' + |S_b'|^2/W_b' - |S_a|^2/W_a - |S_b|^2/W_b`` for all pairs.
+        """``|S_a'|^2/W_a' + |S_b'|^2/W_b' - |S_a|^2/W_a - |S_b|^2/W_b`` for all pairs (g, h).
 
-        Written about ``mu_a`` and ``mu_b``, where ``S_a`` and ``S_b`` vanish.
+        Written about ``mu_a`` and ``mu_b``, where ``S_a`` and ``S_b`` vanish: then
+        ``S_j' = +-(w_h (p_h - mu_j) - w_g (p_g - mu_j))``.
         """
         w_g = self.geometry.weight[from_a][:, None]
         w_h = self.geometry.weight[from_b][None, :]
-        gain: FloatArray = clusters.distances[from_a, a][:, None] * w_g
-        gain = gain + clusters.distances[from_b, b][None, :] * w_h
-        gain -= clusters.distances[from_a, b][:, None] * w_g
-        gain -= clusters.distances[from_b, a][None, :] * w_h
-        for j, sign in ((a, 1.0), (b, -1.0)):
-            rest = clusters.weight[j] + sign * (w_h - w_g)
-            shift = self._shift_norms(clusters, j, from_a, from_b)
-            gain += np.where(rest > 0, shift / np.where(rest > 0, rest, 1.0), 0.0)
+        d = clusters.distances
+        ga, gb, ha, hb = d[from_a, a][:, None], d[from_a, b][:, None], d[from_b, a], d[from_b, b]
+        gain: FloatArray = (ga - gb) * w_g + (hb - ha) * w_h
+        # (p_g - mu) . (p_h - mu) about mu_a; about mu_b it follows from the distances.
+        inner = self.geometry.gram(from_a, from_b, clusters.centers[a])
+        shift = w_g**2 * ga + w_h**2 * ha - 2.0 * w_g * w_h * inner
+        gain += _quotient(shift, clusters.weight[a] + (w_h - w_g))
+        inner += 0.5 * ((gb - ga) + (hb - ha))
+        shift = w_g**2 * gb + w_h**2 * hb - 2.0 * w_g * w_h * inner
+        gain += _quotient(shift, clusters.weight[b] - (w_h - w_g))
         return gain
-
-    def _shift_norms(
-        self, clusters: Clusters, j: int, from_a: IntArray, from_b: IntArray
-    ) -> FloatArray:
-        """``|w_h (p_h - mu_j) - w_g (p_g - mu_j)|^2`` for all pairs (g, h)."""
-        w_g = self.geometry.weight[from_a]
-        w_h = self.geometry.weight[from_b]
-        squares: FloatArray = (w_g**2 * clusters.distances[from_a, j])[:, None]
-        squares = squares + (w_h**2 * clusters.distances[from_b, j])[None, :]
-        inner = self.geometry.gram(from_a, from_b, clusters.centers[j])
-        squares -= 2.0 * w_g[:, None] * w_h * inner
-        return squares
 
 
 class _Bounds:
@@ -166,7 +158,8 @@ class _Bounds:
     def __len__(self) -> int:
         return len(self.values)
 
-    def _sums(self, labels: IntArray) -> FloatArray:
+    def sums(self, labels: IntArray) -> FloatArray:
+        """Of every cluster, (rules, k)."""
         sums = [sums_by(labels, value, self.n_clusters) for value in self.values]
         return np.array(sums).reshape(len(sums), self.n_clusters)
 
@@ -174,7 +167,7 @@ class _Bounds:
         """Whether group g may move to cluster j, (m, k)."""
         allowed = np.ones((self.values.shape[1], self.n_clusters), bool)
         for value, lower, upper, total in zip(
-            self.values, self.lower, self.upper, self._sums(labels), strict=True
+            self.values, self.lower, self.upper, self.sums(labels), strict=True
         ):
             left = total[labels] - value
             allowed &= ((left >= lower[labels]) & (left <= upper[labels]))[:, None]
@@ -183,16 +176,25 @@ class _Bounds:
         return allowed
 
     def allows_swaps(
-        self, labels: IntArray, a: int, b: int, from_a: IntArray, from_b: IntArray
+        self, totals: FloatArray, a: int, b: int, from_a: IntArray, from_b: IntArray
     ) -> BoolArray:
-        """Whether g of cluster a and h of cluster b may change places, (g, h)."""
+        """Whether g of cluster a and h of cluster b may change places, (g, h), given the sums."""
         allowed = np.ones((len(from_a), len(from_b)), bool)
-        for value, lower, upper in zip(self.values, self.lower, self.upper, strict=True):
+        for value, lower, upper, total in zip(
+            self.values, self.lower, self.upper, totals, strict=True
+        ):
             change = value[from_b][None, :] - value[from_a][:, None]
+            if not change.any():
+                continue
             for j, signed in ((a, change), (b, -change)):
-                total = value[labels == j].sum() + signed
-                allowed &= (change == 0) | ((total >= lower[j]) & (total <= upper[j]))
+                then = total[j] + signed
+                allowed &= (change == 0) | ((then >= lower[j]) & (then <= upper[j]))
         return allowed
+
+
+def _quotient(shift: FloatArray, rest: FloatArray) -> FloatArray:
+    """``shift / rest``, nothing where no weight is left."""
+    return np.divide(shift, rest, out=np.zeros_like(shift), where=rest > 0)
 
 
 def _cheapest(members: IntArray, loss: FloatArray) -> IntArray:

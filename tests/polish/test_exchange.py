@@ -1,0 +1,85 @@
+"""Single moves and swaps: the best of all, found without trying them."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from corral import ClusterSizes, ClusterTotals, MustLink
+from corral.geometry import Geometry
+from corral.polish import evaluate
+from corral.polish.exchange import Exchange
+from corral.presolve import presolve
+
+N = 14
+
+
+def scene(seed, *rules, weighted=True):
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(N, 3)) + 5.0
+    weight = rng.uniform(0.5, 3.0, N) if weighted else np.ones(N)
+    problem = presolve(points, rules, 2, weight)
+    labels = rng.permutation(np.arange(problem.n_groups) % 2)
+    return problem, Geometry(problem), labels
+
+
+def inertia(problem, labels):
+    """Weighted squares about the weighted means, by their definition."""
+    total = 0.0
+    for j in np.unique(labels):
+        points, weight = problem.points[labels == j], problem.weight[labels == j]
+        mean = np.average(points, axis=0, weights=weight)
+        total += float(weight @ ((points - mean) ** 2).sum(axis=1))
+    return total
+
+
+def one_round(problem, geometry, labels):
+    now = evaluate(problem, geometry, labels, np.zeros((2, 3)))
+    return Exchange(problem, geometry).improve(labels, now.centers, now.objective)
+
+
+def swapped(labels, g, h):
+    other = labels.copy()
+    other[[g, h]] = labels[[h, g]]
+    return other
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_best_swap_under_sizes(seed, weighted):
+    problem, geometry, labels = scene(seed, ClusterSizes([N // 2] * 2), weighted=weighted)
+    every = [
+        swapped(labels, g, h) for g, h in product(*(np.flatnonzero(labels == j) for j in (0, 1)))
+    ]
+    best = min(inertia(problem, other) for other in every)
+    found = one_round(problem, geometry, labels)
+    if best < inertia(problem, labels):
+        np.testing.assert_array_equal(np.bincount(found), [N // 2] * 2)
+        np.testing.assert_allclose(inertia(problem, found), best, rtol=1e-12)
+    else:
+        assert found is None
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_best_move_without_rules(seed):
+    problem, geometry, labels = scene(seed, MustLink([(0, 1), (2, 3)]))
+    every = []
+    for g in range(problem.n_groups):
+        other = labels.copy()
+        other[g] = 1 - labels[g]
+        every.append(inertia(problem, other))
+    found = one_round(problem, geometry, labels)
+    np.testing.assert_allclose(inertia(problem, found), min(every), rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_totals_are_kept(seed):
+    values = np.random.default_rng(seed).integers(1, 4, N).astype(float)
+    highest = np.bincount(scene(seed)[2], values).max()
+    problem, geometry, labels = scene(seed, ClusterTotals(values, maximum=highest))
+    found = one_round(problem, geometry, labels)
+    if found is not None:
+        assert np.bincount(found, values).max() <= highest
+        assert inertia(problem, found) < inertia(problem, labels)
