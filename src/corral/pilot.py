@@ -29,6 +29,8 @@ SOME_MOVES = 24_000
 UNEQUAL = 0.2
 #: Points that a cluster of the sample has, at least on average.
 LEAST_EACH = 30
+#: Rounds of assignment and means after which the two starts are compared.
+ROUNDS = 10
 
 
 def sample_rows(n_clusters: int) -> int:
@@ -78,7 +80,7 @@ def better_order(
             (sums_by(few_labels, part.count, k), centers - geometry.middle),
         ]
         found = [
-            first_answer(match_sizes(problem, counts), geometry, start, deadline)
+            first_answer(match_sizes(problem, counts), geometry, start, deadline, ROUNDS)
             for counts, start in starts
         ]
     except (NoAssignment, OutOfTime):
