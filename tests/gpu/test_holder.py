@@ -132,7 +132,6 @@ def test_products_keep_all_bits_while_it_works():
         torch.set_float32_matmul_precision(asked)
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # clusters that are not there
 @pytest.mark.parametrize("weighted", [False, True])
 def test_kernels_go_where_double_precision_does(monkeypatch, weighted):
     pytest.importorskip("triton")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -16,17 +17,12 @@ from corral.admm.crew import Setup, Threads  # noqa: E402
 from corral.admm.kernels import Step  # noqa: E402
 from corral.admm.schedule import GRADUATE, SETTLE, Schedule  # noqa: E402
 from corral.gpu import fused, passes  # noqa: E402
-from corral.gpu.launch import Tuning, Tunings  # noqa: E402
+from corral.gpu.replay import Replay  # noqa: E402
+from corral.gpu.tuning import Tuning, Tunings  # noqa: E402
 
 DEVICE = "cuda" if CUDA else "cpu"
 SUMS = ("points", "mass", "moved", "unbalanced", "outside", "undecided", "radius")
 N_STEPS = 6
-
-pytestmark = pytest.mark.filterwarnings(
-    # Clusters that are not there hold large numbers.
-    "ignore:overflow encountered:RuntimeWarning",
-    "ignore:invalid value encountered:RuntimeWarning",
-)
 
 
 def a_setup(rng, m, k, *, weighted, pulled):
@@ -132,7 +128,7 @@ def test_layout_changes_no_number(tile, warps):
     tuning = Tuning(tile=tile, warps=warps, programs=2)
     one, other = (
         fused.Fused(points, setup),
-        fused.Fused(points, setup, tunings=Tunings(tuning, tuning, tuning, tuning)),
+        fused.Fused(points, setup, tunings=Tunings(*[tuning] * 4)),
     )
     for step in some_steps(rng, points.cpu().numpy(), 20):
         if step.now.phase > GRADUATE:
@@ -179,16 +175,17 @@ def test_everything_else_goes_block_by_block():
     assert isinstance(on_device, fused.Fused if CUDA else passes.Blocks)
 
 
-@pytest.mark.parametrize("ahead", [0, 1, 2])
-def test_runs_of_tiles_and_tiles_ahead(ahead):
+@pytest.mark.parametrize("stages", [1, 2])
+@pytest.mark.parametrize("ahead", [False, True])
+def test_runs_of_tiles_and_tiles_ahead(ahead, stages):
     rng = np.random.default_rng(5)
     points = (rng.normal(size=(700, 6)) + 3.0).astype(np.float32)
     setup = a_setup(rng, 700, 5, weighted=False, pulled=True)
-    tuning = Tuning(tile=16, warps=1, programs=2, ahead=ahead, run=3)
+    tuning = Tuning(tile=16, warps=1, programs=2, ahead=ahead, stages=stages, run=3)
     crew = Threads(points.astype(np.float64), 1)
     crew.begin(setup)
     there = torch.as_tensor(points).to(DEVICE)
-    state = fused.Fused(there, setup, tunings=Tunings(tuning, tuning, tuning, tuning))
+    state = fused.Fused(there, setup, tunings=Tunings(*[tuning] * 4))
     step = next(some_steps(rng, points, 5))
     pull, stiffening = rng.normal(size=(5, 233)), rng.uniform(0.0, 2.0, 233)
     for own in (crew, state):
@@ -212,3 +209,21 @@ def test_fewer_bits_of_the_points_hardly_show():
     assert 0.0 < np.abs(gaps).max() < 3e-4  # in standard deviations, here of 500 points each
     assert not states[0].lean
     assert fused.LEAN == 200_000
+
+
+def test_repeated_work_sees_what_has_changed():
+    given, made = (torch.zeros(3, device=DEVICE) for _ in range(2))
+    replay = Replay(given.device)
+    for number in range(4):  # the first is done, the second recorded
+        given.fill_(number)
+        replay(lambda: made.copy_(2.0 * given))
+        np.testing.assert_array_equal(made.cpu(), 2.0 * number)
+
+
+def test_state_goes_with_its_last_user():
+    rng = np.random.default_rng(7)
+    points = torch.as_tensor(rng.normal(size=(40, 4)).astype(np.float32)).to(DEVICE)
+    state = fused.Fused(points, a_setup(rng, 40, 3, weighted=False, pulled=True))
+    gone = weakref.ref(state)
+    del state
+    assert gone() is None

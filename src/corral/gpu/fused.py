@@ -14,10 +14,12 @@ import torch
 from .._typing import FloatArray, IntArray
 from ..admm.crew import START_SHARE, Setup
 from ..admm.kernels import Step, Sums
+from ..admm.schedule import GRADUATE
 from . import kernels
-from .launch import Backward, Forward, Tunings
+from .launch import Backward, Forward
 from .layout import SLAB, Layout
-from .small import diagonal
+from .small import Numbers
+from .tuning import Tunings
 from .unpulled import Unpulled
 
 #: Clusters and features that a tile has room for, and their product.
@@ -72,38 +74,48 @@ class Fused:
         self._set_state(torch.as_tensor(setup.labels, dtype=torch.int64).to(self.device))
         self.tunings = Tunings() if tunings is None else tunings
         self._forward, self._backward = Forward(self), Backward(self)
+        self._step: Step | None = None
 
     def start_sphere(self) -> None:
         """Begin the sphere's copy, held less 1/2, at the box's."""
-        self.v2 = torch.clamp(self.v1, 0.0, 1.0).sub_(0.5)
+        if self.v2 is None:  # else in place: launches are repeated where they first were
+            self.v2 = torch.empty_like(self.v1)
+        torch.clamp(self.v1, 0.0, 1.0, out=self.v2).sub_(0.5)
         self.sums[2] = self.sums[1] - 0.5 * self.k
         self.unpulled.start_sphere()
 
     def forward(self, step: Step) -> tuple[FloatArray, FloatArray]:
         """As :func:`corral.admm.kernels.forward`, but for x, which is not kept."""
-        totals, gram = self.unpulled.totals(step), self.unpulled.gram(step)
+        numbers = self._numbers_of(step)
+        totals, gram = self.unpulled.totals(numbers), self.unpulled.gram(numbers)
         if self.layout.e:
-            summed = self._forward(step)
+            self._forward.start(step, numbers)
+            summed = self._forward.sums()
             totals += summed[: self.k]
-            gram += summed[self.K] / diagonal(step)
+            gram += summed[self.K] * numbers.inverse
         return totals[None], np.array([[gram]])
 
     def backward(self, step: Step, theta: FloatArray | None) -> Sums:
         """As :func:`corral.admm.kernels.backward`; theta must sum to nothing over the clusters."""
         k, K, D = self.k, self.K, self.D
-        both = self._backward(step, theta)
-        summed, others = (a[K * D :][: kernels.COLUMNS * K].reshape(-1, K)[:, :k] for a in both)
-        mass, _, _, moved, outside, squares, radius = summed
-        self.unpulled.move(step, theta, inside=others[1], whole=others[2])
-        points = both[0][: K * D].reshape(K, D)[:k, : self.d]
+        numbers = self._numbers_of(step)
+        self._backward.start(step, numbers, theta)
+        self.unpulled.move(numbers, theta)  # while the device works
+        summed, others = self._backward.sums()
+        self.unpulled.project(others[K * (D + 1) :][:k])
+        mass = summed[K * D :][:k]
+        one = dict(zip(kernels.STATISTICS, summed[K * (D + kernels.COLUMNS) :], strict=False))
+        metric = self.layout.metric_total
+        # Clusters that are not there lie at 0 in v2, 1/2 from the sphere's middle.
+        nowhere = 0.25 * (K - k) * metric if step.now.phase > GRADUATE else 0.0
         return Sums(
-            points=points + mass[:, None] * self.shift,
+            points=summed[: K * D].reshape(K, D)[:k, : self.d] + mass[:, None] * self.shift,
             mass=mass,
-            moved=float(moved.sum()),
-            unbalanced=float(both[0][K * (D + kernels.COLUMNS)]),
-            outside=float(outside.sum()),
-            undecided=self.layout.metric_total - float(squares.sum()),
-            radius=float(radius.sum()),
+            moved=float(one["moved"]),
+            unbalanced=float(one["unbalanced"]),
+            outside=float(one["outside"]),
+            undecided=metric - float(one["squares"]),
+            radius=float(one["radius"]) - nowhere,
         )
 
     def pulled_x(self) -> torch.Tensor:
@@ -140,6 +152,12 @@ class Fused:
             raise RuntimeError(f"x of {m} groups and {self.k} clusters was not kept on the device.")
         x: FloatArray = self.layout.by_place(self.kept)[self.layout.place].cpu().numpy()
         return x
+
+    def _numbers_of(self, step: Step) -> Numbers:
+        """The same for both passes of an iteration."""
+        if self._step is not step:
+            self._step, self._numbers = step, Numbers.of(step, self.shift)
+        return self._numbers
 
     def _set_state(self, labels: torch.Tensor) -> None:
         """Half at the start, half everywhere."""

@@ -20,18 +20,56 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from .tiles import along, clip, clusters, fetch, give, groups, halves, load, offsets, product, take
+from .tiles import (
+    along,
+    clip,
+    clusters,
+    fetch,
+    give,
+    groups,
+    halves,
+    load,
+    offsets,
+    product,
+    take,
+    within,
+)
 
+#: What a program sums by cluster beside the points: the mass, and ``t z1``.
+COLUMNS = 2
 #: Room for single numbers after what a program sums by cluster.
 SPARE = 16
-#: What a program sums by cluster beside the points.
-COLUMNS = 7
+#: Which come first there.
+STATISTICS = ("moved", "outside", "squares", "radius", "unbalanced")
+
+
+@triton.jit
+def _constant(centers, columns, shift, cluster, K: tl.constexpr, D: tl.constexpr):
+    """What all tiles share: the centres in halves, what clusters add, ``1 / k`` and the shift.
+
+    A cluster that is not there has nothing in any of them, and so nothing in x and z1.
+    """
+    entry = cluster[:, None] * D + tl.arange(0, D)[None, :]
+    high, low = tl.load(centers + entry), tl.load(centers + K * D + entry)
+    column, share = tl.load(columns + cluster)[:, None], tl.load(columns + K + cluster)[:, None]
+    return high, low, column, share, tl.load(shift + tl.arange(0, D))[None, :]
+
+
+@triton.jit
+def _coefficients(scalars):
+    """Those of x, then what stays of the duals.
+
+    They are read here, not handed over, so that a launch can be repeated with others.
+    """
+    inverse, inside, dual = tl.load(scalars), tl.load(scalars + 1), tl.load(scalars + 2)
+    sphere, ratio, fade = tl.load(scalars + 3), tl.load(scalars + 4), tl.load(scalars + 5)
+    return inverse, inside, dual, sphere, ratio, fade
 
 
 @triton.jit
 def _solution(
-    a, s, points, shift, sums, rows, pull, bonds, high, low, columns, cluster, offset, mask,
-    tile, first, length, d, k, e, inverse, inside, dual, sphere, share,
+    a, s, points, sums, rows, pull, bonds, high, low, column, share, shift, offset, mask,
+    tile, first, length, k, e, inverse, inside, dual, sphere,
     SPHERE: tl.constexpr, ROWS: tl.constexpr, PULLED: tl.constexpr,
     K: tl.constexpr, TILE: tl.constexpr, D: tl.constexpr, WARPS: tl.constexpr,
 ):  # fmt: skip
@@ -49,7 +87,7 @@ def _solution(
         Over the clusters.
     """
     place = tile * TILE + groups(TILE)
-    b, b_rest = halves(points - tl.load(shift + tl.arange(0, D))[None, :], True)
+    b, b_rest = halves(points - shift, True)
     z_sum = tl.load(sums + length + place)
     y_sum = tl.load(sums + place) - z_sum
     mean = inside * z_sum + dual * y_sum
@@ -61,13 +99,12 @@ def _solution(
     if PULLED:
         part = 1.0 / (1.0 + inverse * tl.load(bonds + place))
         mean += inverse * tl.load(bonds + e + place)
-    column = tl.load(columns + cluster)[:, None]
     if ROWS:
         nothing = tl.zeros((K, TILE), tl.float32)
         x = product(high, low, b.T, b_rest.T, nothing, False) + column
-        x = x * tl.load(rows + (place - first * TILE))[None, :] - (mean * share)[None, :]
+        x = x * tl.load(rows + (place - first * TILE))[None, :] - share * mean[None, :]
     else:
-        x = product(high, low, b.T, b_rest.T, column - (mean * share)[None, :], False)
+        x = product(high, low, b.T, b_rest.T, column - share * mean[None, :], False)
     z = clip(a)
     y = a - z
     x = z * inside + x
@@ -79,14 +116,14 @@ def _solution(
         x = take(pull + start, offset, mask, K, TILE, WARPS) * inverse + x
         x = x * part[None, :]
     if ROWS:
-        x += tl.load(columns + K + cluster)[:, None]
+        x += share
     return x, z, y, b, b_rest, part, y_sum, s_sum
 
 
 @triton.jit
 def forward(
-    points, shift, order, v1, v2, sums, rows, pull, bonds, centers, columns, partial,
-    m, first, last, length, d, k, e, inverse, inside, dual, sphere, share,
+    points, shift, order, v1, v2, sums, rows, pull, bonds, centers, columns, scalars, partial,
+    m, first, last, length, d, k, e,
     SPHERE: tl.constexpr, ROWS: tl.constexpr, PULLED: tl.constexpr, GATHER: tl.constexpr,
     K: tl.constexpr, TILE: tl.constexpr, D: tl.constexpr, WARPS: tl.constexpr,
 ):  # fmt: skip
@@ -94,9 +131,9 @@ def forward(
 
     Only for groups with numbers of their own.
     """
+    inverse, inside, dual, sphere, _ratio, _fade = _coefficients(scalars)
     cluster = clusters(K, WARPS)
-    entry = cluster[:, None] * D + tl.arange(0, D)[None, :]
-    high, low = tl.load(centers + entry), tl.load(centers + K * D + entry)
+    high, low, column, share, middle = _constant(centers, columns, shift, cluster, K, D)
     offset, mask = offsets(k, K, TILE)
     totals = tl.zeros((K, 4), tl.float32)
     gram = tl.zeros((TILE,), tl.float32)
@@ -106,8 +143,8 @@ def forward(
             SPHERE, ROWS, GATHER, K, TILE, D, WARPS,
         )  # fmt: skip
         x, _z, _y, _b, _rest, part, _y_sum, _s_sum = _solution(
-            a, s, p, shift, sums, rows, pull, bonds, high, low, columns, cluster, offset, mask,
-            tile, first, length, d, k, e, inverse, inside, dual, sphere, share,
+            a, s, p, sums, rows, pull, bonds, high, low, column, share, middle, offset, mask,
+            tile, first, length, k, e, inverse, inside, dual, sphere,
             SPHERE, ROWS, PULLED, K, TILE, D, WARPS,
         )  # fmt: skip
         own = rows + ((tile - first) * TILE + groups(TILE))
@@ -137,14 +174,17 @@ def _balance(
 
 @triton.jit
 def _fetch_tile(
-    points, v1, v2, tile, m, d, k,
+    points, v1, v2, sums, tile, m, length, d, k,
     SPHERE: tl.constexpr, GATHER: tl.constexpr, K: tl.constexpr, TILE: tl.constexpr,
     D: tl.constexpr,
 ):  # fmt: skip
     """Have what a program needs next brought into the cache."""
     start = tile * (k * tl.full((), TILE, tl.int64))
+    fetch(sums + tile * TILE, TILE, TILE)
+    fetch(sums + length + tile * TILE, TILE, TILE)
     fetch(v1 + start, TILE * k, K * TILE)
     if SPHERE:
+        fetch(sums + 2 * length + tile * TILE, TILE, TILE)
         fetch(v2 + start, TILE * k, K * TILE)
     if not GATHER:
         first = tile * (d * tl.full((), TILE, tl.int64))
@@ -153,18 +193,17 @@ def _fetch_tile(
 
 @triton.jit
 def _write(
-    out, cluster, mass, valued, whole, moved, outside, squares, radius, unbalanced,
-    K: tl.constexpr,
+    out, cluster, mass, valued, moved, outside, squares, radius, unbalanced, K: tl.constexpr,
 ):  # fmt: skip
     """Hand over what a program has summed, in the order in which it is read."""
     tl.store(out + cluster, tl.sum(mass, axis=1))
     tl.store(out + K + cluster, tl.sum(valued, axis=1))
-    tl.store(out + 2 * K + cluster, tl.sum(whole, axis=1))
-    tl.store(out + 3 * K + cluster, tl.sum(moved, axis=1))
-    tl.store(out + 4 * K + cluster, tl.sum(outside, axis=1))
-    tl.store(out + 5 * K + cluster, tl.sum(squares, axis=1))
-    tl.store(out + 6 * K + cluster, tl.sum(radius, axis=1))
-    tl.store(out + 7 * K, tl.sum(unbalanced))
+    out += 2 * K
+    tl.store(out, tl.sum(moved))
+    tl.store(out + 1, tl.sum(outside))
+    tl.store(out + 2, tl.sum(squares))
+    tl.store(out + 3, tl.sum(radius))
+    tl.store(out + 4, tl.sum(unbalanced))
 
 
 @triton.jit
@@ -179,53 +218,46 @@ def _numbers(rows, tile, first, last, TILE: tl.constexpr):
 
 @triton.jit
 def backward(
-    points, shift, order, v1, v2, sums, rows, pull, bonds, centers, columns, partial, kept,
-    m, first, last, length, d, k, e, inverse, inside, dual, sphere, share, ratio, fade,
+    points, shift, order, v1, v2, sums, rows, pull, bonds, centers, columns, scalars, partial, kept,
+    m, first, last, length, d, k, e,
     SPHERE: tl.constexpr, ROWS: tl.constexpr, PULLED: tl.constexpr, GATHER: tl.constexpr,
-    KEEP: tl.constexpr, LEAN: tl.constexpr, AHEAD: tl.constexpr, RUN: tl.constexpr,
+    KEEP: tl.constexpr, LEAN: tl.constexpr, AHEAD: tl.constexpr, STAGES: tl.constexpr,
+    RUN: tl.constexpr,
     K: tl.constexpr, TILE: tl.constexpr, D: tl.constexpr, WARPS: tl.constexpr,
 ):  # fmt: skip
-    """Move the state of a program's tiles, and sum what the next iteration needs."""
+    """Move the state of a program's tiles, and sum what the next iteration needs.
+
+    Registers are what it is short of, so every statistic is one number a thread.
+    """
+    inverse, inside, dual, sphere, ratio, fade = _coefficients(scalars)
     cluster = clusters(K, WARPS)
-    entry = cluster[:, None] * D + tl.arange(0, D)[None, :]
-    high, low = tl.load(centers + entry), tl.load(centers + K * D + entry)
+    high, low, column, share, middle = _constant(centers, columns, shift, cluster, K, D)
     offset, mask = offsets(k, K, TILE)
-    out = partial + tl.program_id(0) * (K * (D + 7) + 16)
+    out = partial + tl.program_id(0) * (K * (D + 2) + 16)
+    entry = cluster[:, None] * D + tl.arange(0, D)[None, :]
     n = tl.num_programs(0)
     mass = tl.zeros((K, 4), tl.float32)
     valued = tl.zeros((K, 4), tl.float32)
-    whole = tl.zeros((K, 4), tl.float32)
-    moved = tl.zeros((K, 4), tl.float32)
-    outside = tl.zeros((K, 4), tl.float32)
-    squares = tl.zeros((K, 4), tl.float32)
-    radius = tl.zeros((K, 4), tl.float32)
-    unbalanced = tl.zeros((TILE,), tl.float32)
-    begin = first + tl.program_id(0)
-    if AHEAD == 2:
-        a_next, s_next, p_next = load(
-            points, order, v1, v2, offset, mask, begin, m, d, k,
-            SPHERE, ROWS, GATHER, K, TILE, D, WARPS,
-        )  # fmt: skip
-    for run in tl.range(begin, last, RUN * n, num_stages=1):
+    moved = tl.zeros((WARPS, 8, 4), tl.float32)
+    outside = tl.zeros((WARPS, 8, 4), tl.float32)
+    squares = tl.zeros((WARPS, 8, 4), tl.float32)
+    radius = tl.zeros((WARPS, 8, 4), tl.float32)
+    unbalanced = tl.zeros((4,), tl.float32)
+    for run in tl.range(first + tl.program_id(0), last, RUN * n, num_stages=1):
         points_sum = tl.zeros((K, D), tl.float32)
-        for tile in tl.range(run, tl.minimum(run + RUN * n, last), n, num_stages=1):
-            following = tl.minimum(tile + n, last - 1)
-            if AHEAD == 2:
-                a, s, p = a_next, s_next, p_next
-                a_next, s_next, p_next = load(
-                    points, order, v1, v2, offset, mask, following, m, d, k,
-                    SPHERE, ROWS, GATHER, K, TILE, D, WARPS,
-                )  # fmt: skip
-            else:
-                if AHEAD == 1:
-                    _fetch_tile(points, v1, v2, following, m, d, k, SPHERE, GATHER, K, TILE, D)
-                a, s, p = load(
-                    points, order, v1, v2, offset, mask, tile, m, d, k,
-                    SPHERE, ROWS, GATHER, K, TILE, D, WARPS,
-                )  # fmt: skip
+        for tile in tl.range(run, tl.minimum(run + RUN * n, last), n, num_stages=STAGES):
+            if AHEAD:
+                following = tl.minimum(tile + n, last - 1)
+                _fetch_tile(
+                    points, v1, v2, sums, following, m, length, d, k, SPHERE, GATHER, K, TILE, D
+                )
+            a, s, p = load(
+                points, order, v1, v2, offset, mask, tile, m, d, k,
+                SPHERE, ROWS, GATHER, K, TILE, D, WARPS,
+            )  # fmt: skip
             x, old, y, b, b_rest, part, y_sum, s_sum = _solution(
-                a, s, p, shift, sums, rows, pull, bonds, high, low, columns, cluster, offset, mask,
-                tile, first, length, d, k, e, inverse, inside, dual, sphere, share,
+                a, s, p, sums, rows, pull, bonds, high, low, column, share, middle, offset, mask,
+                tile, first, length, k, e, inverse, inside, dual, sphere,
                 SPHERE, ROWS, PULLED, K, TILE, D, WARPS,
             )  # fmt: skip
             start = tile * (k * tl.full((), TILE, tl.int64))
@@ -240,25 +272,25 @@ def backward(
             z = clip(a)
             change, gap, square = tl.abs(z - old), (x - z) * (x - z), x * x
             if ROWS:
-                change, gap, square, a = change * live, gap * live, square * metric, a * value
-            moved += along(change, K, TILE)
-            outside += along(gap, K, TILE)
-            squares += along(square, K, TILE)
-            whole += along(a, K, TILE)
+                change, gap, square = change * live, gap * live, square * metric
+            moved += within(change, K, TILE, WARPS)
+            outside += within(gap, K, TILE, WARPS)
+            squares += within(square, K, TILE, WARPS)
             if SPHERE:
                 s = s * fade + (x - 0.5)
                 give(v2 + start, offset, mask, s, K, TILE, WARPS)
-                radius += along(s * s * metric if ROWS else s * s, K, TILE)
+                radius += within(s * s * metric if ROWS else s * s, K, TILE, WARPS)
             lack = _balance(sums, tile, z, y_sum, s_sum, length, k, ratio, fade, SPHERE, TILE)
             if ROWS:
                 valued += along(z * value, K, TILE)
                 z, lack = z * weight, lack * tl.sum(live, axis=0)
-            unbalanced += lack * lack
+            lack = tl.reshape(lack * lack, (TILE // 8, 4, 2))
+            unbalanced += tl.sum(tl.sum(lack, axis=2), axis=0)
             mass += along(z, K, TILE)
             z, z_rest = halves(z, False)
             points_sum = product(z, z_rest, b, b_rest, points_sum, LEAN)
         tl.store(out + entry, tl.load(out + entry) + points_sum)
     _write(
-        out + K * D, cluster, mass, valued if ROWS else mass, whole, moved, outside, squares,
-        radius, unbalanced, K,
+        out + K * D, cluster, mass, valued if ROWS else mass, moved, outside, squares, radius,
+        unbalanced, K,
     )  # fmt: skip

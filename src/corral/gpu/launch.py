@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import weakref
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 
 from .._typing import FloatArray
@@ -13,63 +13,12 @@ from ..admm.kernels import Step
 from ..admm.schedule import GRADUATE
 from . import kernels
 from .layout import TILE, Segment
-from .small import cluster_columns, coefficients, diagonal, fading, split_centers
+from .replay import Replay
+from .small import Inbox, Numbers, Outbox
+from .tuning import Tuning
 
 if TYPE_CHECKING:
     from .fused import Fused
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """How a kernel is laid out on the device.
-
-    Attributes
-    ----------
-    tile : int
-        Groups of a tile, a multiple of 16.
-    warps : int
-    registers : int or None
-        The most that a thread may have; None for as many as the compiler likes.
-    programs : int
-        On each multiprocessor.
-    ahead : {0, 1, 2}
-        Whether a program asks for its next tile before it works on one: not at all, into the
-        device's cache, into registers.
-    run : int
-        Tiles that the matrix units add up.
-    """
-
-    tile: int = 32
-    warps: int = 8
-    registers: int | None = None
-    programs: int = 4
-    ahead: int = 0
-    run: int = 16
-
-
-@dataclass(frozen=True)
-class Tunings:
-    """Those of all kernels.
-
-    Attributes
-    ----------
-    forward : Tuning
-    graduate, settle : Tuning
-        Of the second pass over plain groups, without and with the sphere.
-    rows : Tuning
-        Of the second pass over groups with numbers of their own.
-    """
-
-    forward: Tuning = Tuning()
-    graduate: Tuning = Tuning(warps=4, programs=2, ahead=1)
-    settle: Tuning = Tuning(tile=64, programs=1, ahead=1)
-    rows: Tuning = Tuning(programs=1, ahead=1)
-
-    def backward(self, step: Step, segment: Segment) -> Tuning:
-        """Of the second pass over a segment."""
-        if segment.rows is not None:
-            return self.rows
-        return self.settle if step.now.phase > GRADUATE else self.graduate
 
 
 class Launcher:
@@ -85,53 +34,62 @@ class Launcher:
     """
 
     def __init__(self, state: Fused, kernel: Any, segments: list[Segment], width: int) -> None:
-        self.state, self.kernel, self.segments = state, kernel, segments
-        self.width = width
+        # Without a cycle the state goes as soon as nobody needs it.
+        self.state: Fused = weakref.proxy(state)
+        self.kernel, self.segments, self.width = kernel, segments, width
         shift = torch.zeros(state.D)
         shift[: state.d] = torch.as_tensor(state.shift)
         self.shift = shift.to(state.device)
+        self.outbox = Outbox(state.K, state.D, state.device)
+        self.inbox = Inbox(len(segments), width, state.device)
+        self.multiprocessors, self.shared_bytes = _capacity(state.device)
+        self._replays = {sphere: Replay(state.device) for sphere in (False, True)}
 
-    def tuning(self, step: Step, segment: Segment) -> Tuning:
+    def start(self, step: Step, numbers: Numbers, theta: FloatArray | None = None) -> None:
+        """Have the device make the pass; does not wait for it."""
+        self.outbox.write(numbers, theta)
+        sphere = step.now.phase > GRADUATE
+        self._replays[sphere](partial(self._work, sphere))
+
+    def run(self, sphere: bool) -> list[torch.Tensor]:
+        """What the programs of each segment sum, (programs, width)."""
+        state, outbox = self.state, self.outbox
+        summed = []
+        for segment in self.segments:
+            tuning = self.tuning(sphere, segment)
+            n_tiles = (segment.last - segment.first) * (TILE // tuning.tile)
+            n_programs = min(n_tiles, tuning.programs * self.multiprocessors)
+            sums = torch.zeros((n_programs, self.width), device=state.device)
+            self.kernel[(n_programs,)](
+                *self._arrays(sphere, segment),
+                outbox.centers,
+                outbox.plain if segment.rows is None else outbox.own,
+                outbox.scalars,
+                sums,
+                *self._own_arrays(),
+                *self._integers(segment, TILE // tuning.tile),
+                **self._constants(sphere, segment, tuning),
+                **self._own_constants(sphere, segment, tuning),
+            )
+            summed.append(sums)
+        return summed
+
+    def tuning(self, sphere: bool, segment: Segment) -> Tuning:
         """How to run over a segment."""
         raise NotImplementedError
 
-    def run(self, step: Step, theta: FloatArray | None = None) -> list[torch.Tensor]:
-        """What the programs of each segment sum, (programs, width)."""
-        state = self.state
-        inverse = 1.0 / diagonal(step)
-        centers = split_centers(step, inverse, state.K, state.D).to(state.device)
-        columns = cluster_columns(step, theta, inverse, state.shift, state.K).to(state.device)
-        summed = []
-        for segment in self.segments:
-            tuning = self.tuning(step, segment)
-            n_tiles = (segment.last - segment.first) * (TILE // tuning.tile)
-            n_programs = min(n_tiles, tuning.programs * _multiprocessors(state.device))
-            partial = torch.zeros((n_programs, self.width), device=state.device)
-            self.kernel[(n_programs,)](
-                *self._arrays(step, segment),
-                centers,
-                columns[0 if segment.rows is None else 1],
-                partial,
-                *self._own_arrays(),
-                *self._integers(segment, TILE // tuning.tile),
-                *coefficients(step, inverse, state.k),
-                *self._own_numbers(step),
-                **self._constants(step, segment, tuning),
-                **self._own_constants(segment, tuning),
-            )
-            summed.append(partial)
-        return summed
+    def _work(self, sphere: bool) -> None:
+        """All that the device does."""
+        self.outbox.send()
+        self.inbox.send(self.run(sphere))
 
     def _own_arrays(self) -> tuple[Any, ...]:
         return ()
 
-    def _own_numbers(self, step: Step) -> tuple[float, ...]:
-        return ()
-
-    def _own_constants(self, segment: Segment, tuning: Tuning) -> dict[str, Any]:
+    def _own_constants(self, sphere: bool, segment: Segment, tuning: Tuning) -> dict[str, Any]:
         return {}
 
-    def _arrays(self, step: Step, segment: Segment) -> tuple[Any, ...]:
+    def _arrays(self, sphere: bool, segment: Segment) -> tuple[Any, ...]:
         """One array stands for those that this variant does not look at."""
         state = self.state
         order = state.layout.order
@@ -140,7 +98,7 @@ class Launcher:
             self.shift,
             state.sums if order is None else order,
             state.v1,
-            state.v2 if step.now.phase > GRADUATE else state.sums,
+            state.v2 if sphere else state.sums,
             state.sums,
             state.sums if segment.rows is None else segment.rows,
             state.pull_state,
@@ -152,10 +110,10 @@ class Launcher:
         span = (layout.m, segment.first * tiles, segment.last * tiles, layout.length)
         return (*span, self.state.d, self.state.k, layout.n_pulled)
 
-    def _constants(self, step: Step, segment: Segment, tuning: Tuning) -> dict[str, Any]:
+    def _constants(self, sphere: bool, segment: Segment, tuning: Tuning) -> dict[str, Any]:
         state = self.state
         return {
-            "SPHERE": step.now.phase > GRADUATE,
+            "SPHERE": sphere,
             "ROWS": segment.rows is not None,
             "PULLED": segment.pulled,
             "GATHER": state.layout.order is not None,
@@ -177,12 +135,12 @@ class Forward(Launcher):
         pulled = [segment for segment in state.layout.segments if segment.pulled]
         super().__init__(state, kernels.forward, pulled, state.K + kernels.SPARE)
 
-    def __call__(self, step: Step) -> FloatArray:
-        """Sums over all programs: the totals, then the gram."""
-        (partial,) = self.run(step)
-        return _added(partial)
+    def sums(self) -> FloatArray:
+        """The totals, then the gram."""
+        sums: FloatArray = self.inbox.take()[0]
+        return sums
 
-    def tuning(self, step: Step, segment: Segment) -> Tuning:
+    def tuning(self, sphere: bool, segment: Segment) -> Tuning:
         """The same for all."""
         return self.state.tunings.forward
 
@@ -193,40 +151,44 @@ class Backward(Launcher):
     def __init__(self, state: Fused) -> None:
         width = state.K * (state.D + kernels.COLUMNS) + kernels.SPARE
         super().__init__(state, kernels.backward, state.layout.segments, width)
+        self._others = [not segment.pulled for segment in self.segments]
 
-    def __call__(self, step: Step, theta: FloatArray | None) -> tuple[FloatArray, FloatArray]:
-        """Sums over all groups, then over those that nothing pulls."""
-        sums = [_added(partial) for partial in self.run(step, theta)]
-        others = [own for own, s in zip(sums, self.segments, strict=True) if not s.pulled]
-        return np.sum(sums, axis=0), np.sum(others, axis=0) if others else np.zeros(self.width)
+    def sums(self) -> tuple[FloatArray, FloatArray]:
+        """Over all groups, then over those that nothing pulls."""
+        sums = self.inbox.take()
+        if self._others == [True]:
+            alone = sums[0].copy()
+            return alone, alone
+        return sums.sum(axis=0), sums[self._others].sum(axis=0)
 
-    def tuning(self, step: Step, segment: Segment) -> Tuning:
+    def tuning(self, sphere: bool, segment: Segment) -> Tuning:
         """By phase, and by what groups have."""
-        return self.state.tunings.backward(step, segment)
+        return self.state.tunings.backward(sphere, segment)
 
     def _own_arrays(self) -> tuple[Any, ...]:
         return (self.state.kept,)
 
-    def _own_numbers(self, step: Step) -> tuple[float, ...]:
-        return fading(step)
-
-    def _own_constants(self, segment: Segment, tuning: Tuning) -> dict[str, Any]:
+    def _own_constants(self, sphere: bool, segment: Segment, tuning: Tuning) -> dict[str, Any]:
+        state = self.state
         return {
-            "KEEP": segment.pulled or self.state.keep_x,
-            "LEAN": self.state.lean,
-            "AHEAD": 0 if tuning.ahead == 1 and not self.state.points.is_cuda else tuning.ahead,
+            "KEEP": segment.pulled or state.keep_x,
+            "LEAN": state.lean,
+            "AHEAD": tuning.ahead and state.points.is_cuda,
+            "STAGES": tuning.stages if self._has_room(sphere, tuning) else 1,
             "RUN": tuning.run,
         }
 
+    def _has_room(self, sphere: bool, tuning: Tuning) -> bool:
+        """Whether the tiles that stages hold fit beside the centres, the points and some room."""
+        K, D, tile = self.state.K, self.state.D, tuning.tile
+        held = 4 * tile * (tuning.stages - 1) * ((1 + sphere) * K + D)
+        return held + 4 * D * (K + tile) + (1 << 14) <= self.shared_bytes
 
-def _added(partial: torch.Tensor) -> FloatArray:
-    """Sums of all programs, in one order and in double precision."""
-    added: FloatArray = partial.sum(0, dtype=torch.float64).cpu().numpy()
-    return added
 
-
-def _multiprocessors(device: torch.device) -> int:
-    """How many there are; 1 where kernels are interpreted."""
+def _capacity(device: torch.device) -> tuple[int, int]:
+    """Multiprocessors, and bytes that the threads of a program may share; none if interpreted."""
     if device.type != "cuda":
-        return 1
-    return int(torch.cuda.get_device_properties(device).multi_processor_count)
+        return 1, 0
+    properties = torch.cuda.get_device_properties(device)
+    shared = getattr(properties, "shared_memory_per_block_optin", 0)
+    return int(properties.multi_processor_count), int(shared)

@@ -28,6 +28,20 @@ INTERPRETED = tl.constexpr(not isinstance(halves, triton.JITFunction))
 
 
 @triton.jit
+def unpack(packed, centers, others, n_centers, n, BLOCK: tl.constexpr):
+    """Take over the host's numbers from its own memory: centres in halves, the others as they are.
+
+    A copy to the device first would keep the kernels waiting longer than this takes.
+    """
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    number = tl.load(packed + i, mask=i < n, other=0.0)
+    high, low = halves(number, True)
+    tl.store(centers + i, high, mask=i < n_centers)
+    tl.store(centers + n_centers + i, low, mask=i < n_centers)
+    tl.store(others + (i - n_centers), number, mask=(i >= n_centers) & (i < n))
+
+
+@triton.jit
 def product(a, a_rest, b, b_rest, start, LEAN: tl.constexpr):
     """``start + (a + a_rest) @ (b + b_rest)`` but for small terms."""
     if INTERPRETED:
@@ -42,7 +56,7 @@ def product(a, a_rest, b, b_rest, start, LEAN: tl.constexpr):
 @triton.jit
 def fetch(first, n, MOST: tl.constexpr):
     """Have the device bring n numbers, 1 to MOST, into its cache: it has lines of 32."""
-    line = tl.minimum(tl.arange(0, MOST // 32) * 32, n - 1)
+    line = tl.minimum(tl.arange(0, (MOST + 31) // 32) * 32, n - 1)
     tl.inline_asm_elementwise(
         "prefetch.global.L2 [$1]; mov.u32 $0, 0;",
         "=r,l",
@@ -101,6 +115,13 @@ def give(state, offset, mask, a, K: tl.constexpr, TILE: tl.constexpr, WARPS: tl.
 def along(a, K: tl.constexpr, TILE: tl.constexpr):
     """Sums over those groups of a tile that one thread holds, (K, 4)."""
     return tl.sum(tl.sum(tl.reshape(a, (K, TILE // 8, 4, 2)), axis=3), axis=1)
+
+
+@triton.jit
+def within(a, K: tl.constexpr, TILE: tl.constexpr, WARPS: tl.constexpr):
+    """Sums over all entries of a tile that one thread holds, (WARPS, 8, 4)."""
+    a = tl.reshape(a, (K // (16 * WARPS), WARPS, 2, 8, TILE // 8, 4, 2))
+    return tl.sum(tl.sum(tl.sum(tl.sum(a, axis=6), axis=4), axis=2), axis=0)
 
 
 @triton.jit

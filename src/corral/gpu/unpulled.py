@@ -11,9 +11,8 @@ import torch
 
 from .._typing import FloatArray
 from ..admm.crew import START_SHARE, Setup
-from ..admm.kernels import Step
 from .layout import FACTOR, SHARE, VALUE, row_vectors
-from .small import cluster_costs, coefficients, diagonal, fading, scaled_centers
+from .small import Numbers
 
 #: Rows whose points are added up at once.
 ROWS = 1 << 20
@@ -43,33 +42,35 @@ class Unpulled:
         self.inside: FloatArray = START_SHARE * started + (1.0 - START_SHARE) / self.k * self.total
         self.dual: FloatArray = np.zeros(self.k)
         self.sphere: FloatArray = np.zeros(self.k)
+        self._whole = self.inside
 
     def start_sphere(self) -> None:
         """Begin the sphere's copy, held less 1/2."""
         self.sphere = self.inside - 0.5 * self.total
 
-    def totals(self, step: Step) -> FloatArray:
+    def totals(self, numbers: Numbers) -> FloatArray:
         """``sum t x`` of the x-system without totals, (k,)."""
-        inverse, inside, dual, sphere, share = coefficients(step, 1.0 / diagonal(step), self.k)
-        state = inside * self.inside + dual * self.dual + sphere * self.sphere
-        costs = scaled_centers(step, inverse) @ self.points
-        costs += self.factor * cluster_costs(step, inverse, self.shift)
-        totals: FloatArray = costs + state - state.mean() + share * self.total
+        state = numbers.inside * self.inside + numbers.dual * self.dual
+        state += numbers.sphere * self.sphere
+        costs = numbers.centers @ self.points + self.factor * numbers.costs
+        totals: FloatArray = costs + state + (self.total - state.sum()) / self.k
         return totals
 
-    def gram(self, step: Step) -> float:
+    def gram(self, numbers: Numbers) -> float:
         """``sum t t / (r a)``."""
-        return self.shared / diagonal(step)
+        return self.shared * numbers.inverse
 
-    def move(
-        self, step: Step, theta: FloatArray | None, inside: FloatArray, whole: FloatArray
-    ) -> None:
-        """Take over the sums of the new ``clip(v1)`` and ``v1``; v2 follows from x."""
-        x = self.totals(step)
+    def move(self, numbers: Numbers, theta: FloatArray | None) -> None:
+        """Take the dual steps, which follow from x."""
+        x = self.totals(numbers)
         if theta is not None:
-            x -= self.gram(step) * theta[0]
-        self.sphere = fading(step)[1] * self.sphere + x - 0.5 * self.total
-        self.inside, self.dual = inside, whole - inside
+            x -= self.gram(numbers) * theta[0]
+        self.sphere = numbers.fade * self.sphere + x - 0.5 * self.total
+        self._whole = numbers.ratio * self.dual + x
+
+    def project(self, inside: FloatArray) -> None:
+        """Take over the sums of the new ``clip(v1)``; the dual's is what is left of v1."""
+        self.inside, self.dual = inside, self._whole - inside
 
 
 def _weighted_sum(points: torch.Tensor, weight: FloatArray) -> FloatArray:
