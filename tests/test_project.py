@@ -25,6 +25,7 @@ PACKAGE = ROOT / "src" / "corral"
 LAYERS = [
     {"_typing", "exceptions", "kinds"},
     {"constraints", "_graphs"},
+    {"pair_graph"},
     {"problem"},
     {"contradictions", "geometry", "settings"},
     {"presolve"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -60,7 +60,7 @@ def match_sizes(problem: Problem, counts: FloatArray) -> Problem:
     if sizes is None or not problem.sizes_vary:
         return problem
     rank = np.argsort(np.argsort(counts, kind="stable"), kind="stable")
-    return replace(problem, sizes=sizes.permuted(np.lexsort((sizes.upper, sizes.lower))[rank]))
+    return problem.with_sizes_in_order(np.lexsort((sizes.upper, sizes.lower))[rank])
 
 
 def match_capacities(problem: Problem) -> Problem | None:

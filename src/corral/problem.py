@@ -8,11 +8,13 @@ must-links, contracted into one weighted point; without must-links every row is 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
 from ._typing import FloatArray, IntArray, Matrix
+from .pair_graph import PairGraph
 
 #: More entries of x than this make a problem large.
 LARGE = 300_000
@@ -142,6 +144,17 @@ class Problem:
             or self.linear is not None
         )
 
+    @cached_property
+    def pair_graph(self) -> PairGraph:
+        """All pairs in one graph, made when first asked for and kept for all restarts."""
+        soft = self.soft
+        apart, together = np.zeros((2, len(self.apart))), np.zeros((2, len(self.together)))
+        apart[0] = together[1] = np.inf
+        prices = np.where(soft.together == [[False], [True]], soft.price, 0.0)
+        pairs = np.concatenate([self.apart, self.together, soft.pairs])
+        costs = np.concatenate([apart, together, prices], axis=1)
+        return PairGraph.of_pairs(self.n_groups, pairs, same=costs[0], differ=costs[1])
+
     @property
     def large(self) -> bool:
         """Whether x has so many entries that passes over it must be counted."""
@@ -157,6 +170,11 @@ class Problem:
         return sized.free and (self.sizes is None or bool(np.all(self.count == 1)))
 
     @property
+    def summed(self) -> bool:
+        """Whether sizes or totals bound sums over the clusters."""
+        return self.sizes is not None or bool(self.totals)
+
+    @property
     def sizes_vary(self) -> bool:
         """Whether clusters may exchange their sizes for different ones."""
         sizes = self.sizes
@@ -170,7 +188,20 @@ class Problem:
         """The same problem with the size bounds handed to the clusters in another order."""
         if self.sizes is None:
             return self
-        return replace(self, sizes=self.sizes.permuted(order))
+        ordered = replace(self, sizes=self.sizes.permuted(order))
+        # The pairs stay, and so does their graph, which would be made anew in every order.
+        vars(ordered)["pair_graph"] = self.pair_graph
+        return ordered
+
+    def in_any_order(self) -> Problem:
+        """The same with the sizes in any order, where nothing else ties clusters to numbers.
+
+        Which cluster has which size is then a matter of names.
+        """
+        if self.sizes is None or not self.sizes.ordered:
+            return self
+        free = replace(self, sizes=replace(self.sizes, ordered=False))
+        return self if free.numbered else free
 
     def cluster_rules(self) -> FloatArray:
         """Numbers, (rules, k), that are equal for clusters which may change places.

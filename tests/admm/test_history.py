@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
+from corral import CannotLink, ClusterSizes, ConstrainedKMeans
 from corral.admm.history import History, Recorder, Relaxation
+from corral.admm.projected import COUNT_EVERY
 
 
 def one_hot(*labels: int, k: int = 3) -> NDArray[np.float64]:
@@ -63,6 +67,23 @@ def test_contracted_points_are_recorded_as_rows() -> None:
     np.testing.assert_array_equal(history.x[1], one_hot(0, 0, 0, 1))
 
 
+def test_a_recount_is_about_the_last_iteration() -> None:
+    recorder = Recorder(
+        2,
+        cannot_link=np.array([[1, 2]]),
+        sizes=(np.array([2, 2]), np.array([2, 2])),
+        group=np.array([0, 0, 1, 2]),
+    )
+    recorder.recount(np.array([0, 0, 0]))  # nothing recorded, nothing to put right
+    assert len(recorder) == recorder.broken == 0
+    recorder.record(None, 1.0, 20.0, {}, np.array([0, 0, 0]))
+    recorder.record(None, 1.0, 20.0, {})
+    recorder.recount(np.array([0, 1, 0]))
+    history = recorder.history()
+    assert history.card_violations.tolist() == [2, 1]
+    assert history.cannot_link_violations.tolist() == [1, 0]
+
+
 def test_arrays_have_one_entry_an_iteration_and_x_is_a_copy() -> None:
     recorder = Recorder(2, record_x=(2, 99))
     x = np.array([[0.7, 0.3]])
@@ -113,3 +134,20 @@ def test_pickle_repr_and_frozen() -> None:
     assert len(repr(history)) < 100
     with pytest.raises(FrozenInstanceError):
         history.rho = np.zeros(1)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("max_iter", [5, 10, 1000])
+def test_the_last_counts_are_those_of_the_labels(max_iter: int) -> None:
+    """Also where a fit has more than 5,000 entries and counts every tenth iteration only."""
+    rng = np.random.default_rng(0)
+    X, sizes = rng.normal(size=(2000, 2)), np.array([300, 700, 1000])
+    pairs = rng.permutation(len(X))[:1000].reshape(-1, 2)
+    assert X.shape[0] * 3 > COUNT_EVERY
+    model = ConstrainedKMeans(3, n_init=1, repair=False, max_iter=max_iter, random_state=0)
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        model.fit(X, constraints=[CannotLink(pairs), ClusterSizes(sizes, ordered=True)])
+    labels, history = model.labels_, model.history_
+    together = np.count_nonzero(labels[pairs[:, 0]] == labels[pairs[:, 1]])
+    misplaced = np.abs(np.bincount(labels, minlength=3) - sizes).sum() // 2
+    assert history.cannot_link_violations[-1] == together
+    assert history.card_violations[-1] == misplaced

@@ -109,35 +109,61 @@ def namespaces():
     }
 
 
-def one_block(xp, asarray, seed=0):
+#: What a block knows of its groups beyond their points, by kind of problem: weights in the costs
+#: and in the norms, totals with values, pinned groups, groups that pairs pull.
+KINDS = {
+    "plain": set(),
+    "weights": {"weight", "metric"},
+    "totals": {"values"},
+    "weights and totals": {"weight", "metric", "values"},
+    "pins": {"values", "pins"},
+    "pairs": {"values", "pulled"},
+    "all": {"weight", "metric", "values", "pins", "pulled"},
+}
+
+
+def one_block(xp, asarray, kind, phase, seed=0):
+    """A block of 50 groups in the midst of a run, the step it is to take and its multipliers."""
     rng = np.random.default_rng(seed)
-    none = np.empty((0, 2), np.int64)
-    x = rng.dirichlet(np.ones(K), 50).T
+    b, q = 50, 2 if "values" in KINDS[kind] else 1
+    given = {
+        "weight": rng.uniform(0.5, 2, b),
+        "metric": rng.uniform(0.5, 2, b),
+        "values": rng.uniform(0, 1, (q, b)),
+        "pins": np.array([[3, 1], [40, 2]]),
+        "pulled": np.array([0, 7, 8, 49]),
+    }
+    none = {"pins": np.empty((0, 2), np.int64), "pulled": np.empty(0, np.int64)}
+    known = {name: a if name in KINDS[kind] else none.get(name) for name, a in given.items()}
     block = Block(
-        points=asarray(rng.normal(size=(50, D))),
-        weight=asarray(rng.uniform(0.5, 2, 50)),
-        metric=asarray(rng.uniform(0.5, 2, 50)),
-        values=asarray(rng.uniform(0, 1, (2, 50))),
-        pins=none,
-        pulled=none[:, 0],
-        x=asarray(x.copy()),
+        points=asarray(rng.normal(size=(b, D))),
+        **{name: None if a is None else asarray(a) for name, a in known.items()},
+        x=asarray(rng.dirichlet(np.ones(K), b).T.copy()),
         xp=xp,
     )
-    block.v1 = asarray(rng.normal(0.4, 0.5, (K, 50)))
-    block.v2 = asarray(rng.normal(0.4, 0.5, (K, 50)))
-    centers, norms = rng.normal(size=(K, D)), rng.uniform(size=(K, 1))
+    block.v1, block.v2 = (asarray(rng.normal(0.4, 0.5, (K, b))) for _ in range(2))
+    block.pull, block.stiffening = (
+        asarray(rng.uniform(size=shape))
+        for shape in [(K, len(known["pulled"])), len(known["pulled"])]
+    )
     before = Schedule.start(1.0, K, 1.0, 1.05, loosens=False)
-    now = dataclasses.replace(before, box=1.7, sphere=0.3, phase=SETTLE)
-    step = Step(asarray(centers), asarray(norms), before, now, shrink=1.2)
-    return block, step, rng.normal(size=(2, K))
+    now = dataclasses.replace(before, box=1.7, sphere=0.3, phase=phase)
+    centers, norms = rng.normal(size=(K, D)), rng.uniform(size=(K, 1))
+    return block, Step(asarray(centers), asarray(norms), before, now, 1.2), rng.normal(size=(q, K))
 
 
-@pytest.mark.parametrize("library", ["strict", "torch"])
-def test_the_passes_run_in_any_array_library(library):
+# The standard has no assignment by index arrays, which is how pins and pulls are written.
+@pytest.mark.parametrize("phase", [GRADUATE, SETTLE])
+@pytest.mark.parametrize(
+    ("library", "kind"),
+    [("torch", kind) for kind in KINDS]
+    + [("strict", kind) for kind, known in KINDS.items() if not {"pins", "pulled"} & known],
+)
+def test_the_passes_run_in_any_array_library(library, kind, phase):
     xp, asarray = namespaces()[library]
     results = []
     for namespace, convert in [(np, np.asarray), (xp, asarray)]:
-        block, step, theta = one_block(namespace, convert)
+        block, step, theta = one_block(namespace, convert, kind, phase)
         room = Executor(1).room(block)
         totals, gram = forward(block, step, room)
         sums = backward(block, step, theta, room)

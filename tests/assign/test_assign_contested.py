@@ -86,7 +86,7 @@ def test_the_bound_is_below_the_least_cost_at_any_prices(seed):
     rng = np.random.default_rng(seed)
     for problem, cost in variants(seed):
         sums = duals.Sums.of(problem)
-        pairs = contested._Pairs.of(problem)
+        pairs = contested._Pairs(problem)
         least = solve_milp(problem, cost).cost
         for _ in range(5):
             prices = duals._allowed(sums, rng.normal(size=sums.lower.shape) * cost.std())
@@ -132,7 +132,7 @@ def test_a_large_problem_is_solved_within_a_bound_of_its_own():
     found = assign(problem, cost)
     assert not broken(problem, found.labels)
     bound = duals.look(
-        cost, duals.Sums.of(problem), found.prices, contested._Pairs.of(problem).place
+        cost, duals.Sums.of(problem), found.prices, contested._Pairs(problem).place
     ).bound
     assert bound <= found.cost <= bound * (1 + 1e-6)
 

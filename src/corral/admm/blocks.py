@@ -50,6 +50,10 @@ def cut(n_groups: int, n_clusters: int, itemsize: int) -> list[slice]:
 class Block:
     """A run of groups: their data and their state ``x, v1, v2``, (k, b) each.
 
+    NumPy's arrays are worked on in place, in room that the caller lends; other namespaces make
+    new ones.  Pins and pulled groups are written by index arrays, which NumPy, CuPy and PyTorch
+    know and the array API standard does not.
+
     Parameters
     ----------
     points : (b, d) array or CSR
@@ -100,21 +104,29 @@ class Block:
 
     def set_diagonal(self, diagonal: float) -> None:
         """Hold ``1 / a`` for the x-system: a number, or a vector where some groups are pulled."""
-        if not len(self.pulled):
+        if not self.pulled.shape[0]:
             self.inverse = 1.0 / diagonal
             return
         a = self.xp.full(self.x.shape[1], diagonal, dtype=self.x.dtype)
         a[self.pulled] += self.stiffening
         self.inverse = 1.0 / a
 
-    def add_pull(self) -> None:
+    def add_pull(self, room: FloatArray) -> None:
         """Add the pull of pairs and linear rows to the right side that ``x`` holds."""
-        if len(self.pulled):
+        if not self.pulled.shape[0]:
+            return
+        if self.xp is not np:
             self.x[:, self.pulled] += self.pull
+            return
+        part = room.reshape(-1)[: self.pull.size].reshape(self.pull.shape)
+        # With the mode "raise" NumPy would fill an array of its own first.
+        np.take(self.x, self.pulled, axis=1, out=part, mode="clip")
+        part += self.pull
+        self.x[:, self.pulled] = part
 
     def fix(self) -> None:
         """Write the pinned groups' known assignment into x."""
-        if len(self.pins):
+        if self.pins.shape[0]:
             self.x[:, self.pins[:, 0]] = 0.0
             self.x[self.pins[:, 1], self.pins[:, 0]] = 1.0
 
@@ -124,21 +136,27 @@ class Block:
         if self.values is None:
             gram = np.array([[self.x.shape[1] * float(self.inverse)]])
             return self.to_host(xp.sum(self.x, axis=1))[None, :], gram
-        scaled = self.values * self.inverse
+        if xp is np and self.scaled is not None:
+            np.multiply(self.values, self.inverse, out=self.scaled)
+        else:
+            self.scaled = self.values * self.inverse
         if self.metric is not None:
-            scaled = scaled / self.metric
-        if len(self.pins):
-            scaled[:, self.pins[:, 0]] = 0.0
-        self.scaled = scaled
-        return self.to_host(self.values @ self.x.T), self.to_host(scaled @ self.values.T)
+            self.scaled /= self.metric
+        if self.pins.shape[0]:
+            self.scaled[:, self.pins[:, 0]] = 0.0
+        return self.to_host(self.values @ self.x.T), self.to_host(self.scaled @ self.values.T)
 
-    def add_totals(self, theta: FloatArray) -> None:
+    def add_totals(self, theta: FloatArray, room: FloatArray) -> None:
         """Take ``theta' t / (r a)`` off x."""
         xp = self.xp
         if self.values is None:
             self.x -= xp.asarray(theta.T * self.inverse, dtype=self.x.dtype)
+            return
+        multipliers = xp.asarray(theta.T, dtype=self.x.dtype)
+        if xp is np:
+            self.x -= np.matmul(multipliers, self.scaled, out=room)
         else:
-            self.x -= xp.asarray(theta.T, dtype=self.x.dtype) @ self.scaled
+            self.x -= multipliers @ self.scaled
 
     def labels(self) -> IntArray:
         """The largest entry of each group, the first of several.
@@ -154,14 +172,14 @@ class Block:
         return np.asarray(labels.cpu() if hasattr(labels, "cpu") else labels)
 
     def squares(self, a: FloatArray, room: FloatArray) -> float:
-        """``sum_g r_g |a_g|^2``; ``room`` is written over unless the weights are all one."""
+        """``sum_g r_g |a_g|^2``; ``room`` may be written over."""
         if self.metric is None:
             if self.xp is np:
                 flat = a.reshape(-1)
                 return float(flat @ flat)
             return float(self.xp.sum(a * a))
-        room[...] = a * a
-        return float(self.xp.sum(room @ self.metric))
+        squared = np.multiply(a, a, out=room) if self.xp is np else a * a
+        return float(self.xp.sum(squared @ self.metric))
 
     def point_sums(self, z: FloatArray) -> FloatArray:
         """``z @ points`` (k, d)."""

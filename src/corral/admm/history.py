@@ -28,7 +28,7 @@ class History:
         x): points that have to change cluster for the sizes to fit, must-links across clusters,
         cannot-links inside one.  The projected solver keeps must-links by construction, counts
         cannot-links between contracted groups once each, and in large problems counts every
-        tenth or fiftieth iteration only.
+        tenth or fiftieth iteration only, and at the end.
     x : dict of (n, k) arrays
         The relaxed assignment at the iterations asked for, counted from 1.
     """
@@ -176,10 +176,17 @@ class Recorder:
         if labels is None:
             self._violations.append(self._violations[-1])
         else:
-            rows = labels if self._group is None else labels[self._group]
-            self._violations.append(self._count(rows))
+            self._violations.append(self._count(labels))
         if iteration in self._keep and x is not None:
             self._x[iteration] = np.array(x if self._group is None else x[self._group], order="C")
+
+    def recount(self, labels: IntArray) -> None:
+        """Let the last iteration's violations be those of its rounded labels.
+
+        For a solver that did not count them in that iteration, and has the labels now.
+        """
+        if self._violations:
+            self._violations[-1] = self._count(labels)
 
     @property
     def broken(self) -> int:
@@ -204,10 +211,11 @@ class Recorder:
         )
 
     def _count(self, labels: IntArray) -> tuple[int, int, int]:
-        """CardV, MLV and CLV of the labels."""
-        must, cannot = labels[self._must_link], labels[self._cannot_link]
+        """CardV, MLV and CLV of the labels, which may be those of contracted points."""
+        rows = labels if self._group is None else labels[self._group]
+        must, cannot = rows[self._must_link], rows[self._cannot_link]
         return (
-            self._misplaced(labels),
+            self._misplaced(rows),
             int(np.count_nonzero(must[:, 0] != must[:, 1])),
             int(np.count_nonzero(cannot[:, 0] == cannot[:, 1])),
         )

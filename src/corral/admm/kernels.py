@@ -10,8 +10,8 @@ The paper's variables follow from the state of a block:
 - ``v2 = x + y3 / sphere``: then ``z2 = 1/2 + s (v2 - 1/2)`` with one number ``s`` for all blocks,
   and ``y3 = sphere (v2 - z2)``.
 
-The namespace of the arrays is the block's; NumPy's work in place, without allocation where points
-are dense and unweighted.
+The namespace of the arrays is the block's; NumPy's work in place, without allocating a (k, b) array
+where points are dense.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def forward(block: Block, step: Step, room: tuple[Any, Any]) -> tuple[FloatArray
         x += other
         diagonal += now.sphere
     block.set_diagonal(diagonal)
-    block.add_pull()
+    block.add_pull(other)
     x -= xp.sum(x, axis=0) / x.shape[0]
     x *= block.inverse
     x += 1.0 / x.shape[0]
@@ -129,7 +129,7 @@ def backward(block: Block, step: Step, theta: FloatArray | None, room: tuple[Any
     xp, x, v1, (z1, other) = block.xp, block.x, block.v1, room
     before, now = step.before, step.now
     if theta is not None:
-        block.add_totals(theta)
+        block.add_totals(theta, other)
     _clip(xp, v1, other)
     v1 -= other
     v1 *= before.box / now.box

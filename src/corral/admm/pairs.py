@@ -66,6 +66,9 @@ class PairCopies:
         self.degree = np.bincount(self._ends, minlength=len(groups)).astype(float)
         self._copy = x[:, self._ends]
         self._dual = np.zeros_like(self._copy)
+        self._work = np.empty_like(self._copy)
+        self._force = np.empty_like(self._copy[:, : len(self)])
+        self._step = np.empty_like(self._force)
         self.residual = 0.0
 
     def __len__(self) -> int:
@@ -74,23 +77,27 @@ class PairCopies:
 
     def pull(self, rho: float) -> FloatArray:
         """Sum of ``rho z - y`` over the pairs of each group, what the x-update adds up."""
-        summed: FloatArray = (self._gather @ (rho * self._copy - self._dual).T).T
+        wanted = np.multiply(self._copy, rho, out=self._work)
+        wanted -= self._dual
+        summed: FloatArray = (self._gather @ wanted.T).T
         return summed
 
     def update(self, x: FloatArray, rho: float) -> None:
         """Move the copies by the prox of their prices, and take the dual step."""
-        ends = x[:, self._ends]
-        self._copy = self._dual / rho
+        # Clipping tells NumPy that it may write straight into the work array.
+        ends = np.take(x, self._ends, axis=1, out=self._work, mode="clip")
+        np.divide(self._dual, rho, out=self._copy)
         self._copy += ends
         a, b = self._copy[:, : len(self)], self._copy[:, len(self) :]
-        force = self._sign * b
+        force, step = self._force, self._step
+        np.multiply(b, self._sign, out=force)
         force += a
         force -= self._offset
         force *= self._share
         np.clip(force, self._lower / rho, self._upper / rho, out=force)
-        a -= force * self._inverse[0]
-        b -= force * (self._sign * self._inverse[1])
+        a -= np.multiply(force, self._inverse[0], out=step)
+        b -= np.multiply(force, self._sign * self._inverse[1], out=step)
         ends -= self._copy
-        self.residual = float(np.abs(ends).max(initial=0.0))
+        self.residual = float(max(ends.max(initial=0.0), -ends.min(initial=0.0)))
         ends *= rho
         self._dual += ends

@@ -111,8 +111,10 @@ def solve_projected(
             late = deadline is not None and time.monotonic() > deadline
             if late or solver.schedule.exhausted:
                 break
+    labels = crew.labels()
+    recorder.recount(labels)
     return Relaxation(
-        labels=crew.labels(),
+        labels=labels,
         centers=solver.centers,
         history=recorder.history(),
         n_iter=len(recorder),

@@ -17,39 +17,22 @@ otherwise those they clash with take part too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
-from .._typing import BoolArray, FloatArray, IntArray
+from .._typing import FloatArray, IntArray
+from ..pair_graph import PairGraph
 from ..problem import Problem, SoftPairs
-from .check import sums_by
 from .result import NoAssignment
 
 #: Labelings of a component that are tried one by one rather than given to a solver.
 ENUMERATED = 5000
 
-
-@dataclass(frozen=True)
-class PairGraph:
-    """Pairs ``a[p] < b[p]``, each once, with what agreeing and differing cost."""
-
-    a: IntArray
-    b: IntArray
-    same: FloatArray
-    differ: FloatArray
-
-    def of(self, keep: BoolArray | IntArray) -> PairGraph:
-        """The pairs selected by a mask or by number."""
-        return PairGraph(self.a[keep], self.b[keep], self.same[keep], self.differ[keep])
-
-    def broken(self, labels: IntArray) -> BoolArray:
-        """Which pairs cost something under these labels."""
-        agree = labels[self.a] == labels[self.b]
-        return np.where(agree, self.same, self.differ) > 0
+#: Labelings tried at once, over all components: their costs stay within a megabyte.
+AT_ONCE = 125_000
 
 
 @dataclass(frozen=True)
@@ -64,40 +47,17 @@ class Elimination:
 
 
 def pair_graph(problem: Problem) -> PairGraph:
-    """All pairs of the problem in one list, parallel ones added up."""
-    soft = problem.soft
-    if not len(problem.together) and not len(soft.price):
-        return _apart_alone(problem.apart)
-    pairs = np.concatenate([problem.apart, problem.together, soft.pairs])
-    hard = np.full(len(problem.apart) + len(problem.together), np.inf)
-    price = np.concatenate([hard, soft.price])
-    together = np.zeros(len(pairs), bool)
-    together[len(problem.apart) : len(hard)] = True
-    together[len(hard) :] = soft.together
-    low, high = pairs.min(axis=1), pairs.max(axis=1)
-    keys, index = np.unique(low * problem.n_groups + high, return_inverse=True)
-    same = sums_by(index[~together], price[~together], len(keys))
-    differ = sums_by(index[together], price[together], len(keys))
-    graph = PairGraph(keys // problem.n_groups, keys % problem.n_groups, same, differ)
-    loop = graph.a == graph.b
-    if np.isinf(graph.same[loop]).any():
+    """The problem's graph of pairs, if any labels can keep it."""
+    graph = problem.pair_graph
+    if graph.impossible:
         raise NoAssignment
-    return graph.of(~loop)
-
-
-def _apart_alone(apart: IntArray) -> PairGraph:
-    """The same for hard cannot-links, of which no two are parallel."""
-    a, b = apart.min(axis=1), apart.max(axis=1)
-    if np.any(a == b):
-        raise NoAssignment
-    return PairGraph(a, b, np.full(len(a), np.inf), np.zeros(len(a)))
+    return graph
 
 
 def solve_pairs(
     problem: Problem,
     cost: FloatArray,
     solve_core: Callable[[Problem, FloatArray], IntArray],
-    graph: PairGraph | None = None,
 ) -> IntArray:
     """Cheapest labels under pairs alone.
 
@@ -109,11 +69,9 @@ def solve_pairs(
         Infinite where a group may not go.
     solve_core : callable
         Given the problem and the costs of what elimination leaves, its optimal labels.
-    graph : PairGraph, optional
-        That of the problem, if it is at hand.
     """
     labels: IntArray = cost.argmin(axis=1)
-    graph = pair_graph(problem) if graph is None else graph
+    graph = pair_graph(problem)
     active = np.zeros(len(cost), bool)
     while True:
         inside = active[graph.a] & active[graph.b]
@@ -135,7 +93,7 @@ def _solve_active(
     """Set the labels of all groups in the graph to the best ones, in place."""
     touched, ends = np.unique(np.concatenate([graph.a, graph.b]), return_inverse=True)
     a, b = ends[: len(graph.a)], ends[len(graph.a) :]
-    graph = PairGraph(a, b, graph.same, graph.differ)
+    graph = PairGraph(len(touched), a, b, graph.same, graph.differ)
     work = cost[touched]
     core, sweeps = _eliminate(graph, work)
     found: IntArray = work.argmin(axis=1)
@@ -146,45 +104,63 @@ def _solve_active(
         found[left] = solve_core(part, work[left])
     for sweep in reversed(sweeps):
         found[sweep.leaf] = _best_answer(sweep, found[sweep.neighbour])
-    chosen = cost[touched, found]
-    if not np.isfinite(chosen).all() or _breaks_hard(graph, found):
+    if not (np.isfinite(cost[touched, found]).all() and np.isfinite(graph.paid(found)).all()):
         raise NoAssignment
     labels[touched] = found
 
 
-def _components(graph: PairGraph, n_groups: int) -> IntArray:
-    """The component of each pair."""
-    ones = np.ones(len(graph.a), np.int8)
-    adjacency = sparse.coo_array((ones, (graph.a, graph.b)), shape=(n_groups, n_groups))
-    return np.asarray(connected_components(adjacency, directed=False)[1][graph.a])
-
-
 def _enumerate_small(core: PairGraph, work: FloatArray, labels: IntArray) -> PairGraph:
     """Label the small components by trying everything; give the pairs of the others."""
-    if not len(core.a):
-        return core
-    component = _components(core, len(work))
-    order = np.argsort(component, kind="stable")
-    starts = np.flatnonzero(np.diff(component[order], prepend=-1))
-    large = np.zeros(len(core.a), bool)
-    for chosen in np.split(order, starts[1:]):
-        part = core.of(chosen)
-        groups = np.unique(np.concatenate([part.a, part.b]))
-        if len(groups) * np.log(work.shape[1]) > np.log(ENUMERATED):
-            large[chosen] = True
-        else:
-            labels[groups] = _best_of_all(part, groups, work[groups])
-    return core.of(large)
+    k = work.shape[1]
+    if not len(core.a) or k == 1:  # a single cluster leaves nothing to try
+        return core.of(np.zeros(len(core.a), bool))
+    component = core.component
+    groups = np.unique(np.concatenate([core.a, core.b]))
+    groups = groups[np.argsort(component[groups], kind="stable")]
+    pairs = core.of(np.argsort(component[core.a], kind="stable"))
+    size = np.bincount(component[groups])
+    small = size * np.log(k) <= np.log(ENUMERATED)
+    for m in np.unique(size[small & (size > 0)]):
+        alike = groups[size[component[groups]] == m].reshape(-1, m)
+        of_alike = pairs.of(size[component[pairs.a]] == m)
+        for some, of_some in _batches(alike, of_alike, component, max(AT_ONCE // k ** int(m), 1)):
+            labels[some] = _best_of_all(some, of_some, work)
+    return core.of(~small[component[core.a]])
 
 
-def _best_of_all(part: PairGraph, groups: IntArray, cost: FloatArray) -> IntArray:
-    m, k = cost.shape
+def _batches(
+    groups: IntArray, pairs: PairGraph, component: IntArray, most: int
+) -> Iterator[tuple[IntArray, PairGraph]]:
+    """At most so many components at a time, a row of groups each, with their pairs.
+
+    Groups and pairs come sorted by their components.
+    """
+    starts = np.arange(0, len(groups), most)
+    first = np.searchsorted(component[pairs.a], component[groups[starts, 0]])
+    last = np.append(first[1:], len(pairs.a))
+    for start, low, high in zip(starts, first, last, strict=True):
+        yield groups[start : start + most], pairs.of(np.arange(low, high))
+
+
+def _best_of_all(groups: IntArray, pairs: PairGraph, work: FloatArray) -> IntArray:
+    """The best labels of components with m groups each, a row each; the first among equals.
+
+    A component has at most one pair between its i-th and its j-th group, so what these pairs
+    cost is added for all components together.
+    """
+    m, k = groups.shape[1], work.shape[1]
     ways = np.indices((k,) * m, np.int32).reshape(m, -1)
-    total = cost[np.arange(m)[:, None], ways].sum(axis=0)
-    ends = np.searchsorted(groups, part.a), np.searchsorted(groups, part.b)
-    for a, b, same, differ in zip(*ends, part.same, part.differ, strict=True):
-        total += np.where(ways[a] == ways[b], same, differ)
-    return np.asarray(ways[:, total.argmin()])
+    total = np.zeros((len(groups), ways.shape[1]))
+    for i in range(m):
+        total += work[groups[:, i]][:, ways[i]]
+    number = np.empty(len(work), np.int64)
+    number[groups] = np.arange(groups.size).reshape(groups.shape)
+    (row, a), b = np.divmod(number[pairs.a], m), number[pairs.b] % m
+    for i, j in combinations(range(m), 2):
+        here = (a == i) & (b == j)
+        same, differ = pairs.same[here, None], pairs.differ[here, None]
+        total[row[here]] += np.where(ways[i] == ways[j], same, differ)
+    return ways[:, total.argmin(axis=1)].T
 
 
 def _eliminate(graph: PairGraph, work: FloatArray) -> tuple[PairGraph, list[Elimination]]:
@@ -225,11 +201,6 @@ def _best_answer(sweep: Elimination, neighbour_label: IntArray) -> IntArray:
     rows = np.arange(len(sweep.leaf))
     total[rows, neighbour_label] = sweep.cost[rows, neighbour_label] + sweep.same
     return np.asarray(total.argmin(axis=1))
-
-
-def _breaks_hard(graph: PairGraph, labels: IntArray) -> bool:
-    agree = labels[graph.a] == labels[graph.b]
-    return bool(np.isinf(np.where(agree, graph.same, graph.differ)).any())
 
 
 def _core_problem(

@@ -13,13 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..problem import Problem
 from .check import broken, sums_by
-from .components import PairGraph, pair_graph, solve_pairs
+from .components import pair_graph, solve_pairs
 from .descent import descend
 from .duals import Sums, View, alone, ascend
 from .milp import solve_milp
@@ -89,7 +87,7 @@ def solve_contested(
     if prices is not None:
         known = np.atleast_2d(prices)[: len(start)]
         start[: len(known)] = known
-    pairs = _Pairs.of(problem)
+    pairs = _Pairs(problem)
     view = ascend(cost, sums, start, pairs.place, ROUNDS)
     case = _Case(problem, cost, _Best(problem, cost))
     case.best.offer(incumbent)
@@ -209,42 +207,33 @@ class _Best:
 
 @dataclass
 class _Pairs:
-    """The graph of pairs with its components, to find best labels for many costs.
+    """The pairs of a problem, to find best labels for many costs.
 
     Labels are ``rough`` once a tangle has been too large to be solved; a bound then counts
     nothing for the pairs.
     """
 
     problem: Problem
-    graph: PairGraph
-    component: IntArray
     rough: bool = False
-
-    @classmethod
-    def of(cls, problem: Problem) -> _Pairs:
-        graph, m = pair_graph(problem), problem.n_groups
-        links = sparse.coo_array((np.ones(len(graph.a), np.int8), (graph.a, graph.b)), shape=(m, m))
-        return cls(problem, graph, connected_components(links, directed=False)[1])
 
     def place(self, priced: FloatArray, own: IntArray) -> tuple[IntArray, FloatArray, float]:
         """Best labels under the pairs, as :data:`.duals.Placing`."""
-        if not self.graph.broken(own).any():
+        graph = pair_graph(self.problem)
+        if not graph.broken(own).any():
             return own, np.zeros(len(own)), 0.0
         if not self.rough:
             try:
-                labels = solve_pairs(self.problem, priced, _small_core, self.graph)
+                labels = solve_pairs(self.problem, priced, _small_core)
             except _Tangled:
                 self.rough = True
         if self.rough:
-            good = descend(self.graph, priced)
+            good = descend(graph, priced)
             return own if good is None else good, np.zeros(len(own)), 0.0
         rows = np.flatnonzero(labels != own)
         dearer = priced[rows, labels[rows]] - priced[rows, own[rows]]
-        repair = sums_by(self.component[rows], dearer, len(own))
-        agree = labels[self.graph.a] == labels[self.graph.b]
-        paid = np.where(agree, self.graph.same, self.graph.differ)
-        repair += sums_by(self.component[self.graph.a], paid, len(own))
-        return labels, repair[self.component], float(repair.sum())
+        repair = sums_by(graph.component[rows], dearer, len(own))
+        repair += sums_by(graph.component[graph.a], graph.paid(labels), len(own))
+        return labels, repair[graph.component], float(repair.sum())
 
 
 def _small_core(part: Problem, cost: FloatArray) -> IntArray:

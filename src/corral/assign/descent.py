@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import FloatArray, IntArray
+from ..pair_graph import PairGraph
 from .check import sums_by
-from .components import PairGraph
 
 #: Sweeps at most; each moves every group that gains more than its neighbours.
 SWEEPS = 300
@@ -27,7 +27,7 @@ def descend(graph: PairGraph, cost: FloatArray) -> IntArray | None:
     Examples
     --------
     >>> import numpy as np
-    >>> one = PairGraph(np.array([0]), np.array([1]), np.array([np.inf]), np.array([0.0]))
+    >>> one = PairGraph.of_pairs(2, np.array([[0, 1]]), np.array([np.inf]), np.array([0.0]))
     >>> descend(one, np.array([[0.0, 5.0], [0.0, 3.0]]))
     array([0, 1])
     """
@@ -55,6 +55,5 @@ def descend(graph: PairGraph, cost: FloatArray) -> IntArray | None:
         if not moving.any():
             break
         labels[moving] = to[moving]
-    agree = labels[graph.a] == labels[graph.b]
-    broken = np.isinf(np.where(agree, graph.same, graph.differ)).any()
+    broken = np.isinf(graph.paid(labels)).any()
     return None if broken or not np.isfinite(cost[rows, labels]).all() else labels
