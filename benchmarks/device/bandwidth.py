@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from corral.admm.blocks import one_blas_thread
 from corral.admm.crew import Setup
 from corral.admm.kernels import Step
 from corral.admm.schedule import GRADUATE, SETTLE, Schedule
@@ -64,10 +65,11 @@ def times(points, setup, tuning, sphere, lean=None):
 
 def iterate(state, step, theta, n_iter):
     """Both passes, each time of a step of its own."""
-    for _ in range(n_iter):
-        own = replace(step)
-        state.forward(own)
-        state.backward(own, theta)
+    with one_blas_thread():  # as in a fit
+        for _ in range(n_iter):
+            own = replace(step)
+            state.forward(own)
+            state.backward(own, theta)
 
 
 #: Name, how, and whether sums take the points in fewer bits.

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.cluster import kmeans_plusplus
 
 from .._typing import FloatArray, IntArray
+from ..admm.blocks import one_blas_thread
 from ..admm.crew import Crew
 from ..admm.projected import solve_projected
 from ..assign import OutOfTime
@@ -24,7 +25,7 @@ from ..initialise import initialise, match_sizes
 from ..presolve import Contraction, presolve
 from ..problem import Problem, first_rows
 from ..settings import Settings
-from ..solve import Solution, reordered
+from ..solve import Solution, searched
 from .costs import ShardCosts
 from .geometry import ShardGeometry, by_shard
 from .holder import Holder, shares
@@ -65,14 +66,16 @@ def solve_sharded(
     geometry = ShardGeometry(holder, problem)
     seeds = random_state.randint(np.iinfo(np.int32).max, size=settings.runs(problem))
     solutions: list[Solution] = []
-    for number, seed in enumerate(seeds, 1):
-        if solutions and settings.late:
-            break
-        try:
-            solutions.append(_solve_once(geometry, problem, settings, int(seed)))
-        except OutOfTime:
-            break
-        logger.info("run %d of %d: objective %.8g", number, len(seeds), solutions[-1].objective)
+    # What is left to this process is small, and faster without waking others for it.
+    with one_blas_thread():
+        for number, seed in enumerate(seeds, 1):
+            if solutions and settings.late:
+                break
+            try:
+                solutions.append(_solve_once(geometry, problem, settings, int(seed)))
+            except OutOfTime:
+                break
+            logger.info("run %d of %d: objective %.8g", number, len(seeds), solutions[-1].objective)
     if not solutions:
         raise OutOfTime
     return min(solutions, key=lambda solution: solution.objective)
@@ -138,7 +141,9 @@ def _solve_once(
     )
     labels = relaxed.labels
     if view.geometry is not geometry:
-        labels = reordered(view.problem, view.geometry, labels, settings, random_state)
+        labels = searched(
+            view.problem, view.geometry, relaxed, settings, random_state, problem.n_groups
+        )
     problem = match_sizes(problem, view.counts(labels))
     centers = view.means(labels, relaxed.centers, geometry)
     best = refine_shards(Placement.of(problem, geometry), centers, settings.deadline)
