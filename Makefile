@@ -11,7 +11,7 @@ help:
 	@echo "make demo    cluster the wine data under rules; prints a report, writes build/demo.png"
 	@echo "make test    lint, types and all tests (also one by one: lint, types, unit)"
 	@echo "make docs    build the pages into docs/_build/html"
-	@echo "make bench   time corral and its peers side by side (about an hour; BENCH='--quick': a minute)"
+	@echo "make bench   time corral and its peers side by side (half an hour; BENCH='--quick': a minute)"
 	@echo "make clean   remove the environment and everything that was built"
 
 # Remade whole when pyproject.toml changes: what is no longer asked for must not stay installed.
@@ -51,10 +51,11 @@ docs: $(VENV)/.docs
 # An environment of its own, so that no peer's demands bend corral's; one that does not install
 # here is left out, and the suite says so.
 BENCH_VENV := build/bench-venv
-PEERS := k-means-constrained metric-learn active-semi-supervised-clustering
+PEERS := k-means-constrained metric-learn active-semi-supervised-clustering htcopkmeans
 BENCH ?= --write
 
-$(BENCH_VENV)/.installed: pyproject.toml
+# The peers stand here, so that a change of them makes it anew.
+$(BENCH_VENV)/.installed: pyproject.toml Makefile
 	$(PYTHON) -m venv --clear $(BENCH_VENV)
 	$(BENCH_VENV)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BENCH_VENV)/bin/python -m pip install --quiet --editable ".[plot]"

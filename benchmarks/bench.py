@@ -1,7 +1,7 @@
 """Speed against what people use: the same jobs from the same starts, in turn, on two cores.
 
 Run ``make bench``, which makes an environment with the peers, or
-``python benchmarks/bench.py --quick`` for a small version in a minute or two.  Results are kept in
+``python benchmarks/bench.py --quick`` for a small version in a minute.  Results are kept in
 build/bench, so that a stopped run goes on where it was; those of older code are made anew.
 ``--write`` puts the table into README.md and the pictures beside it.
 """

@@ -3,8 +3,7 @@
 Sizes: 5000 x 10 in ten clusters of 500, against k-means-constrained.  Pairs: 1000 x 5 in five
 clusters with 100 must-links and 100 cannot-links, against two COP-KMeans and k-means with an exact
 ILP assignment.  A peer that is not installed is left out:
-``pip install k-means-constrained active-semi-supervised-clustering``, and
-``copkmeans/cop_kmeans.py`` of github.com/Behrouz-Babaki/COP-Kmeans somewhere on PYTHONPATH.
+``pip install k-means-constrained active-semi-supervised-clustering metric-learn htcopkmeans``.
 Run ``python benchmarks/peers_jobs.py``.
 """
 

@@ -8,11 +8,12 @@ from functools import partial
 
 import numpy as np
 from reference import Rules
+from scipy import sparse
 from sklearn.datasets import load_digits, make_blobs
 
 from corral import datasets
 
-from .methods import ACTIVE, COP, CORRAL, ILP, KMC, KMEANS, Floats, Labels
+from .methods import ACTIVE, COP, CORRAL, ILP, KMC, KMEANS, Data, Floats, Labels
 
 #: Seconds after which a run is stopped, and for the jobs that must be done to their end.
 LIMIT, LONG_LIMIT = 60, 400
@@ -23,24 +24,28 @@ SIZES_N, SIZES_K = (5_000, 20_000, 100_000), (10, 50, 100)
 #: More k at 20,000 points and more n at ten clusters, for the pictures.
 MORE_SIZES = ((1_000, 10), (20_000, 5), (20_000, 20))
 PAIRS_N = (1_000, 10_000, 100_000)
+UNEQUAL = (500, 1_000, 1_500, 2_500, 4_500, 10_000)
+#: n, d and k of the sparse job.
+SPARSE = (20_000, 1_000, 10)
 
 
 @dataclass(frozen=True)
 class Job:
     """A job; ``make`` gives the data and the rules.
 
-    ``kind`` tells which rules there are: "sizes", "pairs" or "both".
+    ``kind`` tells which rules there are: "sizes", "pairs" or "both"; ``csr`` that X is sparse.
     """
 
     name: str
     family: str
     title: str
     kind: str
-    make: Callable[[], tuple[Floats, Rules]]
+    make: Callable[[], tuple[Data, Rules]]
     methods: tuple[str, ...]
     starts: int = 5
     limit: int = LIMIT
     quick: bool = False
+    csr: bool = False
 
 
 def equal_sizes(n: int, k: int) -> tuple[Labels, Labels]:
@@ -59,6 +64,30 @@ def bounded(n: int, k: int) -> tuple[Floats, Rules]:
     X, _ = overlapping(n, 10, k)
     mean = n // k
     return X, Rules(n=n, k=k, sizes=(np.full(k, mean - mean // 10), np.full(k, mean + mean // 10)))
+
+
+def unequal(sizes: tuple[int, ...]) -> tuple[Floats, Rules]:
+    """Overlapping blobs of these sizes, and clusters of these sizes in any order."""
+    X, _ = make_blobs(sizes, 10, cluster_std=6, random_state=0)
+    exact = np.array(sizes)
+    return X, Rules(n=len(X), k=len(exact), sizes=(exact, exact))
+
+
+def topics(n: int, d: int, k: int, n_words: int = 10) -> tuple[sparse.csr_array, Rules]:
+    """Counts of so many words in each text, as CSR, in clusters of equal size.
+
+    Two words of three come from the text's topic and one from the mixture of all topics, so that
+    the topics overlap.
+    """
+    rng = np.random.default_rng(0)
+    own = rng.dirichlet(np.full(d, 0.1), k)
+    shares = (2 * own + own.mean(axis=0)) / 3
+    # scikit-learn wants indices of 32 bits.
+    words = np.concatenate([rng.choice(d, (n // k, n_words), p=p) for p in shares]).astype(np.int32)
+    rows = np.repeat(np.arange(n, dtype=np.int32), n_words)
+    counts = (np.ones(n * n_words), (rng.permutation(n).astype(np.int32)[rows], words.ravel()))
+    X = sparse.coo_array(counts, (n, d)).tocsr()
+    return X, Rules(n=n, k=k, sizes=equal_sizes(n, k))
 
 
 def digits() -> tuple[Floats, Rules]:
@@ -129,6 +158,39 @@ def sizes_jobs() -> Iterator[Job]:
             starts=5 if n * k <= 200_000 else 2,
             quick=n == 5_000,
         )
+    yield unequal_job()
+    yield sparse_job()
+
+
+def unequal_job() -> Job:
+    """Sizes that differ, in any order, which no peer knows."""
+    listed = ", ".join(f"{size:,}" for size in UNEQUAL)
+    return Job(
+        name=f"unequal-{sum(UNEQUAL)}-{len(UNEQUAL)}",
+        family="Unequal sizes in any order",
+        title=f"{sum(UNEQUAL):,} x 10, sizes {listed}",
+        kind="sizes",
+        make=partial(unequal, UNEQUAL),
+        methods=(CORRAL, ILP),
+        starts=3,
+        # The yardstick takes some 100 s from the first start, and more than 300 s from the second.
+        limit=150,
+    )
+
+
+def sparse_job() -> Job:
+    """CSR, which k-means-constrained refuses, and what equal sizes cost against no rules."""
+    n, d, k = SPARSE
+    return Job(
+        name=f"sparse-{n}-{k}",
+        family="Sparse input, equal sizes",
+        title=f"{n:,} x {d:,} as CSR, 1 % nonzeros, k = {k}",
+        kind="sizes",
+        make=partial(topics, n, d, k),
+        methods=(CORRAL, KMEANS),
+        quick=True,
+        csr=True,
+    )
 
 
 def pairs_jobs() -> Iterator[Job]:

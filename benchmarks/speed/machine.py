@@ -38,8 +38,8 @@ def describe(cores: int) -> str:
     """Processor, cores, memory, system, Python and packages, in two sentences."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     packages = ", ".join(f"{name} {version}" for name, version in versions().items())
-    cop = f"{COP} from PYTHONPATH" if installed(COP) else f"for {COP} stands {STAND_IN}"
+    missing = "" if installed(COP) else f"; for {COP} stands {STAND_IN}"
     return (
         f"{processor()}, {cores} cores, {memory:.0f} GB of memory, {platform.system()}, "
-        f"Python {platform.python_version()}. {packages}; {cop}."
+        f"Python {platform.python_version()}. {packages}{missing}."
     )

@@ -13,13 +13,15 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 from reference import Rules, exact_kmeans
+from scipy import sparse
 from sklearn.cluster import KMeans
 
 from corral import ConstrainedKMeans
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
-Method = Callable[[Floats, Rules, Floats, int], Labels | None]
+Data = Floats | sparse.csr_array
+Method = Callable[[Data, Rules, Floats, int], Labels | None]
 
 CORRAL = "corral"
 KMC = "k-means-constrained"
@@ -30,7 +32,7 @@ ILP = "exact ILP assignment"
 KMEANS = "scikit-learn KMeans (no rules)"
 
 
-def by_corral(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels:
+def by_corral(X: Data, rules: Rules, centers: Floats, seed: int) -> Labels:
     """corral as it comes, from these centres."""
     model = ConstrainedKMeans(rules.k, init=centers, random_state=seed)
     return model.fit(X, constraints=rules.constraints()).labels_
@@ -54,11 +56,11 @@ def by_k_means_constrained(X: Floats, rules: Rules, centers: Floats, seed: int) 
 
 def by_cop_kmeans(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels | None:
     """COP-Kmeans of Behrouz Babaki; it takes no centres, so its seeding is replaced."""
-    module = importlib.import_module("copkmeans.cop_kmeans")
+    module = importlib.import_module("htcopkmeans.cop_kmeans")
     module.initialize_centers = lambda dataset, k, method: centers.tolist()
     pairs = {"ml": rules.must.tolist(), "cl": rules.cannot.tolist()}
-    found = module.cop_kmeans(X, rules.k, **pairs)
-    return None if found is None else np.array(found[0])
+    labels, _ = module.cop_kmeans(X, rules.k, **pairs)
+    return None if labels is None else np.array(labels)
 
 
 def by_active_cop_kmeans(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels | None:
@@ -75,7 +77,7 @@ def by_active_cop_kmeans(X: Floats, rules: Rules, centers: Floats, seed: int) ->
 
 
 def by_own_cop_kmeans(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels | None:
-    """corral's own baseline, where COP-Kmeans is not at hand; it draws seeds of its own."""
+    """corral's own baseline, where COP-Kmeans is not installed; it draws seeds of its own."""
     from corral.baselines import COPKMeans, DeadEndError
 
     try:
@@ -89,7 +91,7 @@ def by_ilp(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels | None
     return exact_kmeans(X, rules, centers)
 
 
-def by_k_means(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels:
+def by_k_means(X: Data, rules: Rules, centers: Floats, seed: int) -> Labels:
     """Lloyd's algorithm, which knows no rules: what the rules cost."""
     model = KMeans(rules.k, init=centers, n_init=1, algorithm="lloyd", random_state=seed)
     return model.fit(X).labels_
@@ -107,7 +109,7 @@ METHODS: dict[str, Method] = {
 #: What a method needs beyond corral.
 NEEDS = {
     KMC: "k_means_constrained",
-    COP: "copkmeans.cop_kmeans",
+    COP: "htcopkmeans.cop_kmeans",
     ACTIVE: "active_semi_clustering.semi_supervised.pairwise_constraints.copkmeans",
 }
 

@@ -22,6 +22,7 @@ PACKAGES = (
     "ortools",
     "k-means-constrained",
     "active-semi-supervised-clustering",
+    "htcopkmeans",
 )
 
 

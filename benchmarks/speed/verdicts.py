@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .jobs import SMALL, all_jobs
+from .jobs import SMALL, SPARSE, all_jobs
 from .methods import COP, CORRAL, KMC, KMEANS, STAND_IN
 from .scaling import exponent
-from .summary import Run, best_peer, lines, ratio
+from .summary import Line, Run, best_peer, lines, ratio
 from .table import import_seconds, number, scaling_points
 
 #: Inertias that differ by a smaller part are equal.
@@ -40,6 +40,7 @@ def verdicts(results: Results) -> list[Verdict]:
         _small,
         _pairs,
         _million,
+        _sparse,
         _growth,
         _start_up,
         _peers,
@@ -127,6 +128,19 @@ def _million(results: Results) -> Iterator[Verdict]:
     yield Verdict(room, text, bool(ours.memory <= allowed))
 
 
+def _sparse(results: Results) -> Iterator[Verdict]:
+    """Half of a dense X is a copy in float32: less than that means that there was none."""
+    n, d, k = SPARSE
+    demand = "Sparse input: peak memory below half of a dense copy of X"
+    found = lines(results.get(f"sparse-{n}-{k}", []))
+    if CORRAL not in found or np.isnan(found[CORRAL].memory):
+        yield Verdict(demand, "", None)
+        return
+    ours, allowed = found[CORRAL], 8.0 * n * d / 2
+    text = f"{ours.memory / 1e6:.0f} MB of {allowed / 1e6:.0f}, X included"
+    yield Verdict(demand, text, ours.solved and bool(ours.memory < allowed))
+
+
 def _growth(results: Results) -> Iterator[Verdict]:
     demand = "Time of an iteration from 10,000 to 1,000,000 points: exponent at most 1.1"
     points = scaling_points(results.get("scaling", []))
@@ -151,24 +165,27 @@ def _start_up(results: Results) -> Iterator[Verdict]:
 
 def _peers(results: Results) -> Iterator[Verdict]:
     """The fastest feasible peer of every job, in two groups."""
-    names = [name for name in all_jobs() if name in results and name != "million"]
+    names = [name for name in all_jobs() if name in results]
     small = [name for name in names if name.startswith("small-")]
     others = [name for name in names if name not in small]
     for what, group in (("small problem", small), ("other job", others)):
         demand = f"No {what} slower than its best peer"
-        found = {name: lines(results[name]) for name in group}
-        peers = {name: best_peer(found[name]) for name in group}
-        ratios = {
-            name: ratio(found[name], peer)[0] for name, peer in peers.items() if peer is not None
-        }
-        slower = [f"{name} {number(times)}" for name, times in ratios.items() if times < 1.0]
-        unsolved = [name for name in group if not found[name][CORRAL].solved]
-        if not ratios:
-            yield Verdict(demand, "", None)
-            continue
-        notes = [f"{len(ratios) - len(slower)} of {len(ratios)} faster"]
-        if slower:
-            notes.append(f"slower, with the peer's time over corral's: {', '.join(slower)}")
-        if unsolved:
-            notes.append(f"not solved from every start: {', '.join(unsolved)}")
-        yield Verdict(demand, "; ".join(notes), not slower and not unsolved)
+        yield _beside_peers(demand, {name: lines(results[name]) for name in group})
+
+
+def _beside_peers(demand: str, found: dict[str, dict[str, Line]]) -> Verdict:
+    """Jobs where a peer is faster; those with no peer to compare are named only."""
+    peers = {name: best_peer(methods) for name, methods in found.items()}
+    ratios = {name: ratio(found[name], peer)[0] for name, peer in peers.items() if peer is not None}
+    slower = [f"{name} {number(times)}" for name, times in ratios.items() if times < 1.0]
+    alone = [name for name, peer in peers.items() if peer is None]
+    unsolved = [name for name, methods in found.items() if not methods[CORRAL].solved]
+    notes = [f"{len(ratios) - len(slower)} of {len(ratios)} faster"] if ratios else []
+    if slower:
+        notes.append(f"slower, with the peer's time over corral's: {', '.join(slower)}")
+    if alone:
+        notes.append(f"compared with no peer: {', '.join(alone)}")
+    if unsolved:
+        notes.append(f"not solved from every start: {', '.join(unsolved)}")
+    met = not slower and not unsolved if ratios else None
+    return Verdict(demand, "; ".join(notes), met)
