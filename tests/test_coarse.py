@@ -75,6 +75,27 @@ def test_a_draw_is_in_order_without_repeats_and_reproducible():
     assert np.all(np.diff(one) > 0)
 
 
+def test_pinned_groups_are_among_those_drawn():
+    pinned = [7, 4000, 4999]
+    whole = problem(Pin({row: row % K for row in pinned}))
+    for seed in range(5):
+        drawn = draw(whole, 100, np.random.RandomState(seed))
+        assert len(np.unique(drawn)) == 100
+        assert np.isin(pinned, drawn).all()
+
+
+def test_many_pins_come_as_often_as_others():
+    whole = problem(Pin({row: row % K for row in range(0, N, 2)}))
+    drawn = draw(whole, 1000, np.random.RandomState(0))
+    assert 400 < np.sum(drawn % 2 == 0) < 600
+
+
+def test_uneven_weights_need_more():
+    heavy = np.where(np.arange(N) % 100 == 0, 1.0, 0.0)
+    assert sample_size(presolve(X, [], K, heavy), "auto") == N
+    assert sample_size(presolve(X, [], K, np.ones(N)), "auto") < N
+
+
 @pytest.mark.parametrize(
     ("rules", "wanted", "size"),
     [

@@ -1,20 +1,32 @@
-"""Unequal sizes of many points: a small sample tells which cluster gets which."""
+"""Many points: what moves find on a few of them."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from reference import inertia
+from scipy import sparse
+from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
 
-from corral import ClusterSizes, ConstrainedKMeans
+from corral import ClusterSizes, ConstrainedKMeans, LinearConstraint, MustLink, Pin
+from corral.admm.history import History, Relaxation
 from corral.assign import NoAssignment
 from corral.geometry import Geometry
-from corral.pilot import MANY, better_order, needs_pilot
+from corral.pilot import MANY, better_order, needs_pilot, polish_sample
 from corral.presolve import presolve
 
 SIZES = [200, 400, 600, 1000, 1800, 4000]
 X, CLASSES = make_blobs(SIZES, 3, cluster_std=2.0, random_state=1)
+CENTERS = np.array([X[members].mean(axis=0) for members in np.arange(6)[:, None] == CLASSES])
+
+
+def relaxation(labels, centers):
+    """What the relaxed solver would have come to."""
+    none = np.empty(0)
+    history = History(none, none, {}, none, none, none)
+    return Relaxation(labels, centers, history, n_iter=0, converged=True)
 
 
 @pytest.mark.parametrize(
@@ -24,7 +36,8 @@ X, CLASSES = make_blobs(SIZES, 3, cluster_std=2.0, random_state=1)
         (ClusterSizes(SIZES, ordered=True), 8000, False),
         (ClusterSizes([2000] * 4), 8000, False),
         (ClusterSizes([1990, 1990, 2010, 2010]), 8000, False),
-        (ClusterSizes(minimum=10, maximum=6000), 8000, False),
+        (ClusterSizes(minimum=10, maximum=6000), 8000, True),
+        (ClusterSizes(minimum=1200, maximum=1400), 8000, False),
         (ClusterSizes([100, 300]), 400, False),
         (ClusterSizes(np.arange(1, 101)), 5050, False),
     ],
@@ -41,29 +54,34 @@ def test_a_pilot_is_due_from_so_many_entries_on():
     assert needs_pilot(presolve(np.zeros((above, 1)), [ClusterSizes([1, above - 1])], 2))
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_classes_sizes_are_found_where_the_classes_overlap(seed):
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("seed", range(2))
+def test_the_classes_sizes_are_found_where_the_classes_overlap(seed, ordered):
     """The classes obey the sizes, so the best answer costs no more than they do."""
     model = ConstrainedKMeans(6, n_init=1, random_state=seed)
-    labels = model.fit_predict(X, constraints=ClusterSizes(SIZES))
-    assert sorted(np.bincount(labels)) == SIZES
+    labels = model.fit_predict(X, constraints=ClusterSizes(SIZES, ordered=ordered))
+    assert list(np.bincount(labels)) == SIZES
     assert inertia(X, labels) <= inertia(X, CLASSES)
 
 
-def test_labels_get_no_worse_and_fit_the_sizes():
+@pytest.mark.parametrize("good", ["relaxed", "sample"])
+def test_the_better_of_two_starts_wins(good):
+    """One start is the classes, the other puts each cluster where another's size belongs."""
     problem = presolve(X, [ClusterSizes(SIZES)], 6)
-    shuffled = np.random.default_rng(0).permutation(CLASSES)
+    geometry = Geometry(problem)
+    wrong = CENTERS[::-1]
+    nearest = np.argmin(((X[:, None] - wrong) ** 2).sum(axis=2), axis=1)
+    classes, other = (CLASSES, CENTERS), (nearest, wrong)
 
     def solve_small(part):
-        picked = ConstrainedKMeans(6, n_init=1, random_state=0)
-        picked.fit(part.points, constraints=ClusterSizes(part.sizes.lower))
-        return picked.labels_, picked.cluster_centers_
+        labels, centers = classes if good == "sample" else other
+        return labels[: part.n_groups], centers
 
-    found = better_order(
-        problem, Geometry(problem), shuffled, solve_small, np.random.RandomState(0)
-    )
+    labels, centers = classes if good == "relaxed" else other
+    relaxed = relaxation(labels, centers - geometry.middle)
+    found = better_order(problem, geometry, relaxed, solve_small, np.random.RandomState(0))
     assert sorted(np.bincount(found)) == SIZES
-    assert inertia(X, found) < 0.5 * inertia(X, shuffled)
+    assert inertia(X, found) <= inertia(X, CLASSES)
 
 
 def test_a_sample_without_answer_changes_nothing():
@@ -71,5 +89,55 @@ def test_a_sample_without_answer_changes_nothing():
         raise NoAssignment
 
     problem = presolve(X, [ClusterSizes(SIZES)], 6)
-    found = better_order(problem, Geometry(problem), CLASSES, fails, np.random.RandomState(0))
+    relaxed = relaxation(CLASSES, CENTERS)
+    found = better_order(problem, Geometry(problem), relaxed, fails, np.random.RandomState(0))
     np.testing.assert_array_equal(found, CLASSES)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        LinearConstraint(
+            sparse.csr_array(([1.0, 1.0], ([0, 0], [7998 * 6, 7999 * 6])), shape=(1, 48_000)),
+            upper=[1.0],
+        ),
+        Pin({int(row): j for j, row in enumerate(np.unique(CLASSES, return_index=True)[1])}),
+        MustLink(np.flatnonzero(CLASSES == 5)[:500].reshape(-1, 2)),
+    ],
+    ids=["linear", "pins", "must-links"],
+)
+def test_with_other_rules_too(rules):
+    given = [ClusterSizes(SIZES), rules]
+    model = ConstrainedKMeans(6, n_init=1, random_state=0).fit(X, constraints=given)
+    assert model.report_.feasible
+
+
+def test_algorithm1_has_no_pilot(monkeypatch):
+    def never(*_):
+        raise AssertionError("the paper's algorithm knows no pilot")
+
+    monkeypatch.setattr("corral.solve.better_order", never)
+    model = ConstrainedKMeans(6, solver="algorithm1", n_init=1, max_iter=2, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, constraints=ClusterSizes(SIZES))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_many_free_points_end_where_k_means_does_at_its_best(seed):
+    points, _ = make_blobs(100_000, 4, centers=4, cluster_std=1.0, random_state=0)
+    best = KMeans(4, n_init=10, random_state=0).fit(points).inertia_
+    found = ConstrainedKMeans(4, n_init=1, random_state=seed).fit(points)
+    assert found.inertia_ <= best * (1 + 1e-4)
+
+
+def test_two_clusters_in_one_heap_part():
+    """Pairs, and not a small part: only what is plainly wrong is put right."""
+    points, classes = make_blobs(3000, 3, centers=3, cluster_std=0.5, random_state=2)
+    problem = presolve(points, [MustLink([(0, int(np.flatnonzero(classes == classes[0])[1]))])], 3)
+    geometry = Geometry(problem)
+    means = np.array([points[classes == j].mean(axis=0) for j in range(3)])
+    centers = np.stack([means[0], means[0] + 0.1, (means[1] + means[2]) / 2.0])
+    labels = np.argmin(((problem.points[:, None] - centers) ** 2).sum(axis=2), axis=1)
+    relaxed = relaxation(labels, centers - geometry.middle)
+    found = polish_sample(problem, geometry, relaxed, np.random.RandomState(0), 5000)
+    assert inertia(points, problem.invert(found)) <= inertia(points, classes) * (1 + 1e-9)

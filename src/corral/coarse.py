@@ -27,18 +27,32 @@ def sample_size(problem: Problem, max_samples: int | str | None) -> int:
     if problem.linear is not None or max_samples is None:
         return m
     if isinstance(max_samples, str):
-        summed = problem.sizes is not None or problem.totals
-        least, each = (ENOUGH, ENOUGH_EACH) if summed else (ENOUGH_FREE, ENOUGH_FREE_EACH)
-        enough = max(least, each * problem.n_clusters)
+        kept = problem.summed
+        least, each = (ENOUGH, ENOUGH_EACH) if kept else (ENOUGH_FREE, ENOUGH_FREE_EACH)
+        enough = int(max(least, each * problem.n_clusters) * _unevenness(problem.weight))
         return enough if m > WORTH * enough else m
     return min(m, max(max_samples, problem.n_clusters))
 
 
+def _unevenness(weight: FloatArray) -> float:
+    """How many groups tell as much as one would if all had the same weight."""
+    total = float(weight.sum())
+    return max(1.0, len(weight) * float(weight @ weight) / total**2) if total > 0.0 else 1.0
+
+
 def draw(problem: Problem, size: int, random_state: np.random.RandomState) -> IntArray:
-    """Groups drawn at random, in order."""
+    """Groups drawn at random, in order; those that pins tie to a cluster are among them.
+
+    Where pins are many they come as often as others do.
+    """
     # A generator of its own draws a few of many without shuffling all.
     rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
-    return np.sort(rng.choice(problem.n_groups, size, replace=False, shuffle=False))
+    pinned = np.unique(problem.pins[:, 0])
+    if not len(pinned) or len(pinned) > size // 2:
+        return np.sort(rng.choice(problem.n_groups, size, replace=False, shuffle=False))
+    others = np.setdiff1d(np.arange(problem.n_groups), pinned, assume_unique=True)
+    drawn = rng.choice(others, size - len(pinned), replace=False, shuffle=False)
+    return np.sort(np.concatenate([pinned, drawn]))
 
 
 def sampled(problem: Problem, groups: IntArray) -> Problem:

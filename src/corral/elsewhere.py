@@ -161,7 +161,7 @@ def find_solution_in_shards(
         groups, problem = grouped(holder, rules, n_clusters, weight)
         if _shardable(problem):
             try:
-                solution = solve_sharded(groups, problem, settings, random_state)
+                solution = solve_sharded(groups, problem.in_any_order(), settings, random_state)
             except OutOfTime as late:
                 raise out_of_time(began) from late
             except NoAssignment:
@@ -193,11 +193,9 @@ def _home(holder: Holder) -> FloatArray:
 
 
 def _numbered(solution: Solution, problem: Problem, settings: Settings, holder: Holder) -> Solution:
-    """Number clusters that no rule ties to a number."""
+    """Number the clusters, by their sizes where these have an order: no other rule gets here."""
     init = settings.init
-    if problem.numbered:
-        return solution
-    if isinstance(init, str):
+    if isinstance(init, str) or problem.numbered:
         return renumber(solution, problem)
     if init.ndim == 2:
         return follow(solution, init.astype(np.float64))

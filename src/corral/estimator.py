@@ -43,8 +43,9 @@ class ConstrainedKMeans(NewRows, ClusterMixin, BaseEstimator):
     max_iter : int, default=1000
         Limit on the iterations of ADMM.
     tol : float or "auto", default="auto"
-        When ADMM has converged: "projected" wants all primal residuals below it (0.01),
-        "algorithm1" the standard deviation of the last ten objectives (1e-5).
+        When ADMM has converged: "projected" wants all primal residuals below it (0.01), unless it
+        sees a sample (``max_samples``), "algorithm1" the standard deviation of the last ten
+        objectives (1e-5).
     rho : float or "auto", default="auto"
         Penalty: in units of the costs' scale for "projected" (1), as it is for "algorithm1" (20).
     rho_growth : float or "auto", default="auto"

@@ -53,7 +53,10 @@ def find_solution(
         rows = presolve(X, rules, n_clusters, weight, contract=False) if plain else None
         if rows is not None:
             PaperRules.of(rows)  # refuses rules that the paper's model does not have
-        solution = solve(problem, settings, random_state, rows)
+        loose = problem.in_any_order() if settings.repair and not plain else problem
+        solution = solve(loose, settings, random_state, rows)
+        if loose is not problem:
+            return renumber(solution, problem)
         return solution if problem.numbered else _numbered(solution, problem, settings)
     except (InfeasibleConstraintsError, NoAssignment) as clash:
         if settings.relaxes:

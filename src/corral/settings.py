@@ -76,8 +76,8 @@ class Settings:
     def growth(self, problem: Problem) -> float:
         """Growth of the projected solver's penalty an iteration."""
         k, growth = problem.n_clusters, self.rho_growth
-        summed = problem.sizes is not None or bool(problem.totals)
-        if self.hurries and problem.n_groups * k <= (HURRIED if summed else HURRIED_FREE):
+        few = HURRIED if problem.summed else HURRIED_FREE
+        if self.hurries and problem.n_groups * k <= few:
             growth = HURRIED_GROWTH
         elif self.hurries:
             # More clusters part more often, and each parting takes its time.
@@ -87,7 +87,8 @@ class Settings:
 
     def for_pilot(self) -> Settings:
         """How to solve a small part of the problem, once and unseen."""
-        return replace(self, init=INITS[0], n_init=1, max_samples=None, record_x=(), progress=None)
+        once = replace(self, init="k-means++", n_init=1, max_samples=None)
+        return replace(once, record_x=(), progress=None)
 
     @property
     def late(self) -> bool:

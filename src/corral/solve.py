@@ -22,7 +22,7 @@ from .coarse import draw, sample_size, sampled
 from .constraints._checks import sums_by
 from .geometry import Geometry
 from .initialise import Start, group_labels, initialise, match_sizes
-from .pilot import better_order, needs_pilot
+from .pilot import better_order, needs_pilot, polish_sample
 from .polish import MAX_ROUNDS, SMALL, Answer, evaluate, first_answer, improve
 from .problem import Problem, SizeBounds
 from .settings import Settings
@@ -109,23 +109,32 @@ def _in_turn(run: _Run, seeds: IntArray) -> Iterator[Solution]:
         yield solution
 
 
-def reordered(
+def searched(
     problem: Problem,
     geometry: Geometry,
-    labels: IntArray,
+    relaxed: Relaxation,
     settings: Settings,
     random_state: np.random.RandomState,
+    n_groups: int,
 ) -> IntArray:
-    """Labels with unequal sizes in a better order, where a pilot is due and finds one."""
-    if not needs_pilot(problem):
-        return labels
-    alone, deadline = settings.for_pilot(), settings.deadline
+    """The relaxed labels of some of ``n_groups`` groups, or better ones that moves find for them.
 
-    def solve_small(part: Problem) -> tuple[IntArray, FloatArray]:
-        small = solve(part, alone, random_state)
-        return small.labels, small.centers
+    ``max_samples=None`` wants no samples, so none is searched either.
+    """
+    deadline = settings.deadline
+    if settings.max_samples is None:
+        return relaxed.labels
+    if needs_pilot(problem):
+        seed, alone = int(random_state.randint(np.iinfo(np.int32).max)), settings.for_pilot()
 
-    return better_order(problem, geometry, labels, solve_small, random_state, deadline)
+        def solve_small(part: Problem) -> tuple[IntArray, FloatArray]:
+            small = _Run(part, Geometry(part), alone, None, beside_others=True)(seed)
+            return small.labels, small.centers
+
+        return better_order(problem, geometry, relaxed, solve_small, random_state, deadline)
+    if problem.n_groups < n_groups and not problem.summed:
+        return polish_sample(problem, geometry, relaxed, random_state, n_groups, deadline)
+    return relaxed.labels
 
 
 @dataclass(frozen=True)
@@ -180,7 +189,8 @@ class _Run:
             return self._rounded(problem, start, row_labels)
         direct = self._direct(problem, view.shifted(start.centers, self.geometry))
         relaxed, labels = self._relax(view.with_sizes(counts), start, row_labels)
-        labels = reordered(view.problem, view.geometry, labels, self.settings, random_state)
+        if self.rows is None:
+            labels = self._searched(view, relaxed, random_state)
         answer = self._repaired(view, labels, relaxed, direct)
         answer = improve(answer, self.geometry, random_state, self.settings.deadline)
         return self._solution(answer, problem.invert(answer.labels), relaxed)
@@ -270,6 +280,13 @@ class _Run:
             progress=chosen.progress,
         )
         return relaxed, group_labels(problem, relaxed.labels)
+
+    def _searched(
+        self, view: _View, relaxed: Relaxation, random_state: np.random.RandomState
+    ) -> IntArray:
+        """Labels of the groups in view, after a search among few points where that is due."""
+        part, geometry, m = view.problem, view.geometry, self.problem.n_groups
+        return searched(part, geometry, relaxed, self.settings, random_state, m)
 
     def _repaired(
         self, view: _View, labels: IntArray, relaxed: Relaxation, direct: Answer | None

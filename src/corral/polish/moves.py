@@ -58,9 +58,16 @@ def swap_clusters(
 
 
 def relocate(
-    problem: Problem, geometry: Geometry, labels: IntArray, centers: FloatArray
+    problem: Problem,
+    geometry: Geometry,
+    labels: IntArray,
+    centers: FloatArray,
+    least: float = -np.inf,
 ) -> Iterator[Proposal]:
-    """Give up one cluster and split another: most saved by the split less the loss first."""
+    """Give up one cluster and split another: most saved by the split less the loss first.
+
+    ``least`` is what must be saved, costs alone considered.
+    """
     k = problem.n_clusters
     distances = geometry.distances(centers)
     rows = np.arange(len(labels))
@@ -73,7 +80,9 @@ def relocate(
     np.fill_diagonal(net, -np.inf)
     for flat in np.argsort(-net, axis=None, kind="stable"):
         given_up, split = divmod(int(flat), k)
-        if given_up == split or saved[split] <= 0.0:
+        if net[given_up, split] <= least:
+            return
+        if saved[split] <= 0.0:
             continue
         moved = centers.copy()
         moved[[given_up, split]] = halves[split][1]

@@ -20,7 +20,7 @@ MOVE_BUDGET = 4.0e7
 #: Up to so many entries of x a problem is small, and moves get their full share.
 SMALL = 6_000
 #: With sums to keep and more entries than this the relaxed solver takes its time and leaves nothing
-#: to find but sizes that change hands.
+#: to find, unless clusters have different rules: who has which is not for it to find.
 SETTLED = 8_000
 #: Rounds of assignment that a proposal takes, about.
 ROUNDS_A_TRIAL = 6
@@ -33,10 +33,11 @@ def improve(
     geometry: Geometry,
     random_state: np.random.RandomState,
     deadline: float | None = None,
+    least_trials: int = 0,
 ) -> Answer:
     """Leave local optima by exchanges and moves until none pays or the budget is spent."""
     answer = exchange(answer, geometry, deadline)
-    budget = _trials(answer.problem)
+    budget = max(_trials(answer.problem), least_trials)
     moves: list[Callable[[Answer], Iterator[Proposal]]] = [
         lambda a: swap_sizes(a.problem, geometry, a.labels, a.centers),
         lambda a: swap_clusters(a.problem, geometry, a.labels, a.centers),
@@ -121,8 +122,8 @@ def _trials(problem: Problem) -> int:
     The more points there are, the less the relaxed solver leaves to find.
     """
     entries = problem.n_groups * problem.n_clusters
-    summed = problem.sizes is not None or problem.totals
-    if summed and not problem.sizes_vary and entries > SETTLED:
+    alike = not (problem.sizes_vary or problem.numbered)
+    if problem.summed and alike and entries > SETTLED:
         return 0
     work = _price(problem) * ROUNDS_A_TRIAL * entries * max(1.0, (entries / SMALL) ** 1.5)
     return int(min(MOVE_BUDGET / work, 6 * MOST_TRIALS))
