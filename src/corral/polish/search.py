@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import count, islice, takewhile
 
 import numpy as np
 
@@ -24,6 +24,9 @@ SMALL = 6_000
 SETTLED = 8_000
 #: Rounds of assignment that a proposal takes, about.
 ROUNDS_A_TRIAL = 6
+#: Rounds of exchanges, unless a problem is small: where points lie without order each round finds
+#: another trifle.
+MOST_EXCHANGES = 25
 #: No kind of move is tried more often than this on one answer.
 MOST_TRIALS = 60
 
@@ -61,7 +64,9 @@ def exchange(answer: Answer, geometry: Geometry, deadline: float | None = None) 
     if answer.problem.large:
         return answer
     search = Exchange(answer.problem, geometry)
-    while not _late(deadline):
+    small = answer.problem.n_groups * answer.problem.n_clusters <= SMALL
+    rounds = count() if small else range(MOST_EXCHANGES)
+    for _ in takewhile(lambda _: not _late(deadline), rounds):
         labels = search.improve(answer.labels, answer.centers, answer.objective)
         if labels is None:
             return answer
