@@ -96,6 +96,13 @@ def test_uneven_weights_need_more():
     assert sample_size(presolve(X, [], K, np.ones(N)), "auto") < N
 
 
+def test_heavy_groups_are_not_uneven_weights():
+    """Must-links make groups of many rows, each of which tells as much as any."""
+    joined = np.column_stack([np.zeros(999, int), np.arange(1, 1000)])
+    free = max(ENOUGH_FREE, K * ENOUGH_FREE_EACH)
+    assert sample_size(problem(MustLink(joined)), "auto") == free
+
+
 @pytest.mark.parametrize(
     ("rules", "wanted", "size"),
     [

@@ -112,11 +112,7 @@ def part_a() -> None:
         (5_003, 64, 256, True, True),
     ]
     for m, d, k, weighted, pulled in cases:
-        for kind, make in (
-            ("fused", Fused),
-            ("lean", partial(Fused, lean=True)),
-            ("blocks", Blocks),
-        ):
+        for kind, make in KINDS:
             worst = errors_of(m, d, k, weighted, pulled, make)
             print(
                 f"  m {m} d {d} k {k} weights {int(weighted)} pulls {int(pulled)} {kind:6}: "

@@ -17,6 +17,10 @@ from .problem import Problem, SizeBounds, SoftPairs, TotalBounds
 ENOUGH, ENOUGH_EACH = 20_000, 200
 #: and without.
 ENOUGH_FREE, ENOUGH_FREE_EACH = 2_000, 400
+#: Rows of uneven weight tell less; a sample grows for that by this factor at most.
+MOST_UNEVEN = 10.0
+#: All pinned groups are drawn if they are no more than this part of the sample.
+MOST_PINNED = 0.1
 #: A sample that is not smaller than the whole by this factor is not worth its noise.
 WORTH = 1.5
 
@@ -29,15 +33,18 @@ def sample_size(problem: Problem, max_samples: int | str | None) -> int:
     if isinstance(max_samples, str):
         kept = problem.summed
         least, each = (ENOUGH, ENOUGH_EACH) if kept else (ENOUGH_FREE, ENOUGH_FREE_EACH)
-        enough = int(max(least, each * problem.n_clusters) * _unevenness(problem.weight))
+        enough = int(max(least, each * problem.n_clusters) * _unevenness(problem))
         return enough if m > WORTH * enough else m
     return min(m, max(max_samples, problem.n_clusters))
 
 
-def _unevenness(weight: FloatArray) -> float:
-    """How many groups tell as much as one would if all had the same weight."""
-    total = float(weight.sum())
-    return max(1.0, len(weight) * float(weight @ weight) / total**2) if total > 0.0 else 1.0
+def _unevenness(problem: Problem) -> float:
+    """How many rows tell as much as one would if all had the same weight, within limits."""
+    count, total = problem.count.astype(np.float64), float(problem.weight.sum())
+    if total <= 0.0:
+        return 1.0
+    squares = float(problem.weight @ (problem.weight / count))
+    return float(np.clip(count.sum() * squares / total**2, 1.0, MOST_UNEVEN))
 
 
 def draw(problem: Problem, size: int, random_state: np.random.RandomState) -> IntArray:
@@ -48,7 +55,7 @@ def draw(problem: Problem, size: int, random_state: np.random.RandomState) -> In
     # A generator of its own draws a few of many without shuffling all.
     rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
     pinned = np.unique(problem.pins[:, 0])
-    if not len(pinned) or len(pinned) > size // 2:
+    if not len(pinned) or len(pinned) > MOST_PINNED * size:
         return np.sort(rng.choice(problem.n_groups, size, replace=False, shuffle=False))
     others = np.setdiff1d(np.arange(problem.n_groups), pinned, assume_unique=True)
     drawn = rng.choice(others, size - len(pinned), replace=False, shuffle=False)

@@ -22,6 +22,7 @@ from sklearn import get_config
 from ._typing import FloatArray, IntArray
 from .assign import NoAssignment, OutOfTime
 from .audit import Report, audit
+from .coarse import sample_size
 from .constraints import ConstraintSet
 from .kinds import brought, is_dask, library, on_gpu
 from .number import follow, renumber
@@ -157,9 +158,10 @@ def find_solution_in_shards(
     began = time.monotonic()
     n = int(sum(holder.lengths))
     plain = settings.solver == "projected" and settings.repair and not settings.relaxes
+    plain = plain and not settings.record_x  # which may be more than a device can keep
     if plain and n * n_clusters > LARGE:
         groups, problem = grouped(holder, rules, n_clusters, weight)
-        if _shardable(problem):
+        if _shardable(problem, settings):
             try:
                 solution = solve_sharded(groups, problem.in_any_order(), settings, random_state)
             except OutOfTime as late:
@@ -174,10 +176,12 @@ def find_solution_in_shards(
     return solution, audit(points, solution.labels, rules, n_clusters, weight)
 
 
-def _shardable(problem: Problem) -> bool:
-    """Whether sizes, must-links and cannot-links are all there is."""
+def _shardable(problem: Problem, settings: Settings) -> bool:
+    """Whether sizes, must-links and cannot-links are all there is, of more than a sample."""
     others = len(problem.pins) or len(problem.soft.price) or problem.totals
-    return not others and problem.linear is None
+    wanted = settings.max_samples
+    few = wanted == "auto" and sample_size(problem, wanted) == problem.n_groups
+    return not (others or few) and problem.linear is None
 
 
 def _home(holder: Holder) -> FloatArray:
@@ -195,8 +199,9 @@ def _home(holder: Holder) -> FloatArray:
 def _numbered(solution: Solution, problem: Problem, settings: Settings, holder: Holder) -> Solution:
     """Number the clusters, by their sizes where these have an order: no other rule gets here."""
     init = settings.init
-    if isinstance(init, str) or problem.numbered:
+    if isinstance(init, str):
         return renumber(solution, problem)
-    if init.ndim == 2:
-        return follow(solution, init.astype(np.float64))
-    return follow(solution, label_means(holder, init.astype(np.int64), problem.n_clusters))
+    centers = (
+        init if init.ndim == 2 else label_means(holder, init.astype(np.int64), problem.n_clusters)
+    )
+    return follow(solution, centers.astype(np.float64), problem)

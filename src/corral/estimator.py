@@ -73,10 +73,11 @@ class ConstrainedKMeans(NewRows, ClusterMixin, BaseEstimator):
     record_x : sequence of int, default=()
         Iterations at which ``history_`` keeps the relaxed assignment.
     max_samples : int, "auto" or None, default="auto"
-        Points that ADMM sees of many, drawn at random; exact assignment and polish see them all.
-        "auto" is 20,000 and at least 200 for each cluster (2,000 and 400 without sizes or totals);
-        None means all, as do ``repair=False``, ``record_x``, linear constraints and "algorithm1".
-        ``history_`` is about the points that ADMM saw.
+        Points that ADMM sees of many, drawn at random, pinned ones among them; exact assignment
+        sees them all.  "auto" is 20,000 and at least 200 for each cluster (2,000 and 400 without
+        sizes or totals), up to ten times that if weights are uneven.  None means all, as do
+        ``repair=False``, ``record_x``, linear constraints and "algorithm1"; then no small sample
+        is searched by moves of clusters either.  ``history_`` is about the points that ADMM saw.
     device : str, default=None
         "cuda" or "cuda:1" works on that GPU, which takes PyTorch.  A tensor or CuPy array that is
         on a GPU is worked on there without asking.

@@ -58,10 +58,11 @@ class Geometry:
 
     def distances(self, centers: FloatArray) -> FloatArray:
         """Squared distances ``|p_g - mu_j|^2`` as an (m, k) array."""
-        inner = self.inner(centers)
-        inner *= -2.0
-        inner += self._square[:, None] + (centers * centers).sum(axis=1)
-        return np.maximum(inner, 0.0, out=inner)
+        twice = (-2.0 * centers).astype(self.points.dtype, copy=False)
+        squares: FloatArray = np.asarray(self.points @ twice.T, np.float64)
+        squares += (centers * centers).sum(axis=1) + 2.0 * (centers @ self._local)
+        squares += self._square[:, None]
+        return np.maximum(squares, 0.0, out=squares)
 
     def costs(self, centers: FloatArray) -> FloatArray:
         """What it costs to put group g into cluster j: its weight times the squared distance."""

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import kmeans_plusplus
 
-from ._typing import FloatArray, IntArray
+from ._typing import FloatArray, IntArray, Matrix
 from .constraints._checks import sums_by
 from .geometry import Geometry
 from .problem import Problem
@@ -44,7 +44,8 @@ def initialise(
             labels: IntArray = random_state.randint(problem.n_clusters, size=problem.n_groups)
             labels[problem.pins[:, 0]] = problem.pins[:, 1]
             return Start(labels, geometry.means(labels))
-        seeds = _seeds(problem, random_state) - geometry.middle
+        seeds = plus_plus(problem.points, problem.weight, problem.n_clusters, random_state)
+        seeds -= geometry.middle
         centers = seeds[_matched(problem, geometry, seeds)]
         return Start(geometry.distances(centers).argmin(axis=1), centers)
     if init.ndim == 2:
@@ -78,19 +79,18 @@ def _capacities(problem: Problem) -> FloatArray | None:
     return None
 
 
-def _seeds(problem: Problem, random_state: np.random.RandomState) -> FloatArray:
-    """k-means++ on the contracted points; with fewer groups than clusters, some stand twice."""
-    k, m = problem.n_clusters, problem.n_groups
-    weight = problem.weight if problem.weight.any() else np.ones(m)
+def plus_plus(
+    points: Matrix, weight: FloatArray, n_clusters: int, random_state: np.random.RandomState
+) -> FloatArray:
+    """k-means++ seeds; with fewer points than clusters, some stand twice."""
+    k, m = n_clusters, points.shape[0]
     if m >= k:
-        seeds, _ = kmeans_plusplus(
-            problem.points, k, sample_weight=weight, random_state=random_state
-        )
+        given = weight if weight.any() else np.ones(m)
+        seeds, _ = kmeans_plusplus(points, k, sample_weight=given, random_state=random_state)
     else:
-        rows = np.concatenate([np.arange(m), random_state.randint(m, size=k - m)])
-        seeds = problem.points[rows]
+        seeds = points[np.concatenate([np.arange(m), random_state.randint(m, size=k - m)])]
     dense = seeds if isinstance(seeds, np.ndarray) else seeds.toarray()
-    return np.asarray(dense, np.float64)
+    return dense.astype(np.float64)
 
 
 def _matched(problem: Problem, geometry: Geometry, seeds: FloatArray) -> IntArray:

@@ -33,9 +33,16 @@ def renumber(solution: Solution, problem: Problem) -> Solution:
     return _renamed(solution, number)
 
 
-def follow(solution: Solution, start: FloatArray) -> Solution:
-    """Number the clusters as the centres they started from, each to the nearest in all."""
+def follow(solution: Solution, start: FloatArray, problem: Problem) -> Solution:
+    """Number the clusters as the centres they started from, each to the nearest in all.
+
+    Sizes in an order of the user's come first.
+    """
     gaps = euclidean_distances(solution.centers, start, squared=True)
+    if problem.sizes is not None and problem.sizes.ordered and solution.sizes is not None:
+        wanted, found = problem.sizes, solution.sizes
+        other = (found.lower[:, None] != wanted.lower) | (found.upper[:, None] != wanted.upper)
+        gaps = np.where(other, 1.0 + gaps.sum(), gaps)
     return _renamed(solution, np.asarray(linear_sum_assignment(gaps)[1]))
 
 

@@ -55,9 +55,7 @@ def find_solution(
             PaperRules.of(rows)  # refuses rules that the paper's model does not have
         loose = problem.in_any_order() if settings.repair and not plain else problem
         solution = solve(loose, settings, random_state, rows)
-        if loose is not problem:
-            return renumber(solution, problem)
-        return solution if problem.numbered else _numbered(solution, problem, settings)
+        return solution if loose.numbered else _numbered(solution, problem, settings)
     except (InfeasibleConstraintsError, NoAssignment) as clash:
         if settings.relaxes:
             loose = presolve(X, rules, n_clusters, weight, contract=False)
@@ -75,10 +73,10 @@ def _numbered(solution: Solution, problem: Problem, settings: Settings) -> Solut
     if isinstance(init, str):
         return renumber(solution, problem)
     if init.ndim == 2:
-        return follow(solution, np.asarray(init, np.float64))
+        return follow(solution, np.asarray(init, np.float64), problem)
     geometry = Geometry(problem)
     start = initialise(problem, geometry, init, np.random.RandomState(0))
-    return follow(solution, start.centers + geometry.middle)
+    return follow(solution, start.centers + geometry.middle, problem)
 
 
 def place(

@@ -23,7 +23,7 @@ from .coarse import WORTH, draw, sampled
 from .constraints._checks import sums_by
 from .geometry import Geometry
 from .initialise import match_sizes
-from .polish import SMALL, evaluate, first_answer, improve
+from .polish import SMALL, Answer, first_answer, improve
 from .polish.moves import relocate
 from .problem import Problem
 
@@ -31,15 +31,15 @@ from .problem import Problem
 MANY = 10_000
 #: with so many it still has some.
 SOME_MOVES = 24_000
-#: Sizes that differ by less than this part of their mean may stand in any order;
+#: Sizes that differ by less than this part of their mean may stand in any order.
 UNEQUAL = 0.2
-#: bounds that leave more room than this let two clusters share a heap.
-LOOSE = 0.5
 #: Points that a cluster of the sample has, at least on average.
 LEAST_EACH = 30
-#: A sample is polished with every move if nothing but costs counts, or if it is this small a part.
+#: A sample of no more entries than this is polished,
+POLISHED = 200_000
+#: with moves if nothing but costs counts, or if it is this small a part of the whole;
 SMALL_PART = 0.2
-#: So many moves for each cluster are tried then, at least.
+#: so many for each cluster are tried then, at least.
 TRIALS_EACH = 2
 #: Otherwise a cluster is moved to where that saves this part of the objective.
 WRONG = 0.05
@@ -54,15 +54,20 @@ def sample_groups(n_clusters: int) -> int:
 
 def needs_pilot(problem: Problem) -> bool:
     """Whether moves would matter where trying them takes too long, but for a sample."""
-    sizes, k = problem.sizes, problem.n_clusters
-    if sizes is None or problem.linear is not None:
-        return False
-    few = sample_groups(k) * k
+    k, few = problem.n_clusters, sample_groups(problem.n_clusters) * problem.n_clusters
     large = problem.n_groups * k > max(MANY, WORTH * few)
-    upper, mean = np.minimum(sizes.upper, problem.count.sum()), problem.count.sum() / k
-    unequal = problem.sizes_vary and bool(np.ptp(sizes.lower + upper) > 2.0 * UNEQUAL * mean)
-    loose = bool(np.max(upper - sizes.lower) > LOOSE * mean)
-    return large and few <= SOME_MOVES and (unequal or loose)
+    # With totals even a sample is too dear to move much, and linear rows do not shrink.
+    movable = few <= SOME_MOVES and not problem.totals and problem.linear is None
+    return k > 1 and large and movable and (problem.sizes_loose or _unequal(problem))
+
+
+def _unequal(problem: Problem) -> bool:
+    """Whether sizes that may change hands differ by much."""
+    sizes, n = problem.sizes, problem.count.sum()
+    if sizes is None or not problem.sizes_vary:
+        return False
+    middle = (sizes.lower + np.minimum(sizes.upper, n)) / 2.0
+    return bool(np.ptp(middle) > UNEQUAL * n / problem.n_clusters)
 
 
 def better_order(
@@ -113,31 +118,32 @@ def polish_sample(
     deadline: float | None = None,
 ) -> IntArray:
     """Labels of a sample of ``n_groups`` groups, with clusters where they are needed."""
+    if problem.n_groups * problem.n_clusters > POLISHED:
+        return relaxed.labels
     centers = geometry.means(relaxed.labels, relaxed.centers)
     try:
-        if problem.free or problem.n_groups < SMALL_PART * n_groups:
-            answer = first_answer(problem, geometry, centers, deadline)
-            least = TRIALS_EACH * problem.n_clusters
-            return improve(answer, geometry, random_state, deadline, least).labels
-        return _resettled(problem, geometry, relaxed.labels, centers, deadline)
+        answer = first_answer(problem, geometry, centers, deadline)
     except (NoAssignment, OutOfTime):
         return relaxed.labels
+    if problem.free or problem.n_groups < SMALL_PART * n_groups:
+        least = TRIALS_EACH * problem.n_clusters
+        return improve(answer, geometry, random_state, deadline, least).labels
+    return _resettled(answer, geometry, deadline).labels
 
 
-def _resettled(
-    problem: Problem,
-    geometry: Geometry,
-    labels: IntArray,
-    centers: FloatArray,
-    deadline: float | None,
-) -> IntArray:
-    """Labels after clusters have left where two are in one heap, at most k times."""
-    answer = evaluate(problem, geometry, labels, centers)
-    for _ in range(problem.n_clusters):
+def _resettled(answer: Answer, geometry: Geometry, deadline: float | None) -> Answer:
+    """Let clusters leave where two are in one heap, as long as that pays."""
+    for _ in range(answer.problem.n_clusters):
         least = WRONG * answer.objective
-        proposals = relocate(problem, geometry, answer.labels, answer.centers, least)
-        proposal = next(proposals, None)
-        if proposal is None:
+        proposals = relocate(answer.problem, geometry, answer.labels, answer.centers, least)
+        part, start = next(proposals, (None, None))
+        if part is None or start is None:
             break
-        answer = first_answer(problem, geometry, proposal[1], deadline)
-    return answer.labels
+        try:
+            found = first_answer(part, geometry, start, deadline)
+        except OutOfTime:
+            break
+        if not found.beats(answer):
+            break
+        answer = found
+    return answer

@@ -18,6 +18,8 @@ from .pair_graph import PairGraph
 
 #: More entries of x than this make a problem large.
 LARGE = 300_000
+#: Bounds on sizes that leave more room than this part of the mean are loose.
+LOOSE = 0.5
 
 
 @dataclass(frozen=True)
@@ -179,6 +181,15 @@ class Problem:
         """Whether clusters may exchange their sizes for different ones."""
         sizes = self.sizes
         return sizes is not None and not (sizes.ordered or sizes.interchangeable)
+
+    @property
+    def sizes_loose(self) -> bool:
+        """Whether bounds on the sizes leave room for two clusters to share a heap."""
+        if self.sizes is None:
+            return False
+        n = self.count.sum()
+        room = np.minimum(self.sizes.upper, n) - self.sizes.lower
+        return bool(np.max(room) > LOOSE * n / self.n_clusters)
 
     def invert(self, group_labels: IntArray) -> IntArray:
         """Labels of the rows from labels of the groups."""

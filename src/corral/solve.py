@@ -221,11 +221,12 @@ class _Run:
     def _direct(self, problem: Problem, centers: FloatArray) -> Answer | None:
         """Repair and polish straight from the start: a feasible answer, or a proof, before ADMM.
 
-        A problem that is not small gets one round, a large one none if it cannot be infeasible.
+        A problem that is not small gets one round, and none if it cannot be infeasible.
         """
-        if problem.large and problem.surely_feasible:
+        small = problem.n_groups * problem.n_clusters <= SMALL
+        if not small and problem.surely_feasible:
             return None
-        rounds = MAX_ROUNDS if problem.n_groups * problem.n_clusters <= SMALL else 1
+        rounds = MAX_ROUNDS if small else 1
         return first_answer(problem, self.geometry, centers, self.settings.deadline, rounds)
 
     def _rounded(self, problem: Problem, start: Start, row_labels: IntArray) -> Solution:

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from corral.admm.crew import START_SHARE
-from corral.admm.projected import LEAST_METRIC, solve_projected
+from corral.admm.projected import LEAST_METRIC, SCALE_EVERY, solve_projected
 from corral.admm.schedule import GRADUATE, HARDEN, SETTLE, Schedule
 from corral.geometry import Geometry
 from corral.problem import LinearRows, Problem, SizeBounds, SoftPairs, TotalBounds
@@ -98,6 +98,7 @@ class Literal:
         largest = np.linalg.eigvalsh(covariance)[-1]
         loosens = problem.sizes is None and not problem.totals
         self.schedule = Schedule.start(largest, k, rho, growth, loosens)
+        self.n_steps = 0
 
     def _start_rules(self):
         problem = self.problem
@@ -136,8 +137,10 @@ class Literal:
 
     def step(self):
         squares = ((self.points[:, None] - self.mu) ** 2).sum(axis=2)
-        scale = np.median(squares.std(axis=1))
-        self.used = self.schedule.at_scale(scale)
+        if self.n_steps % SCALE_EVERY == 0:
+            self.scale = np.median(squares.std(axis=1))
+        self.n_steps += 1
+        self.used = self.schedule.at_scale(self.scale)
         if self.used.phase > GRADUATE and self.z2 is None:
             self.z2 = self.z1.copy()
         before = self.z1
@@ -146,7 +149,7 @@ class Literal:
         self.gaps = {"pairs": self._update_pairs(), "linear": self._update_rows()}
         self.gaps["totals"] = self._update_totals()
         self.mu = self._means(self.z1)
-        self.schedule = self.used.after(scale, np.abs(self.z1 - before).sum() / self.m)
+        self.schedule = self.used.after(self.scale, np.abs(self.z1 - before).sum() / self.m)
 
     def _update_x(self, squares):
         used, terms = self.used, Quadratic(self.m, self.k)

@@ -67,7 +67,6 @@ class Fatal:
 
 def test_data_frames_and_what_a_model_says_of_them(client):
     pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
-    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
     frame = pd.DataFrame(X[:3000], columns=list("abcd"))
     given = dd.from_pandas(frame, npartitions=3)
     rules = [MustLink([(0, 2999)]), ClusterSizes(minimum=200)]

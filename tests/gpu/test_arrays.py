@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn import config_context
 
 torch = pytest.importorskip("torch")
 
@@ -174,3 +175,18 @@ def test_cupy_goes_through_without_a_copy():
     model = ConstrainedKMeans(2, random_state=0).fit(X)
     assert isinstance(model.labels_, cupy.ndarray)
     assert isinstance(model.cluster_centers_, cupy.ndarray)
+
+
+def test_a_tensor_in_memory_is_answered_in_kind_where_dispatch_is_on(monkeypatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # which scikit-learn asks for
+    rules = ClusterSizes([3, 3])
+    expected = ConstrainedKMeans(2, random_state=0).fit(ROWS, constraints=rules)
+    with config_context(array_api_dispatch=True):
+        found = ConstrainedKMeans(2, random_state=0).fit(torch.as_tensor(ROWS), constraints=rules)
+        nearest = found.predict(torch.as_tensor(ROWS))
+    for given in (found.labels_, found.cluster_centers_, nearest):
+        assert isinstance(given, torch.Tensor)
+    np.testing.assert_array_equal(found.labels_.numpy(), expected.labels_)
+    np.testing.assert_array_equal(nearest.numpy(), expected.predict(ROWS))
+    plain = ConstrainedKMeans(2, random_state=0).fit(torch.as_tensor(ROWS), constraints=rules)
+    assert isinstance(plain.labels_, np.ndarray)

@@ -46,6 +46,7 @@ RULES = {
     "free": [],
     "exact": [SIZES],
     "uneven": [ClusterSizes([5000, 4000, 1500, 1500, *[3000] * 5, 5000])],
+    "ordered": [ClusterSizes([5000, 4000, 1500, 1500, *[3000] * 5, 5000], ordered=True)],
     "interval": [ClusterSizes(minimum=3100, maximum=3250)],
     "pairs": [MustLink(p) for p in [random_links(Y, 900, 900, random_state=1)[0].pairs]],
 }
@@ -109,6 +110,8 @@ def test_small_problems_and_other_rules_come_home(monkeypatch):
     solution, report = sharded(X, pinned)
     assert report.feasible
     assert solution.labels[:2].tolist() == [3, 4]
+    kept, _ = sharded(X, [SIZES], record_x=[1])
+    assert kept.history.x[1].shape == (N, K)
     few, _ = sharded(X[:500], [])
     model = ConstrainedKMeans(K, random_state=0).fit(X[:500])
     np.testing.assert_array_equal(few.labels, model.labels_)

@@ -64,7 +64,8 @@ class PairCopies:
             (np.ones(n_ends), (self._ends, np.arange(n_ends))), shape=(len(groups), n_ends)
         )
         self.degree = np.bincount(self._ends, minlength=len(groups)).astype(float)
-        self._copy = x[:, self._ends]
+        # In the order of memory in which NumPy writes what it gathers.
+        self._copy = np.ascontiguousarray(x[:, self._ends])
         self._dual = np.zeros_like(self._copy)
         self._work = np.empty_like(self._copy)
         self._force = np.empty_like(self._copy[:, : len(self)])

@@ -30,13 +30,13 @@ from .history import Recorder, Relaxation
 from .kernels import Step, Sums
 from .linear import LinearCopies, rows_groups
 from .pairs import all_pairs
-from .schedule import GRADUATE, HARDEN, Schedule
+from .schedule import CENTRES_END, GRADUATE, HARDEN, RIDGE_END, Schedule
 from .totals import Totals
 
 #: Weights below this part of their mean count as this much in the norms, not in the costs.
 LEAST_METRIC = 0.01
-#: The costs' scale is a median over so many groups.
-SCALE_SAMPLE = 300
+#: The costs' scale is a median over so many groups, taken every so many iterations.
+SCALE_SAMPLE, SCALE_EVERY = 300, 4
 #: Violations of the rounded labels are counted every iteration up to so many entries of x, and
 #: every tenth up to so many.
 COUNT_EVERY, COUNT_TENTH = 5_000, 10_000_000
@@ -92,7 +92,8 @@ def solve_projected(
         With x per group, (m, k), and centres relative to ``geometry.middle``.
     """
     crew = Threads(geometry.points) if crew is None else crew
-    solver = ProjectedSolver(problem, geometry, start_labels, rho, rho_growth, crew)
+    end = RIDGE_END if hardens else CENTRES_END
+    solver = ProjectedSolver(problem, geometry, start_labels, rho, rho_growth, crew, end)
     recorder = _recorder(problem, record_x)
     stride = _stride(problem.n_groups * problem.n_clusters)
     converged = False
@@ -134,6 +135,7 @@ class ProjectedSolver:
         rho: float,
         growth: float,
         crew: Crew,
+        ridge_end: float = RIDGE_END,
     ) -> None:
         self.geometry, self.scatter, self.crew = geometry, problem.scatter, crew
         self.n_groups = problem.n_groups
@@ -158,17 +160,21 @@ class ProjectedSolver:
         # Without any spread there are no costs, and any unit of them will do.
         variance = geometry.leading_variance() or 1.0
         loosens = problem.sizes is None and not problem.totals
-        self.schedule = Schedule.start(variance, problem.n_clusters, rho, growth, loosens)
+        k = problem.n_clusters
+        self.schedule = Schedule.start(variance, k, rho, growth, loosens, ridge_end)
         self.used = self.schedule
         self.radius = 0.5 * np.sqrt(problem.n_clusters * metric.sum())
         self.sums: Sums | None = None
         self.shrink = 1.0
+        self.scale, self.n_steps = 0.0, 0
 
     def step(self) -> float:
         """One iteration: x, its copies and duals, the centres; gives the objective."""
         norms = self.geometry.cost_norms(self.centers)[:, None]
-        scale = self._scale(norms)
-        before, now = self.used, self.schedule.at_scale(scale)
+        if self.n_steps % SCALE_EVERY == 0:
+            self.scale = self._scale(norms)
+        self.n_steps += 1
+        before, now = self.used, self.schedule.at_scale(self.scale)
         if now.phase > GRADUATE and before.phase == GRADUATE:
             self.crew.start_sphere()
             self.shrink = 1.0
@@ -178,7 +184,7 @@ class ProjectedSolver:
         theta = self.totals.solve(*self.crew.forward(step), now.ridge)
         sums = self.crew.backward(step, theta)
         objective = self._objective(sums, norms)
-        self._finish(sums, now, scale)
+        self._finish(sums, now)
         return objective
 
     def residuals(self) -> dict[str, float]:
@@ -227,7 +233,7 @@ class ProjectedSolver:
             stiffening = stiffening + rho * self.linear.diagonal / self.pulled_metric
         self.crew.pull(pull, stiffening)
 
-    def _finish(self, sums: Sums, now: Schedule, scale: float) -> None:
+    def _finish(self, sums: Sums, now: Schedule) -> None:
         """Centres, the copies of pairs and rows, the sphere's scale and the next penalties."""
         self.sums, self.used = sums, now
         self.centers = self.geometry.centres(sums.points, sums.mass, self.centers)
@@ -238,7 +244,7 @@ class ProjectedSolver:
                 self.linear.update(x, now.box)
         if now.phase > GRADUATE:
             self.shrink = self.radius / max(np.sqrt(sums.radius), np.finfo(float).tiny)
-        self.schedule = now.after(scale, sums.moved / self.n_groups)
+        self.schedule = now.after(self.scale, sums.moved / self.n_groups)
 
 
 def _stride(entries: int) -> int:

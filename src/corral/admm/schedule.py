@@ -16,8 +16,10 @@ from dataclasses import dataclass, replace
 
 GRADUATE, SETTLE, HARDEN = 0, 1, 2
 
-#: The ridge is over when it is this small against the costs' scale.
+#: The ridge is over when it is this small against the costs' scale,
 RIDGE_END = 0.02
+#: and this small where only the centres count.
+CENTRES_END = 0.1
 #: or this small against its start, where the clusters cannot part and the costs have no scale.
 RIDGE_LEAST = 1e-4
 #: The sphere starts at this part of the leading variance.
@@ -52,6 +54,8 @@ class Schedule:
     phase : {GRADUATE, SETTLE, HARDEN}
     loosens : bool
         Whether the box may loosen while settling.
+    end : float
+        Where the ridge is over, against the costs' scale.
     """
 
     rho: float
@@ -61,13 +65,20 @@ class Schedule:
     sphere: float
     box: float
     loosens: bool
+    end: float = RIDGE_END
     phase: int = GRADUATE
     in_phase: int = 0
     resting: int = 0
 
     @classmethod
     def start(
-        cls, variance: float, n_clusters: int, rho: float, growth: float, loosens: bool
+        cls,
+        variance: float,
+        n_clusters: int,
+        rho: float,
+        growth: float,
+        loosens: bool,
+        end: float = RIDGE_END,
     ) -> Schedule:
         """Begin where the clusters are about to part."""
         return cls(
@@ -78,6 +89,7 @@ class Schedule:
             sphere=SPHERE_START * variance,
             box=rho * variance,
             loosens=loosens,
+            end=end,
         )
 
     @property
@@ -100,7 +112,7 @@ class Schedule:
             self, ridge=self.ridge / self.growth, resting=resting, in_phase=self.in_phase + 1
         )
         if self.phase == GRADUATE:
-            over = following.ridge <= max(RIDGE_END * scale, self.least_ridge)
+            over = following.ridge <= max(self.end * scale, self.least_ridge)
             return replace(following, phase=SETTLE, in_phase=0) if over else following
         if self.phase == SETTLE:
             following = replace(following, sphere=self.sphere * self.growth)

@@ -12,6 +12,7 @@ from .._typing import FloatArray, IntArray
 from ..admm.crew import Crew, Setup, Threads
 from ..admm.kernels import Step, Sums
 from ..admm.pairs import PairCopies
+from ..initialise import plus_plus
 from ..problem import Problem
 from ..shards.shard import Shard
 from . import tasks
@@ -86,6 +87,8 @@ class DaskHolder:
     def crew(self, points: FloatArray) -> Crew:
         """Threads of this process."""
         return Threads(points)
+
+    seeds = staticmethod(plus_plus)
 
     def map(
         self,

@@ -12,11 +12,13 @@ import torch
 from .._typing import FloatArray, IntArray
 from ..admm.crew import Setup
 from ..admm.kernels import Step, Sums
+from ..initialise import plus_plus as few_seeds
 from ..problem import Problem
 from ..shards.shard import Shard
 from .namespace import xp
 from .pairs import PairCopies
 from .passes import passes, start_sums
+from .seeds import plus_plus
 
 
 class TorchHolder:
@@ -61,6 +63,22 @@ class TorchHolder:
         """The same device works on a few of the points too."""
         own = self.shard.points
         return TorchHolder(torch.as_tensor(points, dtype=own.dtype).to(own.device))
+
+    def seeds(
+        self,
+        points: FloatArray,
+        weight: FloatArray,
+        n_clusters: int,
+        random_state: np.random.RandomState,
+    ) -> FloatArray:
+        """k-means++ on the device too."""
+        if len(points) < n_clusters or not weight.any():
+            return few_seeds(points, weight, n_clusters, random_state)
+        own = self.shard.points
+        there, mass = (torch.as_tensor(a, dtype=own.dtype).to(own.device) for a in (points, weight))
+        with self.running():
+            seeds = plus_plus(there, mass, n_clusters, random_state)
+        return np.asarray(seeds.double().cpu())
 
     def map(
         self,

@@ -103,7 +103,7 @@ def refine(
             break
         if step.order is not None:
             problem = problem.with_sizes_in_order(step.order)
-        answer = evaluate(problem, geometry, step.labels, centers)
+        answer = evaluate(problem, geometry, step.labels, centers, step.cost)
         if best is not None:
             drop = best.objective - answer.objective
             if drop <= least_drop * abs(best.objective):
@@ -166,10 +166,19 @@ def evaluate(
     geometry: Geometry,
     labels: IntArray,
     centers: FloatArray,
+    cost: float = np.nan,
 ) -> Answer:
-    """Means and objective of labels; a cluster without weight keeps its centre."""
+    """Means and objective of labels; a cluster without weight keeps its centre.
+
+    ``cost`` is what the labels cost at the centres given, soft pairs included, if it is known: from
+    there to the means it falls by the squares of the way, weighted.
+    """
     means = geometry.means(labels, centers)
-    objective = geometry.inertia(labels, means) + problem.soft.cost(labels)
+    if np.isfinite(cost):
+        mass = sums_by(labels, geometry.weight, geometry.n_clusters)
+        objective = max(cost - float(mass @ ((means - centers) ** 2).sum(axis=1)), 0.0)
+    else:
+        objective = geometry.inertia(labels, means) + problem.soft.cost(labels)
     return Answer(labels, means, objective, problem)
 
 

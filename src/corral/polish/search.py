@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from itertools import count, islice, takewhile
+from itertools import islice
 
 import numpy as np
 
@@ -13,20 +13,20 @@ from ..geometry import Geometry
 from ..problem import Problem
 from .exchange import Exchange
 from .moves import Proposal, kick, relocate, swap_clusters, swap_sizes
-from .refinement import NEGLIGIBLE, Answer, evaluate, refine
+from .refinement import MAX_ROUNDS, NEGLIGIBLE, Answer, evaluate, refine
 
 #: Work that the moves of one search may cost, in entries of cost matrices looked at.
 MOVE_BUDGET = 4.0e7
 #: Up to so many entries of x a problem is small, and moves get their full share.
 SMALL = 6_000
 #: With sums to keep and more entries than this the relaxed solver takes its time and leaves nothing
-#: to find, unless clusters have different rules: who has which is not for it to find.
+#: to find, unless clusters have different rules or much room: who has which is not for it to find.
 SETTLED = 8_000
 #: Rounds of assignment that a proposal takes, about.
 ROUNDS_A_TRIAL = 6
-#: Rounds of exchanges, unless a problem is small: where points lie without order each round finds
-#: another trifle.
-MOST_EXCHANGES = 25
+#: Unless a problem is small, so many rounds of exchanges, and none after one that gained a trifle:
+#: where points lie without order each finds another.
+MOST_EXCHANGES, TRIFLE = 25, 1e-6
 #: No kind of move is tried more often than this on one answer.
 MOST_TRIALS = 60
 
@@ -65,8 +65,11 @@ def exchange(answer: Answer, geometry: Geometry, deadline: float | None = None) 
         return answer
     search = Exchange(answer.problem, geometry)
     small = answer.problem.n_groups * answer.problem.n_clusters <= SMALL
-    rounds = count() if small else range(MOST_EXCHANGES)
-    for _ in takewhile(lambda _: not _late(deadline), rounds):
+    most, trifle = (MAX_ROUNDS, 0.0) if small else (MOST_EXCHANGES, TRIFLE)
+    for _ in range(most):
+        if _late(deadline):
+            break
+        before = answer.objective
         labels = search.improve(answer.labels, answer.centers, answer.objective)
         if labels is None:
             return answer
@@ -81,6 +84,8 @@ def exchange(answer: Answer, geometry: Geometry, deadline: float | None = None) 
         )
         if refined is not None and refined.objective < answer.objective:
             answer = refined
+        if before - answer.objective < trifle * before:
+            break
     return answer
 
 
@@ -127,8 +132,8 @@ def _trials(problem: Problem) -> int:
     The more points there are, the less the relaxed solver leaves to find.
     """
     entries = problem.n_groups * problem.n_clusters
-    alike = not (problem.sizes_vary or problem.numbered)
-    if problem.summed and alike and entries > SETTLED:
+    different = problem.sizes_vary or problem.numbered or problem.sizes_loose
+    if problem.summed and not different and entries > SETTLED:
         return 0
     work = _price(problem) * ROUNDS_A_TRIAL * entries * max(1.0, (entries / SMALL) ** 1.5)
     return int(min(MOVE_BUDGET / work, 6 * MOST_TRIALS))

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..admm.crew import Crew, Threads
+from ..initialise import plus_plus
 from .shard import Shard
 
 
@@ -35,6 +36,16 @@ class Holder(Crew, Protocol):
 
     def crew(self, points: FloatArray) -> Crew:
         """Who works on a few of the points that were fetched."""
+        ...
+
+    def seeds(
+        self,
+        points: FloatArray,
+        weight: FloatArray,
+        n_clusters: int,
+        random_state: np.random.RandomState,
+    ) -> FloatArray:
+        """k-means++ centres of a few of the points that were fetched."""
         ...
 
     def map(
@@ -91,6 +102,8 @@ class Local(Threads):
     def crew(self, points: FloatArray) -> Crew:
         """Threads of this process."""
         return Threads(points)
+
+    seeds = staticmethod(plus_plus)
 
     def map(
         self,

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from sklearn.cluster import kmeans_plusplus
 
 from .._typing import FloatArray, IntArray
 from ..admm.blocks import one_blas_thread
@@ -124,7 +123,7 @@ def _solve_once(
     """Initialise, relax, repair, polish."""
     random_state = np.random.RandomState(seed)
     view = _view(geometry, problem, settings, random_state)
-    start = _start(view, problem, settings, random_state)
+    start = _start(view, geometry, problem, settings, random_state)
     relaxed = solve_projected(
         match_sizes(view.problem, view.counts(start)),
         view.geometry,
@@ -134,7 +133,6 @@ def _solve_once(
         tol=settings.tol,
         max_iter=settings.max_iter,
         deadline=settings.deadline,
-        record_x=settings.record_x,
         progress=settings.progress,
         hardens=view.geometry is geometry,
         crew=view.crew,
@@ -188,7 +186,7 @@ def _view(
 ) -> _View:
     """All groups where they are, or enough of them in this process's memory."""
     m = problem.n_groups
-    size = m if settings.record_x else sample_size(problem, settings.max_samples)
+    size = sample_size(problem, settings.max_samples)
     if size == m:
         return _View(problem, geometry, np.arange(m), geometry.holder)
     groups = draw(problem, size, random_state)
@@ -199,24 +197,30 @@ def _view(
 
 
 def _start(
-    view: _View, problem: Problem, settings: Settings, random_state: np.random.RandomState
+    view: _View,
+    whole: ShardGeometry,
+    problem: Problem,
+    settings: Settings,
+    random_state: np.random.RandomState,
 ) -> IntArray:
     """Labels of the groups in view to start from."""
     m, k, init = len(view.groups), problem.n_clusters, settings.init
     if not isinstance(init, str) and init.ndim == 1:
         return init[first_rows(problem.group)][view.groups].astype(np.int64)
-    if not isinstance(view.geometry, ShardGeometry):
-        return initialise(view.problem, view.geometry, init, random_state).labels
     if isinstance(init, str) and init == "random":
         return np.asarray(random_state.randint(k, size=m))
+    if not isinstance(view.geometry, ShardGeometry):
+        if isinstance(init, str):
+            own = view.problem
+            init = whole.holder.seeds(own.points, own.weight, k, random_state)
+        return initialise(view.problem, view.geometry, init, random_state).labels
     geometry = view.geometry
     if isinstance(init, str):
         rows = np.arange(m)
         if m > SEED_ROWS:
             rows = np.sort(random_state.choice(m, SEED_ROWS, replace=False))
         points, weight = geometry.rows(rows), problem.weight[rows]
-        seeds, _ = kmeans_plusplus(points, k, sample_weight=weight, random_state=random_state)
-        centers = seeds - geometry.local
+        centers = geometry.holder.seeds(points, weight, k, random_state) - geometry.local
     else:
         centers = init - geometry.middle
     costs = ShardCosts(geometry.holder, geometry, centers, np.arange(m))
