@@ -74,10 +74,14 @@ def spread(X: Data, labels: Labels) -> float:
 
 
 def measure(
-    method: Method, X: Data, rules: Rules, start: int, base: int | None
+    job: Job, method: Method, X: Data, rules: Rules, start: int, base: int | None
 ) -> dict[str, object]:
-    """Seconds, peak of memory above ``base``, and how good the answer is."""
+    """Seconds, peak of memory above ``base``, and how good the answer is.
+
+    While others run, what this process has in memory may be taken from it; so it warms up again.
+    """
     centers, _ = kmeans_plusplus(X, rules.k, random_state=start)
+    warm_up(job, method)
     forget_peak()
     wall, cpu = time.perf_counter(), time.process_time()
     labels = method(X, rules, centers, start)
@@ -102,7 +106,7 @@ def main() -> None:
     for line in sys.stdin:
         start = int(line)
         try:
-            answer = measure(method, X, rules, start, base)
+            answer = measure(job, method, X, rules, start, base)
         except Exception as error:
             traceback.print_exc()
             answer = {"start": start, "failed": type(error).__name__}
