@@ -117,13 +117,13 @@ def _first_better(
 def _each(problem: Problem) -> int:
     """Trials of one kind of move on one answer: more where sizes make more ways to go wrong.
 
-    One for every two clusters if sizes are free, two if they are given, four if they may also
+    One for every two clusters if sizes are free, two if they are given, three if they may also
     change hands.
     """
     twos = problem.n_clusters * (problem.n_clusters - 1) // 2
     if problem.sizes is None:
         return min(twos, MOST_TRIALS)
-    return min(4 * twos if problem.sizes_vary else 2 * twos, MOST_TRIALS)
+    return min(3 * twos if problem.sizes_vary else 2 * twos, MOST_TRIALS)
 
 
 def _trials(problem: Problem) -> int:
