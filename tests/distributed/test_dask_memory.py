@@ -66,8 +66,11 @@ def test_what_does_not_fit_is_spilled_and_the_run_goes_on():
     X = table()
     assert X.nbytes + 2 * N * K * 8 > 1.9 * LIMIT
     with (
-        # A worker that has imported corral holds half of its memory before it has any data.
-        dask.config.set({"distributed.worker.memory.target": 0.25}),
+        # A worker that has imported corral holds half of its memory and more before it has any data:
+        # it writes early, and must not pause until it has less, which it never would.
+        dask.config.set(
+            {"distributed.worker.memory.target": 0.25, "distributed.worker.memory.pause": False}
+        ),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit=LIMIT
         ) as cluster,
