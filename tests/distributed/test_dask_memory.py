@@ -66,7 +66,7 @@ def test_what_does_not_fit_is_spilled_and_the_run_goes_on():
     X = table()
     assert X.nbytes + 2 * N * K * 8 > 1.9 * LIMIT
     with (
-        # A worker that has imported corral holds half of its memory and more before it has any data:
+        # A worker that has imported corral holds half of its memory or more before it has data:
         # it writes early, and must not pause until it has less, which it never would.
         dask.config.set(
             {"distributed.worker.memory.target": 0.25, "distributed.worker.memory.pause": False}
