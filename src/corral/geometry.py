@@ -18,6 +18,8 @@ from .problem import Problem
 #: Data whose middle is so far out, against their spread, are centred in a copy: the difference of
 #: large squares would lose too many digits.
 FAR = 1e3
+#: Up to so many entries, an array of memberships is made faster than a sparse matrix.
+FEW_ENTRIES = 10_000
 
 
 class Geometry:
@@ -77,8 +79,12 @@ class Geometry:
 
     def _members(self, labels: IntArray) -> Matrix:
         """Weights of the groups in their clusters, (k, m)."""
-        # Each column has one entry, so its parts are at hand and nothing needs sorting.
         m = len(labels)
+        if m * self.n_clusters <= FEW_ENTRIES:
+            members = np.zeros((self.n_clusters, m))
+            members[labels, np.arange(m)] = self.weight
+            return members
+        # Each column has one entry, so its parts are at hand and nothing needs sorting.
         return sparse.csc_array((self.weight, labels, np.arange(m + 1)), shape=(self.n_clusters, m))
 
     def cost_norms(self, centers: FloatArray) -> FloatArray:
