@@ -104,9 +104,13 @@ def test_a_whole_run_in_single_precision(client, monkeypatch):
         np.testing.assert_array_equal(found.labels, expected.labels)
 
 
-def test_three_tasks_a_partition_and_small_results(client):
+@pytest.mark.parametrize(
+    ("rules", "tasks"),
+    [("sizes", {"back", "sums"}), ("cannot-links", {"forward", "back", "sums"})],
+)
+def test_a_task_a_pass_and_partition_and_one_for_small_results(client, rules, tasks):
     X = points()
-    given = problem(X, sizes=EQUAL)
+    given = problem(X, **RULES[rules])
     with hold(da.from_array(X, chunks=(CHUNKS, D))) as holder:
         solver = ProjectedSolver(given, Geometry(given), np.arange(N) % K, 1.0, 1.1, holder)
         solver.step()
@@ -114,9 +118,9 @@ def test_three_tasks_a_partition_and_small_results(client):
             for _ in range(3):
                 solver.step()
         seen = [str(task["key"]) for task in stream.data]
-    assert len(seen) == 3 * 3 * len(CHUNKS)
+    assert len(seen) == 3 * len(tasks) * len(CHUNKS)
     names = {distributed.utils.key_split(key) for key in seen}
-    assert names == {"corral-forward", "corral-back", "corral-sums"}
+    assert names == {f"corral-{name}" for name in tasks}
 
 
 def doubled(shard, factor, shift):

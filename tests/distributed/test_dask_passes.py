@@ -12,7 +12,7 @@ from corral.admm import crew
 from corral.admm.crew import Setup
 from corral.admm.kernels import Step
 from corral.admm.schedule import SETTLE, Schedule
-from corral.distributed import buffers, tasks
+from corral.distributed import buffers, passes, tasks
 from corral.distributed.run import _compact
 from corral.distributed.state import State, smallest_type
 from corral.shards import Shard
@@ -39,13 +39,13 @@ def order(rng, number, phase=SETTLE, fresh=False, **given):
     now = replace(before, box=1.3, ridge=0.2, phase=phase)
     before = now if number > 1 else before
     step = Step(rng.normal(size=(K, D)), rng.normal(size=(K, 1)), before, now, 0.9)
-    return tasks.Order("run", number, True, step, fresh, **given)
+    return passes.Order("run", number, True, step, fresh, **given)
 
 
 def iterate(shard, part, pull=None, *, forgets=False, n_steps=3):
     """Some iterations; the memo is lost before every pass if so wished."""
     rng = np.random.default_rng(7)
-    state = tasks.start(shard, part, "run", True)
+    state = passes.start(shard, part, "run", True)
     totals = []
     for number in range(1, n_steps + 1):
         for a in (state.v1, state.v2, state.labels, state.x):
@@ -54,11 +54,11 @@ def iterate(shard, part, pull=None, *, forgets=False, n_steps=3):
         given = order(rng, number, fresh=number == 1)
         if forgets:
             shard.memo.clear()
-        totals.append(tasks.first_pass(shard, part, state, pull, given))
+        totals.append(passes.first_pass(shard, part, state, pull, given))
         if forgets:
             shard.memo.clear()
         given = replace(given, theta=rng.normal(size=(1, K)))
-        state = tasks.second_pass(shard, part, state, pull, given)
+        state = passes.second_pass(shard, part, state, pull, given)
     return state, totals
 
 
@@ -66,7 +66,7 @@ def iterate(shard, part, pull=None, *, forgets=False, n_steps=3):
 def test_the_memo_is_not_needed(weighted):
     rng = np.random.default_rng(0)
     shard, part = Shard(rng.normal(size=(N, D))), setup(rng, weighted=weighted, pulled=np.arange(9))
-    pull = tasks.Pull(rng.normal(size=(K, 9)), rng.uniform(size=9))
+    pull = passes.Pull(rng.normal(size=(K, 9)), rng.uniform(size=9))
     kept, lost = (iterate(shard, part, pull, forgets=forgets) for forgets in (False, True))
     for name in ("v1", "v2", "labels", "x", "pulled"):
         np.testing.assert_array_equal(getattr(kept[0], name), getattr(lost[0], name))
@@ -99,7 +99,7 @@ def test_a_partition_of_several_blocks_is_what_threads_do(monkeypatch, block_byt
         threads.forward(step)
         sums = threads.backward(step, rng.normal(size=(1, K)))
     np.testing.assert_array_equal(threads.labels(), state.labels)
-    np.testing.assert_array_equal(threads.x(), tasks.x_of(shard, part, state, None).T)
+    np.testing.assert_array_equal(threads.x(), tasks.x_of(shard, part, state).T)
     np.testing.assert_array_equal(sums.points, state.sums.points)
     assert sums.radius == state.sums.radius
 
@@ -108,9 +108,9 @@ def test_a_checkpoint_gives_the_same_state(tmp_path):
     rng = np.random.default_rng(0)
     shard, part = Shard(rng.normal(size=(N, D))), setup(rng)
     path = str(tmp_path / "0.npz")
-    before = tasks.start(shard, part, "run", True)
+    before = passes.start(shard, part, "run", True)
     given = order(rng, 1, fresh=True, theta=rng.normal(size=(1, K)), path=path)
-    saved = tasks.second_pass(shard, part, before, None, given)
+    saved = tasks.advance(shard, part, before, None, given)
     assert tasks.summary(saved)[2]
     remembered = tasks.restore(shard, path)
     read = tasks.restore(shard, path)
@@ -124,22 +124,37 @@ def test_a_checkpoint_gives_the_same_state(tmp_path):
 def test_a_checkpoint_that_cannot_be_written_is_told_not_raised(tmp_path):
     rng = np.random.default_rng(0)
     shard, part = Shard(rng.normal(size=(N, D))), setup(rng)
-    state = tasks.start(shard, part, "run", False)
+    state = passes.start(shard, part, "run", False)
     given = order(rng, 1, theta=np.zeros((1, K)), path=str(tmp_path / "missing" / "0.npz"))
-    following = tasks.second_pass(shard, part, state, None, replace(given, fresh=True))
+    following = tasks.advance(shard, part, state, None, replace(given, fresh=True))
     assert not tasks.summary(following)[2]
 
 
-def test_x_is_in_the_state_or_in_the_memo_or_lost():
+def test_x_is_in_the_state_or_lost():
     rng = np.random.default_rng(0)
     shard, part = Shard(rng.normal(size=(N, D))), setup(rng)
-    tag = tasks.Tag("run", 0, done=True)
-    kept, bare = (tasks.start(shard, part, "run", keep) for keep in (True, False))
-    np.testing.assert_array_equal(*(tasks.x_of(shard, part, s, tag) for s in (kept, bare)))
-    tasks.forget(shard)
-    tasks.x_of(shard, part, kept, tag)
-    with pytest.raises(RuntimeError, match="lost x"):
-        tasks.x_of(shard, part, bare, tag)
+    kept, bare = (passes.start(shard, part, "run", keep) for keep in (True, False))
+    np.testing.assert_allclose(tasks.x_of(shard, part, kept).sum(axis=0), 1.0)
+    with pytest.raises(RuntimeError, match="not in the state"):
+        tasks.x_of(shard, part, bare)
+
+
+@pytest.mark.parametrize("block_bytes", [1 << 30, 1 << 16])
+def test_one_pass_that_does_both_gives_the_same_state(monkeypatch, block_bytes):
+    monkeypatch.setattr("corral.admm.blocks.BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr("corral.admm.blocks.LEAST_BLOCK", 100)
+    rng = np.random.default_rng(2)
+    shard, part = Shard(rng.normal(size=(N, D))), setup(rng)
+    two, _ = iterate(shard, part)
+    one = passes.start(shard, part, "run", True)
+    rng = np.random.default_rng(7)
+    for number in (1, 2, 3):
+        given = order(rng, number, fresh=number == 1, whole=True)
+        given = replace(given, theta=rng.normal(size=(1, K)))
+        one = passes.second_pass(shard, part, one, None, given)
+    for name in ("v1", "v2", "labels", "x"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    np.testing.assert_array_equal(one.sums.points, two.sums.points)
 
 
 def test_sizes_are_those_of_the_arrays():
@@ -161,7 +176,7 @@ def test_labels_fit_their_type(k):
 def test_rounding_takes_the_first_of_the_largest():
     x = np.random.default_rng(0).integers(0, 4, (300, 1000)).astype(float)
     labels = np.zeros(1000, np.uint16)
-    tasks._round(x, labels)
+    passes._round(x, labels)
     np.testing.assert_array_equal(labels, x.argmax(axis=0))
 
 

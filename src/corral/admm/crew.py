@@ -77,6 +77,12 @@ class Setup:
             pulled=pulled,
         )
 
+    @property
+    def plain(self) -> bool:
+        """Whether all groups are alike: no weights, pins or pulls, and their number the total."""
+        bare = self.weight is None and self.metric is None and self.values is None
+        return bare and not len(self.pins) and not len(self.pulled)
+
     def part(self, start: int, stop: int) -> Setup:
         """The same about groups ``start`` to ``stop``, counted from 0."""
         here = (self.pins[:, 0] >= start) & (self.pins[:, 0] < stop)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -221,16 +222,13 @@ class State:
         It is reached by as many paths as rows are misplaced, and each leaves a cluster at most
         once; so of the moves from a to b only that many, the cheapest, are of use.
         """
-        own = np.zeros_like(opened)
-        own[np.arange(len(before)), before] = True
-        row, to = np.nonzero(opened & ~own)
-        if len(row) <= MANY_ARCS:
-            return opened | own
-        edge = before[row] * gap.shape[1] + to
-        order = np.lexsort((gap[row, to], edge))
-        edge = edge[order]
-        first = np.concatenate([[True], edge[1:] != edge[:-1]])
-        start = np.maximum.accumulate(np.where(first, np.arange(len(edge)), 0))
-        keep = order[np.arange(len(edge)) - start < self.misplaced]
-        own[row[keep], to[keep]] = True
-        return own
+        useful = opened.copy()
+        if np.count_nonzero(opened) > MANY_ARCS:
+            order = np.argsort(before, kind="stable")
+            edges = np.searchsorted(before[order], np.arange(gap.shape[1] + 1))
+            for rows in (order[a:b] for a, b in pairwise(edges) if b - a > self.misplaced):
+                own = np.where(opened[rows], gap[rows], np.inf)
+                own.partition(self.misplaced - 1, axis=0)
+                useful[rows] &= gap[rows] <= own[self.misplaced - 1]
+        useful[np.arange(len(before)), before] = True
+        return useful

@@ -34,7 +34,7 @@ ROWS_EACH = 4
 LEAST_ROWS = 500
 
 #: So few misplaced rows, or this part of all up to so many, are left to the flow.
-FEW_MISPLACED, MANY_MISPLACED = 50, 1_000
+FEW_MISPLACED, MANY_MISPLACED = 50, 100
 SMALL_PART = 1e-3
 
 #: A step that leaves more than this part of the misplaced rows is the last.
@@ -133,14 +133,15 @@ def ship(
     if prices is not None and state.misplaced > BAD_START * m:
         state = State.at(costs, lower, upper, first_prices(costs, lower, upper))
     widen = 1
-    while state.misplaced:
-        state = _approach(state, widen)
+    while (state := _approach(state, widen)).misplaced:
         taking_part = widen * max(LEAST_ROWS, ROWS_EACH * state.misplaced)
         if widen > 1 and 2 * taking_part > m:
             return _all_at_once(costs.dense(), lower, upper)
-        state, proven = state.finish(min(taking_part, m // 2))
+        found, proven = state.finish(min(taking_part, m // 2))
         if proven:
-            break
+            return found.scan, found.prices
+        # The prices of a flow among too few rows can be far off.
+        state = min(found, state, key=lambda state: state.misplaced)
         widen *= 4
     return state.scan, state.prices
 

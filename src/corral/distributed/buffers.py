@@ -54,9 +54,9 @@ def _find(size: int, dtype: Any) -> FloatArray:
     return np.empty(size, dtype)
 
 
-def work(size: int, dtype: Any) -> tuple[FloatArray, FloatArray]:
-    """Two work arrays of at least this size, the calling thread's own."""
-    found: tuple[FloatArray, FloatArray] | None = getattr(_local, "work", None)
+def work(size: int, dtype: Any) -> tuple[FloatArray, ...]:
+    """Three work arrays of at least this size, the calling thread's own."""
+    found: tuple[FloatArray, ...] | None = getattr(_local, "work", None)
     if found is None or found[0].dtype != dtype or len(found[0]) < size:
-        _local.work = found = np.empty(size, dtype), np.empty(size, dtype)
+        _local.work = found = tuple(np.empty(size, dtype) for _ in range(3))
     return found

@@ -20,7 +20,7 @@ from .client import close_client
 from .partitions import Partitions
 from .run import Run
 
-#: x is kept with the states up to so many entries; beyond, once somebody has asked for it.
+#: x is kept with the states up to so many entries.
 KEEP_X = 1 << 20
 
 

@@ -2,8 +2,9 @@
 
 What a run knows of the partitions and its states are results of tasks, which Dask holds where they
 were made.  An iteration is three tasks a partition: the first pass gives small totals, the second
-a new state, and the third the small part of that state.  Old states are let go as soon as the new
-ones are ordered, so that Dask frees each once it is used.
+a new state, and the third the small part of that state.  Where all groups are alike the totals
+follow from the sums of the iteration before, and the first pass is left out.  Old states are let go
+as soon as the new ones are ordered, so that Dask frees each once it is used.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..admm.crew import Setup
 from ..admm.kernels import Step, Sums
-from . import tasks
+from ..admm.unpulled import Numbers, Unpulled
+from . import passes, tasks
 from .checkpoints import Checkpoints
 from .partitions import Partitions
 from .state import smallest_type
@@ -41,7 +43,7 @@ class Run:
         Of the points.
     setup : Setup
     keep_x : bool
-        Whether x is part of the states; else workers may forget it before :meth:`x` is asked for.
+        Whether x is part of the states; else it is gone with each pass.
 
     Attributes
     ----------
@@ -58,35 +60,48 @@ class Run:
         keep_x: bool,
     ) -> None:
         self._partitions, self._dtype, self._keep_x = partitions, dtype, keep_x
+        self._setup = setup
+        self._unpulled: Unpulled | None = None
         self._name, self._number, self._fresh = uuid.uuid4().hex, 0, False
         edges = [0, *accumulate(lengths)]
         parts = [_compact(setup.part(a, b), dtype) for a, b in pairwise(edges)]
         self._pulled_edges = [0, *accumulate(len(part.pulled) for part in parts)]
-        self._pulls: list[tasks.Pull | None] = [None] * len(parts)
+        self._pulls: list[passes.Pull | None] = [None] * len(parts)
         self._checkpoints = Checkpoints(partitions.client)
         self._last, self._pull_bytes = 0, 0
         shards = partitions.shards
         partitions.locate(shards)
         self._frames = partitions.submit("setup", tasks.frame, shards, parts)
         run, keep = partitions.same(self._name), partitions.same(keep_x)
-        self._states = partitions.submit("start", tasks.start, shards, self._frames, run, keep)
+        self._states = partitions.submit("start", passes.start, shards, self._frames, run, keep)
         self.pulled: list[FloatArray] = []
 
     def start_sums(self) -> tuple[FloatArray, FloatArray]:
         """``sum w x p`` (k, d) and ``sum w x`` (k,)."""
         points, mass = (reduce(add, column) for column in zip(*self._summarise(), strict=True))
+        if self._setup.plain:
+            # Rows of x sum to one, so that these are the sums of all points.
+            whole, origin = points.sum(axis=0), np.zeros(points.shape[1])
+            self._unpulled = Unpulled(self._setup, origin, lambda ones: whole)
         return points, mass
 
     def start_sphere(self) -> None:
         """In the next iteration."""
         self._fresh = True
+        if self._unpulled is not None:
+            self._unpulled.start_sphere()
 
     def forward(self, step: Step) -> tuple[FloatArray, FloatArray]:
-        """The first pass."""
+        """The first pass, or what it would sum."""
         self._number += 1
-        self._order = tasks.Order(self._name, self._number, self._keep_x, step, self._fresh)
+        whole = self._unpulled is not None
+        self._order = passes.Order(self._name, self._number, self._keep_x, step, self._fresh, whole)
+        if self._unpulled is not None:
+            self._numbers = Numbers.of(step, self._unpulled.shift)
+            gram = self._unpulled.gram(self._numbers)
+            return self._unpulled.totals(self._numbers)[None], np.array([[gram]])
         found = self._partitions.gather(
-            self._pass("forward", tasks.first_pass, self._partitions.same(self._order))
+            self._pass("forward", passes.first_pass, self._partitions.same(self._order))
         )
         totals, gram = (reduce(add, column) for column in zip(*found, strict=True))
         return totals, gram
@@ -100,9 +115,12 @@ class Run:
             if paths is None
             else [replace(order, path=path) for path in paths]
         )
-        self._states = self._pass("back", tasks.second_pass, orders)
+        self._states = self._pass("back", tasks.advance, orders)
         self._fresh = False
         sums: Sums = reduce(add, self._summarise())
+        if self._unpulled is not None:
+            self._unpulled.move(self._numbers, theta)
+            self._unpulled.project(sums.mass)
         if paths is not None:
             self._cut(paths)
         return sums
@@ -112,7 +130,7 @@ class Run:
         pull, stiffening = pull.astype(self._dtype), stiffening.astype(self._dtype)
         self._pull_bytes += pull.nbytes
         self._pulls = [
-            tasks.Pull(pull[:, a:b], stiffening[a:b]) if b > a else None
+            passes.Pull(pull[:, a:b], stiffening[a:b]) if b > a else None
             for a, b in pairwise(self._pulled_edges)
         ]
 
@@ -122,13 +140,20 @@ class Run:
         return np.concatenate(found).astype(np.int64)
 
     def x(self) -> FloatArray:
-        """The relaxed assignment, (m, k)."""
-        columns = self._partitions.shards, self._frames, self._states
-        tag = self._partitions.same(tasks.Tag(self._name, self._number, done=True))
-        self._keep_x = True
-        return np.concatenate(self._partitions.map("x", tasks.x_of, *columns, tag), axis=1).T
+        """The relaxed assignment, (m, k).
 
-    def _pass(self, name: str, function: Any, orders: list[tasks.Order]) -> list[Any]:
+        Raises
+        ------
+        RuntimeError
+            If it was not kept.
+        """
+        if not self._keep_x:
+            m, k = len(self._setup.labels), self._setup.n_clusters
+            raise RuntimeError(f"x of {m} groups and {k} clusters was not kept on the workers.")
+        columns = self._partitions.shards, self._frames, self._states
+        return np.concatenate(self._partitions.map("x", tasks.x_of, *columns), axis=1).T
+
+    def _pass(self, name: str, function: Any, orders: list[passes.Order]) -> list[Any]:
         shards = self._partitions.shards
         columns = shards, self._frames, self._states, self._pulls, orders
         return self._partitions.submit(name, function, *columns)

@@ -40,12 +40,11 @@ class Layout:
         k = self.n_clusters
         return [flat[k * part.start : k * part.stop].reshape(k, -1) for part in self.slices]
 
-    def rooms(self) -> list[tuple[FloatArray, FloatArray]]:
-        """Two work arrays for every block, the same memory for all, the calling thread's own."""
-        k, longest = self.n_clusters, max(part.stop - part.start for part in self.slices)
-        first, second = buffers.work(k * longest, self.dtype)
-        sizes = [part.stop - part.start for part in self.slices]
-        return [(first[: k * b].reshape(k, b), second[: k * b].reshape(k, b)) for b in sizes]
+    def rooms(self) -> list[tuple[FloatArray, ...]]:
+        """Three work arrays for every block, the same memory for all, the calling thread's own."""
+        k, sizes = self.n_clusters, [part.stop - part.start for part in self.slices]
+        arrays = buffers.work(k * max(sizes), self.dtype)
+        return [tuple(a[: k * b].reshape(k, b) for a in arrays) for b in sizes]
 
 
 @dataclass(frozen=True, eq=False)

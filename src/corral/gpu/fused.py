@@ -1,11 +1,12 @@
 """All groups as one block on a CUDA device, an iteration one kernel.
 
 The second pass is the kernel.  The first is a kernel for those groups alone that pairs pull; for
-all the others :class:`.unpulled.Unpulled` knows what it would sum.
+all the others :class:`~corral.admm.unpulled.Unpulled` knows what it would sum.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,17 +16,18 @@ from .._typing import FloatArray, IntArray
 from ..admm.crew import START_SHARE, Setup
 from ..admm.kernels import Step, Sums
 from ..admm.schedule import GRADUATE
+from ..admm.unpulled import Numbers, Unpulled
 from . import kernels
 from .launch import Backward, Forward
 from .layout import SLAB, Layout
-from .small import Numbers
 from .tuning import Tunings
-from .unpulled import Unpulled
 
 #: Clusters and features that a tile has room for, and their product.
 MOST_CLUSTERS, MOST_FEATURES, MOST_ENTRIES = 256, 128, 1 << 14
 #: Entries of x up to which it is kept.
 KEPT = 1 << 24
+#: Rows whose points are added up at once.
+ROWS = 1 << 20
 #: From so many groups on their sums take the points in fewer bits: rounding averages out.
 LEAN = 200_000
 
@@ -67,7 +69,7 @@ class Fused:
         self.K, self.D = _room(self.k), _room(self.d)
         self.lean = len(points) >= LEAN if lean is None else lean
         self.shift = points.mean(0, dtype=torch.float64).float().double().cpu().numpy()
-        self.unpulled = Unpulled(points, self.shift, setup)
+        self.unpulled = Unpulled(setup, self.shift, partial(_weighted_sum, points))
         self.layout = Layout(setup, self.device)
         self.keep_x = keep_x or self.layout.length * self.k <= KEPT
         self.v2: Any = None
@@ -175,3 +177,13 @@ class Fused:
 def _room(n: int) -> int:
     """What holds n clusters or features in a tile: a power of two, 16 at least."""
     return int(max(16, 1 << (n - 1).bit_length()))
+
+
+def _weighted_sum(points: torch.Tensor, weight: FloatArray) -> FloatArray:
+    """``sum w p``, (d,), in double precision."""
+    summed = torch.zeros(points.shape[1], dtype=torch.float64, device=points.device)
+    for start in range(0, len(points), ROWS):
+        part = points[start : start + ROWS].double()
+        summed += torch.as_tensor(weight[start : start + ROWS]).to(points.device) @ part
+    total: FloatArray = summed.cpu().numpy()
+    return total

@@ -11,10 +11,11 @@ import torch
 from .._typing import FloatArray
 from ..admm.kernels import Step
 from ..admm.schedule import GRADUATE
+from ..admm.unpulled import Numbers
 from . import kernels
 from .layout import TILE, Segment
 from .replay import Replay
-from .small import Inbox, Numbers, Outbox
+from .small import Inbox, Outbox
 from .tuning import Tuning
 
 if TYPE_CHECKING:

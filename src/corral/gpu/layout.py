@@ -15,12 +15,10 @@ import torch
 
 from .._typing import FloatArray
 from ..admm.crew import Setup
+from ..admm.unpulled import METRIC, row_vectors
 
 #: Groups of a slab, and of the tiles that segments are made of; a kernel's may be smaller.
 SLAB, TILE = 16, 64
-#: Vectors of numbers a group: the costs' factor, the weight, the metric, the total's value, and
-#: that over the metric.
-FACTOR, WEIGHT, METRIC, VALUE, SHARE = range(5)
 
 
 @dataclass(frozen=True)
@@ -128,16 +126,6 @@ class Layout:
 
     def _of_tiles(self, rows: Any, first: int, last: int) -> torch.Tensor:
         return rows[:, first * TILE : last * TILE].contiguous()
-
-
-def row_vectors(setup: Setup) -> list[FloatArray]:
-    """Factor, weight, metric, value and share of every group."""
-    ones = np.ones(len(setup.labels))
-    weight = ones if setup.weight is None else setup.weight
-    metric = ones if setup.metric is None else setup.metric
-    value = ones if setup.values is None else setup.values[0]
-    both = setup.weight is not None and setup.metric is not None
-    return [weight / metric if both else ones, weight, metric, value, value / metric]
 
 
 def _up(n: int) -> int:

@@ -1,75 +1,16 @@
-"""The few numbers of an iteration: what the host makes of a step, and its way to the device."""
+"""The few numbers of an iteration on their way to the device, and its sums on their way back."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
 import torch
 import triton
 
 from .._typing import FloatArray
-from ..admm.kernels import Step
-from ..admm.schedule import GRADUATE
+from ..admm.unpulled import Numbers
 from .tiles import unpack
 
 #: Numbers that a program takes over.
 UNPACKED = 512
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """A step as the kernels take it.
-
-    Attributes
-    ----------
-    inverse : float
-        ``1 / a`` of the x-system, for a group that nothing pulls.
-    inside, dual, sphere : float
-        What ``clip(v1)``, ``v1 - clip(v1)`` and v2 count in x.
-    ratio, fade : float
-        What stays of the box's dual and of the sphere's.
-    centers : (k, d) array
-        ``2 / a`` times the centres less their mean: over all clusters a group's costs then sum to
-        nothing.
-    costs : (k,) array
-        What clusters add to x at all points, if points are taken less a shift.
-    """
-
-    inverse: float
-    inside: float
-    dual: float
-    sphere: float
-    ratio: float
-    fade: float
-    centers: FloatArray
-    costs: FloatArray
-
-    @classmethod
-    def of(cls, step: Step, shift: FloatArray) -> Numbers:
-        """Those of a step."""
-        before, now = step.before, step.now
-        spherical = now.phase > GRADUATE
-        inverse = 1.0 / (now.box + now.ridge + (now.sphere if spherical else 0.0))
-        sphere = (now.sphere + before.sphere) * step.shrink - before.sphere
-        centers = np.asarray(step.centers, np.float64)
-        norms = np.asarray(step.norms, np.float64)[:, 0] - 2.0 * (centers @ shift)
-        k = len(centers)
-        return cls(
-            inverse=inverse,
-            inside=inverse * now.box,
-            dual=-inverse * before.box,
-            sphere=inverse * sphere if spherical else 0.0,
-            ratio=before.box / now.box,
-            fade=before.sphere / now.sphere * (1.0 - step.shrink),
-            centers=(2.0 * inverse) * (centers - centers.sum(axis=0) / k),
-            costs=inverse * (norms.sum() / k - norms),
-        )
-
-    @property
-    def scalars(self) -> tuple[float, ...]:
-        """In the order in which the kernels read them."""
-        return self.inverse, self.inside, self.dual, self.sphere, self.ratio, self.fade
 
 
 class Outbox:

@@ -1,0 +1,144 @@
+"""The first pass over groups that nothing pulls, without a pass.
+
+Their x is linear in their points and their state, so ``sum_g t_g x_gj`` follows from the same sums
+of the points, which never change, and of the state, which the pass before added up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._typing import FloatArray
+from .crew import START_SHARE, Setup
+from .kernels import Step
+from .schedule import GRADUATE
+
+#: Vectors of numbers a group: the costs' factor, the weight, the metric, the total's value, and
+#: that over the metric.
+FACTOR, WEIGHT, METRIC, VALUE, SHARE = range(5)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A step as what each part of a group's state counts in its x.
+
+    Attributes
+    ----------
+    inverse : float
+        ``1 / a`` of the x-system, for a group that nothing pulls.
+    inside, dual, sphere : float
+        What ``clip(v1)``, ``v1 - clip(v1)`` and v2 count in x.
+    ratio, fade : float
+        What stays of the box's dual and of the sphere's.
+    centers : (k, d) array
+        ``2 / a`` times the centres less their mean: over all clusters a group's costs then sum to
+        nothing.
+    costs : (k,) array
+        What clusters add to x at all points, if points are taken less a shift.
+    """
+
+    inverse: float
+    inside: float
+    dual: float
+    sphere: float
+    ratio: float
+    fade: float
+    centers: FloatArray
+    costs: FloatArray
+
+    @classmethod
+    def of(cls, step: Step, shift: FloatArray) -> Numbers:
+        """Those of a step."""
+        before, now = step.before, step.now
+        spherical = now.phase > GRADUATE
+        inverse = 1.0 / (now.box + now.ridge + (now.sphere if spherical else 0.0))
+        sphere = (now.sphere + before.sphere) * step.shrink - before.sphere
+        centers = np.asarray(step.centers, np.float64)
+        norms = np.asarray(step.norms, np.float64)[:, 0] - 2.0 * (centers @ shift)
+        k = len(centers)
+        return cls(
+            inverse=inverse,
+            inside=inverse * now.box,
+            dual=-inverse * before.box,
+            sphere=inverse * sphere if spherical else 0.0,
+            ratio=before.box / now.box,
+            fade=before.sphere / now.sphere * (1.0 - step.shrink),
+            centers=(2.0 * inverse) * (centers - centers.sum(axis=0) / k),
+            costs=inverse * (norms.sum() / k - norms),
+        )
+
+    @property
+    def scalars(self) -> tuple[float, ...]:
+        """In the order in which the kernels read them."""
+        return self.inverse, self.inside, self.dual, self.sphere, self.ratio, self.fade
+
+
+class Unpulled:
+    """Sums over the groups that nothing pulls, each times what it counts in the total.
+
+    Parameters
+    ----------
+    setup : Setup
+    shift : (d,) array
+        What points are taken less.
+    weighted_sum : callable(weight) -> (d,) array
+        Sum of all points, each times its weight, in double precision.
+    """
+
+    def __init__(
+        self, setup: Setup, shift: FloatArray, weighted_sum: Callable[[FloatArray], FloatArray]
+    ) -> None:
+        self.k, self.shift = setup.n_clusters, shift
+        vectors = row_vectors(setup)
+        value = vectors[VALUE].astype(np.float64)
+        value[setup.pulled] = 0.0
+        self.total, self.shared = float(value.sum()), float(value @ vectors[SHARE])
+        factor = value * vectors[FACTOR]
+        self.factor = float(factor.sum())
+        self.points = weighted_sum(factor) - self.factor * shift
+        started = np.bincount(setup.labels, value, minlength=self.k)
+        self.inside: FloatArray = START_SHARE * started + (1.0 - START_SHARE) / self.k * self.total
+        self.dual: FloatArray = np.zeros(self.k)
+        self.sphere: FloatArray = np.zeros(self.k)
+        self._whole = self.inside
+
+    def start_sphere(self) -> None:
+        """Begin the sphere's copy, held less 1/2."""
+        self.sphere = self.inside - 0.5 * self.total
+
+    def totals(self, numbers: Numbers) -> FloatArray:
+        """``sum t x`` of the x-system without totals, (k,)."""
+        state = numbers.inside * self.inside + numbers.dual * self.dual
+        state += numbers.sphere * self.sphere
+        costs = numbers.centers @ self.points + self.factor * numbers.costs
+        totals: FloatArray = costs + state + (self.total - state.sum()) / self.k
+        return totals
+
+    def gram(self, numbers: Numbers) -> float:
+        """``sum t t / (r a)``."""
+        return self.shared * numbers.inverse
+
+    def move(self, numbers: Numbers, theta: FloatArray | None) -> None:
+        """Take the dual steps, which follow from x."""
+        x = self.totals(numbers)
+        if theta is not None:
+            x -= self.gram(numbers) * theta[0]
+        self.sphere = numbers.fade * self.sphere + x - 0.5 * self.total
+        self._whole = numbers.ratio * self.dual + x
+
+    def project(self, inside: FloatArray) -> None:
+        """Take over the sums of the new ``clip(v1)``; the dual's is what is left of v1."""
+        self.inside, self.dual = inside, self._whole - inside
+
+
+def row_vectors(setup: Setup) -> list[FloatArray]:
+    """Factor, weight, metric, value and share of every group."""
+    ones = np.ones(len(setup.labels))
+    weight = ones if setup.weight is None else setup.weight
+    metric = ones if setup.metric is None else setup.metric
+    value = ones if setup.values is None else setup.values[0]
+    both = setup.weight is not None and setup.metric is not None
+    return [weight / metric if both else ones, weight, metric, value, value / metric]
