@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
@@ -130,6 +132,25 @@ def test_many_rows_are_proven_by_their_prices(exact):
     again = assign(problem, moved, prices=found.prices)
     check(moved, lower, upper, again.labels, again.prices)
     assert again.cost == pytest.approx(assign(problem, moved).cost, rel=1e-12)
+
+
+def test_a_flow_without_a_proof_leaves_no_more_rows_misplaced(small_steps, monkeypatch):
+    found, finish = [], preferences.State.finish
+
+    def recorded(state, taking_part):
+        found.append((state.costs, state.misplaced))
+        return finish(state, taking_part)
+
+    monkeypatch.setattr(preferences.State, "finish", recorded)
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        small_steps(rng)
+        size = np.bincount(rng.integers(0, 10, 600), minlength=10)
+        transport.ship_units(squares(rng, 600, 10), size, size)
+    # One after another for the same costs, be they those of all rows or of a sample.
+    again = [(a[1], b[1]) for a, b in pairwise(found) if a[0] is b[0]]
+    assert len(again) > 20
+    assert all(before >= after for before, after in again)
 
 
 def test_equals_linear_sum_assignment(small_steps):

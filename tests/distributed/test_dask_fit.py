@@ -16,6 +16,8 @@ from corral.datasets import random_links
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
+from corral.distributed.partitions import Partitions  # noqa: E402
+
 N, D, K = 32_000, 4, 10
 X, Y = make_blobs(N, D, centers=K, cluster_std=1.5, random_state=0)
 SIZES = ClusterSizes([N // K] * K)
@@ -63,6 +65,26 @@ class Fatal:
         if iteration == 5:
             os.kill(next(iter(self.client.run(os.getpid).values())), signal.SIGKILL)
             self.done = True
+
+
+@pytest.mark.parametrize("step", ["scan-rows", "near-rows", "cluster-sums", "label-inertia"])
+def test_a_worker_killed_in_exact_sizes_means_or_the_audit(client, monkeypatch, step):
+    whole = model().fit(da.from_array(X, chunks=CHUNKS), constraints=SIZES)
+    submit, killed = Partitions.submit, []
+
+    def submit_and_kill(self, name, *args, **kwargs):
+        ordered = submit(self, name, *args, **kwargs)
+        if name == step and not killed:
+            killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], signal.SIGKILL)
+        return ordered
+
+    monkeypatch.setattr(Partitions, "submit", submit_and_kill)
+    hurt = model().fit(da.from_array(X, chunks=CHUNKS), constraints=SIZES)
+    assert killed
+    assert killed[0] not in client.run(os.getpid).values()
+    np.testing.assert_array_equal(hurt.labels_.compute(), whole.labels_.compute())
+    assert hurt.inertia_ == pytest.approx(whole.inertia_, rel=1e-12)
 
 
 def test_data_frames_and_what_a_model_says_of_them(client):

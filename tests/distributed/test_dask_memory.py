@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from corral import ClusterSizes, ConstrainedKMeans
 from corral.admm.crew import Threads
 from corral.admm.projected import ProjectedSolver
 from corral.admm.schedule import GRADUATE
@@ -29,10 +31,10 @@ def chunk(number):
     return np.tile(table, (CHUNK // 1000, 1)) + 0.01 * number
 
 
-def table():
+def table(n=N):
     delayed = dask.delayed(chunk)
     return da.concatenate(
-        [da.from_delayed(delayed(i), (CHUNK, D), float) for i in range(N // CHUNK)]
+        [da.from_delayed(delayed(i), (CHUNK, D), float) for i in range(n // CHUNK)]
     )
 
 
@@ -62,24 +64,46 @@ def spilled(dask_worker):
     return dask_worker.data.spilled_total.disk
 
 
-def test_what_does_not_fit_is_spilled_and_the_run_goes_on():
-    X = table()
-    assert X.nbytes + 2 * N * K * 8 > 1.9 * LIMIT
+@contextmanager
+def short_of_memory():
+    """A client of two workers.
+
+    A worker that has imported corral holds half of its memory or more before it has data: it writes
+    early, and must not pause until it has less, which it never would.  One that runs over its limit
+    all the same is replaced, and its part made again.
+    """
+    early = {"distributed.worker.memory.target": 0.25, "distributed.worker.memory.pause": False}
     with (
-        # A worker that has imported corral holds half of its memory or more before it has data:
-        # it writes early, and must not pause until it has less, which it never would.
-        dask.config.set(
-            {"distributed.worker.memory.target": 0.25, "distributed.worker.memory.pause": False}
-        ),
+        dask.config.set(early),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit=LIMIT
         ) as cluster,
         distributed.Client(cluster) as client,
-        # A worker that runs over its limit all the same is replaced, and its part made again.
-        hold(X) as holder,
     ):
+        yield client
+
+
+def test_what_does_not_fit_is_spilled_and_the_run_goes_on():
+    X = table()
+    assert X.nbytes + 2 * N * K * 8 > 1.9 * LIMIT
+    with short_of_memory() as client, hold(X) as holder:
         found, labels = objectives(holder)
         assert sum(client.run(spilled).values()) > X.nbytes // 4
     expected, expected_labels = objectives(Threads(X.compute(scheduler="sync")))
     np.testing.assert_allclose(found, expected, rtol=1e-9)
     np.testing.assert_array_equal(labels, expected_labels)
+
+
+def test_a_whole_fit_larger_than_a_worker_gives_the_labels_of_one_in_memory():
+    X = table(240_000)
+    rules = ClusterSizes([len(X) // K] * K)
+    assert X.nbytes > 1.1 * LIMIT
+    with short_of_memory() as client:
+        found = ConstrainedKMeans(K, random_state=0, rho_growth=1.5).fit(X, constraints=rules)
+        assert sum(client.run(spilled).values()) > X.nbytes // 4
+        labels = found.labels_.compute()
+    expected = ConstrainedKMeans(K, random_state=0, rho_growth=1.5)
+    expected.fit(X.compute(scheduler="sync"), constraints=rules)
+    assert found.report_.feasible
+    np.testing.assert_array_equal(labels, expected.labels_)
+    assert found.inertia_ == pytest.approx(expected.inertia_, rel=1e-9)

@@ -42,9 +42,9 @@ def source():
     )
 
 
-def problem(X):
+def problem(X, n_pairs=200):
     sizes = SizeBounds(np.full(K, N // K), np.full(K, N // K), True)
-    apart = np.column_stack([np.arange(0, 200), np.arange(2000, 2200)])
+    apart = np.column_stack([np.arange(n_pairs), np.arange(2000, 2000 + n_pairs)])
     return Problem(
         points=X,
         weight=np.ones(N),
@@ -86,10 +86,10 @@ def fatal(holder, name):
     setattr(holder, name, kill_first)
 
 
-@pytest.fixture(scope="module")
-def unhurt(mortal):
+@pytest.fixture(scope="module", params=[200, 0], ids=["two passes", "one pass"])
+def unhurt(mortal, request):
     """The problem, and what a fit finds that nothing happens to."""
-    given = problem(source().compute())
+    given = problem(source().compute(), request.param)
     return given, fit(source(), given)
 
 
