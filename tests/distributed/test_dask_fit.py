@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 
 import numpy as np
 import pytest
@@ -41,14 +40,14 @@ def test_the_labels_are_those_of_a_fit_in_memory(client, max_samples):
     assert found.report_.feasible
 
 
-def test_links_across_partitions_and_a_killed_worker(client):
+def test_links_across_partitions_and_a_killed_worker(mortal, kill_one):
     must, cannot = random_links(Y, 400, 400, random_state=0)
     apart = np.column_stack([np.arange(50), N - 1 - np.arange(50)])
     apart = apart[Y[apart[:, 0]] != Y[apart[:, 1]]]
     rules = [SIZES, must, cannot, CannotLink(apart)]
     whole = model(max_samples=None).fit(da.from_array(X, chunks=CHUNKS), constraints=rules)
     hurt = model(max_samples=None)
-    hurt._progress = Fatal(client)
+    hurt._progress = Fatal(kill_one)
     hurt.fit(da.from_array(X, chunks=CHUNKS), constraints=rules)
     assert hurt._progress.done
     assert audit(X, whole.labels_.compute(), rules, K).feasible
@@ -58,31 +57,30 @@ def test_links_across_partitions_and_a_killed_worker(client):
 class Fatal:
     """Kills a worker in the fifth iteration."""
 
-    def __init__(self, client):
-        self.client, self.done = client, False
+    def __init__(self, kill_one):
+        self.kill_one, self.done = kill_one, False
 
     def __call__(self, iteration, *_):
         if iteration == 5:
-            os.kill(next(iter(self.client.run(os.getpid).values())), signal.SIGKILL)
+            self.kill_one()
             self.done = True
 
 
 @pytest.mark.parametrize("step", ["scan-rows", "near-rows", "cluster-sums", "label-inertia"])
-def test_a_worker_killed_in_exact_sizes_means_or_the_audit(client, monkeypatch, step):
+def test_a_worker_killed_in_exact_sizes_means_or_the_audit(mortal, kill_one, monkeypatch, step):
     whole = model().fit(da.from_array(X, chunks=CHUNKS), constraints=SIZES)
     submit, killed = Partitions.submit, []
 
     def submit_and_kill(self, name, *args, **kwargs):
         ordered = submit(self, name, *args, **kwargs)
         if name == step and not killed:
-            killed.append(next(iter(client.run(os.getpid).values())))
-            os.kill(killed[0], signal.SIGKILL)
+            killed.append(kill_one())
         return ordered
 
     monkeypatch.setattr(Partitions, "submit", submit_and_kill)
     hurt = model().fit(da.from_array(X, chunks=CHUNKS), constraints=SIZES)
     assert killed
-    assert killed[0] not in client.run(os.getpid).values()
+    assert killed[0] not in mortal.run(os.getpid).values()
     np.testing.assert_array_equal(hurt.labels_.compute(), whole.labels_.compute())
     assert hurt.inertia_ == pytest.approx(whole.inertia_, rel=1e-12)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 
 import numpy as np
 import pytest
@@ -20,18 +19,6 @@ from corral.distributed import hold  # noqa: E402
 
 N, D, K = 3000, 4, 5
 STEPS = 14
-
-
-@pytest.fixture(scope="module")
-def mortal():
-    """A client of a cluster whose workers may be killed."""
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit="2GiB"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
 
 
 def source():
@@ -57,50 +44,40 @@ def problem(X, n_pairs=200):
     )
 
 
-def kill_one(client):
-    pid = next(iter(client.run(os.getpid).values()))
-    os.kill(pid, signal.SIGKILL)
-
-
-def fit(X, given, killed_before=None):
+def fit(X, given, killed_before=None, kill_one=None):
     """Labels, x and objective after some steps; a worker dies before the pass that is named."""
     with hold(X) as holder:
         solver = ProjectedSolver(given, Geometry(given), np.arange(N) % K, 1.0, 1.7, holder)
         with holder.running():
             for number in range(1, STEPS + 1):
                 if number == 11 and killed_before is not None:
-                    fatal(holder, killed_before)
+                    fatal(holder, killed_before, kill_one)
                 objective = solver.step()
         return holder.labels(), holder.x(), objective
 
 
-def fatal(holder, name):
+def fatal(holder, name, kill_one):
     """Let a worker die before the next pass of this name, once."""
-    client, own = distributed.get_client(), getattr(holder, name)
+    own = getattr(holder, name)
 
     def kill_first(*args):
         setattr(holder, name, own)
-        kill_one(client)
+        kill_one()
         return own(*args)
 
     setattr(holder, name, kill_first)
 
 
-@pytest.fixture(scope="module", params=[200, 0], ids=["two passes", "one pass"])
-def unhurt(mortal, request):
-    """The problem, and what a fit finds that nothing happens to."""
-    given = problem(source().compute(), request.param)
-    return given, fit(source(), given)
-
-
 @pytest.mark.parametrize("every", [4, 0])
-@pytest.mark.parametrize("killed_before", ["forward", "backward"])
-def test_a_killed_worker_changes_nothing(mortal, unhurt, every, killed_before):
-    given, (labels, x, objective) = unhurt
-    mortal.wait_for_workers(2)
+@pytest.mark.parametrize(
+    ("n_pairs", "killed_before"), [(200, "forward"), (200, "backward"), (0, "backward")]
+)
+def test_a_killed_worker_changes_nothing(mortal, kill_one, every, n_pairs, killed_before):
+    given = problem(source().compute(), n_pairs)
+    labels, x, objective = fit(source(), given)
     before = set(mortal.run(os.getpid).values())
     with config.set({"corral.checkpoint.every": every}):
-        found = fit(source(), given, killed_before)
+        found = fit(source(), given, killed_before, kill_one)
     np.testing.assert_array_equal(found[0], labels)
     np.testing.assert_allclose(found[1], x, atol=1e-9)
     assert found[2] == pytest.approx(objective, rel=1e-12)
