@@ -568,9 +568,9 @@ def test_no_time_left_to_explain_a_proven_contradiction(monkeypatch):
 
 
 def test_an_answer_in_hand_is_kept_when_a_later_restart_runs_out_of_time(monkeypatch):
-    import corral.solve
+    import corral.run
 
-    real, calls = corral.solve.first_answer, []
+    real, calls = corral.run.first_answer, []
 
     def slower_and_slower(*arguments, **options):
         calls.append(arguments)
@@ -578,7 +578,7 @@ def test_an_answer_in_hand_is_kept_when_a_later_restart_runs_out_of_time(monkeyp
             raise OutOfTime
         return real(*arguments, **options)
 
-    monkeypatch.setattr("corral.solve.first_answer", slower_and_slower)
+    monkeypatch.setattr("corral.run.first_answer", slower_and_slower)
     X = np.random.default_rng(0).normal(size=(20, 2))
     rules = ClusterSizes([6, 7, 7])
     model = ConstrainedKMeans(3, n_init=4, random_state=0, time_limit=60.0)

@@ -17,6 +17,7 @@ import pytest
 from sklearn.cluster import kmeans_plusplus
 from sklearn.datasets import make_blobs
 
+import corral.run
 import corral.solve
 from corral import (
     CannotLink,
@@ -226,7 +227,7 @@ class Work:
 @pytest.fixture
 def work(monkeypatch):
     """Counts from here on."""
-    done, assign, relax = Work(), refinement.assign, corral.solve.solve_projected
+    done, assign, relax = Work(), refinement.assign, corral.run.solve_projected
 
     def assigned(problem, *arguments, **options):
         done.solves.append((problem.n_groups, options.get("prices") is not None))
@@ -238,7 +239,7 @@ def work(monkeypatch):
         return answer
 
     monkeypatch.setattr(refinement, "assign", assigned)
-    monkeypatch.setattr(corral.solve, "solve_projected", relaxed)
+    monkeypatch.setattr(corral.run, "solve_projected", relaxed)
     return done
 
 
@@ -342,7 +343,8 @@ def test_restarts_share_what_is_known_of_the_points(monkeypatch):
         made.append(1)
         return real(problem)
 
-    monkeypatch.setattr(corral.solve, "Geometry", counted)
+    for home in (corral.run, corral.solve):
+        monkeypatch.setattr(home, "Geometry", counted)
     X, k, rules = pairs_problem()
     ConstrainedKMeans(k, n_init=3, random_state=0).fit(
         X[:300], constraints=rules[0].subset(range(300))

@@ -28,10 +28,10 @@ from .kinds import brought, is_dask, library, on_gpu
 from .number import follow, renumber
 from .outcome import find_solution, out_of_time
 from .problem import LARGE, Problem
+from .run import Solution
 from .settings import Settings
 from .shards import Holder, audit_shards, bring_home, grouped, label_means, solve_sharded
 from .shards.passes import Ask, labels_of
-from .solve import Solution
 
 #: Bringing home more bytes than this is worth a warning.
 MANY_BYTES = 1 << 30

@@ -19,8 +19,8 @@ from .exceptions import BrokenAnswerError
 from .kinds import brought, outline
 from .new_rows import NewRows
 from .outcome import find_solution
+from .run import Solution
 from .settings import Progress, check_n_clusters, make_random_state, make_settings, talking
-from .solve import Solution
 from .validate import check_points, check_weights, row_names
 
 

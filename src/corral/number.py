@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from ._typing import FloatArray, IntArray
 from .problem import Problem
-from .solve import Solution
+from .run import Solution
 
 
 def renumber(solution: Solution, problem: Problem) -> Solution:

@@ -20,8 +20,9 @@ from .initialise import initialise
 from .number import follow, renumber
 from .presolve import presolve
 from .problem import Problem
+from .run import Solution
 from .settings import Settings
-from .solve import Solution, solve
+from .solve import solve
 from .violate import solve_violating
 
 #: Seconds that shrinking a conflict may take when the user set no limit.

@@ -10,8 +10,8 @@ from .geometry import Geometry
 from .initialise import initialise
 from .polish import Answer, evaluate
 from .problem import Problem
+from .run import Solution
 from .settings import Settings
-from .solve import Solution
 
 
 def solve_violating(

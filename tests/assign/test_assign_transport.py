@@ -26,6 +26,7 @@ def small_steps(monkeypatch):
             "DIRECT_WARM": 0,
             "ROWS_PER_CLUSTER": int(rng.integers(0, 9)),
             "LEAST_ROWS": int(rng.integers(2, 60)),
+            "LEAST_EACH": int(rng.integers(0, 6)),
             "FEW_MISPLACED": int(rng.integers(0, 20)),
             "MANY_TIES": int(rng.integers(0, 40)),
             "MANY_ARCS": int(rng.integers(1, 400)),

@@ -29,9 +29,10 @@ DIRECT_WARM = 4_000
 DIRECT_COLD = 20_000
 ROWS_PER_CLUSTER = 40
 
-#: Rows that take part for each that is in the wrong place, and the least number of them.
+#: Rows that take part for each that is in the wrong place, and the least number of them, in all and
+#: for each cluster.
 ROWS_EACH = 4
-LEAST_ROWS = 500
+LEAST_ROWS, LEAST_EACH = 500, 20
 
 #: So few misplaced rows, or this part of all up to so many, are left to the flow.
 FEW_MISPLACED, MANY_MISPLACED = 50, 100
@@ -134,7 +135,7 @@ def ship(
         state = State.at(costs, lower, upper, first_prices(costs, lower, upper))
     widen = 1
     while (state := _approach(state, widen)).misplaced:
-        taking_part = widen * max(LEAST_ROWS, ROWS_EACH * state.misplaced)
+        taking_part = widen * max(LEAST_ROWS, LEAST_EACH * k, ROWS_EACH * state.misplaced)
         if widen > 1 and 2 * taking_part > m:
             return _all_at_once(costs.dense(), lower, upper)
         found, proven = state.finish(min(taking_part, m // 2))

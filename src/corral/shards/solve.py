@@ -1,6 +1,6 @@
 """The way from rows in shards to labels: seeds, admm, exact sizes, polish.
 
-The steps are those of :mod:`corral.solve` for a large problem, each as passes over shards.
+The steps are those of :mod:`corral.run` for a large problem, each as passes over shards.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ..geometry import Geometry
 from ..initialise import initialise, match_sizes
 from ..presolve import Contraction, presolve
 from ..problem import Problem, first_rows
+from ..run import Solution, search_sample
 from ..settings import Settings
-from ..solve import Solution, searched
 from .costs import ShardCosts
 from .geometry import ShardGeometry, by_shard
 from .holder import Holder, shares
@@ -139,7 +139,7 @@ def _solve_once(
     )
     labels = relaxed.labels
     if view.geometry is not geometry:
-        labels = searched(
+        labels = search_sample(
             view.problem, view.geometry, relaxed, settings, random_state, problem.n_groups
         )
     problem = match_sizes(problem, view.counts(labels))
