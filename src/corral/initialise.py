@@ -11,7 +11,7 @@ from sklearn.cluster import kmeans_plusplus
 from ._typing import FloatArray, IntArray, Matrix
 from .constraints._checks import sums_by
 from .geometry import Geometry
-from .problem import Problem
+from .problem import Problem, first_rows
 
 
 @dataclass(frozen=True)
@@ -114,9 +114,12 @@ def _matched(problem: Problem, geometry: Geometry, seeds: FloatArray) -> IntArra
 
 def group_labels(problem: Problem, row_labels: IntArray) -> IntArray:
     """The commonest label among the rows of each group; of several, that of earlier rows."""
-    n, shape = len(row_labels), (problem.n_groups, problem.n_clusters)
+    n, k, group = len(row_labels), problem.n_clusters, problem.group
+    labels = row_labels[first_rows(group)].astype(np.int64)
+    joined = np.flatnonzero(problem.count[group] > 1)
+    groups, own = np.unique(group[joined], return_inverse=True)
     # Earlier rows count a little more, all together less than one vote.
-    votes = 1.0 + (n - np.arange(n)) / (n * (n + 1.0))
-    cells = problem.group * problem.n_clusters + row_labels
-    winners: IntArray = sums_by(cells, votes, shape[0] * shape[1]).reshape(shape).argmax(axis=1)
-    return winners
+    votes = 1.0 + (n - joined) / (n * (n + 1.0))
+    counted = sums_by(own * k + row_labels[joined], votes, len(groups) * k)
+    labels[groups] = counted.reshape(-1, k).argmax(axis=1)
+    return labels

@@ -20,7 +20,7 @@ from ..coarse import draw, sample_size, sampled
 from ..constraints import ConstraintSet
 from ..constraints._checks import Names, sums_by
 from ..geometry import Geometry
-from ..initialise import initialise, match_sizes
+from ..initialise import group_labels, initialise, match_sizes
 from ..presolve import Contraction, presolve
 from ..problem import Problem, first_rows
 from ..run import Solution, search_sample
@@ -206,7 +206,7 @@ def _start(
     """Labels of the groups in view to start from."""
     m, k, init = len(view.groups), problem.n_clusters, settings.init
     if not isinstance(init, str) and init.ndim == 1:
-        return init[first_rows(problem.group)][view.groups].astype(np.int64)
+        return group_labels(problem, init.astype(np.int64))[view.groups]
     if isinstance(init, str) and init == "random":
         return np.asarray(random_state.randint(k, size=m))
     if not isinstance(view.geometry, ShardGeometry):
