@@ -143,7 +143,7 @@ def run_steps(solver: ProjectedSolver, n_steps: int) -> float:
     return 1e3 * statistics.median(times)
 
 
-def iteration(n: int, chunk: int, n_steps: int = 40) -> None:
+def iteration(n: int, chunk: int, n_links: int = 0, n_steps: int = 40) -> None:
     source, sizes = table(n, chunk), np.full(K, n // K)
     X = source.compute(scheduler="sync")
     problem = Problem(
@@ -154,6 +154,7 @@ def iteration(n: int, chunk: int, n_steps: int = 40) -> None:
         group=np.arange(n),
         n_clusters=K,
         sizes=SizeBounds(sizes, sizes, True),
+        apart=np.arange(2 * n_links).reshape(-1, 2),
     )
     geometry, start = Geometry(problem), np.arange(n) % K
 
@@ -177,7 +178,9 @@ def iteration(n: int, chunk: int, n_steps: int = 40) -> None:
             between = sum(client.run(fetched).values()) - between
             memory = [peak / MIB for peak in client.run(peak).values()]
         done.pop("corral-forget", None)
-        print(f"\n{n:,} rows, d = {D}, k = {K}, {parts} partitions, {phase}")
+        print(
+            f"\n{n:,} rows, d = {D}, k = {K}, {n_links} cannot-links, {parts} partitions, {phase}"
+        )
         print(f"| threads, ms an iteration | {threads:.0f} |")
         print(f"| Dask, ms an iteration | {spent:.0f} |")
         print(f"| ratio | {spent / threads:.2f} |")
@@ -195,12 +198,13 @@ def main() -> None:
     parser.add_argument("--rows", type=int)
     parser.add_argument("--chunk", type=int, default=125_000)
     parser.add_argument("--memory", default="2 GiB")
+    parser.add_argument("--links", type=int, default=0, help="cannot-links, for iteration")
     parser.add_argument("--all", action="store_true", help="ADMM on all rows, not on a sample")
     given = parser.parse_args()
     if given.what == "fit":
         fit(given.rows or 5_000_000, given.chunk, given.memory, None if given.all else "auto")
     else:
-        iteration(given.rows or 1_000_000, given.chunk)
+        iteration(given.rows or 1_000_000, given.chunk, given.links)
 
 
 if __name__ == "__main__":

@@ -13,24 +13,23 @@ from corral.admm.schedule import GRADUATE, SETTLE, Schedule
 from corral.admm.unpulled import Numbers, Unpulled
 
 M, D, K = 400, 3, 5
-NO_PINS, NOTHING = np.empty((0, 2), np.int64), np.empty(0, np.int64)
+NO_PINS = np.empty((0, 2), np.int64)
 
 
-def setup(rng, weighted):
+def setup(rng, weighted, n_pulled):
     weight = rng.uniform(0.2, 3.0, M) if weighted else None
-    values = rng.integers(1, 4, (1, M)).astype(float) if weighted else None
-    labels = rng.integers(0, K, M)
-    return Setup(K, labels, weight, weight, values, NO_PINS, NOTHING)
+    metric = np.maximum(weight, 0.5) if weighted else None
+    values = rng.integers(1, 4, (1, M)).astype(float) if weighted or n_pulled else None
+    return Setup(K, rng.integers(0, K, M), weight, metric, values, NO_PINS, np.arange(n_pulled))
 
 
 def steps(rng, number):
     """Steps whose penalties change, the sphere's copy from the third on."""
     before = Schedule.start(1.0, K, 1.0, 1.03, False)
     for i in range(number):
-        phase = GRADUATE if i < 2 else SETTLE
         now = replace(
             before,
-            phase=phase,
+            phase=GRADUATE if i < 2 else SETTLE,
             box=rng.uniform(0.5, 2.0),
             ridge=rng.uniform(0.1, 1.0),
             sphere=rng.uniform(0.1, 1.0),
@@ -41,25 +40,29 @@ def steps(rng, number):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("far", [0.0, 5.0])
-def test_totals_are_those_of_the_pass(weighted, far):
+@pytest.mark.parametrize("n_pulled", [0, 40])
+def test_totals_are_those_of_the_pass_over_the_others(weighted, n_pulled):
     rng = np.random.default_rng(3)
-    points, own = rng.normal(size=(M, D)) + far, setup(rng, weighted)
-    value = np.ones(M) if own.values is None else own.values[0]
+    points, own = rng.normal(size=(M, D)) + 5.0, setup(rng, weighted, n_pulled)
+    value = np.ones(M) if own.values is None else own.values[0] * (np.arange(M) >= n_pulled)
+    metric = np.ones(M) if own.metric is None else own.metric
     shift = rng.normal(size=D)
     unpulled = Unpulled(own, shift, lambda weight: weight @ points)
     threads = Threads(points, n_threads=1)
     threads.begin(own)
+    (block,) = threads.blocks
     for i, step in enumerate(steps(rng, 6)):
         if i == 2:
             threads.start_sphere()
             unpulled.start_sphere()
+        threads.pull(rng.normal(size=(K, n_pulled)), rng.uniform(size=n_pulled))
         numbers = Numbers.of(step, shift)
-        totals, gram = threads.forward(step)
-        np.testing.assert_allclose(unpulled.totals(numbers), totals[0], rtol=0, atol=1e-9 * M)
-        np.testing.assert_allclose(unpulled.gram(numbers), gram[0, 0], rtol=1e-12)
+        threads.forward(step)
+        np.testing.assert_allclose(unpulled.totals(numbers), block.x @ value, atol=1e-9)
+        gram = (value**2 / metric).sum() * numbers.inverse
+        np.testing.assert_allclose(unpulled.gram(numbers), gram, rtol=1e-12)
         theta = rng.normal(size=(1, K))
         theta -= theta.mean()
         threads.backward(step, theta)
         unpulled.move(numbers, theta)
-        unpulled.project(sum(np.clip(b.v1, 0.0, 1.0) @ value for b in threads.blocks))
+        unpulled.project(np.clip(block.v1, 0.0, 1.0) @ value)

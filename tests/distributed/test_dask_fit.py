@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
@@ -80,7 +78,6 @@ def test_a_worker_killed_in_exact_sizes_means_or_the_audit(mortal, kill_one, mon
     monkeypatch.setattr(Partitions, "submit", submit_and_kill)
     hurt = model().fit(da.from_array(X, chunks=CHUNKS), constraints=SIZES)
     assert killed
-    assert killed[0] not in mortal.run(os.getpid).values()
     np.testing.assert_array_equal(hurt.labels_.compute(), whole.labels_.compute())
     assert hurt.inertia_ == pytest.approx(whole.inertia_, rel=1e-12)
 

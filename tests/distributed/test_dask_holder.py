@@ -91,10 +91,11 @@ def test_every_iterate_is_that_of_threads(client, monkeypatch, kind):
         np.testing.assert_array_equal(holder.labels(), threads.labels())
 
 
-def test_a_whole_run_in_single_precision(client, monkeypatch):
+@pytest.mark.parametrize("kind", ["sizes", "cannot-links"])
+def test_a_whole_run_in_single_precision(client, monkeypatch, kind):
     same_blocks(monkeypatch)
     X = points(np.float32)
-    given = problem(X, sizes=EQUAL, apart=pairs(100))
+    given = problem(X, **RULES[kind])
     start = np.arange(N) % K
     expected = solve_projected(given, Geometry(given), start, rho_growth=1.3)
     with hold(da.from_array(X, chunks=(CHUNKS, D))) as holder:
@@ -121,6 +122,37 @@ def test_a_task_a_pass_and_partition_and_one_for_small_results(client, rules, ta
     assert len(seen) == 3 * len(tasks) * len(CHUNKS)
     names = {distributed.utils.key_split(key) for key in seen}
     assert names == {f"corral-{name}" for name in tasks}
+
+
+@pytest.mark.parametrize("kind", ["sizes", "cannot-links"])
+def test_passes_go_forth_and_back_and_sums_with_them(client, monkeypatch, kind):
+    X = points()
+    given = problem(X, **RULES[kind])
+    orders, submit = [], client.map
+
+    def recorded(function, *columns, key, **kwargs):
+        orders.append((key[0].split("-")[1], [int(each.rpartition("-")[2]) for each in key]))
+        return submit(function, *columns, key=key, **kwargs)
+
+    monkeypatch.setattr(client, "map", recorded)
+    with hold(da.from_array(X, chunks=(CHUNKS, D))) as holder:
+        solver = ProjectedSolver(given, Geometry(given), np.arange(N) % K, 1.0, 1.1, holder)
+        for _ in range(3):
+            solver.step()
+    passed = [way for name, way in orders if name in ("forward", "back")]
+    assert all(a == b[::-1] for a, b in pairwise(passed))
+    for (before, its), (name, way) in pairwise(orders):
+        assert name != "sums" or (before in ("start", "back") and way == its)
+
+
+def test_x_that_was_not_kept_is_refused(client, monkeypatch):
+    monkeypatch.setattr("corral.distributed.holder.KEEP_X", 0)
+    X = points()
+    given = problem(X, sizes=EQUAL)
+    with hold(da.from_array(X, chunks=(CHUNKS, D))) as holder:
+        ProjectedSolver(given, Geometry(given), np.arange(N) % K, 1.0, 1.1, holder).step()
+        with pytest.raises(RuntimeError, match="x of 1200 groups and 5 clusters was not kept"):
+            holder.x()
 
 
 def doubled(shard, factor, shift):

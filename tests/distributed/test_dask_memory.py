@@ -99,9 +99,11 @@ def test_a_whole_fit_larger_than_a_worker_gives_the_labels_of_one_in_memory():
     rules = ClusterSizes([len(X) // K] * K)
     assert X.nbytes > 1.1 * LIMIT
     with short_of_memory() as client:
-        found = ConstrainedKMeans(K, random_state=0, rho_growth=1.5).fit(X, constraints=rules)
-        assert sum(client.run(spilled).values()) > X.nbytes // 4
+        found, on_disk = ConstrainedKMeans(K, random_state=0, rho_growth=1.5), []
+        found._progress = lambda *_: on_disk.append(sum(client.run(spilled).values()))
+        found.fit(X, constraints=rules)
         labels = found.labels_.compute()
+    assert max(on_disk) > X.nbytes // 4
     expected = ConstrainedKMeans(K, random_state=0, rho_growth=1.5)
     expected.fit(X.compute(scheduler="sync"), constraints=rules)
     assert found.report_.feasible

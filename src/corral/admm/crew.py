@@ -63,15 +63,15 @@ class Setup:
         pulled: IntArray,
     ) -> Setup:
         """Leave out arrays that are all ones."""
-        plain = bool(np.all(metric == 1.0))
+        ones = bool(np.all(metric == 1.0))
         # A total of ones has a closed form only where every group may move alike.
-        if values is None and (len(pulled) or len(problem.pins) or not plain):
+        if values is None and (len(pulled) or len(problem.pins) or not ones):
             values = np.ones((1, problem.n_groups))
         return cls(
             n_clusters=problem.n_clusters,
             labels=labels,
             weight=None if np.all(weight == 1.0) else weight,
-            metric=None if plain else metric,
+            metric=None if ones else metric,
             values=values,
             pins=problem.pins,
             pulled=pulled,

@@ -10,7 +10,8 @@ Against Algorithm 1 (see ``docs/notation.md``), each change exact for the model:
 - sizes, capacities and quotas are totals per cluster, equal to or between bounds;
 - a ridge decays before the sphere's penalty grows (:mod:`.schedule`).
 
-An iteration is two passes over blocks of groups (:mod:`.kernels`) with two small reductions.
+An iteration is two passes over blocks of groups (:mod:`.kernels`) with two small reductions; where
+groups are alike the first can be foreseen (:mod:`.unpulled`), which pays where passes are dear.
 Group g counts with its weight ``r_g`` in every norm, so that a point of weight two does what two
 points do.
 """

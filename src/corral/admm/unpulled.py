@@ -70,11 +70,6 @@ class Numbers:
             costs=inverse * (norms.sum() / k - norms),
         )
 
-    @property
-    def scalars(self) -> tuple[float, ...]:
-        """In the order in which the kernels read them."""
-        return self.inverse, self.inside, self.dual, self.sphere, self.ratio, self.fade
-
 
 class Unpulled:
     """Sums over the groups that nothing pulls, each times what it counts in the total.
@@ -141,4 +136,5 @@ def row_vectors(setup: Setup) -> list[FloatArray]:
     metric = ones if setup.metric is None else setup.metric
     value = ones if setup.values is None else setup.values[0]
     both = setup.weight is not None and setup.metric is not None
-    return [weight / metric if both else ones, weight, metric, value, value / metric]
+    share = value if setup.metric is None else value / metric
+    return [weight / metric if both else ones, weight, metric, value, share]

@@ -6,8 +6,8 @@ to ties.  Prices come from the round before or from a sample, and are nearly rig
 rest right moves rows that are nearly indifferent: those whose next best cluster costs at most
 ``reach`` more.  The others stay where they are and the few are settled by a flow.  The result is
 the best of all if no cycle of moves pays, where a row that took no part is known to lose more
-than ``reach`` by any move; if that cannot be shown, the prices of the flow are better ones to
-start from, and more rows take part.
+than ``reach`` by any move.  If that cannot be shown, more rows take part, from the prices of the
+flow unless they misplace more rows than those before.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ class DaskHolder:
 
     @contextmanager
     def running(self) -> Iterator[Self]:
-        """Workers remember x between the passes, and forget it at the end."""
+        """Workers remember blocks from pass to pass, and forget them at the end."""
         yield self
         self.map(tasks.forget)
 
@@ -131,7 +131,7 @@ class DaskHolder:
         keep_x = sum(self._lengths) * setup.n_clusters <= KEEP_X
         self._groups, self._run = setup.pulled, None
         self._run = Run(self._partitions, self._lengths, self._dtype, setup, keep_x)
-        return self._run.start_sums()
+        return self._run.start_sums(setup)
 
     def start_sphere(self) -> None:
         """In the next iteration."""

@@ -24,7 +24,7 @@ class Partitions:
         self.client, self.shards = client, list(shards)
         self._spent: list[Any] = []
         self._homes: list[list[str]] = self.same([])
-        self._way = 1
+        self._way = -1
 
     def __len__(self) -> int:
         """Number of partitions."""
@@ -44,11 +44,12 @@ class Partitions:
         """Order one task a partition, under a name that Dask's dashboard shows.
 
         Orders go forth and back through the partitions, so that one begins with what the one
-        before it has left in a worker's memory.
+        before it has left in a worker's memory.  Those with a priority only read what tasks before
+        them make, and go their way.
         """
         dask = importlib.import_module("dask")
+        self._way = self._way if priority else -self._way
         token, way = uuid.uuid4().hex, slice(None, None, self._way)
-        self._way = -self._way
         keys = [f"corral-{name}-{token}-{i}" for i in range(len(self))]
         # What a task must know to be run again elsewhere travels with it.
         with (

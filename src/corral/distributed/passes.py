@@ -1,9 +1,10 @@
-"""The passes of an iteration over a partition, block by block: functions without other effects.
+"""The passes of an iteration over a partition, block by block.
 
-A pass makes a new state and leaves the old one as it was.  Between two passes of an iteration the
-partition's x stays in the memo of the worker's own shard; where it is not, the second pass begins
-with the first.  Where the first need not be summed over all partitions, the second does the work
-of both while a block is in the processor's cache.
+A pass makes a new state, which follows from its arguments alone, and leaves the old one as it was;
+the memo of the worker's own shard only saves time.  Between two passes of an iteration the
+partition's x stays there; where it is not, the second pass begins with the first.  Where the first
+need not be summed over all partitions, the second does the work of both while a block is in the
+processor's cache.
 """
 
 from __future__ import annotations
@@ -78,13 +79,14 @@ class Pull:
 
 def start(shard: Shard, part: Setup, run: str, keep_x: bool) -> State:
     """The state at the start of a run, with :func:`corral.admm.crew.start_sums`."""
-    blocks, layout = _blocks(shard, part), layout_of(shard, part)
+    blocks, layout = _blocks(shard, part, bare=False), layout_of(shard, part)
     v1, labels = layout.empty(), part.labels.astype(smallest_type(part.n_clusters))
     for block, view in zip(blocks, layout.views(v1), strict=True):
         view[...] = block.x
     sums = [start_sums(block) for block in blocks]
     totals = tuple(reduce(add, column) for column in zip(*sums, strict=True))
-    _remember(shard, blocks, Tag(run, 0))
+    if not part.plain:  # else blocks have their x in common, and none yet
+        _remember(shard, blocks, Tag(run, 0))
     return State(v1, None, labels, v1 if keep_x else None, totals, _pulled(blocks))
 
 
@@ -92,7 +94,7 @@ def first_pass(
     shard: Shard, part: Setup, state: State, pull: Pull | None, order: Order
 ) -> tuple[FloatArray, FloatArray]:
     """:func:`corral.admm.kernels.forward` over the blocks; x stays in the shard's memo."""
-    blocks, _ = _recall(shard, part, order.run)
+    blocks, _ = _recall(shard, part, order)
     sums = _forward(blocks, layout_of(shard, part), state, pull, order)
     _remember(shard, blocks, Tag(order.run, order.number))
     return sums
@@ -100,7 +102,7 @@ def first_pass(
 
 def second_pass(shard: Shard, part: Setup, state: State, pull: Pull | None, order: Order) -> State:
     """:func:`corral.admm.kernels.backward` over the blocks, into a new state."""
-    blocks, tag = _recall(shard, part, order.run)
+    blocks, tag = _recall(shard, part, order)
     layout = layout_of(shard, part)
     if not order.whole and tag != Tag(order.run, order.number):
         _forward(blocks, layout, state, pull, order)
@@ -134,18 +136,22 @@ def layout_of(shard: Shard, part: Setup) -> Layout:
     return Layout(len(shard), part.n_clusters, shard.points.dtype)
 
 
-def _blocks(shard: Shard, part: Setup) -> list[Block]:
-    """New blocks at the start of a run."""
-    return [
-        part.part(rows.start, rows.stop).block(shard.points[rows])
-        for rows in layout_of(shard, part).slices
-    ]
+def _blocks(shard: Shard, part: Setup, bare: bool) -> list[Block]:
+    """New blocks, at the start of a run or where their memo is lost; bare ones without x."""
+    blocks = []
+    for rows in layout_of(shard, part).slices:
+        block = part.part(rows.start, rows.stop).block(shard.points[rows])
+        block.x = block.x[:, :0].copy() if bare else block.x
+        block.v1 = block.x
+        blocks.append(block)
+    return blocks
 
 
-def _recall(shard: Shard, part: Setup, run: str) -> tuple[list[Block], Tag | None]:
+def _recall(shard: Shard, part: Setup, order: Order) -> tuple[list[Block], Tag | None]:
     """Blocks of the run, and which x they hold; the memo forgets them meanwhile."""
     tag, blocks = shard.memo.pop("blocks", (None, []))
-    return (blocks, tag) if tag is not None and tag.run == run else (_blocks(shard, part), None)
+    known = tag is not None and tag.run == order.run
+    return (blocks, tag) if known else (_blocks(shard, part, bare=order.whole), None)
 
 
 def _remember(shard: Shard, blocks: list[Block], tag: Tag) -> None:

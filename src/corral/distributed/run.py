@@ -2,9 +2,9 @@
 
 What a run knows of the partitions and its states are results of tasks, which Dask holds where they
 were made.  An iteration is three tasks a partition: the first pass gives small totals, the second
-a new state, and the third the small part of that state.  Where all groups are alike the totals
-follow from the sums of the iteration before, and the first pass is left out.  Old states are let go
-as soon as the new ones are ordered, so that Dask frees each once it is used.
+a new state, and the third the small part of that state.  Where groups are alike and their number is
+the only total, it follows from the sums of the iteration before, and the first pass is left out.
+Old states are let go as soon as the new ones are ordered, so that Dask frees each once it is used.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Run:
         keep_x: bool,
     ) -> None:
         self._partitions, self._dtype, self._keep_x = partitions, dtype, keep_x
-        self._setup = setup
+        self._shape = len(setup.labels), setup.n_clusters
         self._unpulled: Unpulled | None = None
         self._name, self._number, self._fresh = uuid.uuid4().hex, 0, False
         edges = [0, *accumulate(lengths)]
@@ -76,13 +76,13 @@ class Run:
         self._states = partitions.submit("start", passes.start, shards, self._frames, run, keep)
         self.pulled: list[FloatArray] = []
 
-    def start_sums(self) -> tuple[FloatArray, FloatArray]:
+    def start_sums(self, setup: Setup) -> tuple[FloatArray, FloatArray]:
         """``sum w x p`` (k, d) and ``sum w x`` (k,)."""
         points, mass = (reduce(add, column) for column in zip(*self._summarise(), strict=True))
-        if self._setup.plain:
+        if setup.plain:
             # Rows of x sum to one, so that these are the sums of all points.
             whole, origin = points.sum(axis=0), np.zeros(points.shape[1])
-            self._unpulled = Unpulled(self._setup, origin, lambda ones: whole)
+            self._unpulled = Unpulled(setup, origin, lambda _: whole)
         return points, mass
 
     def start_sphere(self) -> None:
@@ -148,7 +148,7 @@ class Run:
             If it was not kept.
         """
         if not self._keep_x:
-            m, k = len(self._setup.labels), self._setup.n_clusters
+            m, k = self._shape
             raise RuntimeError(f"x of {m} groups and {k} clusters was not kept on the workers.")
         columns = self._partitions.shards, self._frames, self._states
         return np.concatenate(self._partitions.map("x", tasks.x_of, *columns), axis=1).T

@@ -51,7 +51,9 @@ class Outbox:
         plain, own = plain.reshape(3, self.K)[:, :k], own.reshape(3, self.K)[:, :k]
         plain[0], plain[1] = numbers.costs + (1.0 / k - pull), 1.0 / k
         own[0], own[1], own[2] = numbers.costs, 1.0 / k, pull
-        scalars[:6] = numbers.scalars
+        # In the order in which the kernels read them.
+        n = numbers
+        scalars[:6] = n.inverse, n.inside, n.dual, n.sphere, n.ratio, n.fade
 
     def send(self) -> None:
         """Have the device take what is written."""
