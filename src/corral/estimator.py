@@ -204,17 +204,16 @@ class ConstrainedKMeans(NewRows, ClusterMixin, BaseEstimator):
         self, away: Elsewhere, X: Any, constraints: Any, sample_weight: ArrayLike | None
     ) -> Self:
         """Fit data that stay where they are."""
-        with away.held() as holder:
+        with talking(self.verbose), away.held() as holder:
             n, rules = int(sum(holder.lengths)), ConstraintSet(constraints)
             weight = check_weights(brought(sample_weight), n)
             check_n_clusters(self.n_clusters, n)
             shape = np.broadcast_to(np.float32(0.0), (n, holder.n_features))
             settings = make_settings(self.get_params(deep=False), shape, self._progress)
             random_state = make_random_state(self.random_state)
-            with talking(self.verbose):
-                solution, report = find_solution_in_shards(
-                    holder, rules, self.n_clusters, weight, settings, random_state
-                )
+            solution, report = find_solution_in_shards(
+                holder, rules, self.n_clusters, weight, settings, random_state
+            )
             dtype = holder.dtype
         report = replace(report, history=solution.history)
         self._judge(solution, report)

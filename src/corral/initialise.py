@@ -13,6 +13,9 @@ from .constraints._checks import sums_by
 from .geometry import Geometry
 from .problem import Problem, first_rows
 
+#: Seeds are drawn from so many of the points.
+SEED_ROWS = 50_000
+
 
 @dataclass(frozen=True)
 class Start:
@@ -44,7 +47,10 @@ def initialise(
             labels: IntArray = random_state.randint(problem.n_clusters, size=problem.n_groups)
             labels[problem.pins[:, 0]] = problem.pins[:, 1]
             return Start(labels, geometry.means(labels))
-        seeds = plus_plus(problem.points, problem.weight, problem.n_clusters, random_state)
+        points, weight, rows = problem.points, problem.weight, seed_rows(problem, random_state)
+        if len(rows) < problem.n_groups:
+            points, weight = points[rows], weight[rows]
+        seeds = plus_plus(points, weight, problem.n_clusters, random_state)
         seeds -= geometry.middle
         centers = seeds[_matched(problem, geometry, seeds)]
         return Start(geometry.distances(centers).argmin(axis=1), centers)
@@ -77,6 +83,14 @@ def _capacities(problem: Problem) -> FloatArray | None:
             if np.isfinite(bound).all() and np.any(bound != bound[0]):
                 return bound
     return None
+
+
+def seed_rows(problem: Problem, random_state: np.random.RandomState) -> IntArray:
+    """Groups that seeds are drawn from, in order."""
+    m = problem.n_groups
+    if m <= SEED_ROWS:
+        return np.arange(m)
+    return np.sort(random_state.choice(m, SEED_ROWS, replace=False))
 
 
 def plus_plus(

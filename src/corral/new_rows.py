@@ -18,7 +18,7 @@ from .exceptions import BrokenAnswerError
 from .geometry import distances_to
 from .kinds import brought, outline
 from .outcome import place
-from .validate import check_weights, row_names
+from .validate import check_points, check_weights, row_names
 
 
 class NewRows(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -104,7 +104,10 @@ class NewRows(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         check_is_fitted(self)
         away = elsewhere(X, self.device)
-        points = self._checked(X if away is None else brought(X))
+        if away is not None:
+            # Names of features are those of X, not of what is brought of it.
+            validate_data(self, outline(X), reset=False, skip_check_array=True)
+        points = self._checked(X) if away is None else check_points(brought(X), self)
         weight = check_weights(brought(sample_weight), points.shape[0])
         rules, centers = ConstraintSet(constraints), self._centers.astype(np.float64)
         labels = place(points, rules, centers, weight, self.time_limit, row_names(X))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
 
 from corral import CannotLink, ClusterSizes, ConstrainedKMeans, MustLink
 from corral.audit import audit
@@ -36,6 +37,24 @@ def test_the_labels_are_those_of_a_fit_in_memory(client, max_samples):
     np.testing.assert_allclose(found.cluster_centers_, expected.cluster_centers_)
     assert found.inertia_ == pytest.approx(expected.inertia_, rel=1e-12)
     assert found.report_.feasible
+
+
+def test_seeds_are_those_of_a_fit_in_memory_if_they_are_of_some_rows(client, monkeypatch):
+    monkeypatch.setattr("corral.initialise.SEED_ROWS", 5_000)
+    given = model(max_samples=None, max_iter=40)
+    with pytest.warns(ConvergenceWarning):
+        found = given.fit(da.from_array(X, chunks=CHUNKS), constraints=SIZES).labels_.compute()
+    with pytest.warns(ConvergenceWarning):
+        expected = given.fit(X, constraints=SIZES).labels_
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_verbose_tells_of_iterations_and_rounds(client, caplog):
+    given = model(max_samples=None, verbose=True)
+    given.fit(da.from_array(X, chunks=CHUNKS), constraints=SIZES)
+    told = [record.getMessage() for record in caplog.records if record.name.startswith("corral")]
+    assert sum(line.startswith("iteration ") for line in told) == given.n_iter_ // 50
+    assert any(line.startswith("exact assignment 1: objective ") for line in told)
 
 
 def test_links_across_partitions_and_a_killed_worker(mortal, kill_one):
@@ -94,6 +113,10 @@ def test_data_frames_and_what_a_model_says_of_them(client):
     np.testing.assert_array_equal(found.predict(given).compute(), expected.predict(frame))
     np.testing.assert_allclose(found.transform(given).compute(), expected.transform(frame))
     assert found.score(given) == pytest.approx(expected.score(frame))
+    placed = found.assign(given, constraints=rules).compute()
+    np.testing.assert_array_equal(placed, expected.assign(frame, constraints=rules))
+    with pytest.raises(ValueError, match="feature names should match"):
+        found.assign(given[["b", "a", "c", "d"]])
 
 
 def test_features_are_checked_by_number_and_name(client):

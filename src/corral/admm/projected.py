@@ -18,6 +18,7 @@ points do.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable
 
@@ -41,8 +42,12 @@ SCALE_SAMPLE, SCALE_EVERY = 300, 4
 #: Violations of the rounded labels are counted every iteration up to so many entries of x, and
 #: every tenth up to so many.
 COUNT_EVERY, COUNT_TENTH = 5_000, 10_000_000
+#: Iterations of a large problem between two lines of the log.
+TOLD_EVERY = 50
 
 Progress = Callable[[int, float, float, int], None]
+
+logger = logging.getLogger(__name__)
 
 
 def solve_projected(
@@ -108,6 +113,8 @@ def solve_projected(
             recorder.record(x, objective, solver.used.box, residuals, labels)
             hardened = solver.used.phase == HARDEN and worst <= tol
             converged = hardened if hardens else solver.schedule.phase > GRADUATE
+            if problem.large and len(recorder) % TOLD_EVERY == 0:
+                logger.info("iteration %d: objective %.8g", len(recorder), objective)
             if progress is not None:
                 progress(len(recorder), objective, worst, recorder.broken)
             late = deadline is not None and time.monotonic() > deadline

@@ -24,6 +24,8 @@ def find_client() -> tuple[Any, bool]:
     ------
     ImportError
         If dask.distributed is not installed, with what to do.
+    RuntimeError
+        If no local cluster can be started.
     """
     try:
         distributed = importlib.import_module("distributed")
@@ -35,7 +37,13 @@ def find_client() -> tuple[Any, bool]:
         return distributed.get_client(), False
     except ValueError:
         logger.info("no Dask client; starting a local cluster of %d processes", cpu_count())
-    client = distributed.Client(_cluster(n_workers=cpu_count(), threads_per_worker=1))
+    try:
+        client = distributed.Client(_cluster(n_workers=cpu_count(), threads_per_worker=1))
+    except RuntimeError as error:
+        raise RuntimeError(
+            "Dask could not start processes for a local cluster. They import the script that "
+            'starts them, so that what it does must stand under `if __name__ == "__main__":`.'
+        ) from error
     logger.info("Dask's dashboard is at %s", client.dashboard_link)
     return client, True
 

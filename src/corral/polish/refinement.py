@@ -96,7 +96,7 @@ def refine(
         if best is not None and deadline is not None and time.monotonic() > deadline:
             break
         try:
-            step = _assigned(problem, geometry.costs(centers), incumbent, deadline, prices)
+            step = assign_patiently(problem, geometry.costs(centers), incumbent, deadline, prices)
         except OutOfTime:
             if best is None:
                 raise
@@ -115,7 +115,7 @@ def refine(
     return best
 
 
-def _assigned(
+def assign_patiently(
     problem: Problem,
     cost: FloatArray,
     incumbent: IntArray | None,
@@ -226,7 +226,9 @@ def _matched_anew(
     for _ in range(REMATCHES):
         labels = None if best is None else best.labels
         try:
-            step = _assigned(problem, geometry.costs(centers), labels, deadline, match_sizes=True)
+            step = assign_patiently(
+                problem, geometry.costs(centers), labels, deadline, match_sizes=True
+            )
         except OutOfTime:
             break
         if step.order is not None:

@@ -7,6 +7,7 @@ them, cannot-links put right component by component; the others fill what room i
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass, replace
 
@@ -15,15 +16,17 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from .._typing import FloatArray, IntArray
-from ..assign import OutOfTime, assign
+from ..assign import OutOfTime
 from ..assign.transport import first_prices, ship
-from ..polish.refinement import MAX_ROUNDS, NEGLIGIBLE, NEGLIGIBLE_IF_LARGE
+from ..polish.refinement import MAX_ROUNDS, NEGLIGIBLE, NEGLIGIBLE_IF_LARGE, assign_patiently
 from ..problem import Problem
 from .costs import ShardCosts, ShardScan
 from .geometry import ShardGeometry, by_shard
 from .holder import Holder, shares
 from .passes import placed_at
 from .transforms import with_free
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ class Placement:
         return cls(problem, geometry, holder, tied, np.flatnonzero(alone), pairs, component)
 
     def assign(
-        self, centers: FloatArray, prices: FloatArray | None
+        self, centers: FloatArray, prices: FloatArray | None, deadline: float | None = None
     ) -> tuple[ShardScan, FloatArray]:
         """Everything in its place, and the prices of the sizes.
 
@@ -86,6 +89,7 @@ class Placement:
         centers : (k, d) array
         prices : (k,) array or None
             Of the round before.
+        deadline : float, optional
         """
         k, sizes = self.problem.n_clusters, self.problem.sizes
         costs = ShardCosts(self.holder, self.geometry, centers, self.free)
@@ -93,7 +97,7 @@ class Placement:
             part = len(self.free) / float(self.problem.count.sum())
             prices = first_prices(costs, _floor(sizes.lower, part), _floor(sizes.upper, part))
         price = np.zeros(k) if prices is None else prices
-        labels = self._apart(costs, price, self._preferred(costs, price))
+        labels = self._apart(costs, price, self._preferred(costs, price), deadline)
         if sizes is None:
             scan = costs.scan(np.zeros(k))
         else:
@@ -105,13 +109,17 @@ class Placement:
 
     def _preferred(self, costs: ShardCosts, prices: FloatArray) -> IntArray:
         """Where the tied groups would be at the prices, each row of a group at its price."""
+        if not len(self.tied):
+            return np.empty(0, np.int64)
         rows = by_shard(self.holder, self.tied)
         cuts = np.cumsum([len(own) for own in rows])[:-1]
         counts = np.split(self.problem.count[self.tied], cuts)
         each = list(zip(rows, counts, strict=True))
         return np.concatenate(self.holder.map(placed_at, costs.ask(prices), each=each))
 
-    def _apart(self, costs: ShardCosts, prices: FloatArray, labels: IntArray) -> IntArray:
+    def _apart(
+        self, costs: ShardCosts, prices: FloatArray, labels: IntArray, deadline: float | None
+    ) -> IntArray:
         """Labels that break no cannot-link: components with a broken one are solved anew."""
         clash = labels[self.pairs[:, 0]] == labels[self.pairs[:, 1]]
         if not clash.any():
@@ -132,7 +140,7 @@ class Placement:
         )
         cost = costs.of(self.tied[rows]) + count[:, None] * prices
         labels = labels.copy()
-        labels[rows] = assign(part, cost).labels
+        labels[rows] = assign_patiently(part, cost, None, deadline).labels
         return labels
 
 
@@ -167,12 +175,16 @@ def refine_shards(
     best: ShardAnswer | None = None
     prices: FloatArray | None = None
     least = NEGLIGIBLE_IF_LARGE if placement.problem.large else NEGLIGIBLE
-    for _ in range(MAX_ROUNDS):
+    for number in range(1, MAX_ROUNDS + 1):
         if deadline is not None and time.monotonic() > deadline:
             break
-        scan, prices = placement.assign(centers, prices)
+        try:
+            scan, prices = placement.assign(centers, prices, deadline)
+        except OutOfTime:
+            break
         means = scan.means(centers)
         answer = ShardAnswer(scan, means, scan.inertia(means))
+        logger.info("exact assignment %d: objective %.8g", number, answer.objective)
         if best is not None and best.objective - answer.objective <= least * best.objective:
             break
         best, centers = answer, means

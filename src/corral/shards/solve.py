@@ -20,7 +20,7 @@ from ..coarse import draw, sample_size, sampled
 from ..constraints import ConstraintSet
 from ..constraints._checks import Names, sums_by
 from ..geometry import Geometry
-from ..initialise import group_labels, initialise, match_sizes
+from ..initialise import group_labels, initialise, match_sizes, seed_rows
 from ..presolve import Contraction, presolve
 from ..problem import Problem, first_rows
 from ..run import Solution, search_sample
@@ -33,9 +33,6 @@ from .refine import Placement, refine_shards
 from .transforms import contracted, with_weight
 
 logger = logging.getLogger(__name__)
-
-#: Seeds are drawn from so many of the points.
-SEED_ROWS = 50_000
 
 
 def solve_sharded(
@@ -216,9 +213,7 @@ def _start(
         return initialise(view.problem, view.geometry, init, random_state).labels
     geometry = view.geometry
     if isinstance(init, str):
-        rows = np.arange(m)
-        if m > SEED_ROWS:
-            rows = np.sort(random_state.choice(m, SEED_ROWS, replace=False))
+        rows = seed_rows(problem, random_state)
         points, weight = geometry.rows(rows), problem.weight[rows]
         centers = geometry.holder.seeds(points, weight, k, random_state) - geometry.local
     else:
