@@ -16,6 +16,7 @@ from ..problem import Problem
 from .check import broken, matching_order
 from .components import pair_graph, solve_pairs
 from .contested import solve_contested
+from .crowded import solve_crowded
 from .descent import descend
 from .feasibility import feasible
 from .flow import prices
@@ -42,6 +43,7 @@ __all__ = [
     "feasible",
     "matching_order",
     "prices",
+    "solve_crowded",
     "solve_greedily",
     "violation",
 ]

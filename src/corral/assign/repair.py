@@ -30,21 +30,43 @@ def repaired(problem: Problem, cost: FloatArray, sums: Sums, view: View) -> IntA
     sums : Sums
     view : View
     """
-    sizes_only = problem.sizes is not None and not problem.totals
-    able = problem.count == 1 if sizes_only else np.isfinite(view.margin)
-    chosen = _unrelated(problem, view.margin, able)
-    if not sizes_only and np.count_nonzero(chosen) > POOL:
+    if problem.sizes is not None and not problem.totals:
+        return share_out(problem, cost, view.labels, view.margin, view.prices[0])
+    chosen = _unrelated(problem, view.margin, np.isfinite(view.margin))
+    if np.count_nonzero(chosen) > POOL:
         chosen &= view.margin <= np.partition(view.margin[chosen], POOL)[POOL]
     if not chosen.any():
         return None
-    part, part_cost = restricted(problem, cost, view.labels, chosen)
-    if part.sizes is None or not sizes_only:
-        return _moved(part_cost, sums, view, np.flatnonzero(chosen))
+    _, part_cost = restricted(problem, cost, view.labels, chosen)
+    return _moved(part_cost, sums, view, np.flatnonzero(chosen))
+
+
+def share_out(
+    problem: Problem, cost: FloatArray, labels: IntArray, margin: FloatArray, prices: FloatArray
+) -> IntArray | None:
+    """Labels that keep the sizes, or None if that fails.
+
+    Parameters
+    ----------
+    problem : Problem
+        Whose only sums are sizes.
+    cost : (m, k) array
+    labels : (m,) array
+        That obey the pairs.
+    margin : (m,) array
+        What the next best cluster of a group costs more; those of small margin move first.
+    prices : (k,) array
+        To start from.
+    """
+    chosen = _unrelated(problem, margin, problem.count == 1)
+    part, part_cost = restricted(problem, cost, labels, chosen)
+    if part.sizes is None or not chosen.any():
+        return None
     try:
-        found = ship_units(part_cost, part.sizes.lower, part.sizes.upper, view.prices[0])[0]
+        found = ship_units(part_cost, part.sizes.lower, part.sizes.upper, prices)[0]
     except NoAssignment:
         return None
-    labels = view.labels.copy()
+    labels = labels.copy()
     labels[chosen] = found
     return labels
 

@@ -15,6 +15,7 @@ from ..assign import (
     assign,
     feasible,
     matching_order,
+    solve_crowded,
     solve_greedily,
 )
 from ..constraints._checks import sums_by
@@ -32,6 +33,8 @@ MAX_ROUNDS = 300
 REMATCHES = 4
 #: Seconds after which an exact assignment gives the best answer it has instead of a proof.
 PATIENCE = 3.0
+#: The same in later rounds, where greed goes on from what it found.
+HASTE = 0.3
 #: A refinement is given up when so many more drops like the last would not be enough.
 LOOK_AHEAD = 2.0
 
@@ -91,16 +94,20 @@ def refine(
     """
     best: Answer | None = None
     prices: FloatArray | None = None
+    patience = PATIENCE
     least_drop = NEGLIGIBLE_IF_LARGE if problem.large else NEGLIGIBLE
     for _ in range(max_rounds):
         if best is not None and deadline is not None and time.monotonic() > deadline:
             break
         try:
-            step = assign_patiently(problem, geometry.costs(centers), incumbent, deadline, prices)
+            cost = geometry.costs(centers)
+            step = assign_patiently(problem, cost, incumbent, deadline, prices, patience=patience)
         except OutOfTime:
             if best is None:
                 raise
             break
+        if np.isnan(step.cost) and _greed_knows(problem):
+            patience = HASTE
         if step.order is not None:
             problem = problem.with_sizes_in_order(step.order)
         answer = evaluate(problem, geometry, step.labels, centers, step.cost)
@@ -121,10 +128,12 @@ def assign_patiently(
     incumbent: IntArray | None,
     deadline: float | None,
     prices: FloatArray | None = None,
+    *,
+    patience: float,
     match_sizes: bool = False,
 ) -> Assignment:
     """Exact assignment, or a feasible one where the exact search outlasts its patience."""
-    soon = time.monotonic() + PATIENCE
+    soon = time.monotonic() + patience
     own = deadline is not None and deadline <= soon
     try:
         return assign(
@@ -145,12 +154,11 @@ def _any_assignment(
     problem: Problem, cost: FloatArray, incumbent: IntArray | None, deadline: float | None
 ) -> Assignment:
     """Greedy labels, the incumbent, or any that obey the rules with the sizes in some order."""
-    if replace(problem, pins=problem.pins[:0], apart=problem.apart[:0]).free:
-        labels = solve_greedily(problem, cost, incumbent)
-        if labels is not None:
-            return Assignment(labels, np.nan, optimal=False)
-    if incumbent is not None:
-        return Assignment(incumbent, np.nan, optimal=False)
+    known = [each for each in (_greedy(problem, cost, incumbent), incumbent) if each is not None]
+    if known:
+        rows = np.arange(len(cost))
+        cheapest = min(known, key=lambda each: cost[rows, each].sum())
+        return Assignment(cheapest, np.nan, optimal=False)
     labels = feasible(problem, deadline)
     if labels is None:
         raise NoAssignment
@@ -159,6 +167,19 @@ def _any_assignment(
         counted = sums_by(labels, problem.count, problem.n_clusters).astype(np.int64)
         order = matching_order(problem.sizes, counted)
     return Assignment(labels, np.nan, optimal=False, order=order)
+
+
+def _greedy(problem: Problem, cost: FloatArray, start: IntArray | None) -> IntArray | None:
+    """Labels by greed, or None where it knows not how or meets a dead end."""
+    if not _greed_knows(problem):
+        return None
+    solve = solve_greedily if problem.sizes is None else solve_crowded
+    return solve(problem, cost, start)
+
+
+def _greed_knows(problem: Problem) -> bool:
+    """Whether pins, cannot-links and sizes are the only rules."""
+    return replace(problem, pins=problem.pins[:0], apart=problem.apart[:0], sizes=None).free
 
 
 def evaluate(
@@ -226,8 +247,9 @@ def _matched_anew(
     for _ in range(REMATCHES):
         labels = None if best is None else best.labels
         try:
+            cost = geometry.costs(centers)
             step = assign_patiently(
-                problem, geometry.costs(centers), labels, deadline, match_sizes=True
+                problem, cost, labels, deadline, patience=PATIENCE, match_sizes=True
             )
         except OutOfTime:
             break

@@ -18,7 +18,13 @@ from scipy.sparse.csgraph import connected_components
 from .._typing import FloatArray, IntArray
 from ..assign import OutOfTime
 from ..assign.transport import first_prices, ship
-from ..polish.refinement import MAX_ROUNDS, NEGLIGIBLE, NEGLIGIBLE_IF_LARGE, assign_patiently
+from ..polish.refinement import (
+    MAX_ROUNDS,
+    NEGLIGIBLE,
+    NEGLIGIBLE_IF_LARGE,
+    PATIENCE,
+    assign_patiently,
+)
 from ..problem import Problem
 from .costs import ShardCosts, ShardScan
 from .geometry import ShardGeometry, by_shard
@@ -140,7 +146,7 @@ class Placement:
         )
         cost = costs.of(self.tied[rows]) + count[:, None] * prices
         labels = labels.copy()
-        labels[rows] = assign_patiently(part, cost, None, deadline).labels
+        labels[rows] = assign_patiently(part, cost, None, deadline, patience=PATIENCE).labels
         return labels
 
 

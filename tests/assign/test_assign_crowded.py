@@ -1,0 +1,80 @@
+"""Cannot-links and sizes by greed: always obeyed, and not far from the exact answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from tiny_problems import make_problem
+
+from corral import ClusterSizes, ConstrainedKMeans
+from corral.assign import broken, solve_crowded, solve_greedily
+from corral.assign.milp import solve_milp
+from corral.audit import audit
+from corral.datasets import random_links
+from corral.problem import SizeBounds
+
+
+def planted(rng, m=60, k=4, links=70):
+    """A problem with an answer: labels, pairs between clusters, and the sizes of the labels."""
+    truth, count = rng.integers(0, k, m), np.where(rng.random(m) < 0.2, 2, 1)
+    pairs = rng.integers(0, m, (4 * links, 2))
+    pairs = np.unique(np.sort(pairs[truth[pairs[:, 0]] != truth[pairs[:, 1]]], axis=1), axis=0)
+    sizes = np.bincount(truth, count, minlength=k).astype(np.int64)
+    problem = make_problem(count, k, sizes=SizeBounds(sizes, sizes, True), apart=pairs[:links])
+    cost = rng.random((m, k)) + (np.arange(k) != truth[:, None])
+    return problem, cost
+
+
+def total(cost, labels):
+    return cost[np.arange(len(cost)), labels].sum()
+
+
+def test_rules_are_obeyed_near_the_least_cost():
+    gaps = []
+    for seed in range(40):
+        problem, cost = planted(np.random.default_rng(seed))
+        labels = solve_crowded(problem, cost)
+        if labels is None:
+            continue
+        assert broken(problem, labels) == ()
+        gaps.append(total(cost, labels) / solve_milp(problem, cost).cost)
+        again = solve_crowded(problem, cost, labels)
+        assert again is None or broken(problem, again) == ()
+    assert len(gaps) >= 30
+    assert min(gaps) > 1.0 - 1e-9
+    assert np.median(gaps) < 1.2
+
+
+@pytest.mark.parametrize("degree", [3.0, 4.5])
+def test_greed_gets_out_of_dead_ends(degree):
+    # So many pairs can nearly always be coloured, but seldom by placing groups once.
+    rng = np.random.default_rng(0)
+    m, k = 400, 4
+    for _ in range(10):
+        pairs = rng.integers(0, m, (int(degree * m / 2), 2))
+        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        problem = make_problem(np.ones(m, int), k, apart=pairs)
+        labels = solve_greedily(problem, rng.random((m, k)))
+        assert labels is not None
+        assert broken(problem, labels) == ()
+
+
+def test_no_labels_are_made_up_where_there_are_none():
+    clique = np.array([(a, b) for a in range(5) for b in range(a)])
+    problem = make_problem(np.ones(5, int), 4, apart=clique)
+    assert solve_greedily(problem, np.zeros((5, 4))) is None
+    sizes = SizeBounds(np.array([2, 1, 1, 1]), np.array([2, 1, 1, 1]), True)
+    assert solve_crowded(replace(problem, sizes=sizes), np.zeros((5, 4))) is None
+
+
+def test_many_links_and_sizes_end_near_the_labels_they_came_from(monkeypatch):
+    monkeypatch.setattr("corral.polish.refinement.PATIENCE", 0.2)
+    X, truth = make_blobs(3_000, 5, centers=5, cluster_std=5.0, random_state=0)
+    _, cannot = random_links(truth, 0, 6_000, random_state=0)
+    rules = [ClusterSizes(np.bincount(truth)), cannot]
+    found = ConstrainedKMeans(5, random_state=0).fit(X, constraints=rules)
+    assert found.report_.feasible
+    assert found.inertia_ < 1.1 * audit(X, truth, rules, 5).inertia
