@@ -65,6 +65,21 @@ def test_rows_of_unknown_number_and_partitions_without_rows(client):
     np.testing.assert_array_equal(labels.compute(), np.arange(70))
 
 
+def test_frames_of_several_kinds_of_numbers(client):
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    kinds = {"a": X[:, 0], "b": X[:, 1] > 0.0, "c": pd.array(np.arange(len(X)), "Int64")}
+    given = pd.DataFrame(kinds)
+    _, dtype, points = held(dd.from_pandas(given, npartitions=2))
+    assert dtype == np.float64
+    np.testing.assert_array_equal(points, given.to_numpy(float))
+    missing = given.copy()
+    missing.loc[7, "c"] = pd.NA
+    with pytest.raises(ValueError, match="X contains NaN, at row 7, column 2"):
+        held(dd.from_pandas(missing, npartitions=2))
+    with pytest.raises(TypeError, match=r"column 'name' of X has dtype .*; all columns must be"):
+        held(dd.from_pandas(given.assign(name="x"), npartitions=2))
+
+
 def test_data_frames(client):
     pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
     frame = pd.DataFrame(X, columns=list("abc")).assign(d=np.arange(100))

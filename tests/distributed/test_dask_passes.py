@@ -154,6 +154,19 @@ def test_one_pass_that_does_both_gives_the_same_states(monkeypatch, block_bytes,
         np.testing.assert_array_equal(one.sums.points, two.sums.points)
 
 
+def test_what_travels_does_not_grow_with_the_rows():
+    sent = []
+    for n in (N, 4 * N):
+        rng = np.random.default_rng(0)
+        part = replace(setup(rng), labels=rng.integers(0, K, n))
+        shard = Shard(rng.normal(size=(n, D)))
+        state, totals = iterate(shard, part, n_steps=1)
+        sent.append(len(pickle.dumps((tasks.summary(state), totals))))
+        assert len(pickle.dumps(state)) > 8 * n * K
+    assert sent[1] <= sent[0] + 8  # whole numbers of more digits
+    assert sent[0] < 2_000
+
+
 def test_sizes_are_those_of_the_arrays():
     state = State(np.zeros(100, np.float32), None, np.zeros(25, np.uint8))
     assert state.__sizeof__() == 425

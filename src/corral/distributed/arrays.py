@@ -128,7 +128,7 @@ def _name(X: Any) -> str:
 
 def _as_array(X: Any) -> Any:
     """A Dask array of two dimensions, real numbers, and all features in one chunk."""
-    array = X.to_dask_array() if hasattr(X, "to_dask_array") else X
+    array = _of_frame(X) if hasattr(X, "dtypes") else X
     if array.ndim != 2:
         raise ValueError(
             f"X is a Dask collection of {array.ndim} dimension(s); it must have two, samples and "
@@ -141,6 +141,19 @@ def _as_array(X: Any) -> Any:
             f"X is a Dask array of {type(array._meta).__name__}; its chunks must be NumPy arrays."
         )
     return array if array.numblocks[1] == 1 else array.rechunk({1: -1})
+
+
+def _of_frame(X: Any) -> Any:
+    """A data frame as an array, if all its columns are real numbers."""
+    types = importlib.import_module("pandas.api.types")
+    for name, dtype in X.dtypes.items() if X.ndim == 2 else ():
+        if not types.is_numeric_dtype(dtype) or types.is_complex_dtype(dtype):
+            raise TypeError(
+                f"column {name!r} of X has dtype {dtype}; all columns must be real numbers."
+            )
+    array = X.to_dask_array()
+    # Columns of several kinds, or those that know missing values, make an array of objects.
+    return array if array.dtype.kind in "fiub" else X.astype(float).to_dask_array()
 
 
 def _shards(client: Any, array: Any) -> list[Any]:
