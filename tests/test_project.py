@@ -33,6 +33,7 @@ LAYERS = [
     {"admm", "assign"},
     {"polish", "conflict", "coarse"},
     {"pilot"},
+    {"run"},
     {"solve"},
     {"violate", "number"},
     {"outcome"},
