@@ -11,6 +11,7 @@ from .greedy import solve_greedily
 from .nearest import with_pins
 from .repair import share_out
 from .result import NoAssignment
+from .transport import solve_sizes
 
 
 def solve_crowded(
@@ -63,6 +64,9 @@ def solve_crowded(
 
 def _prices(cost: FloatArray, count: IntArray, sizes: SizeBounds) -> FloatArray:
     """Price a row of each cluster that the sizes alone ask for."""
+    found = solve_sizes(cost, count, sizes)[1] if np.ptp(count) == 0 else None
+    if found is not None:
+        return found
     unit_cost = cost / count[:, None]
     flow = transport(unit_cost, count, sizes.lower, sizes.upper)
     return flow_prices(flow > 0, unit_cost, flow.sum(axis=0), sizes)

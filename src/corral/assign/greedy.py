@@ -30,7 +30,7 @@ def solve_greedily(
     Parameters
     ----------
     problem : Problem
-        With pins and cannot-links only.
+        Whose pins and cannot-links are obeyed; no other rule is looked at.
     cost : (m, k) array
     start : (m,) array, optional
         Labels that obey the rules.
