@@ -105,8 +105,8 @@ class ExactAssignment:
         ones = np.ones(len(rules.must))
         graph = sparse.coo_array((ones, (rules.must[:, 0], rules.must[:, 1])), (rules.n, rules.n))
         self.m, self.group = connected_components(graph, directed=False)
-        self.member = np.zeros((self.m, rules.n))
-        self.member[self.group, np.arange(rules.n)] = 1.0
+        rows = np.arange(rules.n)
+        self.member = sparse.coo_array((np.ones(rules.n), (self.group, rows))).tocsr()
 
     def __call__(self, costs: Floats, sizes: tuple[Ints, Ints] | None) -> Ints | None:
         """Labels of the rows from costs (n, k), sizes in this order; None if there are none."""
@@ -140,10 +140,11 @@ class ExactAssignment:
         """Everything but the pins, as ``lower <= A x <= upper``."""
         k, eye = self.rules.k, np.eye(self.rules.k)
         rows = [(sparse.kron(sparse.eye_array(self.m), np.ones((1, k)), format="csr"), 1, 1)]
-        for a, b in self.group[self.rules.cannot]:
-            ends = np.zeros((1, self.m))
-            ends[0, [a, b]] = 1.0
-            rows.append((sparse.kron(sparse.csr_array(ends), eye, format="csr"), -np.inf, 1))
+        if len(self.rules.cannot):
+            ends = self.group[self.rules.cannot]
+            pair = np.repeat(np.arange(len(ends)), 2)
+            both = sparse.coo_array((np.ones(ends.size), (pair, ends.ravel())), (len(ends), self.m))
+            rows.append((sparse.kron(both, eye, format="csr"), -np.inf, 1))
         if sizes is not None:
             rows.append((self._per_cluster(np.ones(self.rules.n)), *sizes))
         if self.rules.totals is not None:

@@ -23,7 +23,7 @@ PACKAGE = ROOT / "src" / "corral"
 # The way of the data.  A module may import from the layers above its own line, never from its
 # own layer (but a package from itself) or below.
 LAYERS = [
-    {"_typing", "exceptions", "kinds"},
+    {"_arrays", "_typing", "exceptions", "kinds"},
     {"constraints", "_graphs"},
     {"pair_graph"},
     {"problem"},

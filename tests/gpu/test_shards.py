@@ -8,7 +8,6 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from corral.gpu.holder import TorchHolder  # noqa: E402
-from corral.gpu.namespace import xp  # noqa: E402
 from corral.shards import Shard, passes, transforms  # noqa: E402
 
 N, D, K = 300, 4, 5
@@ -56,7 +55,7 @@ def shards(weighted):
     """The same rows in both kinds of arrays."""
     here = {"weight": WEIGHT, "free": FREE} if weighted else {}
     there = {name: torch.as_tensor(a).to(DEVICE) for name, a in here.items()}
-    return Shard(POINTS, **here), Shard(torch.as_tensor(POINTS).to(DEVICE), **there, xp=xp)
+    return Shard(POINTS, **here), Shard(torch.as_tensor(POINTS).to(DEVICE), **there)
 
 
 def flat(result):
@@ -99,12 +98,12 @@ def test_what_is_not_finite_is_found():
     points = torch.zeros((50, 3))
     points[31, 1] = torch.inf
     points[40, 0] = torch.nan
-    assert passes.finite(Shard(points, xp=xp)) == 31
+    assert passes.finite(Shard(points)) == 31
 
 
 def test_half_of_the_bits_stay_half():
     points = POINTS.astype(np.float32)
-    wanted, got = Shard(points), Shard(torch.as_tensor(points), xp=xp)
+    wanted, got = Shard(points), Shard(torch.as_tensor(points))
     np.testing.assert_array_equal(
         passes.labels_of(got, ASK, ROWS, MOVED), passes.labels_of(wanted, ASK, ROWS, MOVED)
     )

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ import numpy as np
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
+from .._arrays import namespace, to_host
 from .._typing import FloatArray, IntArray, Matrix
 
 Result = TypeVar("Result")
@@ -50,9 +51,9 @@ def cut(n_groups: int, n_clusters: int, itemsize: int) -> list[slice]:
 class Block:
     """A run of groups: their data and their state ``x, v1, v2``, (k, b) each.
 
-    NumPy's arrays are worked on in place, in room that the caller lends; other namespaces make
-    new ones.  Pins and pulled groups are written by index arrays, which NumPy, CuPy and PyTorch
-    know and the array API standard does not.
+    What is done follows the array API standard, in the namespace of ``x``.  NumPy's arrays are
+    worked on in place, in room that the caller lends, and by index arrays where others are
+    written whole: the standard knows no assignment to them.
 
     Parameters
     ----------
@@ -61,14 +62,12 @@ class Block:
         Weights for the means, and weights in the norms; None where all are one.
     values : (q, b) array or None
         The totals' values; None for one total whose values are all one.
-    pins : (p, 2) array
+    pins : (p, 2) array of NumPy's
         Pinned (group, cluster), counted within the block.
-    pulled : (e,) array
+    pulled : (e,) array of NumPy's
         Groups, counted within the block, that pairs or linear rows pull.
     x : (k, b) array
         The start.
-    xp : module
-        Namespace of the arrays.
     """
 
     def __init__(
@@ -80,9 +79,8 @@ class Block:
         pins: IntArray,
         pulled: IntArray,
         x: FloatArray,
-        xp: Any = np,
     ) -> None:
-        self.xp = xp
+        self.xp = xp = namespace(x)
         self.points, self.points_t = points, points.T
         self.weight, self.metric = weight, metric
         factor = None if weight is None or metric is None else weight / metric
@@ -98,25 +96,55 @@ class Block:
         self.v1 = x + 0.0
         self.v2: Any = None
 
+    def _here(self, a: IntArray | FloatArray, dtype: Any = None) -> Any:
+        """An array of NumPy's where the block's arrays are."""
+        return self.xp.asarray(a, dtype=dtype, device=self.x.device)
+
+    @cached_property
+    def pinned(self) -> Any:
+        """The cluster of every pinned group, -1 of the others, (b,)."""
+        cluster = np.full(self.x.shape[1], -1)
+        cluster[self.pins[:, 0]] = self.pins[:, 1]
+        return self._here(cluster)
+
+    @cached_property
+    def movable(self) -> Any:
+        """0 of the pinned groups, 1 of the others, (b,)."""
+        return self.xp.astype(self.pinned < 0, self.x.dtype)
+
+    @cached_property
+    def slot(self) -> Any:
+        """Where in the pull every group is, past its end those not pulled, (b,)."""
+        slot = np.full(self.x.shape[1], len(self.pulled))
+        slot[self.pulled] = np.arange(len(self.pulled))
+        return self._here(slot)
+
+    @cached_property
+    def which(self) -> Any:
+        """The pulled groups, (e,)."""
+        return self._here(self.pulled)
+
     def start_sphere(self) -> None:
         """Begin the sphere's copy at the box's, with no dual."""
         self.v2 = self.xp.clip(self.v1, 0.0, 1.0)
 
     def set_diagonal(self, diagonal: float) -> None:
         """Hold ``1 / a`` for the x-system: a number, or a vector where some groups are pulled."""
-        if not self.pulled.shape[0]:
+        if not len(self.pulled):
             self.inverse = 1.0 / diagonal
-            return
-        a = self.xp.full(self.x.shape[1], diagonal, dtype=self.x.dtype)
-        a[self.pulled] += self.stiffening
-        self.inverse = 1.0 / a
+        elif self.xp is np:
+            a = np.full(self.x.shape[1], diagonal, dtype=self.x.dtype)
+            a[self.pulled] += self.stiffening
+            self.inverse = 1.0 / a
+        else:
+            self.inverse = 1.0 / (self._spread(self.stiffening) + diagonal)
 
     def add_pull(self, room: FloatArray) -> None:
         """Add the pull of pairs and linear rows to the right side that ``x`` holds."""
-        if not self.pulled.shape[0]:
+        if not len(self.pulled):
             return
         if self.xp is not np:
-            self.x[:, self.pulled] += self.pull
+            self.x += self._spread(self.pull)
             return
         part = room.reshape(-1)[: self.pull.size].reshape(self.pull.shape)
         # With the mode "raise" NumPy would fill an array of its own first.
@@ -124,35 +152,50 @@ class Block:
         part += self.pull
         self.x[:, self.pulled] = part
 
+    def _spread(self, a: Any) -> Any:
+        """Numbers of the pulled groups, (..., e), as those of all groups, 0 of the others."""
+        padded = self.xp.concat([a, self.xp.zeros_like(a[..., :1])], axis=-1)
+        return self.xp.take(padded, self.slot, axis=-1)
+
+    def pulled_x(self) -> Any:
+        """X of the pulled groups, (k, e)."""
+        return self.xp.take(self.x, self.which, axis=1)
+
     def fix(self) -> None:
         """Write the pinned groups' known assignment into x."""
-        if self.pins.shape[0]:
+        if not len(self.pins):
+            return
+        if self.xp is np:
             self.x[:, self.pins[:, 0]] = 0.0
             self.x[self.pins[:, 1], self.pins[:, 0]] = 1.0
+            return
+        clusters = self.xp.arange(self.x.shape[0], device=self.x.device)[:, None]
+        known = self.xp.astype(clusters == self.pinned, self.x.dtype)
+        self.x[...] = self.xp.where(self.pinned < 0, self.x, known)
 
     def totals(self) -> tuple[FloatArray, FloatArray]:
         """``t' x`` (q, k) and ``sum_g t_g t_g' / (r_g a_g)`` (q, q), of groups that may move."""
         xp = self.xp
         if self.values is None:
             gram = np.array([[self.x.shape[1] * float(self.inverse)]])
-            return self.to_host(xp.sum(self.x, axis=1))[None, :], gram
+            return to_host(xp.sum(self.x, axis=1))[None, :], gram
         if xp is np and self.scaled is not None:
             np.multiply(self.values, self.inverse, out=self.scaled)
         else:
             self.scaled = self.values * self.inverse
         if self.metric is not None:
             self.scaled /= self.metric
-        if self.pins.shape[0]:
-            self.scaled[:, self.pins[:, 0]] = 0.0
-        return self.to_host(self.values @ self.x.T), self.to_host(self.scaled @ self.values.T)
+        if len(self.pins):
+            self.scaled *= self.movable
+        return to_host(self.values @ self.x.T), to_host(self.scaled @ self.values.T)
 
     def add_totals(self, theta: FloatArray, room: FloatArray) -> None:
         """Take ``theta' t / (r a)`` off x."""
         xp = self.xp
         if self.values is None:
-            self.x -= xp.asarray(theta.T * self.inverse, dtype=self.x.dtype)
+            self.x -= self._here(theta.T * self.inverse, self.x.dtype)
             return
-        multipliers = xp.asarray(theta.T, dtype=self.x.dtype)
+        multipliers = self._here(theta.T, self.x.dtype)
         if xp is np:
             self.x -= np.matmul(multipliers, self.scaled, out=room)
         else:
@@ -165,11 +208,12 @@ class Block:
         """
         xp = self.xp
         largest = self.x[0, :] + 0.0
-        labels = xp.zeros(self.x.shape[1], dtype=xp.int64)
+        labels = xp.zeros(self.x.shape[1], dtype=xp.int64, device=self.x.device)
         for j in range(1, self.x.shape[0]):
             labels[self.x[j, :] > largest] = j
             largest = xp.maximum(largest, self.x[j, :])
-        return np.asarray(labels.cpu() if hasattr(labels, "cpu") else labels)
+        rounded: IntArray = to_host(labels)
+        return rounded
 
     def squares(self, a: FloatArray, room: FloatArray) -> float:
         """``sum_g r_g |a_g|^2``; ``room`` may be written over."""
@@ -183,12 +227,8 @@ class Block:
 
     def point_sums(self, z: FloatArray) -> FloatArray:
         """``z @ points`` (k, d)."""
-        return self.to_host(z @ self.points)
-
-    @staticmethod
-    def to_host(a: Any) -> FloatArray:
-        """A small result as a NumPy array of float64, wherever the block lives."""
-        return np.asarray(a.cpu() if hasattr(a, "cpu") else a, np.float64)
+        sums: FloatArray = to_host(z @ self.points)
+        return sums
 
 
 class Executor:

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .._arrays import to_host
 from .._typing import FloatArray, IntArray, Matrix
 from ..problem import Problem
 from .blocks import Block, Executor, cut
@@ -235,7 +236,7 @@ class Threads:
 
     def pulled_x(self) -> FloatArray:
         """From every block."""
-        return np.concatenate([block.x[:, block.pulled] for block in self.blocks], axis=1)
+        return np.concatenate([block.pulled_x() for block in self.blocks], axis=1)
 
     def pull(self, pull: FloatArray, stiffening: FloatArray) -> None:
         """Each block its part."""
@@ -257,4 +258,4 @@ class Threads:
 def start_sums(block: Block) -> tuple[FloatArray, FloatArray]:
     """``sum w x p`` (k, d) and ``sum w x`` (k,) of a block."""
     weighted = block.x if block.weight is None else block.x * block.weight
-    return block.point_sums(weighted), block.to_host(block.xp.sum(weighted, axis=1))
+    return block.point_sums(weighted), to_host(block.xp.sum(weighted, axis=1))

@@ -10,8 +10,8 @@ The paper's variables follow from the state of a block:
 - ``v2 = x + y3 / sphere``: then ``z2 = 1/2 + s (v2 - 1/2)`` with one number ``s`` for all blocks,
   and ``y3 = sphere (v2 - z2)``.
 
-The namespace of the arrays is the block's; NumPy's work in place, without allocating a (k, b) array
-where points are dense.
+Blocks take their namespace from their arrays.  NumPy's work in place, without allocating a (k, b)
+array where points are dense.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import to_host
 from .._typing import FloatArray
 from .blocks import Block
 from .schedule import GRADUATE, Schedule
@@ -152,7 +153,7 @@ def backward(block: Block, step: Step, theta: FloatArray | None, room: tuple[Any
         radius = block.squares(other, other)
     if block.weight is not None:
         z1 *= block.weight
-    mass = block.to_host(xp.sum(z1, axis=1))
+    mass = to_host(xp.sum(z1, axis=1))
     return Sums(block.point_sums(z1), mass, moved, unbalanced, outside, undecided, radius)
 
 

@@ -15,7 +15,6 @@ from ..admm.kernels import Step, Sums
 from ..initialise import plus_plus as few_seeds
 from ..problem import Problem
 from ..shards.shard import Shard
-from .namespace import xp
 from .pairs import PairCopies
 from .passes import passes, start_sums
 from .seeds import plus_plus
@@ -40,7 +39,7 @@ class TorchHolder:
     """
 
     def __init__(self, points: torch.Tensor, weight: Any = None, free: Any = None) -> None:
-        self.shard = Shard(points, weight, free, xp=xp)
+        self.shard = Shard(points, weight, free)
         self.keep_x = False
         self._passes: Any = None
 

@@ -21,7 +21,6 @@ from ..admm import kernels
 from ..admm.blocks import Block
 from ..admm.crew import START_SHARE, Setup
 from ..admm.kernels import Step, Sums
-from .namespace import xp
 
 #: Bytes of one (k, b) array of a block.
 BLOCK_BYTES = 1 << 28
@@ -80,7 +79,7 @@ class Blocks:
 
     def pulled_x(self) -> torch.Tensor:
         """X of the pulled groups, (k, e); rows of its transpose are contiguous."""
-        return torch.cat([block.x[:, block.pulled].T for block in self.blocks]).T
+        return torch.cat([block.pulled_x().T for block in self.blocks]).T
 
     def pull(self, pull: Any, stiffening: Any) -> None:
         """Each block its part."""
@@ -144,10 +143,9 @@ def _block(points: torch.Tensor, setup: Setup) -> Block:
         weight=here(setup.weight),
         metric=here(setup.metric),
         values=here(setup.values),
-        pins=here(setup.pins, torch.int64),
-        pulled=here(setup.pulled, torch.int64),
+        pins=setup.pins,
+        pulled=setup.pulled,
         x=x,
-        xp=xp,
     )
     block.fix()
     block.v1[...] = block.x

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import to_host
 from .._typing import FloatArray, IntArray
-from .shard import Shard, to_host
+from .shard import Shard
 from .transforms import with_weight
 
 #: Entries of a work array: as much as stays in a core's cache, or fills a GPU.

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import namespace
 from .._typing import FloatArray
 
 
@@ -19,8 +20,6 @@ class Shard:
         None if all are one.
     free : (b,) array of bool, or None
         Rows that prices assign; None for all.
-    xp : module
-        Namespace of the arrays.
 
     Attributes
     ----------
@@ -28,8 +27,8 @@ class Shard:
         What passes remember for the next; never needed, never copied.
     """
 
-    def __init__(self, points: Any, weight: Any = None, free: Any = None, xp: Any = np) -> None:
-        self.points, self.weight, self.free, self.xp = points, weight, free, xp
+    def __init__(self, points: Any, weight: Any = None, free: Any = None) -> None:
+        self.points, self.weight, self.free = points, weight, free
         self.memo: dict[str, Any] = {}
 
     def __len__(self) -> int:
@@ -37,15 +36,17 @@ class Shard:
         return int(self.points.shape[0])
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the memo behind, and the namespace, which is NumPy's wherever shards travel."""
-        return {**self.__dict__, "memo": {}, "xp": None}
+        """Leave the memo behind."""
+        return {**self.__dict__, "memo": {}}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, xp=np)
+    @property
+    def xp(self) -> Any:
+        """Namespace of the arrays."""
+        return namespace(self.points)
 
     def like(self, **changes: Any) -> Shard:
         """The same with other arrays."""
-        given = {"points": self.points, "weight": self.weight, "free": self.free, "xp": self.xp}
+        given = {"points": self.points, "weight": self.weight, "free": self.free}
         return Shard(**{**given, **changes})
 
     def put(self, a: Any) -> Any:
@@ -58,9 +59,3 @@ class Shard:
     def double(self, a: FloatArray) -> Any:
         """The same in double precision."""
         return a if self.xp is np else self.xp.asarray(a, device=self.points.device)
-
-
-def to_host(a: Any) -> Any:
-    """An array as NumPy's, floats as float64."""
-    host = np.asarray(a.cpu() if hasattr(a, "cpu") else a)
-    return host.astype(np.float64, copy=False) if host.dtype.kind == "f" else host
