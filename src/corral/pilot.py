@@ -8,6 +8,9 @@ the sizes leave room for two clusters to come to rest in one heap.
 
 Without sums to keep the relaxed solver hurries over its own sample, and that happens more often;
 so this sample is polished before its centres meet the other points.
+
+With many clusters of given sizes the relaxed solver ends in one of many optima that are about as
+good, and the start leads to another one, in a small part of the time; the better one is kept.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from .coarse import WORTH, draw, sampled
 from .constraints._checks import sums_by
 from .geometry import Geometry
 from .initialise import match_sizes
-from .polish import SMALL, Answer, first_answer, improve
+from .polish import MAX_ROUNDS, SMALL, Answer, first_answer, improve
 from .polish.moves import relocate
 from .problem import Problem
 
@@ -45,6 +48,8 @@ TRIALS_EACH = 2
 WRONG = 0.05
 #: Rounds of assignment and means after which the two starts are compared.
 ROUNDS = 10
+#: Up to so many clusters the relaxed solver finds what a start may lead to.
+FEW_CLUSTERS = 10
 
 
 def sample_groups(n_clusters: int) -> int:
@@ -100,12 +105,50 @@ def better_order(
             (sums_by(labels, problem.count, k), geometry.means(labels, relaxed.centers)),
             (sums_by(few_labels, part.count, k), centers - geometry.middle),
         ]
-        found = [
-            first_answer(match_sizes(problem, counts), geometry, start, deadline, ROUNDS)
-            for counts, start in starts
-        ]
+        return _best_of(problem, geometry, starts, deadline, ROUNDS)
     except (NoAssignment, OutOfTime):
         return labels
+
+
+def start_competes(problem: Problem) -> bool:
+    """Whether there are many clusters of given sizes, and nothing that makes rounds dear."""
+    small = problem.n_groups * problem.n_clusters <= SMALL
+    many = problem.n_clusters > FEW_CLUSTERS and not small
+    return many and problem.sizes is not None and problem.surely_feasible
+
+
+def better_start(
+    problem: Problem,
+    geometry: Geometry,
+    relaxed: Relaxation,
+    start: FloatArray,
+    deadline: float | None = None,
+) -> IntArray:
+    """Labels refined from the relaxed ones, or from the start's centres if that is better.
+
+    The relaxed ones are given back as they are where there is no time.
+    """
+    labels, nearest = relaxed.labels, geometry.distances(start).argmin(axis=1)
+    own, others = (sums_by(each, problem.count, problem.n_clusters) for each in (labels, nearest))
+    starts = [(own, geometry.means(labels, relaxed.centers)), (others, start)]
+    try:
+        return _best_of(problem, geometry, starts, deadline, MAX_ROUNDS)
+    except OutOfTime:
+        return labels
+
+
+def _best_of(
+    problem: Problem,
+    geometry: Geometry,
+    starts: list[tuple[FloatArray, FloatArray]],
+    deadline: float | None,
+    rounds: int,
+) -> IntArray:
+    """The best labels refined from (counts, centres), free sizes in the order of the counts."""
+    found = [
+        first_answer(match_sizes(problem, counts), geometry, centers, deadline, rounds)
+        for counts, centers in starts
+    ]
     return min(found, key=lambda answer: answer.objective).labels
 
 

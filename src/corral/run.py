@@ -17,7 +17,7 @@ from .coarse import draw, sample_size, sampled
 from .constraints._checks import sums_by
 from .geometry import Geometry
 from .initialise import Start, group_labels, initialise, match_sizes
-from .pilot import better_order, needs_pilot, polish_sample
+from .pilot import better_order, better_start, needs_pilot, polish_sample, start_competes
 from .polish import MAX_ROUNDS, SMALL, Answer, evaluate, first_answer, improve
 from .problem import Problem, SizeBounds
 from .settings import Settings
@@ -116,8 +116,15 @@ class Run:
         direct = self._direct(problem, view.shifted(start.centers, self.geometry))
         relaxed, labels = self._relax(view.with_sizes(counts), start, row_labels)
         if self.rows is None:
-            part, m = view.problem, self.problem.n_groups
-            labels = search_sample(part, view.geometry, relaxed, self.settings, random_state, m)
+            labels = search_sample(
+                view.problem,
+                view.geometry,
+                relaxed,
+                start.centers,
+                self.settings,
+                random_state,
+                self.problem.n_groups,
+            )
         answer = self._repaired(view, labels, relaxed, direct)
         answer = improve(answer, self.geometry, random_state, self.settings.deadline)
         return self._solution(answer, problem.invert(answer.labels), relaxed)
@@ -243,18 +250,18 @@ def search_sample(
     problem: Problem,
     geometry: Geometry,
     relaxed: Relaxation,
+    start: FloatArray,
     settings: Settings,
     random_state: np.random.RandomState,
     n_groups: int,
 ) -> IntArray:
-    """Better labels for some of ``n_groups`` groups than the relaxed ones, where moves find them.
+    """Better labels for some of ``n_groups`` groups than the relaxed ones, if they can be found.
 
-    ``max_samples=None`` wants no samples, so none is searched either.
+    By moves, or from the start's centres.  ``max_samples=None`` wants no samples, so none is
+    searched either.
     """
-    deadline = settings.deadline
-    if settings.max_samples is None:
-        return relaxed.labels
-    if needs_pilot(problem):
+    deadline, samples = settings.deadline, settings.max_samples is not None
+    if samples and needs_pilot(problem):
         seed, alone = int(random_state.randint(np.iinfo(np.int32).max)), settings.for_pilot()
 
         def solve_small(part: Problem) -> tuple[IntArray, FloatArray]:
@@ -262,6 +269,8 @@ def search_sample(
             return small.labels, small.centers
 
         return better_order(problem, geometry, relaxed, solve_small, random_state, deadline)
-    if problem.n_groups < n_groups and not problem.summed:
+    if start_competes(problem):
+        return better_start(problem, geometry, relaxed, start, deadline)
+    if samples and problem.n_groups < n_groups and not problem.summed:
         return polish_sample(problem, geometry, relaxed, random_state, n_groups, deadline)
     return relaxed.labels

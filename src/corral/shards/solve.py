@@ -120,7 +120,7 @@ def _solve_once(
     """Initialise, relax, repair, polish."""
     random_state = np.random.RandomState(seed)
     view = _view(geometry, problem, settings, random_state)
-    start = _start(view, geometry, problem, settings, random_state)
+    start, seeds = _start(view, geometry, problem, settings, random_state)
     relaxed = solve_projected(
         match_sizes(view.problem, view.counts(start)),
         view.geometry,
@@ -137,7 +137,13 @@ def _solve_once(
     labels = relaxed.labels
     if view.geometry is not geometry:
         labels = search_sample(
-            view.problem, view.geometry, relaxed, settings, random_state, problem.n_groups
+            view.problem,
+            view.geometry,
+            relaxed,
+            view.geometry.means(start) if seeds is None else seeds,
+            settings,
+            random_state,
+            problem.n_groups,
         )
     problem = match_sizes(problem, view.counts(labels))
     centers = view.means(labels, relaxed.centers, geometry)
@@ -199,18 +205,19 @@ def _start(
     problem: Problem,
     settings: Settings,
     random_state: np.random.RandomState,
-) -> IntArray:
-    """Labels of the groups in view to start from."""
+) -> tuple[IntArray, FloatArray | None]:
+    """Labels of the groups in view to start from, and the centres next to them, if any."""
     m, k, init = len(view.groups), problem.n_clusters, settings.init
     if not isinstance(init, str) and init.ndim == 1:
-        return group_labels(problem, init.astype(np.int64))[view.groups]
+        return group_labels(problem, init.astype(np.int64))[view.groups], None
     if isinstance(init, str) and init == "random":
-        return np.asarray(random_state.randint(k, size=m))
+        return np.asarray(random_state.randint(k, size=m)), None
     if not isinstance(view.geometry, ShardGeometry):
         if isinstance(init, str):
             own = view.problem
             init = whole.holder.seeds(own.points, own.weight, k, random_state)
-        return initialise(view.problem, view.geometry, init, random_state).labels
+        start = initialise(view.problem, view.geometry, init, random_state)
+        return start.labels, start.centers
     geometry = view.geometry
     if isinstance(init, str):
         rows = seed_rows(problem, random_state)
@@ -219,7 +226,7 @@ def _start(
     else:
         centers = init - geometry.middle
     costs = ShardCosts(geometry.holder, geometry, centers, np.arange(m))
-    return costs.scan(np.zeros(k)).labels().astype(np.int64)
+    return costs.scan(np.zeros(k)).labels().astype(np.int64), centers
 
 
 def _means(geometry: ShardGeometry, labels: IntArray, fallback: FloatArray) -> FloatArray:
