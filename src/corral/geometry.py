@@ -6,6 +6,8 @@ nothing, and without a centred copy of them, so that CSR input stays sparse.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
@@ -57,6 +59,12 @@ class Geometry:
         squares = size - 2.0 * (self.points @ self._local)
         rounding = 8.0 * np.finfo(self.points.dtype).eps * size
         return np.where(squares > rounding, squares, 0.0)
+
+    def centred(self, dtype: Any) -> FloatArray:
+        """Dense points relative to the middle, in another precision."""
+        moved: FloatArray = np.empty(self.points.shape, dtype)
+        np.subtract(self.points, self._local, out=moved, casting="same_kind")
+        return moved
 
     def distances(self, centers: FloatArray) -> FloatArray:
         """Squared distances ``|p_g - mu_j|^2`` as an (m, k) array."""

@@ -11,9 +11,8 @@ from .admm.algorithm1 import solve_algorithm1
 from .admm.algorithm1_rules import PaperRules
 from .admm.crew import Threads
 from .admm.history import History, Relaxation
-from .admm.projected import solve_projected
 from .assign import OutOfTime
-from .coarse import draw, sample_size, sampled
+from .coarse import draw, relax, sample_size, sampled
 from .constraints._checks import sums_by
 from .geometry import Geometry
 from .initialise import Start, group_labels, initialise, match_sizes
@@ -132,7 +131,7 @@ class Run:
     def _view(self, random_state: np.random.RandomState) -> _View:
         """What the relaxed solver sees: all groups, or enough of them where repair follows."""
         chosen, m = self.settings, self.problem.n_groups
-        whole = self.rows is not None or not chosen.repair or bool(chosen.record_x)
+        whole = self.rows is not None or not chosen.coarse
         size = m if whole else sample_size(self.problem, chosen.max_samples)
         if size == m:
             return _View(self.problem, self.geometry, np.arange(m))
@@ -181,10 +180,12 @@ class Run:
         """The relaxed assignment by the solver asked for, and labels of the groups in view."""
         chosen, problem = self.settings, view.problem
         if self.rows is None:
-            relaxed = solve_projected(
+            relaxed = relax(
                 problem,
                 view.geometry,
                 start.labels,
+                lambda geometry: Threads(geometry.points, 1 if self.beside_others else None),
+                coarse=chosen.coarse,
                 rho=chosen.rho,
                 rho_growth=chosen.growth(problem),
                 tol=chosen.tol,
@@ -193,7 +194,6 @@ class Run:
                 record_x=chosen.record_x,
                 progress=chosen.progress,
                 hardens=view.geometry is self.geometry,
-                crew=Threads(view.geometry.points, 1 if self.beside_others else None),
             )
             return relaxed, relaxed.labels
         rules = PaperRules.of(self.rows)

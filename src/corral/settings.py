@@ -91,6 +91,11 @@ class Settings:
         return replace(once, record_x=(), progress=None)
 
     @property
+    def coarse(self) -> bool:
+        """Whether the relaxed solver may see fewer groups and digits: exact steps see all."""
+        return self.repair and not self.record_x and self.max_samples is not None
+
+    @property
     def late(self) -> bool:
         """Whether the deadline has passed."""
         return self.deadline is not None and time.monotonic() > self.deadline

@@ -6,6 +6,7 @@ The steps are those of :mod:`corral.run` for a large problem, each as passes ove
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -14,9 +15,8 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..admm.blocks import one_blas_thread
 from ..admm.crew import Crew
-from ..admm.projected import solve_projected
 from ..assign import OutOfTime
-from ..coarse import draw, sample_size, sampled
+from ..coarse import draw, relax, sample_size, sampled
 from ..constraints import ConstraintSet
 from ..constraints._checks import Names, sums_by
 from ..geometry import Geometry
@@ -121,10 +121,12 @@ def _solve_once(
     random_state = np.random.RandomState(seed)
     view = _view(geometry, problem, settings, random_state)
     start, seeds = _start(view, geometry, problem, settings, random_state)
-    relaxed = solve_projected(
+    relaxed = relax(
         match_sizes(view.problem, view.counts(start)),
         view.geometry,
         start,
+        view.crew,
+        coarse=view.geometry is not geometry,
         rho=settings.rho,
         rho_growth=settings.growth(view.problem),
         tol=settings.tol,
@@ -132,7 +134,6 @@ def _solve_once(
         deadline=settings.deadline,
         progress=settings.progress,
         hardens=view.geometry is geometry,
-        crew=view.crew,
     )
     labels = relaxed.labels
     if view.geometry is not geometry:
@@ -161,12 +162,12 @@ def _solve_once(
 
 @dataclass(frozen=True)
 class _View:
-    """Groups that the relaxed solver sees, all or a sample, and the crew that holds them."""
+    """Groups that the relaxed solver sees, all or a sample, and who works on their points."""
 
     problem: Problem
     geometry: Geometry
     groups: IntArray
-    crew: Crew
+    crew: Callable[[Geometry], Crew]
 
     def counts(self, labels: IntArray) -> FloatArray:
         """Rows in each cluster."""
@@ -191,12 +192,11 @@ def _view(
     m = problem.n_groups
     size = sample_size(problem, settings.max_samples)
     if size == m:
-        return _View(problem, geometry, np.arange(m), geometry.holder)
+        return _View(problem, geometry, np.arange(m), lambda _: geometry.holder)
     groups = draw(problem, size, random_state)
     points = geometry.rows(groups) + (geometry.middle - geometry.local)
     part = replace(sampled(problem, groups), points=points.astype(geometry.holder.dtype))
-    own = Geometry(part)
-    return _View(part, own, groups, geometry.holder.crew(own.points))
+    return _View(part, Geometry(part), groups, lambda own: geometry.holder.crew(own.points))
 
 
 def _start(
