@@ -17,6 +17,7 @@ import pytest
 from sklearn.cluster import kmeans_plusplus
 from sklearn.datasets import make_blobs
 
+import corral.coarse
 import corral.run
 import corral.solve
 from corral import (
@@ -227,7 +228,7 @@ class Work:
 @pytest.fixture
 def work(monkeypatch):
     """Counts from here on."""
-    done, assign, relax = Work(), refinement.assign, corral.run.solve_projected
+    done, assign, relax = Work(), refinement.assign, corral.coarse.solve_projected
 
     def assigned(problem, *arguments, **options):
         done.solves.append((problem.n_groups, options.get("prices") is not None))
@@ -239,7 +240,7 @@ def work(monkeypatch):
         return answer
 
     monkeypatch.setattr(refinement, "assign", assigned)
-    monkeypatch.setattr(corral.run, "solve_projected", relaxed)
+    monkeypatch.setattr(corral.coarse, "solve_projected", relaxed)
     return done
 
 

@@ -35,6 +35,8 @@ FEW_ENTRIES = 6_000
 #: Clusters that hold a smaller part of the spread are too sharp for single precision, whose costs
 #: are wrong by some 1e-7 of it.
 SHARP = 1e-5
+#: Mean squared distances to the middle that single precision knows well.
+SQUARES = 1e-20, 1e20
 
 
 def sample_size(problem: Problem, max_samples: int | str | None) -> int:
@@ -157,8 +159,13 @@ def relax(
 
 
 def _many_digits(geometry: Geometry) -> bool:
-    """Whether points are dense, in double precision, and enough for single to be faster."""
+    """Whether points are dense, in double precision, and enough for single to be faster.
+
+    Squares of very large or very small ones are beyond it.
+    """
     points = geometry.points
-    entries = points.shape[0] * geometry.n_clusters
-    dense = isinstance(points, np.ndarray) and points.dtype == np.float64
-    return dense and entries > FEW_ENTRIES
+    if not isinstance(points, np.ndarray) or points.dtype != np.float64:
+        return False
+    many = points.shape[0] * geometry.n_clusters > FEW_ENTRIES
+    least, most = SQUARES
+    return many and least * geometry.total_weight < geometry.spread < most * geometry.total_weight

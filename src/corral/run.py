@@ -112,7 +112,7 @@ class Run:
         problem = match_sizes(self.problem, counts)
         if not self.settings.repair:
             return self._rounded(problem, start, row_labels)
-        direct = self._direct(problem, view.shifted(start.centers, self.geometry))
+        direct = self._direct(problem, view, start)
         relaxed, labels = self._relax(view.with_sizes(counts), start, row_labels)
         if self.rows is None:
             labels = search_sample(
@@ -151,15 +151,16 @@ class Run:
         start = initialise(view.problem, view.geometry, init, random_state)
         return start, start.labels
 
-    def _direct(self, problem: Problem, centers: FloatArray) -> Answer | None:
+    def _direct(self, problem: Problem, view: _View, start: Start) -> Answer | None:
         """Repair and polish straight from the start: a feasible answer, or a proof, before ADMM.
 
-        A problem that is not small gets one round, and none if it cannot be infeasible.
+        Where rounds are dear there is but one, and none if the problem cannot be infeasible.
         """
         small = problem.n_groups * problem.n_clusters <= SMALL
-        if not small and problem.surely_feasible:
+        patient = small or (view.geometry is self.geometry and start_competes(problem))
+        if not patient and problem.surely_feasible:
             return None
-        rounds = MAX_ROUNDS if small else 1
+        centers, rounds = view.shifted(start.centers, self.geometry), MAX_ROUNDS if patient else 1
         return first_answer(problem, self.geometry, centers, self.settings.deadline, rounds)
 
     def _rounded(self, problem: Problem, start: Start, row_labels: IntArray) -> Solution:
@@ -193,7 +194,7 @@ class Run:
                 deadline=chosen.deadline,
                 record_x=chosen.record_x,
                 progress=chosen.progress,
-                hardens=view.geometry is self.geometry,
+                hardens=view.geometry is self.geometry and not chosen.ends_early(problem),
             )
             return relaxed, relaxed.labels
         rules = PaperRules.of(self.rows)
@@ -260,8 +261,10 @@ def search_sample(
     By moves, or from the start's centres.  ``max_samples=None`` wants no samples, so none is
     searched either.
     """
-    deadline, samples = settings.deadline, settings.max_samples is not None
-    if samples and needs_pilot(problem):
+    deadline, part = settings.deadline, problem.n_groups < n_groups
+    if settings.max_samples is None:
+        return relaxed.labels
+    if needs_pilot(problem):
         seed, alone = int(random_state.randint(np.iinfo(np.int32).max)), settings.for_pilot()
 
         def solve_small(part: Problem) -> tuple[IntArray, FloatArray]:
@@ -269,8 +272,8 @@ def search_sample(
             return small.labels, small.centers
 
         return better_order(problem, geometry, relaxed, solve_small, random_state, deadline)
-    if start_competes(problem):
+    if part and start_competes(problem):
         return better_start(problem, geometry, relaxed, start, deadline)
-    if samples and problem.n_groups < n_groups and not problem.summed:
+    if part and not problem.summed:
         return polish_sample(problem, geometry, relaxed, random_state, n_groups, deadline)
     return relaxed.labels

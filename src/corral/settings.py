@@ -85,6 +85,15 @@ class Settings:
             growth = 1.0 + (self.rho_growth - 1.0) * slower
         return float(growth ** (1.0 / self.rho_every))
 
+    def ends_early(self, problem: Problem) -> bool:
+        """Whether the relaxed solver may stop once it knows where the centres are.
+
+        Exact sizes find the rest as fast, where there are few clusters.
+        """
+        k = problem.n_clusters
+        sized = problem.sizes is not None and problem.surely_feasible
+        return self.coarse and sized and k <= PARTINGS and problem.n_groups * k > HURRIED
+
     def for_pilot(self) -> Settings:
         """How to solve a small part of the problem, once and unseen."""
         once = replace(self, init="k-means++", n_init=1, max_samples=None)

@@ -26,7 +26,7 @@ SETTLED = 8_000
 ROUNDS_A_TRIAL = 6
 #: Unless a problem is small, so many rounds of exchanges, and none after one that gained a trifle:
 #: where points lie without order each finds another.
-MOST_EXCHANGES, TRIFLE = 25, 1e-6
+MOST_EXCHANGES, TRIFLE = 25, 2e-5
 #: No kind of move is tried more often than this on one answer.
 MOST_TRIALS = 60
 
