@@ -6,16 +6,19 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from corral import CannotLink, ClusterSizes, ClusterTotals, ConstrainedKMeans, MustLink, Pin
+from corral import CannotLink, ClusterSizes, ClusterTotals, ConstrainedKMeans, MustLink, Pin, coarse
+from corral.admm.crew import Threads
 from corral.coarse import (
     ENOUGH,
     ENOUGH_EACH,
     ENOUGH_FREE,
     ENOUGH_FREE_EACH,
     draw,
+    relax,
     sample_size,
     sampled,
 )
+from corral.geometry import Geometry
 from corral.presolve import presolve
 
 N, K = 5000, 4
@@ -152,3 +155,62 @@ def test_answers_are_as_good_as_from_all_points(sizes):
     ]
     assert fits[0].inertia_ <= fits[1].inertia_ * (1 + 1e-5)
     assert fits[0].report_.feasible
+
+
+# --- single precision ---------------------------------------------------------------------------
+
+
+def relaxed_in(points, *, allowed=True, k=K):
+    """Precisions that the relaxed solver worked in, one after another, and its answer."""
+    given = presolve(points, [ClusterSizes(minimum=len(points) // k - 1)], k)
+    used = []
+
+    def crew(geometry):
+        used.append(geometry.points.dtype.name)
+        return Threads(geometry.points, 1)
+
+    start = np.arange(len(points)) % k
+    return used, relax(given, Geometry(given), start, crew, coarse=allowed)
+
+
+BLOBS, _ = make_blobs(2500, 3, centers=K, cluster_std=2.0, random_state=0)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e9])
+def test_many_points_are_relaxed_in_single_precision(shift):
+    used, relaxed = relaxed_in(BLOBS + shift)
+    assert used == ["float32"]
+    _, double = relaxed_in(BLOBS + shift, allowed=False)
+    np.testing.assert_allclose(relaxed.history.objective, double.history.objective, rtol=1e-3)
+    assert np.mean(relaxed.labels == double.labels) > 0.999
+
+
+@pytest.mark.parametrize(
+    ("points", "allowed"),
+    [
+        (BLOBS, False),
+        (BLOBS[:1000], True),
+        (1e25 * BLOBS, True),
+        (1e-25 * BLOBS, True),
+        (np.zeros((2500, 3)), True),
+    ],
+    ids=["not allowed", "few", "huge", "tiny", "all the same"],
+)
+def test_otherwise_in_double(points, allowed):
+    assert relaxed_in(points, allowed=allowed)[0] == ["float64"]
+
+
+def test_points_that_users_see_relaxed_keep_their_precision(monkeypatch):
+    seen = []
+    real = coarse.solve_projected
+
+    def spy(problem, geometry, *arguments, **options):
+        seen.append(geometry.points.dtype.name)
+        return real(problem, geometry, *arguments, **options)
+
+    monkeypatch.setattr(coarse, "solve_projected", spy)
+    for options in ({}, {"repair": False}, {"record_x": [1]}, {"max_samples": None}):
+        ConstrainedKMeans(K, n_init=1, random_state=0, max_iter=300, **options).fit(
+            BLOBS, constraints=ClusterSizes([625] * K)
+        )
+    assert seen == ["float32", "float64", "float64", "float64"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reference import inertia
+from reference import inertia, squares
 from scipy import sparse
+from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
@@ -14,7 +15,15 @@ from corral import ClusterSizes, ConstrainedKMeans, LinearConstraint, MustLink, 
 from corral.admm.history import History, Relaxation
 from corral.assign import NoAssignment
 from corral.geometry import Geometry
-from corral.pilot import MANY, better_order, needs_pilot, polish_sample
+from corral.pilot import (
+    MANY,
+    better_order,
+    better_start,
+    needs_pilot,
+    polish_sample,
+    start_competes,
+)
+from corral.polish import SMALL
 from corral.presolve import presolve
 
 SIZES = [200, 400, 600, 1000, 1800, 4000]
@@ -141,3 +150,61 @@ def test_two_clusters_in_one_heap_part():
     relaxed = relaxation(labels, centers - geometry.middle)
     found = polish_sample(problem, geometry, relaxed, np.random.RandomState(0), 5000)
     assert inertia(points, problem.invert(found)) <= inertia(points, classes) * (1 + 1e-9)
+
+
+# --- the start competes -------------------------------------------------------------------------
+
+
+def exact_rounds(points, centers, size):
+    """Inertia of means and exact assignment in turn, ``size`` places a cluster."""
+    best = np.inf
+    while True:
+        places = np.repeat(squares(points, centers), size, axis=1)
+        labels = linear_sum_assignment(places)[1] // size
+        now = inertia(points, labels)
+        if now >= best * (1 - 1e-12):
+            return best
+        best = now
+        centers = np.array([points[labels == j].mean(axis=0) for j in range(len(centers))])
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(("k", "size"), [(8, 100), (20, 35)])
+def test_no_answer_is_worse_than_exact_k_means_from_the_same_start(k, size, seed):
+    """Points without any order, where the relaxed solver alone may end in a worse optimum."""
+    rng = np.random.default_rng(seed)
+    points = rng.uniform(size=(k * size, 3))
+    start = points[rng.choice(len(points), k, replace=False)]
+    assert len(points) * k > SMALL
+    model = ConstrainedKMeans(k, init=start, random_state=0)
+    model.fit(points, constraints=ClusterSizes([size] * k))
+    assert model.inertia_ <= exact_rounds(points, start, size) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("good", ["relaxed", "start"])
+def test_of_a_sample_the_better_start_wins_too(good):
+    problem = presolve(X, [ClusterSizes(SIZES, ordered=True)], 6)
+    geometry = Geometry(problem)
+    wrong = CENTERS[::-1]
+    nearest = np.argmin(((X[:, None] - wrong) ** 2).sum(axis=2), axis=1)
+    labels, centers = (CLASSES, CENTERS) if good == "relaxed" else (nearest, wrong)
+    start = wrong if good == "relaxed" else CENTERS
+    relaxed = relaxation(labels, centers - geometry.middle)
+    found = better_start(problem, geometry, relaxed, start - geometry.middle)
+    assert list(np.bincount(found)) == SIZES
+    assert inertia(X, found) <= inertia(X, CLASSES)
+
+
+@pytest.mark.parametrize(
+    ("rules", "n", "due"),
+    [
+        ([ClusterSizes([2000] * 4)], 8000, True),
+        ([ClusterSizes(minimum=1200)], 8000, True),
+        ([ClusterSizes([100] * 4)], 400, False),
+        ([], 8000, False),
+        ([ClusterSizes([2000] * 4), MustLink([(0, 1)])], 8000, False),
+        ([ClusterSizes([2000] * 4), Pin({0: 1})], 8000, False),
+    ],
+)
+def test_the_start_competes_where_sizes_are_the_only_rule(rules, n, due):
+    assert start_competes(presolve(np.zeros((n, 1)), rules, 4)) == due

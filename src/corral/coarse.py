@@ -32,9 +32,6 @@ MOST_PINNED = 0.1
 WORTH = 1.5
 #: Up to so many entries of x double precision costs nothing: calls take longer than numbers.
 FEW_ENTRIES = 6_000
-#: Clusters that hold a smaller part of the spread are too sharp for single precision, whose costs
-#: are wrong by some 1e-7 of it.
-SHARP = 1e-5
 #: Mean squared distances to the middle that single precision knows well.
 SQUARES = 1e-20, 1e20
 
@@ -137,7 +134,9 @@ def relax(
     coarse: bool,
     **options: Any,
 ) -> Relaxation:
-    """The projected solver, in single precision where that is allowed and enough.
+    """The projected solver, in single precision where that is allowed.
+
+    What it tells apart is some hundredths of the costs' scale, far more than rounding.
 
     Parameters
     ----------
@@ -150,11 +149,8 @@ def relax(
         Of :func:`.admm.projected.solve_projected`.
     """
     if coarse and _many_digits(geometry):
-        rough = replace(problem, points=geometry.centred(np.float32))
-        own = Geometry(rough)
-        relaxed = solve_projected(rough, own, start_labels, crew=crew(own), **options)
-        if relaxed.history.objective[-1] - problem.scatter > SHARP * geometry.spread:
-            return relaxed
+        problem = replace(problem, points=geometry.centred(np.float32))
+        geometry = Geometry(problem)
     return solve_projected(problem, geometry, start_labels, crew=crew(geometry), **options)
 
 
