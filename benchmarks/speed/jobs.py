@@ -108,10 +108,10 @@ def many_digits(n: int) -> tuple[Floats, Rules]:
     return X, Rules(n=n, k=10, sizes=equal_sizes(n, 10))
 
 
-def paired(n: int, n_pairs: int, *, sizes: bool = False) -> tuple[Floats, Rules]:
+def paired(n: int, n_must: int, n_cannot: int, *, sizes: bool = False) -> tuple[Floats, Rules]:
     """Five blobs with so many must-links and cannot-links from the labels, and equal sizes."""
     X, y = make_blobs(n, 5, centers=5, cluster_std=5, random_state=0)
-    must, cannot = datasets.random_links(y, n_pairs, n_pairs, random_state=0)
+    must, cannot = datasets.random_links(y, n_must, n_cannot, random_state=0)
     given = {"sizes": equal_sizes(n, 5)} if sizes else {}
     return X, Rules(n=n, k=5, must=must.pairs, cannot=cannot.pairs, **given)
 
@@ -201,7 +201,7 @@ def pairs_jobs() -> Iterator[Job]:
             family="Must-links and cannot-links",
             title=f"{n:,} x 5, k = 5, {n // 10:,} + {n // 10:,} pairs",
             kind="pairs",
-            make=partial(paired, n, n // 10),
+            make=partial(paired, n, n // 10, n // 10),
             methods=(CORRAL, COP, ACTIVE, *((ILP,) if n == 1_000 else ())),
             starts=5 if n == 1_000 else 3,
             quick=n == 1_000,
@@ -211,8 +211,8 @@ def pairs_jobs() -> Iterator[Job]:
         family="Must-links and cannot-links",
         title="200,000 x 5, k = 5, 1,000,000 + 1,000,000 pairs",
         kind="pairs",
-        make=partial(paired, 200_000, 1_000_000),
-        methods=(CORRAL,),
+        make=partial(paired, 200_000, 1_000_000, 1_000_000),
+        methods=(CORRAL, ILP),
         starts=3,
     )
     for n in PAIRS_N:
@@ -221,12 +221,20 @@ def pairs_jobs() -> Iterator[Job]:
             family="Pairs and equal sizes together",
             title=f"{n:,} x 5, k = 5, {n // 10:,} + {n // 10:,} pairs",
             kind="both",
-            make=partial(paired, n, n // 10, sizes=True),
-            # The yardstick holds a dense n x n matrix: 80 GB at 100,000.
-            methods=(CORRAL, ILP) if n <= 10_000 else (CORRAL,),
+            make=partial(paired, n, n // 10, n // 10, sizes=True),
+            methods=(CORRAL, ILP),
             starts=5 if n == 1_000 else 3,
             quick=n == 1_000,
         )
+    yield Job(
+        name="tangled-20000",
+        family="Pairs and equal sizes together",
+        title="20,000 x 5, k = 5, 30,000 cannot-links in one tangle",
+        kind="both",
+        make=partial(paired, 20_000, 0, 30_000, sizes=True),
+        methods=(CORRAL, ILP),
+        starts=2,
+    )
 
 
 def small_jobs() -> Iterator[Job]:
