@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits, make_blobs
 
 from corral import datasets
 
-from .methods import ACTIVE, COP, CORRAL, ILP, KMC, KMEANS, Data, Floats, Labels
+from .methods import ACTIVE, COP, CORRAL, ILP, KMC, KMC_TEN, KMEANS, Data, Floats, Labels
 
 #: Seconds after which a run is stopped, and for the jobs that must be done to their end.
 LIMIT, LONG_LIMIT = 60, 400
@@ -239,7 +239,7 @@ def pairs_jobs() -> Iterator[Job]:
 
 def small_jobs() -> Iterator[Job]:
     """The paper's data sets."""
-    rivals = {"equal": (KMC,), "true": (ILP,), "pairs": (COP, ACTIVE, ILP)}
+    rivals = {"equal": (KMC, KMC_TEN), "true": (ILP,), "pairs": (COP, ACTIVE, ILP)}
     for rule, others in rivals.items():
         for name in SMALL:
             yield Job(
