@@ -159,6 +159,7 @@ def find_solution_in_shards(
     n = int(sum(holder.lengths))
     plain = settings.solver == "projected" and settings.repair and not settings.relaxes
     plain = plain and not settings.record_x  # which may be more than a device can keep
+    why = "only sizes, must-links, cannot-links and weights are solved where the data are"
     if plain and n * n_clusters > LARGE:
         groups, problem = grouped(holder, rules, n_clusters, weight)
         if _shardable(problem, settings):
@@ -166,12 +167,12 @@ def find_solution_in_shards(
                 solution = solve_sharded(groups, problem.in_any_order(), settings, random_state)
             except OutOfTime as late:
                 raise out_of_time(began) from late
-            except NoAssignment:
-                pass  # what pairs tie left no room; at home everything is weighed together
+            except NoAssignment:  # at home everything is weighed together
+                why = "where the data are, rows with links left no room for the others"
             else:
                 solution = _numbered(solution, problem, settings, holder)
                 return solution, audit_shards(holder, solution.labels, rules, n_clusters, weight)
-    points = _home(holder)
+    points = _home(holder, why)
     solution = find_solution(points, rules, n_clusters, weight, settings, random_state, None)
     return solution, audit(points, solution.labels, rules, n_clusters, weight)
 
@@ -184,13 +185,12 @@ def _shardable(problem: Problem, settings: Settings) -> bool:
     return not (others or few) and problem.linear is None
 
 
-def _home(holder: Holder) -> FloatArray:
+def _home(holder: Holder, why: str) -> FloatArray:
     """All points in this process's memory."""
     size = sum(holder.lengths) * holder.n_features * np.dtype(holder.dtype).itemsize
     if size > MANY_BYTES:
         warnings.warn(
-            f"X, {size / 2**30:.1f} GiB, is brought into this process's memory: only sizes, "
-            "must-links, cannot-links and weights are solved where the data are.",
+            f"X, {size / 2**30:.1f} GiB, is brought into this process's memory: {why}.",
             stacklevel=4,
         )
     return bring_home(holder)

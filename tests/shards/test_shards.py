@@ -10,6 +10,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from corral import CannotLink, ClusterSizes, ConstrainedKMeans, MustLink, Pin, elsewhere
+from corral.assign import NoAssignment
 from corral.assign.transport import ship, ship_units
 from corral.audit import audit
 from corral.constraints import ConstraintSet
@@ -18,11 +19,13 @@ from corral.elsewhere import find_solution_in_shards, nearest_in_shards
 from corral.exceptions import InfeasibleConstraintsError, SolverTimeoutError
 from corral.geometry import Geometry
 from corral.presolve import presolve
+from corral.problem import first_rows
 from corral.settings import make_settings
 from corral.shards import Local, Shard, grouped
 from corral.shards.costs import ShardCosts
 from corral.shards.geometry import ShardGeometry
 from corral.shards.passes import finite
+from corral.shards.refine import Placement
 
 N, D, K = 32_000, 4, 10
 X, Y = make_blobs(N, D, centers=K, cluster_std=3.0, random_state=0)
@@ -115,6 +118,24 @@ def test_small_problems_and_other_rules_come_home(monkeypatch):
     few, _ = sharded(X[:500], [])
     model = ConstrainedKMeans(K, random_state=0).fit(X[:500])
     np.testing.assert_array_equal(few.labels, model.labels_)
+
+
+def test_groups_that_would_leave_no_room_stay_where_they_were():
+    """A cheap cluster attracts more linked rows than it may hold."""
+    must, cannot = random_links(Y, 6000, 6000, random_state=3)
+    rules = ConstraintSet([ClusterSizes(np.bincount(Y), ordered=True), must, cannot])
+    holder, problem = grouped(cut(X, 3), rules, K, None)
+    placement = Placement.of(problem, ShardGeometry(holder, problem))
+    centers = np.array([X[j == Y].mean(axis=0) for j in range(K)]) - placement.geometry.middle
+    cheap = np.where(np.arange(K) == 3, -1e6, 0.0)
+    with pytest.raises(NoAssignment):
+        placement.assign(centers, cheap)
+    before = Y[first_rows(problem.group)][placement.tied]
+    scan, _, tied = placement.assign(centers, cheap, before=before)
+    np.testing.assert_array_equal(tied, before)
+    assert audit(X, problem.invert(scan.labels()), rules, K).feasible
+    _, _, moved = placement.assign(centers, np.zeros(K), before=before)
+    assert np.any(moved != before)
 
 
 def test_contradictions_and_time():

@@ -2,7 +2,8 @@
 
 Groups of one row without pairs are assigned by prices, exactly.  Those of several rows or with
 cannot-links are *tied*: they are placed first, where the prices of the round before would have
-them, cannot-links put right component by component; the others fill what room is left.
+them, cannot-links put right component by component; the others fill what room is left.  Where they
+would leave too little of it, they stay where they were.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ..polish.refinement import (
     PATIENCE,
     assign_patiently,
 )
-from ..problem import Problem
+from ..problem import Problem, SizeBounds
 from .costs import ShardCosts, ShardScan
 from .geometry import ShardGeometry, by_shard
 from .holder import Holder, shares
@@ -86,9 +87,13 @@ class Placement:
         return cls(problem, geometry, holder, tied, np.flatnonzero(alone), pairs, component)
 
     def assign(
-        self, centers: FloatArray, prices: FloatArray | None, deadline: float | None = None
-    ) -> tuple[ShardScan, FloatArray]:
-        """Everything in its place, and the prices of the sizes.
+        self,
+        centers: FloatArray,
+        prices: FloatArray | None,
+        deadline: float | None = None,
+        before: IntArray | None = None,
+    ) -> tuple[ShardScan, FloatArray, IntArray]:
+        """Everything in its place, the prices of the sizes, and the labels of the tied groups.
 
         Parameters
         ----------
@@ -96,6 +101,13 @@ class Placement:
         prices : (k,) array or None
             Of the round before.
         deadline : float, optional
+        before : (t,) array, optional
+            The tied groups' labels in the round before.
+
+        Raises
+        ------
+        NoAssignment
+            The tied groups leave no room for the others, and there was no round before.
         """
         k, sizes = self.problem.n_clusters, self.problem.sizes
         costs = ShardCosts(self.holder, self.geometry, centers, self.free)
@@ -105,13 +117,24 @@ class Placement:
         price = np.zeros(k) if prices is None else prices
         labels = self._apart(costs, price, self._preferred(costs, price), deadline)
         if sizes is None:
-            scan = costs.scan(np.zeros(k))
-        else:
-            taken = np.bincount(labels, self.problem.count[self.tied], minlength=k)
-            taken = taken.astype(np.int64)
-            found, price = ship(costs, sizes.lower - taken, sizes.upper - taken, prices)
-            scan = found if isinstance(found, ShardScan) else _all_placed(costs, found)
-        return scan.patched(self.tied, labels), price
+            return costs.scan(np.zeros(k)).patched(self.tied, labels), price, labels
+        if before is not None and not self._leaves_room(labels, sizes):
+            labels = before
+        taken = self._taken(labels)
+        found, price = ship(costs, sizes.lower - taken, sizes.upper - taken, prices)
+        scan = found if isinstance(found, ShardScan) else _all_placed(costs, found)
+        return scan.patched(self.tied, labels), price, labels
+
+    def _taken(self, labels: IntArray) -> IntArray:
+        """Rows of the tied groups in each cluster."""
+        count = self.problem.count[self.tied]
+        return np.bincount(labels, count, minlength=self.problem.n_clusters).astype(np.int64)
+
+    def _leaves_room(self, labels: IntArray, sizes: SizeBounds) -> bool:
+        """Whether the free rows can fill up what the tied groups leave."""
+        taken = self._taken(labels)
+        lower, upper = np.maximum(sizes.lower - taken, 0), sizes.upper - taken
+        return bool(np.all(upper >= 0) and lower.sum() <= len(self.free) <= upper.sum())
 
     def _preferred(self, costs: ShardCosts, prices: FloatArray) -> IntArray:
         """Where the tied groups would be at the prices, each row of a group at its price."""
@@ -174,18 +197,19 @@ def refine_shards(
     Raises
     ------
     NoAssignment
-        The tied groups leave no room for the others.
+        From the first round: the tied groups leave no room for the others.
     OutOfTime
         From the first round.
     """
     best: ShardAnswer | None = None
     prices: FloatArray | None = None
+    tied: IntArray | None = None
     least = NEGLIGIBLE_IF_LARGE if placement.problem.large else NEGLIGIBLE
     for number in range(1, MAX_ROUNDS + 1):
         if deadline is not None and time.monotonic() > deadline:
             break
         try:
-            scan, prices = placement.assign(centers, prices, deadline)
+            scan, prices, tied = placement.assign(centers, prices, deadline, tied)
         except OutOfTime:
             break
         means = scan.means(centers)
