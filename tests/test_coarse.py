@@ -200,6 +200,24 @@ def test_otherwise_in_double(points, allowed):
     assert relaxed_in(points, allowed=allowed)[0] == ["float64"]
 
 
+@pytest.mark.parametrize("far", [1e20, 1e50])
+def test_a_weightless_row_far_away_does_no_harm(far):
+    points, weight = BLOBS.copy(), np.ones(len(BLOBS))
+    points[7], weight[7] = far, 0.0
+    model = ConstrainedKMeans(K, n_init=1, random_state=0)
+    model.fit(points, sample_weight=weight, constraints=ClusterSizes([625] * K))
+    assert model.report_.feasible
+    assert np.isfinite(model.inertia_)
+
+
+@pytest.mark.parametrize("unit", [1e-25, 1.0, 1e21])
+def test_totals_of_any_magnitude(unit):
+    value = unit * np.random.default_rng(0).uniform(1, 2, len(BLOBS))
+    rules = ClusterTotals(value, maximum=1.1 * value.sum() / K)
+    model = ConstrainedKMeans(K, n_init=1, random_state=0).fit(BLOBS, constraints=rules)
+    assert model.report_.feasible
+
+
 def test_points_that_users_see_relaxed_keep_their_precision(monkeypatch):
     seen = []
     real = coarse.solve_projected

@@ -21,7 +21,6 @@ from corral.pilot import (
     better_start,
     needs_pilot,
     polish_sample,
-    start_competes,
 )
 from corral.polish import SMALL
 from corral.presolve import presolve
@@ -169,11 +168,11 @@ def exact_rounds(points, centers, size):
 
 
 @pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize(("k", "size"), [(8, 100), (20, 35)])
-def test_no_answer_is_worse_than_exact_k_means_from_the_same_start(k, size, seed):
+def test_no_answer_is_worse_than_exact_k_means_from_the_same_start(seed):
     """Points without any order, where the relaxed solver alone may end in a worse optimum."""
+    k, size = 20, 35
     rng = np.random.default_rng(seed)
-    points = rng.uniform(size=(k * size, 3))
+    points = rng.uniform(size=(k * size, 2))
     start = points[rng.choice(len(points), k, replace=False)]
     assert len(points) * k > SMALL
     model = ConstrainedKMeans(k, init=start, random_state=0)
@@ -200,11 +199,11 @@ def test_of_a_sample_the_better_start_wins_too(good):
     [
         ([ClusterSizes([2000] * 4)], 8000, True),
         ([ClusterSizes(minimum=1200)], 8000, True),
-        ([ClusterSizes([100] * 4)], 400, False),
+        ([ClusterSizes([1000, 2000, 2000, 3000])], 8000, False),
         ([], 8000, False),
         ([ClusterSizes([2000] * 4), MustLink([(0, 1)])], 8000, False),
         ([ClusterSizes([2000] * 4), Pin({0: 1})], 8000, False),
     ],
 )
 def test_the_start_competes_where_sizes_are_the_only_rule(rules, n, due):
-    assert start_competes(presolve(np.zeros((n, 1)), rules, 4)) == due
+    assert presolve(np.zeros((n, 1)), rules, 4).only_sized == due

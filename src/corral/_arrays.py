@@ -29,6 +29,6 @@ def _compat() -> Any:
 
 
 def to_host(a: Any) -> Any:
-    """An array as NumPy's, floats as float64."""
+    """An array as NumPy's, floats as float64; on a GPU only PyTorch's are known."""
     host = np.asarray(a.cpu() if hasattr(a, "cpu") else a)
     return host.astype(np.float64, copy=False) if host.dtype.kind == "f" else host

@@ -31,9 +31,9 @@ MOST_PINNED = 0.1
 #: A sample that is not smaller than the whole by this factor is not worth its noise.
 WORTH = 1.5
 #: Up to so many entries of x double precision costs nothing: calls take longer than numbers.
-FEW_ENTRIES = 6_000
-#: Mean squared distances to the middle that single precision knows well.
-SQUARES = 1e-20, 1e20
+FEW_FOR_SINGLE = 6_000
+#: Squared distances to the middle that single precision knows well: on average at least, at most.
+SQUARES = 1e-20, 1e30
 
 
 def sample_size(problem: Problem, max_samples: int | str | None) -> int:
@@ -148,20 +148,22 @@ def relax(
     **options
         Of :func:`.admm.projected.solve_projected`.
     """
-    if coarse and _many_digits(geometry):
+    if coarse and _has_digits_to_spare(problem, geometry):
         problem = replace(problem, points=geometry.centred(np.float32))
         geometry = Geometry(problem)
     return solve_projected(problem, geometry, start_labels, crew=crew(geometry), **options)
 
 
-def _many_digits(geometry: Geometry) -> bool:
+def _has_digits_to_spare(problem: Problem, geometry: Geometry) -> bool:
     """Whether points are dense, in double precision, and enough for single to be faster.
 
-    Squares of very large or very small ones are beyond it.
+    Squares of very large or very small ones are beyond it, and so may be values of totals and
+    linear rows.
     """
     points = geometry.points
-    if not isinstance(points, np.ndarray) or points.dtype != np.float64:
+    dense = isinstance(points, np.ndarray) and points.dtype == np.float64
+    many = problem.n_groups * problem.n_clusters > FEW_FOR_SINGLE
+    if not dense or not many or problem.totals or problem.linear is not None:
         return False
-    many = points.shape[0] * geometry.n_clusters > FEW_ENTRIES
     least, most = SQUARES
-    return many and least * geometry.total_weight < geometry.spread < most * geometry.total_weight
+    return geometry.spread > least * geometry.total_weight and geometry.farthest < most

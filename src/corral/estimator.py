@@ -44,9 +44,9 @@ class ConstrainedKMeans(NewRows, ClusterMixin, BaseEstimator):
         Limit on the iterations of ADMM.
     tol : float or "auto", default="auto"
         When ADMM has converged: "projected" wants all primal residuals below it (0.01), unless
-        centres are all that is used of it: of a sample (``max_samples``), and with sizes as the
-        only rule and up to ten clusters; "algorithm1" the standard deviation of the last ten
-        objectives (1e-5).
+        centres are all that is used of it: of a sample (``max_samples``), and with equal sizes or
+        bounds as the only rule and up to ten clusters; "algorithm1" the standard deviation of the
+        last ten objectives (1e-5).
     rho : float or "auto", default="auto"
         Penalty: in units of the costs' scale for "projected" (1), as it is for "algorithm1" (20).
     rho_growth : float or "auto", default="auto"
@@ -74,13 +74,12 @@ class ConstrainedKMeans(NewRows, ClusterMixin, BaseEstimator):
     record_x : sequence of int, default=()
         Iterations at which ``history_`` keeps the relaxed assignment.
     max_samples : int, "auto" or None, default="auto"
-        Points that ADMM sees of many, drawn at random, pinned ones among them, in single
-        precision; exact assignment sees them all, as they are.  "auto" is 20,000 and at least 200
-        for each cluster (2,000 and 400 without sizes or totals), up to ten times that if weights
-        are uneven.  None means all, as do ``repair=False``, ``record_x``, linear constraints and
-        "algorithm1"; then no small sample is searched by moves of clusters either, and, but with
-        linear constraints, ADMM has the precision of the data.  ``history_`` is about the points
-        that ADMM saw.
+        Points that ADMM sees of many, drawn at random, pinned ones among them; exact assignment
+        sees them all.  "auto" is 20,000 and at least 200 for each cluster (2,000 and 400 without
+        sizes or totals), up to ten times that if weights are uneven.  None means all, as do
+        ``repair=False``, ``record_x``, linear constraints and "algorithm1"; then no small sample
+        is searched by moves of clusters either, and ADMM has the precision of the data, where it
+        otherwise makes do with single precision.  ``history_`` is about the points that ADMM saw.
     device : str, default=None
         "cuda" or "cuda:1" works on that GPU, which takes PyTorch.  A tensor or CuPy array that is
         on a GPU is worked on there without asking.

@@ -60,6 +60,11 @@ class Geometry:
         rounding = 8.0 * np.finfo(self.points.dtype).eps * size
         return np.where(squares > rounding, squares, 0.0)
 
+    @property
+    def farthest(self) -> float:
+        """Largest squared distance to the middle."""
+        return float(self._square.max(initial=0.0))
+
     def centred(self, dtype: Any) -> FloatArray:
         """Dense points relative to the middle, in another precision."""
         moved: FloatArray = np.empty(self.points.shape, dtype)

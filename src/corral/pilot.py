@@ -10,8 +10,8 @@ Without sums to keep the relaxed solver hurries over its own sample, and that ha
 so this sample is polished before its centres meet the other points.
 
 Where there are no clear clusters the relaxed solver ends in one of many optima that are about as
-good.  The start leads to another one, with sizes in a small part of the time; the better is kept,
-so that no answer is worse than k-means with exact assignment from the same start.
+good.  The start leads to another one, in a small part of the time where sizes are the only rule; the
+better one is kept.
 """
 
 from __future__ import annotations
@@ -107,12 +107,6 @@ def better_order(
         return _best_of(problem, geometry, starts, deadline, ROUNDS)
     except (NoAssignment, OutOfTime):
         return labels
-
-
-def start_competes(problem: Problem) -> bool:
-    """Whether sizes are the only rule, which makes rounds cheap; small problems do it anyway."""
-    small = problem.n_groups * problem.n_clusters <= SMALL
-    return not small and problem.sizes is not None and problem.surely_feasible
 
 
 def better_start(

@@ -172,6 +172,14 @@ class Problem:
         return sized.free and (self.sizes is None or bool(np.all(self.count == 1)))
 
     @property
+    def only_sized(self) -> bool:
+        """Whether sizes are the only rule, and which cluster has which is no question.
+
+        Then exact assignment is cheap, and follows from where the centres are.
+        """
+        return self.sizes is not None and not self.sizes_vary and self.surely_feasible
+
+    @property
     def summed(self) -> bool:
         """Whether sizes or totals bound sums over the clusters."""
         return self.sizes is not None or bool(self.totals)

@@ -16,10 +16,13 @@ from .coarse import draw, relax, sample_size, sampled
 from .constraints._checks import sums_by
 from .geometry import Geometry
 from .initialise import Start, group_labels, initialise, match_sizes
-from .pilot import better_order, better_start, needs_pilot, polish_sample, start_competes
+from .pilot import better_order, better_start, needs_pilot, polish_sample
 from .polish import MAX_ROUNDS, SMALL, Answer, evaluate, first_answer, improve
 from .problem import Problem, SizeBounds
 from .settings import Settings
+
+#: Part of the time that ADMM's rival may take before it.
+DIRECT_SHARE = 0.3
 
 
 @dataclass(frozen=True)
@@ -155,13 +158,17 @@ class Run:
         """Repair and polish straight from the start: a feasible answer, or a proof, before ADMM.
 
         Where rounds are dear there is but one, and none if the problem cannot be infeasible.
+        Where they are cheap, and ADMM sees all points, this is a rival that ADMM has to beat.
         """
         small = problem.n_groups * problem.n_clusters <= SMALL
-        patient = small or (view.geometry is self.geometry and start_competes(problem))
-        if not patient and problem.surely_feasible:
+        alike = self.rows is None and view.geometry is self.geometry
+        rival = not small and self.settings.coarse and alike and problem.only_sized
+        if not small and not rival and problem.surely_feasible:
             return None
-        centers, rounds = view.shifted(start.centers, self.geometry), MAX_ROUNDS if patient else 1
-        return first_answer(problem, self.geometry, centers, self.settings.deadline, rounds)
+        centers = view.shifted(start.centers, self.geometry)
+        rounds = MAX_ROUNDS if small or rival else 1
+        deadline = self.settings.sooner(DIRECT_SHARE) if rival else self.settings.deadline
+        return first_answer(problem, self.geometry, centers, deadline, rounds)
 
     def _rounded(self, problem: Problem, start: Start, row_labels: IntArray) -> Solution:
         """The plain rounding of x, of the rows if that is what x is about."""
@@ -272,7 +279,7 @@ def search_sample(
             return small.labels, small.centers
 
         return better_order(problem, geometry, relaxed, solve_small, random_state, deadline)
-    if part and start_competes(problem):
+    if part and problem.only_sized:
         return better_start(problem, geometry, relaxed, start, deadline)
     if part and not problem.summed:
         return polish_sample(problem, geometry, relaxed, random_state, n_groups, deadline)

@@ -91,8 +91,8 @@ class Settings:
         Exact sizes find the rest as fast, where there are few clusters.
         """
         k = problem.n_clusters
-        sized = problem.sizes is not None and problem.surely_feasible
-        return self.coarse and sized and k <= PARTINGS and problem.n_groups * k > HURRIED
+        many = problem.n_groups * k > HURRIED
+        return self.coarse and problem.only_sized and many and k <= PARTINGS
 
     def for_pilot(self) -> Settings:
         """How to solve a small part of the problem, once and unseen."""
@@ -103,6 +103,13 @@ class Settings:
     def coarse(self) -> bool:
         """Whether the relaxed solver may see fewer groups and digits: exact steps see all."""
         return self.repair and not self.record_x and self.max_samples is not None
+
+    def sooner(self, part: float) -> float | None:
+        """The instant when this part of the time that is left will have passed."""
+        if self.deadline is None:
+            return None
+        now = time.monotonic()
+        return now + part * max(self.deadline - now, 0.0)
 
     @property
     def late(self) -> bool:

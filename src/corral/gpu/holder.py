@@ -60,8 +60,7 @@ class TorchHolder:
 
     def crew(self, points: FloatArray) -> TorchHolder:
         """The same device works on a few of the points too."""
-        own = self.shard.points
-        return TorchHolder(torch.as_tensor(points, dtype=own.dtype).to(own.device))
+        return TorchHolder(torch.as_tensor(points).to(self.shard.points.device))
 
     def seeds(
         self,
