@@ -10,7 +10,7 @@ Without sums to keep the relaxed solver hurries over its own sample, and that ha
 so this sample is polished before its centres meet the other points.
 
 Where there are no clear clusters the relaxed solver ends in one of many optima that are about as
-good.  The start leads to another one, in a small part of the time where sizes are the only rule; the
+good.  The start leads to another, in a small part of the time where sizes are the only rule; the
 better one is kept.
 """
 

@@ -111,10 +111,11 @@ def test_half_of_the_bits_stay_half():
     assert moved.points.dtype == torch.float32
 
 
-def test_a_few_rows_are_worked_on_where_all_are():
-    holder = TorchHolder(torch.zeros((10, 2), dtype=torch.float32, device=DEVICE))
-    crew = holder.crew(POINTS[:5, :2])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_few_rows_are_worked_on_where_all_are_in_their_own_precision(dtype):
+    holder = TorchHolder(torch.zeros((10, 2), dtype=torch.float64, device=DEVICE))
+    crew = holder.crew(POINTS[:5, :2].astype(dtype))
     assert isinstance(crew, TorchHolder)
     assert crew.shard.points.device == holder.shard.points.device
-    assert crew.dtype == np.float32
+    assert crew.dtype == dtype
     np.testing.assert_allclose(crew.shard.points.cpu(), POINTS[:5, :2], rtol=1e-6)
