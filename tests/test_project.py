@@ -28,7 +28,7 @@ LAYERS = [
     {"pair_graph"},
     {"problem"},
     {"contradictions", "geometry", "settings"},
-    {"presolve"},
+    {"presolve", "parameters"},
     {"initialise"},
     {"admm", "assign"},
     {"polish", "conflict", "coarse"},

@@ -19,8 +19,9 @@ from .exceptions import BrokenAnswerError
 from .kinds import brought, outline
 from .new_rows import NewRows
 from .outcome import find_solution
+from .parameters import check_n_clusters, make_random_state, make_settings, talking
 from .run import Solution
-from .settings import Progress, check_n_clusters, make_random_state, make_settings, talking
+from .settings import Progress
 from .validate import check_points, check_weights, row_names
 
 

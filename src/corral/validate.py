@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
 from ._typing import FloatArray, Matrix
-from .settings import as_floats
+from .parameters import as_floats
 
 
 def check_points(X: Any, estimator: BaseEstimator) -> Matrix:

@@ -13,7 +13,7 @@ from corral.audit import audit  # noqa: E402
 from corral.constraints import ConstraintSet  # noqa: E402
 from corral.datasets import random_links  # noqa: E402
 from corral.gpu.holder import TorchHolder  # noqa: E402
-from corral.settings import make_settings  # noqa: E402
+from corral.parameters import make_settings  # noqa: E402
 from corral.shards import Local, Shard  # noqa: E402
 
 N, D, K = 6_000, 4, 6

@@ -18,9 +18,9 @@ from corral.datasets import random_links
 from corral.elsewhere import find_solution_in_shards, nearest_in_shards
 from corral.exceptions import InfeasibleConstraintsError, SolverTimeoutError
 from corral.geometry import Geometry
+from corral.parameters import make_settings
 from corral.presolve import presolve
 from corral.problem import first_rows
-from corral.settings import make_settings
 from corral.shards import Local, Shard, grouped
 from corral.shards.costs import ShardCosts
 from corral.shards.geometry import ShardGeometry

@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 from .._typing import FloatArray, IntArray
 from ..audit import audit
 from ..constraints import CannotLink, Constraint, ConstraintSet, MustLink
-from ..settings import check_n_clusters
+from ..parameters import check_n_clusters
 
 
 class DeadEndError(RuntimeError):
