@@ -27,7 +27,7 @@ from .coarse import WORTH, draw, sampled
 from .constraints._checks import sums_by
 from .geometry import Geometry
 from .initialise import match_sizes
-from .polish import MAX_ROUNDS, SMALL, Answer, first_answer, improve
+from .polish import SMALL, Answer, first_answer, improve
 from .polish.moves import relocate
 from .problem import Problem
 
@@ -104,9 +104,13 @@ def better_order(
             (sums_by(labels, problem.count, k), geometry.means(labels, relaxed.centers)),
             (sums_by(few_labels, part.count, k), centers - geometry.middle),
         ]
-        return _best_of(problem, geometry, starts, deadline, ROUNDS)
+        found = [
+            first_answer(match_sizes(problem, counts), geometry, start, deadline, ROUNDS)
+            for counts, start in starts
+        ]
     except (NoAssignment, OutOfTime):
         return labels
+    return min(found, key=lambda answer: answer.objective).labels
 
 
 def better_start(
@@ -118,29 +122,14 @@ def better_start(
 ) -> IntArray:
     """Labels refined from the relaxed ones, or from the start's centres if that is better.
 
-    The relaxed ones are given back as they are where there is no time.
+    For sizes that do not change hands.  The relaxed labels are given back as they are where there
+    is no time.
     """
-    labels, nearest = relaxed.labels, geometry.distances(start).argmin(axis=1)
-    own, others = (sums_by(each, problem.count, problem.n_clusters) for each in (labels, nearest))
-    starts = [(own, geometry.means(labels, relaxed.centers)), (others, start)]
+    means = geometry.means(relaxed.labels, relaxed.centers)
     try:
-        return _best_of(problem, geometry, starts, deadline, MAX_ROUNDS)
+        found = [first_answer(problem, geometry, each, deadline) for each in (means, start)]
     except OutOfTime:
-        return labels
-
-
-def _best_of(
-    problem: Problem,
-    geometry: Geometry,
-    starts: list[tuple[FloatArray, FloatArray]],
-    deadline: float | None,
-    rounds: int,
-) -> IntArray:
-    """The best labels refined from (counts, centres), free sizes in the order of the counts."""
-    found = [
-        first_answer(match_sizes(problem, counts), geometry, centers, deadline, rounds)
-        for counts, centers in starts
-    ]
+        return relaxed.labels
     return min(found, key=lambda answer: answer.objective).labels
 
 
