@@ -1,4 +1,4 @@
-"""ConstrainedKMeans: validate, solve, audit, store."""
+"""ConstrainedKMeans: inputs, presolve, plan, solve, audit."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
-from .audit import Report, audit
+from .backends import Backend, backend_of
 from .constraints import ConstraintSet
-from .elsewhere import Elsewhere, elsewhere, find_solution_in_shards
 from .exceptions import BrokenAnswerError
-from .kinds import brought, outline
+from .infeasible import NoAnswer, relax_or_raise
+from .inputs import outline, row_names, talking
 from .new_rows import NewRows
-from .outcome import find_solution
-from .parameters import check_n_clusters, make_random_state, make_settings, talking
-from .run import Solution
-from .settings import Progress
-from .validate import check_points, check_weights, row_names
+from .plan import Plan
+from .presolve import presolve
+from .problem import Problem, paper_problem
+from .report import Report
+from .settings import Progress, check_n_clusters, make_random_state, make_settings
+from .solution import Solution
+from .solve import solve
 
 
 class ConstrainedKMeans(NewRows, ClusterMixin, BaseEstimator):
@@ -184,43 +186,28 @@ class ConstrainedKMeans(NewRows, ClusterMixin, BaseEstimator):
         -------
         self
         """
-        away = elsewhere(X, self.device)
-        if away is not None:
-            return self._fit_away(away, X, constraints, sample_weight)
-        points = check_points(brought(X), self)
-        weight = check_weights(brought(sample_weight), points.shape[0])
-        check_n_clusters(self.n_clusters, points.shape[0])
-        settings = make_settings(self.get_params(deep=False), points, self._progress)
-        rules = ConstraintSet(constraints)
-        random_state = make_random_state(self.random_state)
-        with talking(self.verbose):
-            solution = find_solution(
-                points, rules, self.n_clusters, weight, settings, random_state, row_names(X)
-            )
-        report = audit(points, solution.labels, rules, self.n_clusters, weight)
-        report = replace(report, history=solution.history, names=row_names(X))
-        self._judge(solution, report)
-        self._store(X, solution, report, points.dtype)
-        return self
-
-    def _fit_away(
-        self, away: Elsewhere, X: Any, constraints: Any, sample_weight: ArrayLike | None
-    ) -> Self:
-        """Fit data that stay where they are."""
-        with talking(self.verbose), away.held() as holder:
-            n, rules = int(sum(holder.lengths)), ConstraintSet(constraints)
-            weight = check_weights(brought(sample_weight), n)
-            check_n_clusters(self.n_clusters, n)
-            shape = np.broadcast_to(np.float32(0.0), (n, holder.n_features))
-            settings = make_settings(self.get_params(deep=False), shape, self._progress)
+        backend, given = backend_of(X, self.device), ConstraintSet(constraints)
+        plan: Plan | None = None
+        with talking(self.verbose), backend.opened(self, sample_weight) as table:
+            n, k, names = sum(table.lengths), self.n_clusters, row_names(X)
+            check_n_clusters(k, n)
+            params = self.get_params(deep=False)
+            settings = make_settings(params, (n, table.n_features), self._progress)
             random_state = make_random_state(self.random_state)
-            solution, report = find_solution_in_shards(
-                holder, rules, self.n_clusters, weight, settings, random_state
-            )
-            dtype = holder.dtype
-        report = replace(report, history=solution.history)
+            try:
+                rules = presolve(given, n, k, names=names)
+                problem = Problem.of(rules, table.rows(rules.group), settings)
+                plan = problem.plan
+                solution = solve(problem, random_state, paper_problem(given, table, settings, k))
+            except NoAnswer as failure:
+                solution = relax_or_raise(
+                    failure, given, table, k, settings, random_state, names
+                )
+            report = Report.of(table, solution.labels, given, k, table.weight)
+            dtype = table.dtype
+        report = replace(report, history=solution.history, names=names, plan=plan)
         self._judge(solution, report)
-        self._store(X, solution, report, dtype, away)
+        self._store(X, solution, report, dtype, backend)
         return self
 
     def _judge(self, solution: Solution, report: Report) -> None:
@@ -250,20 +237,13 @@ class ConstrainedKMeans(NewRows, ClusterMixin, BaseEstimator):
             )
 
     def _store(
-        self,
-        X: Any,
-        solution: Solution,
-        report: Report,
-        dtype: Any,
-        away: Elsewhere | None = None,
+        self, X: Any, solution: Solution, report: Report, dtype: Any, backend: Backend
     ) -> None:
         """Set all fitted attributes, at the end so that a failed fit leaves none."""
-        labels, centers = solution.labels.astype(np.int32), solution.centers.astype(dtype)
-        given: Any = (labels, centers)
-        if away is not None:
-            given = away.give(labels), away.give_small(centers)
+        labels = backend.give(solution.labels.astype(np.int32))
+        centers = backend.give_small(solution.centers.astype(dtype))
         validate_data(self, outline(X), skip_check_array=True)
-        self.labels_, self.cluster_centers_ = given
+        self.labels_, self.cluster_centers_ = labels, centers
         self.inertia_ = report.inertia
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.metrics.pairwise import pairwise_distances_argmin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._typing import FloatArray, Matrix
-from .audit import audit
+from ._typing import FloatArray, IntArray
+from .assign import NoAssignment, assign
+from .backends import Backend, InMemory, backend_of
 from .constraints import ConstraintSet
-from .elsewhere import elsewhere, nearest_in_shards
+from .deadline import Deadline, OutOfTime
 from .exceptions import BrokenAnswerError
-from .geometry import distances_to
-from .kinds import brought, outline
-from .outcome import place
-from .validate import check_points, check_weights, row_names
+from .infeasible import out_of_time, raise_conflict
+from .inputs import brought, check_weights, outline, row_names
+from .presolve import presolve
+from .report import Report
+from .rows import Table, distances_to
 
 
 class NewRows(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -39,14 +42,9 @@ class NewRows(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         -------
         (n_samples,) int array
         """
-        check_is_fitted(self)
-        away = elsewhere(X, self.device)
-        if away is not None:
-            validate_data(self, outline(X), reset=False, skip_check_array=True)
-            with away.held() as holder:
-                return away.give(nearest_in_shards(holder, self._centers))
-        nearest = pairwise_distances_argmin(self._checked(X), self._centers)
-        return np.asarray(nearest, np.int32)
+        backend = self._checked(X)
+        with backend.opened(self, None) as table:
+            return backend.give(table.nearest(self._centers))
 
     def transform(self, X: Any) -> Any:
         """Distances of each row to the centres.
@@ -59,12 +57,7 @@ class NewRows(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         -------
         (n_samples, n_clusters) array
         """
-        check_is_fitted(self)
-        away = elsewhere(X, self.device)
-        if away is not None:
-            validate_data(self, outline(X), reset=False, skip_check_array=True)
-            return away.by_rows(distances_to, self._centers)
-        return distances_to(self._checked(X), self._centers)
+        return self._checked(X).by_rows(distances_to, self._centers)
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Minus the inertia of X at the nearest centres, free of constraints.
@@ -102,29 +95,50 @@ class NewRows(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         SolverTimeoutError
             If ``time_limit`` ran out first.
         """
-        check_is_fitted(self)
-        away = elsewhere(X, self.device)
-        if away is not None:
-            # Names of features are those of X, not of what is brought of it.
-            validate_data(self, outline(X), reset=False, skip_check_array=True)
-        points = self._checked(X) if away is None else check_points(brought(X), self)
-        weight = check_weights(brought(sample_weight), points.shape[0])
-        rules, centers = ConstraintSet(constraints), self._centers.astype(np.float64)
-        labels = place(points, rules, centers, weight, self.time_limit, row_names(X))
-        report = audit(points, labels, rules, len(centers), weight)
+        backend, given = self._checked(X), ConstraintSet(constraints)
+        with backend.opened(self, sample_weight) as table:
+            k = len(self._centers)
+            labels = self._placed(table.home(), given, row_names(X))
+            report = Report.of(table, labels, given, k, table.weight)
         if not report.feasible:
             raise BrokenAnswerError(f"the assignment breaks a hard constraint:\n{report}")
-        return labels.astype(np.int32) if away is None else away.give(labels.astype(np.int32))
+        return backend.give(labels.astype(np.int32))
+
+    def _placed(self, table: Table, given: ConstraintSet, names: Any) -> IntArray:
+        """Exact assignment of rows to the fitted centres."""
+        deadline, centers = Deadline.after(self.time_limit), self._centers.astype(np.float64)
+        n, k = sum(table.lengths), len(centers)
+        rules = presolve(given, n, k, names=names)
+        rows = table.rows(rules.group)
+        try:
+            cost = rows.costs(centers - rows.middle).dense()
+            step = assign(rules, cost, deadline=deadline, match_sizes=True)
+        except NoAssignment:
+            raise_conflict(n, k, given, deadline, names)
+        except OutOfTime as late:
+            raise out_of_time(deadline) from late
+        if not step.optimal:
+            warnings.warn(
+                "the assignment obeys the rules, but time ran out before it was proven the "
+                "cheapest",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return rules.invert(step.labels)
 
     @property
     def _centers(self) -> FloatArray:
         """The fitted centres as a NumPy array."""
         return np.asarray(brought(self.cluster_centers_))
 
-    def _checked(self, X: Any) -> Matrix:
-        """New rows, of the features that were fitted."""
+    def _checked(self, X: Any) -> Backend:
+        """The backend of new rows, which have the features that were fitted."""
         check_is_fitted(self)
-        points: Matrix = validate_data(
-            self, brought(X), reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
-        )
-        return points
+        backend = backend_of(X, self.device)
+        if isinstance(backend, InMemory):
+            X = validate_data(
+                self, brought(X), reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
+            )
+            return InMemory(X)
+        validate_data(self, outline(X), reset=False, skip_check_array=True)
+        return backend

@@ -1,39 +1,51 @@
-"""One problem, from all its starts to the best answer found."""
+"""All restarts of a problem, and one run: start, relax, assign, polish."""
 
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import dataclass, replace
 
 import numpy as np
 from joblib import Parallel, delayed
 
-from ._typing import IntArray
+from ._typing import FloatArray, IntArray
+from .admm.algorithm1 import solve_algorithm1
+from .admm.algorithm1.rules import PaperRules
 from .admm.blocks import one_blas_thread
-from .assign import OutOfTime
-from .geometry import Geometry
+from .admm.crew import Threads
+from .admm.history import Options, Relaxation
+from .admm.projected import solve_projected
+from .assign import Assignment, NoAssignment
+from .constraints._checks import sums_by
+from .deadline import OutOfTime
+from .plan import is_large
+from .polish import Answer, evaluate, first_answer, improve
+from .presolve import Rules
 from .problem import Problem
-from .run import Run, Solution
-from .settings import Settings
+from .rivals import better_labels, direct
+from .sample import sample
+from .solution import Solution, numbered
+from .start import Start, group_labels, make_start, match_sizes
+
+#: Bytes of X above which bringing it into this process's memory is worth a warning.
+MANY_BYTES = 1 << 30
 
 logger = logging.getLogger(__name__)
 
 
 def solve(
-    problem: Problem,
-    settings: Settings,
-    random_state: np.random.RandomState,
-    rows: Problem | None = None,
+    problem: Problem, random_state: np.random.RandomState, paper: Problem | None = None
 ) -> Solution:
     """Run all restarts and keep the best.
 
     Parameters
     ----------
     problem : Problem
-    settings : Settings
     random_state : RandomState
-    rows : Problem, optional
+    paper : Problem, optional
         The same without contraction, which Algorithm 1 works on.
 
     Raises
@@ -43,15 +55,66 @@ def solve(
     OutOfTime
         The deadline came before any feasible answer.
     """
-    seeds = random_state.randint(np.iinfo(np.int32).max, size=settings.runs(problem))
-    parallel = len(seeds) > 1 and settings.n_jobs not in (None, 1)
-    run = Run(problem, Geometry(problem), settings, rows, beside_others=parallel)
-    if not parallel:
-        with nullcontext() if problem.large else one_blas_thread():
-            solutions = list(_in_turn(run, seeds))
-    else:
-        found = Parallel(n_jobs=settings.n_jobs)(delayed(run.in_time)(seed) for seed in seeds)
+    if paper is not None:
+        PaperRules.of(paper.rules, paper.rows.weight)  # refuses rules that the paper does not have
+    logger.info("plan: %s", problem.plan)
+    given, settings = problem.rules, problem.settings
+    if settings.repair and settings.solver == "projected":
+        problem = problem.with_rules(given.in_any_order())
+    if problem.plan.home:
+        problem = _brought_home(problem, problem.plan.home)
+    try:
+        solution = _restarts(problem, random_state, paper)
+    except NoAssignment:
+        if not problem.rows.far:
+            raise
+        why = "rows with links leave no room for the others where the data are"
+        problem = _brought_home(problem, why)
+        solution = _restarts(problem, random_state, paper)
+    if problem.rules.numbered:
+        return solution
+    return numbered(solution, given, _start_centers(problem))
+
+
+def _start_centers(problem: Problem) -> FloatArray | None:
+    """The centres of a start that the user gave, in the user's coordinates."""
+    init, rules, rows = problem.settings.init, problem.rules, problem.rows
+    if isinstance(init, str):
+        return None
+    if init.ndim == 2:
+        return np.asarray(init, np.float64)
+    centers: FloatArray = rows.means(group_labels(rules, init), rules.n_clusters) + rows.middle
+    return centers
+
+
+def _brought_home(problem: Problem, why: str) -> Problem:
+    """The problem with all rows in this process's memory; the user is told if they are many."""
+    m, d = problem.rows.shape
+    size = m * d * np.dtype(problem.rows.dtype).itemsize
+    if size > MANY_BYTES:
+        warnings.warn(
+            f"X, {size / 2**30:.1f} GiB, is brought into this process's memory: {why}.",
+            stacklevel=4,
+        )
+    return problem.home()
+
+
+def _restarts(
+    problem: Problem, random_state: np.random.RandomState, paper: Problem | None
+) -> Solution:
+    """The best of all runs."""
+    seeds = random_state.randint(np.iinfo(np.int32).max, size=problem.plan.restarts)
+    jobs = problem.settings.n_jobs
+    parallel = len(seeds) > 1 and jobs not in (None, 1) and not problem.rows.far
+    run = Run(problem, paper, n_threads=1 if parallel else None)
+    if parallel:
+        found = Parallel(n_jobs=jobs)(delayed(run.in_time)(seed) for seed in seeds)
         solutions = [solution for solution in found if solution is not None]
+    else:
+        # What is left to this process is small, and faster without waking others for it.
+        small = problem.rows.far or not is_large(problem.rules)
+        with one_blas_thread() if small else nullcontext():
+            solutions = list(_in_turn(run, seeds))
     if not solutions:
         raise OutOfTime
     return min(solutions, key=lambda solution: solution.objective)
@@ -60,10 +123,148 @@ def solve(
 def _in_turn(run: Run, seeds: IntArray) -> Iterator[Solution]:
     """One after another; a passed deadline ends them, but not before the first."""
     for number, seed in enumerate(seeds, 1):
-        if number > 1 and run.settings.late:
+        if number > 1 and run.problem.deadline.passed:
             return
         solution = run.in_time(int(seed))
         if solution is None:
             return
         logger.info("run %d of %d: objective %.8g", number, len(seeds), solution.objective)
         yield solution
+
+
+@dataclass(frozen=True)
+class Run:
+    """Solves the problem from one start, given by a seed.
+
+    Attributes
+    ----------
+    problem : Problem
+    paper : Problem or None
+        The same without contraction, if Algorithm 1 is to solve it.
+    n_threads : int or None
+        Threads for the passes of ADMM; None for as many as there are cores.
+    """
+
+    problem: Problem
+    paper: Problem | None
+    n_threads: int | None
+
+    def in_time(self, seed: int) -> Solution | None:
+        """The solution, or None if the deadline came before a feasible one."""
+        try:
+            return self(seed)
+        except OutOfTime:
+            return None
+
+    def __call__(self, seed: int) -> Solution:
+        """Start, relax, assign, polish, with rivals."""
+        problem, random_state = self.problem, np.random.RandomState(seed)
+        view, groups = sample(problem, random_state)
+        start, row_labels = self._start(view, groups, random_state)
+        counts = sums_by(start.labels, view.rules.count, view.n_clusters)
+        rules = match_sizes(problem.rules, counts)
+        if not problem.settings.repair:
+            return self._rounded(rules, start, row_labels)
+        rival = direct(problem, rules, view.shifted(start.centers, problem))
+        view_rules = match_sizes(view.rules, counts)
+        relaxed = self._relax(view.with_rules(view_rules), start, row_labels)
+        labels = relaxed.labels
+        if self.paper is None:
+            labels = better_labels(view, relaxed, start.centers, random_state, _solve_small)
+        else:
+            labels = group_labels(problem.rules, labels)
+        answer = self._repaired(view, labels, relaxed, rival)
+        answer = improve(problem, answer, random_state)
+        return _solution(problem, answer, relaxed)
+
+    def _start(
+        self, view: Problem, groups: IntArray | None, random_state: np.random.RandomState
+    ) -> tuple[Start, IntArray]:
+        """Of the groups in view, and of the rows for Algorithm 1, which knows no groups."""
+        init, rules = self.problem.settings.init, self.problem.rules
+        if self.paper is not None:
+            whole = self.paper
+            labels = make_start(whole.rules, whole.rows, init, random_state).labels
+            own = group_labels(rules, labels)
+            return make_start(rules, self.problem.rows, own, random_state), labels
+        if not isinstance(init, str) and init.ndim == 1:
+            init = group_labels(rules, init.astype(np.int64))
+            init = init if groups is None else init[groups]
+        start = make_start(view.rules, view.rows, init, random_state)
+        return start, start.labels
+
+    def _relax(self, view: Problem, start: Start, row_labels: IntArray) -> Relaxation:
+        """The relaxed assignment by the solver asked for."""
+        settings, plan = view.settings, view.plan
+        options = Options(
+            rho=settings.rho,
+            rho_growth=plan.growth if self.paper is None else settings.rho_growth,
+            rho_every=settings.rho_every,
+            tol=settings.tol,
+            max_iter=settings.max_iter,
+            deadline=view.deadline,
+            record_x=settings.record_x,
+            progress=settings.progress,
+            hardens=plan.hardens,
+            count_every=plan.count_every,
+        )
+        if self.paper is not None:
+            rules = PaperRules.of(self.paper.rules, self.paper.rows.weight)
+            sizes = None if view.rules.sizes is None else view.rules.sizes.lower
+            rules = replace(rules, sizes=sizes)
+            points = self.paper.rows.points
+            return solve_algorithm1(points, row_labels, view.n_clusters, rules, options)
+        rows = view.rows.single() if plan.single else view.rows
+        crew = rows.crew()
+        if crew is None:
+            crew = Threads(rows.points, self.n_threads)
+        return solve_projected(view.rules, rows, start.labels, options, crew)
+
+    def _rounded(self, rules: Rules, start: Start, row_labels: IntArray) -> Solution:
+        """The plain rounding of x, of the rows if that is what x is about."""
+        problem = self.problem.with_rules(rules)
+        relaxed = self._relax(problem, start, row_labels)
+        labels, centers = relaxed.labels, relaxed.centers
+        if self.paper is not None:
+            problem = self.paper.with_rules(replace(self.paper.rules, sizes=rules.sizes))
+            centers = problem.rows.means(labels, problem.n_clusters)
+        answer = evaluate(problem, Assignment(labels, np.nan), centers)
+        return _solution(problem, answer, relaxed)
+
+    def _repaired(
+        self, view: Problem, labels: IntArray, relaxed: Relaxation, rival: Answer | None
+    ) -> Answer:
+        """Exact repair of the relaxed answer, or the rival where that is better."""
+        problem, k = self.problem, view.n_clusters
+        rules = match_sizes(problem.rules, sums_by(labels, view.rules.count, k))
+        # Algorithm 1 holds its centres in the user's coordinates.
+        offset = 0.0 if self.paper is None else problem.rows.middle
+        means = view.rows.means(labels, k, relaxed.centers - offset)
+        try:
+            answer = first_answer(problem.with_rules(rules), view.shifted(means, problem))
+        except OutOfTime:
+            if rival is None:
+                raise
+            return rival
+        return rival if rival is not None and rival.beats(answer) else answer
+
+
+def _solution(problem: Problem, answer: Answer, relaxed: Relaxation) -> Solution:
+    """The answer with labels of the rows, in the user's coordinates."""
+    rows = problem.rows
+    return Solution(
+        labels=problem.rules.invert(rows.labels(answer.labels)),
+        centers=answer.centers + rows.middle,
+        objective=answer.objective + rows.scatter,
+        sizes=answer.rules.sizes,
+        history=relaxed.history,
+        n_iter=relaxed.n_iter,
+        converged=relaxed.converged,
+        may_violate=not problem.settings.repair,
+    )
+
+
+def _solve_small(problem: Problem, seed: int) -> tuple[IntArray, FloatArray]:
+    """Labels and centres of a pilot, which has one core for itself."""
+    found = Run(problem, None, n_threads=1)(seed)
+    return found.labels, found.centers

@@ -17,7 +17,7 @@ import numpy as np
 
 from .._arrays import to_host
 from .._typing import FloatArray, IntArray, Matrix
-from ..problem import Problem
+from ..presolve import Rules
 from .blocks import Block, Executor, cut
 from .kernels import Step, Sums, backward, forward
 from .pairs import PairCopies
@@ -58,7 +58,7 @@ class Setup:
     @classmethod
     def of(
         cls,
-        problem: Problem,
+        rules: Rules,
         labels: IntArray,
         weight: FloatArray,
         metric: FloatArray,
@@ -68,15 +68,15 @@ class Setup:
         """Leave out arrays that are all ones."""
         ones = bool(np.all(metric == 1.0))
         # A total of ones has a closed form only where every group may move alike.
-        if values is None and (len(pulled) or len(problem.pins) or not ones):
-            values = np.ones((1, problem.n_groups))
+        if values is None and (len(pulled) or len(rules.pins) or not ones):
+            values = np.ones((1, rules.n_groups))
         return cls(
-            n_clusters=problem.n_clusters,
+            n_clusters=rules.n_clusters,
             labels=labels,
             weight=None if np.all(weight == 1.0) else weight,
             metric=None if ones else metric,
             values=values,
-            pins=problem.pins,
+            pins=rules.pins,
             pulled=pulled,
         )
 
@@ -155,7 +155,7 @@ class Crew(Protocol):
         """The second pass, :func:`.kernels.backward`."""
         ...
 
-    def pairs(self, problem: Problem, metric: FloatArray, unit: float) -> Any:
+    def pairs(self, rules: Rules, metric: FloatArray, unit: float) -> Any:
         """Copies of the pairs, as :class:`.pairs.PairCopies`, where :meth:`pulled_x` is."""
         ...
 
@@ -235,9 +235,9 @@ class Threads:
             self.executor.map(lambda block: backward(block, step, theta, room(block)), self.blocks),
         )
 
-    def pairs(self, problem: Problem, metric: FloatArray, unit: float) -> PairCopies:
+    def pairs(self, rules: Rules, metric: FloatArray, unit: float) -> PairCopies:
         """In memory too."""
-        return PairCopies(problem, self._setup.pulled, metric, self.pulled_x(), unit)
+        return PairCopies(rules, self._setup.pulled, metric, self.pulled_x(), unit)
 
     def pulled_x(self) -> FloatArray:
         """From every block."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from .._typing import FloatArray, IntArray
+from ..deadline import NEVER, Deadline
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +23,9 @@ class History:
     rho : (T,) array
         The penalty that the iteration used.
     residuals : dict of (T,) arrays
-        By the name of the constraint, the Euclidean norm of what x lacks to fulfil it.
+        By the name of the constraint, how far x is from fulfilling it.  Algorithm 1: the
+        Euclidean norm.  Projected solver: a root mean square for the simplex and the box, a mean
+        for the sphere, the largest miss for totals, pairs and linear rows.
     card_violations, must_link_violations, cannot_link_violations : (T,) int arrays
         The paper's CardV, MLV and CLV of the rounded labels (the largest entry of each row of
         x): points that have to change cluster for the sizes to fit, must-links across clusters,
@@ -54,6 +57,44 @@ class History:
             f"CardV {self.card_violations[-1]}, MLV {self.must_link_violations[-1]}, "
             f"CLV {self.cannot_link_violations[-1]})"
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How a relaxed solver runs.
+
+    Attributes
+    ----------
+    rho : float
+        Penalty: in units of the costs' scale for the projected solver, as it is for Algorithm 1.
+    rho_growth : float
+        Growth of the penalty.
+    rho_every : int
+        Iterations in which it grows by that factor (Algorithm 1 only).
+    tol : float
+        When the solver has converged.
+    max_iter : int
+    deadline : Deadline
+        When it stops where it is.
+    record_x : iterable of int
+        Iterations, counted from 1, whose x the history keeps.
+    progress : callable(iteration, objective, residual, rules broken), optional
+    hardens : bool
+        Whether x is to become almost binary; otherwise the projected solver ends with its ridge.
+    count_every : int
+        Iterations between two counts of the violations.
+    """
+
+    rho: float = 1.0
+    rho_growth: float = 1.03
+    rho_every: int = 1
+    tol: float = 0.01
+    max_iter: int = 1000
+    deadline: Deadline = NEVER
+    record_x: Iterable[int] = ()
+    progress: Callable[[int, float, float, int], None] | None = None
+    hardens: bool = True
+    count_every: int = 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from .._typing import FloatArray, IntArray
-from ..problem import LinearRows
+from ..presolve import LinearRows
 from .projections import project_interval
 
 

@@ -16,20 +16,20 @@ import numpy as np
 from scipy import sparse
 
 from .._typing import FloatArray, IntArray
-from ..problem import Problem
+from ..presolve import Rules
 
 
-def all_pairs(problem: Problem) -> IntArray:
+def all_pairs(rules: Rules) -> IntArray:
     """Hard cannot-links, then soft pairs, (p, 2)."""
-    return np.concatenate([problem.apart, problem.soft.pairs])
+    return np.concatenate([rules.apart, rules.soft.pairs])
 
 
 class PairCopies:
-    """Copies and duals of all pairs of a problem, (k, 2 p) each.
+    """Copies and duals of all pairs of a rules, (k, 2 p) each.
 
     Parameters
     ----------
-    problem : Problem
+    rules : Rules
     groups : (e,) array
         The groups that take part, in order; arrays here are about them alone.
     metric : (e,) array
@@ -42,14 +42,14 @@ class PairCopies:
 
     def __init__(
         self,
-        problem: Problem,
+        rules: Rules,
         groups: IntArray,
         metric: FloatArray,
         x: FloatArray,
         unit: float,
     ) -> None:
-        soft, hard = problem.soft, len(problem.apart)
-        self._ends = np.searchsorted(groups, all_pairs(problem).T.reshape(-1))
+        soft, hard = rules.soft, len(rules.apart)
+        self._ends = np.searchsorted(groups, all_pairs(rules).T.reshape(-1))
         together = np.concatenate([np.zeros(hard, bool), soft.together])
         price = np.concatenate([np.full(hard, np.inf), soft.price / unit])
         # Both kinds in one form: the force along a + sign b - offset, within bounds.

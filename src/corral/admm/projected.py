@@ -19,16 +19,16 @@ points do.
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..geometry import Geometry
-from ..problem import Problem, first_rows
+from ..plan import is_large
+from ..presolve import Rules
+from ..rows import Rows
 from .crew import Crew, Setup, Threads
-from .history import Recorder, Relaxation
+from .history import Options, Recorder, Relaxation
 from .kernels import Step, Sums
 from .linear import LinearCopies, rows_groups
 from .pairs import all_pairs
@@ -39,86 +39,62 @@ from .totals import Totals
 LEAST_METRIC = 0.01
 #: The costs' scale is a median over so many groups, taken every so many iterations.
 SCALE_SAMPLE, SCALE_EVERY = 300, 4
-#: Violations of the rounded labels are counted every iteration up to so many entries of x, and
-#: every tenth up to so many.
-COUNT_EVERY, COUNT_TENTH = 5_000, 10_000_000
 #: Iterations of a large problem between two lines of the log.
 TOLD_EVERY = 50
 
-Progress = Callable[[int, float, float, int], None]
+DEFAULTS = Options()
 
 logger = logging.getLogger(__name__)
 
 
 def solve_projected(
-    problem: Problem,
-    geometry: Geometry,
+    rules: Rules,
+    rows: Rows,
     start_labels: IntArray,
-    *,
-    rho: float = 1.0,
-    rho_growth: float = 1.03,
-    tol: float = 0.01,
-    max_iter: int = 1000,
-    deadline: float | None = None,
-    record_x: Iterable[int] = (),
-    progress: Progress | None = None,
-    hardens: bool = True,
+    options: Options = DEFAULTS,
     crew: Crew | None = None,
 ) -> Relaxation:
     """Relax the assignment, graduate it, and harden it to an almost binary one.
 
     Parameters
     ----------
-    problem : Problem
-    geometry : Geometry
-        Of the same problem.
+    rules : Rules
+    rows : Rows
+        The groups of the rules.
     start_labels : (m,) array
         Where to start; hardly matters.
-    rho : float
-        Box penalty in units of the costs' scale.
-    rho_growth : float
-        Growth of the sphere's penalty an iteration, and decay of the ridge.
-    tol : float
-        All primal residuals must fall below this (entries of x live in [0, 1]).
-    max_iter : int
-    deadline : float, optional
-        Instant of :func:`time.monotonic` after which it stops where it is.
-    record_x : iterable of int
-        Iterations at which the history keeps x.
-    progress : callable(iteration, objective, residual, rules broken), optional
-    hardens : bool
-        Whether x is to become almost binary.  Otherwise it ends with the graduation: where the
-        clusters are is known by then.
+    options : Options
+        ``rho_growth`` is the growth of the sphere's penalty an iteration, and the decay of the
+        ridge.  It converges when all primal residuals fall below ``tol`` (entries of x live in
+        [0, 1]).
     crew : Crew, optional
-        Who holds the points; by default as many threads as there are cores.
+        Who makes the passes; by default as many threads as there are cores.
 
     Returns
     -------
     Relaxation
-        With x per group, (m, k), and centres relative to ``geometry.middle``.
+        With x per group, (m, k), and centres relative to the middle of the rows.
     """
-    crew = Threads(geometry.points) if crew is None else crew
-    end = RIDGE_END if hardens else CENTRES_END
-    solver = ProjectedSolver(problem, geometry, start_labels, rho, rho_growth, crew, end)
-    recorder = _recorder(problem, record_x)
-    stride = _stride(problem.n_groups * problem.n_clusters)
-    converged = False
+    crew = Threads(rows.points) if crew is None else crew
+    end = RIDGE_END if options.hardens else CENTRES_END
+    solver = ProjectedSolver(rules, rows, start_labels, crew, options, end)
+    recorder = _recorder(rules, options.record_x)
+    converged, large = False, is_large(rules)
     with crew.running():
-        while len(recorder) < max_iter and not converged:
+        while len(recorder) < options.max_iter and not converged:
             objective = solver.step()
             residuals = solver.residuals()
             worst = max(residuals.values())
             x = crew.x() if recorder.wants_x else None
-            labels = crew.labels() if len(recorder) % stride == 0 else None
+            labels = crew.labels() if len(recorder) % options.count_every == 0 else None
             recorder.record(x, objective, solver.used.box, residuals, labels)
-            hardened = solver.used.phase == HARDEN and worst <= tol
-            converged = hardened if hardens else solver.schedule.phase > GRADUATE
-            if problem.large and len(recorder) % TOLD_EVERY == 0:
+            hardened = solver.used.phase == HARDEN and worst <= options.tol
+            converged = hardened if options.hardens else solver.schedule.phase > GRADUATE
+            if large and len(recorder) % TOLD_EVERY == 0:
                 logger.info("iteration %d: objective %.8g", len(recorder), objective)
-            if progress is not None:
-                progress(len(recorder), objective, worst, recorder.broken)
-            late = deadline is not None and time.monotonic() > deadline
-            if late or solver.schedule.exhausted:
+            if options.progress is not None:
+                options.progress(len(recorder), objective, worst, recorder.broken)
+            if options.deadline.passed or solver.schedule.exhausted:
                 break
     labels = crew.labels()
     recorder.recount(labels)
@@ -128,7 +104,7 @@ def solve_projected(
         history=recorder.history(),
         n_iter=len(recorder),
         converged=converged,
-        x=None if problem.large else crew.x(),
+        x=None if large else crew.x(),
     )
 
 
@@ -137,48 +113,47 @@ class ProjectedSolver:
 
     def __init__(
         self,
-        problem: Problem,
-        geometry: Geometry,
+        rules: Rules,
+        rows: Rows,
         start_labels: IntArray,
-        rho: float,
-        growth: float,
         crew: Crew,
+        options: Options = DEFAULTS,
         ridge_end: float = RIDGE_END,
     ) -> None:
-        self.geometry, self.scatter, self.crew = geometry, problem.scatter, crew
-        self.n_groups = problem.n_groups
-        self.unit = max(geometry.total_weight / problem.n_groups, np.finfo(float).tiny)
-        weight = geometry.weight / self.unit
+        self.rows, self.crew = rows, crew
+        self.n_groups = rules.n_groups
+        self.unit = max(rows.total_weight / rules.n_groups, np.finfo(float).tiny)
+        weight = rows.weight / self.unit
         metric = np.maximum(weight, LEAST_METRIC)
-        self.totals = Totals(problem, metric)
-        linear_groups = rows_groups(problem.linear, problem.n_clusters)
-        self.pulled = np.unique(np.concatenate([all_pairs(problem).ravel(), linear_groups]))
+        self.totals = Totals(rules, metric)
+        linear_groups = rows_groups(rules.linear, rules.n_clusters)
+        self.pulled = np.unique(np.concatenate([all_pairs(rules).ravel(), linear_groups]))
         points, mass = crew.begin(
-            Setup.of(problem, start_labels, weight, metric, self.totals.values, self.pulled)
+            Setup.of(rules, start_labels, weight, metric, self.totals.values, self.pulled)
         )
-        self.centers = geometry.centres(points, mass, np.zeros_like(points))
+        self.centers = rows.centres(points, mass, np.zeros_like(points))
         self.pulled_metric = metric[self.pulled]
-        self.pairs = crew.pairs(problem, self.pulled_metric, self.unit)
+        self.pairs = crew.pairs(rules, self.pulled_metric, self.unit)
         self.linear = (
             None
-            if problem.linear is None
-            else LinearCopies(problem.linear, self.pulled, crew.pulled_x())
+            if rules.linear is None
+            else LinearCopies(rules.linear, self.pulled, crew.pulled_x())
         )
-        self.sample = geometry.sample(SCALE_SAMPLE)
+        self.sample = rows.sample(SCALE_SAMPLE)
         # Without any spread there are no costs, and any unit of them will do.
-        variance = geometry.leading_variance() or 1.0
-        loosens = problem.sizes is None and not problem.totals
-        k = problem.n_clusters
-        self.schedule = Schedule.start(variance, k, rho, growth, loosens, ridge_end)
+        variance = rows.leading_variance() or 1.0
+        loosens = not rules.summed
+        k = rules.n_clusters
+        self.schedule = Schedule.start(variance, k, options.rho, options.rho_growth, loosens, ridge_end)
         self.used = self.schedule
-        self.radius = 0.5 * np.sqrt(problem.n_clusters * metric.sum())
+        self.radius = 0.5 * np.sqrt(rules.n_clusters * metric.sum())
         self.sums: Sums | None = None
         self.shrink = 1.0
         self.scale, self.n_steps = 0.0, 0
 
     def step(self) -> float:
         """One iteration: x, its copies and duals, the centres; gives the objective."""
-        norms = self.geometry.cost_norms(self.centers)[:, None]
+        norms = self.rows.offsets(self.centers)[:, None]
         if self.n_steps % SCALE_EVERY == 0:
             self.scale = self._scale(norms)
         self.n_steps += 1
@@ -217,7 +192,7 @@ class ProjectedSolver:
     def _objective(self, sums: Sums, norms: FloatArray) -> float:
         """``sum_g w_g z1_gj |p_g - mu_j|^2``, from the sums alone."""
         cost = sums.mass @ norms[:, 0] - 2.0 * (sums.points * self.centers).sum()
-        return self.scatter + self.geometry.spread + float(cost) * self.unit
+        return self.rows.scatter + self.rows.spread + float(cost) * self.unit
 
     def _scale(self, norms: FloatArray) -> float:
         """Median over a sample of the groups of the standard deviation of their k costs."""
@@ -244,7 +219,7 @@ class ProjectedSolver:
     def _finish(self, sums: Sums, now: Schedule) -> None:
         """Centres, the copies of pairs and rows, the sphere's scale and the next penalties."""
         self.sums, self.used = sums, now
-        self.centers = self.geometry.centres(sums.points, sums.mass, self.centers)
+        self.centers = self.rows.centres(sums.points, sums.mass, self.centers)
         if len(self.pulled):
             x = self.crew.pulled_x()
             self.pairs.update(x, now.box)
@@ -255,21 +230,14 @@ class ProjectedSolver:
         self.schedule = now.after(self.scale, sums.moved / self.n_groups)
 
 
-def _stride(entries: int) -> int:
-    """Iterations from one count of the violations to the next."""
-    if entries <= COUNT_EVERY:
-        return 1
-    return 10 if entries <= COUNT_TENTH else 50
-
-
-def _recorder(problem: Problem, record_x: Iterable[int]) -> Recorder:
+def _recorder(rules: Rules, record_x: Iterable[int]) -> Recorder:
     """A recorder of the rows' violations, cannot-links counted between groups."""
-    sizes = problem.sizes
+    sizes = rules.sizes
     return Recorder(
-        problem.n_clusters,
-        cannot_link=first_rows(problem.group)[problem.apart],
+        rules.n_clusters,
+        cannot_link=rules.first_rows[rules.apart],
         sizes=None if sizes is None else (sizes.lower, sizes.upper),
         ordered=sizes is None or sizes.ordered,
-        group=problem.group,
+        group=rules.group,
         record_x=record_x,
     )

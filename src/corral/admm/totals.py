@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import FloatArray
-from ..problem import Problem
+from ..presolve import Rules
 from .projections import project_interval
 
 
@@ -32,15 +32,15 @@ class Totals:
         Largest miss of a bound, in units of the total's mean over the clusters.
     """
 
-    def __init__(self, problem: Problem, metric: FloatArray) -> None:
-        k = problem.n_clusters
-        sizes = problem.sizes
+    def __init__(self, rules: Rules, metric: FloatArray) -> None:
+        k = rules.n_clusters
+        sizes = rules.sizes
         rows, lower, upper = [], [], []
         if sizes is not None:
-            rows.append(problem.count.astype(float))
+            rows.append(rules.count.astype(float))
             lower.append(sizes.lower.astype(float))
             upper.append(sizes.upper.astype(float))
-        for total in problem.totals:
+        for total in rules.totals:
             rows.append(total.values)
             lower.append(total.lower)
             upper.append(total.upper)
@@ -53,7 +53,7 @@ class Totals:
         self.values = None if len(rows) == 1 and np.all(values == 1.0) else values
         self._weight = metric.sum()
         self._lower, self._upper = np.array(lower, float), np.array(upper, float)
-        self._free_order = problem.sizes_vary
+        self._free_order = rules.sizes_vary
         self._by_size = np.lexsort((self._upper[0], self._lower[0]))
         self._unit = np.maximum(np.abs(values).sum(axis=1, keepdims=True) / k, 1e-300)
         self._dual = np.zeros_like(self._lower)

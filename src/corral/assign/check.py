@@ -1,23 +1,24 @@
-"""Whether labels of groups obey the hard rules of a problem, recomputed from the labels alone."""
+"""Whether labels of groups obey the hard rules of a rules, recomputed from the labels alone."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..problem import LinearRows, Problem, SizeBounds, TotalBounds
+from ..constraints._checks import sums_by
+from ..presolve import LinearRows, Rules, SizeBounds, TotalBounds
 
 #: Part of a sum's magnitude that rounding may add to it before a bound counts as broken: half
 #: of what the constraints forgive, so that sums over groups and over rows agree.
 TOLERANCE = 0.5e-9
 
 
-def broken(problem: Problem, labels: IntArray, *, any_order: bool = False) -> tuple[str, ...]:
+def broken(rules: Rules, labels: IntArray, *, any_order: bool = False) -> tuple[str, ...]:
     """Names of the kinds of hard rule that the labels break; empty when they break none.
 
     Parameters
     ----------
-    problem : Problem
+    rules : Rules
     labels : (m,) array
         Cluster of each group.
     any_order : bool
@@ -26,39 +27,26 @@ def broken(problem: Problem, labels: IntArray, *, any_order: bool = False) -> tu
     Examples
     --------
     >>> import numpy as np
-    >>> from corral.problem import Problem
-    >>> problem = Problem(
-    ...     points=np.zeros((2, 1)),
-    ...     weight=np.ones(2),
-    ...     count=np.ones(2, int),
-    ...     scatter=0.0,
-    ...     group=np.arange(2),
-    ...     n_clusters=2,
-    ...     apart=np.array([[0, 1]]),
-    ... )
-    >>> broken(problem, np.array([0, 0])), broken(problem, np.array([0, 1]))
+    >>> from corral.presolve import Pairs, Rules
+    >>> pairs = Pairs(2, apart=np.array([[0, 1]]))
+    >>> rules = Rules(n_clusters=2, count=np.ones(2, int), pairs=pairs)
+    >>> broken(rules, np.array([0, 0])), broken(rules, np.array([0, 1]))
     (('apart',), ())
     """
     kinds = []
-    if np.any(labels[problem.pins[:, 0]] != problem.pins[:, 1]):
+    if np.any(labels[rules.pins[:, 0]] != rules.pins[:, 1]):
         kinds.append("pins")
-    if np.any(labels[problem.apart[:, 0]] == labels[problem.apart[:, 1]]):
+    if np.any(labels[rules.apart[:, 0]] == labels[rules.apart[:, 1]]):
         kinds.append("apart")
-    if np.any(labels[problem.together[:, 0]] != labels[problem.together[:, 1]]):
+    if np.any(labels[rules.together[:, 0]] != labels[rules.together[:, 1]]):
         kinds.append("together")
-    if problem.sizes is not None and not _sizes_hold(problem, problem.sizes, labels, any_order):
+    if rules.sizes is not None and not _sizes_hold(rules, rules.sizes, labels, any_order):
         kinds.append("sizes")
-    if any(total_excess(total, labels).any() for total in problem.totals):
+    if any(total_excess(total, labels).any() for total in rules.totals):
         kinds.append("totals")
-    if problem.linear is not None and row_excess(problem.linear, labels).any():
+    if rules.linear is not None and row_excess(rules.linear, labels).any():
         kinds.append("linear")
     return tuple(kinds)
-
-
-def sums_by(labels: IntArray, values: FloatArray | IntArray, n_clusters: int) -> FloatArray:
-    """Sum of the values of the groups of each cluster."""
-    # NumPy's stubs claim integers whatever the weights.
-    return np.asarray(np.bincount(labels, values, n_clusters), np.float64)
 
 
 def total_excess(total: TotalBounds, labels: IntArray) -> FloatArray:
@@ -99,8 +87,8 @@ def matching_order(sizes: SizeBounds, counted: IntArray) -> IntArray | None:
     return order
 
 
-def _sizes_hold(problem: Problem, sizes: SizeBounds, labels: IntArray, any_order: bool) -> bool:
-    counted = sums_by(labels, problem.count, problem.n_clusters).astype(np.int64)
+def _sizes_hold(rules: Rules, sizes: SizeBounds, labels: IntArray, any_order: bool) -> bool:
+    counted = rules.sizes_of(labels)
     if np.all((sizes.lower <= counted) & (counted <= sizes.upper)):
         return True
     return any_order and not sizes.ordered and matching_order(sizes, counted) is not None

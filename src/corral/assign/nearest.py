@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..problem import Problem
+from ..presolve import Rules
 from .result import NoAssignment
 
 
-def with_pins(problem: Problem, cost: FloatArray) -> FloatArray:
+def with_pins(rules: Rules, cost: FloatArray) -> FloatArray:
     """Costs with infinity wherever a pin forbids the cluster.
 
     Raises
@@ -17,9 +17,9 @@ def with_pins(problem: Problem, cost: FloatArray) -> FloatArray:
     NoAssignment
         When one group is pinned to two clusters.
     """
-    if not len(problem.pins):
+    if not len(rules.pins):
         return cost
-    groups, clusters = problem.pins.T
+    groups, clusters = rules.pins.T
     pinned = cost.copy()
     pinned[groups] = np.inf
     pinned[groups, clusters] = cost[groups, clusters]

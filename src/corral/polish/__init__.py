@@ -4,7 +4,8 @@
 moving along; ``moves`` proposes larger steps, which ``search`` refines and keeps if they pay.
 """
 
-from .refinement import MAX_ROUNDS, Answer, evaluate, first_answer, refine
-from .search import SMALL, improve
+from .moves import relocate
+from .refine import Answer, evaluate, first_answer, refine
+from .search import improve
 
-__all__ = ["MAX_ROUNDS", "SMALL", "Answer", "evaluate", "first_answer", "improve", "refine"]
+__all__ = ["Answer", "evaluate", "first_answer", "improve", "refine", "relocate"]

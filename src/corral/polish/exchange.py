@@ -1,12 +1,9 @@
 """Single moves and swaps of groups that lower the objective, centres moving along.
 
-An exact assignment to fixed centres cannot see that a centre follows the points it gains.  Moving
-group g from cluster a to b changes the objective by
-
-    - w W_a / (W_a - w) |p - mu_a|^2 + w W_b / (W_b + w) |p - mu_b|^2
-
-(Hartigan), and swapping g and h between them by what the sums ``S_a, S_b`` and weights say.
-Only groups without pins, pairs or linear rows are moved; sizes and totals are kept in bounds.
+An exact assignment to fixed centres cannot see that a centre follows the points it gains.  The
+distance knows how far the objective falls when a group moves, and when two groups change places
+(:meth:`.rows.Distance.move_gains`, :meth:`.rows.Distance.swap_gains`).  Only groups without pins,
+pairs or linear rows are moved; sizes and totals are kept in bounds.
 """
 
 from __future__ import annotations
@@ -17,10 +14,12 @@ import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints._checks import sums_by
-from ..geometry import Geometry
+from ..presolve import Rules
 from ..problem import Problem
+from ..rows import SwapSide
 
-#: Of two clusters so many groups, those that lose least by changing sides, are paired up.
+#: Groups of each of two clusters that are paired up for a swap: those that lose least by changing
+#: sides.  More of them find more swaps at quadratic cost.
 CANDIDATES = 40
 #: Gains below this part of the objective are rounding.
 NEGLIGIBLE = 1e-10
@@ -39,49 +38,35 @@ class Clusters:
 class Exchange:
     """Looks for moves and swaps that pay in answers to one problem."""
 
-    def __init__(self, problem: Problem, geometry: Geometry) -> None:
-        self.problem = problem
-        self.geometry = geometry
-        bound = np.concatenate(
-            [
-                problem.pins[:, 0],
-                problem.apart.ravel(),
-                problem.together.ravel(),
-                problem.soft.pairs.ravel(),
-            ]
-        )
-        self.mobile = np.full(problem.n_groups, problem.linear is None)
+    def __init__(self, problem: Problem) -> None:
+        rules = problem.rules
+        self.rows, self.n_clusters = problem.rows, rules.n_clusters
+        pairs = (rules.apart.ravel(), rules.together.ravel(), rules.soft.pairs.ravel())
+        bound = np.concatenate([rules.pins[:, 0], *pairs])
+        self.mobile = np.full(rules.n_groups, rules.linear is None)
         self.mobile[bound.astype(np.int64)] = False
-        self.rules = _Bounds(problem)
+        self.bounds = _Bounds(rules)
 
     def improve(self, labels: IntArray, centers: FloatArray, objective: float) -> IntArray | None:
         """Labels after one round of changes that pay, or None if there is none."""
         if not self.mobile.any():
             return None
-        clusters = Clusters(
-            labels,
-            centers,
-            sums_by(labels, self.geometry.weight, self.problem.n_clusters),
-            self.geometry.distances(centers),
-        )
+        mass = self.rows.mass(labels, self.n_clusters)
+        clusters = Clusters(labels, centers, mass, self.rows.distances(centers))
         changes = self._moves(clusters, NEGLIGIBLE * objective)
-        if not changes and len(self.rules):
+        if not changes and len(self.bounds):
             changes = self._swaps(clusters, NEGLIGIBLE * objective)
         return _apply(labels, changes) if changes else None
 
     def _moves(self, clusters: Clusters, least: float) -> list[tuple[float, IntArray, IntArray]]:
         """Best move of each group to another cluster, as (gain, groups, new labels)."""
-        w, own = self.geometry.weight, clusters.labels
-        rest = clusters.weight[own] - w
-        # A group alone in its cluster gains nothing by leaving it.
-        leave = np.where(rest > 0, w * clusters.weight[own] / np.where(rest > 0, rest, 1.0), 0.0)
-        rows = np.arange(len(own))
-        gain = (leave * clusters.distances[rows, own])[:, None] - (
-            w[:, None] * clusters.weight / (clusters.weight + w[:, None] + 1e-300)
-        ) * clusters.distances
+        own, rows = clusters.labels, np.arange(len(clusters.labels))
+        gain = self.rows.distance.move_gains(
+            self.rows.weight, clusters.weight, own, clusters.distances
+        )
         gain[rows, own] = -np.inf
         gain[~self.mobile] = -np.inf
-        gain[~self.rules.allows_moves(own)] = -np.inf
+        gain[~self.bounds.allows_moves(own)] = -np.inf
         to = gain.argmax(axis=1)
         best = gain[rows, to]
         paying = np.flatnonzero(best > least)
@@ -90,22 +75,21 @@ class Exchange:
     def _swaps(self, clusters: Clusters, least: float) -> list[tuple[float, IntArray, IntArray]]:
         """Best swap between each two clusters, as (gain, groups, new labels)."""
         rows = np.arange(len(clusters.labels))
-        loss = self.geometry.weight[:, None] * (
+        loss = self.rows.weight[:, None] * (
             clusters.distances - clusters.distances[rows, clusters.labels][:, None]
         )
         members = [
-            np.flatnonzero((clusters.labels == j) & self.mobile)
-            for j in range(self.problem.n_clusters)
+            np.flatnonzero((clusters.labels == j) & self.mobile) for j in range(self.n_clusters)
         ]
-        totals = self.rules.sums(clusters.labels)
+        totals = self.bounds.sums(clusters.labels)
         found = []
-        for a, b in zip(*np.triu_indices(self.problem.n_clusters, 1), strict=True):
+        for a, b in zip(*np.triu_indices(self.n_clusters, 1), strict=True):
             from_a = _cheapest(members[a], loss[members[a], b])
             from_b = _cheapest(members[b], loss[members[b], a])
             if not (len(from_a) and len(from_b)):
                 continue
             gain = self._swap_gains(clusters, int(a), int(b), from_a, from_b)
-            allowed = self.rules.allows_swaps(totals, int(a), int(b), from_a, from_b)
+            allowed = self.bounds.allows_swaps(totals, int(a), int(b), from_a, from_b)
             gain[~allowed] = -np.inf
             g, h = np.unravel_index(gain.argmax(), gain.shape)
             if gain[g, h] > least:
@@ -115,45 +99,33 @@ class Exchange:
     def _swap_gains(
         self, clusters: Clusters, a: int, b: int, from_a: IntArray, from_b: IntArray
     ) -> FloatArray:
-        """``|S_a'|^2/W_a' + |S_b'|^2/W_b' - |S_a|^2/W_a - |S_b|^2/W_b`` for all pairs (g, h).
-
-        Written about ``mu_a`` and ``mu_b``, where ``S_a`` and ``S_b`` vanish: then
-        ``S_j' = +-(w_h (p_h - mu_j) - w_g (p_g - mu_j))``.
-        """
-        w_g = self.geometry.weight[from_a][:, None]
-        w_h = self.geometry.weight[from_b][None, :]
-        d = clusters.distances
-        ga, gb, ha, hb = d[from_a, a][:, None], d[from_a, b][:, None], d[from_b, a], d[from_b, b]
-        gain: FloatArray = (ga - gb) * w_g + (hb - ha) * w_h
-        # (p_g - mu) . (p_h - mu) about mu_a; about mu_b it follows from the distances.
-        inner = self.geometry.gram(from_a, from_b, clusters.centers[a])
-        shift = w_g**2 * ga + w_h**2 * ha - 2.0 * w_g * w_h * inner
-        gain += _quotient(shift, clusters.weight[a] + (w_h - w_g))
-        inner += 0.5 * ((gb - ga) + (hb - ha))
-        shift = w_g**2 * gb + w_h**2 * hb - 2.0 * w_g * w_h * inner
-        gain += _quotient(shift, clusters.weight[b] - (w_h - w_g))
-        return gain
+        """How far the objective falls when g and h change places, (g, h)."""
+        weight, mass, d = self.rows.weight, clusters.weight, clusters.distances
+        first = SwapSide(weight[from_a], mass[a], d[from_a, a], d[from_a, b])
+        second = SwapSide(weight[from_b], mass[b], d[from_b, b], d[from_b, a])
+        inner = self.rows.gram(from_a, from_b, clusters.centers[a])
+        return self.rows.distance.swap_gains(first, second, inner)
 
 
 class _Bounds:
-    """Sizes and totals of a problem, to ask whether a change keeps them."""
+    """Sizes and totals of some rules, to ask whether a change keeps them."""
 
-    def __init__(self, problem: Problem) -> None:
-        self.n_clusters = problem.n_clusters
+    def __init__(self, rules: Rules) -> None:
+        self.n_clusters = rules.n_clusters
         rows: list[FloatArray] = []
         lower: list[FloatArray | IntArray] = []
         upper: list[FloatArray | IntArray] = []
-        if problem.sizes is not None:
-            rows.append(problem.count.astype(float))
-            lower.append(problem.sizes.lower)
-            upper.append(problem.sizes.upper)
-        for total in problem.totals:
+        if rules.sizes is not None:
+            rows.append(rules.count.astype(float))
+            lower.append(rules.sizes.lower)
+            upper.append(rules.sizes.upper)
+        for total in rules.totals:
             rows.append(total.values)
             lower.append(total.lower)
             upper.append(total.upper)
-        self.values = np.array(rows, float).reshape(len(rows), problem.n_groups)
-        self.lower = np.array(lower, float).reshape(len(rows), problem.n_clusters)
-        self.upper = np.array(upper, float).reshape(len(rows), problem.n_clusters)
+        self.values = np.array(rows, float).reshape(len(rows), rules.n_groups)
+        self.lower = np.array(lower, float).reshape(len(rows), rules.n_clusters)
+        self.upper = np.array(upper, float).reshape(len(rows), rules.n_clusters)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -190,11 +162,6 @@ class _Bounds:
                 then = total[j] + signed
                 allowed &= (change == 0) | ((then >= lower[j]) & (then <= upper[j]))
         return allowed
-
-
-def _quotient(shift: FloatArray, rest: FloatArray) -> FloatArray:
-    """``shift / rest``, nothing where no weight is left."""
-    return np.divide(shift, rest, out=np.zeros_like(shift), where=rest > 0)
 
 
 def _cheapest(members: IntArray, loss: FloatArray) -> IntArray:

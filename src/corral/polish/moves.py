@@ -13,68 +13,61 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..assign import prices
 from ..constraints._checks import sums_by
-from ..geometry import Geometry
-from ..initialise import match_sizes
+from ..presolve import Rules
 from ..problem import Problem
+from ..start import match_sizes
 
-Proposal = tuple[Problem, FloatArray]
+#: Rules, with the sizes in some order, and centres to start from.
+Proposal = tuple[Rules, FloatArray]
 
 
-def swap_sizes(
-    problem: Problem, geometry: Geometry, labels: IntArray, centers: FloatArray
-) -> Iterator[Proposal]:
+def swap_sizes(problem: Problem, labels: IntArray, centers: FloatArray) -> Iterator[Proposal]:
     """Exchange the size bounds of two clusters, where their order is free.
 
     To first order that changes the cost by ``(u_j - u_l) (lambda_j - lambda_l)``, lambda the
     prices of the sizes.
     """
-    sizes = problem.sizes
-    if sizes is None or not problem.sizes_vary:
+    rules, sizes = problem.rules, problem.rules.sizes
+    if sizes is None or not rules.sizes_vary:
         return
-    price = prices(labels, geometry.costs(centers), sizes)
-    middle = (sizes.lower + np.minimum(sizes.upper, problem.count.sum())) / 2.0
-    a, b = np.triu_indices(problem.n_clusters, 1)
+    price = prices(labels, problem.rows.costs(centers).dense(), sizes)
+    middle = (sizes.lower + np.minimum(sizes.upper, rules.n_rows)) / 2.0
+    a, b = np.triu_indices(rules.n_clusters, 1)
     differ = (sizes.lower[a] != sizes.lower[b]) | (sizes.upper[a] != sizes.upper[b])
     a, b = a[differ], b[differ]
     for pair in np.argsort((middle[a] - middle[b]) * (price[a] - price[b]), kind="stable"):
-        order = np.arange(problem.n_clusters)
+        order = np.arange(rules.n_clusters)
         order[[a[pair], b[pair]]] = b[pair], a[pair]
-        yield problem.with_sizes_in_order(order), centers
+        yield rules.with_sizes_in_order(order), centers
 
 
-def swap_clusters(
-    problem: Problem, geometry: Geometry, labels: IntArray, centers: FloatArray
-) -> Iterator[Proposal]:
+def swap_clusters(problem: Problem, labels: IntArray, centers: FloatArray) -> Iterator[Proposal]:
     """Exchange the places of two clusters that have different rules, the nearest two first."""
-    rules = problem.cluster_rules()
+    own = problem.rules.cluster_rules()
     a, b = np.triu_indices(problem.n_clusters, 1)
-    differ = np.any(rules[:, a] != rules[:, b], axis=0)
+    differ = np.any(own[:, a] != own[:, b], axis=0)
     a, b = a[differ], b[differ]
-    gaps = ((centers[a] - centers[b]) ** 2).sum(axis=1)
+    gaps = problem.rows.distance.between(centers, centers)[a, b]
     for pair in np.argsort(gaps, kind="stable"):
         swapped = centers.copy()
         swapped[[a[pair], b[pair]]] = centers[[b[pair], a[pair]]]
-        yield problem, swapped
+        yield problem.rules, swapped
 
 
 def relocate(
-    problem: Problem,
-    geometry: Geometry,
-    labels: IntArray,
-    centers: FloatArray,
-    least: float = -np.inf,
+    problem: Problem, labels: IntArray, centers: FloatArray, least: float = -np.inf
 ) -> Iterator[Proposal]:
     """Give up one cluster and split another: most saved by the split less the loss first.
 
     ``least`` is what must be saved, costs alone considered.
     """
-    k = problem.n_clusters
-    distances = geometry.distances(centers)
+    k, data = problem.n_clusters, problem.rows
+    distances = data.distances(centers)
     rows = np.arange(len(labels))
     own = distances[rows, labels]
     distances[rows, labels] = np.inf
-    loss = sums_by(labels, geometry.weight * (distances.min(axis=1) - own), k)
-    halves = [geometry.halves(np.flatnonzero(labels == j), centers[j]) for j in range(k)]
+    loss = sums_by(labels, data.weight * (distances.min(axis=1) - own), k)
+    halves = [data.halves(np.flatnonzero(labels == j), centers[j]) for j in range(k)]
     saved = np.array([gain for gain, _ in halves])
     net = saved[None, :] - loss[:, None]
     np.fill_diagonal(net, -np.inf)
@@ -86,37 +79,37 @@ def relocate(
             continue
         moved = centers.copy()
         moved[[given_up, split]] = halves[split][1]
-        yield from _in_both_orders(problem, geometry, moved)
+        yield from _in_both_orders(problem, moved)
 
 
 def kick(
     problem: Problem,
-    geometry: Geometry,
     labels: IntArray,
     centers: FloatArray,
     random_state: np.random.RandomState,
 ) -> Iterator[Proposal]:
     """Move a random centre to a random point, drawn as k-means++ draws, without end."""
-    own = geometry.distances(centers)[np.arange(len(labels)), labels] * geometry.weight
+    data = problem.rows
+    own = data.distances(centers)[np.arange(len(labels)), labels] * data.weight
     if own.sum() <= 0.0:
         return
     chance = own / own.sum()
     while True:
         moved = centers.copy()
         point = random_state.choice(len(labels), p=chance)
-        moved[random_state.randint(len(centers))] = geometry.row(point)
-        yield from _in_both_orders(problem, geometry, moved)
+        moved[random_state.randint(len(centers))] = data.row(point)
+        yield from _in_both_orders(problem, moved)
 
 
-def _in_both_orders(
-    problem: Problem, geometry: Geometry, centers: FloatArray
-) -> Iterator[Proposal]:
+def _in_both_orders(problem: Problem, centers: FloatArray) -> Iterator[Proposal]:
     """With the sizes as they are, and as the centres' own sizes would have them."""
-    yield problem, centers
-    nearest = geometry.distances(centers).argmin(axis=1)
-    counts = sums_by(nearest, problem.count, problem.n_clusters)
-    matched = match_sizes(problem, counts)
-    if matched.sizes is not None and problem.sizes is not None:
-        same = np.array_equal(matched.sizes.lower, problem.sizes.lower)
-        if not (same and np.array_equal(matched.sizes.upper, problem.sizes.upper)):
+    rules = problem.rules
+    yield rules, centers
+    if rules.sizes is None or not rules.sizes_vary:
+        return
+    counts = sums_by(problem.rows.nearest(centers), rules.count, rules.n_clusters)
+    matched = match_sizes(rules, counts)
+    if matched.sizes is not None:
+        same = np.array_equal(matched.sizes.lower, rules.sizes.lower)
+        if not (same and np.array_equal(matched.sizes.upper, rules.sizes.upper)):
             yield matched, centers

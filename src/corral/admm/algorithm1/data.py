@@ -1,0 +1,231 @@
+"""What Algorithm 1 works on: the constant data of a problem and the state of an iteration.
+
+Every n x k array is held cluster by cluster (Fortran order): row sums and broadcasts then run
+along the long axis, which is several times faster in NumPy, and the formulas stay the paper's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from ..._typing import FloatArray, IntArray, Matrix
+from ...presolve import LinearRows
+
+LARGEST_GRAM = 1024
+"""Above this many features S'S is not decomposed; w is found by conjugate gradients."""
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """The map ``out[target[p]] += values[source[p]]`` over pairs p, sorted once by target."""
+
+    source: IntArray
+    rows: IntArray
+    starts: IntArray
+
+    @classmethod
+    def of(cls, source: IntArray, target: IntArray) -> Scatter:
+        """Sort the pairs by target, so that the sums are over consecutive runs."""
+        order = np.argsort(target, kind="stable")
+        rows, starts = np.unique(target[order], return_index=True)
+        return cls(source[order], rows, starts)
+
+    def __call__(self, values: FloatArray) -> FloatArray:
+        """Sum the rows of ``values``; rows that are nobody's target are zero."""
+        out = np.zeros_like(values)
+        out.T[:, self.rows] = np.add.reduceat(values.T[:, self.source], self.starts, axis=1)
+        return out
+
+
+@dataclass(frozen=True)
+class Links:
+    """Pairs (p, q) of rows and the value that ``sum_pq z[p]'x[q]`` has to take.
+
+    Must-links have the target v, the number of pairs; cannot-links have the target 0.
+    """
+
+    pairs: IntArray
+    forward: Scatter  # z -> E2'E1 z (E4'E3 z): row q gets z[p]
+    backward: Scatter  # x -> E1'E2 x (E3'E4 x): row p gets x[q]
+    target: float
+
+    @classmethod
+    def of(cls, pairs: IntArray, target: float) -> Links:
+        """Prepare both directions."""
+        p, q = pairs[:, 0], pairs[:, 1]
+        return cls(pairs, Scatter.of(p, q), Scatter.of(q, p), target)
+
+    def product(self, z: FloatArray, x: FloatArray) -> float:
+        """Compute ``(E1 z)'E2 x``, the sum of ``z[p]'x[q]`` over the pairs."""
+        return inner(z.T[:, self.pairs[:, 0]], x.T[:, self.pairs[:, 1]])
+
+
+@dataclass(frozen=True)
+class Equalities:
+    """Rows ``A vec(x) = b``, the columns of A reordered to match arrays held by cluster."""
+
+    A: sparse.csr_array
+    b: FloatArray
+    n_clusters: int
+
+    @classmethod
+    def of(cls, rows: LinearRows, n_clusters: int) -> Equalities:
+        """Take over rows whose bounds meet; column ``i k + j`` becomes ``j n + i``."""
+        apart = np.flatnonzero(rows.lower != rows.upper)
+        if len(apart):
+            r = apart[0]
+            raise ValueError(
+                f"linear row {r} has bounds [{rows.lower[r]:g}, {rows.upper[r]:g}], but algorithm1 "
+                "knows equalities only: lower and upper must be the same number"
+            )
+        A = sparse.csr_array(rows.A, dtype=np.float64)
+        n = A.shape[1] // n_clusters
+        by_cluster = np.arange(n * n_clusters).reshape(n, n_clusters).T.ravel()
+        return cls(A[:, by_cluster], np.asarray(rows.lower, np.float64), n_clusters)
+
+    def apply(self, x: FloatArray) -> FloatArray:
+        """Compute ``A vec(x)``."""
+        value: FloatArray = self.A @ x.T.ravel()
+        return value
+
+    def adjoint(self, y: FloatArray) -> FloatArray:
+        """Compute ``A'y`` as an n x k array."""
+        product: FloatArray = self.A.T @ y
+        return product.reshape(self.n_clusters, -1).T
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """``S'S = V diag(L) V'``."""
+
+    values: FloatArray
+    vectors: FloatArray
+
+    @classmethod
+    def of(cls, points: Matrix) -> Spectrum:
+        """Decompose the d x d Gram matrix; rounding may leave no eigenvalue below zero."""
+        product: Matrix = points.T @ points
+        gram = product if isinstance(product, np.ndarray) else product.toarray()
+        values, vectors = np.linalg.eigh(gram)
+        return cls(np.maximum(values, 0.0), vectors)
+
+
+@dataclass(frozen=True)
+class Data:
+    """Everything that stays the same over the iterations."""
+
+    points: Matrix
+    squared_norms: FloatArray
+    spectrum: Spectrum | None
+    n_clusters: int
+    sizes: FloatArray | None
+    links: tuple[Links, ...]  # those of z3 and of z4, where given
+    link_names: tuple[str, ...]
+    equalities: Equalities | None
+
+    @classmethod
+    def of(
+        cls,
+        points: Matrix,
+        n_clusters: int,
+        must_link: IntArray | None,
+        cannot_link: IntArray | None,
+        sizes: IntArray | None,
+        linear: LinearRows | None,
+    ) -> Data:
+        """Do once what needs doing once; sparse points stay sparse."""
+        points, squared_norms = _in_double(points)
+        links = {}
+        if must_link is not None and len(must_link):
+            links["must_link"] = Links.of(must_link, float(len(must_link)))
+        if cannot_link is not None and len(cannot_link):
+            links["cannot_link"] = Links.of(cannot_link, 0.0)
+        return cls(
+            points=points,
+            squared_norms=squared_norms,
+            spectrum=Spectrum.of(points) if points.shape[1] <= LARGEST_GRAM else None,
+            n_clusters=n_clusters,
+            sizes=None if sizes is None else np.asarray(sizes, np.float64),
+            links=tuple(links.values()),
+            link_names=tuple(links),
+            equalities=None if linear is None else Equalities.of(linear, n_clusters),
+        )
+
+    @property
+    def n_points(self) -> int:
+        """Number of points n."""
+        return len(self.squared_norms)
+
+    def centers(self, w: FloatArray) -> FloatArray:
+        """Compute the centres ``S'w_j``, k x d."""
+        centers: FloatArray = (self.points.T @ w).T
+        return centers
+
+    def costs(self, w: FloatArray) -> FloatArray:
+        """Compute the paper's ``B_ij = |s_i - S'w_j|^2``, n x k."""
+        centers = self.centers(w)
+        cross = np.asfortranarray(self.points @ centers.T)
+        norms = np.einsum("jd,jd->j", centers, centers)
+        # The three terms may cancel to a negative of rounding size.
+        costs: FloatArray = np.maximum(self.squared_norms[:, None] - 2.0 * cross + norms, 0.0)
+        return costs
+
+
+@dataclass(frozen=True)
+class Copy:
+    """The variables that one kind of links adds: (z3, y6, y7) or (z4, y8, y9)."""
+
+    z: FloatArray  # z3, z4
+    y: float  # y6, y8: dual of the bilinear constraint
+    y_copy: FloatArray  # y7, y9: dual of x = z
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    """All variables after an iteration, in the paper's names; n x k unless noted."""
+
+    x: FloatArray
+    w: FloatArray
+    costs: FloatArray  # B, of this w
+    z1: FloatArray
+    z2: FloatArray
+    copies: tuple[Copy, ...]  # z3, y6, y7 and z4, y8, y9, in the order of Data.links
+    y1: FloatArray  # n
+    y2: FloatArray
+    y3: FloatArray
+    y4: FloatArray  # k
+    y5: FloatArray
+    y10: FloatArray  # one a linear row
+    residuals: Mapping[str, float]
+
+    @property
+    def objective(self) -> float:
+        """``sum_ij x_ij |s_i - S'w_j|^2``."""
+        return inner(self.x, self.costs)
+
+
+def _in_double(points: Matrix) -> tuple[Matrix, FloatArray]:
+    """Take the points to float64, with their squared norms, which have to fit into it."""
+    with np.errstate(over="ignore"):
+        if sparse.issparse(points):
+            points = sparse.csr_array(points, dtype=np.float64)
+            squared_norms = points.power(2).sum(axis=1)
+        else:
+            points = np.ascontiguousarray(points, np.float64)
+            squared_norms = np.einsum("ij,ij->i", points, points)
+        total = squared_norms.sum()
+    if not np.isfinite(total):
+        raise FloatingPointError(
+            f"the squared norms of the points sum to {total}, which must be finite: "
+            "scale the data to about [-1, 1]"
+        )
+    return points, squared_norms
+
+
+def inner(a: FloatArray, b: FloatArray) -> float:
+    """Inner product of two matrices, without the copy that ``vdot`` makes of them."""
+    return float(np.einsum("ij,ij->", a, b))

@@ -1,0 +1,138 @@
+"""Exact sizes for rows in shards: linked groups first, the others by prices and a flow.
+
+Groups of one row without pairs or pins are assigned by prices, exactly.  The others are *tied*: they
+are placed first, where the prices of the round before would have them, pairs put right component by
+component; the free rows fill what room is left.  Where the tied groups would leave too little of it,
+they stay where they were in the round before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .._typing import FloatArray, IntArray
+from ..deadline import Deadline
+from ..plan.thresholds import PATIENCE
+from ..presolve import Rules, SizeBounds
+from ..rows import ShardRows
+from ..rows.shard_costs import ShardCosts, ShardScan
+from .patient import assign_patiently
+from .result import Assignment
+from .sizes import first_prices, ship
+
+
+@dataclass(frozen=True)
+class Warm:
+    """What the next round starts from: prices of the sizes, and labels of the tied groups."""
+
+    prices: FloatArray | None
+    tied: IntArray
+
+
+class FarAssignment:
+    """Assigns rows in shards to centres; the same rules in every round.
+
+    Parameters
+    ----------
+    rules : Rules
+        Without totals and linear rows.
+    rows : ShardRows
+    """
+
+    def __init__(self, rules: Rules, rows: ShardRows) -> None:
+        alone = rules.count == 1
+        pairs = rules.pairs
+        bound = [rules.pins[:, 0], pairs.apart.ravel(), pairs.together.ravel()]
+        alone[np.concatenate([*bound, pairs.soft.pairs.ravel()]).astype(np.int64)] = False
+        self.rules = rules
+        self.tied, self.free = np.flatnonzero(~alone), np.flatnonzero(alone)
+        self.rows = rows.marked(self.free) if len(self.tied) else rows
+        self.tied_rules = rules.pairs_only().part(self.tied)
+
+    def with_rules(self, rules: Rules) -> FarAssignment:
+        """The same rows under rules whose sizes are in another order."""
+        return FarAssignment(rules, self.rows)
+
+    def __call__(
+        self,
+        centers: FloatArray,
+        *,
+        incumbent: ShardScan | None,
+        warm: Warm | None,
+        deadline: Deadline,
+        patience: float,
+    ) -> Assignment:
+        """Everything in its place.
+
+        Raises
+        ------
+        NoAssignment
+            The tied groups leave no room for the others, and there was no round before.
+        """
+        deadline.check()
+        k, sizes = self.rules.n_clusters, self.rules.sizes
+        costs = self.rows.costs(centers)
+        prices = None if warm is None else warm.prices
+        if prices is None and sizes is not None and len(self.tied):
+            part = len(self.free) / float(self.rules.n_rows)
+            prices = first_prices(costs, _floor(sizes.lower, part), _floor(sizes.upper, part))
+        price = np.zeros(k) if prices is None else prices
+        labels = self._apart(costs, price, self._preferred(costs, price), deadline)
+        if sizes is None:
+            scan = costs.scan(np.zeros(k))
+        else:
+            if warm is not None and not self._leaves_room(labels, sizes):
+                labels = warm.tied
+            taken = self.tied_rules.sizes_of(labels)
+            found, price = ship(costs, sizes.lower - taken, sizes.upper - taken, prices)
+            scan = found if isinstance(found, ShardScan) else _all_placed(costs, found)
+        return Assignment(
+            scan.patched(self.tied, labels),
+            np.nan,
+            soft=self.tied_rules.soft.cost(labels),
+            warm=Warm(price, labels),
+        )
+
+    def _leaves_room(self, labels: IntArray, sizes: SizeBounds) -> bool:
+        """Whether the free rows can fill up what the tied groups leave."""
+        taken = self.tied_rules.sizes_of(labels)
+        lower, upper = np.maximum(sizes.lower - taken, 0), sizes.upper - taken
+        return bool(np.all(upper >= 0) and lower.sum() <= len(self.free) <= upper.sum())
+
+    def _preferred(self, costs: ShardCosts, prices: FloatArray) -> IntArray:
+        """Where the tied groups would be at the prices, each row of a group at its price."""
+        if not len(self.tied):
+            return np.empty(0, np.int64)
+        labels = costs.cheapest(self.tied, self.tied_rules.count, prices)
+        pins = self.tied_rules.pins
+        labels[pins[:, 0]] = pins[:, 1]
+        return labels
+
+    def _apart(
+        self, costs: ShardCosts, prices: FloatArray, labels: IntArray, deadline: Deadline
+    ) -> IntArray:
+        """Labels that break no hard pair: components with a broken pair are solved anew."""
+        graph = self.tied_rules.pairs.graph
+        broken = graph.broken(labels)
+        if not broken.any():
+            return labels
+        bad = np.zeros(int(graph.component.max()) + 1, bool)
+        bad[graph.component[graph.a[broken]]] = True
+        rows = np.flatnonzero(bad[graph.component])
+        part = self.tied_rules.part(rows)
+        cost = costs.of(self.tied[rows]) + part.count[:, None] * prices
+        labels = labels.copy()
+        labels[rows] = assign_patiently(part, cost, None, deadline, patience=PATIENCE).labels
+        return labels
+
+
+def _floor(bounds: IntArray, part: float) -> IntArray:
+    floored: IntArray = np.floor(bounds * part).astype(np.int64)
+    return floored
+
+
+def _all_placed(costs: ShardCosts, labels: IntArray) -> ShardScan:
+    scan = costs.scan(np.zeros(costs.shape[1])).patched(costs.free, labels)
+    return replace(scan, counted=np.bincount(labels, minlength=costs.shape[1]))

@@ -1,0 +1,220 @@
+"""Exact assignment under pairs alone: hard cannot-links, uncontracted must-links, soft pairs.
+
+Without sizes or totals the problem falls apart into the connected components of the graph of
+pairs, and most of each component has a closed form.  Every pair (a, b) costs ``same`` when the
+labels agree and ``differ`` when they do not (infinite when hard), so a group b with a single
+neighbour a can be eliminated exactly: whatever label j the neighbour takes, b answers best, at
+
+    message_b(j) = min( c_b(j) + same, differ + min over l != j of c_b(l) ),
+
+which is added to the costs of a.  Eliminating leaves until none is left solves every tree; what
+remains of a component is its 2-core, the only part that needs a solver.
+
+Only groups near a clash take part.  Without the pairs that leave them, they cost no more than in
+any answer; so if their best labels clash with nobody outside, these are the best in all, and
+otherwise those they clash with take part too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from ..._typing import FloatArray, IntArray
+from ...plan.thresholds import ENUMERATED
+from ...presolve import PairGraph, Pairs, Rules, SoftPairs
+from ..result import NoAssignment
+
+#: Labelings tried at once, over all components: their costs stay within a megabyte.
+AT_ONCE = 125_000
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """Groups taken out in one sweep, each with its only neighbour, its pair and its costs."""
+
+    leaf: IntArray
+    neighbour: IntArray
+    same: FloatArray
+    differ: FloatArray
+    cost: FloatArray
+
+
+def pair_graph(rules: Rules) -> PairGraph:
+    """The problem's graph of pairs, if any labels can keep it."""
+    graph = rules.pairs.graph
+    if graph.impossible:
+        raise NoAssignment
+    return graph
+
+
+def solve_pairs(
+    rules: Rules,
+    cost: FloatArray,
+    solve_core: Callable[[Rules, FloatArray], IntArray],
+) -> IntArray:
+    """Cheapest labels under pairs alone.
+
+    Parameters
+    ----------
+    rules : Rules
+        Its sizes, totals and linear rows are not looked at.
+    cost : (m, k) array
+        Infinite where a group may not go.
+    solve_core : callable
+        Given the problem and the costs of what elimination leaves, its optimal labels.
+    """
+    labels: IntArray = cost.argmin(axis=1)
+    graph = pair_graph(rules)
+    active = np.zeros(len(cost), bool)
+    while True:
+        inside = active[graph.a] & active[graph.b]
+        clash = graph.broken(labels) & ~inside
+        if not clash.any():
+            return labels
+        active[graph.a[clash]] = active[graph.b[clash]] = True
+        inside = active[graph.a] & active[graph.b]
+        _solve_active(rules, cost, labels, graph.of(inside), solve_core)
+
+
+def _solve_active(
+    rules: Rules,
+    cost: FloatArray,
+    labels: IntArray,
+    graph: PairGraph,
+    solve_core: Callable[[Rules, FloatArray], IntArray],
+) -> None:
+    """Set the labels of all groups in the graph to the best ones, in place."""
+    touched, ends = np.unique(np.concatenate([graph.a, graph.b]), return_inverse=True)
+    a, b = ends[: len(graph.a)], ends[len(graph.a) :]
+    graph = PairGraph(len(touched), a, b, graph.same, graph.differ)
+    work = cost[touched]
+    core, sweeps = _eliminate(graph, work)
+    found: IntArray = work.argmin(axis=1)
+    core = _enumerate_small(core, work, found)
+    if len(core.a):
+        left = np.unique(np.concatenate([core.a, core.b]))
+        part = _core_rules(rules, core, touched[left], left)
+        found[left] = solve_core(part, work[left])
+    for sweep in reversed(sweeps):
+        found[sweep.leaf] = _best_answer(sweep, found[sweep.neighbour])
+    if not (np.isfinite(cost[touched, found]).all() and np.isfinite(graph.paid(found)).all()):
+        raise NoAssignment
+    labels[touched] = found
+
+
+def _enumerate_small(core: PairGraph, work: FloatArray, labels: IntArray) -> PairGraph:
+    """Label the small components by trying everything; give the pairs of the others."""
+    k = work.shape[1]
+    if not len(core.a) or k == 1:  # a single cluster leaves nothing to try
+        return core.of(np.zeros(len(core.a), bool))
+    component = core.component
+    groups = np.unique(np.concatenate([core.a, core.b]))
+    groups = groups[np.argsort(component[groups], kind="stable")]
+    pairs = core.of(np.argsort(component[core.a], kind="stable"))
+    size = np.bincount(component[groups])
+    small = size * np.log(k) <= np.log(ENUMERATED)
+    for m in np.unique(size[small & (size > 0)]):
+        alike = groups[size[component[groups]] == m].reshape(-1, m)
+        of_alike = pairs.of(size[component[pairs.a]] == m)
+        for some, of_some in _batches(alike, of_alike, component, max(AT_ONCE // k ** int(m), 1)):
+            labels[some] = _best_of_all(some, of_some, work)
+    return core.of(~small[component[core.a]])
+
+
+def _batches(
+    groups: IntArray, pairs: PairGraph, component: IntArray, most: int
+) -> Iterator[tuple[IntArray, PairGraph]]:
+    """At most so many components at a time, a row of groups each, with their pairs.
+
+    Groups and pairs come sorted by their components.
+    """
+    starts = np.arange(0, len(groups), most)
+    first = np.searchsorted(component[pairs.a], component[groups[starts, 0]])
+    last = np.append(first[1:], len(pairs.a))
+    for start, low, high in zip(starts, first, last, strict=True):
+        yield groups[start : start + most], pairs.of(np.arange(low, high))
+
+
+def _best_of_all(groups: IntArray, pairs: PairGraph, work: FloatArray) -> IntArray:
+    """The best labels of components with m groups each, a row each; the first among equals.
+
+    A component has at most one pair between its i-th and its j-th group, so what these pairs
+    cost is added for all components together.
+    """
+    m, k = groups.shape[1], work.shape[1]
+    ways = np.indices((k,) * m, np.int32).reshape(m, -1)
+    total = np.zeros((len(groups), ways.shape[1]))
+    for i in range(m):
+        total += work[groups[:, i]][:, ways[i]]
+    number = np.empty(len(work), np.int64)
+    number[groups] = np.arange(groups.size).reshape(groups.shape)
+    (row, a), b = np.divmod(number[pairs.a], m), number[pairs.b] % m
+    for i, j in combinations(range(m), 2):
+        here = (a == i) & (b == j)
+        same, differ = pairs.same[here, None], pairs.differ[here, None]
+        total[row[here]] += np.where(ways[i] == ways[j], same, differ)
+    return ways[:, total.argmin(axis=1)].T
+
+
+def _eliminate(graph: PairGraph, work: FloatArray) -> tuple[PairGraph, list[Elimination]]:
+    """Take out leaves sweep by sweep, adding their messages to ``work`` in place."""
+    sweeps: list[Elimination] = []
+    degree = np.bincount(np.concatenate([graph.a, graph.b]), minlength=len(work))
+    while len(graph.a):
+        leaf_a, leaf_b = degree[graph.a] == 1, degree[graph.b] == 1
+        out = leaf_a | leaf_b
+        if not out.any():
+            break
+        edges = graph.of(out)
+        leaf = np.where(leaf_a[out], edges.a, edges.b)
+        neighbour = np.where(leaf_a[out], edges.b, edges.a)
+        sweep = Elimination(leaf, neighbour, edges.same, edges.differ, work[leaf])
+        np.add.at(work, neighbour, _message(sweep))
+        sweeps.append(sweep)
+        degree -= np.bincount(np.concatenate([edges.a, edges.b]), minlength=len(work))
+        graph = graph.of(~out)
+    return graph, sweeps
+
+
+def _message(sweep: Elimination) -> FloatArray:
+    """Least cost of each leaf for every label of its neighbour."""
+    rows = np.arange(len(sweep.leaf))
+    best = sweep.cost.argmin(axis=1)
+    others = sweep.cost.copy()
+    others[rows, best] = np.inf
+    # Least cost among labels other than j: the second best where j is the best itself.
+    elsewhere = np.repeat(sweep.cost[rows, best][:, None], sweep.cost.shape[1], axis=1)
+    elsewhere[rows, best] = others.min(axis=1)
+    return np.minimum(sweep.cost + sweep.same[:, None], elsewhere + sweep.differ[:, None])
+
+
+def _best_answer(sweep: Elimination, neighbour_label: IntArray) -> IntArray:
+    """Best label of each leaf now that its neighbour's is known."""
+    total = sweep.cost + sweep.differ[:, None]
+    rows = np.arange(len(sweep.leaf))
+    total[rows, neighbour_label] = sweep.cost[rows, neighbour_label] + sweep.same
+    return np.asarray(total.argmin(axis=1))
+
+
+def _core_rules(rules: Rules, core: PairGraph, groups: IntArray, numbers: IntArray) -> Rules:
+    """The pairs of the 2-cores: these groups, by these numbers in the core.
+
+    Groups are renumbered; pins are in the costs.
+    """
+    pairs = np.searchsorted(numbers, np.column_stack([core.a, core.b]))
+    apart, together = np.isinf(core.same), np.isinf(core.differ)
+    soft_same, soft_differ = ~apart & (core.same > 0), ~together & (core.differ > 0)
+    soft = SoftPairs(
+        np.concatenate([pairs[soft_same], pairs[soft_differ]]),
+        np.concatenate([core.same[soft_same], core.differ[soft_differ]]),
+        np.repeat([False, True], [soft_same.sum(), soft_differ.sum()]),
+    )
+    return Rules(
+        n_clusters=rules.n_clusters,
+        count=rules.count[groups],
+        pairs=Pairs(len(groups), pairs[apart], pairs[together], soft),
+    )

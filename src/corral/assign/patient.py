@@ -1,0 +1,108 @@
+"""Exact assignment with patience: feasible labels where a proof takes too long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._typing import FloatArray, IntArray
+from ..deadline import Deadline, OutOfTime
+from ..presolve import Rules
+from ..rows import MemoryRows
+from .check import matching_order
+from .exact import assign
+from .pairs.crowded import solve_crowded
+from .pairs.greedy import solve_greedily
+from .program.feasibility import feasible
+from .result import Assignment, NoAssignment
+
+
+class NearAssignment:
+    """Assigns rows in memory to centres; the same rules in every round."""
+
+    def __init__(self, rules: Rules, rows: MemoryRows) -> None:
+        self.rules, self.rows = rules, rows
+
+    def with_rules(self, rules: Rules) -> NearAssignment:
+        """The same rows under rules whose sizes are in another order."""
+        return NearAssignment(rules, self.rows)
+
+    def __call__(
+        self,
+        centers: FloatArray,
+        *,
+        incumbent: IntArray | None,
+        warm: Any,
+        deadline: Deadline,
+        patience: float,
+    ) -> Assignment:
+        """Cheapest labels at the centres, or good ones where a proof takes too long."""
+        cost = self.rows.costs(centers).dense()
+        return assign_patiently(
+            self.rules, cost, incumbent, deadline, prices=warm, patience=patience
+        )
+
+
+def assign_patiently(
+    rules: Rules,
+    cost: FloatArray,
+    incumbent: IntArray | None,
+    deadline: Deadline,
+    *,
+    patience: float,
+    prices: FloatArray | None = None,
+    match_sizes: bool = False,
+) -> Assignment:
+    """Exact assignment, or a feasible one where the exact search outlasts its patience.
+
+    Parameters
+    ----------
+    rules, cost, incumbent, prices, match_sizes
+        As for :func:`.exact.assign`.
+    deadline : Deadline
+    patience : float
+        Seconds for the exact search.
+
+    Raises
+    ------
+    NoAssignment
+        It is proven that no labels obey the rules.
+    OutOfTime
+        The deadline itself came first.
+    """
+    soon = deadline.within(patience)
+    try:
+        return assign(
+            rules, cost, incumbent=incumbent, deadline=soon, match_sizes=match_sizes, prices=prices
+        )
+    except OutOfTime:
+        if soon.end >= deadline.end:
+            raise
+        return _any_assignment(rules, cost, incumbent, deadline)
+
+
+def _any_assignment(
+    rules: Rules, cost: FloatArray, incumbent: IntArray | None, deadline: Deadline
+) -> Assignment:
+    """Greedy labels, the incumbent, or any that obey the rules with the sizes in some order."""
+    known = [each for each in (_greedy(rules, cost, incumbent), incumbent) if each is not None]
+    if known:
+        rows = np.arange(len(cost))
+        cheapest = min(known, key=lambda each: cost[rows, each].sum())
+        return Assignment(cheapest, np.nan, optimal=False)
+    labels = feasible(rules, deadline)
+    if labels is None:
+        raise NoAssignment
+    order = None
+    if rules.sizes is not None and not rules.sizes.ordered:
+        order = matching_order(rules.sizes, rules.sizes_of(labels))
+    return Assignment(labels, np.nan, optimal=False, order=order)
+
+
+def _greedy(rules: Rules, cost: FloatArray, start: IntArray | None) -> IntArray | None:
+    """Greedy labels, or None where a rule is beyond them or they meet a dead end."""
+    if not rules.greedy:
+        return None
+    solve = solve_greedily if rules.sizes is None else solve_crowded
+    return solve(rules, cost, start)

@@ -1,0 +1,163 @@
+"""Whether any assignment obeys the hard rules, by CP-SAT.
+
+With no costs to guide it integer programming is a poor judge of colourings and packings;
+clause learning settles most of them in milliseconds.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..._typing import FloatArray, IntArray
+from ...deadline import NEVER, Deadline, OutOfTime
+from ...presolve import Rules
+from ..check import broken, row_excess, total_excess
+from .interruptible import interruptible
+
+#: Seconds for one worker before all cores are asked; one worker starts quicker.
+ALONE = 2.0
+
+#: Sums of floats become sums of integers of about this size.
+LEVELS = 2.0**40
+
+
+def search(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:
+    """Labels that obey all hard rules, or None if it is proven that there are none.
+
+    Size bounds that are not tied to clusters may be handed out in any order.
+
+    Raises
+    ------
+    OutOfTime
+        The deadline came before an answer or a proof.
+    """
+    from ortools.sat.python import cp_model  # imports pandas
+
+    model, x = _model(rules, cp_model)
+    while True:
+        labels = _solve(rules, model, x, deadline)
+        if labels is None or not broken(rules, labels, any_order=True):
+            return labels
+        # Sums of floats are rounded outwards in the model: forbid what only that let through.
+        _forbid(rules, model, x, labels)
+
+
+def _solve(
+    rules: Rules, model: Any, x: list[list[Any]], deadline: Deadline
+) -> IntArray | None:
+    from ortools.sat.python import cp_model
+
+    for workers, patience in ((1, ALONE), (os.cpu_count() or 1, np.inf)):
+        limit = min(patience, deadline.check())
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = workers
+        solver.parameters.catch_sigint_signal = False  # Ctrl-C is Python's to handle
+        if np.isfinite(limit):
+            solver.parameters.max_time_in_seconds = limit
+        status = interruptible(partial(solver.solve, model), stop=solver.stop_search)
+        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            values = np.array([solver.boolean_value(var) for row in x for var in row])
+            x_values = values.reshape(rules.n_groups, rules.n_clusters)
+            return np.asarray(x_values.argmax(axis=1))
+        if status == cp_model.INFEASIBLE:
+            return None
+    raise OutOfTime
+
+
+def _forbid(rules: Rules, model: Any, x: list[list[Any]], labels: IntArray) -> None:
+    """Forbid the members of every cluster, and the choice in every row, that break a sum."""
+    chosen = np.zeros((rules.n_groups, rules.n_clusters), bool)
+    chosen[np.arange(len(labels)), labels] = True
+
+    def change(places: list[tuple[int, int]]) -> None:
+        model.add_bool_or([~x[g][j] if chosen[g, j] else x[g][j] for g, j in places])
+
+    for total in rules.totals:
+        for j in np.flatnonzero(total_excess(total, labels)):
+            change([(int(g), int(j)) for g in np.flatnonzero(total.values)])
+    if rules.linear is not None:
+        A = rules.linear.A
+        for r in np.flatnonzero(row_excess(rules.linear, labels)):
+            columns = A.indices[A.indptr[r] : A.indptr[r + 1]]
+            change([divmod(int(c), rules.n_clusters) for c in columns])
+
+
+def _model(rules: Rules, cp_model: Any) -> tuple[Any, list[list[Any]]]:
+    m, k = rules.n_groups, rules.n_clusters
+    model = cp_model.CpModel()
+    x = [[model.new_bool_var("") for _ in range(k)] for _ in range(m)]
+    for row in x:
+        model.add_exactly_one(row)
+    for g, j in rules.pins.tolist():
+        model.add_bool_or([x[g][j]])
+    for a, b in rules.apart.tolist():
+        for u, v in zip(x[a], x[b], strict=True):
+            model.add_bool_or([~u, ~v])
+    for a, b in rules.together.tolist():
+        for u, v in zip(x[a], x[b], strict=True):
+            model.add_implication(u, v)
+    _add_sizes(rules, cp_model, model, x)
+    add_sum = _adder(cp_model, model)
+    for total in rules.totals:
+        for j in range(k):
+            column = [row[j] for row in x]
+            add_sum(column, total.values, float(total.lower[j]), float(total.upper[j]))
+    if rules.linear is not None:
+        rows, flat = rules.linear, [var for row in x for var in row]
+        for r in range(rows.A.shape[0]):
+            part = slice(rows.A.indptr[r], rows.A.indptr[r + 1])
+            chosen = [flat[c] for c in rows.A.indices[part]]
+            add_sum(chosen, rows.A.data[part], float(rows.lower[r]), float(rows.upper[r]))
+    return model, x
+
+
+def _add_sizes(rules: Rules, cp_model: Any, model: Any, x: list[list[Any]]) -> None:
+    sizes, k = rules.sizes, rules.n_clusters
+    if sizes is None:
+        return
+    total = cp_model.LinearExpr.weighted_sum
+    size = [total([row[j] for row in x], rules.count.tolist()) for j in range(k)]
+    if sizes.ordered or sizes.interchangeable:
+        for j in range(k):
+            model.add_linear_constraint(size[j], int(sizes.lower[j]), int(sizes.upper[j]))
+        return
+    y = [[model.new_bool_var("") for _ in range(k)] for _ in range(k)]
+    for j in range(k):
+        model.add_exactly_one(y[j])
+        model.add_exactly_one([row[j] for row in y])
+        model.add(size[j] >= total(y[j], sizes.lower.tolist()))
+        model.add(size[j] <= total(y[j], sizes.upper.tolist()))
+
+
+def _adder(cp_model: Any, model: Any) -> Any:
+    """A function that adds ``lower <= values @ variables <= upper`` in whole numbers.
+
+    Floats are rounded and the bounds moved out by all that rounding can do, so that what is
+    infeasible in whole numbers is infeasible; what is feasible has to be checked.
+    """
+
+    def add(variables: list[Any], values: FloatArray, lower: float, upper: float) -> None:
+        whole = np.array_equal(values, np.rint(values)) and np.abs(values).sum() < LEVELS
+        scale, give = 1.0, 0.0
+        if not whole:
+            scale, give = LEVELS / float(np.abs(values).sum()), len(values) / 2 + LEVELS * 1e-9
+        limit = int(4 * LEVELS)
+        low = -limit if lower * scale < -limit else int(np.floor(lower * scale - give))
+        high = limit if upper * scale > limit else int(np.ceil(upper * scale + give))
+        if whole:
+            # A whole sum at least 2.5 is at least 3, but 3 + 1e-12 still means 3.
+            low = low if low == -limit else int(np.ceil(lower - 1e-9 * abs(lower)))
+            high = high if high == limit else int(np.floor(upper + 1e-9 * abs(upper)))
+        if low > high:
+            model.add_bool_or([])
+            return
+        coefficients = np.rint(values * scale).astype(np.int64).tolist()
+        model.add_linear_constraint(
+            cp_model.LinearExpr.weighted_sum(variables, coefficients), low, high
+        )
+
+    return add

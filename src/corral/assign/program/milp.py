@@ -1,0 +1,289 @@
+"""Exact assignment under any mixture of rules, on as few columns as the costs allow.
+
+The linear relaxation gives a bound and, by its dual values y, a reduced cost for every column:
+with ``r_gj = cost_gj - (A'y)_gj`` every assignment that puts group g into cluster j costs at
+least ``bound + r_gj - min_l r_gl`` (Lagrangian duality; it holds for any y of the right signs,
+so neither the relaxation nor the columns it was solved on need be complete).  Columns whose gap
+exceeds what separates the best known answer from the bound cannot occur in a better one, so a
+small model settles the whole: it is solved on the columns of small gap, and again on more only
+if its answer does not prove itself.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+
+from ..._typing import BoolArray, FloatArray, IntArray
+from ...deadline import NEVER, Deadline, OutOfTime
+from ...presolve import Rules
+from . import cpsat, highs
+from ..check import broken, matching_order, sums_by
+from .cuts import forbid
+from .model import Model, build
+from .pricing import missing, price, size_gaps
+from ..result import Assignment, NoAssignment
+
+#: Columns per group in the first relaxation, and the number of columns below which there is
+#: nothing to save; where more are needed they are added.
+FIRST_COLUMNS = 1.5
+FEW_COLUMNS = 600
+
+#: Columns per group where any answer will do.
+ROUGH_COLUMNS = 2.0
+
+
+def solve_milp(
+    rules: Rules,
+    cost: FloatArray,
+    *,
+    incumbent: IntArray | None = None,
+    deadline: Deadline = NEVER,
+    match_sizes: bool = False,
+) -> Assignment:
+    """Cheapest labels under all rules.
+
+    Parameters
+    ----------
+    rules : Rules
+        Its pins are not looked at.
+    cost : (m, k) array
+        Infinite where a group may not go.
+    incumbent : (m,) array, optional
+        Labels to do better than; ignored if they break a rule.
+    deadline, match_sizes
+        As for :func:`corral.assign.assign`.
+    """
+    search = _Search(rules, cost, match_sizes, deadline)
+    if incumbent is not None:
+        search.offer(incumbent)
+    optimal = True
+    try:
+        search.relax()
+        search.close()
+    except OutOfTime:
+        optimal = False
+    except NoAssignment:
+        # With an answer in hand it only says that nothing better exists.
+        if search.best is None:
+            raise
+    return search.answer(optimal)
+
+
+def solve_roughly(
+    rules: Rules, cost: FloatArray, *, deadline: Deadline = NEVER, patience: float = 0.3
+) -> IntArray | None:
+    """Any labels that obey the rules, sizes in any order, if they are found with little effort.
+
+    Parameters
+    ----------
+    rules, cost, deadline
+        As for :func:`solve_milp`.
+    patience : float
+        Seconds for the search in whole numbers, after the linear relaxation.
+
+    Raises
+    ------
+    NoAssignment
+        When already the relaxation is infeasible.
+    """
+    search = _Search(rules, cost, True, deadline)
+    search.relax()
+    if search.best is None:
+        search.deadline = deadline.within(patience)
+        with suppress(NoAssignment, OutOfTime):
+            search.try_columns(ROUGH_COLUMNS)
+    return search.best
+
+
+class _Search:
+    """The best labels so far, a bound below every answer, and the gap of each column.
+
+    Costs are held with row minima taken off and divided by ``unit``, so that the answer does
+    not depend on the unit or the origin of the data.
+    """
+
+    def __init__(
+        self, rules: Rules, cost: FloatArray, match_sizes: bool, deadline: Deadline
+    ) -> None:
+        self.rules, self.original, self.deadline = rules, cost, deadline
+        self.match = match_sizes and rules.sizes is not None and not rules.sizes.ordered
+        self.allowed: BoolArray = np.isfinite(cost)
+        if not self.allowed.any(axis=1).all():
+            raise NoAssignment
+        shifted = cost - cost.min(axis=1, keepdims=True)
+        finite = np.where(self.allowed, shifted, 0.0)
+        self.unit = _typical(finite, rules.soft.price) / 1e3
+        self.cost = shifted / self.unit
+        self.model: Model = build(rules, match_sizes=self.match)
+        self.objective = self.model.price / self.unit
+        self.objective[: cost.size] = finite.ravel() / self.unit
+        self.best: IntArray | None = None
+        self.value = np.inf
+        self.bound = -np.inf
+        self.gap = size_gaps(rules, self.cost, any_order=self.match)
+        self.fractional = 0.0
+
+    def offer(self, labels: IntArray) -> bool:
+        """Keep labels that break nothing and cost less than the best; say if they are whole."""
+        if broken(self.rules, labels, any_order=self.match):
+            return False
+        chosen = float(self.cost[np.arange(len(labels)), labels].sum())
+        value = chosen + self.rules.soft.cost(labels) / self.unit
+        if value < self.value:
+            self.best, self.value = labels, value
+        return True
+
+    @property
+    def room(self) -> float:
+        """Largest gap that a column of a better answer can have."""
+        return self.value - self.bound
+
+    @property
+    def settled(self) -> bool:
+        """Whether the best labels are within tolerance of the bound."""
+        small = 1e-6 + highs.RELATIVE_GAP * abs(self.value)
+        return self.best is not None and self.room <= small
+
+    def relax(self) -> None:
+        """Solve the linear relaxation by adding columns until none would improve it."""
+        opened = self._cheapest(max(FIRST_COLUMNS, FEW_COLUMNS / len(self.cost)))
+        while True:
+            part = highs.cut(self.model, self._columns(opened), len(self.cost))
+            try:
+                relaxed = highs.relax(self.model, self.objective, part, self.deadline)
+            except NoAssignment:
+                if opened.sum() == self.allowed.sum():
+                    raise
+                opened = self._reconcile(opened)
+                continue
+            bound, reduced = price(self.model, self.allowed, relaxed, self.objective)
+            if bound > self.bound:
+                self.bound, self.gap = bound, reduced - reduced.min(axis=1, keepdims=True)
+            wanted = missing(opened, reduced)
+            if not wanted.any():
+                break
+            opened |= wanted
+        x = relaxed.x[: self.cost.size].reshape(self.cost.shape)
+        self.fractional = float(np.mean(x.max(axis=1) < 1 - 1e-6))
+        if self.fractional == 0:
+            self.offer(x.argmax(axis=1))
+
+    def _reconcile(self, opened: BoolArray) -> BoolArray:
+        """Open the columns that the rows lack, those first that mend them most.
+
+        Raises
+        ------
+        NoAssignment
+            When no columns mend them.
+        """
+        nothing = np.zeros(len(self.objective))
+        while True:
+            part = highs.cut(self.model, self._columns(opened), len(self.cost))
+            relaxed, amount = highs.reconcile(self.model, part, len(self.cost), self.deadline)
+            if amount <= 1e-9:
+                return opened
+            wanted = missing(opened, price(self.model, self.allowed, relaxed, nothing)[1])
+            if not wanted.any():
+                # Proven but for tolerances: the last word is the relaxation's with everything.
+                return self.allowed
+            opened = opened | wanted
+
+    def close(self) -> None:
+        """Solve in whole numbers on more and more columns until the answer proves itself."""
+        per_group = max(FEW_COLUMNS / len(self.cost), 1.1 + 3.0 * self.fractional)
+        while not self.settled:
+            reach = self._reach(per_group)
+            opened = self.allowed & (self.gap <= reach)
+            everything = opened.sum() == self.allowed.sum()
+            try:
+                self._solve(opened)
+            except NoAssignment:
+                if self.best is None:
+                    if everything:
+                        raise
+                    self._rescue()
+            # A better answer than the best would use only columns with a gap below the room.
+            if everything or (self.best is not None and self.room <= reach):
+                break
+            per_group *= 2
+
+    def try_columns(self, per_group: float) -> None:
+        """Solve in whole numbers on the columns of least gap, with no claim to be the best."""
+        self._solve(self._cheapest(per_group))
+
+    def _rescue(self) -> None:
+        """Get any answer, or the proof that there is none, where costs mislead."""
+        rules = self.rules
+        if rules.sizes is not None and not self.match:
+            rules = replace(rules, sizes=replace(rules.sizes, ordered=True))
+        labels = cpsat.search(rules, self.deadline)
+        if labels is None:
+            raise NoAssignment
+        self.offer(labels)
+
+    def _reach(self, per_group: float) -> float:
+        """Gap up to which columns are opened: all that can matter, if they are not too many."""
+        guess = self._quantile(per_group)
+        few = np.count_nonzero(self.gap <= self.room) <= 1.5 * per_group * len(self.cost)
+        return self.room if few else min(self.room, guess)
+
+    def answer(self, optimal: bool) -> Assignment:
+        """The best labels with their cost in the caller's unit."""
+        if self.best is None:
+            raise OutOfTime
+        rows = np.arange(len(self.best))
+        value = float(self.original[rows, self.best].sum()) + self.rules.soft.cost(self.best)
+        order = None
+        if self.match and self.rules.sizes is not None:
+            counted = sums_by(self.best, self.rules.count, self.cost.shape[1])
+            order = matching_order(self.rules.sizes, counted.astype(np.int64))
+        return Assignment(self.best, value, optimal, order)
+
+    def _solve(self, opened: BoolArray) -> None:
+        """Solve on the open columns, cutting off answers that only a tolerance let through."""
+        model = self.model
+        while True:
+            part = highs.cut(model, self._columns(opened), len(self.cost))
+            values, optimal = highs.solve(model, self.objective, part, self.deadline)
+            if values is None:
+                raise OutOfTime
+            x = values[: self.cost.size].reshape(self.cost.shape)
+            obeyed = self.offer(x.argmax(axis=1))
+            if not optimal:
+                raise OutOfTime
+            if obeyed:
+                return
+            model = forbid(model, np.rint(values), self.cost.size)
+
+    def _quantile(self, per_group: float) -> float:
+        """Gap below which there are about ``per_group`` columns a group."""
+        gaps = self.gap[self.allowed]
+        place = int(per_group * len(self.cost)) - 1
+        return float(np.partition(gaps, place)[place]) if place < len(gaps) else np.inf
+
+    def _cheapest(self, per_group: float) -> BoolArray:
+        """Columns of small gap, at least two for each group and those of the best labels."""
+        second = np.partition(self.gap, min(1, self.gap.shape[1] - 1), axis=1)[:, :2].max(axis=1)
+        opened = self.gap <= np.maximum(second[:, None], self._quantile(per_group))
+        opened &= self.allowed
+        if self.best is not None:
+            opened[np.arange(len(self.best)), self.best] = True
+        return np.asarray(opened)
+
+    def _columns(self, opened: BoolArray) -> BoolArray:
+        """Mask over all columns of the model: the open ones of x and everything else."""
+        columns = np.ones(self.model.A.shape[1], bool)
+        columns[: opened.size] = opened.ravel()
+        return columns
+
+
+def _typical(shifted: FloatArray, price: FloatArray) -> float:
+    """A typical difference between costs: the median over groups of their largest."""
+    largest = shifted.max(axis=1)
+    for candidate in (np.median(largest), largest.max(initial=0.0), price.max(initial=0.0)):
+        if candidate > 0:
+            return float(candidate)
+    return 1.0

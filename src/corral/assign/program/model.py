@@ -1,0 +1,294 @@
+"""The rules of a problem as one sparse system over binary x and a few continuous slacks.
+
+Columns: ``x_gj`` at ``g * k + j``, then what the rules bring along (slacks of soft pairs, the
+matching of size bounds to clusters, slacks of an elastic model).  Rows: first one per group,
+``sum_j x_gj = 1``, then the rules.  Nothing here loops over groups or pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import sparse
+
+from ..._typing import BoolArray, FloatArray, IntArray
+from ...presolve import LinearRows, Rules, SizeBounds, SoftPairs, TotalBounds
+from ..check import TOLERANCE
+
+#: Rows, columns and values of some entries.
+Entries = tuple[IntArray, IntArray, FloatArray]
+
+
+@dataclass(frozen=True)
+class Model:
+    """``lower <= A v <= upper``, ``0 <= v <= ceiling``; the first ``m * k`` of v are x.
+
+    Attributes
+    ----------
+    price : (N,) array
+        What each column costs beyond the assignment's own cost (soft pairs).
+    violation : (N,) array
+        How much of a hard rule each unit of a column breaks; all 0 unless elastic.
+    integral : (N,) array of bool
+    """
+
+    A: sparse.csr_array
+    lower: FloatArray
+    upper: FloatArray
+    ceiling: FloatArray
+    integral: BoolArray
+    price: FloatArray
+    violation: FloatArray
+
+
+def build(rules: Rules, *, match_sizes: bool = False, elastic: bool = False) -> Model:
+    """Write all rules of the problem except its pins, which close columns instead.
+
+    Parameters
+    ----------
+    match_sizes : bool
+        Let the model choose which cluster gets which of the size bounds.
+    elastic : bool
+        Let every hard rule be broken, at a price counted in ``violation``.
+    """
+    rows = _Rows(rules.n_groups, rules.n_clusters)
+    rows.add(
+        np.repeat(np.arange(rows.m), rows.k),
+        np.arange(rows.m * rows.k),
+        np.ones(rows.m * rows.k),
+        np.ones(rows.m),
+        np.ones(rows.m),
+    )
+    _add_soft(rows, rules.soft, priced=True)
+    if elastic:
+        for pairs, together in ((rules.apart, False), (rules.together, True)):
+            one = SoftPairs(pairs, np.ones(len(pairs)), np.full(len(pairs), together))
+            _add_soft(rows, one, priced=False)
+    else:
+        _add_apart(rows, rules.apart)
+        _add_together(rows, rules.together)
+    if rules.sizes is not None:
+        _add_sizes(rows, rules.count, rules.sizes, match_sizes, elastic)
+    for total in rules.totals:
+        _add_total(rows, total, elastic)
+    if rules.linear is not None:
+        _add_linear(rows, rules.linear, elastic)
+    return rows.model()
+
+
+@dataclass
+class _Rows:
+    """Rows and columns of a model while it is being written."""
+
+    m: int
+    k: int
+    n_rows: int = 0
+    n_columns: int = 0
+    entries: list[Entries] = field(default_factory=list)
+    bounds: list[tuple[FloatArray, FloatArray]] = field(default_factory=list)
+    columns: list[tuple[FloatArray, BoolArray, FloatArray, FloatArray]] = field(
+        default_factory=list
+    )
+
+    def __post_init__(self) -> None:
+        self.new_columns(np.zeros(self.m * self.k), integral=True)
+
+    def new_columns(
+        self,
+        price: FloatArray,
+        *,
+        violation: FloatArray | None = None,
+        integral: bool = False,
+        ceiling: float = 1.0,
+    ) -> IntArray:
+        """Append columns and return their numbers."""
+        size = len(price)
+        broken = np.zeros(size) if violation is None else violation
+        self.columns.append((np.full(size, ceiling), np.full(size, integral), price, broken))
+        self.n_columns += size
+        return np.arange(self.n_columns - size, self.n_columns)
+
+    def add(
+        self,
+        row: IntArray,
+        column: IntArray,
+        value: FloatArray,
+        lower: FloatArray,
+        upper: FloatArray,
+    ) -> None:
+        """Append rows; ``row`` counts from the first of them."""
+        self.entries.append((row + self.n_rows, column, value))
+        self.bounds.append((lower, upper))
+        self.n_rows += len(lower)
+
+    def model(self) -> Model:
+        row, column, value = (np.concatenate(part) for part in zip(*self.entries, strict=True))
+        lower, upper = (np.concatenate(part) for part in zip(*self.bounds, strict=True))
+        ceiling, integral, price, violation = (
+            np.concatenate(part) for part in zip(*self.columns, strict=True)
+        )
+        shape = (self.n_rows, self.n_columns)
+        A = sparse.coo_array((value, (row, column)), shape=shape).tocsr()
+        return Model(A, lower, upper, ceiling, integral, price, violation)
+
+
+def _pair_columns(rows: _Rows, pairs: IntArray) -> tuple[IntArray, IntArray]:
+    """Columns ``x_aj`` and ``x_bj`` of all pairs (a, b) and clusters j, pair by pair."""
+    clusters = np.arange(rows.k)
+    first, second = pairs[:, :1] * rows.k + clusters, pairs[:, 1:] * rows.k + clusters
+    return first.ravel(), second.ravel()
+
+
+def _add_apart(rows: _Rows, pairs: IntArray) -> None:
+    """``x_aj + x_bj <= 1``."""
+    first, second = _pair_columns(rows, pairs)
+    number = np.arange(len(first))
+    rows.add(
+        np.concatenate([number, number]),
+        np.concatenate([first, second]),
+        np.ones(2 * len(first)),
+        np.full(len(first), -np.inf),
+        np.ones(len(first)),
+    )
+
+
+def _add_together(rows: _Rows, pairs: IntArray) -> None:
+    """``x_aj - x_bj = 0``."""
+    first, second = _pair_columns(rows, pairs)
+    number = np.arange(len(first))
+    rows.add(
+        np.concatenate([number, number]),
+        np.concatenate([first, second]),
+        np.repeat([1.0, -1.0], len(first)),
+        np.zeros(len(first)),
+        np.zeros(len(first)),
+    )
+
+
+def _add_soft(rows: _Rows, soft: SoftPairs, *, priced: bool) -> None:
+    """``x_aj + x_bj - s_pj <= 1`` to be apart, ``x_aj - x_bj - s_pj <= 0`` to be together.
+
+    A slack per cluster, not one per pair, makes the linear relaxation tighter at no change of
+    meaning: in whole numbers exactly one of a broken pair's slacks is 1.
+    """
+    first, second = _pair_columns(rows, soft.pairs)
+    each = np.repeat(soft.price, rows.k)
+    if priced:
+        slack = rows.new_columns(each)
+    else:
+        slack = rows.new_columns(np.zeros(len(each)), violation=each)
+    sign = np.repeat(np.where(soft.together, -1.0, 1.0), rows.k)
+    number = np.arange(len(first))
+    rows.add(
+        np.concatenate([number, number, number]),
+        np.concatenate([first, second, slack]),
+        np.concatenate([np.ones(len(first)), sign, -np.ones(len(first))]),
+        np.full(len(first), -np.inf),
+        (sign + 1) / 2,
+    )
+
+
+def _add_per_cluster(
+    rows: _Rows,
+    values: FloatArray | IntArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    *more: Entries,
+) -> None:
+    """``lower[j] <= sum_g values[g] x_gj + more entries of row j <= upper[j]``."""
+    group = np.flatnonzero(values)
+    column = group[:, None] * rows.k + np.arange(rows.k)
+    row = np.broadcast_to(np.arange(rows.k), column.shape)
+    own = (row.ravel(), column.ravel(), np.repeat(values[group].astype(float), rows.k))
+    row, column, value = (np.concatenate(part) for part in zip(own, *more, strict=True))
+    rows.add(row, column, value, lower, upper)
+
+
+def _give(rows: _Rows, size: int, unit: float, sides: tuple[float, ...] = (1.0, -1.0)) -> Entries:
+    """Slack below (1) and above (-1) for rows 0 .. size - 1; one of it breaks by ``unit``."""
+    number = len(sides) * size
+    broken = np.full(number, unit)
+    slack = rows.new_columns(np.zeros(number), violation=broken, ceiling=np.inf)
+    return np.tile(np.arange(size), len(sides)), slack, np.repeat(sides, size)
+
+
+def _add_sizes(
+    rows: _Rows, count: IntArray, sizes: SizeBounds, match_sizes: bool, elastic: bool
+) -> None:
+    """Sizes in the order given, or with a matching of bounds to clusters by new binaries."""
+    match = match_sizes and not (sizes.ordered or sizes.interchangeable)
+    if not match and not elastic:
+        _add_per_cluster(rows, count, sizes.lower.astype(float), sizes.upper.astype(float))
+        return
+    # One row for each side: an elastic model may hold bounds that contradict themselves.
+    ends = _matched(rows, sizes) if match else (None, None)
+    limitless = np.full(rows.k, np.inf)
+    low, high = (0.0 if match else side for side in (sizes.lower, sizes.upper))
+    for end, sign, lower, upper in (
+        (ends[0], 1.0, low + np.zeros(rows.k), limitless),
+        (ends[1], -1.0, -limitless, high + np.zeros(rows.k)),
+    ):
+        give = _give(rows, rows.k, 1.0, (sign,)) if elastic else None
+        _add_per_cluster(rows, count, lower, upper, *(e for e in (end, give) if e is not None))
+
+
+def _matched(rows: _Rows, sizes: SizeBounds) -> tuple[Entries, Entries]:
+    """Minus the lower and the upper bound that each cluster is given, by binaries y.
+
+    ``y[j, b] = 1`` when cluster j has bounds of kind b; equal bounds are one kind.
+    """
+    both = np.column_stack([sizes.lower, sizes.upper])
+    bounds, number = np.unique(both, axis=0, return_counts=True)
+    kinds = len(bounds)
+    y = rows.new_columns(np.zeros(rows.k * kinds), integral=True)
+    cluster, kind = np.divmod(np.arange(rows.k * kinds), kinds)
+    one = np.ones(rows.k * kinds)
+    rows.add(cluster, y, one, np.ones(rows.k), np.ones(rows.k))
+    rows.add(kind, y, one, number.astype(float), number.astype(float))
+    lower, upper = -bounds[kind].T.astype(float)
+    return (cluster, y, lower), (cluster, y, upper)
+
+
+def _add_total(rows: _Rows, total: TotalBounds, elastic: bool) -> None:
+    """Totals; broken ones are counted in units of the mean absolute value."""
+    scale = _row_scale(total.values)
+    give = [_give(rows, rows.k, 1.0 / (mean_size(total.values) * scale))] if elastic else []
+    lower, upper = _widened(total.lower, total.upper)
+    _add_per_cluster(rows, total.values * scale, lower * scale, upper * scale, *give)
+
+
+def _add_linear(rows: _Rows, linear: LinearRows, elastic: bool) -> None:
+    """Linear rows as they are; broken ones are counted by amount."""
+    entries = linear.A.tocoo()
+    parts = [*entries.coords, entries.data.astype(float)]
+    if elastic:
+        give = _give(rows, linear.A.shape[0], 1.0)
+        parts = [np.concatenate(both) for both in zip(parts, give, strict=True)]
+    rows.add(parts[0], parts[1], parts[2], *_widened(linear.lower, linear.upper))
+
+
+def mean_size(values: FloatArray) -> float:
+    """Mean absolute value, 1 if all are 0: the unit in which totals are broken."""
+    return float(np.abs(values).mean()) or 1.0
+
+
+def _widened(lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Bounds moved out by the rounding that is forgiven to sums that reach them."""
+    return _moved(lower, -TOLERANCE), _moved(upper, TOLERANCE)
+
+
+def _moved(bound: FloatArray, by: float) -> FloatArray:
+    finite = np.isfinite(bound)
+    return np.where(finite, bound + by * np.abs(np.where(finite, bound, 0.0)), bound)
+
+
+def _row_scale(values: FloatArray) -> float:
+    """Factor for a row that makes the solver's absolute tolerance of 1e-6 a tiny one.
+
+    Whole numbers of moderate size stay as they are: any tolerance below 1 is exact for them,
+    and cutting planes like them.
+    """
+    largest = float(np.abs(values).max(initial=0.0))
+    whole = largest < 1e6 and np.array_equal(values, np.rint(values))
+    return 1.0 if whole or largest == 0 else 1e3 / largest

@@ -1,0 +1,141 @@
+"""The assignment that breaks as little as possible, for rules that cannot all hold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._typing import FloatArray, IntArray
+from ...deadline import NEVER, Deadline, OutOfTime
+from ...presolve import Rules, SizeBounds
+from . import highs
+from ..check import matching_order, row_excess, sums_by, total_excess
+from .cuts import with_row
+from .model import Model, build, mean_size
+from ..result import Assignment, NoAssignment
+
+
+def assign_relaxed(
+    rules: Rules, cost: FloatArray, *, deadline: Deadline = NEVER
+) -> tuple[Assignment, float]:
+    """Labels of least total violation and, among those, of least cost.
+
+    Parameters
+    ----------
+    rules : Rules
+        Made without contracting must-links, so that each can be broken on its own.  Sizes in an
+        order that is left open are matched to clusters as suits best.
+    cost : (m, k) array
+    deadline : Deadline, optional
+
+    Returns
+    -------
+    assignment : Assignment
+    violation : float
+        As :func:`violation` measures it.
+
+    Raises
+    ------
+    OutOfTime
+        The deadline came before any answer.
+    """
+    model = build(rules, match_sizes=True, elastic=True)
+    breaking = model.violation.copy()
+    own = breaking[: cost.size].reshape(cost.shape)
+    groups, clusters = rules.pins.T
+    np.add.at(own, groups, 1.0)
+    np.add.at(own, (groups, clusters), -1.0)
+    labels, least, proven = _first_stage(rules, model, breaking, cost.shape, deadline)
+    if proven:
+        labels, proven = _second_stage(rules, model, breaking, cost, (labels, least), deadline)
+    total = float(cost[np.arange(len(labels)), labels].sum()) + rules.soft.cost(labels)
+    order = None
+    if rules.sizes is not None and not rules.sizes.ordered:
+        order = _closest_order(rules.sizes, _sizes_of(rules, labels))
+    return Assignment(labels, total, proven, order), violation(rules, labels)
+
+
+def violation(rules: Rules, labels: IntArray) -> float:
+    """How much of the hard rules the labels break, in all.
+
+    A broken must-link, cannot-link or pin counts 1; a size counts 1 for each point too many or
+    too few (unordered sizes in their best order); a total counts what it is over or under
+    divided by the mean absolute value, so that its unit does not matter; a linear row counts
+    the amount by which it is missed.
+    """
+    amount = float(np.count_nonzero(labels[rules.pins[:, 0]] != rules.pins[:, 1]))
+    apart, together = labels[rules.apart], labels[rules.together]
+    amount += np.count_nonzero(apart[:, 0] == apart[:, 1])
+    amount += np.count_nonzero(together[:, 0] != together[:, 1])
+    if rules.sizes is not None:
+        sizes, counted = rules.sizes, _sizes_of(rules, labels)
+        if not sizes.ordered:
+            sizes = sizes.permuted(_closest_order(sizes, counted))
+        amount += float(_outside(counted, sizes.lower, sizes.upper).sum())
+    for total in rules.totals:
+        amount += float(total_excess(total, labels).sum()) / mean_size(total.values)
+    if rules.linear is not None:
+        amount += float(row_excess(rules.linear, labels).sum())
+    return amount
+
+
+def _first_stage(
+    rules: Rules,
+    model: Model,
+    breaking: FloatArray,
+    shape: tuple[int, ...],
+    deadline: Deadline,
+) -> tuple[IntArray, float, bool]:
+    """Labels of least violation, that least, and whether it is proven."""
+    part = highs.cut(model, np.ones(len(breaking), bool), shape[0])
+    values, proven = highs.solve(model, breaking, part, deadline)
+    if values is None:
+        raise OutOfTime
+    labels = values[: shape[0] * shape[1]].reshape(shape).argmax(axis=1)
+    return labels, float(breaking @ values), proven
+
+
+def _second_stage(
+    rules: Rules,
+    model: Model,
+    breaking: FloatArray,
+    cost: FloatArray,
+    first: tuple[IntArray, float],
+    deadline: Deadline,
+) -> tuple[IntArray, bool]:
+    """Labels of least cost that break no more than the first stage's."""
+    labels, least = first
+    shifted = cost - cost.min(axis=1, keepdims=True)
+    unit = (float(np.median(shifted.max(axis=1))) or float(shifted.max()) or 1.0) / 1e3
+    objective = model.price / unit
+    objective[: cost.size] = shifted.ravel() / unit
+    no_more = with_row(model, breaking, least + 1e-6 * max(1.0, abs(least)))
+    part = highs.cut(no_more, np.ones(len(breaking), bool), cost.shape[0])
+    try:
+        values, proven = highs.solve(no_more, objective, part, deadline)
+    except (OutOfTime, NoAssignment):
+        return labels, False
+    if values is None:
+        return labels, False
+    found = values[: cost.size].reshape(cost.shape).argmax(axis=1)
+    if violation(rules, found) > violation(rules, labels) * (1 + 1e-6) + 1e-6:
+        return labels, False
+    return found, proven
+
+
+def _sizes_of(rules: Rules, labels: IntArray) -> IntArray:
+    return sums_by(labels, rules.count, rules.n_clusters).astype(np.int64)
+
+
+def _outside(value: IntArray, lower: IntArray, upper: IntArray) -> IntArray:
+    return np.asarray(np.maximum(lower - value, 0) + np.maximum(value - upper, 0))
+
+
+def _closest_order(sizes: SizeBounds, counted: IntArray) -> IntArray:
+    """Order of the bounds that leaves the counted sizes outside by as little as possible."""
+    exact = matching_order(sizes, counted)
+    if exact is not None:
+        return exact
+    from scipy.optimize import linear_sum_assignment
+
+    apart = _outside(counted[:, None], sizes.lower, sizes.upper)
+    return np.asarray(linear_sum_assignment(apart)[1])

@@ -1,0 +1,213 @@
+"""Dask collections on their way in and out of a fit."""
+
+from __future__ import annotations
+
+import importlib
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..._typing import FloatArray
+from ...rows import Shard
+from .client import close_client, find_client
+from .holder import DaskHolder
+from .partitions import Partitions
+from .tasks import Shape, shape
+
+#: Rows in the chunks of collections that do not know them, by name, of the last few that came in.
+_ROWS: OrderedDict[str, list[int]] = OrderedDict()
+_REMEMBERED = 16
+
+
+def hold(X: Any) -> DaskHolder:
+    """The partitions of a Dask collection as shards, on the present client or a local one.
+
+    Partitions without rows are left out.
+
+    Parameters
+    ----------
+    X : dask.array.Array or dask.dataframe.DataFrame
+        Of finite numbers; float32 is kept, all else becomes float64.  Columns in several chunks
+        are brought together first.
+
+    Returns
+    -------
+    DaskHolder
+        Close it after use, or let ``with`` do so.
+
+    Raises
+    ------
+    ImportError
+        If dask.distributed is not installed.
+    ValueError, TypeError
+        If X is no such table.
+    """
+    array = _as_array(X)
+    client, new = find_client()
+    try:
+        partitions = Partitions(client, _shards(client, array))
+        shapes = _check(partitions)
+        _remember(X, [rows for rows, *_ in shapes])
+        filled = [i for i, (rows, *_) in enumerate(shapes) if rows]
+        shards = [partitions.shards[i] for i in filled]
+        return DaskHolder(client, shards, [shapes[i] for i in filled], closes=new)
+    except BaseException:
+        if new:
+            close_client(client)
+        raise
+
+
+def give_back(a: Any, like: Any) -> Any:
+    """An array over the rows of a collection as a Dask array, in chunks of the same rows.
+
+    Parameters
+    ----------
+    a : (n,) array
+    like : dask.array.Array or dask.dataframe.DataFrame
+    """
+    da = importlib.import_module("dask.array")
+    rows, name = _rows(like), f"corral-labels-{uuid.uuid4().hex}"
+    pieces = np.split(a, np.cumsum(rows)[:-1])
+    graph = {(name, i): piece for i, piece in enumerate(pieces)}
+    return da.Array(graph, name, chunks=(tuple(rows),), dtype=a.dtype)
+
+
+def by_rows(X: Any, function: Callable[..., FloatArray], *args: Any) -> Any:
+    """What ``function(rows, *args)`` makes of the rows, (n, r), as a Dask array, when it is asked.
+
+    Parameters
+    ----------
+    X : dask.array.Array or dask.dataframe.DataFrame
+    function : callable
+        Gives a row for a row.
+    *args
+        For every call.
+    """
+    array = _as_array(X)
+    example = function(np.ones((1, array.shape[1]), _dtype(array)), *args)
+    return array.map_blocks(
+        _apply,
+        function,
+        args,
+        chunks=(array.chunks[0], (example.shape[1],)),
+        dtype=example.dtype,
+        meta=example[:0],
+        name=f"corral-{function.__name__.replace('_', '-')}-{uuid.uuid4().hex}",
+    )
+
+
+def _apply(chunk: Any, function: Callable[..., FloatArray], args: tuple[Any, ...]) -> FloatArray:
+    return function(_make_shard(chunk).points, *args)
+
+
+def _rows(X: Any) -> list[int]:
+    """Number of rows in every partition."""
+    if hasattr(X, "chunks") and not np.isnan(X.chunks[0]).any():
+        return list(X.chunks[0])
+    known = _ROWS.get(_name(X))
+    if known:
+        return known
+    if hasattr(X, "chunks"):
+        return list(X.compute_chunk_sizes().chunks[0])
+    return [int(n) for n in X.map_partitions(len).compute()]
+
+
+def _remember(X: Any, rows: list[int]) -> None:
+    """Number of rows in every partition, for :func:`give_back`."""
+    _ROWS[_name(X)] = rows
+    if len(_ROWS) > _REMEMBERED:
+        _ROWS.popitem(last=False)
+
+
+def _name(X: Any) -> str:
+    return str(X.name if hasattr(X, "chunks") else X._name)
+
+
+def _as_array(X: Any) -> Any:
+    """A Dask array of two dimensions, real numbers, and all features in one chunk."""
+    array = _of_frame(X) if hasattr(X, "dtypes") else X
+    if array.ndim != 2:
+        raise ValueError(
+            f"X is a Dask collection of {array.ndim} dimension(s); it must have two, samples and "
+            "features."
+        )
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"X has dtype {array.dtype}; a Dask collection must hold real numbers.")
+    if not isinstance(array._meta, np.ndarray):
+        raise TypeError(
+            f"X is a Dask array of {type(array._meta).__name__}; its chunks must be NumPy arrays."
+        )
+    return array if array.numblocks[1] == 1 else array.rechunk({1: -1})
+
+
+def _of_frame(X: Any) -> Any:
+    """A data frame as an array, if all its columns are real numbers."""
+    types = importlib.import_module("pandas.api.types")
+    for name, dtype in X.dtypes.items() if X.ndim == 2 else ():
+        if not types.is_numeric_dtype(dtype) or types.is_complex_dtype(dtype):
+            raise TypeError(
+                f"column {name!r} of X has dtype {dtype}; all columns must be real numbers."
+            )
+    array = X.to_dask_array()
+    # Columns of several kinds, or those that know missing values, make an array of objects.
+    return array if array.dtype.kind in "fiub" else X.astype(float).to_dask_array()
+
+
+def _shards(client: Any, array: Any) -> list[Any]:
+    """Futures of shards, one for every chunk of rows."""
+    delayed = importlib.import_module("dask").delayed
+    make, token = delayed(_make_shard, pure=False), uuid.uuid4().hex
+    shards = [
+        make(chunk, dask_key_name=f"corral-shard-{token}-{i}")
+        for i, chunk in enumerate(array.to_delayed().ravel())
+    ]
+    futures: list[Any] = client.compute(shards)
+    return futures
+
+
+def _make_shard(chunk: Any) -> Shard:
+    """A chunk as a shard, without a copy where it is as it should be.
+
+    What came over the network may lie at odd addresses, where arithmetic is slow.
+    """
+    points = np.asarray(chunk)
+    return Shard(np.require(points, _dtype(points), ["C", "A"]))
+
+
+def _dtype(a: Any) -> Any:
+    """Single precision stays, all else becomes double."""
+    return np.float32 if a.dtype == np.float32 else np.float64
+
+
+def _check(partitions: Partitions) -> list[Shape]:
+    """Shapes of the partitions, if all values are finite and there are some at all."""
+    found = partitions.map("check", _inspect, partitions.shards)
+    rows = [length for (length, *_), _ in found]
+    if not sum(rows):
+        raise ValueError("X has 0 samples; there must be at least one.")
+    for i, (_, bad) in enumerate(found):
+        if bad is not None:
+            row, column, value = bad
+            kind = "NaN" if np.isnan(value) else "infinity"
+            raise ValueError(
+                f"X contains {kind}, at row {sum(rows[:i]) + row}, column {column} (row {row} of "
+                f"partition {i}); all values must be finite."
+            )
+    return [known for known, _ in found]
+
+
+def _inspect(shard: Shard) -> tuple[Shape, tuple[int, int, float] | None]:
+    """The shape, and the first place whose value is not finite."""
+    points: FloatArray = shard.points
+    # A sum that is finite has only finite terms; others may just be large.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(points.sum()):
+            return shape(shard), None
+    bad = np.argwhere(~np.isfinite(points))
+    if not len(bad):
+        return shape(shard), None
+    row, column = bad[0].tolist()
+    return shape(shard), (row, column, float(points[row, column]))

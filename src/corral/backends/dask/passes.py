@@ -1,0 +1,222 @@
+"""The passes of an iteration over a partition, block by block.
+
+A pass makes a new state, which follows from its arguments alone, and leaves the old one as it was;
+the memo of the worker's own shard only saves time.  Between two passes of an iteration the
+partition's x stays there; where it is not, the second pass begins with the first.  Where the first
+need not be summed over all partitions, the second does the work of both while a block is in the
+processor's cache.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from ..._typing import FloatArray, IntArray
+from ...admm.blocks import Block
+from ...admm.crew import Setup, start_sums
+from ...admm.kernels import Step, Sums, backward, forward
+from ...admm.schedule import GRADUATE
+from ...rows import Shard
+from .state import Layout, State, smallest_type
+
+#: v1 and v2 of a block; the second is None before the sphere begins.
+Copies = tuple[Any, Any]
+
+
+@dataclass(frozen=True)
+class Tag:
+    """Whose blocks are in a memo, and of which iteration's first pass their x is (0 for none)."""
+
+    run: str
+    number: int
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """What a partition must know for a pass.
+
+    Attributes
+    ----------
+    run : str
+        Names the run among all.
+    number : int
+        Of the iteration.
+    keep_x : bool
+        Whether somebody may ask for x.
+    step : Step
+    fresh : bool
+        Whether the sphere's copy begins in this iteration.
+    whole : bool
+        Whether there was no first pass.
+    theta : (q, k) array
+        The totals' part of x, for the second pass.
+    path : str or None
+        Where to save the state after the second pass.
+    """
+
+    run: str
+    number: int
+    keep_x: bool
+    step: Step
+    fresh: bool
+    whole: bool = False
+    theta: FloatArray | None = None
+    path: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Pull:
+    """The pull of pairs and linear rows on a partition's groups, (k, e) and (e,)."""
+
+    pull: FloatArray
+    stiffening: FloatArray
+
+
+def start(shard: Shard, part: Setup, run: str, keep_x: bool) -> State:
+    """The state at the start of a run, with :func:`corral.admm.crew.start_sums`."""
+    blocks, layout = _blocks(shard, part, bare=False), layout_of(shard, part)
+    v1, labels = layout.empty(), part.labels.astype(smallest_type(part.n_clusters))
+    for block, view in zip(blocks, layout.views(v1), strict=True):
+        view[...] = block.x
+    sums = [start_sums(block) for block in blocks]
+    totals = tuple(reduce(add, column) for column in zip(*sums, strict=True))
+    if not part.plain:  # else blocks have their x in common, and none yet
+        _remember(shard, blocks, Tag(run, 0))
+    return State(v1, None, labels, v1 if keep_x else None, totals, _pulled(blocks))
+
+
+def first_pass(
+    shard: Shard, part: Setup, state: State, pull: Pull | None, order: Order
+) -> tuple[FloatArray, FloatArray]:
+    """:func:`corral.admm.kernels.forward` over the blocks; x stays in the shard's memo."""
+    blocks, _ = _recall(shard, part, order)
+    sums = _forward(blocks, layout_of(shard, part), state, pull, order)
+    _remember(shard, blocks, Tag(order.run, order.number))
+    return sums
+
+
+def second_pass(shard: Shard, part: Setup, state: State, pull: Pull | None, order: Order) -> State:
+    """:func:`corral.admm.kernels.backward` over the blocks, into a new state."""
+    blocks, tag = _recall(shard, part, order)
+    layout = layout_of(shard, part)
+    if not order.whole and tag != Tag(order.run, order.number):
+        _forward(blocks, layout, state, pull, order)
+    new, sums = _new_state(layout, order), []
+    kept = [None] * len(blocks) if new.x is None else layout.views(new.x)
+    columns = _copies(layout, state), _copies(layout, new), kept
+    for block, rows, room, old, made, x in zip(
+        blocks, layout.slices, layout.rooms(), *columns, strict=True
+    ):
+        _take_over(block, old, made, order.fresh)
+        if order.whole:
+            # All blocks have their x in the same memory, so that it never leaves the cache.
+            block.x = room[2]
+            forward(block, order.step, (room[0], room[1]))
+        sums.append(backward(block, order.step, order.theta, (room[0], room[1])))
+        _round(block.x, new.labels[rows])
+        if x is not None:
+            x[...] = block.x
+    _remember(shard, blocks, Tag(order.run, 0))
+    total: Sums = reduce(add, sums)
+    return replace(new, sums=total, pulled=_pulled(blocks))
+
+
+def forget(shard: Shard) -> None:
+    """Drop the blocks."""
+    shard.memo.pop("blocks", None)
+
+
+def layout_of(shard: Shard, part: Setup) -> Layout:
+    """Where the blocks of the partition lie."""
+    return Layout(len(shard), part.n_clusters, shard.points.dtype)
+
+
+def _blocks(shard: Shard, part: Setup, bare: bool) -> list[Block]:
+    """New blocks, at the start of a run or where their memo is lost; bare ones without x."""
+    blocks = []
+    for rows in layout_of(shard, part).slices:
+        block = part.part(rows.start, rows.stop).block(shard.points[rows])
+        block.x = block.x[:, :0].copy() if bare else block.x
+        block.v1 = block.x
+        blocks.append(block)
+    return blocks
+
+
+def _recall(shard: Shard, part: Setup, order: Order) -> tuple[list[Block], Tag | None]:
+    """Blocks of the run, and which x they hold; the memo forgets them meanwhile."""
+    tag, blocks = shard.memo.pop("blocks", (None, []))
+    known = tag is not None and tag.run == order.run
+    return (blocks, tag) if known else (_blocks(shard, part, bare=order.whole), None)
+
+
+def _remember(shard: Shard, blocks: list[Block], tag: Tag) -> None:
+    """Keep the blocks for the next pass, but not the state that Dask holds."""
+    for block in blocks:
+        block.v1, block.v2 = block.x, None
+    shard.memo["blocks"] = tag, blocks
+
+
+def _forward(
+    blocks: list[Block], layout: Layout, state: State, pull: Pull | None, order: Order
+) -> tuple[FloatArray, FloatArray]:
+    done, parts = 0, []
+    for block, room, copies in zip(blocks, layout.rooms(), _copies(layout, state), strict=True):
+        block.v1, block.v2 = copies
+        if order.fresh:
+            block.start_sphere()
+        if pull is not None:
+            its = slice(done, done + len(block.pulled))
+            block.pull, block.stiffening = pull.pull[:, its], pull.stiffening[its]
+            done = its.stop
+        parts.append(forward(block, order.step, (room[0], room[1])))
+    totals, gram = (reduce(add, column) for column in zip(*parts, strict=True))
+    return totals, gram
+
+
+def _new_state(layout: Layout, order: Order) -> State:
+    """Room for the next state."""
+    return State(
+        v1=layout.empty(),
+        v2=layout.empty() if order.step.now.phase > GRADUATE else None,
+        labels=np.zeros(layout.n_rows, smallest_type(layout.n_clusters)),
+        x=layout.empty() if order.keep_x else None,
+    )
+
+
+def _copies(layout: Layout, state: State) -> list[Copies]:
+    """Views of v1 and v2 for every block."""
+    none = [None] * len(layout.slices)
+    v2 = none if state.v2 is None else layout.views(state.v2)
+    return list(zip(layout.views(state.v1), v2, strict=True))
+
+
+def _take_over(block: Block, old: Copies, new: Copies, fresh: bool) -> None:
+    """Give the block what a state holds, in a copy that it may change."""
+    np.copyto(new[0], old[0])
+    if fresh:
+        np.clip(old[0], 0.0, 1.0, out=new[1])
+    elif new[1] is not None:
+        np.copyto(new[1], old[1])
+    block.v1, block.v2 = new
+
+
+def _pulled(blocks: list[Block]) -> FloatArray:
+    return np.concatenate([block.x[:, block.pulled] for block in blocks], axis=1)
+
+
+def _round(x: FloatArray, labels: IntArray) -> None:
+    """Write the largest entry of each column, the first of several, into ``labels``.
+
+    The last cluster that beats all before it is the one with the highest number, so that products
+    and maxima will do, which are ten times as fast as masks.
+    """
+    largest, number = x[0].copy(), np.empty_like(labels)
+    for j in range(1, len(x)):
+        np.multiply(x[j] > largest, labels.dtype.type(j), out=number)
+        np.maximum(labels, number, out=labels)
+        np.maximum(largest, x[j], out=largest)

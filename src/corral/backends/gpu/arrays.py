@@ -1,0 +1,132 @@
+"""Arrays of the user's kind to tensors on a device, and back."""
+
+from __future__ import annotations
+
+import warnings
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ...inputs import library
+
+
+def hold(X: Any, device: str | None = None) -> Any:
+    """A :class:`.holder.TorchHolder` of the rows of X.
+
+    Parameters
+    ----------
+    X : (n, d) tensor, CuPy array or what NumPy makes an array of
+        A tensor or CuPy array of float32 or float64 that lies where it should is not copied.
+    device : str, optional
+        "cuda", "cuda:1" ...; by default where X is.
+
+    Raises
+    ------
+    ImportError
+        Without PyTorch.
+    RuntimeError
+        Without the device.
+    ValueError
+        If X is no matrix of finite numbers.
+    """
+    _need_torch(X, device)
+    from ...rows.passes import finite
+    from .holder import TorchHolder
+
+    points = _tensor(X, _device(device))
+    _check_shape(points)
+    holder = TorchHolder(points)
+    (row,) = holder.map(finite)
+    if row >= 0:
+        raise ValueError(f"Input X contains NaN or infinity in row {row}; all must be finite.")
+    return holder
+
+
+def give_back(a: Any, like: Any) -> Any:
+    """A NumPy array or tensor as the same kind of array as ``like``, on its device."""
+    if library(like) == "torch":
+        import torch
+
+        return torch.as_tensor(a, device=like.device)
+    host = a.cpu().numpy() if hasattr(a, "cpu") else np.asarray(a)
+    if library(like) == "cupy":
+        import cupy
+
+        with like.device:
+            return cupy.asarray(host)
+    return host
+
+
+def _need_torch(X: Any, device: str | None) -> None:
+    if find_spec("torch") is None:
+        asked = "X is a CuPy array, which" if device is None else f"device={device!r}"
+        raise ImportError(f"{asked} needs PyTorch: pip install corral[gpu]")
+
+
+def _device(device: str | None) -> Any:
+    """PyTorch's device of that name, if it is there."""
+    import torch
+
+    if device is None:
+        return None
+    kind, _, number = device.partition(":")
+    if kind not in ("cpu", "cuda") or (number and not number.isdigit()):
+        raise ValueError(f"`device` is {device!r}; it must be None, 'cpu', 'cuda' or 'cuda:N'.")
+    if kind == "cuda":
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        if not count:
+            raise RuntimeError(
+                f"device={device!r} needs an NVIDIA GPU that PyTorch can use, and there is none."
+            )
+        if number and int(number) >= count:
+            raise RuntimeError(f"device={device!r}, but GPUs are numbered from 0 to {count - 1}.")
+    return torch.device(device)
+
+
+def _tensor(X: Any, device: Any) -> Any:
+    """X as a contiguous tensor of float32 or float64, shared with X where it can be."""
+    import torch
+
+    if sparse.issparse(X):
+        raise ValueError(
+            "Sparse X is solved in memory alone: leave out `device`, or make it dense."
+        )
+    if library(X) == "cupy":
+        tensor = torch.from_dlpack(X)
+    elif library(X) == "torch":
+        tensor = X.detach()
+    else:
+        tensor = _from_numpy(np.asarray(X))
+    if tensor.is_complex():
+        raise ValueError("Complex data not supported: X must hold real numbers.")
+    if tensor.dtype not in (torch.float32, torch.float64):
+        # As in memory: integers become float64.  Half precision is too coarse for sums.
+        tensor = tensor.to(torch.float32 if tensor.is_floating_point() else torch.float64)
+    return tensor.to(device).contiguous()
+
+
+def _from_numpy(X: Any) -> Any:
+    import torch
+
+    if X.dtype.kind == "c":
+        raise ValueError("Complex data not supported: X must hold real numbers.")
+    if X.dtype.kind not in "fiub" or X.dtype.itemsize > 8:
+        X = X.astype(np.float64)
+    elif not X.dtype.isnative:
+        X = X.astype(X.dtype.newbyteorder("="))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of arrays that are not to be written to
+        return torch.as_tensor(np.ascontiguousarray(X))
+
+
+def _check_shape(points: Any) -> None:
+    if points.ndim != 2:
+        raise ValueError(f"Expected 2D array, got {points.ndim}D array instead.")
+    for number, what in zip(points.shape, ("sample", "feature"), strict=True):
+        if not number:
+            shape = tuple(points.shape)
+            raise ValueError(
+                f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required."
+            )

@@ -1,0 +1,97 @@
+"""When there is no answer: the rules that clash, or the labels that break least of them."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ..assign import NoAssignment
+from ..constraints import ConstraintSet
+from ..constraints._checks import Names
+from ..deadline import Deadline, OutOfTime
+from ..exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
+from ..problem import uncontracted
+from ..rows import Table
+from ..settings import Settings
+from ..solution import Solution
+from .conflict import PATIENCE, explain
+from .violate import solve_violating
+
+#: What a search ends with when it has no answer.
+NoAnswer = (InfeasibleConstraintsError, NoAssignment, OutOfTime)
+
+
+def relax_or_raise(
+    failure: Exception,
+    constraints: ConstraintSet,
+    table: Table,
+    n_clusters: int,
+    settings: Settings,
+    random_state: np.random.RandomState,
+    names: Names,
+) -> Solution:
+    """The labels of least violation if the user asked for them; otherwise say why.
+
+    Parameters
+    ----------
+    failure : exception
+        One of :data:`NoAnswer`.
+    constraints : ConstraintSet
+    table : Table
+    n_clusters : int
+    settings : Settings
+    random_state : RandomState
+    names : sequence, optional
+        What to call the rows.
+
+    Raises
+    ------
+    InfeasibleConstraintsError
+        With the user's own constraints that clash.
+    SolverTimeoutError
+        When the time limit ran out without an answer or a proof.
+    """
+    deadline = settings.deadline
+    if isinstance(failure, OutOfTime):
+        raise out_of_time(deadline) from failure
+    if settings.relaxes:
+        loose = uncontracted(constraints, table, n_clusters, settings)
+        try:
+            return solve_violating(loose, random_state)
+        except OutOfTime as late:
+            raise out_of_time(deadline, "no least violation was found") from late
+    if isinstance(failure, NoAssignment):
+        raise_conflict(int(sum(table.lengths)), n_clusters, constraints, deadline, names)
+    raise failure
+
+
+def raise_conflict(
+    n_samples: int, n_clusters: int, rules: ConstraintSet, deadline: Deadline, names: Any
+) -> NoReturn:
+    """Raise the clash that the exact solver proved, shrunk as far as time allows."""
+    limit = deadline if deadline.finite else deadline.within(PATIENCE)
+    try:
+        error = explain(n_samples, n_clusters, rules, deadline=limit, names=names)
+    except OutOfTime:
+        message = "No assignment obeys these together, which there was no time to narrow down: "
+        error = InfeasibleConstraintsError(message + rules.hard.phrase(names), rules.hard)
+    if error is None:
+        raise BrokenAnswerError(
+            "one exact solver found the constraints contradictory and another did not, which is a "
+            "fault of corral; please report it with your data"
+        )
+    raise error
+
+
+def out_of_time(
+    deadline: Deadline, progress: str = "no feasible assignment was found"
+) -> SolverTimeoutError:
+    """The error that says how long it took and how far it got."""
+    seconds = deadline.elapsed
+    return SolverTimeoutError(
+        f"time ran out after {seconds:.3g} s: {progress}, and none was proven impossible; raise "
+        "time_limit or loosen the constraints",
+        seconds,
+        progress,
+    )

@@ -1,0 +1,75 @@
+"""For rules that cannot all hold: the labels that break least of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..admm.history import Recorder
+from ..assign import assign_relaxed
+from ..deadline import OutOfTime
+from ..polish import Answer, evaluate
+from ..presolve import Rules
+from ..problem import Problem
+from ..solution import Solution
+from ..start import make_start
+
+
+def solve_violating(problem: Problem, random_state: np.random.RandomState) -> Solution:
+    """Alternate means and assignments of least violation until the objective stops falling.
+
+    Every assignment has the least total violation there is, so the objective alone decides.
+
+    Parameters
+    ----------
+    problem : Problem
+        Made without contraction, so that every rule can be broken.
+    random_state : RandomState
+
+    Raises
+    ------
+    OutOfTime
+        The deadline came before the first assignment.
+    """
+    rules, rows, settings = problem.rules, problem.rows, problem.settings
+    centers = make_start(rules, rows, settings.init, random_state).centers
+    best: Answer | None = None
+    recorder, converged = _recorder(rules, settings.record_x), False
+    while len(recorder) < settings.max_iter and not converged:
+        try:
+            step, violation = assign_relaxed(
+                rules, rows.costs(centers).dense(), deadline=problem.deadline
+            )
+        except OutOfTime:
+            if best is None:
+                raise
+            break
+        answer = evaluate(problem, step, centers)
+        memberships = np.eye(rules.n_clusters)[step.labels]
+        recorder.record(memberships, answer.objective, 0.0, {"violation": violation})
+        converged = not answer.beats(best)
+        if not converged:
+            best, centers = answer, answer.centers
+    if best is None:
+        raise OutOfTime
+    return Solution(
+        labels=best.labels,
+        centers=best.centers + rows.middle,
+        objective=best.objective,
+        sizes=rules.sizes,
+        history=recorder.history(),
+        n_iter=len(recorder),
+        converged=converged,
+        may_violate=True,
+    )
+
+
+def _recorder(rules: Rules, record_x: tuple[int, ...]) -> Recorder:
+    sizes = rules.sizes
+    return Recorder(
+        rules.n_clusters,
+        must_link=rules.together,
+        cannot_link=rules.apart,
+        sizes=None if sizes is None else (sizes.lower, sizes.upper),
+        ordered=sizes is None or sizes.ordered,
+        record_x=record_x,
+    )

@@ -1,0 +1,124 @@
+"""What comes in: arrays of every kind, checked once and recognised without importing their libraries."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
+
+from ._typing import FloatArray, Matrix
+from .settings import as_floats
+
+
+def library(a: Any) -> str:
+    """The package that made an array, as "numpy", "torch", "cupy" or "dask"."""
+    return type(a).__module__.partition(".")[0]
+
+
+def is_dask(a: Any) -> bool:
+    """Whether it is a Dask array or data frame."""
+    return library(a) in ("dask", "dask_expr") and hasattr(a, "compute")
+
+
+def on_gpu(a: Any) -> bool:
+    """Whether it is a PyTorch tensor or CuPy array in a GPU's memory."""
+    return library(a) == "cupy" or (library(a) == "torch" and bool(getattr(a, "is_cuda", False)))
+
+
+def brought(a: Any) -> Any:
+    """An array of any kind in this process's memory; what is there already stays as it is."""
+    if is_dask(a):
+        return np.asarray(a.compute())
+    if library(a) == "torch":
+        half = str(a.dtype) in ("torch.float16", "torch.bfloat16")  # which NumPy cannot hold
+        return (a.float() if half else a).detach().cpu().numpy()
+    return a.get() if library(a) == "cupy" else a
+
+
+def outline(X: Any) -> Any:
+    """What tells the number and names of the features: a Dask frame's is an empty frame."""
+    return X._meta if is_dask(X) and hasattr(X, "columns") else X
+
+
+def check_points(X: Any, estimator: BaseEstimator) -> Matrix:
+    """A finite float array or CSR array; float32 is kept.
+
+    Raises
+    ------
+    ValueError, TypeError
+        scikit-learn's, for NaN, infinity, wrong shapes and the like.
+    """
+    points = check_array(
+        X,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        input_name="X",
+        estimator=estimator,
+    )
+    return sparse.csr_array(points) if sparse.issparse(points) else points
+
+
+def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray | None:
+    """One weight a sample, finite and not negative, or None.
+
+    Raises
+    ------
+    ValueError
+        With the first weight that is not so.
+    """
+    if sample_weight is None:
+        return None
+    weight = as_floats(sample_weight, "sample_weight")
+    if weight.ndim == 0:
+        weight = np.full(n_samples, float(weight))
+    if weight.shape != (n_samples,):
+        raise ValueError(
+            f"`sample_weight` has shape {weight.shape}, but X has {n_samples} samples; the shape "
+            f"must be ({n_samples},)."
+        )
+    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0.0)))
+    if len(bad):
+        raise ValueError(
+            f"`sample_weight` of sample {bad[0]} is {weight[bad[0]]}; weights must be finite and "
+            "not negative."
+        )
+    if not weight.any():
+        raise ValueError("`sample_weight` is zero for every sample; one must be positive.")
+    return weight
+
+
+def row_names(X: Any) -> Any:
+    """The index labels of a pandas frame, for messages; None where rows have only numbers."""
+    index = getattr(X, "index", None)
+    if index is None or callable(index) or not hasattr(X, "iloc"):
+        return None
+    return None if np.array_equal(index, np.arange(len(index))) else list(index)
+
+
+@contextmanager
+def talking(verbose: bool | int) -> Iterator[None]:
+    """Let the package's log be seen meanwhile, on the terminal unless logging is set up."""
+    if not isinstance(verbose, (bool, np.bool_, Integral)):
+        raise ValueError(f"`verbose` is {verbose!r}; it must be True, False or an integer.")
+    if not verbose:
+        yield
+        return
+    log = logging.getLogger("corral")
+    level, handler = log.level, None if log.hasHandlers() else logging.StreamHandler()
+    log.setLevel(logging.DEBUG if verbose > 1 else logging.INFO)
+    if handler is not None:
+        log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+        if handler is not None:
+            log.removeHandler(handler)

@@ -1,0 +1,355 @@
+"""Every decision that depends on the size or the kind of a problem, made in one place.
+
+:meth:`Plan.of` looks at the rules, at a few facts about the rows and at the user's settings, and
+fixes how the problem is solved.  Solvers read the plan and decide nothing of the kind themselves.
+The numbers behind the decisions are in :mod:`.thresholds`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from .._typing import FloatArray, IntArray
+from ..settings import Settings
+from ..presolve import Rules
+from . import thresholds as at
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a plan needs to know of the rows.
+
+    Attributes
+    ----------
+    far : bool
+        Whether they are outside this process's memory.
+    fits_single : bool
+        Whether single precision would do for ADMM.
+    unevenness : float
+        Rows that tell as much as one would if all had the same weight.
+    """
+
+    far: bool = False
+    fits_single: bool = True
+    unevenness: float = 1.0
+
+
+def entries(rules: Rules) -> int:
+    """Entries of x."""
+    return rules.n_groups * rules.n_clusters
+
+
+def is_large(rules: Rules) -> bool:
+    """Whether passes over x are expensive."""
+    return entries(rules) > at.LARGE
+
+
+def sizes_loose(rules: Rules) -> bool:
+    """Whether bounds on the sizes leave room for two clusters in one dense region."""
+    if rules.sizes is None:
+        return False
+    n = rules.n_rows
+    room = np.minimum(rules.sizes.upper, n) - rules.sizes.lower
+    return bool(np.max(room) > at.LOOSE * n / rules.n_clusters)
+
+
+def unevenness(weight: FloatArray, count: IntArray) -> float:
+    """Rows that tell as much as one would if all had the same weight, at most ``MOST_UNEVEN``."""
+    total = float(weight.sum())
+    if total <= 0.0:
+        return 1.0
+    squares = float(weight @ (weight / count.astype(np.float64)))
+    return float(np.clip(count.sum() * squares / total**2, 1.0, at.MOST_UNEVEN))
+
+
+def pilot_groups(n_clusters: int) -> int:
+    """Groups of a pilot sample."""
+    return max(at.SMALL // n_clusters, at.PILOT_EACH * n_clusters)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """How one problem is solved.
+
+    Attributes
+    ----------
+    n_groups, n_clusters : int
+    home : str
+        Why rows outside this process's memory are brought into it; empty if they stay or are here.
+    restarts : int
+    sample : int
+        Groups that ADMM sees.
+    single : bool
+        Whether ADMM works in single precision.
+    growth : float
+        Growth of ADMM's penalty an iteration.
+    hardens : bool
+        Whether ADMM goes on until x is almost binary; otherwise it ends with the ridge.
+    count_every : int
+        Iterations between two counts of the violations.
+    direct : int
+        Rounds of assignment and means straight from the seeds, before ADMM; 0 for none.
+    direct_share : float
+        Part of the time left that these may take.
+    rival : str
+        What competes with ADMM's answer on its sample: "none", "pilot" (a small sample solved with
+        all moves), "start" (exact sizes from the seeds) or "polish" (the sample polished).
+    assignment : str
+        How groups are assigned to centres exactly.
+    least_drop : float
+        Relative fall of the objective below which rounds end.
+    exchanges : int
+        Most rounds of exchanges of single groups.
+    least_exchange : float
+        Relative gain below which these end.
+    trials, trials_each : int
+        Trials of moves in all, and of one kind on one answer.
+    """
+
+    n_groups: int
+    n_clusters: int
+    home: str
+    restarts: int
+    sample: int
+    single: bool
+    growth: float
+    hardens: bool
+    count_every: int
+    direct: int
+    direct_share: float
+    rival: str
+    assignment: str
+    least_drop: float
+    exchanges: int
+    least_exchange: float
+    trials: int
+    trials_each: int
+
+    @classmethod
+    def of(
+        cls, rules: Rules, facts: Facts, settings: Settings, part_of: int | None = None
+    ) -> Plan:
+        """Decide.
+
+        Parameters
+        ----------
+        rules : Rules
+        facts : Facts
+        settings : Settings
+        part_of : int, optional
+            Number of groups of the whole, if these are a sample of it.
+        """
+        size = _sample(rules, facts, settings)
+        whole = part_of is None and size == rules.n_groups
+        direct, share = _direct(rules, facts, settings, whole)
+        exchanges, least_exchange = _exchanges(rules)
+        return cls(
+            n_groups=rules.n_groups,
+            n_clusters=rules.n_clusters,
+            home=_home(rules, facts, settings, size) if facts.far else "",
+            restarts=_restarts(rules, settings),
+            sample=size,
+            single=_single(rules, facts, settings),
+            growth=_growth(rules, settings),
+            hardens=part_of is None and not _ends_early(rules, settings),
+            count_every=_count_every(entries(rules)),
+            direct=direct,
+            direct_share=share,
+            rival=_rival(rules, settings, part_of),
+            assignment=_assignment(rules, facts),
+            least_drop=at.LEAST_DROP_LARGE if is_large(rules) else at.LEAST_DROP,
+            exchanges=exchanges,
+            least_exchange=least_exchange,
+            trials=_trials(rules),
+            trials_each=_trials_each(rules),
+        )
+
+    def table(self) -> list[tuple[str, str]]:
+        """Decisions and their values, in words."""
+        return [
+            (each.name.replace("_", " "), _said(getattr(self, each.name)))
+            for each in fields(self)
+            if getattr(self, each.name) != ""
+        ]
+
+    def __str__(self) -> str:
+        return "; ".join(f"{name} {value}" for name, value in self.table())
+
+
+def _said(value: int | float | bool | str) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:g}" if isinstance(value, float) else value
+
+
+def _home(rules: Rules, facts: Facts, settings: Settings, size: int) -> str:
+    """Why far rows are brought into this process's memory, or nothing if they stay."""
+    if settings.solver != "projected" or not settings.repair or settings.record_x:
+        return "only the default solver with repair, and without record_x, works where they are"
+    if rules.totals or rules.linear is not None:
+        return "totals, shares and linear rows are solved in memory"
+    small = rules.n_rows * rules.n_clusters <= at.LARGE
+    few = settings.max_samples == "auto" and size == rules.n_groups
+    return "the problem is small" if small or few else ""
+
+
+def _restarts(rules: Rules, settings: Settings) -> int:
+    """Restarts; a start given by the user needs but one."""
+    if not isinstance(settings.init, str):
+        return 1
+    if isinstance(settings.n_init, int):
+        return settings.n_init
+    return int(np.clip(at.RESTART_ENTRIES // max(entries(rules), 1), 1, at.MOST_RESTARTS))
+
+
+def _sample(rules: Rules, facts: Facts, settings: Settings) -> int:
+    """Groups that ADMM sees: a number, all, or as many as show the clusters."""
+    m, wanted = rules.n_groups, settings.max_samples
+    if not settings.coarse or rules.linear is not None or wanted is None:
+        return m
+    if not isinstance(wanted, str):
+        return min(m, max(wanted, rules.n_clusters))
+    least, each = at.SAMPLE_FREE, at.SAMPLE_FREE_EACH
+    if rules.summed:
+        least, each = at.SAMPLE_SUMMED, at.SAMPLE_SUMMED_EACH
+    enough = int(max(least, each * rules.n_clusters) * facts.unevenness)
+    return enough if m > at.WORTH_SAMPLING * enough else m
+
+
+def _single(rules: Rules, facts: Facts, settings: Settings) -> bool:
+    """Single precision, where exact steps follow and no value of a total can overflow it."""
+    plain = not rules.totals and rules.linear is None
+    return settings.coarse and facts.fits_single and plain and entries(rules) > at.SINGLE_ENTRIES
+
+
+def _growth(rules: Rules, settings: Settings) -> float:
+    """Growth of the penalty an iteration: fast for few entries, slow for many clusters."""
+    growth = settings.rho_growth
+    if settings.hurries:
+        if entries(rules) <= (at.FAST_SUMMED if rules.summed else at.FAST_FREE):
+            growth = at.FAST_GROWTH
+        else:
+            slower = max(min(1.0, float(np.sqrt(at.SLOW_CLUSTERS / rules.n_clusters))), at.SLOWEST)
+            growth = 1.0 + (settings.rho_growth - 1.0) * slower
+    return float(growth ** (1.0 / settings.rho_every))
+
+
+def _ends_early(rules: Rules, settings: Settings) -> bool:
+    """Whether ADMM may stop once it knows where the centres are."""
+    few = rules.n_clusters <= at.EARLY_CLUSTERS and entries(rules) > at.FAST_SUMMED
+    return settings.coarse and rules.only_sized and few
+
+
+def _count_every(size: int) -> int:
+    if size <= at.COUNT_EVERY:
+        return 1
+    return 10 if size <= at.COUNT_TENTH else 50
+
+
+def _direct(
+    rules: Rules, facts: Facts, settings: Settings, whole: bool
+) -> tuple[int, float]:
+    """Rounds straight from the seeds before ADMM, and their part of the time.
+
+    Small problems, and those whose only rule is sizes where ADMM sees all of it, have a whole
+    rival.  Others have one round if they may be infeasible: a feasible answer, or a proof, first.
+    """
+    small = entries(rules) <= at.SMALL
+    rival = not small and settings.coarse and whole and rules.only_sized
+    if small or rival:
+        return at.MAX_ROUNDS, at.DIRECT_SHARE if rival else 1.0
+    return (0, 1.0) if rules.surely_feasible or facts.far else (1, 1.0)
+
+
+def _rival(rules: Rules, settings: Settings, part_of: int | None) -> str:
+    """What competes with ADMM's answer on the groups that it saw."""
+    if settings.max_samples is None or settings.solver != "projected" or not settings.repair:
+        return "none"
+    if _needs_pilot(rules):
+        return "pilot"
+    if part_of is None:
+        return "none"
+    if rules.only_sized:
+        return "start"
+    if rules.summed or entries(rules) > at.POLISHED:
+        return "none"
+    return "moves" if rules.free or rules.n_groups < at.SMALL_PART * part_of else "polish"
+
+
+def _needs_pilot(rules: Rules) -> bool:
+    """Whether moves would matter where trying them takes too long, but for a sample."""
+    k = rules.n_clusters
+    few = pilot_groups(k) * k
+    large = entries(rules) > max(at.PILOT_FROM, at.WORTH_SAMPLING * few)
+    # With totals a trial on a sample is expensive too, and linear rows do not shrink.
+    movable = few <= at.PILOT_MOST and not rules.totals and rules.linear is None
+    return k > 1 and large and movable and (sizes_loose(rules) or _sizes_unequal(rules))
+
+
+def _sizes_unequal(rules: Rules) -> bool:
+    """Whether sizes that may change hands differ by much."""
+    sizes, n = rules.sizes, rules.n_rows
+    if sizes is None or not rules.sizes_vary:
+        return False
+    middle = (sizes.lower + np.minimum(sizes.upper, n)) / 2.0
+    return bool(np.ptp(middle) > at.UNEQUAL * n / rules.n_clusters)
+
+
+def _assignment(rules: Rules, facts: Facts) -> str:
+    """The method of exact assignment that the rules ask for, in words."""
+    if rules.totals or rules.linear is not None:
+        return "integer program" if entries(rules) <= at.CONTESTED_ENTRIES else "prices and programs"
+    if rules.sizes is None:
+        return "components of pairs" if rules.paired else "nearest centre"
+    if not rules.paired and np.ptp(rules.count) == 0:
+        return "prices and flow"
+    if facts.far:
+        return "linked groups first, then prices and flow"
+    return "integer program" if entries(rules) <= at.CONTESTED_ENTRIES else "prices and programs"
+
+
+def _exchanges(rules: Rules) -> tuple[int, float]:
+    """Rounds of exchanges of single groups, and the gain below which they end."""
+    if is_large(rules):
+        return 0, 0.0
+    if entries(rules) <= at.SMALL:
+        return at.MAX_ROUNDS, 0.0
+    return at.EXCHANGES, at.LEAST_EXCHANGE
+
+
+def _trials_each(rules: Rules) -> int:
+    """Trials of one kind of move on one answer.
+
+    One for every two clusters if sizes are free, two if they are given, three if they may also
+    change hands.
+    """
+    twos = rules.n_clusters * (rules.n_clusters - 1) // 2
+    times = 1 if rules.sizes is None else 3 if rules.sizes_vary else 2
+    return min(times * twos, at.MOST_TRIALS)
+
+
+def _trials(rules: Rules) -> int:
+    """How many moves to try in all: fewer where an exact assignment is expensive.
+
+    The more groups there are, the less ADMM leaves to find.
+    """
+    size = entries(rules)
+    different = rules.sizes_vary or rules.numbered or sizes_loose(rules)
+    if rules.summed and not different and size > at.SETTLED:
+        return 0
+    work = _price(rules) * at.ROUNDS_A_TRIAL * size * max(1.0, (size / at.SMALL) ** 1.5)
+    return int(min(at.MOVE_BUDGET / work, at.MOST_TRIALS_TIMES * at.MOST_TRIALS))
+
+
+def _price(rules: Rules) -> float:
+    """What an exact assignment costs, about, against looking at every entry of x once."""
+    if rules.totals or rules.linear is not None:
+        return at.PRICES["program"]
+    paired = bool(len(rules.apart) or len(rules.soft.price))
+    if rules.sizes is None:
+        return at.PRICES["pairs" if paired else "none"]
+    return at.PRICES["sizes and pairs" if paired or np.ptp(rules.count) > 0 else "sizes"]

@@ -1,0 +1,182 @@
+"""Means and exact assignment in turn, until the objective stops falling."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._typing import FloatArray, IntArray
+from ..assign import Assignment, NoAssignment, assign_patiently, assigner
+from ..deadline import OutOfTime
+from ..plan import is_large
+from ..plan.thresholds import LATER_PATIENCE, MAX_ROUNDS, PATIENCE
+from ..presolve import Rules
+from ..problem import Problem
+from ..start import match_capacities
+
+#: How often the order of the sizes is chosen anew where no simple order fits the other rules.
+REMATCHES = 4
+#: A refinement is given up when so many more drops like the last would not be enough.
+LOOK_AHEAD = 2.0
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Labels that obey every hard rule.
+
+    Attributes
+    ----------
+    labels : (m,) array
+        Of rows in shards, the scan that holds them there.
+    centers : (k, d) array
+        Means of the clusters, relative to the middle of the rows.
+    objective : float
+        Inertia over the groups plus the price of the soft pairs broken.
+    rules : Rules
+        With the size bounds in the order that these labels obey.
+    """
+
+    labels: Any
+    centers: FloatArray
+    objective: float
+    rules: Rules
+
+    def beats(self, other: Answer | None) -> bool:
+        """Whether the objective is lower by more than rounding."""
+        return other is None or self.objective < other.objective * (1.0 - 1e-9)
+
+
+def refine(
+    problem: Problem,
+    centers: FloatArray,
+    *,
+    incumbent: IntArray | None = None,
+    to_beat: float = np.inf,
+    max_rounds: int = MAX_ROUNDS,
+) -> Answer | None:
+    """Alternate exact assignment and means until the objective stops falling.
+
+    Parameters
+    ----------
+    problem : Problem
+    centers : (k, d) array
+    incumbent : (m,) array, optional
+        Labels that obey the rules, if some are known.
+    to_beat : float
+        Give up (None) when the objective will hardly fall below this.
+    max_rounds : int
+
+    Raises
+    ------
+    NoAssignment, OutOfTime
+        From the first assignment; later ones fall back on the labels in hand.
+    """
+    place = assigner(problem.rules, problem.rows)
+    best: Answer | None = None
+    warm: Any = None
+    patience, deadline = PATIENCE, problem.deadline
+    for number in range(1, max_rounds + 1):
+        if best is not None and deadline.passed:
+            break
+        try:
+            step = place(
+                centers, incumbent=incumbent, warm=warm, deadline=deadline, patience=patience
+            )
+        except OutOfTime:
+            if best is None:
+                raise
+            break
+        if not step.optimal and np.isnan(step.cost) and problem.rules.greedy:
+            patience = LATER_PATIENCE
+        if step.order is not None:
+            problem = problem.with_rules(problem.rules.with_sizes_in_order(step.order))
+            place = place.with_rules(problem.rules)
+        answer = evaluate(problem, step, centers)
+        if is_large(problem.rules):
+            logger.info("exact assignment %d: objective %.8g", number, answer.objective)
+        if best is not None:
+            drop = best.objective - answer.objective
+            if drop <= problem.plan.least_drop * abs(best.objective):
+                break
+            if answer.objective - LOOK_AHEAD * drop > to_beat:
+                return None
+        best, incumbent, centers, warm = answer, answer.labels, answer.centers, step.warm
+    return best
+
+
+def evaluate(problem: Problem, step: Assignment, centers: FloatArray) -> Answer:
+    """Means and objective of labels; a cluster without weight keeps its centre.
+
+    ``step.cost`` is what the labels cost at the centres given, soft pairs included, if it is known:
+    from there to the means the objective falls by an amount that the distance tells.
+    """
+    rules, rows, labels = problem.rules, problem.rows, step.labels
+    means = rows.means(labels, rules.n_clusters, centers)
+    if np.isfinite(step.cost):
+        gained = rows.distance.gained(rows.mass(labels, rules.n_clusters), centers, means)
+        return Answer(labels, means, max(step.cost - gained, 0.0), rules)
+    soft = rules.soft.cost(labels) if step.soft is None else step.soft
+    return Answer(labels, means, rows.inertia(labels, means) + soft, rules)
+
+
+def first_answer(problem: Problem, centers: FloatArray, max_rounds: int = MAX_ROUNDS) -> Answer:
+    """Refine centres; where the sizes at hand do not fit the other rules, match them anew.
+
+    Raises
+    ------
+    NoAssignment
+        It is proven that no labels obey the rules, whatever the order of the sizes.  Of rows in
+        shards it is no proof: linked groups leave no room for the others.
+    OutOfTime
+    """
+    try:
+        answer = refine(problem, centers, max_rounds=max_rounds)
+    except NoAssignment:
+        if problem.rows.far:
+            raise
+        return _matched_anew(problem, centers)
+    if answer is None:
+        raise AssertionError("a refinement with nothing to beat always answers")
+    return answer
+
+
+def _by_capacity(problem: Problem, centers: FloatArray) -> Answer | None:
+    """An answer with the largest sizes where most may be held, if there is one."""
+    matched = match_capacities(problem.rules)
+    try:
+        return None if matched is None else refine(problem.with_rules(matched), centers)
+    except (NoAssignment, OutOfTime):
+        return None
+
+
+def _matched_anew(problem: Problem, centers: FloatArray) -> Answer:
+    """Let exact assignments choose the order of the sizes too, while that pays."""
+    by_capacity = _by_capacity(problem, centers)
+    best: Answer | None = None
+    for _ in range(REMATCHES):
+        labels = None if best is None else best.labels
+        cost = problem.rows.costs(centers).dense()
+        try:
+            step = assign_patiently(
+                problem.rules, cost, labels, problem.deadline, patience=PATIENCE, match_sizes=True
+            )
+        except OutOfTime:
+            break
+        if step.order is not None:
+            problem = problem.with_rules(problem.rules.with_sizes_in_order(step.order))
+        elif best is None:
+            raise NoAssignment
+        answer = refine(problem, centers, incumbent=step.labels)
+        if answer is None or not answer.beats(best):
+            break
+        best, centers = answer, answer.centers
+        problem = problem.with_rules(answer.rules)
+    found = [answer for answer in (best, by_capacity) if answer is not None]
+    if not found:
+        raise OutOfTime
+    return min(found, key=lambda answer: answer.objective)

@@ -1,0 +1,125 @@
+"""Must-links as a reduction: rows that belong together become one weighted point.
+
+:meth:`Contraction.apply` contracts the points, which changes the k-means objective by a constant;
+:meth:`Contraction.invert` gives labels of the rows from labels of the groups.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from .._graphs import components
+from .._typing import FloatArray, IntArray, Matrix
+from ..constraints._checks import sums_by
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """Rows joined into groups.
+
+    Attributes
+    ----------
+    group : (n,) int array
+        The group of each row, counted in the order of their first rows.
+    n_groups : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> joined = Contraction.of_links(3, np.array([[0, 2]]))
+    >>> joined.group
+    array([0, 1, 0])
+    >>> points, weight, count, scatter = joined.apply(np.array([[0.0], [5.0], [2.0]]))
+    >>> points.ravel(), count, scatter
+    (array([1., 5.]), array([2, 1]), 2.0)
+    >>> joined.invert(np.array([1, 0]))
+    array([1, 0, 1])
+    """
+
+    group: IntArray
+    n_groups: int
+
+    @classmethod
+    def of_links(cls, n_samples: int, pairs: IntArray) -> Contraction:
+        """Join the rows that chains of pairs connect."""
+        group = components(n_samples, pairs)
+        return cls(group, int(group.max(initial=-1)) + 1)
+
+    def apply(
+        self, X: Matrix, weight: ArrayLike | None = None
+    ) -> tuple[Matrix, FloatArray, IntArray, float]:
+        """Contract the rows of ``X``.
+
+        Parameters
+        ----------
+        X : (n, d) array or CSR
+        weight : (n,) array, optional
+            Sample weights, not negative; 1 by default.
+
+        Returns
+        -------
+        points : (m, d) array or CSR
+            Weighted mean of each group, the plain mean where all weights are 0.  ``X`` itself if
+            no rows are joined.
+        weight : (m,) array
+            Sum of the weights.
+        count : (m,) int array
+            Number of rows.
+        scatter : float
+            ``sum_i w_i |x_i - mean of its group|^2``.
+        """
+        n = X.shape[0]
+        w = np.ones(n) if weight is None else np.asarray(weight, np.float64)
+        count = np.bincount(self.group, minlength=self.n_groups)
+        if self.n_groups == n:
+            return X, w, count, 0.0
+        total = sums_by(self.group, w, self.n_groups)
+        share = np.where(total[self.group] > 0, w, 1.0)
+        share /= sums_by(self.group, share, self.n_groups)[self.group]
+        if sparse.issparse(X):
+            points, scatter = self._contract_sparse(X, w, total, share)
+        else:
+            points, scatter = self._contract_dense(X, w, count, share)
+        return points, total, count, scatter
+
+    def _contract_dense(
+        self, X: FloatArray, w: FloatArray, count: IntArray, share: FloatArray
+    ) -> tuple[FloatArray, float]:
+        points = np.empty((self.n_groups, X.shape[1]), X.dtype)
+        joined = np.flatnonzero(count[self.group] > 1)
+        alone = np.flatnonzero(count[self.group] == 1)
+        points[self.group[alone]] = X[alone]
+        # Only rows of larger groups are widened to float64.
+        members, of = X[joined].astype(np.float64), self.group[joined]
+        groups, local = np.unique(of, return_inverse=True)
+        shape = (len(groups), len(joined))
+        mix = sparse.csr_array((share[joined], (local, np.arange(len(joined)))), shape=shape)
+        means = mix @ members
+        points[groups] = means
+        members -= means[local]
+        scatter = float(w[joined] @ np.einsum("ij,ij->i", members, members))
+        return points, scatter
+
+    def _contract_sparse(
+        self, X: sparse.csr_array, w: FloatArray, total: FloatArray, share: FloatArray
+    ) -> tuple[sparse.csr_array, float]:
+        n = X.shape[0]
+        mix = sparse.csr_array((share, (self.group, np.arange(n))), shape=(self.n_groups, n))
+        means = sparse.csr_array(mix @ X)
+        # Differences would fill in, so the scatter is a difference of squared norms here.
+        scatter = float(w @ _squared_norms(X) - total @ _squared_norms(means))
+        means.sort_indices()
+        return means.astype(X.dtype), max(scatter, 0.0)
+
+    def invert(self, group_labels: IntArray) -> IntArray:
+        """Give the labels of the rows from labels of the groups."""
+        return group_labels[self.group]
+
+
+def _squared_norms(X: sparse.csr_array) -> FloatArray:
+    squares = sparse.csr_array((np.square(X.data, dtype=np.float64), X.indices, X.indptr), X.shape)
+    return np.asarray(squares.sum(axis=1)).ravel()

@@ -1,0 +1,386 @@
+"""The rules as the solvers see them, in plain arrays and without points.
+
+Presolve makes :class:`Rules` from the user's constraints.  Plan, start, admm, assign and polish
+read them and never look at the constraints again.  A *group* is a set of rows that must-links
+join; it is solved as one weighted point.  Without must-links every row is a group of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from .._typing import BoolArray, FloatArray, IntArray
+from ..constraints._checks import sums_by
+from .pair_graph import PairGraph
+
+
+def _no_pairs() -> IntArray:
+    return np.empty((0, 2), np.int64)
+
+
+@dataclass(frozen=True)
+class SizeBounds:
+    """Bounds on the number of rows of each cluster, ``lower[j] <= size_j <= upper[j]``.
+
+    With ``ordered=False`` the pairs ``(lower[j], upper[j])`` are a multiset: which cluster gets
+    which pair is part of the problem, and the order held here is the present guess.
+    """
+
+    lower: IntArray
+    upper: IntArray
+    ordered: bool
+
+    @property
+    def interchangeable(self) -> bool:
+        """Whether every cluster has the same bounds, so that their order means nothing."""
+        return bool(np.ptp(self.lower) == 0 and np.ptp(self.upper) == 0)
+
+    @property
+    def exact(self) -> bool:
+        """Whether every cluster has one size only."""
+        return bool(np.all(self.lower == self.upper))
+
+    def permuted(self, order: IntArray) -> SizeBounds:
+        """Give cluster ``j`` the bounds that now stand at ``order[j]``."""
+        return replace(self, lower=self.lower[order], upper=self.upper[order])
+
+    def scaled(self, share: float, n_rows: int) -> SizeBounds:
+        """Bounds for ``n_rows`` rows, a share of all; they add up if they did before.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> SizeBounds(np.array([3, 5]), np.array([3, 5]), True).scaled(0.5, 4).lower
+        array([1, 3])
+        """
+        if self.exact:
+            both = _scaled(self.lower, n_rows / float(self.lower.sum()))
+            return replace(self, lower=both, upper=both)
+        lower, upper = _scaled(self.lower, share), _scaled(self.upper, share)
+        upper = np.maximum(lower, np.where(self.upper > self.lower, upper + 1, upper))
+        return replace(self, lower=lower, upper=upper)
+
+    def less(self, taken: IntArray) -> SizeBounds:
+        """Bounds for the rows that are left when each cluster has taken some."""
+        lower = np.maximum(self.lower - taken, 0)
+        return SizeBounds(lower, self.upper - taken, ordered=True)
+
+
+def _scaled(bound: IntArray, share: float) -> IntArray:
+    """Each bound times the share, rounded so that the cumulative sums are rounded down."""
+    sums = np.floor(np.cumsum(bound.astype(np.float64)) * share + 1e-9)
+    scaled: FloatArray = np.diff(sums, prepend=0.0)
+    return scaled.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class TotalBounds:
+    """Bounds on per-cluster sums, ``lower[j] <= sum_g values[g] x_gj <= upper[j]``."""
+
+    values: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+    def part(self, groups: IntArray | BoolArray) -> TotalBounds:
+        """The same bounds on the values of some groups."""
+        return replace(self, values=self.values[groups])
+
+    def scaled(self, share: float) -> TotalBounds:
+        """Bounds times the share."""
+        return replace(self, lower=self.lower * share, upper=self.upper * share)
+
+    def less(self, taken: FloatArray) -> TotalBounds:
+        """Bounds less what each cluster has taken."""
+        return replace(self, lower=self.lower - taken, upper=self.upper - taken)
+
+
+@dataclass(frozen=True)
+class SoftPairs:
+    """Pairs of groups with a price for breaking them.
+
+    ``together[p]`` is True for a must-link (broken when the labels differ) and False for a
+    cannot-link (broken when they agree).
+    """
+
+    pairs: IntArray
+    price: FloatArray
+    together: BoolArray
+
+    @classmethod
+    def none(cls) -> SoftPairs:
+        """No soft pair at all."""
+        return cls(_no_pairs(), np.empty(0), np.empty(0, bool))
+
+    def cost(self, labels: IntArray) -> float:
+        """Sum of the prices of the pairs that the labels break."""
+        same = labels[self.pairs[:, 0]] == labels[self.pairs[:, 1]]
+        return float(self.price[same != self.together].sum())
+
+    def part(self, place: IntArray) -> SoftPairs:
+        """The pairs between groups whose place is not negative, by place."""
+        pairs = place[self.pairs]
+        kept = (pairs >= 0).all(axis=1)
+        return SoftPairs(pairs[kept], self.price[kept], self.together[kept])
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """All pairs of the groups; its graph is made once and shared by rules that share the pairs.
+
+    Attributes
+    ----------
+    n_groups : int
+    apart : (e, 2) array
+        Hard cannot-links, each once.
+    together : (f, 2) array
+        Hard must-links that were not contracted.
+    soft : SoftPairs
+    """
+
+    n_groups: int
+    apart: IntArray = field(default_factory=_no_pairs)
+    together: IntArray = field(default_factory=_no_pairs)
+    soft: SoftPairs = field(default_factory=SoftPairs.none)
+
+    def __len__(self) -> int:
+        """Number of pairs of every kind."""
+        return len(self.apart) + len(self.together) + len(self.soft.price)
+
+    @cached_property
+    def graph(self) -> PairGraph:
+        """What agreeing and differing cost for each pair; infinite for hard pairs."""
+        soft = self.soft
+        apart, together = np.zeros((2, len(self.apart))), np.zeros((2, len(self.together)))
+        apart[0] = together[1] = np.inf
+        prices = np.where(soft.together == [[False], [True]], soft.price, 0.0)
+        pairs = np.concatenate([self.apart, self.together, soft.pairs])
+        costs = np.concatenate([apart, together, prices], axis=1)
+        return PairGraph.of_pairs(self.n_groups, pairs, same=costs[0], differ=costs[1])
+
+    def part(self, place: IntArray, n_groups: int) -> Pairs:
+        """The pairs between groups whose place is not negative, by place."""
+        return Pairs(
+            n_groups, _inside(place[self.apart]), _inside(place[self.together]), self.soft.part(place)
+        )
+
+
+def _inside(pairs: IntArray) -> IntArray:
+    return pairs[(pairs >= 0).all(axis=1)]
+
+
+@dataclass(frozen=True)
+class LinearRows:
+    """Rows ``lower <= A vec(x) <= upper``; column ``g * k + j`` of ``A`` belongs to ``x_gj``."""
+
+    A: sparse.csr_array
+    lower: FloatArray
+    upper: FloatArray
+
+    def part(self, groups: IntArray, n_clusters: int) -> LinearRows:
+        """The same rows over some groups, what the others add left out."""
+        columns = (groups[:, None] * n_clusters + np.arange(n_clusters)).ravel()
+        return replace(self, A=sparse.csr_array(self.A[:, columns]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """What the labels of ``m`` groups have to obey.
+
+    Attributes
+    ----------
+    n_clusters : int
+    count : (m,) array
+        Number of rows of each group, which is what cluster sizes count.
+    group : (n,) array or None
+        The group of each row; None if every group is one row.
+    pins : (p, 2) array
+        Pairs (group, cluster) of known assignments.
+    pairs : Pairs
+    sizes : SizeBounds or None
+    totals : tuple of TotalBounds
+    linear : LinearRows or None
+    """
+
+    n_clusters: int
+    count: IntArray
+    group: IntArray | None = None
+    pins: IntArray = field(default_factory=_no_pairs)
+    pairs: Pairs
+    sizes: SizeBounds | None = None
+    totals: tuple[TotalBounds, ...] = ()
+    linear: LinearRows | None = None
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups, m."""
+        return len(self.count)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, n."""
+        return int(self.count.sum())
+
+    @property
+    def apart(self) -> IntArray:
+        """Hard cannot-links, (e, 2)."""
+        return self.pairs.apart
+
+    @property
+    def together(self) -> IntArray:
+        """Hard must-links that were not contracted, (f, 2)."""
+        return self.pairs.together
+
+    @property
+    def soft(self) -> SoftPairs:
+        """Pairs with a price."""
+        return self.pairs.soft
+
+    @property
+    def paired(self) -> bool:
+        """Whether there are pairs of any kind."""
+        return len(self.pairs) > 0
+
+    @property
+    def summed(self) -> bool:
+        """Whether sizes or totals bound sums over the clusters."""
+        return self.sizes is not None or bool(self.totals)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether sizes, totals or linear rows tie groups together."""
+        return self.summed or self.linear is not None
+
+    @property
+    def unit_counts(self) -> bool:
+        """Whether every group is one row."""
+        return bool(np.all(self.count == 1))
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing but the costs decides where a group goes."""
+        return not (len(self.pins) or self.paired or self.bounded)
+
+    @property
+    def surely_feasible(self) -> bool:
+        """Whether no labels can be ruled out after presolve: single rows fit any valid sizes."""
+        free = replace(self, sizes=None).free
+        return free and (self.sizes is None or self.unit_counts)
+
+    @property
+    def only_sized(self) -> bool:
+        """Whether sizes of single rows are the only rule, and their order is no question."""
+        return self.sizes is not None and not self.sizes_vary and self.surely_feasible
+
+    @property
+    def greedy(self) -> bool:
+        """Whether pins, cannot-links and sizes are the only rules, which greedy labels can obey."""
+        others = len(self.together) or len(self.soft.price) or self.totals
+        return not others and self.linear is None
+
+    @property
+    def sizes_vary(self) -> bool:
+        """Whether clusters may exchange their sizes for different ones."""
+        sizes = self.sizes
+        return sizes is not None and not (sizes.ordered or sizes.interchangeable)
+
+    def invert(self, group_labels: IntArray) -> IntArray:
+        """Labels of the rows from labels of the groups."""
+        return group_labels if self.group is None else group_labels[self.group]
+
+    @property
+    def first_rows(self) -> IntArray:
+        """The first row of each group; groups are counted in that order."""
+        if self.group is None:
+            return np.arange(self.n_groups)
+        return np.flatnonzero(np.diff(np.maximum.accumulate(self.group), prepend=-1) > 0)
+
+    def sizes_of(self, labels: IntArray) -> IntArray:
+        """Number of rows in each cluster."""
+        return sums_by(labels, self.count, self.n_clusters).astype(np.int64)
+
+    def part(self, groups: IntArray) -> Rules:
+        """The rules of some groups, given in order; bounds stay as they are.
+
+        Pairs and pins stay where all their groups do.
+        """
+        place = np.full(self.n_groups, -1, np.int64)
+        place[groups] = np.arange(len(groups))
+        pins = np.column_stack([place[self.pins[:, 0]], self.pins[:, 1]])
+        linear = None if self.linear is None else self.linear.part(groups, self.n_clusters)
+        return replace(
+            self,
+            count=self.count[groups],
+            group=None,
+            pins=pins[pins[:, 0] >= 0],
+            pairs=self.pairs.part(place, len(groups)),
+            totals=tuple(total.part(groups) for total in self.totals),
+            linear=linear,
+        )
+
+    def scaled(self, share: float) -> Rules:
+        """The same with bounds on sums times a share, for a sample of the groups."""
+        sizes = None if self.sizes is None else self.sizes.scaled(share, self.n_rows)
+        return replace(
+            self, sizes=sizes, totals=tuple(total.scaled(share) for total in self.totals)
+        )
+
+    def less(self, labels: IntArray, chosen: BoolArray) -> Rules:
+        """The rules of the chosen groups, the others being where the labels have them.
+
+        Bounds are less by what the others take.  Pins of the chosen groups are left out.  Pairs
+        with the others are the caller's to count.
+        """
+        rest, k = ~chosen, self.n_clusters
+        part = replace(self.part(np.flatnonzero(chosen)), pins=_no_pairs())
+        sizes, totals = self.sizes, []
+        if sizes is not None:
+            taken = sums_by(labels[rest], self.count[rest], k).astype(np.int64)
+            sizes = sizes.less(taken)
+        for total, own in zip(self.totals, part.totals, strict=True):
+            totals.append(own.less(sums_by(labels[rest], total.values[rest], k)))
+        return replace(part, sizes=sizes, totals=tuple(totals))
+
+    def pairs_only(self) -> Rules:
+        """The same without sizes, totals and linear rows."""
+        return replace(self, sizes=None, totals=(), linear=None)
+
+    def with_sizes_in_order(self, order: IntArray) -> Rules:
+        """The same with the size bounds handed to the clusters in another order."""
+        return self if self.sizes is None else replace(self, sizes=self.sizes.permuted(order))
+
+    def in_any_order(self) -> Rules:
+        """The same with the sizes in any order, where nothing else ties clusters to numbers.
+
+        Which cluster has which size is then a matter of numbering at the end.
+        """
+        if self.sizes is None or not self.sizes.ordered:
+            return self
+        free = replace(self, sizes=replace(self.sizes, ordered=False))
+        return self if free.numbered else free
+
+    def cluster_rules(self) -> FloatArray:
+        """Numbers, (rules, k), that are equal for clusters which may change places.
+
+        Size bounds whose order is free do not tell clusters apart.
+        """
+        k = self.n_clusters
+        rules: list[FloatArray] = [np.zeros(k)]
+        if self.sizes is not None and self.sizes.ordered:
+            rules += [self.sizes.lower.astype(float), self.sizes.upper.astype(float)]
+        for total in self.totals:
+            rules += [total.lower, total.upper]
+        if self.linear is not None:
+            rules.append(np.arange(k, dtype=float))
+        pinned = np.bincount(self.pins[:, 1], minlength=k) > 0
+        rules.append(np.where(pinned, np.arange(1.0, k + 1.0), 0.0))
+        return np.array(rules)
+
+    @property
+    def numbered(self) -> bool:
+        """Whether some rule holds for clusters by their number."""
+        rules = self.cluster_rules()
+        return bool(np.any(rules != rules[:, :1]))

@@ -1,0 +1,28 @@
+"""Contracted points wherever they are: the protocol, its form in memory, its form in shards."""
+
+from .distance import EUCLIDEAN, Distance, SquaredEuclidean, SwapSide
+from .holder import Holder
+from .memory import MemoryRows, contracted
+from .protocol import Helper, Rows, Table
+from .shard import Shard
+from .shards import ShardRows, contracted_shards
+from .tables import MemoryTable, ShardTable, distances_to
+
+__all__ = [
+    "EUCLIDEAN",
+    "Distance",
+    "Helper",
+    "Holder",
+    "MemoryRows",
+    "MemoryTable",
+    "Rows",
+    "Shard",
+    "ShardRows",
+    "ShardTable",
+    "SquaredEuclidean",
+    "SwapSide",
+    "Table",
+    "contracted",
+    "contracted_shards",
+    "distances_to",
+]

@@ -1,0 +1,167 @@
+"""What depends on the distance: centres, costs, and how the objective changes.
+
+Everything else sees costs of rows in clusters and nothing of how they are made.  A distance whose
+costs are linear in the features, ``offset_j - 2 p . c_j`` up to a constant of the row, runs through
+every solver, the kernels of ADMM included; it is one new class with these methods.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from .._typing import FloatArray, IntArray
+
+
+class Distance(Protocol):
+    """Costs linear in the features, and the centres that make them least.
+
+    Centres are held relative to an origin; ``local`` is that origin in the coordinates of the
+    points at hand.
+    """
+
+    def origin(self, mean: FloatArray) -> FloatArray:
+        """The point that coordinates are taken about, given the weighted mean of all points."""
+        ...
+
+    def offsets(self, centers: FloatArray, local: FloatArray) -> FloatArray:
+        """The part of the costs that depends on the cluster alone, (k,)."""
+        ...
+
+    def centres(
+        self,
+        sums: FloatArray,
+        mass: FloatArray,
+        local: FloatArray,
+        fallback: FloatArray | None,
+    ) -> FloatArray:
+        """Best centres from sums of points and of weights; without weight, the fallback."""
+        ...
+
+    def between(self, centers: FloatArray, others: FloatArray) -> FloatArray:
+        """Squared distances between centres, (k, l)."""
+        ...
+
+    def gained(self, mass: FloatArray, centers: FloatArray, means: FloatArray) -> float:
+        """How far the objective falls when centres move to the means of their clusters."""
+        ...
+
+    def move_gains(
+        self, weight: FloatArray, mass: FloatArray, labels: IntArray, squares: FloatArray
+    ) -> FloatArray:
+        """How far the objective falls when group g moves to cluster j, (m, k)."""
+        ...
+
+    def swap_gains(
+        self, first: SwapSide, second: SwapSide, inner: FloatArray
+    ) -> FloatArray:
+        """How far it falls when groups of two clusters change places, (g, h)."""
+        ...
+
+
+@dataclass(frozen=True)
+class SwapSide:
+    """Some groups of one cluster that may change places with groups of another.
+
+    Attributes
+    ----------
+    weight : (g,) array
+    mass : float
+        Weight of their cluster.
+    here, there : (g,) arrays
+        Squared distances to the centre of their own cluster and of the other.
+    """
+
+    weight: FloatArray
+    mass: float
+    here: FloatArray
+    there: FloatArray
+
+
+class SquaredEuclidean:
+    """Squared Euclidean distance to the mean: k-means.
+
+    Coordinates are taken about the weighted mean of all points, so that a shift of the data
+    changes nothing.
+    """
+
+    def origin(self, mean: FloatArray) -> FloatArray:
+        """The mean."""
+        return mean
+
+    def offsets(self, centers: FloatArray, local: FloatArray) -> FloatArray:
+        """``|mu_j|^2 + 2 mu_j . local``: what ``|p - mu_j|^2`` has besides ``p``."""
+        norms: FloatArray = (centers * centers).sum(axis=1) + 2.0 * (centers @ local)
+        return norms
+
+    def centres(
+        self,
+        sums: FloatArray,
+        mass: FloatArray,
+        local: FloatArray,
+        fallback: FloatArray | None,
+    ) -> FloatArray:
+        """Weighted means; the origin where there is neither weight nor a fallback."""
+        tiny = mass <= np.finfo(float).tiny
+        centers: FloatArray = sums / np.where(tiny, 1.0, mass)[:, None] - local
+        centers[tiny] = 0.0 if fallback is None else fallback[tiny]
+        return centers
+
+    def between(self, centers: FloatArray, others: FloatArray) -> FloatArray:
+        """Squared Euclidean distances."""
+        squares: FloatArray = cdist(centers, others, "sqeuclidean")
+        return squares
+
+    def gained(self, mass: FloatArray, centers: FloatArray, means: FloatArray) -> float:
+        """``sum_j W_j |mu_j' - mu_j|^2`` (Huygens)."""
+        return float(mass @ ((means - centers) ** 2).sum(axis=1))
+
+    def move_gains(
+        self, weight: FloatArray, mass: FloatArray, labels: IntArray, squares: FloatArray
+    ) -> FloatArray:
+        """``w W_a / (W_a - w) |p - mu_a|^2 - w W_b / (W_b + w) |p - mu_b|^2`` (Hartigan)."""
+        rest = mass[labels] - weight
+        # A group alone in its cluster gains nothing by leaving it.
+        leave = np.where(rest > 0, weight * mass[labels] / np.where(rest > 0, rest, 1.0), 0.0)
+        own = squares[np.arange(len(labels)), labels]
+        arrive = weight[:, None] * mass / (mass + weight[:, None] + 1e-300)
+        gains: FloatArray = (leave * own)[:, None] - arrive * squares
+        return gains
+
+    def swap_gains(
+        self, first: SwapSide, second: SwapSide, inner: FloatArray
+    ) -> FloatArray:
+        """``|S_a'|^2/W_a' + |S_b'|^2/W_b' - |S_a|^2/W_a - |S_b|^2/W_b`` for all pairs (g, h).
+
+        Written about ``mu_a`` and ``mu_b``, where ``S_a`` and ``S_b`` vanish: then
+        ``S_j' = +-(w_h (p_h - mu_j) - w_g (p_g - mu_j))``.
+
+        Parameters
+        ----------
+        first, second : SwapSide
+            Groups g of cluster a and h of cluster b.
+        inner : (g, h) array
+            ``(p_g - mu_a) . (p_h - mu_a)``; written over.
+        """
+        w_g, w_h = first.weight[:, None], second.weight[None, :]
+        ga, gb, ha, hb = first.here[:, None], first.there[:, None], second.there, second.here
+        gain: FloatArray = (ga - gb) * w_g + (hb - ha) * w_h
+        shift = w_g**2 * ga + w_h**2 * ha - 2.0 * w_g * w_h * inner
+        gain += _quotient(shift, first.mass + (w_h - w_g))
+        # The inner product about mu_b follows from the distances.
+        inner += 0.5 * ((gb - ga) + (hb - ha))
+        shift = w_g**2 * gb + w_h**2 * hb - 2.0 * w_g * w_h * inner
+        gain += _quotient(shift, second.mass - (w_h - w_g))
+        return gain
+
+
+def _quotient(shift: FloatArray, rest: FloatArray) -> FloatArray:
+    """``shift / rest``, 0 where no weight is left."""
+    return np.divide(shift, rest, out=np.zeros_like(shift), where=rest > 0)
+
+
+#: The distance of k-means.
+EUCLIDEAN = SquaredEuclidean()

@@ -1,0 +1,307 @@
+"""Rows in this process's memory, dense or CSR.
+
+Everything is computed about the weighted mean of the points, so that a shift of the data changes
+nothing, and without a centred copy of them, so that CSR input stays sparse.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.extmath import row_norms
+
+from .._typing import FloatArray, IntArray, Matrix
+from ..constraints._checks import sums_by
+from ..presolve.contraction import Contraction
+from .costs import Dense
+from .distance import EUCLIDEAN, Distance
+from .protocol import Helper
+from .seeding import plus_plus
+
+#: Squared distance of the middle from the origin, in units of the mean squared distance to the
+#: middle, above which dense points are centred in a copy.  A larger number saves the copy and
+#: loses digits in the difference of large squares.
+FAR = 1e3
+#: Entries of the membership matrix up to which a dense array is faster than a sparse one.
+FEW_ENTRIES = 10_000
+#: Smallest mean and largest squared distance to the middle that single precision represents well.
+SINGLE_RANGE = 1e-20, 1e30
+
+
+class MemoryRows:
+    """Contracted points with what every step needs of them, computed once.
+
+    Parameters
+    ----------
+    points : (m, d) array or CSR
+        Weighted mean of each group.
+    weight : (m,) array
+        Sum of the sample weights of each group.
+    scatter : float
+        Inertia inside the groups, the same for every assignment.
+    helper : Helper, optional
+        Who makes ADMM's passes and seeds for these points; threads of this process by default.
+    distance : Distance
+
+    Attributes
+    ----------
+    middle : (d,) array
+        Weighted mean of all points; centres are held relative to it.
+    total_weight : float
+    spread : float
+        Weighted sum of the squared distances to ``middle``.
+    """
+
+    far = False
+
+    def __init__(
+        self,
+        points: Matrix,
+        weight: FloatArray | None = None,
+        scatter: float = 0.0,
+        helper: Helper | None = None,
+        distance: Distance = EUCLIDEAN,
+    ) -> None:
+        self.points, self.scatter, self.helper, self.distance = points, scatter, helper, distance
+        self._given = points
+        given = np.ones(points.shape[0]) if weight is None else weight
+        self.weight = given.astype(np.float64, copy=False)
+        self.total_weight = float(self.weight.sum())
+        some = self.weight if self.total_weight > 0.0 else np.ones_like(self.weight)
+        mean = np.asarray(some @ self.points, np.float64) / some.sum()
+        self.middle = distance.origin(mean)
+        self._local = self.middle
+        self._square = self._squares()
+        self.spread = float(self.weight @ self._square)
+        far = self.middle @ self.middle * self.total_weight > FAR * self.spread
+        if far and not sparse.issparse(self.points):
+            self.points = (self.points - self.middle).astype(self.points.dtype)
+            self._local = np.zeros_like(self.middle)
+            self._square = self._squares()
+            self.spread = float(self.weight @ self._square)
+
+    def _squares(self) -> FloatArray:
+        """Squared distances to the middle, zero where rounding could have made them."""
+        size = row_norms(self.points, squared=True).astype(np.float64) + self._local @ self._local
+        squares = size - 2.0 * (self.points @ self._local)
+        rounding = 8.0 * np.finfo(self.points.dtype).eps * size
+        return np.where(squares > rounding, squares, 0.0)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Groups and features."""
+        return self.points.shape[0], self.points.shape[1]
+
+    @property
+    def dtype(self) -> Any:
+        """NumPy's dtype of the points."""
+        return self.points.dtype
+
+    @property
+    def fits_single(self) -> bool:
+        """Whether single precision would lose nothing that ADMM tells apart.
+
+        That is so for dense points in double precision whose squares are neither too large nor
+        too small for it.
+        """
+        dense = isinstance(self.points, np.ndarray) and self.points.dtype == np.float64
+        least, most = SINGLE_RANGE
+        farthest = float(self._square.max(initial=0.0))
+        return dense and self.spread > least * self.total_weight and farthest < most
+
+    def single(self) -> MemoryRows:
+        """The same rows about their middle, in single precision."""
+        moved: FloatArray = np.empty(self.points.shape, np.float32)
+        np.subtract(self.points, self._local, out=moved, casting="same_kind")
+        return MemoryRows(moved, self.weight, self.scatter, self.helper, self.distance)
+
+    def take(self, groups: IntArray) -> MemoryRows:
+        """Some of the groups, worked on in this process; the scatter inside groups is left out."""
+        return MemoryRows(self._given[groups], self.weight[groups], distance=self.distance)
+
+    def home(self) -> Self:
+        """They are here."""
+        return self
+
+    def crew(self) -> Any:
+        """Who makes ADMM's passes elsewhere; None for threads of this process."""
+        return None if self.helper is None else self.helper.crew(self.points)
+
+    def seeds(
+        self, n_clusters: int, rows: IntArray, random_state: np.random.RandomState
+    ) -> FloatArray:
+        """k-means++ centres drawn from some of the rows, relative to the middle."""
+        points, weight = self._given, self.weight
+        if len(rows) < len(weight):
+            points, weight = points[rows], weight[rows]
+        draw = plus_plus if self.helper is None else self.helper.seeds
+        return draw(points, weight, n_clusters, random_state) - self.middle
+
+    def distances(self, centers: FloatArray) -> FloatArray:
+        """Squared distances ``|p_g - mu_j|^2`` as an (m, k) array."""
+        twice = (-2.0 * centers).astype(self.points.dtype, copy=False)
+        squares: FloatArray = np.asarray(self.points @ twice.T, np.float64)
+        squares += self.distance.offsets(centers, self._local)
+        squares += self._square[:, None]
+        return np.maximum(squares, 0.0, out=squares)
+
+    def costs(self, centers: FloatArray) -> Dense:
+        """What it costs to put group g into cluster j: its weight times the squared distance."""
+        distances = self.distances(centers)
+        distances *= self.weight[:, None]
+        return Dense(distances)
+
+    def nearest(self, centers: FloatArray) -> IntArray:
+        """The nearest centre of each group."""
+        nearest: IntArray = self.distances(centers).argmin(axis=1)
+        return nearest
+
+    def offsets(self, centers: FloatArray) -> FloatArray:
+        """The clusters' part of the costs, (k,): ``offsets - 2 points @ centers'`` are the costs.
+
+        What does not depend on the cluster is left out.
+        """
+        return self.distance.offsets(centers, self._local)
+
+    def centres(
+        self, sums: Matrix, mass: FloatArray, fallback: FloatArray | None
+    ) -> FloatArray:
+        """Centres relative to the middle from sums of points and of weights."""
+        return self.distance.centres(as_dense(sums), mass, self._local, fallback)
+
+    def means(
+        self, labels: IntArray, n_clusters: int, fallback: FloatArray | None = None
+    ) -> FloatArray:
+        """Centres of the clusters; one without weight keeps its fallback."""
+        mass = sums_by(labels, self.weight, n_clusters)
+        return self.centres(self._members(labels, n_clusters) @ self.points, mass, fallback)
+
+    def _members(self, labels: IntArray, k: int) -> Matrix:
+        """Weights of the groups in their clusters, (k, m)."""
+        m = len(labels)
+        if m * k <= FEW_ENTRIES:
+            members = np.zeros((k, m))
+            members[labels, np.arange(m)] = self.weight
+            return members
+        # Each column has one entry, so its parts are at hand and nothing needs sorting.
+        return sparse.csc_array((self.weight, labels, np.arange(m + 1)), shape=(k, m))
+
+    def mass(self, labels: IntArray, n_clusters: int) -> FloatArray:
+        """Weight of each cluster."""
+        return sums_by(labels, self.weight, n_clusters)
+
+    def labels(self, labels: IntArray) -> IntArray:
+        """Labels of all groups, from what an assignment gave."""
+        return labels
+
+    def inertia(self, labels: IntArray, centers: FloatArray) -> float:
+        """Weighted sum of the squared distances to the centre of the own cluster."""
+        own = self._square - 2.0 * self._inner_own(labels, centers)
+        own += self.distance.offsets(centers, np.zeros_like(self._local))[labels]
+        return float(self.weight @ np.maximum(own, 0.0))
+
+    def _inner_own(self, labels: IntArray, centers: FloatArray) -> FloatArray:
+        """``(p_g - middle) . mu_j`` of the own cluster j, (m,)."""
+        if sparse.issparse(self.points):
+            wanted = centers.astype(self.points.dtype, copy=False)
+            inner: FloatArray = np.asarray(self.points @ wanted.T, np.float64)
+            inner -= centers @ self._local
+            return inner[np.arange(len(labels)), labels]
+        own = centers[labels]
+        alone: FloatArray = np.einsum("gd,gd->g", self.points, own) - own @ self._local
+        return alone
+
+    def sample(self, size: int) -> Matrix:
+        """About so many of the points, evenly spaced."""
+        return self.points[:: max(1, self.points.shape[0] // size)]
+
+    def leading_variance(self, n_steps: int = 20) -> float:
+        """Largest eigenvalue of the weighted covariance, by power iteration."""
+        if self.spread <= 0.0:
+            return 0.0
+
+        def image(direction: FloatArray) -> FloatArray:
+            along = self.weight * (self.points @ direction - self._local @ direction)
+            moved: FloatArray = along @ self.points - along.sum() * self._local
+            return moved
+
+        heaviest = int(np.argmax(self.weight * self._square))
+        return largest_eigenvalue(image, self.row(heaviest), n_steps) / self.total_weight
+
+    def row(self, group: int) -> FloatArray:
+        """One of the points, dense and relative to the middle."""
+        row: FloatArray = as_dense(self.points[[group]])[0] - self._local
+        return row
+
+    def gram(self, groups: IntArray, others: IntArray, about: FloatArray) -> FloatArray:
+        """Inner products ``(p_g - about) . (p_h - about)`` of some points with some others."""
+        first, second = self.points[groups], self.points[others]
+        origin = self._local + about
+        products = as_dense(first @ second.T)
+        products -= (first @ origin)[:, None]
+        products -= (second @ origin)[None, :]
+        products += origin @ origin
+        return products
+
+    def halves(self, groups: IntArray, center: FloatArray) -> tuple[float, FloatArray]:
+        """Cut a cluster across its longest axis: the inertia that saves, and the two centres."""
+        unsplit = 0.0, np.stack([center, center])
+        weight, part, origin = self.weight[groups], self.points[groups], self._local + center
+        if len(groups) < 2:
+            return unsplit
+        axis = self.row(int(groups[np.argmax(weight * self._square[groups])])) - center
+        for _ in range(5):
+            along = weight * (part @ axis - origin @ axis)
+            axis = along @ part - along.sum() * origin
+            length = np.linalg.norm(axis)
+            if length == 0.0:
+                return unsplit
+            axis = axis / length
+        side = part @ axis > origin @ axis
+        sums = np.stack([(weight * side) @ part, (weight * ~side) @ part])
+        mass = np.array([weight[side].sum(), weight[~side].sum()])
+        if mass.min() <= 0.0:
+            return unsplit
+        means = self.centres(sums, mass, None)
+        return self.distance.gained(mass, np.stack([center, center]), means), means
+
+
+def contracted(
+    points: Matrix, weight: FloatArray | None, group: IntArray | None
+) -> MemoryRows:
+    """Rows in memory with the members of each group joined into one weighted point."""
+    if group is None:
+        return MemoryRows(points, weight)
+    joined = Contraction(group, int(group.max(initial=-1)) + 1)
+    means, total, _, scatter = joined.apply(points, weight)
+    return MemoryRows(means, total, scatter)
+
+
+def largest_eigenvalue(image: Any, direction: FloatArray, n_steps: int) -> float:
+    """Largest eigenvalue of a positive semidefinite matrix by power iteration.
+
+    Parameters
+    ----------
+    image : callable
+        The matrix times a vector.
+    direction : array
+        Where to start.
+    n_steps : int
+    """
+    value = 0.0
+    for _ in range(n_steps):
+        length = np.linalg.norm(direction)
+        if length == 0.0:
+            break
+        direction = direction / length
+        moved = image(direction)
+        value = float(direction @ moved)
+        direction = moved
+    return value
+
+
+def as_dense(rows: Matrix) -> FloatArray:
+    """A few rows as an array of float64."""
+    return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), np.float64)

@@ -1,0 +1,178 @@
+"""Costs of rows that live in shards, for assignment by prices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from uuid import uuid4
+
+import numpy as np
+
+from .._typing import FloatArray, IntArray
+from .costs import Near, reach_of
+from .holder import Holder, by_shard, starts
+from .passes import (
+    Ask,
+    border_rows,
+    cluster_sums,
+    costs_of,
+    count_within,
+    inertia_rows,
+    labels_of,
+    margin_sample,
+    near_rows,
+    placed_at,
+    scan_rows,
+)
+
+#: Quantiles of the margins are those of so many of them.
+MARGINS = 200_000
+
+#: Rows of a shard that are not where they prefer to be, and where they are.
+Patch = tuple[IntArray, IntArray]
+
+
+@dataclass(frozen=True)
+class ShardCosts:
+    """As :class:`.costs.Costs`, of the free rows of a holder.
+
+    Attributes
+    ----------
+    holder : Holder
+    centers : (k, d) array
+        Relative to the middle of the points.
+    offsets : (k,) array
+        The clusters' part of the costs.
+    free : (f,) array
+        Numbers of the rows that are free.
+    """
+
+    holder: Holder
+    centers: FloatArray
+    offsets: FloatArray
+    free: IntArray
+
+    @property
+    def eps(self) -> float:
+        """Of the points."""
+        return float(np.finfo(self.holder.dtype).eps)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Free rows and clusters."""
+        return len(self.free), len(self.centers)
+
+    def ask(self, prices: FloatArray) -> Ask:
+        """The question where rows prefer to be."""
+        return Ask(self.centers, self.offsets, prices, uuid4().hex)
+
+    def scan(self, prices: FloatArray) -> ShardScan:
+        """As :class:`.costs.Costs`."""
+        ask = self.ask(prices)
+        counted, scale = zip(*self.holder.map(scan_rows, ask), strict=True)
+        none = np.empty(0, np.int64)
+        patches = [(none, none)] * len(counted)
+        return ShardScan(self, ask, patches, reduce(add, counted), max(scale))
+
+    def sample(self, size: int) -> FloatArray:
+        """As :class:`.costs.Costs`."""
+        drawn = np.sort(np.random.default_rng(0).integers(0, len(self.free), size))
+        return self.of(self.free[drawn])
+
+    def of(self, rows: IntArray) -> FloatArray:
+        """Costs of rows given by sorted numbers."""
+        ask = self.ask(np.zeros(len(self.centers)))
+        parts = self.holder.map(costs_of, ask, each=[(r,) for r in by_shard(self.holder, rows)])
+        return np.concatenate(parts)
+
+    def cheapest(self, rows: IntArray, counts: IntArray, prices: FloatArray) -> IntArray:
+        """Cheapest cluster of some rows, given by sorted numbers, that count several points each."""
+        own = by_shard(self.holder, rows)
+        cuts = np.cumsum([len(part) for part in own])[:-1]
+        each = list(zip(own, np.split(counts, cuts), strict=True))
+        return np.concatenate(self.holder.map(placed_at, self.ask(prices), each=each))
+
+    def dense(self) -> FloatArray:
+        """As :class:`.costs.Costs`."""
+        return self.of(self.free)
+
+
+@dataclass(frozen=True)
+class ShardScan:
+    """As :class:`.costs.Scan`."""
+
+    costs: ShardCosts
+    ask: Ask
+    patches: Sequence[Patch]
+    counted: IntArray
+    scale: float
+
+    def within(self, reach: float) -> int:
+        """As :class:`.costs.Scan`."""
+        return sum(self.costs.holder.map(count_within, self.ask, reach))
+
+    def reach(self, number: int, each: IntArray) -> FloatArray:
+        """As :class:`.costs.Scan`, estimated where there are many rows."""
+        stride = max(1, self.costs.shape[0] // MARGINS)
+        parts = self.costs.holder.map(margin_sample, self.ask, stride)
+        margins, labels = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return reach_of(margins, labels, number // stride, each // stride)
+
+    def border(self, reach: FloatArray) -> FloatArray:
+        """As :class:`.costs.Scan`."""
+        parts = self.costs.holder.map(border_rows, self.ask, reach, each=self.patches)
+        total: FloatArray = reduce(add, parts)
+        return total
+
+    def near(self, reach: FloatArray) -> Near:
+        """As :class:`.costs.Scan`."""
+        holder = self.costs.holder
+        parts = holder.map(near_rows, self.ask, reach, each=self.patches)
+        first = starts(holder)
+        rows = np.concatenate([own + start for (own, *_), start in zip(parts, first, strict=False)])
+        labels, gap = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
+        return Near(rows, labels, gap)
+
+    def moved(self, near: Near, labels: IntArray) -> ShardScan:
+        """As :class:`.costs.Scan`."""
+        k = len(self.counted)
+        change = np.bincount(labels, minlength=k) - np.bincount(near.labels, minlength=k)
+        scan = self.patched(near.rows, labels)
+        return replace(scan, counted=self.counted + change)
+
+    def patched(self, rows: IntArray, labels: IntArray) -> ShardScan:
+        """The same with rows, given by sorted numbers, elsewhere; they count as before."""
+        cuts = np.searchsorted(rows, starts(self.costs.holder))
+        patches = [
+            _joined(patch, (own, labels[a:b]))
+            for patch, own, a, b in zip(
+                self.patches, by_shard(self.costs.holder, rows), cuts[:-1], cuts[1:], strict=True
+            )
+        ]
+        return replace(self, patches=patches)
+
+    def labels(self) -> IntArray:
+        """Labels of all rows, (m,)."""
+        return np.concatenate(self.costs.holder.map(labels_of, self.ask, each=self.patches))
+
+    def sums(self) -> tuple[FloatArray, FloatArray]:
+        """``sum w p`` (k, d) and ``sum w`` (k,) of the clusters."""
+        parts = self.costs.holder.map(cluster_sums, self.ask, each=self.patches)
+        sums, mass = (reduce(add, column) for column in zip(*parts, strict=True))
+        return sums, mass
+
+    def inertia(self, centers: FloatArray) -> float:
+        """Weighted sum of the squared distances to centres in the shards' coordinates."""
+        each = [(*patch, centers) for patch in self.patches]
+        return float(sum(self.costs.holder.map(inertia_rows, self.ask, each=each)))
+
+
+def _joined(old: Patch, new: Patch) -> Patch:
+    """Both patches, the new one where they overlap."""
+    keep = ~np.isin(old[0], new[0])
+    rows = np.concatenate([old[0][keep], new[0]])
+    labels = np.concatenate([old[1][keep], new[1]])
+    order = np.argsort(rows, kind="stable")
+    return rows[order], labels[order]

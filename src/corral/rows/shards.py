@@ -1,0 +1,246 @@
+"""Rows in shards: on a GPU, or with Dask's workers.
+
+A holder works on its shards where they are (:mod:`.holder`); here are the rows that the solvers see,
+made of passes over all shards (:mod:`.passes`).
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import cached_property, reduce
+from itertools import pairwise
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from .._typing import FloatArray, IntArray
+from ..presolve.contraction import Contraction
+from .distance import EUCLIDEAN, Distance
+from .holder import Holder, by_shard, shares
+from .memory import FAR, MemoryRows, largest_eigenvalue
+from .passes import label_inertia, label_sums, moments, rows_of
+from .shard import contracted, shifted, with_free, with_weight
+from .shard_costs import ShardCosts, ShardScan
+
+
+class ShardRows:
+    """Contracted points in shards; see :class:`.protocol.Rows`.
+
+    Parameters
+    ----------
+    holder : Holder
+        Of the contracted points, with their weights.
+    weight : (m,) array
+    scatter : float
+    distance : Distance
+
+    Attributes
+    ----------
+    free : (f,) array or None
+        Groups that prices assign; None for all.
+    """
+
+    far = True
+    #: ADMM keeps the precision that the points have where they are.
+    fits_single = False
+
+    def __init__(
+        self,
+        holder: Holder,
+        weight: FloatArray,
+        scatter: float = 0.0,
+        distance: Distance = EUCLIDEAN,
+    ) -> None:
+        self._given, self.weight, self.scatter, self.distance = holder, weight, scatter, distance
+        self.free: IntArray | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Groups and features."""
+        return len(self.weight), self._given.n_features
+
+    @property
+    def dtype(self) -> Any:
+        """NumPy's dtype of the points."""
+        return self._given.dtype
+
+    @cached_property
+    def _moments(self) -> tuple[float, FloatArray, float, FloatArray, FloatArray]:
+        """Total weight, middle, spread, covariance about it, and the heaviest row about it."""
+        total, sums, *_ = _added(self._given, np.zeros(self._given.n_features))
+        middle = self.distance.origin(sums / total)
+        _, _, spread, gram, heaviest = _added(self._given, middle)
+        return total, middle, spread, gram, heaviest
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of all weights."""
+        return self._moments[0]
+
+    @property
+    def middle(self) -> FloatArray:
+        """Weighted mean of all points."""
+        return self._moments[1]
+
+    @property
+    def spread(self) -> float:
+        """Weighted sum of the squared distances to the middle."""
+        return self._moments[2]
+
+    @cached_property
+    def holder(self) -> Holder:
+        """The holder of the points, centred where their middle is far from the origin."""
+        if self._centred:
+            return self._given.transform(shifted, self.middle)
+        return self._given
+
+    @property
+    def _centred(self) -> bool:
+        return bool(self.middle @ self.middle * self.total_weight > FAR * self.spread)
+
+    @cached_property
+    def local(self) -> FloatArray:
+        """The middle in the coordinates of the shards."""
+        return np.zeros_like(self.middle) if self._centred else self.middle
+
+    def single(self) -> ShardRows:
+        """The same: a device works in the precision of its points."""
+        return self
+
+    def take(self, groups: IntArray) -> MemoryRows:
+        """Some of the groups, given by sorted numbers, in this process's memory."""
+        points = self._fetch(groups) + (self.middle - self.local)
+        return MemoryRows(
+            points.astype(self.dtype),
+            self.weight[groups],
+            helper=self._given,
+            distance=self.distance,
+        )
+
+    def home(self) -> MemoryRows:
+        """All groups in this process's memory."""
+        points = fetch(self._given, np.arange(self.shape[0])).astype(self.dtype, copy=False)
+        return MemoryRows(points, self.weight, self.scatter, distance=self.distance)
+
+    def _fetch(self, rows: IntArray) -> FloatArray:
+        return fetch(self.holder, rows)
+
+    def crew(self) -> Holder:
+        """The holder makes ADMM's passes."""
+        return self.holder
+
+    def seeds(
+        self, n_clusters: int, rows: IntArray, random_state: np.random.RandomState
+    ) -> FloatArray:
+        """k-means++ centres drawn from some of the rows, relative to the middle."""
+        points, weight = self._fetch(rows), self.weight[rows]
+        return self.holder.seeds(points, weight, n_clusters, random_state) - self.local
+
+    def marked(self, free: IntArray) -> ShardRows:
+        """The same rows, of which prices assign only those given by number."""
+        alone = np.zeros(self.shape[0], bool)
+        alone[free] = True
+        same = copy(self)
+        same.__dict__["holder"] = self.holder.transform(
+            with_free, each=shares(self.holder, alone)
+        )
+        same.free = free
+        return same
+
+    def costs(self, centers: FloatArray) -> ShardCosts:
+        """Costs of the free rows."""
+        free = np.arange(self.shape[0]) if self.free is None else self.free
+        return ShardCosts(self.holder, centers, self.offsets(centers), free)
+
+    def nearest(self, centers: FloatArray) -> IntArray:
+        """The nearest centre of each group."""
+        scan = self.costs(centers).scan(np.zeros(len(centers)))
+        return scan.labels().astype(np.int64)
+
+    def offsets(self, centers: FloatArray) -> FloatArray:
+        """The clusters' part of the costs, (k,)."""
+        return self.distance.offsets(centers, self.local)
+
+    def centres(self, sums: Any, mass: FloatArray, fallback: FloatArray | None) -> FloatArray:
+        """Centres relative to the middle from sums of points and of weights."""
+        return self.distance.centres(sums, mass, self.local, fallback)
+
+    def means(
+        self, where: Any, n_clusters: int, fallback: FloatArray | None = None
+    ) -> FloatArray:
+        """Centres of the clusters of labels, or of an assignment."""
+        if isinstance(where, ShardScan):
+            sums, mass = where.sums()
+        else:
+            parts = self.holder.map(label_sums, n_clusters, each=shares(self.holder, where))
+            sums, mass = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
+        return self.centres(sums, mass, fallback)
+
+    def inertia(self, where: Any, centers: FloatArray) -> float:
+        """Weighted sum of the squared distances to the centre of the own cluster."""
+        own = centers + self.local
+        if isinstance(where, ShardScan):
+            return where.inertia(own)
+        return float(sum(self.holder.map(label_inertia, own, each=shares(self.holder, where))))
+
+    def labels(self, where: Any) -> IntArray:
+        """Labels of all groups."""
+        labels: IntArray = where.labels() if isinstance(where, ShardScan) else where
+        return labels
+
+    def sample(self, size: int) -> FloatArray:
+        """About so many of the points, evenly spaced."""
+        m = self.shape[0]
+        return self._fetch(np.arange(0, m, max(1, m // size)))
+
+    def leading_variance(self, n_steps: int = 20) -> float:
+        """Largest eigenvalue of the weighted covariance, by power iteration."""
+        if self.spread <= 0.0:
+            return 0.0
+        gram, heaviest = self._moments[3], self._moments[4]
+        value = largest_eigenvalue(lambda direction: gram @ direction, heaviest, n_steps)
+        return value / self.total_weight
+
+
+def contracted_shards(
+    holder: Holder, weight: FloatArray | None, group: IntArray | None
+) -> ShardRows:
+    """Contract the rows of a holder where they are: only members of larger groups travel."""
+    n = int(sum(holder.lengths))
+    n_groups = n if group is None else int(group.max(initial=-1)) + 1
+    if group is None or n_groups == n:
+        if weight is None:
+            return ShardRows(holder, np.ones(n))
+        return ShardRows(holder.transform(with_weight, each=shares(holder, weight)), weight)
+    count = np.bincount(group, minlength=n_groups)
+    total = count.astype(float) if weight is None else np.bincount(group, weight, n_groups)
+    joined = np.flatnonzero(count[group] > 1)
+    groups, local = np.unique(group[joined], return_inverse=True)
+    own_weight = None if weight is None else weight[joined]
+    part = Contraction(local, len(groups))
+    means, _, _, scatter = part.apply(fetch(holder, joined), own_weight)
+    # Groups are counted in the order of their first rows, so that each shard keeps a run of them.
+    first = np.flatnonzero(np.diff(np.maximum.accumulate(group), prepend=-1) > 0)
+    firsts = by_shard(holder, first)
+    edges = np.concatenate([[0], np.cumsum([len(rows) for rows in firsts])])
+    each = []
+    for rows, (start, stop) in zip(firsts, pairwise(edges), strict=True):
+        a, b = np.searchsorted(groups, [start, stop])
+        each.append((rows, groups[a:b] - start, means[a:b], total[start:stop]))
+    return ShardRows(holder.transform(contracted, each=each), total, scatter)
+
+
+def fetch(holder: Holder, rows: IntArray) -> FloatArray:
+    """Some of the points, given by sorted numbers, in double precision."""
+    return np.concatenate(holder.map(rows_of, each=[(own,) for own in by_shard(holder, rows)]))
+
+
+def _added(
+    holder: Holder, about: FloatArray
+) -> tuple[float, FloatArray, float, FloatArray, FloatArray]:
+    """Moments of all shards, and the heaviest row of all."""
+    parts: list[Any] = holder.map(moments, about)
+    total, sums, spread, gram, heaviest = zip(*parts, strict=True)
+    top = max(heaviest, key=lambda found: found[0])[1]
+    return sum(total), reduce(add, sums), sum(spread), reduce(add, gram), top

@@ -1,0 +1,134 @@
+"""The rows of X as the user gave them: in memory, or in shards elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Self
+from uuid import uuid4
+
+import numpy as np
+from sklearn.metrics.pairwise import euclidean_distances, pairwise_distances_argmin
+from sklearn.utils.extmath import row_norms
+
+from .._typing import FloatArray, IntArray, Matrix
+from .holder import Holder
+from .memory import MemoryRows, contracted
+from .passes import Ask, labels_of, on_points
+from .shards import ShardRows, contracted_shards, fetch
+
+
+class MemoryTable:
+    """Rows in this process's memory; see :class:`.protocol.Table`.
+
+    Parameters
+    ----------
+    points : (n, d) array or CSR
+    weight : (n,) array or None
+    """
+
+    place = "memory"
+
+    def __init__(self, points: Matrix, weight: FloatArray | None = None) -> None:
+        self.points, self.weight = points, weight
+
+    @property
+    def lengths(self) -> Sequence[int]:
+        """All rows are one piece."""
+        return [int(self.points.shape[0])]
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.points.shape[1])
+
+    @property
+    def dtype(self) -> Any:
+        """Of the points."""
+        return self.points.dtype
+
+    def rows(self, group: IntArray | None) -> MemoryRows:
+        """The contracted points."""
+        return contracted(self.points, self.weight, group)
+
+    def home(self) -> Self:
+        """It is here."""
+        return self
+
+    def map_points(
+        self,
+        function: Callable[..., Any],
+        *args: Any,
+        each: Iterable[tuple[Any, ...]] | None = None,
+    ) -> list[Any]:
+        """Of the one piece."""
+        (own,) = [()] if each is None else each
+        return [function(self.points, *args, *own)]
+
+    def nearest(self, centers: FloatArray) -> IntArray:
+        """Nearest centre of each row."""
+        return np.asarray(pairwise_distances_argmin(self.points, centers), np.int32)
+
+
+class ShardTable:
+    """Rows that a holder keeps elsewhere; see :class:`.protocol.Table`.
+
+    Parameters
+    ----------
+    holder : Holder
+    weight : (n,) array or None
+    place : str
+    """
+
+    def __init__(self, holder: Holder, weight: FloatArray | None, place: str) -> None:
+        self.holder, self.weight, self.place = holder, weight, place
+
+    @property
+    def lengths(self) -> Sequence[int]:
+        """Rows of each shard."""
+        return self.holder.lengths
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.holder.n_features
+
+    @property
+    def dtype(self) -> Any:
+        """Of the points."""
+        return self.holder.dtype
+
+    def rows(self, group: IntArray | None) -> ShardRows:
+        """The points, contracted where they are."""
+        return contracted_shards(self.holder, self.weight, group)
+
+    def home(self) -> MemoryTable:
+        """All rows in this process's memory, in their precision."""
+        points = fetch(self.holder, np.arange(sum(self.lengths)))
+        return MemoryTable(points.astype(self.dtype, copy=False), self.weight)
+
+    def map_points(
+        self,
+        function: Callable[..., Any],
+        *args: Any,
+        each: Iterable[tuple[Any, ...]] | None = None,
+    ) -> list[Any]:
+        """Where the shards are."""
+        return self.holder.map(on_points, function, *args, each=each)
+
+    def nearest(self, centers: FloatArray) -> IntArray:
+        """Nearest centre of each row, found where it is."""
+        middle = centers.mean(axis=0, dtype=np.float64)
+        # About their middle, so that single precision keeps digits for data far from the origin.
+        local = centers - middle
+        norms = (local * local).sum(axis=1) + 2.0 * (local @ middle)
+        ask = Ask(local, norms, np.zeros(len(centers)), key=uuid4().hex)
+        none = np.empty(0, np.int64)
+        return np.concatenate(self.holder.map(labels_of, ask, none, none))
+
+
+def distances_to(points: Matrix, centers: FloatArray) -> FloatArray:
+    """Euclidean distances (n, k); a point that is its centre up to rounding is at distance 0."""
+    squares: FloatArray = euclidean_distances(points, centers, squared=True)
+    size = row_norms(points, squared=True)[:, None] + row_norms(centers, squared=True)
+    squares[squares <= 8.0 * np.finfo(squares.dtype).eps * size] = 0.0
+    return np.sqrt(squares, out=squares)

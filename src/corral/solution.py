@@ -1,0 +1,95 @@
+"""A solution, and which of its clusters is number 0.
+
+Clusters that no rule ties to a number keep the numbers of the centres or labels that the user gave
+to start from.  Otherwise they are numbered so that the sizes stand in the order in which the user
+wrote them, and then by the coordinates of their centres.  So the numbers do not depend on where a
+run started.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics.pairwise import euclidean_distances
+
+from ._typing import FloatArray, IntArray
+from .admm.history import History
+from .presolve import Rules, SizeBounds
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Labels of the rows, and how they were found.
+
+    Attributes
+    ----------
+    labels : (n,) array
+    centers : (k, d) array
+    objective : float
+        Inertia plus the price of the soft pairs broken.
+    sizes : SizeBounds or None
+        In the order that the clusters obey.
+    history : History
+    n_iter : int
+    converged : bool
+        Whether the relaxed solver stopped by its own rule.
+    may_violate : bool
+        Whether hard rules may be broken, as the user asked for.
+    """
+
+    labels: IntArray
+    centers: FloatArray
+    objective: float
+    sizes: SizeBounds | None
+    history: History
+    n_iter: int
+    converged: bool
+    may_violate: bool = False
+
+
+def numbered(solution: Solution, rules: Rules, start: FloatArray | None) -> Solution:
+    """Number the clusters, by the centres that the user gave to start from if there are any."""
+    return renumber(solution, rules) if start is None else follow(solution, start, rules)
+
+
+def renumber(solution: Solution, rules: Rules) -> Solution:
+    """Number the clusters of a solution under rules whose clusters may change numbers."""
+    k = rules.n_clusters
+    wanted = np.zeros((2, k), np.int64)
+    found = wanted
+    if rules.sizes is not None and solution.sizes is not None:
+        wanted = np.stack([rules.sizes.upper, rules.sizes.lower])
+        found = np.stack([solution.sizes.upper, solution.sizes.lower])
+    coordinates = solution.centers.T[::-1]
+    clusters = np.lexsort(np.concatenate([coordinates, found]))
+    number = np.empty(k, np.int64)
+    number[clusters] = np.lexsort(np.concatenate([np.arange(k)[None, :], wanted]))
+    return _renamed(solution, number)
+
+
+def follow(solution: Solution, start: FloatArray, rules: Rules) -> Solution:
+    """Number the clusters as the centres they started from, each to the nearest in all.
+
+    Sizes in an order of the user's come first.
+    """
+    gaps = euclidean_distances(solution.centers, start, squared=True)
+    if rules.sizes is not None and rules.sizes.ordered and solution.sizes is not None:
+        wanted, found = rules.sizes, solution.sizes
+        other = (found.lower[:, None] != wanted.lower) | (found.upper[:, None] != wanted.upper)
+        gaps = np.where(other, 1.0 + gaps.sum(), gaps)
+    return _renamed(solution, np.asarray(linear_sum_assignment(gaps)[1]))
+
+
+def _renamed(solution: Solution, number: IntArray) -> Solution:
+    """Call cluster j ``number[j]`` everywhere."""
+    old = np.argsort(number)
+    kept = {iteration: x[:, old] for iteration, x in solution.history.x.items()}
+    return replace(
+        solution,
+        labels=number[solution.labels],
+        centers=solution.centers[old],
+        sizes=None if solution.sizes is None else solution.sizes.permuted(old),
+        history=replace(solution.history, x=kept),
+    )

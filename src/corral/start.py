@@ -1,0 +1,120 @@
+"""Where a run starts: seeds, matched to the clusters that have rules of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from ._typing import FloatArray, IntArray
+from .constraints._checks import sums_by
+from .plan.thresholds import SEED_ROWS
+from .presolve import Rules
+from .rows import Rows
+
+
+@dataclass(frozen=True)
+class Start:
+    """Labels of the groups and centres (relative to the middle) to start from."""
+
+    labels: IntArray
+    centers: FloatArray
+
+
+def make_start(
+    rules: Rules,
+    rows: Rows,
+    init: str | FloatArray | IntArray,
+    random_state: np.random.RandomState,
+) -> Start:
+    """Make the start that ``init`` describes.
+
+    Parameters
+    ----------
+    rules : Rules
+    rows : Rows
+    init : "k-means++", "random", (k, d) centres or (m,) labels of the groups
+        Centres and labels given by the user keep their order; seeds drawn here are put in the
+        order that suits the pins and the ordered rules.
+    random_state : RandomState
+    """
+    k, m = rules.n_clusters, rules.n_groups
+    if not isinstance(init, str):
+        if init.ndim == 1:
+            return Start(init.astype(np.int64), rows.means(init.astype(np.int64), k))
+        centers = init - rows.middle
+        return Start(rows.nearest(centers), centers)
+    if init == "random":
+        labels: IntArray = random_state.randint(k, size=m)
+        labels[rules.pins[:, 0]] = rules.pins[:, 1]
+        return Start(labels, rows.means(labels, k))
+    seeds = rows.seeds(k, _seed_rows(m, random_state), random_state)
+    centers = seeds[_matched(rules, rows, seeds)]
+    return Start(rows.nearest(centers), centers)
+
+
+def _seed_rows(m: int, random_state: np.random.RandomState) -> IntArray:
+    """Groups that seeds are drawn from, in order."""
+    if m <= SEED_ROWS:
+        return np.arange(m)
+    return np.sort(random_state.choice(m, SEED_ROWS, replace=False))
+
+
+def match_sizes(rules: Rules, counts: FloatArray) -> Rules:
+    """Hand free size bounds to clusters by rank: the largest bounds to the largest count."""
+    sizes = rules.sizes
+    if sizes is None or not rules.sizes_vary:
+        return rules
+    rank = np.argsort(np.argsort(counts, kind="stable"), kind="stable")
+    return rules.with_sizes_in_order(np.lexsort((sizes.upper, sizes.lower))[rank])
+
+
+def match_capacities(rules: Rules) -> Rules | None:
+    """Hand free size bounds to clusters by what these may hold, or None if that is the same."""
+    capacity = _capacities(rules)
+    return None if capacity is None else match_sizes(rules, capacity)
+
+
+def _capacities(rules: Rules) -> FloatArray | None:
+    """What each cluster may hold, of the first total that tells clusters apart."""
+    for total in rules.totals:
+        for bound in (total.upper, total.lower):
+            if np.isfinite(bound).all() and np.any(bound != bound[0]):
+                return bound
+    return None
+
+
+def _matched(rules: Rules, rows: Rows, seeds: FloatArray) -> IntArray:
+    """The seed of each cluster: near its pinned groups, else of a size that fits its bounds."""
+    k = rules.n_clusters
+    if len(rules.pins):
+        groups, place = np.unique(rules.pins[:, 0], return_inverse=True)
+        part = rows.take(groups)
+        distances = part.distances(seeds + (rows.middle - part.middle))
+        cost = np.zeros((k, k))
+        np.add.at(cost, rules.pins[:, 1], distances[place])
+        return np.asarray(linear_sum_assignment(cost)[1])
+    wanted, sizes = _capacities(rules), rules.sizes
+    if wanted is None and sizes is not None and sizes.ordered and not sizes.interchangeable:
+        wanted = (sizes.lower + sizes.upper) / 2.0
+    matched = np.arange(k)
+    if wanted is not None:
+        counts = sums_by(rows.nearest(seeds), rules.count, k)
+        matched[np.argsort(wanted, kind="stable")] = np.argsort(counts, kind="stable")
+    return matched
+
+
+def group_labels(rules: Rules, row_labels: IntArray) -> IntArray:
+    """The commonest label among the rows of each group; of several, that of earlier rows."""
+    if rules.group is None:
+        return row_labels.astype(np.int64)
+    n, k, group = len(row_labels), rules.n_clusters, rules.group
+    labels = row_labels[rules.first_rows].astype(np.int64)
+    joined = np.flatnonzero(rules.count[group] > 1)
+    groups, own = np.unique(group[joined], return_inverse=True)
+    # Earlier rows count a little more, all together less than one vote.
+    votes = 1.0 + (n - joined) / (n * (n + 1.0))
+    counted = sums_by(own * k + row_labels[joined], votes, len(groups) * k)
+    labels[groups] = counted.reshape(-1, k).argmax(axis=1)
+    return labels
