@@ -21,13 +21,13 @@ from sklearn import get_config
 
 from ._typing import FloatArray, IntArray
 from .assign import NoAssignment, OutOfTime
-from .audit import Report, audit
 from .coarse import sample_size
 from .constraints import ConstraintSet
 from .kinds import brought, is_dask, library, on_gpu
 from .number import follow, renumber
 from .outcome import find_solution, out_of_time
 from .problem import LARGE, Problem
+from .report import Report, audit
 from .run import Solution
 from .settings import Settings
 from .shards import Holder, audit_shards, bring_home, grouped, label_means, solve_sharded

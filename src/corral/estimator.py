@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
-from .audit import Report, audit
 from .constraints import ConstraintSet
 from .elsewhere import Elsewhere, elsewhere, find_solution_in_shards
 from .exceptions import BrokenAnswerError
@@ -20,6 +19,7 @@ from .kinds import brought, outline
 from .new_rows import NewRows
 from .outcome import find_solution
 from .parameters import check_n_clusters, make_random_state, make_settings, talking
+from .report import Report, audit
 from .run import Solution
 from .settings import Progress
 from .validate import check_points, check_weights, row_names

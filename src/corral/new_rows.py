@@ -11,13 +11,13 @@ from sklearn.metrics.pairwise import pairwise_distances_argmin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._typing import FloatArray, Matrix
-from .audit import audit
 from .constraints import ConstraintSet
 from .elsewhere import elsewhere, nearest_in_shards
 from .exceptions import BrokenAnswerError
 from .geometry import distances_to
 from .kinds import brought, outline
 from .outcome import place
+from .report import audit
 from .validate import check_points, check_weights, row_names
 
 

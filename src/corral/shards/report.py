@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import reduce
 from operator import add
 from typing import Any
@@ -9,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..audit import Entry, Report
 from ..constraints import ConstraintSet
-from ..html import View
-from .geometry import by_shard
+from ..report import Report
 from .holder import Holder, shares
-from .passes import label_inertia, label_sums, rows_of
+from .passes import label_sums, rows_of
+from .shard import Shard
 
 
 def audit_shards(
@@ -24,7 +24,7 @@ def audit_shards(
     n_clusters: int,
     weight: FloatArray | None,
 ) -> Report:
-    """As :func:`~corral.audit.audit`, points looked at where they are.
+    """Audit labels where the points are, by the audit's own functions.
 
     Parameters
     ----------
@@ -35,14 +35,27 @@ def audit_shards(
     n_clusters : int
     weight : (n,) array or None
     """
-    own = shares(holder, labels) if weight is None else shares(holder, labels, weight)
-    means = label_means(holder, labels, n_clusters, weight)
-    return Report(
-        inertia=float(sum(holder.map(label_inertia, means, each=own))),
-        sizes=tuple(np.bincount(labels, minlength=n_clusters).tolist()),
-        entries=tuple(Entry.of(rule, labels, n_clusters) for rule in rules),
-        view=View.of(_Rows(holder), labels, rules, means),
-    )
+    return Report.of(_HeldPoints(holder), labels, rules, n_clusters, weight)
+
+
+class _HeldPoints:
+    """The points of a holder, as :class:`~corral.audit.PointPieces`."""
+
+    def __init__(self, holder: Holder) -> None:
+        self._holder = holder
+        self.lengths, self.n_features = holder.lengths, holder.n_features
+
+    def map_points(
+        self,
+        function: Callable[..., Any],
+        *args: Any,
+        each: Iterable[tuple[Any, ...]] | None = None,
+    ) -> list[Any]:
+        return self._holder.map(_on_points, function, *args, each=each)
+
+
+def _on_points(shard: Shard, function: Callable[..., Any], *args: Any) -> Any:
+    return function(shard.points, *args)
 
 
 def label_means(
@@ -60,15 +73,3 @@ def bring_home(holder: Holder) -> FloatArray:
     """All points as one array in this process's memory, in their precision."""
     each = [(np.arange(length),) for length in holder.lengths]
     return np.concatenate(holder.map(rows_of, each=each)).astype(holder.dtype, copy=False)
-
-
-class _Rows:
-    """Points that are fetched when they are asked for."""
-
-    def __init__(self, holder: Holder) -> None:
-        self._holder = holder
-        self.shape = int(sum(holder.lengths)), holder.n_features
-
-    def __getitem__(self, rows: Any) -> FloatArray:
-        each = [(own,) for own in by_shard(self._holder, rows)]
-        return np.concatenate(self._holder.map(rows_of, each=each))
