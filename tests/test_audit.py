@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 import json
+import math
+import pickle
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 
-from corral import CannotLink, ClusterSizes, MustLink
-from corral.audit import audit
+import corral
+from corral import CannotLink, ClusterSizes, MustLink, Report, audit
+from corral.audit import Entry, InMemory, examine
 
 
 def inertia_by_the_book(X, labels, weight, centers=None):
@@ -71,9 +75,8 @@ def test_float32_is_summed_in_double(data):
 def test_blocks_do_not_matter(data, monkeypatch):
     X, labels, weight = data
     whole = audit(X, labels, None, 3, weight).inertia
-    monkeypatch.setattr(sys.modules["corral.audit.inertia"], "_BLOCK", 7)
+    monkeypatch.setattr(sys.modules["corral.audit.inertia"], "ENTRIES", 7 * 4)
     assert audit(X, labels, None, 3, weight).inertia == pytest.approx(whole, rel=1e-14)
-    assert audit(sparse.csr_array(X), labels, None, 3, weight).inertia == pytest.approx(whole)
 
 
 def test_sparse_entries_stored_twice_or_as_zero(data):
@@ -216,3 +219,87 @@ def test_what_does_not_fit_is_refused(arguments, message):
 def test_one_weight_is_that_of_every_row():
     twice = audit(X5, LABELS, None, 2, sample_weight=2)
     assert twice.inertia == 2 * audit(X5, LABELS, None, 2).inertia
+
+
+def literal(X, labels, pairs, weight, k):
+    """Inertia, sizes and broken must-links of the definition, one number after another."""
+    X, labels, weight = X.tolist(), labels.tolist(), weight.tolist()
+    inertia = []
+    for j in range(k):
+        rows = [i for i in range(len(X)) if labels[i] == j]
+        mass = math.fsum(weight[i] for i in rows)
+        for f in range(len(X[0])):
+            mean = math.fsum(weight[i] * X[i][f] for i in rows) / mass if mass else 0.0
+            inertia += [weight[i] * (X[i][f] - mean) ** 2 for i in rows]
+    broken = [number for number, (a, b) in enumerate(pairs) if labels[a] != labels[b]]
+    return math.fsum(inertia), tuple(labels.count(j) for j in range(k)), broken
+
+
+def tensors(X):
+    return pytest.importorskip("torch").as_tensor(X)
+
+
+CUTS = {"whole": [0, 60], "even": [0, 20, 40, 60], "uneven": [0, 1, 1, 33, 60], "none": [0, 0, 60]}
+
+
+@pytest.mark.parametrize("cuts", CUTS)
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, tensors], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pieces_anywhere_give_the_findings_of_a_literal_loop(data, cuts, kind, dtype, weighted):
+    X, labels, weight = data
+    X, weight = (X + 3.0).astype(dtype), weight if weighted else np.ones(len(X))
+    weight[labels == 2] = 0.0
+    pairs = [(0, 1), (2, 3), (4, 50), (50, 59)]
+    inertia, sizes, broken = literal(X, labels, pairs, weight, 4)
+    points = InMemory(*(kind(X[start:stop]) for start, stop in pairwise(CUTS[cuts])))
+    rules = [MustLink(pairs), ClusterSizes(sizes, ordered=True)]
+    found = examine(points, labels.astype(np.int32), rules, 4, weight)
+    assert found.inertia == pytest.approx(inertia, rel=1e-12)
+    assert found.sizes == sizes
+    assert found.entries[0].violations.where.tolist() == broken
+    assert found.entries[1].violations.count == 0
+    assert found.feasible == (not broken)
+    report = Report.of(points, labels, rules, 4, weight)
+    np.testing.assert_array_equal(report.view.rows, np.arange(60))
+    seen = report.view.points
+    np.testing.assert_array_equal(seen.toarray() if sparse.issparse(seen) else seen, X)
+    assert report.inertia == found.inertia
+
+
+def test_blocks_on_a_device_do_not_matter(data, monkeypatch):
+    X, labels, weight = data
+    points = InMemory(tensors(X))
+    whole = examine(points, labels, None, 3, weight).inertia
+    monkeypatch.setattr(sys.modules["corral.audit.inertia"], "ENTRIES_ON_DEVICE", 7 * 4)
+    assert examine(points, labels, None, 3, weight).inertia == pytest.approx(whole, rel=1e-14)
+
+
+def test_arrays_that_cannot_be_written_to_are_audited_in_silence(data, recwarn):
+    X, labels, _ = data
+    labels.flags.writeable = False
+    weight = np.broadcast_to(2.0, len(X))
+    found = examine(InMemory(tensors(X)), labels, None, 3, weight)
+    assert found.inertia == pytest.approx(2 * audit(X, labels, None, 3).inertia, rel=1e-13)
+    assert not recwarn.list
+
+
+def test_reports_can_be_pickled_and_compared():
+    report = audit(X5, LABELS, MustLink([(1, 2)]), 2)
+    again = pickle.loads(pickle.dumps(report))
+    assert str(again) == str(report)
+    assert again.to_dict() == report.to_dict()
+    np.testing.assert_array_equal(again.view.points, report.view.points)
+    plain = audit(X5, LABELS, None, 2)
+    assert plain == audit(X5, LABELS, None, 2)
+    assert plain != audit(X5, LABELS[::-1], None, 2)
+
+
+@pytest.mark.parametrize("name", ["Report", "audit"])
+def test_old_imports_work_and_warn(name):
+    with pytest.warns(DeprecationWarning, match=f"write `from corral import {name}`"):
+        found = getattr(sys.modules["corral.audit"], name)
+    assert found is getattr(corral, name)
+    assert isinstance(audit(X5, LABELS, MustLink([(0, 1)]), 2).entries[0], Entry)
+    with pytest.raises(AttributeError, match="nothing"):
+        sys.modules["corral.audit"].nothing  # noqa: B018

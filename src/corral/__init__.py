@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import Any
 
 from .admm.history import History
-from .audit import Report, audit
 from .constraints import (
     CannotLink,
     ClusterSizes,
@@ -26,6 +25,7 @@ from .constraints import (
 )
 from .estimator import ConstrainedKMeans
 from .exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
+from .report import Report, audit
 
 __version__ = "0.1.0"
 

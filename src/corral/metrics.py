@@ -4,8 +4,8 @@ The paper reports three indices: ARI, which is :func:`sklearn.metrics.adjusted_r
 MI and HI, which are here.  Of the pairs of points, let R be the share on which two clusterings
 agree (the Rand index: both put the pair together, or both apart).  Then MI = 1 - R is the share
 of disagreement and HI = R - MI = 1 - 2 MI.  The paper gives no formula; the pairs of values in
-its tables 2 and 3 fit this one to the digits printed (wine, K-means: MI 0.068, HI 86.4 %), and so
-do those in table 6 but for three, which are off by 0.011 at most.
+its tables 2 and 3 fit this one to the digits printed (wine, K-means: MI 0.068, HI 86.4 %).  So do
+those in table 6, except three, which are off by 0.011 at most.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ def mirkin_index(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     .. math:: MI = (n_{10} + n_{01}) / \binom{n}{2}
 
     where :math:`n_{10}` pairs are together in the first clustering and apart in the second, and
-    :math:`n_{01}` the other way round.  Names of clusters do not matter.  It costs
-    :math:`O(n)` and a table of the cells in which clusters meet.
+    :math:`n_{01}` the other way round.  Names of clusters do not matter.  It takes
+    :math:`O(n)` time, and memory for each pair of clusters that have points in common.
 
     Parameters
     ----------
     labels_true, labels_pred : array-like of shape (n_samples,)
+        Two clusterings of the same points.
 
     Returns
     -------
@@ -94,9 +95,8 @@ def violations(
 ) -> dict[str, int]:
     """Count the rules that labels break, by kind of constraint.
 
-    Pairs count one each, and so do clusters out of their bounds, pins, and linear rows; hard or
-    soft makes no difference.  The counts under "MustLink" and "CannotLink" are the paper's MLV
-    and CLV.
+    Each broken pair, cluster out of its bounds, pin and linear row counts as one, hard or soft.
+    The counts under "MustLink" and "CannotLink" are the paper's MLV and CLV.
 
     Parameters
     ----------

@@ -9,10 +9,9 @@ import pytest
 from sklearn.datasets import make_blobs
 from tiny_problems import make_problem
 
-from corral import ClusterSizes, ConstrainedKMeans
+from corral import ClusterSizes, ConstrainedKMeans, audit
 from corral.assign import broken, solve_crowded, solve_greedily
 from corral.assign.milp import solve_milp
-from corral.audit import audit
 from corral.datasets import random_links
 from corral.problem import SizeBounds
 

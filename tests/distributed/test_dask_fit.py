@@ -7,8 +7,7 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
-from corral import CannotLink, ClusterSizes, ConstrainedKMeans, MustLink
-from corral.audit import audit
+from corral import CannotLink, ClusterSizes, ConstrainedKMeans, MustLink, audit
 from corral.datasets import random_links
 
 da = pytest.importorskip("dask.array")
@@ -83,7 +82,7 @@ class Fatal:
             self.done = True
 
 
-@pytest.mark.parametrize("step", ["scan-rows", "near-rows", "cluster-sums", "label-inertia"])
+@pytest.mark.parametrize("step", ["scan-rows", "near-rows", "cluster-sums", "on-points"])
 def test_a_worker_killed_in_exact_sizes_means_or_the_audit(mortal, kill_one, monkeypatch, step):
     whole = model().fit(da.from_array(X, chunks=CHUNKS), constraints=SIZES)
     submit, killed = Partitions.submit, []

@@ -8,8 +8,7 @@ from sklearn.datasets import make_blobs
 
 torch = pytest.importorskip("torch")
 
-from corral import ClusterSizes, ConstrainedKMeans, elsewhere, problem  # noqa: E402
-from corral.audit import audit  # noqa: E402
+from corral import ClusterSizes, ConstrainedKMeans, audit, elsewhere, problem  # noqa: E402
 from corral.constraints import ConstraintSet  # noqa: E402
 from corral.datasets import random_links  # noqa: E402
 from corral.gpu.holder import TorchHolder  # noqa: E402

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from corral import CannotLink, ClusterSizes, ConstrainedKMeans, MustLink, Pin, elsewhere
+from corral import CannotLink, ClusterSizes, ConstrainedKMeans, MustLink, Pin, audit, elsewhere
 from corral.assign import NoAssignment
 from corral.assign.transport import ship, ship_units
-from corral.audit import audit
 from corral.constraints import ConstraintSet
 from corral.datasets import random_links
 from corral.elsewhere import find_solution_in_shards, nearest_in_shards

@@ -1,141 +1,173 @@
-"""Audit: everything an answer claims, recomputed from its labels and the rules alone."""
+"""Audit: what labels are worth and which rules they break, recomputed from the labels alone.
+
+It knows labels, rules and points, and nothing of solvers.  Text, pages and pictures of what it
+finds are made in :mod:`corral.report`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from numbers import Integral
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy import sparse
-from sklearn.utils import check_array
 
-from .._typing import FloatArray, IntArray, Matrix
-from ..constraints import Constraint, ConstraintSet
-from ..constraints._checks import as_numbers, refuse
-from ..html import View
-from .inertia import inertia_of, means_of
-from .report import Entry, Report
+from .._typing import FloatArray, IntArray
+from ..constraints import Constraint, ConstraintSet, Violations
+from .inertia import InMemory, PointPieces, cluster_means, inertia_at
 
-__all__ = ["Entry", "Report", "audit"]
+__all__ = ["Entry", "Findings", "InMemory", "PointPieces", "examine"]
 
 
-def audit(
-    X: Any,
-    labels: ArrayLike,
+@dataclass(frozen=True)
+class Entry:
+    """One constraint and what the labels break of it.
+
+    Attributes
+    ----------
+    constraint : Constraint
+    violations : Violations
+    hard_count : int
+        How many of the broken rules are hard.
+    soft_cost : float
+        Price of those that are soft.
+    """
+
+    constraint: Constraint
+    violations: Violations
+    hard_count: int
+    soft_cost: float
+
+    @classmethod
+    def of(cls, constraint: Constraint, labels: IntArray, n_clusters: int) -> Entry:
+        """Ask the constraint, and its hard and soft parts where it has both."""
+        hard, soft = constraint.part(hard=True), constraint.part(hard=False)
+        return cls(
+            constraint,
+            constraint.violations(labels, n_clusters),
+            hard_count=0 if hard is None else hard.violations(labels, n_clusters).count,
+            soft_cost=0.0 if soft is None else float(soft.violations(labels, n_clusters).amount),
+        )
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the audit finds in labels: inertia, sizes, and what is broken of each constraint.
+
+    Attributes
+    ----------
+    inertia : float
+        Sum of w |x - mu|^2 over the points x of weight w; mu is the centre of their cluster.
+    sizes, entries : tuples
+        Number of points of each cluster; an :class:`Entry` for each constraint.
+    """
+
+    inertia: float
+    sizes: tuple[int, ...]
+    entries: tuple[Entry, ...]
+
+    @property
+    def soft_cost(self) -> float:
+        """Price of all the soft pairs broken."""
+        return sum(entry.soft_cost for entry in self.entries)
+
+    @property
+    def objective(self) -> float:
+        """Inertia plus the price of the soft pairs broken: what the solvers minimise."""
+        return self.inertia + self.soft_cost
+
+    @property
+    def broken(self) -> tuple[Entry, ...]:
+        """The entries of which a hard rule is broken."""
+        return tuple(entry for entry in self.entries if entry.hard_count)
+
+    @property
+    def feasible(self) -> bool:
+        """Whether no hard rule is broken."""
+        return not self.broken
+
+    def to_dict(self, names: Sequence[Any] | None = None) -> dict[str, Any]:
+        """Give the findings as plain numbers, strings, lists and dicts, ready for JSON.
+
+        Parameters
+        ----------
+        names : sequence, optional
+            What to call the rows, such as the index of a data frame.
+        """
+        return {
+            "feasible": self.feasible,
+            "inertia": self.inertia,
+            "soft_cost": self.soft_cost,
+            "objective": self.objective,
+            "sizes": list(self.sizes),
+            "constraints": [
+                {
+                    "constraint": entry.constraint.phrase(names),
+                    "hard": entry.constraint.hard,
+                    "broken": entry.violations.count,
+                    "amount": float(entry.violations.amount),
+                    "soft_cost": entry.soft_cost,
+                    "where": entry.violations.where.tolist(),
+                }
+                for entry in self.entries
+            ],
+        }
+
+
+def examine(
+    points: PointPieces,
+    labels: IntArray,
     constraints: Constraint | Iterable[Constraint] | None,
     n_clusters: int,
-    sample_weight: ArrayLike | None = None,
-    centers: ArrayLike | None = None,
-) -> Report:
-    """Recompute from the labels alone what an answer is worth and which rules it breaks.
+    sample_weight: FloatArray | None = None,
+    centers: FloatArray | None = None,
+) -> Findings:
+    """Recompute what labels are worth and which rules they break.
+
+    The arguments are taken as they are; :func:`corral.audit` checks them first.
 
     Parameters
     ----------
-    X : array-like, sparse or data frame of shape (n_samples, n_features)
-    labels : array-like of shape (n_samples,)
+    points : PointPieces
+        The points wherever they are, such as ``InMemory(X)``.
+    labels : (n,) int array
         The cluster of each row, 0 to ``n_clusters - 1``.
     constraints : Constraint, iterable of them, or None
     n_clusters : int
-    sample_weight : array-like of shape (n_samples,), default=None
+    sample_weight : (n,) array, optional
         All ones unless given.
-    centers : array-like of shape (n_clusters, n_features), default=None
+    centers : (k, d) array, optional
         The weighted means of the clusters unless given.
-
-    Returns
-    -------
-    Report
-
-    Raises
-    ------
-    ValueError
-        If the points, labels, weights or centres do not fit each other or the constraints.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from corral import ClusterSizes, MustLink
-    >>> from corral.audit import audit
-    >>> X = np.array([[0.0], [2.0], [10.0], [12.0]])
-    >>> report = audit(X, [0, 0, 1, 1], [MustLink([(1, 2)]), ClusterSizes([2, 2])], n_clusters=2)
-    >>> report.inertia, report.sizes, report.feasible
+    >>> from corral import MustLink
+    >>> from corral.audit import InMemory, examine
+    >>> points = InMemory(np.array([[0.0], [2.0]]), np.array([[10.0], [12.0]]))
+    >>> found = examine(points, np.array([0, 0, 1, 1]), MustLink([(1, 2)]), n_clusters=2)
+    >>> found.inertia, found.sizes, found.feasible
     (4.0, (2, 2), False)
-    >>> [entry.violations.count for entry in report.entries]
-    [1, 0]
     """
-    points = _checked_points(X)
-    k = _checked_count(n_clusters)
-    label = _checked_labels(labels, points.shape[0], k)
-    weight = _checked_weights(sample_weight, len(label))
-    rules = ConstraintSet(constraints)
-    rules.check(len(label), k)
     if centers is None:
-        mean = means_of(points, label, weight, k)
-    else:
-        mean = _checked_centers(centers, (k, points.shape[1]))
-    return Report(
-        inertia=inertia_of(points, label, weight, mean),
-        sizes=tuple(np.bincount(label, minlength=k).tolist()),
-        entries=tuple(Entry.of(rule, label, k) for rule in rules),
-        view=View.of(points, label, rules, mean),
+        centers = cluster_means(points, labels, n_clusters, sample_weight)
+    return Findings(
+        inertia=inertia_at(points, labels, centers, sample_weight),
+        sizes=tuple(np.bincount(labels, minlength=n_clusters).tolist()),
+        entries=tuple(Entry.of(rule, labels, n_clusters) for rule in ConstraintSet(constraints)),
     )
 
 
-def _checked_points(X: Any) -> Matrix:
-    kinds = [np.float64, np.float32]
-    points = check_array(X, accept_sparse="csr", dtype=kinds, input_name="X")
-    return sparse.csr_array(points) if sparse.issparse(points) else points
-
-
-def _checked_count(n_clusters: Any) -> int:
-    if not isinstance(n_clusters, Integral) or isinstance(n_clusters, bool) or n_clusters < 1:
-        raise ValueError(f"`n_clusters` is {n_clusters!r}; it must be an integer of at least 1.")
-    return int(n_clusters)
-
-
-def _checked_labels(labels: ArrayLike, n_samples: int, n_clusters: int) -> IntArray:
-    try:
-        label = np.asarray(labels)
-    except ValueError:
-        raise ValueError("`labels` is ragged; it must be one integer per sample.") from None
-    if label.shape != (n_samples,):
-        raise ValueError(
-            f"`labels` has shape {label.shape}, but X has {n_samples} samples; "
-            f"the shape must be ({n_samples},)."
-        )
-    if not np.issubdtype(label.dtype, np.integer):
-        raise ValueError(f"`labels` has dtype {label.dtype}; labels must be integers.")
-    outside = np.flatnonzero((label < 0) | (label >= n_clusters))
-    if outside.size:
-        row = outside[0]
-        raise ValueError(
-            f"`labels` of sample {row} is {label[row]}; labels must lie in [0, {n_clusters - 1}]."
-        )
-    return label
-
-
-def _checked_weights(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray:
-    if sample_weight is None:
-        return np.ones(n_samples)
-    weight = as_numbers(sample_weight, "`sample_weight`")
-    if weight.shape not in ((), (n_samples,)):
-        raise ValueError(
-            f"`sample_weight` has shape {weight.shape}, but X has {n_samples} samples; "
-            f"the shape must be ({n_samples},)."
-        )
-    wrong = ~np.isfinite(weight) | (weight < 0)
-    refuse(wrong, weight, "`sample_weight`", "weights must be finite and not negative")
-    return np.broadcast_to(weight, (n_samples,))
-
-
-def _checked_centers(centers: ArrayLike, shape: tuple[int, int]) -> FloatArray:
-    mean = as_numbers(centers, "`centers`")
-    if mean.shape != shape:
-        raise ValueError(
-            f"`centers` has shape {mean.shape}; with these clusters and features it must be "
-            f"{shape}."
-        )
-    if not np.isfinite(mean).all():
-        raise ValueError("`centers` has an entry that is infinite; each must be finite.")
-    return mean
+def __getattr__(name: str) -> Any:
+    """Names that were here before reports had a package of their own."""
+    if name not in ("Report", "audit"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn(
+        f"`from corral.audit import {name}` is deprecated; write `from corral import {name}`.",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    # By name, so that this package imports nothing that stands on it.
+    return getattr(import_module("corral.report"), name)

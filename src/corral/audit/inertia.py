@@ -1,66 +1,226 @@
-"""Means and inertia from the definition: the audit's own, which shares no line with solvers."""
+"""Means and inertia of labels, from their definitions.
+
+This is the audit's own code: no solver calls it, so a solver cannot confirm its own mistakes.
+The points may be in this process, on a GPU or on other machines: the audit knows them only
+through :class:`PointPieces`, and its functions run where the points are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 
-from .._typing import FloatArray, IntArray, Matrix
+from .._arrays import namespace, to_host
+from .._typing import FloatArray, IntArray
 
-# Rows worked on at a time: large enough for NumPy, small enough to stay out of memory's way.
-_BLOCK = 8192
-
-
-def _membership(label: IntArray, weight: FloatArray, n_clusters: int) -> sparse.csr_array:
-    """The (k, n) matrix that sums rows by cluster, each with its weight."""
-    rows = np.arange(len(label))
-    return sparse.csr_array((weight, (label, rows)), shape=(n_clusters, len(label)))
+#: Entries of a work array on the CPU, 8 bytes each: 2 MB, about the cache of one core.  More
+#: entries need more memory and fewer calls.
+ENTRIES = 1 << 18
+#: The same on a GPU: 128 MB, so that each call has enough work.
+ENTRIES_ON_DEVICE = 1 << 24
 
 
-def means_of(X: Matrix, label: IntArray, weight: FloatArray, n_clusters: int) -> FloatArray:
-    """Weighted mean of each cluster; zero where a cluster has no weight."""
-    total = np.bincount(label, weights=weight, minlength=n_clusters)
-    sums = np.zeros((n_clusters, X.shape[1]))
-    for block in _blocks(len(label)):
-        member = _membership(label[block], weight[block], n_clusters)
-        sums += member @ X[block].astype(float)
-    means: FloatArray = sums / np.where(total > 0, total, 1.0)[:, None]
+class PointPieces(Protocol):
+    """Points cut into pieces by rows, wherever the pieces are."""
+
+    @property
+    def lengths(self) -> Sequence[int]:
+        """Number of rows in each piece, in the order of the rows."""
+        ...
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        ...
+
+    def map_points(
+        self,
+        function: Callable[..., Any],
+        *args: Any,
+        each: Iterable[tuple[Any, ...]] | None = None,
+    ) -> list[Any]:
+        """Call ``function(points, *args, *own)`` for every piece, in order.
+
+        Parameters
+        ----------
+        function : callable
+            Importable, so that it can be sent to other machines; its results are small.
+        *args
+            The same for every piece.
+        each : iterable of tuples, optional
+            The further arguments of each piece (``own``), one tuple a piece.
+        """
+        ...
+
+
+class InMemory:
+    """Pieces in this process, as one NumPy array, CSR array or tensor each.
+
+    Parameters
+    ----------
+    *pieces : (b, d) arrays
+        At least one, all with the same columns.
+    """
+
+    def __init__(self, *pieces: Any) -> None:
+        self.pieces = pieces
+
+    @property
+    def lengths(self) -> Sequence[int]:
+        """Number of rows in each piece."""
+        return [int(piece.shape[0]) for piece in self.pieces]
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.pieces[0].shape[1])
+
+    def map_points(
+        self,
+        function: Callable[..., Any],
+        *args: Any,
+        each: Iterable[tuple[Any, ...]] | None = None,
+    ) -> list[Any]:
+        """Call the function for one piece after another."""
+        own = [()] * len(self.pieces) if each is None else each
+        return [function(piece, *args, *its) for piece, its in zip(self.pieces, own, strict=True)]
+
+
+def cluster_means(
+    points: PointPieces, labels: IntArray, n_clusters: int, weight: FloatArray | None
+) -> FloatArray:
+    """Weighted mean of each cluster, (k, d); zeros for a cluster without weight."""
+    mass = np.bincount(labels, weights=weight, minlength=n_clusters)
+    sums = np.zeros((n_clusters, points.n_features))
+    for part in points.map_points(piece_sums, n_clusters, each=_own(points, labels, weight)):
+        sums += part
+    means: FloatArray = sums / np.where(mass > 0, mass, 1.0)[:, None]
     return means
 
 
-def inertia_of(X: Matrix, label: IntArray, weight: FloatArray, centers: FloatArray) -> float:
-    """Sum of w_i |x_i - mu_label(i)|^2, from differences so that no digits cancel."""
-    if sparse.issparse(X):
-        return _sparse_inertia(X, label, weight, centers)
-    total = 0.0
-    for block in _blocks(len(label)):
-        step = X[block] - centers[label[block]]
-        total += float(weight[block] @ np.einsum("ij,ij->i", step, step))
+def inertia_at(
+    points: PointPieces, labels: IntArray, centers: FloatArray, weight: FloatArray | None
+) -> float:
+    r"""Weighted squared distances to the centres, :math:`\sum_i w_i |x_i - \mu_{l(i)}|^2`."""
+    return float(sum(points.map_points(piece_inertia, centers, each=_own(points, labels, weight))))
+
+
+def _own(points: PointPieces, labels: IntArray, weight: FloatArray | None) -> list[tuple[Any, ...]]:
+    """Labels, and weights if there are any, of the rows of each piece."""
+    arrays = (labels,) if weight is None else (labels, weight)
+    starts = np.concatenate([[0], np.cumsum(points.lengths)]).astype(np.int64)
+    return [tuple(a[start:stop] for a in arrays) for start, stop in pairwise(starts)]
+
+
+def piece_sums(
+    points: Any, n_clusters: int, labels: IntArray, weight: FloatArray | None = None
+) -> FloatArray:
+    """Weighted sum of the rows of each cluster, (k, d), in double precision.
+
+    Parameters
+    ----------
+    points : (b, d) NumPy array, CSR array or tensor
+    n_clusters : int
+    labels : (b,) NumPy array
+    weight : (b,) NumPy array, optional
+        All ones unless given.
+    """
+    w = _weights(labels, weight)
+    if sparse.issparse(points):
+        sums = _memberships(points, labels, w, n_clusters) @ _doubles(points)
+        return np.asarray(sums.toarray())
+    total = np.zeros((n_clusters, points.shape[1]))
+    for rows in _blocks(points, max(n_clusters, points.shape[1])):
+        member = _memberships(points, labels[rows], w[rows], n_clusters)
+        total += to_host(member @ _doubles(points[rows]))
     return total
 
 
-def _sparse_inertia(
-    X: sparse.csr_array, label: IntArray, weight: FloatArray, centers: FloatArray
+def piece_inertia(
+    points: Any, centers: FloatArray, labels: IntArray, weight: FloatArray | None = None
 ) -> float:
-    """The same from the entries stored; the others are zeros and cost mu^2 each.
+    """Weighted squared distances of the rows to the centres of their clusters, summed.
 
-    The zeros are counted (by weight) for each cluster and feature, so that X stays sparse:
-    a weight W_j of rows less the weight stored in feature f leaves W_j - N_jf of zeros.
+    The distances come from differences in double precision, so that no digits cancel where the
+    points are far from the origin.
+
+    Parameters
+    ----------
+    points : (b, d) NumPy array, CSR array or tensor
+    centers : (k, d) NumPy array
+    labels : (b,) NumPy array
+    weight : (b,) NumPy array, optional
+        All ones unless given.
     """
-    X = sparse.csr_array(X, dtype=float)
+    w = _weights(labels, weight)
+    if sparse.issparse(points):
+        return _sparse_inertia(points, centers, labels, w)
+    xp, mean, total = namespace(points), _beside(points, centers), 0.0
+    for rows in _blocks(points, points.shape[1]):
+        step = _doubles(points[rows]) - mean[_beside(points, labels[rows])]
+        total += float(xp.sum(_beside(points, w[rows]) * xp.sum(step * step, axis=1)))
+    return total
+
+
+def _sparse_inertia(X: Any, centers: FloatArray, labels: IntArray, weight: FloatArray) -> float:
+    r"""The inertia from the stored entries; every other entry is a zero and costs mu^2.
+
+    The zeros are counted by weight, so that X stays sparse.  Cluster j has in feature f zeros of
+    weight :math:`W_j - N_{jf}`: the weight of its rows less that of its stored entries.
+    """
+    X = _doubles(X)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    stored = weight[row] @ (X.data - centers[label[row], X.indices]) ** 2
-    member = _membership(label, weight, len(centers))
+    stored = weight[row] @ (X.data - centers[labels[row], X.indices]) ** 2
+    member = _memberships(X, labels, weight, len(centers))
     pattern = sparse.csr_array((np.ones(len(X.data)), X.indices, X.indptr), shape=X.shape)
-    # Both products add weights in the order of the rows: a full column leaves exactly 0.
-    zeros = (member @ np.ones(len(label)))[:, None] - (member @ pattern).toarray()
+    # Both products add the weights in the order of the rows: a full column leaves exactly 0.
+    zeros = (member @ np.ones(len(labels)))[:, None] - (member @ pattern).toarray()
     return float(stored + (zeros * centers**2).sum())
 
 
-def _blocks(n_rows: int) -> Iterator[slice]:
-    return (slice(start, start + _BLOCK) for start in range(0, n_rows, _BLOCK))
+def _memberships(points: Any, labels: IntArray, weight: FloatArray, n_clusters: int) -> Any:
+    """The (k, b) matrix that sums rows by cluster, each with its weight.
+
+    It is sparse for NumPy and CSR arrays; elsewhere it is dense and beside the points, because
+    products of dense matrices add in the same order every time.
+    """
+    xp = namespace(points)
+    if xp is np:
+        rows = np.arange(len(labels))
+        return sparse.csr_array((weight, (labels, rows)), shape=(n_clusters, len(labels)))
+    clusters = xp.arange(n_clusters, device=points.device)[:, None]
+    member = xp.astype(_beside(points, labels)[None, :] == clusters, xp.float64)
+    return member * _beside(points, weight)
+
+
+def _weights(labels: IntArray, weight: FloatArray | None) -> FloatArray:
+    return np.ones(len(labels)) if weight is None else np.asarray(weight, np.float64)
+
+
+def _beside(points: Any, a: Any) -> Any:
+    """A NumPy array in the library and on the device of the points."""
+    xp = namespace(points)
+    # PyTorch warns of arrays that are not writable; those are copied.
+    return a if xp is np else xp.asarray(np.require(a, requirements="W"), device=points.device)
+
+
+def _doubles(points: Any) -> Any:
+    """The same numbers in double precision."""
+    xp = namespace(points)
+    if xp is np:
+        return points.astype(np.float64, copy=False)
+    return xp.astype(points, xp.float64)
+
+
+def _blocks(points: Any, width: int) -> Iterator[slice]:
+    """Runs of rows whose work arrays, of so many columns, are of a good size."""
+    entries = ENTRIES if namespace(points) is np else ENTRIES_ON_DEVICE
+    step = max(entries // max(width, 1), 1)
+    return (slice(start, start + step) for start in range(0, points.shape[0], step))

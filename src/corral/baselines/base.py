@@ -15,9 +15,9 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
 from .._typing import FloatArray, IntArray
-from ..audit import audit
 from ..constraints import CannotLink, Constraint, ConstraintSet, MustLink
 from ..parameters import check_n_clusters
+from ..report import audit
 
 
 class DeadEndError(RuntimeError):

@@ -1,4 +1,4 @@
-"""What all pictures share: colours, axes and panels, and matplotlib, which is optional."""
+"""What all pictures share: colours, axes, labels, and matplotlib, which is optional."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from .._typing import IntArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Okabe and Ito's colours, told apart by everyone; vermilion is kept for what is broken.
+#: Colours of Okabe and Ito, which colour-blind readers can tell apart.  Their vermilion is
+#: ``BROKEN``, for what is broken only.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#56B4E9", "#CC79A7", "#000000")
-#: Seven markers to six colours: the first 42 clusters all look different, in print too.
+#: Markers of the clusters.  Seven markers and six colours make the first 42 clusters differ.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 INK, GREY, BROKEN = "#333333", "#A8A8A8", "#D55E00"
 
-#: Width and height of one panel in inches.
+#: Width and height of one panel, in inches.
 PANEL = (4.6, 3.2)
 
 MISSING = "pictures need matplotlib, which is not installed: pip install 'corral[plot]'"
@@ -53,7 +56,7 @@ def one_axes(ax: Axes | None, size: tuple[float, float] = (6.4, 4.8)) -> Axes:
 def panels(
     ax: Axes | Sequence[Axes] | NDArray[Any] | None, count: int, columns: int, *, sharex: bool
 ) -> NDArray[Any]:
-    """``count`` Axes: new ones, those given, or the place of the single one given divided.
+    """Give ``count`` Axes: new ones, those given, or new ones in the place of a single one given.
 
     Raises
     ------
@@ -95,8 +98,32 @@ def whole_numbers(axis: Any) -> None:
     axis.set_major_locator(MaxNLocator(integer=True))
 
 
-def plain(ax: Axes, title: str) -> None:
-    """Title to the left, no frame at the top and right."""
+def plain(ax: Axes, title: str, *, x: str = "", y: str = "") -> None:
+    """Set the title and the names of the axes, if any; hide the top and right borders."""
     ax.set_title(title, fontsize=10, color=INK, loc="left")
+    for name, set_name in ((x, ax.set_xlabel), (y, ax.set_ylabel)):
+        if name:
+            set_name(name, fontsize=9, color=INK)
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(colors=INK, labelsize=9)
+
+
+def checked_labels(labels: ArrayLike, n_clusters: int | None) -> tuple[IntArray, int]:
+    """Labels as integers, and the number of clusters: the largest label plus 1 unless given.
+
+    Raises
+    ------
+    ValueError
+        If they are no integers, or one is out of range.
+    """
+    label = np.asarray(labels)
+    if label.ndim != 1 or not np.issubdtype(label.dtype, np.integer):
+        raise ValueError(
+            f"`labels` is {label.dtype} of shape {label.shape}; it must be one integer a sample."
+        )
+    least, most = int(label.min(initial=0)), int(label.max(initial=0))
+    k = most + 1 if n_clusters is None else n_clusters
+    if least < 0 or most >= k:
+        wrong = least if least < 0 else most
+        raise ValueError(f"`labels` holds {wrong}; labels must lie in [0, {k - 1}].")
+    return label.astype(np.int64, copy=False), k

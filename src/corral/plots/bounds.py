@@ -1,22 +1,55 @@
-"""Sizes, totals and shares of the clusters against what is allowed."""
+"""Sizes, totals and shares of the clusters and what is allowed: the numbers and their pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._typing import FloatArray
-from ._style import BROKEN, COLOURS, INK, one_axes, panels, plain, whole_numbers
-from .measures import Measure, checked_labels, measure_sizes, measure_totals
+from .._typing import BoolArray, FloatArray, IntArray
+from ..constraints import ClusterSizes, ClusterTotals, ConstraintSet, GroupShares
+from ..constraints._checks import sums_by
+from ..constraints.sizes import best_order
+from ._style import (
+    BROKEN,
+    COLOURS,
+    INK,
+    checked_labels,
+    one_axes,
+    panels,
+    plain,
+    whole_numbers,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Half the width of a bar and of the mark of a bound.
+#: Half the width of a bar and of the mark of a bound, where clusters are 1 apart.
 HALF_BAR, HALF_MARK = 0.36, 0.46
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """One number for each cluster, and what is allowed.
+
+    Attributes
+    ----------
+    title : str
+    values : (k,) array
+        NaN where a cluster has none, such as the share in an empty cluster.
+    lower, upper : (k,) arrays
+        Infinite where there is no bound.
+    broken : (k,) bool array
+    """
+
+    title: str
+    values: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    broken: BoolArray
 
 
 def plot_sizes(
@@ -28,8 +61,8 @@ def plot_sizes(
 ) -> Axes:
     """Draw the sizes of the clusters, and the bounds on them if there are any.
 
-    A bar out of its bounds is hatched.  Bounds that are tied to no cluster are handed out so
-    that the least is broken.
+    A bar out of its bounds is hatched.  Bounds that may go to any cluster are given to the
+    clusters so that as little as possible is broken.
 
     Parameters
     ----------
@@ -74,14 +107,14 @@ def plot_totals(
         (one panel for each group that has a bound) are shown.
     n_clusters : int, optional
         Needed only where the last clusters may be empty.
-    ax : Axes or as many Axes as panels, optional
-        Where to draw; the place of a single one is divided into the panels.  A new figure unless
-        given.
+    ax : Axes or sequence of Axes, optional
+        One for each panel, or a single one whose place is divided into the panels; a new figure
+        unless given.
 
     Returns
     -------
     array of Axes
-        One for each panel.
+        The panels.
 
     Raises
     ------
@@ -125,11 +158,10 @@ def draw_measure(ax: Axes, measure: Measure) -> None:
         _draw_bound(ax, measure.lower, "minimum", "dotted")
         _draw_bound(ax, measure.upper, "maximum", "solid")
     _scale_y(ax, measure)
-    ax.set_xlabel("cluster", color=INK, fontsize=9)
+    plain(ax, measure.title, x="cluster")
     whole_numbers(ax.xaxis)
     if len(clusters) <= 20:
         ax.set_xticks(clusters)
-    plain(ax, measure.title)
     if ax.get_legend_handles_labels()[0]:
         ax.legend(fontsize=8, frameon=False, ncols=3, loc="upper right")
 
@@ -150,9 +182,64 @@ def _draw_bound(ax: Axes, bound: FloatArray, word: str, style: Any) -> None:
 
 
 def _scale_y(ax: Axes, measure: Measure) -> None:
-    """From zero, or below it if need be, with room for the legend above."""
+    """Show zero, all values and all bounds, with room for the legend above."""
     seen = np.concatenate([measure.values, measure.lower, measure.upper, [0.0]])
     seen = seen[np.isfinite(seen)]
     low, high = float(seen.min()), float(seen.max())
     span = high - low or 1.0
     ax.set_ylim(low - (0.05 * span if low < 0 else 0.0), high + 0.22 * span)
+
+
+def measure_sizes(sizes: ArrayLike, constraints: Any) -> Measure:
+    """Sizes of the clusters against all bounds on them.
+
+    Bounds that may go to any cluster are given to the clusters so that as little as possible is
+    broken, as :meth:`ClusterSizes.violations` does.
+    """
+    size = np.asarray(sizes, np.int64)
+    lower, upper = np.full(len(size), -np.inf), np.full(len(size), np.inf)
+    for rule in ConstraintSet(constraints).of_kind(ClusterSizes):
+        rule.check(int(size.sum()), len(size))
+        low, high = rule.bounds(int(size.sum()), len(size))
+        order = np.arange(len(size)) if rule.ordered else best_order(size, size, low, high)
+        if rule.sizes is not None or rule.minimum is not None:
+            lower = np.maximum(lower, low[order])
+        if rule.sizes is not None or rule.maximum is not None:
+            upper = np.minimum(upper, high[order])
+    broken = (size < lower) | (size > upper)
+    return Measure("points in each cluster", size.astype(float), lower, upper, broken)
+
+
+def measure_totals(labels: IntArray, constraints: Any, n_clusters: int) -> list[Measure]:
+    """Every total and every share that the constraints bound."""
+    measures: list[Measure] = []
+    for rule in ConstraintSet(constraints):
+        if isinstance(rule, ClusterTotals) and rule.values.size:
+            measures.append(_total(rule, labels, n_clusters))
+        elif isinstance(rule, GroupShares) and rule.groups.size:
+            measures.extend(_shares(rule, labels, n_clusters))
+    return measures
+
+
+def _total(rule: ClusterTotals, labels: IntArray, k: int) -> Measure:
+    values = sums_by(labels, rule.values, k)
+    broken = np.zeros(k, bool)
+    broken[rule.violations(labels, k).where] = True
+    return Measure(rule.phrase(), values, *rule.bounds(k), broken)
+
+
+def _shares(rule: GroupShares, labels: IntArray, k: int) -> Iterator[Measure]:
+    """One measure for each group.
+
+    The constraint numbers its rules by bound, minimum shares first, and then by cluster.
+    """
+    sizes = np.bincount(labels, minlength=k)
+    sides = [*rule.minimum, *rule.maximum]
+    broken = np.zeros((len(sides), k), bool)
+    broken.ravel()[rule.violations(labels, k).where] = True
+    for group in dict.fromkeys(sides):
+        count = sums_by(labels, np.asarray(rule.groups == group, float), k)
+        share = np.where(sizes > 0, count / np.maximum(sizes, 1), np.nan)
+        low, high = rule.minimum.get(group, -np.inf), rule.maximum.get(group, np.inf)
+        of_group = np.any(broken[[side == group for side in sides]], axis=0)
+        yield Measure(f"share of {group!r}", share, np.full(k, low), np.full(k, high), of_group)

@@ -12,13 +12,22 @@ from sklearn.utils import check_array
 
 from .._typing import FloatArray, IntArray, Matrix
 from ..constraints import CannotLink, ConstraintSet, MustLink
-from ._style import BROKEN, GREY, INK, colour, marker, one_axes
-from .measures import checked_labels
+from ._style import (
+    BROKEN,
+    GREY,
+    INK,
+    checked_labels,
+    colour,
+    marker,
+    one_axes,
+    plain,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: More clusters than this are told by the numbers at their centres alone, not in the legend.
+#: Most clusters that the legend lists.  More would hide the picture; the numbers at the centres
+#: tell them apart.
 LEGEND_CLUSTERS = 8
 
 
@@ -38,7 +47,7 @@ def plot_clusters(
     Parameters
     ----------
     X : array-like, data frame or CSR of shape (n_samples, n_features)
-        More than two features are flattened onto their first two principal components; a single
+        More than two features are projected on their first two principal components; a single
         one is drawn against the number of the cluster.
     labels : (n_samples,) int array
     constraints : Constraint, iterable of them, or None
@@ -51,6 +60,8 @@ def plot_clusters(
     Returns
     -------
     Axes
+        Its artists have a ``gid`` that says what they show, such as "cluster 0", "centre 0",
+        "must-link" and "broken must-link".
 
     Examples
     --------
@@ -76,7 +87,7 @@ def plot_clusters(
 
 
 def _means(points: Matrix, label: IntArray, k: int) -> FloatArray:
-    """Means of the clusters; an empty one has none, and is not drawn."""
+    """Means of the clusters; zeros for an empty one, which is not drawn."""
     member = sparse.csr_array(
         (np.ones(len(label)), (label, np.arange(len(label)))), (k, len(label))
     )
@@ -105,7 +116,7 @@ def _flatten(
             np.column_stack([middle[:, 0], np.arange(len(middle))]),
             ("feature 0", "cluster"),
         )
-    if n <= 2:  # no plane to be found: keep the first two features
+    if n <= 2:  # too few points for two components: keep the first two features
         dense = _dense(points)
         return dense[:, :2], middle[:, :2], ("feature 0", "feature 1")
     kind = "arpack" if sparse.issparse(points) else "auto"
@@ -122,7 +133,7 @@ def _flatten(
 def _draw_links(
     ax: Axes, flat: FloatArray, label: IntArray, rules: ConstraintSet
 ) -> dict[str, tuple[int, int]]:
-    """All pairs as lines; give the number of obeyed and of broken ones of each kind."""
+    """Draw all pairs as lines; give the numbers of obeyed and of broken pairs of each kind."""
     counts: dict[str, tuple[int, int]] = {}
     for kind, name, style in (
         (MustLink, "must-link", "solid"),
@@ -145,7 +156,7 @@ def _draw_links(
 def _draw_lines(ax: Axes, segments: FloatArray, name: str, style: Any, *, broken: bool) -> None:
     from matplotlib.collections import LineCollection
 
-    # Thousands of lines would hide the points.
+    # Thousands of lines would hide the points, so many lines are drawn fainter.
     faint = 1.0 if broken else float(np.clip(300.0 / max(len(segments), 1), 0.15, 1.0))
     lines = LineCollection(
         list(segments),
@@ -196,11 +207,7 @@ def _finish(
     title = f"{sizes.sum()} points in {np.count_nonzero(sizes)} clusters"
     if links:
         title += f", {broken} of {links} links broken" if broken else f", all {links} links obeyed"
-    ax.set_title(title, fontsize=11, color=INK, loc="left")
-    ax.set_xlabel(names[0], fontsize=9, color=INK)
-    ax.set_ylabel(names[1], fontsize=9, color=INK)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(colors=INK, labelsize=8)
+    plain(ax, title, x=names[0], y=names[1])
     handles = _legend(sizes, counts)
     if handles:
         ax.legend(

@@ -9,15 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._typing import IntArray
-from ._style import COLOURS, INK, colour, panels, plain, whole_numbers
+from ._style import COLOURS, colour, panels, plain, whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..admm.history import History
 
-#: Residuals below this are not drawn: a logarithm has no zero.
+#: Smallest residual that is drawn.  Smaller ones, zeros among them, would stretch the logarithmic
+#: axis.
 LEAST_RESIDUAL = 1e-12
+#: Styles of the curves of one panel, in order, so that they differ in black and white too.
 STYLES = ("solid", "dashed", "dashdot", "dotted")
 
 
@@ -72,8 +74,7 @@ def plot_convergence(
     whole_numbers(axes[2].yaxis)
     axes[2].set_ylim(bottom=0.0)
     for place, title in zip(axes, ("objective", "residuals", "rules broken by x"), strict=True):
-        plain(place, title)
-        place.set_xlabel("iteration", fontsize=9, color=INK)
+        plain(place, title, x="iteration")
     return axes
 
 
@@ -85,8 +86,8 @@ def plot_assignment(
 ) -> NDArray[Any]:
     """Draw the relaxed assignment x at the recorded iterations, as the paper does.
 
-    A panel for each iteration has the k pieces of x, a colour each: the share of every sample
-    that is in that cluster.  They become zero or one as the solver goes on.
+    A panel shows one iteration: for every cluster, in its colour, the share of each sample that is
+    in it.  The shares become zero or one as the solver goes on.
 
     Parameters
     ----------
@@ -125,8 +126,7 @@ def plot_assignment(
         for cluster, piece in enumerate(x.T):
             place.plot(piece, ".", ms=3.5, color=colour(cluster), label=f"cluster {cluster}")
         place.set_ylim(min(-0.05, float(x.min()) - 0.05), max(1.05, float(x.max()) + 0.05))
-        place.set_xlabel("sample", fontsize=9, color=INK)
-        plain(place, f"x at iteration {iteration}")
+        plain(place, f"x at iteration {iteration}", x="sample")
     if x.shape[1] <= len(COLOURS):
         axes[0].legend(
             fontsize=8, frameon=False, ncols=3, loc="lower left", bbox_to_anchor=(0.3, 1)

@@ -1,4 +1,4 @@
-"""The HTML report: complete, sound, and in need of nothing outside itself."""
+"""The report: its HTML page is complete, sound and needs no other file; it tells the plan."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -22,9 +23,12 @@ from corral import (
     ConstrainedKMeans,
     GroupShares,
     MustLink,
+    Report,
     audit,
 )
-from corral.html import View, to_page, view
+from corral.audit import InMemory
+from corral.report import pictures
+from corral.report.pictures import View
 
 VOID = {"meta", "link", "img", "br"}
 
@@ -156,7 +160,7 @@ def test_without_matplotlib_the_tables_are_there(report, text, no_pictures):
 
 
 def test_a_report_alone_makes_a_page(report):
-    page = Page(to_page(report))
+    page = Page(Report(report.inertia, report.sizes, report.entries).to_html())
     assert len(page.tables) == 2
 
 
@@ -199,7 +203,7 @@ def test_to_html_writes_a_file(report, no_pictures, tmp_path):
 def test_a_view_of_few_rows_holds_them_all(X):
     X = X.copy()
     labels = np.arange(24) % 3
-    seen = View.of(X, labels, None, np.zeros((3, 3)))
+    seen = View.of(InMemory(X), labels, None, np.zeros((3, 3)))
     np.testing.assert_array_equal(seen.rows, np.arange(24))
     before = seen.points.copy()
     X[:] = 0.0
@@ -208,11 +212,12 @@ def test_a_view_of_few_rows_holds_them_all(X):
 
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 def test_a_view_of_many_rows_is_a_sample_with_the_broken_links(X, convert, monkeypatch):
-    monkeypatch.setattr(view, "MOST_ROWS", 8)
+    monkeypatch.setattr(pictures, "MOST_ROWS", 8)
     labels = np.arange(24) % 3
     obeyed, broken = [(0, 3), (6, 9), (12, 15), (18, 21)], [(1, 2), (4, 23)]
     rules = [MustLink(obeyed + broken), ClusterSizes([8, 8, 8])]
-    seen = View.of(convert(X), labels, rules, np.zeros((3, 3)))
+    pieces = InMemory(convert(X[:5]), convert(X[5:]))
+    seen = View.of(pieces, labels, rules, np.zeros((3, 3)))
     assert len(seen.rows) == 8
     assert {1, 2, 4, 23} <= set(seen.rows.tolist())
     points = seen.points.toarray() if sparse.issparse(seen.points) else seen.points
@@ -221,13 +226,41 @@ def test_a_view_of_many_rows_is_a_sample_with_the_broken_links(X, convert, monke
     pairs = {tuple(sorted(pair)) for pair in seen.rows[links.pairs].tolist()}
     assert set(broken) <= pairs
     assert links.violations(labels[seen.rows]).count == 2
-    again = View.of(convert(X), labels, rules, np.zeros((3, 3)))
+    again = View.of(pieces, labels, rules, np.zeros((3, 3)))
     np.testing.assert_array_equal(again.rows, seen.rows)
 
 
 def test_a_view_holds_few_numbers(X, monkeypatch):
-    monkeypatch.setattr(view, "MOST_ENTRIES", 12)
-    assert View.of(X, np.zeros(24, int), None, np.zeros((1, 3))).points.shape == (4, 3)
+    monkeypatch.setattr(pictures, "MOST_ENTRIES", 12)
+    labels, centers = np.zeros(24, int), np.zeros((1, 3))
+    assert View.of(InMemory(X), labels, None, centers).points.shape == (4, 3)
+    # Sparse rows count what they store: one number each leaves room for twelve.
+    thin = sparse.csr_array(X * [0, 1, 0])
+    assert View.of(InMemory(thin), labels, None, centers).points.shape == (12, 3)
+
+
+class Plan:
+    """What a solver may say of itself."""
+
+    def table(self):
+        return [("sample", "all 24 points"), ("restarts <n>", "3")]
+
+
+def test_a_plan_is_told_on_request_and_folded_in_the_page(report, no_pictures):
+    planned = replace(report, plan=Plan())
+    assert str(planned) == str(report)
+    assert planned == report
+    assert planned.how() == "sample        all 24 points\nrestarts <n>  3"
+    assert planned.to_dict() == {**report.to_dict(), "plan": dict(Plan().table())}
+    for text in (planned.to_html(), planned._repr_html_()):
+        assert "<details><summary>How it was solved</summary>" in text
+        assert Page(text).tables[-1][1:] == [["sample", "all 24 points"], ["restarts <n>", "3"]]
+
+
+def test_without_a_plan_the_report_says_so(report, text):
+    assert "labels alone" in replace(report, plan=None).how()
+    assert "plan" not in replace(report, plan=None).to_dict()
+    assert "<details" not in replace(report, plan=None)._repr_html_()
 
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -1,0 +1,254 @@
+"""Report: what the audit finds, as text, as an HTML page with pictures, and as plain data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.utils import check_array
+
+from .._typing import FloatArray, IntArray, Matrix
+from ..audit import Findings, InMemory, PointPieces, examine
+from ..audit.inertia import cluster_means
+from ..constraints import Constraint, ConstraintSet
+from ..constraints._checks import as_numbers, refuse
+from ..constraints.files import atomic_writer
+from .page import to_fragment, to_page, to_tables
+from .pictures import View, to_pictures
+from .text import Decisions, how_text, to_text
+
+if TYPE_CHECKING:
+    from ..admm.history import History
+
+__all__ = ["Report", "audit"]
+
+
+@dataclass(frozen=True)
+class Report(Findings):
+    """What labels are worth and which rules they break.
+
+    Printing it gives a small table.
+
+    Attributes
+    ----------
+    inertia : float
+        Weighted sum of squared distances of the points to the centre of their cluster.
+    sizes : tuple of int
+        Number of points in each cluster.
+    entries : tuple of Entry
+        One for each constraint, in the order given.
+    view, history, names
+        What the HTML page shows besides: some of the points, the solver's history, and what to
+        call the rows.
+    plan
+        The decisions that the solver took; :meth:`how` prints them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from corral import CannotLink, audit
+    >>> print(audit(np.array([[0.0], [1.0], [5.0]]), [0, 0, 1], CannotLink([(0, 1)]), 2))
+    3 points in 2 clusters: 1 hard rule is broken
+    inertia  0.5
+    sizes    2 1
+    <BLANKLINE>
+    constraint          rule  broken  amount
+    CannotLink(1 pair)  hard       1       1
+    <BLANKLINE>
+    samples 0 and 1 must not be together, but are both in cluster 0
+    """
+
+    view: View | None = field(default=None, repr=False, compare=False)
+    history: History | None = field(default=None, repr=False, compare=False)
+    names: Any = field(default=None, compare=False, repr=False)
+    plan: Decisions | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        points: PointPieces,
+        labels: IntArray,
+        constraints: Constraint | Iterable[Constraint] | None,
+        n_clusters: int,
+        sample_weight: FloatArray | None = None,
+        centers: FloatArray | None = None,
+    ) -> Report:
+        """Audit labels of points wherever these are, and keep a sample of them for pictures.
+
+        The arguments are those of :func:`corral.audit.examine`, taken as they are.
+        """
+        if centers is None:
+            centers = cluster_means(points, labels, n_clusters, sample_weight)
+        found = examine(points, labels, constraints, n_clusters, sample_weight, centers)
+        view = View.of(points, labels, constraints, centers)
+        return cls(found.inertia, found.sizes, found.entries, view=view)
+
+    def how(self) -> str:
+        """Say how the answer was found: the decisions of the solver, one a line."""
+        return how_text(self.plan)
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        title: str = "corral report",
+        names: Sequence[Any] | None = None,
+    ) -> str:
+        """Give the report as one HTML page that needs no other file, and write it if asked.
+
+        Pictures need matplotlib; without it the page says so and has the tables.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write the page.  A page that cannot be written whole leaves no file.
+        title : str
+        names : sequence, optional
+            What to call the rows, such as the index of a data frame.
+        """
+        numbers = self._tables(self.names if names is None else names)
+        page = to_page(f"{numbers}\n{to_pictures(self, self.view, self.history)}", title)
+        if path is not None:
+            with atomic_writer(path) as file:
+                file.write(page)
+        return page
+
+    def _repr_html_(self) -> str:
+        return to_fragment(self._tables(self.names))
+
+    def _tables(self, names: Sequence[Any] | None) -> str:
+        plan = None if self.plan is None else self.plan.table()
+        labels = None if self.view is None else self.view.labels
+        n_iterations = None if self.history is None else len(self.history)
+        return to_tables(self, labels, names=names, n_iterations=n_iterations, plan=plan)
+
+    def to_dict(self, names: Sequence[Any] | None = None) -> dict[str, Any]:
+        """Give the report as plain data, ready for JSON; "plan" is there if there is a plan.
+
+        Parameters
+        ----------
+        names : sequence, optional
+            What to call the rows; the report's own names unless given.
+        """
+        plain = super().to_dict(self.names if names is None else names)
+        return plain if self.plan is None else {**plain, "plan": dict(self.plan.table())}
+
+    def __str__(self) -> str:
+        return to_text(self, self.names)
+
+
+def audit(
+    X: Any,
+    labels: ArrayLike,
+    constraints: Constraint | Iterable[Constraint] | None,
+    n_clusters: int,
+    sample_weight: ArrayLike | None = None,
+    centers: ArrayLike | None = None,
+) -> Report:
+    """Recompute from the labels alone what an answer is worth and which rules it breaks.
+
+    Parameters
+    ----------
+    X : array-like, sparse or data frame of shape (n_samples, n_features)
+    labels : array-like of shape (n_samples,)
+        The cluster of each row, 0 to ``n_clusters - 1``.
+    constraints : Constraint, iterable of them, or None
+    n_clusters : int
+    sample_weight : array-like of shape (n_samples,), default=None
+        All ones unless given.
+    centers : array-like of shape (n_clusters, n_features), default=None
+        The weighted means of the clusters unless given.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    ValueError
+        If the points, labels, weights or centres do not fit each other or the constraints.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from corral import ClusterSizes, MustLink, audit
+    >>> X = np.array([[0.0], [2.0], [10.0], [12.0]])
+    >>> report = audit(X, [0, 0, 1, 1], [MustLink([(1, 2)]), ClusterSizes([2, 2])], n_clusters=2)
+    >>> report.inertia, report.sizes, report.feasible
+    (4.0, (2, 2), False)
+    >>> [entry.violations.count for entry in report.entries]
+    [1, 0]
+    """
+    points = _checked_points(X)
+    k = _checked_count(n_clusters)
+    label = _checked_labels(labels, points.shape[0], k)
+    weight = _checked_weights(sample_weight, len(label))
+    rules = ConstraintSet(constraints)
+    rules.check(len(label), k)
+    mean = None if centers is None else _checked_centers(centers, (k, points.shape[1]))
+    return Report.of(InMemory(points), label, rules, k, weight, mean)
+
+
+def _checked_points(X: Any) -> Matrix:
+    kinds = [np.float64, np.float32]
+    points = check_array(X, accept_sparse="csr", dtype=kinds, input_name="X")
+    return sparse.csr_array(points) if sparse.issparse(points) else points
+
+
+def _checked_count(n_clusters: Any) -> int:
+    if not isinstance(n_clusters, Integral) or isinstance(n_clusters, bool) or n_clusters < 1:
+        raise ValueError(f"`n_clusters` is {n_clusters!r}; it must be an integer of at least 1.")
+    return int(n_clusters)
+
+
+def _checked_labels(labels: ArrayLike, n_samples: int, n_clusters: int) -> IntArray:
+    try:
+        label = np.asarray(labels)
+    except ValueError:
+        raise ValueError("`labels` is ragged; it must be one integer per sample.") from None
+    if label.shape != (n_samples,):
+        raise ValueError(
+            f"`labels` has shape {label.shape}, but X has {n_samples} samples; "
+            f"the shape must be ({n_samples},)."
+        )
+    if not np.issubdtype(label.dtype, np.integer):
+        raise ValueError(f"`labels` has dtype {label.dtype}; labels must be integers.")
+    outside = np.flatnonzero((label < 0) | (label >= n_clusters))
+    if outside.size:
+        row = outside[0]
+        raise ValueError(
+            f"`labels` of sample {row} is {label[row]}; labels must lie in [0, {n_clusters - 1}]."
+        )
+    return label
+
+
+def _checked_weights(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray | None:
+    if sample_weight is None:
+        return None
+    weight = as_numbers(sample_weight, "`sample_weight`")
+    if weight.shape not in ((), (n_samples,)):
+        raise ValueError(
+            f"`sample_weight` has shape {weight.shape}, but X has {n_samples} samples; "
+            f"the shape must be ({n_samples},)."
+        )
+    wrong = ~np.isfinite(weight) | (weight < 0)
+    refuse(wrong, weight, "`sample_weight`", "weights must be finite and not negative")
+    return np.broadcast_to(weight, (n_samples,))
+
+
+def _checked_centers(centers: ArrayLike, shape: tuple[int, int]) -> FloatArray:
+    mean = as_numbers(centers, "`centers`")
+    if mean.shape != shape:
+        raise ValueError(
+            f"`centers` has shape {mean.shape}; with these clusters and features it must be "
+            f"{shape}."
+        )
+    if not np.isfinite(mean).all():
+        raise ValueError("`centers` has an entry that is infinite; each must be finite.")
+    return mean

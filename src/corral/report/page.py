@@ -1,0 +1,222 @@
+"""The report as HTML: tables, and the page that holds them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from .._typing import IntArray
+from ..audit import Findings
+from ..constraints import Constraint
+from ..plots.bounds import Measure, measure_sizes, measure_totals
+
+#: Broken rules that the page lists for each constraint; the others are only counted.
+MOST_MESSAGES = 20
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; \
+style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+<title>{title}</title>
+<link rel="icon" href="data:,">
+<style>
+{style}</style>
+</head>
+<body>
+<main class="corral-report">
+<h1>{title}</h1>
+{content}
+</main>
+<script>
+{script}</script>
+</body>
+</html>
+"""
+
+
+def to_page(content: str, title: str) -> str:
+    """Put HTML into one page that needs no other file; a click on a column sorts its table."""
+    return PAGE.format(
+        title=escape(title),
+        style=_asset("report.css"),
+        script=_asset("report.js"),
+        content=content,
+    )
+
+
+def to_fragment(content: str) -> str:
+    """Put HTML into a part of a page, with its styles, as a notebook shows it."""
+    return (
+        f'<style>\n{_asset("report.css")}</style>\n<div class="corral-report">\n{content}\n</div>'
+    )
+
+
+def _asset(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def to_tables(
+    findings: Findings,
+    labels: IntArray | None,
+    *,
+    names: Sequence[Any] | None = None,
+    n_iterations: int | None = None,
+    plan: Sequence[tuple[str, str]] | None = None,
+) -> str:
+    """Give the summary, the tables, what is broken and how it was solved.
+
+    Parameters
+    ----------
+    findings : Findings
+    labels : (n,) int array or None
+        For the table of totals and shares, which is left out without them.
+    names : sequence, optional
+        What to call the rows.
+    n_iterations : int, optional
+        Of the solver.
+    plan : sequence of (decision, value), optional
+        Shown in a section that opens on a click.
+    """
+    parts = [
+        _summary(findings, n_iterations),
+        _constraints(findings, names) if findings.entries else "",
+        _broken(findings, names),
+        _clusters(findings),
+        "" if labels is None else _totals(findings, labels),
+        "" if plan is None else _how(plan),
+    ]
+    return "\n".join(filter(None, parts))
+
+
+def _summary(findings: Findings, n_iterations: int | None) -> str:
+    """The verdict, and the numbers that matter most."""
+    hard = sum(entry.hard_count for entry in findings.broken)
+    verdict = "every hard rule is obeyed" if findings.feasible else f"hard rules broken: {hard}"
+    facts = {
+        "points": sum(findings.sizes),
+        "clusters": len(findings.sizes),
+        "inertia": findings.inertia,
+        "soft cost": findings.soft_cost or None,
+        "objective": findings.objective if findings.soft_cost else None,
+        "iterations": n_iterations,
+    }
+    cards = "".join(
+        f"<div><dt>{name}</dt><dd>{_number(value)}</dd></div>"
+        for name, value in facts.items()
+        if value is not None
+    )
+    kind = "good" if findings.feasible else "bad"
+    return f'<p class="verdict {kind}">{verdict}</p>\n<dl>{cards}</dl>'
+
+
+def _constraints(findings: Findings, names: Sequence[Any] | None) -> str:
+    """Each constraint and how much of it is broken."""
+    rows = [
+        (
+            number,
+            type(entry.constraint).__name__,
+            entry.constraint.phrase(names),
+            "hard" if entry.constraint.hard else "soft",
+            entry.violations.count,
+            float(entry.violations.amount),
+            entry.soft_cost,
+        )
+        for number, entry in enumerate(findings.entries)
+    ]
+    head = ("no.", "kind", "constraint", "rule", "broken", "amount", "soft cost")
+    return _section("Constraints", _table(head, rows))
+
+
+def _broken(findings: Findings, names: Sequence[Any] | None) -> str:
+    """What is broken, one sentence a rule."""
+    lines = [
+        line
+        for entry in findings.entries
+        for line in entry.violations.messages(limit=MOST_MESSAGES, names=names)
+    ]
+    items = "\n".join(f"<li>{escape(line)}</li>" for line in lines)
+    return _section("What is broken", f"<ul>\n{items}\n</ul>") if lines else ""
+
+
+def _clusters(findings: Findings) -> str:
+    """Size of each cluster and what is allowed."""
+    measure = measure_sizes(findings.sizes, _rules(findings))
+    total = max(sum(findings.sizes), 1)
+    rows = [
+        (j, size, f"{size / total:.1%}", _allowed(measure, j), _verdict(measure, j))
+        for j, size in enumerate(findings.sizes)
+    ]
+    head = ("cluster", "points", "share", "allowed", "verdict")
+    return _section("Clusters", _table(head, rows))
+
+
+def _totals(findings: Findings, labels: IntArray) -> str:
+    """Totals and shares of each cluster, if any are bounded."""
+    rows = [
+        (measure.title, j, float(value), _allowed(measure, j), _verdict(measure, j))
+        for measure in measure_totals(labels, _rules(findings), len(findings.sizes))
+        for j, value in enumerate(measure.values)
+    ]
+    head = ("rule", "cluster", "value", "allowed", "verdict")
+    return _section("Totals and shares", _table(head, rows)) if rows else ""
+
+
+def _how(plan: Sequence[tuple[str, str]]) -> str:
+    """The decisions of the solver, folded."""
+    table = _table(("decision", "value"), plan)
+    return f"<details><summary>How it was solved</summary>\n{table}</details>"
+
+
+def _section(title: str, content: str) -> str:
+    return f"<section><h2>{escape(title)}</h2>\n{content}</section>"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table with a button at the head of each column; numbers sort as numbers."""
+    heads = "".join(
+        f'<th scope="col"><button type="button">{escape(cell)}</button></th>' for cell in head
+    )
+    body = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    return f"<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, (int, float, np.number)):
+        return f'<td class="number" data-value="{float(value)!r}">{_number(value)}</td>'
+    kind = f' class="{value}"' if value in ("ok", "broken") else ""
+    return f"<td{kind}>{escape(str(value))}</td>"
+
+
+def _number(value: Any) -> str:
+    """Six digits for floats, all digits for integers."""
+    if isinstance(value, (int, np.integer)):
+        return str(value)
+    return "-" if math.isnan(value) else f"{value:.6g}"
+
+
+def _allowed(measure: Measure, j: int) -> str:
+    low, high = float(measure.lower[j]), float(measure.upper[j])
+    if low == high:
+        return f"exactly {low:g}"
+    parts = [
+        f"{word} {bound:g}"
+        for word, bound in (("at least", low), ("at most", high))
+        if math.isfinite(bound)
+    ]
+    return ", ".join(parts) or "any"
+
+
+def _verdict(measure: Measure, j: int) -> str:
+    return "broken" if measure.broken[j] else "ok"
+
+
+def _rules(findings: Findings) -> list[Constraint]:
+    return [entry.constraint for entry in findings.entries]

@@ -1,0 +1,199 @@
+"""Pictures of a report, as data that a page can hold, and the sample of points they show."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from .._arrays import namespace, to_host
+from .._typing import FloatArray, IntArray, Matrix
+from ..audit import Findings, PointPieces
+from ..constraints import CannotLink, Constraint, ConstraintSet, MustLink
+from ..plots import plot_assignment, plot_clusters, plot_convergence
+from ..plots.bounds import draw_measure, measure_sizes, measure_totals
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..admm.history import History
+
+#: Most rows in the sample of the points.  More make the picture no clearer and the model larger.
+MOST_ROWS = 2_000
+#: Most stored numbers in the sample, 8 bytes each: 8 MB.  With wide rows it holds fewer of them.
+MOST_ENTRIES = 1_000_000
+
+MISSING = "The pictures need matplotlib: pip install 'corral[plot]'."
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What pictures need of an answer: the labels of all rows, and a sample of the points.
+
+    Attributes
+    ----------
+    labels : (n,) int array
+    centers : (k, d) array
+    rows : (m,) int array
+        Which rows the sample holds, in ascending order.
+    points : (m, d) array or CSR
+        Copies of these rows.
+    """
+
+    labels: IntArray
+    centers: FloatArray
+    rows: IntArray
+    points: Matrix
+
+    @classmethod
+    def of(
+        cls, points: PointPieces, labels: IntArray, constraints: Any, centers: FloatArray
+    ) -> View:
+        """Take a sample of the rows; the same arguments give the same sample.
+
+        Ends of broken links are taken first, then ends of other links, then any rows.
+
+        Parameters
+        ----------
+        points : PointPieces
+        labels : (n,) int array
+        constraints : Constraint, iterable of them, or None
+        centers : (k, d) array
+        """
+        n, room = len(labels), _room(points)
+        rows = np.arange(n) if n <= room else _sample(n, room, labels, ConstraintSet(constraints))
+        return cls(labels, centers, rows, _fetch(points, rows))
+
+    def links(self, constraints: Any) -> tuple[Constraint, ...]:
+        """The links between rows of the sample, by their position in the sample."""
+        inside = (link.subset(self.rows) for link in _links(ConstraintSet(constraints)))
+        return tuple(link for link in inside if link is not None)
+
+
+def _links(rules: ConstraintSet) -> tuple[MustLink | CannotLink, ...]:
+    return (*rules.of_kind(MustLink), *rules.of_kind(CannotLink))
+
+
+def _room(points: PointPieces) -> int:
+    """How many rows the sample may hold."""
+    n, per_row = max(sum(points.lengths), 1), float(points.n_features)
+    if min(n, MOST_ROWS) * per_row > MOST_ENTRIES:  # sparse rows may be shorter than they look
+        per_row = sum(points.map_points(stored_entries)) / n
+    return int(np.clip(MOST_ENTRIES / max(per_row, 1.0), 1, MOST_ROWS))
+
+
+def _sample(n: int, room: int, labels: IntArray, rules: ConstraintSet) -> IntArray:
+    """As many rows as there is room for, in ascending order."""
+    links = _links(rules)
+    enough = 2 * room
+    broken = [link.pairs[link.violations(labels).where[:enough]].ravel() for link in links]
+    linked = [link.pairs[:enough].ravel() for link in links]
+    others = np.random.default_rng(0).choice(n, min(n, enough), replace=False)
+    queue = np.concatenate([*broken, *linked, others])
+    first = np.unique(queue, return_index=True)[1]
+    return np.sort(queue[np.sort(first)[:room]])
+
+
+def _fetch(points: PointPieces, rows: IntArray) -> Matrix:
+    """Copies of some rows, given in ascending order."""
+    starts = np.concatenate([[0], np.cumsum(points.lengths)])
+    own = np.split(rows, np.searchsorted(rows, starts[1:-1]))
+    each = [(part - start,) for part, start in zip(own, starts[:-1], strict=True)]
+    parts = points.map_points(take_rows, each=each)
+    if sparse.issparse(parts[0]):
+        return sparse.csr_array(sparse.vstack(parts))
+    return np.concatenate(parts)
+
+
+def stored_entries(points: Any) -> int:
+    """Numbers that a piece of the points stores."""
+    return int(points.nnz if sparse.issparse(points) else np.prod(points.shape))
+
+
+def take_rows(points: Any, rows: IntArray) -> Matrix:
+    """Some rows of a piece of the points, in this process's memory."""
+    xp = namespace(points)
+    if xp is np:
+        own: Matrix = points[rows]
+        return own
+    there: FloatArray = to_host(points[xp.asarray(rows, device=points.device)])
+    return there
+
+
+def to_pictures(findings: Findings, view: View | None, history: History | None) -> str:
+    """Give all pictures that can be drawn as HTML, or a sentence if matplotlib is missing."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ModuleNotFoundError:
+        return f'<p class="note">{escape(MISSING)}</p>'
+    drawn = "\n".join(
+        f'<figure><img alt="{escape(caption)}" src="{_data(figure)}">'
+        f"<figcaption>{escape(caption)}</figcaption></figure>"
+        for caption, figure in _figures(findings, view, history)
+    )
+    return f'<section><h2>Pictures</h2>\n<div class="pictures">\n{drawn}\n</div></section>'
+
+
+def _figures(
+    findings: Findings, view: View | None, history: History | None
+) -> Iterator[tuple[str, Figure]]:
+    rules = [entry.constraint for entry in findings.entries]
+    measures = [("Sizes of the clusters, with their bounds", measure_sizes(findings.sizes, rules))]
+    if view is not None:
+        yield _clusters(view, rules)
+        totals = measure_totals(view.labels, rules, len(findings.sizes))
+        measures += [(f"Per cluster: {measure.title}", measure) for measure in totals]
+    for caption, measure in measures:
+        figure = _figure(5.4, 3.2)
+        draw_measure(figure.subplots(), measure)
+        yield caption, figure
+    if history is not None and len(history):
+        yield from _courses(history, None if view is None else view.labels)
+
+
+def _clusters(view: View, rules: list[Constraint]) -> tuple[str, Figure]:
+    figure = _figure(7.2, 4.8)
+    labels, links = view.labels[view.rows], view.links(rules)
+    plot_clusters(view.points, labels, links, centers=view.centers, ax=figure.subplots())
+    caption = "Clusters, with must-links solid, cannot-links dashed and broken ones red"
+    if len(view.rows) < len(view.labels):
+        caption += f" ({len(view.rows)} of the {len(view.labels)} points)"
+    return caption, figure
+
+
+def _courses(history: History, labels: IntArray | None) -> Iterator[tuple[str, Figure]]:
+    """What the solver did in its iterations."""
+    figure = _figure(12.0, 3.4)
+    plot_convergence(history, ax=figure.subplots(1, 3))
+    yield "Convergence: objective, residuals, and rules that the rounded x breaks", figure
+    if history.x:
+        count = len(history.x)
+        figure = _figure(12.0, 2.8 * -(-count // 2))
+        axes = figure.subplots(-(-count // 2), min(count, 2), squeeze=False).ravel()
+        for spare in axes[count:]:
+            spare.set_axis_off()
+        plot_assignment(history, order=labels, ax=axes[:count])
+        yield "The relaxed assignment x, samples sorted by their final cluster", figure
+
+
+def _figure(width: float, height: float) -> Figure:
+    """A figure without a window, which pyplot does not keep."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _data(figure: Figure) -> str:
+    """The figure as an SVG image in a data URL; the same figure gives the same text."""
+    import matplotlib as mpl
+
+    buffer = io.BytesIO()
+    with mpl.rc_context({"svg.hashsalt": "corral", "svg.fonttype": "path"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
