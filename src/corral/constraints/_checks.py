@@ -46,7 +46,7 @@ def plural(count: int, noun: str) -> str:
 
 def sums_by(labels: IntArray, values: FloatArray | IntArray, n_labels: int) -> FloatArray:
     """Add up the values of each label."""
-    # NumPy's annotations say int; with weights the result is float.
+    # NumPy's type annotations say int, but with weights the result is float.
     sums: FloatArray = np.bincount(labels, weights=values, minlength=n_labels).astype(np.float64)
     return sums
 
@@ -106,9 +106,8 @@ def as_numbers(values: ArrayLike, what: str, kinds: str = "iuf") -> FloatArray:
             array = array.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{what} must be numbers: {error}.") from error
-    array = (
-        array.astype(np.float64) + 0.0
-    )  # + 0.0 turns -0.0 into 0.0, so that equal numbers have equal bytes
+    # Adding 0.0 turns -0.0 into 0.0, so that equal numbers have equal bytes.
+    array = array.astype(np.float64) + 0.0
     wrong = np.isnan(array)
     if wrong.any():
         raise ValueError(f"{what}{_place(wrong)} is NaN; a number is needed.")
@@ -197,7 +196,9 @@ def as_labels(labels: ArrayLike, n_needed: int = 0, n_exactly: int | None = None
             f"labels must be a 1-D array of integers, not {array.dtype} of shape {array.shape}."
         )
     if n_exactly is not None and len(array) != n_exactly:
-        raise ValueError(f"labels has {len(array)} entries, but the constraint is on {n_exactly}.")
+        raise ValueError(
+            f"labels has {len(array)} entries, but the constraint is on {n_exactly} rows."
+        )
     if len(array) < n_needed:
         raise ValueError(
             f"labels has {len(array)} entries, but the constraint names row {n_needed - 1}."

@@ -32,7 +32,7 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "No such folder", str(target.parent))
-    # tempfile would create a file that only its owner can read, and the replaced file with it.
+    # A file made by tempfile would be readable by its owner only, also after the replacement.
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         with draft.open("x", encoding="utf-8", newline="") as file:
