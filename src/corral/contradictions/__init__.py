@@ -165,6 +165,8 @@ def find_pinned_together(facts: Facts) -> Found:
 
 def find_group_too_large(facts: Facts) -> Found:
     """Find a must-link group that is larger than the maximum size of every cluster."""
+    if not facts.sizes:
+        return None
     count = np.bincount(facts.group)
     largest = int(np.argmax(count))
     sizes = facts.fewest_sizes(lambda bounds: bool(count[largest] > bounds[1].max()))
