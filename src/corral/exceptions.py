@@ -1,4 +1,4 @@
-"""The errors that corral raises beyond ``ValueError`` and ``TypeError``."""
+"""The exception classes of corral."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class InfeasibleConstraintsError(ValueError):
     Parameters
     ----------
     message : str
-        The contradiction in words, with the user's own rows.
+        Description of the contradiction, with the names of the user's rows.
     conflict : ConstraintSet
         A small part of the user's constraints that cannot be obeyed together.
 
@@ -31,20 +31,20 @@ class InfeasibleConstraintsError(ValueError):
         self.conflict = conflict
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle with the conflict, which ``BaseException`` would forget."""
+        """Pickle with the conflict, which ``BaseException`` would not keep."""
         return type(self), (str(self), self.conflict)
 
 
 class SolverTimeoutError(TimeoutError):
-    """The time limit ran out with neither a feasible answer nor a proof that none exists.
+    """The time limit ended without a feasible answer and without a proof that none exists.
 
     Parameters
     ----------
     message : str
     seconds : float
-        The time that was spent.
+        Time spent.
     progress : str
-        How far the solver got, in words.
+        Description of how far the solver got.
 
     Examples
     --------
@@ -58,9 +58,9 @@ class SolverTimeoutError(TimeoutError):
         self.progress = progress
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle with the time and the progress, which ``BaseException`` would forget."""
+        """Pickle with the time and the progress, which ``BaseException`` would not keep."""
         return type(self), (str(self), self.seconds, self.progress)
 
 
 class BrokenAnswerError(RuntimeError):
-    """The audit found a hard constraint broken by labels that should obey it: a bug in corral."""
+    """The audit found that labels violate a hard constraint: a bug in corral."""

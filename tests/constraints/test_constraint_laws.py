@@ -169,6 +169,65 @@ def test_expansion_says_the_same(case):
     assert sum(part.amount for part in parts) == pytest.approx(whole.amount)
 
 
+@few
+@given(cases())
+def test_labels_obey_a_constraint_if_and_only_if_they_obey_each_part(case):
+    rule, n, k, rng = case
+    labels = rng.integers(0, k, n)
+    parts = [rule.take([number]) for number in range(rule.n_parts)]
+    assert all(part.n_parts == 1 for part in parts)
+    obeyed = [part.violations(labels, k).count == 0 for part in parts]
+    assert (rule.violations(labels, k).count == 0) == all(obeyed)
+    some = np.flatnonzero(rng.random(rule.n_parts) < 0.5)
+    if len(some):
+        chosen = rule.take(some).violations(labels, k)
+        assert (chosen.count == 0) == all(obeyed[number] for number in some)
+
+
+@pytest.mark.parametrize(
+    ("rule", "parts"),
+    [
+        (
+            ClusterSizes(minimum=1, maximum=3),
+            [ClusterSizes(minimum=1), ClusterSizes(maximum=3)],
+        ),
+        (
+            ClusterSizes(minimum=[1, 2], maximum=3, ordered=True),
+            [ClusterSizes(minimum=[1, 2], ordered=True), ClusterSizes(maximum=3, ordered=True)],
+        ),
+        (
+            ClusterSizes(minimum=[1, 2], maximum=[2, 3]),
+            [ClusterSizes(minimum=[1, 2], maximum=[2, 3])],
+        ),
+        (ClusterSizes([1, 2]), [ClusterSizes([1, 2])]),
+        (
+            ClusterTotals([1, 2], minimum=1, maximum=2),
+            [ClusterTotals([1, 2], minimum=1), ClusterTotals([1, 2], maximum=2)],
+        ),
+        (
+            GroupShares(["a", "b"], minimum={"a": 0.1, "b": 0.2}, maximum={"a": 0.5}),
+            [
+                GroupShares(["a", "b"], minimum={"a": 0.1}),
+                GroupShares(["a", "b"], minimum={"b": 0.2}),
+                GroupShares(["a", "b"], maximum={"a": 0.5}),
+            ],
+        ),
+        (
+            LinearConstraint([[1, 0], [0, 1]], upper=[1, 0], n_clusters=2),
+            [
+                LinearConstraint([[1, 0]], upper=1, n_clusters=2),
+                LinearConstraint([[0, 1]], upper=0, n_clusters=2),
+            ],
+        ),
+        (MustLink([(0, 1), (1, 2)], [1, 2]), [MustLink([(0, 1)], 1), MustLink([(1, 2)], 2)]),
+        (Pin({0: 1, 1: 0}), [Pin({0: 1}), Pin({1: 0})]),
+    ],
+)
+def test_the_parts_of_each_kind(rule, parts):
+    assert [rule.take([number]) for number in range(rule.n_parts)] == parts
+    assert rule.take(np.arange(rule.n_parts)) == rule
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("rows", "message"),

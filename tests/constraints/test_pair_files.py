@@ -82,8 +82,8 @@ def test_integer_names(tmp_path):
             "line 2: '9{20}' is not the number",
         ),
         ("1,2,1\n3,4,much\n", "line 2: weight 'much' is not a number"),
-        ("1,2,1\n3,4,-2\n", "line 2: -2.0 is no weight; it must be above 0"),
-        ("1,2,1\n3,4,nan\n", "line 2: nan is no weight"),
+        ("1,2,1\n3,4,-2\n", "line 2: -2.0 is not a valid weight; it must be above 0"),
+        ("1,2,1\n3,4,nan\n", "line 2: nan is not a valid weight"),
     ],
 )
 def test_a_bad_line_is_named_with_its_file(tmp_path, text, message):

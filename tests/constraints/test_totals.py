@@ -59,7 +59,7 @@ def test_bounds_are_infinite_where_not_given():
         (None, {}, "values must be numbers, not None"),
         ([1, [2, 3]], {}, "values must have a regular shape"),
         ([1, 2], {"minimum": math.nan}, "minimum is NaN"),
-        ([1, 2], {"minimum": math.inf}, "minimum is inf; no total reaches it"),
+        ([1, 2], {"minimum": math.inf}, "minimum is inf; no total can reach it"),
         ([1, 2], {"maximum": -math.inf}, "maximum is -inf"),
         ([1, 2], {"minimum": 2, "maximum": 1}, "minimum is 2, above maximum, which is 1"),
         ([1, 2], {"minimum": [[1]]}, r"minimum has shape \(1, 1\)"),
@@ -168,7 +168,7 @@ def test_groups_of_several_types():
     ("groups", "options", "message"),
     [
         (["a", None], {}, r"groups\[1\] is None"),
-        ([1.0, math.nan], {}, "type float64; they must be texts"),
+        ([1.0, math.nan], {}, "type float64; they must be strings"),
         ([["a"]], {}, r"groups has shape \(1, 1\)"),
         (["a", "b"], {"minimum": {"z": 0.1}}, "group 'z'; the groups are 'a', 'b'"),
         (["a", "b"], {"minimum": 1.2}, r"1.2; a share must lie in \[0, 1\]"),

@@ -1,4 +1,4 @@
-"""The rules that clusters obey, as frozen values that the user writes."""
+"""Constraints: the rules that a clustering must obey, as immutable values."""
 
 from __future__ import annotations
 

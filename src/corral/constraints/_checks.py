@@ -1,4 +1,7 @@
-"""Checks and small helpers that all kinds of constraint share."""
+"""Checks and small helpers that all kinds of constraint share.
+
+The functions ``as_...`` read a value given by the user and raise ``ValueError`` if it is wrong.
+"""
 
 from __future__ import annotations
 
@@ -13,51 +16,53 @@ from numpy.typing import ArrayLike, NDArray
 from .._typing import BoolArray, FloatArray, IntArray
 
 Names: TypeAlias = Sequence[Any] | None
-"""What the user calls the rows; ``None`` calls them by their position."""
+"""Names of the rows for messages; with ``None`` messages use row numbers."""
 
 RELATIVE_TOLERANCE = 1e-9
-"""Part of a sum's magnitude that rounding may add to it before a bound counts as broken."""
+"""Largest excess over a bound, relative to the sum of magnitudes, that counts as rounding."""
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Set an array read-only and return it."""
+    """Make an array read-only and return it."""
     array.setflags(write=False)
     return array
 
 
 def name_of(row: int, names: Names) -> str:
-    """Say what the user calls a row."""
+    """Return the name of a row for messages."""
     return str(row if names is None else names[row])
 
 
 def shortened(parts: Iterable[str], total: int, limit: int = 10) -> str:
-    """Join at most ``limit`` of ``total`` parts by commas and say how many are left out."""
+    """Join at most ``limit`` of ``total`` parts by commas and count the others."""
     text = ", ".join(islice(parts, limit))
     return f"{text} and {total - limit} more" if total > limit else text
 
 
 def plural(count: int, noun: str) -> str:
-    """``1 pair``, ``2 pairs``."""
+    """Write a number with its noun: ``1 pair``, ``2 pairs``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def sums_by(labels: IntArray, values: FloatArray | IntArray, n_labels: int) -> FloatArray:
     """Add up the values of each label."""
-    # NumPy's types do not know that weights make floats of counts.
+    # NumPy's type annotations say int, but with weights the result is float.
     sums: FloatArray = np.bincount(labels, weights=values, minlength=n_labels).astype(np.float64)
     return sums
 
 
 def as_array(values: Any, what: str) -> NDArray[Any]:
-    """Read an array, refusing rows of different lengths in words of our own."""
+    """Convert to an array; raise ``ValueError`` if nested lists differ in length."""
     try:
         return np.asarray(values)
     except ValueError:
-        raise ValueError(f"{what} must have a regular shape, but some parts are longer.") from None
+        raise ValueError(
+            f"{what} must have a regular shape, but its rows differ in length."
+        ) from None
 
 
 def kind_of(value: Any) -> str:
-    """Say what a value is that should have been something else: ``None``, ``a str``."""
+    """Name the type of a wrong value for messages: ``None``, ``a str``."""
     name = type(value).__name__
     return "None" if value is None else f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
@@ -67,14 +72,14 @@ def _type_of(array: NDArray[Any]) -> str:
 
 
 def as_integers(values: Any, what: str, hint: str = "") -> IntArray:
-    """Read an array of integers; floats and booleans are refused even where integral."""
+    """Read an array of integers; floats and booleans raise even if they are whole numbers."""
     if not hasattr(values, "__array__"):
         if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
             raise ValueError(f"{what} must be integers, not {kind_of(values)}.")
         values = list(values)
         nested = set(map(type, values)) <= {list, tuple}
         flat = chain.from_iterable(values) if nested else values
-        # NumPy would read (3, True) as (3, 1).
+        # NumPy would convert (3, True) to (3, 1).
         if {bool, np.bool_} & set(map(type, flat)):
             raise ValueError(f"{what} must be integers, but some are booleans.")
     array = as_array(values, what)
@@ -84,13 +89,13 @@ def as_integers(values: Any, what: str, hint: str = "") -> IntArray:
 
 
 NAMES_HINT = (
-    "; convert them first if they are meant as row numbers, or say with index= whose names they are"
+    "; convert them to integers if they are row numbers, or pass index= if they are names of rows"
 )
-"""For integers that are rows, where something else may be a name."""
+"""Hint for messages about row numbers that are not integers: they may be names."""
 
 
 def as_numbers(values: ArrayLike, what: str, kinds: str = "iuf") -> FloatArray:
-    """Copy numbers into float64, refusing text, NaN and kinds of dtype that are not named."""
+    """Copy numbers to float64; NaN, text and dtype kinds not in ``kinds`` raise."""
     array = as_array(values, what)
     if array.size and array.dtype.kind not in kinds:
         if array.dtype.kind != "O":
@@ -101,7 +106,8 @@ def as_numbers(values: ArrayLike, what: str, kinds: str = "iuf") -> FloatArray:
             array = array.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{what} must be numbers: {error}.") from error
-    array = array.astype(np.float64) + 0.0  # no negative zeros: equal means equal bytes
+    # Adding 0.0 turns -0.0 into 0.0, so that equal numbers have equal bytes.
+    array = array.astype(np.float64) + 0.0
     wrong = np.isnan(array)
     if wrong.any():
         raise ValueError(f"{what}{_place(wrong)} is NaN; a number is needed.")
@@ -109,7 +115,7 @@ def as_numbers(values: ArrayLike, what: str, kinds: str = "iuf") -> FloatArray:
 
 
 def as_twos(values: Any, rule: str, noun: str) -> list[Any]:
-    """List items that have two parts each, such as pairs of names; ``rule`` says what they are."""
+    """List items of length two, such as pairs of names; ``rule`` starts the error message."""
     if hasattr(values, "__array__"):
         values = np.asarray(values).tolist()
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
@@ -122,7 +128,7 @@ def as_twos(values: Any, rule: str, noun: str) -> list[Any]:
 
 
 def refuse(wrong: BoolArray, values: NDArray[Any], what: str, allowed: str) -> None:
-    """Raise for the first value that is marked wrong."""
+    """Raise ``ValueError`` for the first value that is marked wrong."""
     if wrong.any():
         value = np.atleast_1d(values)[int(np.argmax(np.atleast_1d(wrong)))]
         raise ValueError(f"{what}{_place(wrong)} is {value:.10g}; {allowed}.")
@@ -133,7 +139,7 @@ def _place(wrong: BoolArray) -> str:
 
 
 def optional_bound(values: ArrayLike | None, what: str) -> FloatArray | None:
-    """Read a bound: ``None`` or an empty list for none, one number, or one per cluster."""
+    """Read a bound: one number or one per cluster; ``None`` and an empty list mean no bound."""
     if values is None:
         return None
     array = as_numbers(values, what)
@@ -145,7 +151,7 @@ def optional_bound(values: ArrayLike | None, what: str) -> FloatArray | None:
 
 
 def ordered_bounds(minimum: FloatArray | None, maximum: FloatArray | None) -> None:
-    """Raise unless minimum <= maximum and their lengths agree."""
+    """Raise ``ValueError`` unless minimum <= maximum and their lengths agree."""
     if minimum is None or maximum is None:
         return
     if minimum.ndim and maximum.ndim and len(minimum) != len(maximum):
@@ -163,26 +169,36 @@ def ordered_bounds(minimum: FloatArray | None, maximum: FloatArray | None) -> No
         )
 
 
-def one_per_cluster(
-    values: NDArray[Any] | None, n_clusters: int, what: str, noun: str = "number"
-) -> None:
-    """Raise if an array given per cluster has another length than the number of clusters."""
-    if values is not None and np.ndim(values) and len(values) != n_clusters:
+def one_per_cluster(n_clusters: int, noun: str, **bounds: NDArray[Any] | None) -> None:
+    """Raise ``ValueError`` if a bound is an array whose length is not the number of clusters."""
+    for what, values in bounds.items():
+        if values is not None and np.ndim(values) and len(values) != n_clusters:
+            raise ValueError(
+                f"{what} has length {len(values)}, but n_clusters is {n_clusters}; "
+                f"give one {noun} per cluster."
+            )
+
+
+def one_per_row(values: NDArray[Any], n_samples: int, what: str, noun: str) -> None:
+    """Raise ``ValueError`` if there are values, but not one for each row."""
+    if values.size and len(values) != n_samples:
         raise ValueError(
-            f"{what} has length {len(values)}, but n_clusters is {n_clusters}; "
-            f"give one {noun} per cluster."
+            f"{what} has length {len(values)}, but X has {n_samples} samples; "
+            f"give one {noun} per row."
         )
 
 
 def as_labels(labels: ArrayLike, n_needed: int = 0, n_exactly: int | None = None) -> IntArray:
-    """Read cluster labels that must cover the rows a constraint speaks of."""
+    """Read cluster labels; there must be one for each row that the constraint names."""
     array = np.asarray(labels)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise ValueError(
             f"labels must be a 1-D array of integers, not {array.dtype} of shape {array.shape}."
         )
     if n_exactly is not None and len(array) != n_exactly:
-        raise ValueError(f"labels has {len(array)} entries, but the constraint is on {n_exactly}.")
+        raise ValueError(
+            f"labels has {len(array)} entries, but the constraint is on {n_exactly} rows."
+        )
     if len(array) < n_needed:
         raise ValueError(
             f"labels has {len(array)} entries, but the constraint names row {n_needed - 1}."
@@ -190,19 +206,20 @@ def as_labels(labels: ArrayLike, n_needed: int = 0, n_exactly: int | None = None
     return array.astype(np.int64, copy=False)
 
 
-def clusters_in(labels: IntArray, n_clusters: int | None, given: int | None = None) -> int:
-    """Find the number of clusters: as told, else as the bounds tell, else from the labels."""
-    found = int(labels.max()) + 1 if len(labels) else 0
-    k = n_clusters if n_clusters is not None else given if given is not None else found
+def clusters_in(labels: IntArray, n_clusters: int | None, *bounds: NDArray[Any] | None) -> int:
+    """Return ``n_clusters``, else the length of the first array of bounds, else from the labels."""
+    found = int(labels.max(initial=-1)) + 1
+    given = (len(bound) for bound in bounds if bound is not None and bound.ndim)
+    k = n_clusters if n_clusters is not None else next(given, found)
     if len(labels) and (labels.min() < 0 or found > k):
         raise ValueError(
-            f"labels must lie in [0, {k - 1}], but reach from {labels.min()} to {labels.max()}."
+            f"labels must lie in [0, {k - 1}], but range from {labels.min()} to {labels.max()}."
         )
     return k
 
 
 def as_rows(rows: ArrayLike) -> tuple[IntArray, int | None]:
-    """Read the rows of a subset: positions, and how many rows there were if a mask tells."""
+    """Read the rows of a subset: their positions, and the number of all rows if given as a mask."""
     array = np.asarray(rows)
     if array.ndim != 1:
         raise ValueError(f"rows must be 1-D, but has shape {array.shape}.")
@@ -219,7 +236,7 @@ def as_rows(rows: ArrayLike) -> tuple[IntArray, int | None]:
 
 
 def renumbering(rows: ArrayLike, n_needed: int) -> IntArray:
-    """Find the new position of each old row, -1 for those that are left out."""
+    """Return the new position of each old row, -1 for rows outside the subset."""
     positions, total = as_rows(rows)
     if total is not None and total < n_needed:
         raise ValueError(
@@ -231,7 +248,7 @@ def renumbering(rows: ArrayLike, n_needed: int) -> IntArray:
 
 
 def rows_within(rows: ArrayLike, n_samples: int, what: str) -> IntArray:
-    """Read the rows of a subset of ``n_samples`` rows exactly."""
+    """Read the rows of a subset, all of which must lie in [0, ``n_samples``)."""
     positions, total = as_rows(rows)
     if total is not None and total != n_samples:
         raise ValueError(f"rows is a mask of {total} entries, but {what} has {n_samples}.")
@@ -244,13 +261,8 @@ def rows_within(rows: ArrayLike, n_samples: int, what: str) -> IntArray:
 
 
 def positions_of(wanted: Iterable[Any], index: Any, what: str) -> IntArray:
-    """Translate row names into positions by an index of unique names."""
-    names = index_names(index)
-    table = dict(zip(names, range(len(names)), strict=True))
-    if len(table) < len(names):
-        # A later duplicate overwrote the position, so the first one to differ is a duplicate.
-        double = next(name for i, name in enumerate(names) if table[name] != i)
-        raise ValueError(f"index holds {double!r} more than once; names of rows must be unique.")
+    """Translate names of rows into positions."""
+    table = table_of(index_names(index))
     wanted = list(wanted)
     try:
         found = np.fromiter(map(table.get, wanted, repeat(-1)), np.int64, len(wanted))
@@ -259,19 +271,29 @@ def positions_of(wanted: Iterable[Any], index: Any, what: str) -> IntArray:
     missing = found < 0
     if missing.any():
         first = wanted[int(np.argmax(missing))]
-        known = shortened(map(repr, names), len(names), 5)
+        known = shortened(map(repr, table), len(table), 5)
         raise ValueError(f"{what} names {first!r}, which is not in index; it holds {known}.")
     return found
 
 
+def table_of(names: Sequence[Any]) -> dict[Any, int]:
+    """Map each name of a row to its position; a name that occurs twice raises."""
+    table = dict(zip(names, range(len(names)), strict=True))
+    if len(table) < len(names):
+        # A later duplicate has replaced the position of the first one.
+        double = next(name for i, name in enumerate(names) if table[name] != i)
+        raise ValueError(f"index holds {double!r} more than once; names of rows must be unique.")
+    return table
+
+
 def index_names(index: Any) -> list[Any]:
-    """List the names of all rows; each must be something that can be looked up."""
+    """List the names of all rows; each must be hashable."""
     if isinstance(index, (str, bytes)) or not isinstance(index, Iterable):
         raise ValueError(f"index cannot be {kind_of(index)}; it must hold one name per row.")
     names = list(index)
     for row, name in enumerate(names):
         if not isinstance(name, Hashable):
             raise ValueError(
-                f"index[{row}] is {name!r}; a name must be a text, a number or the like."
+                f"index[{row}] is {name!r}; a name must be hashable, such as a string or a number."
             )
     return names

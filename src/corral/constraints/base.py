@@ -1,4 +1,4 @@
-"""What every constraint can do, and what labels break of it."""
+"""The base class of all constraints, and the violations that they report."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from ._checks import Names, frozen
 
 @dataclass(frozen=True, eq=False)
 class Violations:
-    """What labels break of one constraint.
+    """The parts of one constraint that given labels violate.
 
     Attributes
     ----------
     count : int
-        Number of rules broken: pairs, clusters out of bounds, pins, rows of ``A``.
+        Number of violated rules: pairs, clusters out of bounds, pins, rows of ``A``.
     amount : float
-        By how much in all: broken pairs (soft ones by their weight), samples or totals over or
-        under the bounds.
+        Total size of the violations.  A hard pair counts 1 and a soft pair counts its weight;
+        sizes and totals count by how much they are outside their bounds.
     where : (count,) int array
-        The broken rules in the constraint's own order: pair, cluster, pin or row number.
+        Numbers of the violated rules, in the constraint's order: pair, cluster, pin or row.
     describe : callable (rule, names) -> str
-        Says what is broken of the rule with this number, when :meth:`messages` asks.
+        Returns the message for one violated rule; :meth:`messages` calls it.
 
     Examples
     --------
@@ -47,14 +47,14 @@ class Violations:
     describe: Callable[[int, Names], str] = field(repr=False)
 
     def messages(self, limit: int = 5, names: Names = None) -> list[str]:
-        """Say what is broken, one line a rule, at most ``limit`` of them.
+        """Describe the violated rules, one line for each.
 
         Parameters
         ----------
         limit : int
-            Rules beyond it are only counted, in one last line.
+            Largest number of rules to describe; one last line counts the others.
         names : sequence, optional
-            What to call the rows, such as the index of a data frame.
+            Names of the rows, such as the index of a data frame.
         """
         lines = [self.describe(int(rule), names) for rule in self.where[:limit]]
         if self.count > limit:
@@ -63,14 +63,14 @@ class Violations:
 
 
 class Constraint(ABC):
-    """A rule that the labels of a clustering obey or break.
+    """A rule that the labels of a clustering obey or violate.
 
-    Constraints are frozen values: they check themselves when made, hold read-only copies, and
-    compare and hash by content.  Rows are called by their position in ``X``.
+    Constraints are immutable values.  The constructor checks its arguments and keeps read-only
+    copies; equality and hashing are by content.  A row is identified by its position in ``X``.
 
     Examples
     --------
-    Every kind goes through plain values and back:
+    Every kind can be converted to a dict and back:
 
     >>> from corral.constraints import Constraint, Pin
     >>> Pin({3: 0}).to_dict()
@@ -82,37 +82,54 @@ class Constraint(ABC):
     _kinds: ClassVar[dict[str, type[Constraint]]] = {}
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Make the kind known to :meth:`from_dict`."""
+        """Register the kind for :meth:`from_dict`."""
         super().__init_subclass__(**options)
         Constraint._kinds[cls.__name__] = cls
 
     @property
     def hard(self) -> bool:
-        """Whether some part of it must be obeyed, whatever the price."""
+        """Whether at least a part of the constraint is hard, that is, must be obeyed."""
         return True
 
     def part(self, *, hard: bool) -> Constraint | None:
-        """Only its hard part, or only its soft part; None where there is no such part."""
+        """Return only the hard part or only the soft part; None if there is no such part."""
         return self if hard == self.hard else None
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts that can be left out separately, such as pairs; by default 1."""
+        return 1
+
+    def take(self, which: ArrayLike) -> Constraint:
+        """Return the constraint with only some of its parts.
+
+        The search for a smallest conflict uses this to leave out what is not needed.
+
+        Parameters
+        ----------
+        which : int array
+            Numbers of the parts to keep, at least one, each in [0, :attr:`n_parts`).
+        """
+        return self
 
     @abstractmethod
     def check(self, n_samples: int, n_clusters: int) -> None:
-        """Raise ``ValueError`` if it does not fit data of this many samples and clusters."""
+        """Raise ``ValueError`` if the constraint does not fit data of this shape."""
 
     @abstractmethod
     def violations(self, labels: ArrayLike, n_clusters: int | None = None) -> Violations:
-        """Find what the labels break of it.
+        """Find the parts of the constraint that labels violate.
 
         Parameters
         ----------
         labels : (n_samples,) int array
         n_clusters : int, optional
-            Needed only to count empty clusters at the end; by default the largest label tells.
+            Needed only if the last clusters may be empty; by default the largest label plus 1.
         """
 
     @abstractmethod
     def subset(self, rows: ArrayLike) -> Constraint | None:
-        """Give the rule on ``X[rows]``, with the rows renumbered.
+        """Return the constraint for the data ``X[rows]``, with the rows renumbered.
 
         Parameters
         ----------
@@ -122,29 +139,29 @@ class Constraint(ABC):
         Returns
         -------
         Constraint or None
-            None if it says nothing about these rows.
+            None if the constraint does not concern these rows.
 
         Raises
         ------
         ValueError
-            If the rule would mean something else on these rows.
+            If the constraint has no equivalent on these rows.
         """
 
     def expand(self, n_samples: int, n_clusters: int) -> tuple[Constraint, ...]:
-        """Give the primitive constraints that say the same."""
+        """Return the equivalent primitive constraints, which the solver understands."""
         return (self,)
 
     @abstractmethod
     def phrase(self, names: Names = None) -> str:
-        """Say the rule in a few words, such as ``must-links 3-5, 5-7``."""
+        """Describe the constraint in a few words, such as ``must-links 3-5, 5-7``."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that JSON can hold, with the class's name under ``kind``."""
+        """Return values that JSON supports, with the class name under ``kind``."""
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Constraint:
-        """Make the constraint that :meth:`to_dict` wrote, whatever its kind."""
+        """Create a constraint of any kind from the result of :meth:`to_dict`."""
         if not isinstance(values, Mapping):
             raise ValueError(f"a constraint is read from a dict with its kind, not {values!r}.")
         kind = values.get("kind")
@@ -162,24 +179,25 @@ class Constraint(ABC):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
-        """Undo :meth:`to_dict` for this kind; :meth:`from_dict` calls it.
+        """Create a constraint of this kind from the result of :meth:`to_dict`.
 
-        A kind of one's own overrides it where its constructor needs other types than JSON has.
+        :meth:`from_dict` calls it.  Override it if the constructor needs types that JSON lacks.
 
         Parameters
         ----------
         values : mapping
-            What :meth:`to_dict` gave, but for the kind; by default the constructor's arguments.
+            The result of :meth:`to_dict` without ``kind``.  By default these are the arguments
+            of the constructor.
         """
         return cls(**values)
 
     def _set(self, **values: Any) -> None:
-        """Fill the fields of a frozen instance, once, in ``__init__``."""
+        """Set the fields of a frozen instance; only ``__init__`` may call it."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
     def _content(self) -> tuple[Any, ...]:
-        # mypy cannot know that every concrete kind is a dataclass.
+        # mypy does not know that every concrete kind is a dataclass.
         values = (getattr(self, f.name) for f in fields(self))  # type: ignore[arg-type]
         return (type(self), *map(_hashable, values))
 
@@ -194,7 +212,7 @@ class Constraint(ABC):
         return hash(self._content())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a pickled or copied constraint; NumPy forgets that arrays were read-only."""
+        """Restore a pickled or copied constraint; its arrays become read-only again."""
         for value in state.values():
             for array in _arrays(value):
                 frozen(array)

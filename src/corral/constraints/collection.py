@@ -1,4 +1,4 @@
-"""Several constraints as one value."""
+"""A set of constraints as one immutable value."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ConstraintSet(Sequence[Constraint]):
     Parameters
     ----------
     constraints : Constraint, iterable of them, or None
-        Sets and lists inside are flattened.
+        Nested sets and lists are flattened.
 
     Examples
     --------
@@ -45,11 +45,11 @@ class ConstraintSet(Sequence[Constraint]):
         object.__setattr__(self, "_items", tuple(_flat(constraints)))
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: a set of constraints is a value."""
+        """Raise: a set of constraints is immutable."""
         raise AttributeError(f"cannot assign to {name!r}: a ConstraintSet is immutable")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by the constraints."""
+        """Pickle as the tuple of constraints."""
         return type(self), (self._items,)
 
     @overload
@@ -57,15 +57,15 @@ class ConstraintSet(Sequence[Constraint]):
     @overload
     def __getitem__(self, item: slice) -> Self: ...
     def __getitem__(self, item: int | slice) -> Constraint | Self:
-        """Give one constraint, or a set of those in a slice."""
+        """Return one constraint, or for a slice a set of constraints."""
         return type(self)(self._items[item]) if isinstance(item, slice) else self._items[item]
 
     def __len__(self) -> int:
-        """Count the constraints."""
+        """Return the number of constraints."""
         return len(self._items)
 
     def __iter__(self) -> Iterator[Constraint]:
-        """Go through the constraints."""
+        """Iterate over the constraints."""
         return iter(self._items)
 
     def __eq__(self, other: object) -> bool:
@@ -77,25 +77,25 @@ class ConstraintSet(Sequence[Constraint]):
         return hash(self._items)
 
     def __add__(self, other: Any) -> Self:
-        """Join with more constraints."""
+        """Return a set with further constraints appended."""
         return type(self)([self, other])
 
     def __repr__(self) -> str:
-        """List the constraints, each in short."""
+        """List the constraints, each in its short form."""
         return f"ConstraintSet([{', '.join(map(repr, self._items))}])"
 
     def of_kind(self, kind: type[Kind]) -> tuple[Kind, ...]:
-        """Give the constraints of one kind."""
+        """Return the constraints of one kind."""
         return tuple(item for item in self._items if isinstance(item, kind))
 
     @property
     def hard(self) -> Self:
-        """The part that must be obeyed; links of both sorts are split."""
+        """The hard constraints; links with hard and soft pairs are split."""
         return type(self)(item.part(hard=True) for item in self._items)
 
     @property
     def soft(self) -> Self:
-        """The part that has a price; links of both sorts are split."""
+        """The soft constraints; links with hard and soft pairs are split."""
         return type(self)(item.part(hard=False) for item in self._items)
 
     def check(self, n_samples: int, n_clusters: int) -> None:
@@ -111,7 +111,7 @@ class ConstraintSet(Sequence[Constraint]):
     def violations(
         self, labels: ArrayLike, n_clusters: int | None = None
     ) -> tuple[Violations, ...]:
-        """Find what labels break of each constraint.
+        """Find the parts of each constraint that labels violate.
 
         Parameters
         ----------
@@ -121,11 +121,11 @@ class ConstraintSet(Sequence[Constraint]):
         return tuple(item.violations(labels, n_clusters) for item in self._items)
 
     def subset(self, rows: ArrayLike) -> Self:
-        """Give the rules on ``X[rows]``, such as the training rows of a fold.
+        """Return the constraints for the data ``X[rows]``, such as the training rows of a fold.
 
-        Pairs with both ends in ``rows`` and pins of ``rows`` stay; values, groups and bounds of
-        sizes and totals stay what they are; exact sizes and linear rows that would mean
-        something else raise.
+        Pairs with both ends in ``rows`` and pins of ``rows`` are kept.  Bounds on sizes, totals
+        and shares are kept unchanged.  Exact sizes and linear rows raise ``ValueError`` if they
+        have no equivalent on these rows.
 
         Parameters
         ----------
@@ -135,15 +135,15 @@ class ConstraintSet(Sequence[Constraint]):
         return type(self)(item.subset(rows) for item in self._items)
 
     def expand(self, n_samples: int, n_clusters: int) -> Self:
-        """Give the primitive constraints that say the same."""
+        """Return the equivalent primitive constraints, which the solver understands."""
         return type(self)(item.expand(n_samples, n_clusters) for item in self._items)
 
     def phrase(self, names: Names = None) -> str:
-        """Say the rules in a few words each."""
+        """Describe each constraint in a few words."""
         return "; ".join(item.phrase(names) for item in self._items) or "no constraints"
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
-        """Write all constraints to a JSON file, whole or not at all.
+        """Write all constraints to a JSON file; after an error the old file is unchanged.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class ConstraintSet(Sequence[Constraint]):
 
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> Self:
-        """Read the constraints that :meth:`to_json` wrote.
+        """Read constraints from a file written by :meth:`to_json`.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class ConstraintSet(Sequence[Constraint]):
         Raises
         ------
         ValueError
-            With the file and what is wrong in it.
+            The message names the file and the error in it.
         """
         try:
             values = json.loads(Path(path).read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Pairs in CSV files, and files that are either written whole or not at all."""
+"""Pairs in CSV files, and atomic writing of files."""
 
 from __future__ import annotations
 
@@ -18,18 +18,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ._checks import as_integers, as_numbers, index_names, shortened
+from ._checks import as_integers, as_numbers, index_names, shortened, table_of
 
 Rows = list[list[str]]
 
 
 @contextmanager
 def atomic_writer(path: str | os.PathLike[str]) -> Iterator[TextIO]:
-    """Open a text file that takes the place of ``path`` only when all is written."""
+    """Open a temporary text file that replaces ``path`` after everything has been written.
+
+    If the block raises, ``path`` is unchanged.
+    """
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "No such folder", str(target.parent))
-    # Not tempfile: its files are private, and the mode would survive the replacement.
+    # A file made by tempfile would be readable by its owner only, also after the replacement.
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         with draft.open("x", encoding="utf-8", newline="") as file:
@@ -45,10 +48,10 @@ def read_pairs(path: str | os.PathLike[str], index: Iterable[Any] | None = None)
     Parameters
     ----------
     path : path
-        Two columns, or three of which the last is a weight (checked, but not returned), with
-        commas between them, or else semicolons or tabs; blank lines are skipped.
+        Two columns, or three columns of which the last is a weight (checked, but not returned).
+        The separator is a comma, a semicolon or a tab.  Blank lines are skipped.
     index : sequence, optional
-        Names of the rows; the file then holds names instead of positions.
+        Names of the rows, if the file holds names instead of positions.
 
     Returns
     -------
@@ -57,15 +60,16 @@ def read_pairs(path: str | os.PathLike[str], index: Iterable[Any] | None = None)
     Raises
     ------
     ValueError
-        With the file, the line and the value at fault.
+        The message names the file, the line and the wrong value.
 
     Notes
     -----
-    A header is optional.  Among row numbers, a first line without any number is one, if lines
-    follow it.  Among names it could as well be a pair of mistyped names; so there, and in a file
-    of one line, it must look like a header: none of it names a row, and it says "first, second",
-    "a, b", "i, j", "from, to", "source, target", "left, right" or the like, also with a word such
-    as "id" or "name" before it ("id_1, id_2"), or the third column is headed "weight".
+    A header is optional.  In a file of row numbers, a first line without numbers is a header if
+    other lines follow it.  In a file of names, such a line could be a pair with typing errors.
+    So in a file of names, and in a file of one line, the first line is a header only if none of
+    its cells is the name of a row and it has a usual form: "first, second", "a, b", "i, j",
+    "from, to", "source, target" or "left, right", also after a word such as "id" or "name"
+    ("id_1, id_2"), or "weight" in the third column.
 
     Examples
     --------
@@ -86,7 +90,7 @@ def read_pairs(path: str | os.PathLike[str], index: Iterable[Any] | None = None)
 def read_weighted_pairs(
     path: str | os.PathLike[str], index: Iterable[Any] | None = None
 ) -> tuple[IntArray, FloatArray | None]:
-    """Read pairs as :func:`read_pairs` does, and their weights if there is a third column."""
+    """Read pairs like :func:`read_pairs`, and their weights if there is a third column."""
     lines = _cells(path)
     table = None if index is None else _text_table(index)
     numbers = 1 + np.flatnonzero(np.fromiter(map(len, lines), np.int64, len(lines)))
@@ -112,7 +116,9 @@ def write_pairs(
     weight: ArrayLike | None = None,
     index: Sequence[Any] | None = None,
 ) -> None:
-    """Write pairs, and weights if given, to a CSV file with a header; all or nothing.
+    """Write pairs, and weights if given, to a CSV file with a header.
+
+    After an error the old file is unchanged.
 
     Parameters
     ----------
@@ -125,7 +131,7 @@ def write_pairs(
     Raises
     ------
     ValueError
-        If these are no pairs, or there is not a name for every row or a weight for every pair.
+        If ``pairs`` has a wrong shape, a row has no name, or a pair has no weight.
 
     Examples
     --------
@@ -185,7 +191,7 @@ class _Source:
 
 
 def _cells(path: str | os.PathLike[str]) -> Rows:
-    """All lines, cut at the first of comma, semicolon and tab that the first line with text has."""
+    """Split all lines at the separator: the first of comma, semicolon and tab in the first line."""
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             text = file.read()
@@ -201,15 +207,10 @@ def _cells(path: str | os.PathLike[str]) -> Rows:
 
 
 def _text_table(index: Iterable[Any]) -> dict[str, int]:
-    names = [str(name) for name in index_names(index)]
-    table = dict(zip(names, range(len(names)), strict=True))
-    if len(table) < len(names):
-        double = next(name for i, name in enumerate(names) if table[name] != i)
-        raise ValueError(f"index holds {double!r} more than once; names of rows must be unique.")
-    return table
+    return table_of([str(name) for name in index_names(index)])
 
 
-#: What the two ends of a pair are usually called.
+#: Usual column names for the two ends of a pair.
 END = re.compile(
     r"(first|second|from|to|source|target|left|right|[abij]"
     r"|(id|name|row|sample|point|item|node|index|key)[ _.-]?([abij12]|first|second))",
@@ -218,7 +219,7 @@ END = re.compile(
 
 
 def _is_header(rows: Rows, table: dict[str, int] | None) -> bool:
-    """Whether the first line is one; see the notes of :func:`read_pairs`."""
+    """Whether the first line is a header; see the notes of :func:`read_pairs`."""
     cells = [cell.strip() for cell in rows[0]]
     if table is not None and any(cell in table for cell in cells[:2]):
         return False
@@ -230,7 +231,7 @@ def _is_header(rows: Rows, table: dict[str, int] | None) -> bool:
 def _positions(cells: Sequence[str], table: dict[str, int] | None, source: _Source) -> IntArray:
     if table is not None:
         found = np.fromiter(map(table.get, cells, repeat(-1)), np.int64, len(cells))
-        if (found < 0).any():  # blanks around a name are rarely meant
+        if (found < 0).any():  # names may be surrounded by blanks
             found = np.array([table.get(cell, table.get(cell.strip(), -1)) for cell in cells])
         known = shortened(map(repr, table), len(table), 5)
         source.refuse(found < 0, list(map(repr, cells)), f"names no row; the rows are {known}")
@@ -239,7 +240,7 @@ def _positions(cells: Sequence[str], table: dict[str, int] | None, source: _Sour
         found = np.fromiter(map(int, cells), np.int64, len(cells))
     except (ValueError, OverflowError):
         row = next(row for row, cell in enumerate(cells) if not _fits(cell))
-        fault = "is not the number of a row; names need to be told of (index=, or --id-column)"
+        fault = "is not the number of a row; to use names, pass index= (or --id-column)"
         source.fail(row, f"{cells[row]!r} {fault}")
     source.refuse(found < 0, found, "is negative; rows count from 0")
     return found
@@ -258,7 +259,9 @@ def _weights(cells: Sequence[str], source: _Source) -> FloatArray:
     except ValueError:
         row = next(row for row, cell in enumerate(cells) if not _is_number(cell))
         source.fail(row, f"weight {cells[row]!r} is not a number")
-    source.refuse(~(weights > 0), weights, "is no weight; it must be above 0, inf for hard")
+    source.refuse(
+        ~(weights > 0), weights, "is not a valid weight; it must be above 0, or inf for a hard pair"
+    )
     return weights
 
 

@@ -1,4 +1,4 @@
-"""Any linear rule on the assignment."""
+"""Linear constraints on the assignment."""
 
 from __future__ import annotations
 
@@ -14,43 +14,33 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._typing import FloatArray, IntArray
-from ._checks import (
-    RELATIVE_TOLERANCE,
-    Names,
-    as_array,
-    as_labels,
-    as_numbers,
-    as_rows,
-    frozen,
-    plural,
-    refuse,
-    rows_within,
-)
+from . import _checks
+from ._checks import Names, frozen, plural, refuse
 from .base import Constraint, Violations
 from .totals import numbers_from_json, numbers_to_json
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class LinearConstraint(Constraint):
-    """Rows ``lower <= A vec(x) <= upper`` on the assignment ``x``.
+    """Linear constraints ``lower <= A vec(x) <= upper`` on the assignment ``x``.
 
     Parameters
     ----------
     A : (r, n_samples * n_clusters) array or sparse
         Column ``i * n_clusters + j`` belongs to ``x_ij``, which is 1 if row i is in cluster j.
     lower, upper : float or (r,) floats
-        Bounds; equal ones make an equality, infinite ones are none.
+        Bounds.  Equal bounds make an equality; an infinite bound has no effect.
     n_clusters : int, optional
-        Only needed to take a subset by positions, which must know which columns belong to a row.
+        Needed only for a subset given by positions, to find the columns of each sample.
 
     Notes
     -----
-    On a subset of the rows a row of ``A`` stays if it is zero for all samples left out, and goes
-    if it is zero for all samples kept; a row of ``A`` that has both cannot be subset.
+    On a subset of the samples, a row of ``A`` is kept if it is zero for all samples outside the
+    subset, and dropped if it is zero for all samples inside.  Other rows raise ``ValueError``.
 
     Examples
     --------
-    Samples 0 and 1 (of 2, in 2 clusters) may not both be in cluster 0:
+    Two samples, two clusters; the samples must not both be in cluster 0:
 
     >>> rule = LinearConstraint([[1, 0, 1, 0]], upper=1)
     >>> rule.violations([0, 0]).messages()
@@ -75,8 +65,8 @@ class LinearConstraint(Constraint):
             _read_side(side, matrix.shape[0], what)
             for side, what in ((lower, "lower"), (upper, "upper"))
         )
-        refuse(low == math.inf, low, "lower", "nothing reaches it")
-        refuse(high == -math.inf, high, "upper", "nothing stays below it")
+        refuse(low == math.inf, low, "lower", "no value can reach it")
+        refuse(high == -math.inf, high, "upper", "no value can stay below it")
         if (low > high).any():
             first = int(np.argmax(low > high))
             raise ValueError(
@@ -90,8 +80,19 @@ class LinearConstraint(Constraint):
             )
         self._set(A=matrix, lower=frozen(low), upper=frozen(high), n_clusters=n_clusters)
 
+    @property
+    def n_parts(self) -> int:
+        """Number of rows of ``A``."""
+        return int(self.A.shape[0])
+
+    def take(self, which: ArrayLike) -> LinearConstraint:
+        """Return the constraint with only some rows of ``A``, by their numbers."""
+        rows = np.asarray(which, np.int64)
+        bounds = self.lower[rows], self.upper[rows]
+        return LinearConstraint(self.A[rows], *bounds, n_clusters=self.n_clusters)
+
     def check(self, n_samples: int, n_clusters: int) -> None:
-        """Raise ``ValueError`` unless ``A`` has a column for every row and cluster."""
+        """Raise ``ValueError`` unless ``A`` has one column for every sample and cluster."""
         if self.n_clusters not in (None, n_clusters):
             raise ValueError(
                 f"the linear constraint is for {self.n_clusters} clusters, "
@@ -105,17 +106,19 @@ class LinearConstraint(Constraint):
 
     def violations(self, labels: ArrayLike, n_clusters: int | None = None) -> Violations:
         """Find the rows of ``A`` that are out of bounds."""
-        found = as_labels(labels)
+        found = _checks.as_labels(labels)
         k = n_clusters or self.n_clusters or self.A.shape[1] // max(len(found), 1)
         self.check(len(found), k)
         if self.A.shape[0] and len(found) and not 0 <= found.min() <= found.max() < k:
-            raise ValueError(f"labels must lie in [0, {k - 1}], but reach {found.max()}.")
+            raise ValueError(
+                f"labels must lie in [0, {k - 1}], but range from {found.min()} to {found.max()}."
+            )
         x = np.zeros(self.A.shape[1])
         if self.A.shape[0]:
             x[np.arange(len(found)) * k + found] = 1.0
         value, size = self.A @ x, abs(self.A) @ x
         excess = np.maximum(np.maximum(self.lower - value, value - self.upper), 0.0)
-        where = np.flatnonzero(excess > RELATIVE_TOLERANCE * size)
+        where = np.flatnonzero(excess > _checks.RELATIVE_TOLERANCE * size)
         text = partial(self._describe, value=value)
         return Violations(len(where), float(excess[where].sum()), where, text)
 
@@ -127,7 +130,7 @@ class LinearConstraint(Constraint):
         return f"linear row {row} is {has:.10g}, but should be {bound}"
 
     def subset(self, rows: ArrayLike) -> Self | None:
-        """Give the rows of ``A`` that speak of ``rows`` only; see the notes above."""
+        """Return the rows of ``A`` that concern only the samples ``rows``; see the notes."""
         if not self.A.shape[0]:
             return None
         positions, k = self._rows_and_clusters(rows)
@@ -141,8 +144,8 @@ class LinearConstraint(Constraint):
         if (has_inside & has_outside).any():
             first = int(np.argmax(has_inside & has_outside))
             raise ValueError(
-                f"linear row {first} binds samples of the subset to samples left out, and would "
-                "mean something else without them; give the linear constraints for the subset."
+                f"linear row {first} has coefficients for samples inside and outside the subset; "
+                "give linear constraints for the subset."
             )
         moved = new[column[inside] // k] * k + column[inside] % k
         A = sparse.csr_array(
@@ -154,7 +157,7 @@ class LinearConstraint(Constraint):
         return type(self)(A[kept], self.lower[kept], self.upper[kept], n_clusters=k)
 
     def _rows_and_clusters(self, rows: ArrayLike) -> tuple[IntArray, int]:
-        total = as_rows(rows)[1]
+        total = _checks.as_rows(rows)[1]
         if self.n_clusters is None and not total:
             raise ValueError(
                 "a LinearConstraint does not know which columns belong to a sample; "
@@ -165,14 +168,14 @@ class LinearConstraint(Constraint):
             raise ValueError(
                 f"rows is a mask of {total} entries, but A has {self.A.shape[1]} columns."
             )
-        return rows_within(rows, self.A.shape[1] // k, "the linear constraint"), k
+        return _checks.rows_within(rows, self.A.shape[1] // k, "the linear constraint"), k
 
     def phrase(self, names: Names = None) -> str:
-        """Say how many rows there are."""
+        """Give the number of rows in words."""
         return plural(self.A.shape[0], "linear row")
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that JSON can hold, ``A`` by its coordinates."""
+        """Return values that JSON supports; ``A`` is stored as coordinates and values."""
         entries = self.A.tocoo()
         row, column = entries.coords
         return {
@@ -188,7 +191,7 @@ class LinearConstraint(Constraint):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
-        """Undo :meth:`to_dict`."""
+        """Create the constraint from the result of :meth:`to_dict`."""
         place = (np.asarray(values["row"], np.int64), np.asarray(values["column"], np.int64))
         A = sparse.csr_array((values["value"], place), shape=tuple(values["shape"]))
         lower, upper = (numbers_from_json(values[side]) for side in ("lower", "upper"))
@@ -201,7 +204,7 @@ class LinearConstraint(Constraint):
 
 def _read_matrix(A: Any) -> sparse.csr_array:
     if not sparse.issparse(A):
-        A = np.atleast_2d(as_array(A, "A"))
+        A = np.atleast_2d(_checks.as_array(A, "A"))
         if A.size == 0:
             A = np.empty((0, 0))
         if A.ndim > 2 or A.dtype.kind not in "iufb":
@@ -223,7 +226,7 @@ def _divides(n_clusters: Any, n_columns: int) -> bool:
 
 
 def _read_side(side: ArrayLike, n_rows: int, what: str) -> FloatArray:
-    array = as_numbers(side, what)
+    array = _checks.as_numbers(side, what)
     if array.ndim and array.shape != (n_rows,):
         raise ValueError(
             f"{what} has shape {array.shape}, but A has {plural(n_rows, 'row')}; "

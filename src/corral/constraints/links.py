@@ -1,4 +1,4 @@
-"""Pairs of rows that belong together, or apart."""
+"""Pairs of rows that must be in the same cluster, or in different clusters."""
 
 from __future__ import annotations
 
@@ -14,28 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ._checks import (
-    NAMES_HINT,
-    Names,
-    as_integers,
-    as_labels,
-    as_numbers,
-    as_twos,
-    frozen,
-    name_of,
-    plural,
-    positions_of,
-    refuse,
-    renumbering,
-    shortened,
-)
+from . import _checks
+from ._checks import Names, frozen, name_of, plural, refuse, shortened
 from .base import Constraint, Violations
 from .files import read_weighted_pairs, write_pairs
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class _Links(Constraint):
-    """What must-links and cannot-links share: pairs, each with the price of breaking it."""
+    """Common base of must-links and cannot-links: pairs, each with the weight of a violation."""
 
     pairs: IntArray
     weight: FloatArray
@@ -47,28 +34,37 @@ class _Links(Constraint):
         self, pairs: Any, weight: ArrayLike = math.inf, *, index: Iterable[Any] | None = None
     ) -> None:
         array = _read_pairs(pairs, self._label, index)
-        self._set(pairs=frozen(array), weight=frozen(_read_weight(weight, len(array), self._label)))
+        self._set(
+            pairs=frozen(array),
+            weight=frozen(_read_weight(weight, len(array), self._label)),
+        )
 
     def _broken(self, same: BoolArray) -> BoolArray:
+        """Tell which pairs are violated, given which pairs share a cluster."""
         raise NotImplementedError
 
     @property
     def hard(self) -> bool:
-        """Whether some pair must be obeyed, whatever the price."""
+        """Whether at least one pair is hard, that is, must be obeyed."""
         return bool(np.isinf(self.weight).any())
 
     def part(self, *, hard: bool) -> Constraint | None:
-        """Only the hard pairs, or only the soft ones; None where there are none."""
+        """Return only the hard pairs or only the soft pairs; None if there are none."""
         which = np.flatnonzero(np.isinf(self.weight) == hard)
         return self.take(which) if len(which) else None
 
+    @property
+    def n_parts(self) -> int:
+        """Number of pairs."""
+        return len(self.pairs)
+
     def take(self, which: ArrayLike) -> Self:
-        """Give the same rule for some of its pairs only, by their numbers."""
+        """Return the constraint with only some of its pairs, by their numbers."""
         chosen = np.asarray(which, np.int64)
         return type(self)(self.pairs[chosen], self.weight[chosen])
 
     def check(self, n_samples: int, n_clusters: int) -> None:
-        """Raise ``ValueError`` if a pair names a row that the data do not have."""
+        """Raise ``ValueError`` if a pair names a row that is not in the data."""
         outside = (self.pairs >= n_samples).any(axis=1)
         if outside.any():
             first = int(np.argmax(outside))
@@ -79,8 +75,8 @@ class _Links(Constraint):
             )
 
     def violations(self, labels: ArrayLike, n_clusters: int | None = None) -> Violations:
-        """Find the pairs that the labels break; soft ones count by their weight."""
-        found = as_labels(labels, int(self.pairs.max(initial=-1)) + 1)
+        """Find the pairs that the labels violate; soft pairs count by their weight."""
+        found = _checks.as_labels(labels, int(self.pairs.max(initial=-1)) + 1)
         ends = found[self.pairs]
         where = np.flatnonzero(self._broken(ends[:, 0] == ends[:, 1]))
         weight = self.weight[where]
@@ -91,18 +87,18 @@ class _Links(Constraint):
         raise NotImplementedError
 
     def subset(self, rows: ArrayLike) -> Self | None:
-        """Give the pairs that have both ends in ``rows``, renumbered; see :class:`Constraint`."""
-        new = renumbering(rows, int(self.pairs.max(initial=-1)) + 1)[self.pairs]
+        """Return the pairs with both ends in ``rows``, renumbered; see :class:`Constraint`."""
+        new = _checks.renumbering(rows, int(self.pairs.max(initial=-1)) + 1)[self.pairs]
         inside = (new >= 0).all(axis=1)
         return type(self)(new[inside], self.weight[inside]) if inside.any() else None
 
     def phrase(self, names: Names = None) -> str:
-        """Say the pairs in a few words, such as ``must-links 3-5, 5-7``."""
+        """List the pairs in a few words, such as ``must-links 3-5, 5-7``."""
         noun = self._noun if len(self.pairs) == 1 else f"{self._noun}s"
         return f"{noun} {pairs_in_words(self.pairs, names)}" if len(self.pairs) else f"no {noun}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that JSON can hold; hard pairs have the weight ``"inf"``."""
+        """Return values that JSON supports; hard pairs have the weight ``"inf"``."""
         weights = ["inf" if math.isinf(w) else w for w in self.weight.tolist()]
         one = weights[0] if weights and weights.count(weights[0]) == len(weights) else None
         return {
@@ -113,7 +109,7 @@ class _Links(Constraint):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
-        """Undo :meth:`to_dict`."""
+        """Create the constraint from the result of :meth:`to_dict`."""
         weight = values["weight"]
         many = isinstance(weight, list)
         return cls(values["pairs"], list(map(float, weight)) if many else float(weight))
@@ -125,15 +121,15 @@ class _Links(Constraint):
         Parameters
         ----------
         path : path
-            Two columns, and a third for weights if there is one; a header is optional.
+            Two columns and optionally a third one with weights; a header is optional.
         index : sequence, optional
-            Names of the rows; the file then holds names instead of positions.
+            Names of the rows, if the file holds names instead of positions.
         """
         pairs, weight = read_weighted_pairs(path, index)
         return cls(pairs, math.inf if weight is None else weight)
 
     def to_csv(self, path: str | os.PathLike[str], *, index: Any = None) -> None:
-        """Write the pairs to a CSV file, with a column of weights if some are soft.
+        """Write the pairs to a CSV file, with a column of weights if there are soft pairs.
 
         Parameters
         ----------
@@ -145,7 +141,7 @@ class _Links(Constraint):
         write_pairs(path, self.pairs, self.weight if soft else None, index)
 
     def __repr__(self) -> str:
-        """Say how many pairs there are."""
+        """Show the number of pairs."""
         soft = int(np.isfinite(self.weight).sum())
         tail = f", {soft} soft" if soft else ""
         return f"{type(self).__name__}({plural(len(self.pairs), 'pair')}{tail})"
@@ -153,14 +149,14 @@ class _Links(Constraint):
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class MustLink(_Links):
-    """Pairs of rows that belong to the same cluster.
+    """Pairs of rows that must be in the same cluster.
 
     Parameters
     ----------
     pairs : (p, 2) integers
         Positions of rows, or names of rows if ``index`` is given.
     weight : float or (p,) floats, default inf
-        Price of breaking a pair, above 0; ``inf`` makes it hard.
+        Cost of a violated pair in the objective, above 0.  ``inf`` makes the pair hard.
     index : sequence, optional
         Names of all rows, such as the index of a data frame.
 
@@ -188,16 +184,12 @@ class MustLink(_Links):
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class CannotLink(_Links):
-    """Pairs of rows that belong to different clusters.
+    """Pairs of rows that must be in different clusters.
 
     Parameters
     ----------
-    pairs : (p, 2) integers
-        Positions of rows, or names of rows if ``index`` is given.
-    weight : float or (p,) floats, default inf
-        Price of breaking a pair, above 0; ``inf`` makes it hard.
-    index : sequence, optional
-        Names of all rows, such as the index of a data frame.
+    pairs, weight, index
+        As for :class:`MustLink`.
 
     Examples
     --------
@@ -219,7 +211,7 @@ class CannotLink(_Links):
 
 
 def pairs_in_words(pairs: IntArray, names: Names = None) -> str:
-    """Write pairs as ``3-5, 5-7``, a long list shortened."""
+    """Write pairs as ``3-5, 5-7``; a long list is shortened."""
     parts = (f"{name_of(int(i), names)}-{name_of(int(j), names)}" for i, j in pairs)
     return shortened(parts, len(pairs))
 
@@ -227,15 +219,15 @@ def pairs_in_words(pairs: IntArray, names: Names = None) -> str:
 def _read_pairs(pairs: Any, label: str, index: Iterable[Any] | None) -> IntArray:
     if index is not None:
         return _check_pairs(_named_pairs(pairs, label, index), label)
-    array = as_integers(pairs, f"{label} pairs", NAMES_HINT)
+    array = _checks.as_integers(pairs, f"{label} pairs", _checks.NAMES_HINT)
     if array.shape == (0,):
         array = array.reshape(0, 2)
     return _check_pairs(array, label)
 
 
 def _named_pairs(pairs: Any, label: str, index: Iterable[Any]) -> IntArray:
-    items = as_twos(pairs, f"a {label} pair has two names", "pair")
-    return positions_of(chain.from_iterable(items), index, f"{label} pairs").reshape(-1, 2)
+    items = _checks.as_twos(pairs, f"a {label} pair has two names", "pair")
+    return _checks.positions_of(chain.from_iterable(items), index, f"{label} pairs").reshape(-1, 2)
 
 
 def _check_pairs(array: IntArray, label: str) -> IntArray:
@@ -255,7 +247,7 @@ def _check_pairs(array: IntArray, label: str) -> IntArray:
 
 
 def _read_weight(weight: ArrayLike, n_pairs: int, label: str) -> FloatArray:
-    array = as_numbers(weight, f"{label} weight")
+    array = _checks.as_numbers(weight, f"{label} weight")
     if array.ndim and array.shape != (n_pairs,):
         raise ValueError(
             f"{label} weight has shape {array.shape}, but there are {plural(n_pairs, 'pair')}; "

@@ -1,4 +1,4 @@
-"""The share of each group of rows in each cluster."""
+"""Bounds on the share of each group of rows in each cluster."""
 
 from __future__ import annotations
 
@@ -12,16 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._typing import FloatArray
-from ._checks import (
-    Names,
-    as_array,
-    as_labels,
-    as_numbers,
-    clusters_in,
-    frozen,
-    rows_within,
-    shortened,
-)
+from . import _checks
+from ._checks import Names, frozen, shortened
 from .base import Constraint, Violations
 from .totals import ClusterTotals, total_excess
 
@@ -35,15 +27,15 @@ class GroupShares(Constraint):
     Parameters
     ----------
     groups : (n_samples,) labels
-        The group of each row: texts, integers or booleans.
+        The group of each row: all strings, all integers or all booleans.
     minimum, maximum : float or {group: float}, optional
-        Bounds in [0, 1] on the share, one for all groups or for some of them.
+        Bounds on the share, in [0, 1]: one number for all groups, or a dict for some groups.
 
     Notes
     -----
-    With the share s of group g, ``sum_i (1[i in g] - s) x_ij >= 0`` for every cluster j is a
-    minimum, ``<= 0`` a maximum: a :class:`ClusterTotals` each.  An empty cluster obeys both.
-    On a subset of the rows the bounds stay, also of groups that have no row in it.
+    A minimum share s of group g is ``sum_i (1[i in g] - s) x_ij >= 0`` for every cluster j, and a
+    maximum share is ``<= 0``.  Each is one :class:`ClusterTotals`.  An empty cluster obeys both.
+    On a subset of the rows all bounds are kept, also those of groups without rows in it.
 
     Examples
     --------
@@ -76,43 +68,56 @@ class GroupShares(Constraint):
                     f"which is {high[group]:.10g}."
                 )
         self._set(
-            groups=frozen(array), minimum=MappingProxyType(low), maximum=MappingProxyType(high)
+            groups=frozen(array),
+            minimum=MappingProxyType(low),
+            maximum=MappingProxyType(high),
         )
 
     @classmethod
     def _unchecked(cls, groups: NDArray[Any], minimum: Shares, maximum: Shares) -> Self:
-        """Keep bounds of groups that have no row, as a subset may."""
+        """Create a constraint whose bounds may name groups without rows, as in a subset."""
         made = cls.__new__(cls)
         low, high = MappingProxyType(dict(minimum)), MappingProxyType(dict(maximum))
         made._set(groups=frozen(groups), minimum=low, maximum=high)
         return made
 
     def __getstate__(self) -> dict[str, Any]:
-        """Give plain dicts: read-only views of them cannot be pickled."""
+        """Return plain dicts, because read-only views of them cannot be pickled."""
         state = {"minimum": dict(self.minimum), "maximum": dict(self.maximum)}
         return {"groups": self.groups, **state}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Set the bounds read-only again."""
+        """Make the bounds read-only again."""
         bounds = {side: MappingProxyType(state[side]) for side in ("minimum", "maximum")}
         super().__setstate__({**state, **bounds})
 
     def check(self, n_samples: int, n_clusters: int) -> None:
         """Raise ``ValueError`` unless there is one group per row."""
-        if self.groups.size and len(self.groups) != n_samples:
-            raise ValueError(
-                f"groups has length {len(self.groups)}, but X has {n_samples} samples; "
-                "give one group per row."
-            )
+        _checks.one_per_row(self.groups, n_samples, "groups", "group")
 
     def expand(self, n_samples: int, n_clusters: int) -> tuple[Constraint, ...]:
-        """Give the totals that say the same, minimum shares first."""
+        """Return the equivalent totals, minimum shares first."""
         if not self.groups.size:
             return ()
         return tuple(
             ClusterTotals(self._values(group, share), **{side: 0.0})
             for side, group, share in self._rules()
         )
+
+    @property
+    def n_parts(self) -> int:
+        """Number of bounds."""
+        return len(self.minimum) + len(self.maximum)
+
+    def take(self, which: ArrayLike) -> Self:
+        """Return the constraint with only some of its bounds, numbered minimum shares first."""
+        rules = list(self._rules())
+        chosen = [rules[number] for number in np.asarray(which, np.int64)]
+        low, high = (
+            {group: share for where, group, share in chosen if where == side}
+            for side in ("minimum", "maximum")
+        )
+        return self._unchecked(self.groups, low, high)
 
     def _rules(self) -> Iterator[tuple[str, Any, float]]:
         for side, shares in (("minimum", self.minimum), ("maximum", self.maximum)):
@@ -124,12 +129,12 @@ class GroupShares(Constraint):
         return values
 
     def violations(self, labels: ArrayLike, n_clusters: int | None = None) -> Violations:
-        """Find the rules that are broken, and by how many rows of the group.
+        """Find the violated bounds, and by how many rows of the group they are violated.
 
-        Rule ``r * n_clusters + j`` is the r-th bound, minimum shares first, in cluster j.
+        Rule number ``r * n_clusters + j`` is bound r in cluster j; minimum shares come first.
         """
-        found = as_labels(labels, n_exactly=len(self.groups) or None)
-        k = clusters_in(found, n_clusters)
+        found = _checks.as_labels(labels, n_exactly=len(self.groups) or None)
+        k = _checks.clusters_in(found, n_clusters)
         rules = list(self._rules()) if self.groups.size else []
         excess = np.zeros((len(rules), k))
         for row, (side, group, share) in enumerate(rules):
@@ -150,12 +155,12 @@ class GroupShares(Constraint):
         )
 
     def subset(self, rows: ArrayLike) -> Self:
-        """Give the rule on ``X[rows]``: the groups of these rows, the same bounds."""
-        positions = rows_within(rows, len(self.groups), "groups")
+        """Return the constraint for ``X[rows]``: the groups of these rows, the same bounds."""
+        positions = _checks.rows_within(rows, len(self.groups), "groups")
         return self._unchecked(self.groups[positions], self.minimum, self.maximum)
 
     def phrase(self, names: Names = None) -> str:
-        """Say the rule in a few words, such as ``shares of at least 0.4 of 'b'``."""
+        """Describe the bounds in a few words, such as ``shares of at least 0.4 of 'b'``."""
         rules = [
             f"at {'least' if side == 'minimum' else 'most'} {share:.10g} of {group!r}"
             for side, group, share in self._rules()
@@ -163,7 +168,7 @@ class GroupShares(Constraint):
         return f"shares of {shortened(rules, len(rules))}" if rules else "no bound on shares"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that JSON can hold."""
+        """Return values that JSON supports."""
         return {
             "kind": "GroupShares",
             "groups": self.groups.tolist(),
@@ -173,7 +178,7 @@ class GroupShares(Constraint):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
-        """Undo :meth:`to_dict`."""
+        """Create the constraint from the result of :meth:`to_dict`."""
         low, high = dict(values["minimum"]), dict(values["maximum"])
         groups = _read_groups(values["groups"])
         return cls._unchecked(
@@ -184,12 +189,11 @@ class GroupShares(Constraint):
 
     def __repr__(self) -> str:
         """Show the number of rows and of bounds."""
-        n_bounds = len(self.minimum) + len(self.maximum)
-        return f"GroupShares({len(self.groups)} rows, {n_bounds} bounds)"
+        return f"GroupShares({len(self.groups)} rows, {self.n_parts} bounds)"
 
 
 def _read_groups(groups: Any) -> NDArray[Any]:
-    array = as_array(groups, "groups")
+    array = _checks.as_array(groups, "groups")
     if array.ndim != 1:
         raise ValueError(f"groups has shape {array.shape}; it must be one group per row.")
     if array.dtype.kind == "O":
@@ -197,13 +201,13 @@ def _read_groups(groups: Any) -> NDArray[Any]:
         if not all(texts):
             first = texts.index(False)
             raise ValueError(
-                f"groups[{first}] is {array[first]!r}; groups must be all texts, all integers "
+                f"groups[{first}] is {array[first]!r}; groups must be all strings, all integers "
                 "or all booleans, and none may be missing."
             )
         return array.astype(str)
     if array.size and array.dtype.kind not in "iubU":
         raise ValueError(
-            f"groups are of type {array.dtype}; they must be texts, integers or booleans."
+            f"groups are of type {array.dtype}; they must be strings, integers or booleans."
         )
     return array.copy()
 
@@ -219,7 +223,7 @@ def _read_shares(
     if unknown:
         known = shortened(map(repr, groups), len(groups))
         raise ValueError(f"{what} names the group {unknown[0]!r}; the groups are {known}.")
-    read = {group: as_numbers(share, f"{what} share") for group, share in shares.items()}
+    read = {group: _checks.as_numbers(share, f"{what} share") for group, share in shares.items()}
     for group, share in read.items():
         if share.ndim or not 0 <= share <= 1:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""How many rows each cluster has."""
+"""Bounds on the number of rows in each cluster."""
 
 from __future__ import annotations
 
@@ -12,18 +12,8 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
 from .._typing import FloatArray, IntArray
-from ._checks import (
-    Names,
-    as_labels,
-    as_rows,
-    clusters_in,
-    frozen,
-    one_per_cluster,
-    optional_bound,
-    ordered_bounds,
-    plural,
-    refuse,
-)
+from . import _checks
+from ._checks import Names, frozen, plural, refuse
 from .base import Constraint, Violations
 
 Bounds = tuple[IntArray, IntArray]
@@ -31,23 +21,23 @@ Bounds = tuple[IntArray, IntArray]
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class ClusterSizes(Constraint):
-    """Bounds on the number of rows of each cluster.
+    """Bounds on the number of rows in each cluster.
 
     Parameters
     ----------
     sizes : (n_clusters,) integers, optional
-        Exact sizes; not together with ``minimum`` or ``maximum``.
+        Exact sizes; they exclude ``minimum`` and ``maximum``.
     minimum, maximum : int or (n_clusters,) integers, optional
-        Bounds, one for all clusters or one per cluster.  A maximum above the number of rows is
-        the same as none.
+        Bounds, one for all clusters or one per cluster.  A maximum above the number of rows has
+        no effect.
     ordered : bool, default False
-        Whether entry j belongs to cluster j.  If not, the entries are a multiset: which cluster
-        gets which is part of the problem.
+        If True, entry j belongs to cluster j.  If False, the solver also chooses which cluster
+        gets which entry.
 
     Notes
     -----
-    On a subset of the rows ``minimum`` and ``maximum`` stay what they are.  Exact sizes add up
-    to all rows, so they raise unless the subset is a reordering of all rows.
+    On a subset of the rows ``minimum`` and ``maximum`` are kept unchanged.  Exact sizes add up
+    to the number of all rows, so :meth:`subset` raises unless it only reorders the rows.
 
     Examples
     --------
@@ -80,7 +70,7 @@ class ClusterSizes(Constraint):
             raise ValueError(
                 f"sizes is {exact}; give one size per cluster, or minimum and maximum."
             )
-        ordered_bounds(low, high)
+        _checks.ordered_bounds(low, high)
         if not isinstance(ordered, (bool, np.bool_)):
             raise ValueError(f"ordered is {ordered!r}; it must be True or False.")
         self._set(
@@ -91,7 +81,7 @@ class ClusterSizes(Constraint):
         )
 
     def bounds(self, n_samples: int, n_clusters: int) -> Bounds:
-        """Give the least and the largest size of each cluster, or of each entry.
+        """Return the smallest and the largest size of each cluster (of each entry if unordered).
 
         Parameters
         ----------
@@ -105,24 +95,40 @@ class ClusterSizes(Constraint):
             return self.sizes, self.sizes
         lower = np.broadcast_to(0 if self.minimum is None else self.minimum, n_clusters)
         upper = np.broadcast_to(n_samples if self.maximum is None else self.maximum, n_clusters)
-        # Sums of bounds then stay small, whatever large number means "no maximum" to the user.
+        # Clipped so that sums of bounds cannot overflow if a user writes a huge maximum.
         return lower.astype(np.int64), np.minimum(upper, np.maximum(n_samples, lower))
 
+    @property
+    def n_parts(self) -> int:
+        """2 if minimum and maximum are independent bounds, else 1.
+
+        Unordered lists are one part: the entries of minimum and maximum belong together.
+        """
+        low, high = self.minimum, self.maximum
+        if low is None or high is None:
+            return 1
+        return 2 if self.ordered or low.ndim == high.ndim == 0 else 1
+
+    def take(self, which: ArrayLike) -> ClusterSizes:
+        """Return only the minimum (part 0) or only the maximum (part 1)."""
+        if self.n_parts == 1:
+            return self
+        low = self.minimum if 0 in np.asarray(which) else None
+        high = self.maximum if 1 in np.asarray(which) else None
+        return ClusterSizes(minimum=low, maximum=high, ordered=self.ordered)
+
     def check(self, n_samples: int, n_clusters: int) -> None:
-        """Raise ``ValueError`` if it does not give one bound per cluster."""
-        one_per_cluster(self.sizes, n_clusters, "sizes", "size")
-        one_per_cluster(self.minimum, n_clusters, "minimum", "size")
-        one_per_cluster(self.maximum, n_clusters, "maximum", "size")
+        """Raise ``ValueError`` unless there is one bound per cluster."""
+        bounds = {"sizes": self.sizes, "minimum": self.minimum, "maximum": self.maximum}
+        _checks.one_per_cluster(n_clusters, "size", **bounds)
 
     def violations(self, labels: ArrayLike, n_clusters: int | None = None) -> Violations:
         """Find the clusters that are too small or too large.
 
-        Unordered entries are handed to the clusters so that the least is broken.
+        Unordered entries are matched with the clusters so that the violation is smallest.
         """
-        found = as_labels(labels)
-        listed = (self.sizes, self.minimum, self.maximum)
-        given = next((len(b) for b in listed if b is not None and b.ndim), None)
-        k = clusters_in(found, n_clusters, given)
+        found = _checks.as_labels(labels)
+        k = _checks.clusters_in(found, n_clusters, self.sizes, self.minimum, self.maximum)
         self.check(len(found), k)
         size = np.bincount(found, minlength=k)
         lower, upper = self.bounds(len(found), k)
@@ -135,17 +141,17 @@ class ClusterSizes(Constraint):
         return Violations(len(where), float(excess.sum()), where, text)
 
     def subset(self, rows: ArrayLike) -> Self:
-        """Give the rule on ``X[rows]``: bounds stay, exact sizes raise; see the notes above."""
-        positions, _ = as_rows(rows)
+        """Return the constraint for ``X[rows]``; exact sizes raise, see the notes."""
+        positions, _ = _checks.as_rows(rows)
         if self.sizes is not None and len(positions) != self.sizes.sum():
             raise ValueError(
-                f"sizes {self.sizes.tolist()} are exact for {self.sizes.sum()} rows and mean "
-                f"nothing on {len(positions)} of them; give sizes for the subset."
+                f"sizes {self.sizes.tolist()} are exact for {self.sizes.sum()} rows, but the "
+                f"subset has {len(positions)}; give sizes for the subset."
             )
         return self
 
     def phrase(self, names: Names = None) -> str:
-        """Say the rule in a few words, such as ``cluster sizes [59, 71, 48]``."""
+        """Describe the bounds in a few words, such as ``cluster sizes [59, 71, 48]``."""
         if self.sizes is not None:
             return f"cluster sizes {self.sizes.tolist()}"
         parts = [
@@ -156,13 +162,13 @@ class ClusterSizes(Constraint):
         return " and ".join(parts) or "no bound on cluster sizes"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that JSON can hold."""
+        """Return values that JSON supports."""
         listed = {"sizes": self.sizes, "minimum": self.minimum, "maximum": self.maximum}
         plain = {key: None if b is None else b.tolist() for key, b in listed.items()}
         return {"kind": "ClusterSizes", **plain, "ordered": self.ordered}
 
     def __repr__(self) -> str:
-        """Show the bounds, shortened where there are many."""
+        """Show the bounds, shortened if there are many."""
         named = (("", self.sizes), ("minimum=", self.minimum), ("maximum=", self.maximum))
         shown = [f"{name}{_short(bound)}" for name, bound in named if bound is not None]
         if self.ordered:
@@ -171,9 +177,9 @@ class ClusterSizes(Constraint):
 
 
 def best_order(low: IntArray, high: IntArray, lower: IntArray, upper: IntArray) -> IntArray:
-    """Find which entry of ``[lower, upper]`` each of ``[low, high]`` gets so that they fit best.
+    """Match each interval ``[low, high]`` with one of the intervals ``[lower, upper]``.
 
-    The least total gap comes first, then the least number of gaps.
+    The match has the smallest total gap and, among those, the smallest number of gaps.
     """
     if np.ptp(lower) == 0 and np.ptp(upper) == 0:
         return np.arange(len(lower))
@@ -185,7 +191,7 @@ def best_order(low: IntArray, high: IntArray, lower: IntArray, upper: IntArray) 
 def merge_sizes(
     sizes: Sequence[ClusterSizes], n_samples: int, n_clusters: int
 ) -> tuple[IntArray, IntArray, bool]:
-    """Intersect several size constraints into one.
+    """Combine several size constraints into one.
 
     Returns
     -------
@@ -197,14 +203,14 @@ def merge_sizes(
     Raises
     ------
     ValueError
-        If entries of two constraints would have to be matched with each other in a way that one
-        list of bounds cannot say.
+        If the entries of two constraints can be matched in several ways, so that one list of
+        bounds cannot express both.
     """
     bounds = [(size.bounds(n_samples, n_clusters), size.ordered) for size in sizes]
     plain = [b for b, _ in bounds if _uniform(b)]
     tied = [b for b, ordered in bounds if ordered and not _uniform(b)]
     loose = [b for b, ordered in bounds if not ordered and not _uniform(b)]
-    # With exact sizes any other multiset has a best order, so these lead.
+    # Exact sizes come first: any other unordered list can be matched with them.
     loose.sort(key=lambda b: not np.array_equal(b[0], b[1]))
     if loose and tied:
         raise ValueError(
@@ -236,13 +242,13 @@ def _uniform(bounds: Bounds) -> bool:
 
 
 def _gap(low: IntArray, high: IntArray, lower: IntArray, upper: IntArray) -> IntArray:
-    """How far the interval [low, high] lies outside [lower, upper], 0 if they meet."""
+    """Return the distance between the intervals [low, high] and [lower, upper]; 0 if they meet."""
     gap: IntArray = np.maximum(lower - high, 0) + np.maximum(low - upper, 0)
     return gap
 
 
 def _whole(values: ArrayLike | None, what: str) -> FloatArray | None:
-    array = optional_bound(values, what)
+    array = _checks.optional_bound(values, what)
     if array is not None:
         refuse(np.isinf(array), array, what, "it must be finite; None means no bound")
         refuse(array < 0, array, what, "sizes cannot be negative")
@@ -251,7 +257,7 @@ def _whole(values: ArrayLike | None, what: str) -> FloatArray | None:
 
 
 def _integers(array: FloatArray | None) -> IntArray | None:
-    # Clipped, since 1e30 means "no maximum" and would overflow.
+    # Clipped because a huge number such as 1e30, meant as "no maximum", would overflow.
     return None if array is None else frozen(np.minimum(array, 2.0**62).astype(np.int64))
 
 

@@ -1,4 +1,4 @@
-"""Sums per cluster of a value per row, and the shares of groups that build on them."""
+"""Bounds on the sum of a value over the rows of each cluster."""
 
 from __future__ import annotations
 
@@ -12,20 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._typing import FloatArray
-from ._checks import (
-    RELATIVE_TOLERANCE,
-    Names,
-    as_labels,
-    as_numbers,
-    clusters_in,
-    frozen,
-    one_per_cluster,
-    optional_bound,
-    ordered_bounds,
-    refuse,
-    rows_within,
-    sums_by,
-)
+from . import _checks
+from ._checks import Names, frozen, refuse
 from .base import Constraint, Violations
 
 
@@ -36,15 +24,14 @@ class ClusterTotals(Constraint):
     Parameters
     ----------
     values : (n_samples,) floats
-        Any finite value per row: demand, weight, minutes; booleans count the rows that are true.
+        One finite value per row, such as a demand or a weight; booleans count 1 where true.
     minimum, maximum : float or (n_clusters,) floats, optional
-        Bounds, one for all clusters or one per cluster, then in the order of the clusters.
+        Bounds, one for all clusters, or one per cluster in the order of the clusters.
 
     Notes
     -----
-    A bound counts as broken when the total is beyond it by more than rounding, 1e-9 of the sum
-    of the magnitudes.  On a subset of the rows the values of these rows stay, with the same
-    bounds.
+    A bound is violated if the total exceeds it by more than rounding: 1e-9 times the sum of the
+    magnitudes of the values.  On a subset of the rows the bounds are kept unchanged.
 
     Examples
     --------
@@ -67,16 +54,17 @@ class ClusterTotals(Constraint):
         minimum: ArrayLike | None = None,
         maximum: ArrayLike | None = None,
     ) -> None:
-        array = as_numbers(values, "values", kinds="iufb")
+        array = _checks.as_numbers(values, "values", kinds="iufb")
         if array.ndim != 1:
             raise ValueError(f"values has shape {array.shape}; it must be one number per row.")
         refuse(np.isinf(array), array, "values", "each must be finite")
-        low, high = optional_bound(minimum, "minimum"), optional_bound(maximum, "maximum")
+        low = _checks.optional_bound(minimum, "minimum")
+        high = _checks.optional_bound(maximum, "maximum")
         if low is not None:
-            refuse(low == math.inf, low, "minimum", "no total reaches it")
+            refuse(low == math.inf, low, "minimum", "no total can reach it")
         if high is not None:
-            refuse(high == -math.inf, high, "maximum", "no total stays below it")
-        ordered_bounds(low, high)
+            refuse(high == -math.inf, high, "maximum", "no total can stay below it")
+        _checks.ordered_bounds(low, high)
         self._set(
             values=frozen(array),
             minimum=None if low is None else frozen(low),
@@ -84,7 +72,7 @@ class ClusterTotals(Constraint):
         )
 
     def bounds(self, n_clusters: int) -> tuple[FloatArray, FloatArray]:
-        """Give the least and the largest total of each cluster, infinite where there is none.
+        """Return the smallest and the largest total of each cluster, infinite if there is no bound.
 
         Parameters
         ----------
@@ -98,24 +86,33 @@ class ClusterTotals(Constraint):
         upper = np.broadcast_to(math.inf if self.maximum is None else self.maximum, n_clusters)
         return lower.astype(np.float64), upper.astype(np.float64)
 
+    @property
+    def n_parts(self) -> int:
+        """2 if there are both a minimum and a maximum, else 1."""
+        return 1 if self.minimum is None or self.maximum is None else 2
+
+    def take(self, which: ArrayLike) -> ClusterTotals:
+        """Return only the minimum (part 0) or only the maximum (part 1)."""
+        if self.n_parts == 1:
+            return self
+        low = self.minimum if 0 in np.asarray(which) else None
+        high = self.maximum if 1 in np.asarray(which) else None
+        return ClusterTotals(self.values, minimum=low, maximum=high)
+
     def check(self, n_samples: int, n_clusters: int) -> None:
         """Raise ``ValueError`` unless there is one value per row and one bound per cluster."""
-        if self.values.size and len(self.values) != n_samples:
-            raise ValueError(
-                f"values has length {len(self.values)}, but X has {n_samples} samples; "
-                "give one value per row."
-            )
-        one_per_cluster(self.minimum, n_clusters, "minimum", "total")
-        one_per_cluster(self.maximum, n_clusters, "maximum", "total")
+        _checks.one_per_row(self.values, n_samples, "values", "value")
+        self._check_bounds(n_clusters)
+
+    def _check_bounds(self, n_clusters: int) -> None:
+        bounds = {"minimum": self.minimum, "maximum": self.maximum}
+        _checks.one_per_cluster(n_clusters, "total", **bounds)
 
     def violations(self, labels: ArrayLike, n_clusters: int | None = None) -> Violations:
         """Find the clusters whose total is out of bounds."""
-        listed = (self.minimum, self.maximum)
-        given = next((len(b) for b in listed if b is not None and b.ndim), None)
-        found = as_labels(labels, n_exactly=len(self.values) or None)
-        k = clusters_in(found, n_clusters, given)
-        one_per_cluster(self.minimum, k, "minimum", "total")
-        one_per_cluster(self.maximum, k, "maximum", "total")
+        found = _checks.as_labels(labels, n_exactly=len(self.values) or None)
+        k = _checks.clusters_in(found, n_clusters, self.minimum, self.maximum)
+        self._check_bounds(k)
         lower, upper = self.bounds(k if self.values.size else 0)
         total, excess = total_excess(self.values, found[: len(self.values)], lower, upper)
         where = np.flatnonzero(excess)
@@ -123,20 +120,20 @@ class ClusterTotals(Constraint):
         return Violations(len(where), float(excess.sum()), where, text)
 
     def subset(self, rows: ArrayLike) -> Self:
-        """Give the rule on ``X[rows]``: the values of these rows, the same bounds."""
-        positions = rows_within(rows, len(self.values), "values")
+        """Return the constraint for ``X[rows]``: the values of these rows, the same bounds."""
+        positions = _checks.rows_within(rows, len(self.values), "values")
         return type(self)(self.values[positions], minimum=self.minimum, maximum=self.maximum)
 
     def expand(self, n_samples: int, n_clusters: int) -> tuple[Constraint, ...]:
-        """Give itself, or nothing if there are no values: an empty list is no constraint."""
+        """Return the constraint itself, or nothing if there are no values."""
         return (self,) if self.values.size else ()
 
     def phrase(self, names: Names = None) -> str:
-        """Say the rule in a few words, such as ``cluster totals of at most 8``."""
+        """Describe the bounds in a few words, such as ``cluster totals of at most 8``."""
         return f"cluster totals of {_bounds_in_words(self.minimum, self.maximum)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that JSON can hold."""
+        """Return values that JSON supports."""
         return {
             "kind": "ClusterTotals",
             "values": self.values.tolist(),
@@ -146,7 +143,7 @@ class ClusterTotals(Constraint):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
-        """Undo :meth:`to_dict`."""
+        """Create the constraint from the result of :meth:`to_dict`."""
         return cls(
             values["values"],
             minimum=numbers_from_json(values["minimum"]),
@@ -162,16 +159,16 @@ class ClusterTotals(Constraint):
 def total_excess(
     values: FloatArray, labels: NDArray[Any], lower: FloatArray, upper: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Sum values per cluster and tell how far each sum is out of bounds, 0 within rounding."""
+    """Return the sum of each cluster and its excess over the bounds, 0 if within rounding."""
     k = len(lower)
-    total = sums_by(labels, values, k)[:k]
-    size = sums_by(labels, np.abs(values), k)[:k]
+    total = _checks.sums_by(labels, values, k)[:k]
+    size = _checks.sums_by(labels, np.abs(values), k)[:k]
     excess = np.maximum(np.maximum(lower - total, total - upper), 0.0)
-    return total, np.where(excess > RELATIVE_TOLERANCE * size, excess, 0.0)
+    return total, np.where(excess > _checks.RELATIVE_TOLERANCE * size, excess, 0.0)
 
 
 def numbers_to_json(values: FloatArray | None) -> Any:
-    """Turn numbers into what JSON can hold, infinities into text."""
+    """Convert numbers to values that JSON supports; infinities become strings."""
     if values is None:
         return None
     if values.ndim:
@@ -181,7 +178,7 @@ def numbers_to_json(values: FloatArray | None) -> Any:
 
 
 def numbers_from_json(values: Any) -> Any:
-    """Undo :func:`numbers_to_json`."""
+    """Invert :func:`numbers_to_json`."""
     if isinstance(values, list):
         return [numbers_from_json(value) for value in values]
     return None if values is None else float(values)

@@ -1,30 +1,29 @@
-"""Contradictions among constraints that can be seen without solving, in the user's words.
+"""Contradictions between constraints that can be found without a solver.
 
-Every finder gives a sentence that names the user's rows, and the few constraints that clash.
+Each ``find_...`` function looks for one kind of contradiction.  It returns a sentence that names
+the user's rows, and the few constraints that contradict each other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
+
+from .._graphs import find_clique
 from .._typing import IntArray
 from ..constraints import ConstraintSet
-from ..constraints._checks import Names
+from ..constraints._checks import Names, name_of
 from ..exceptions import InfeasibleConstraintsError
-from .facts import Facts
-from .links import apart_in_group, too_many_apart
-from .pins import pinned_together, pinned_twice
-from .sizes import group_too_large, pinned_too_many, sizes_do_not_add_up
+from .facts import Bounds, Facts, Found, links_in_words, pair_keys, steps_of
 
 __all__ = ["raise_contradictions"]
 
-FINDERS = (
-    sizes_do_not_add_up,
-    apart_in_group,
-    pinned_twice,
-    pinned_together,
-    group_too_large,
-    pinned_too_many,
-    too_many_apart,
-)
+MAX_CHAINS = 16
+"""Most cannot-links inside a group for which the chain of must-links is computed.
+
+A larger number gives shorter chains in messages; each chain costs one breadth-first search.
+"""
 
 
 def raise_contradictions(
@@ -40,16 +39,223 @@ def raise_contradictions(
         The must-link group of each row.
     n_clusters : int
     names : sequence, optional
-        What to call the rows.
+        Names of the rows for the message.
 
     Raises
     ------
     InfeasibleConstraintsError
     """
     facts = Facts(rules, group, n_clusters, names)
-    # With one cluster a cannot-link is a contradiction by itself, and any chain beside the point.
-    first = [too_many_apart] if n_clusters == 1 else []
+    # With one cluster every cannot-link is a contradiction; no must-link is needed to explain it.
+    first = [find_too_many_apart] if n_clusters == 1 else []
     for find in (*first, *FINDERS):
         found = find(facts)
         if found is not None:
             raise InfeasibleConstraintsError(*found)
+
+
+def find_wrong_sizes(facts: Facts) -> Found:
+    """Find sizes that contradict each other or the number of rows."""
+
+    def clash(bounds: Bounds) -> bool:
+        lower, upper, _ = bounds
+        return bool((lower > upper).any() or not lower.sum() <= facts.n <= upper.sum())
+
+    sizes = facts.fewest_sizes(clash)
+    if not sizes:
+        return None
+    said = facts.call_sizes(sizes)
+    lower, upper, _ = facts.merged(sizes)
+    empty = np.flatnonzero(lower > upper)
+    if len(empty):
+        sentence = (
+            f"{said} contradict each other: the size of a cluster would have to be at "
+            f"least {lower[empty[0]]} and at most {upper[empty[0]]}."
+        )
+    elif len(sizes) == 1 and sizes[0].sizes is not None:
+        sentence = f"{said} add up to {lower.sum()}, but X has {facts.n} samples."
+    else:
+        side, total = ("least", lower.sum()) if lower.sum() > facts.n else ("most", upper.sum())
+        sentence = (
+            f"with {said} the clusters hold at {side} {total} in all, but X has {facts.n} samples."
+        )
+    return sentence, ConstraintSet(sizes)
+
+
+def find_apart_in_group(facts: Facts) -> Found:
+    """Find a cannot-link between two rows that must-links join."""
+    ends = facts.group[facts.cannot.values]
+    clashing = np.flatnonzero(ends[:, 0] == ends[:, 1])[:MAX_CHAINS]
+    if not len(clashing):
+        return None
+    chains = [facts.chain(int(i), np.array([j])) for i, j in facts.cannot.values[clashing]]
+    best = min(range(len(chains)), key=lambda number: len(chains[number]))
+    steps = steps_of(chains[best])
+    i, j = (name_of(row, facts.names) for row in (chains[best][0], chains[best][-1]))
+    sentence = (
+        f"samples {i} and {j} must not be together, but {links_in_words(steps, facts.names)} them."
+    )
+    conflict = [*facts.must.cut(facts.links_of(steps)), *facts.cannot.cut([clashing[best]])]
+    return sentence, ConstraintSet(conflict)
+
+
+def find_two_pins(facts: Facts) -> Found:
+    """Find pins of one row, or of rows that must-links join, to different clusters."""
+    rows, clusters = facts.pins.values.T
+    for key in (rows, facts.group[rows]):
+        first = np.full(facts.n, -1, np.int64)
+        first[key[::-1]] = np.arange(len(key))[::-1]
+        clashing = np.flatnonzero(clusters != clusters[first[key]])
+        if len(clashing):
+            return _two_pins(facts, int(first[key][clashing[0]]))
+    return None
+
+
+def _two_pins(facts: Facts, one: int) -> Found:
+    """Explain why pin number ``one`` contradicts another pin of the same group."""
+    rows, clusters = facts.pins.values.T
+    group = facts.group[rows]
+    others = np.flatnonzero((group == group[one]) & (clusters != clusters[one]))
+    chain = facts.chain(int(rows[one]), rows[others])
+    other = int(others[rows[others] == chain[-1]][0])
+    i, j = (name_of(int(rows[pin]), facts.names) for pin in (one, other))
+    a, b = clusters[[one, other]]
+    conflict = facts.pins.cut([one, other])
+    if len(chain) == 1:
+        return f"sample {i} is pinned to cluster {a} and to cluster {b}.", ConstraintSet(conflict)
+    steps = steps_of(chain)
+    sentence = (
+        f"samples {i} and {j} are pinned to clusters {a} and {b}, but "
+        f"{links_in_words(steps, facts.names)} them."
+    )
+    return sentence, ConstraintSet([*facts.must.cut(facts.links_of(steps)), *conflict])
+
+
+def find_pinned_together(facts: Facts) -> Found:
+    """Find a cannot-link between rows that pins put together, directly or through must-links."""
+    rows, clusters = facts.pins.values.T
+    cluster = np.full(facts.n, -1, np.int64)
+    cluster[facts.group[rows]] = clusters
+    ends = cluster[facts.group[facts.cannot.values]]
+    clashing = np.flatnonzero((ends[:, 0] == ends[:, 1]) & (ends[:, 0] >= 0))
+    if not len(clashing):
+        return None
+    pair = facts.cannot.values[clashing[0]]
+    group = facts.group[rows]
+    chains = [facts.chain(int(end), rows[group == facts.group[end]]) for end in pair]
+    pins = [int(np.flatnonzero(rows == chain[-1])[0]) for chain in chains]
+    steps = np.concatenate([steps_of(chain) for chain in chains])
+    i, j = (name_of(int(row), facts.names) for row in pair)
+    sentence = f"samples {i} and {j} must not be together, but "
+    if len(steps):
+        p, q = (name_of(chain[-1], facts.names) for chain in chains)
+        sentence += (
+            f"samples {p} and {q} are pinned to cluster {clusters[pins[0]]} and "
+            f"{links_in_words(steps, facts.names)} them to these."
+        )
+    else:
+        sentence += f"both are pinned to cluster {clusters[pins[0]]}."
+    conflict = [
+        *facts.must.cut(facts.links_of(steps)),
+        *facts.cannot.cut(clashing[:1]),
+        *facts.pins.cut(pins),
+    ]
+    return sentence, ConstraintSet(conflict)
+
+
+def find_group_too_large(facts: Facts) -> Found:
+    """Find a must-link group that is larger than the maximum size of every cluster."""
+    if not facts.sizes:
+        return None
+    count = np.bincount(facts.group)
+    largest = int(np.argmax(count))
+    sizes = facts.fewest_sizes(lambda bounds: bool(count[largest] > bounds[1].max()))
+    if not sizes:
+        return None
+    most = int(facts.merged(sizes)[1].max())
+    rows = np.flatnonzero(facts.group == largest)
+    sentence = (
+        f"must-links join {len(rows)} samples ({facts.call(rows)}), but no cluster may have "
+        f"more than {most} ({facts.call_sizes(sizes)})."
+    )
+    # most + 1 rows of the group are enough for a contradiction.
+    links = facts.must.cut(facts.around(int(rows[0]), most + 1))
+    return sentence, ConstraintSet([*links, *sizes])
+
+
+def find_pinned_too_many(facts: Facts) -> Found:
+    """Find a cluster with more rows than its maximum, counting pinned rows and their groups."""
+    if not facts.sizes or not len(facts.pins.values):
+        return None
+    count = np.bincount(facts.group)
+    rows, clusters = facts.pins.values.T
+    groups, first = np.unique(facts.group[rows], return_index=True)
+    pinned = np.bincount(clusters[first], weights=count[groups], minlength=facts.k)
+    over = np.flatnonzero(pinned > facts.most(facts.merged(facts.sizes)))
+    if not len(over):
+        return None
+    cluster = int(over[0])
+    sizes = facts.fewest_sizes(lambda bounds: bool(pinned[cluster] > facts.most(bounds)[cluster]))
+    most = int(facts.most(facts.merged(sizes))[cluster])
+    pins = first[clusters[first] == cluster]
+    inside = np.flatnonzero(np.isin(facts.group, facts.group[rows[pins]]))
+    linked = " and must-links" if len(inside) > len(pins) else ""
+    sentence = (
+        f"pins{linked} put {len(inside)} samples ({facts.call(inside)}) into cluster {cluster}, "
+        f"which may have at most {most} ({facts.call_sizes(sizes)})."
+    )
+    return sentence, ConstraintSet([*_enough_pins(facts, pins, most + 1), *sizes])
+
+
+def _enough_pins(facts: Facts, pins: IntArray, needed: int) -> Iterator[ConstraintSet]:
+    """Yield pins and must-links that put ``needed`` rows into a cluster, largest groups first."""
+    rows = facts.pins.values[pins, 0]
+    count = np.bincount(facts.group)[facts.group[rows]]
+    for number in np.argsort(-count, kind="stable"):
+        if needed <= 0:
+            return
+        taken = min(int(count[number]), needed)
+        yield ConstraintSet(facts.must.cut(facts.around(int(rows[number]), taken)))
+        yield ConstraintSet(facts.pins.cut(pins[[number]]))
+        needed -= taken
+
+
+def find_too_many_apart(facts: Facts) -> Found:
+    """Find more groups with cannot-links between all of them than there are clusters."""
+    size = facts.k + 1
+    if len(facts.cannot.values) < size * (size - 1) // 2:
+        return None
+    # With one cluster a single cannot-link is enough, so must-links are ignored.
+    group = facts.group if facts.k > 1 else np.arange(facts.n)
+    m = int(group.max()) + 1
+    pairs = group[facts.cannot.values]
+    across = pairs[:, 0] != pairs[:, 1]
+    clique = find_clique(m, pairs[across], size)
+    if clique is None:
+        return None
+    # Keep one cannot-link, the user's first, for each pair of groups.
+    candidates = np.flatnonzero(np.isin(pairs, clique).all(axis=1) & across)
+    chosen = candidates[np.unique(pair_keys(pairs[candidates], m), return_index=True)[1]]
+    ends = np.unique(facts.cannot.values[chosen])
+    terminals = [ends[group[ends] == g] for g in np.sort(clique)]
+    joining = np.concatenate([facts.tree(rows) for rows in terminals])
+    conflict = ConstraintSet([*facts.must.cut(joining), *facts.cannot.cut(chosen)])
+    firsts = facts.call([int(rows[0]) for rows in terminals], limit=50)
+    why = f" ({conflict.phrase(facts.names)})" if len(joining) else ""
+    sentence = (
+        f"samples {firsts} must all be apart from each other{why}, which needs {size} clusters, "
+        f"but n_clusters is {facts.k}."
+    )
+    return sentence, conflict
+
+
+#: In the order of the checks: the first contradiction found is raised.
+FINDERS = (
+    find_wrong_sizes,
+    find_apart_in_group,
+    find_two_pins,
+    find_pinned_together,
+    find_group_too_large,
+    find_pinned_too_many,
+    find_too_many_apart,
+)

@@ -1,8 +1,8 @@
-"""The hard rules in plain arrays, each with the user's constraint that it came from."""
+"""The hard constraints as plain arrays, each entry with the user's constraint it came from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -15,39 +15,46 @@ from .._typing import IntArray
 from ..constraints import CannotLink, ClusterSizes, Constraint, ConstraintSet, MustLink, Pin
 from ..constraints._checks import Names, name_of, shortened
 from ..constraints.links import pairs_in_words
+from ..constraints.sizes import merge_sizes
 
 Found: TypeAlias = tuple[str, ConstraintSet] | None
-"""A sentence and the constraints that clash, or None if there is no contradiction."""
-Rules: TypeAlias = tuple[MustLink | CannotLink | Pin, ...]
+"""A sentence and the constraints that contradict each other; None if there is no contradiction."""
+Bounds: TypeAlias = tuple[IntArray, IntArray, bool]
+"""Smallest and largest sizes, and whether entry j belongs to cluster j."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Pairs or pins of several constraints in one array, and where each came from."""
+    """The parts of several constraints of one kind (pairs or pins) in one array.
 
-    constraints: Rules
+    Attributes
+    ----------
+    constraints : sequence of Constraint
+    values : (p, 2) int array
+        The two rows of each pair, or the row and the cluster of each pin.
+    source, position : (p,) int arrays
+        The constraint of each part, and its number in that constraint.
+    """
+
+    constraints: Sequence[Constraint]
     values: IntArray
     source: IntArray
     position: IntArray
 
     @classmethod
-    def of(cls, constraints: Rules) -> Table:
-        """Stack the pairs or pins of constraints of one kind."""
-        parts = [
-            np.column_stack([rule.rows, rule.clusters]) if isinstance(rule, Pin) else rule.pairs
-            for rule in constraints
-        ]
-        lengths = [len(part) for part in parts]
+    def of(cls, constraints: Sequence[Constraint], values: list[IntArray]) -> Table:
+        """Stack the values of constraints of one kind."""
+        lengths = [len(part) for part in values]
         empty = np.empty(0, np.int64)
         return cls(
             constraints,
-            np.concatenate([empty.reshape(0, 2), *parts]),
-            np.repeat(np.arange(len(parts)), lengths),
+            np.concatenate([empty.reshape(0, 2), *values]),
+            np.repeat(np.arange(len(values)), lengths),
             np.concatenate([empty, *map(np.arange, lengths)]),
         )
 
     def cut(self, which: Iterable[int] | IntArray) -> list[Constraint]:
-        """Give the user's constraints, only with the chosen pairs or pins."""
+        """Return the user's constraints, reduced to the chosen pairs or pins."""
         chosen = np.unique(np.fromiter(which, np.int64))
         return [
             rule.take(self.position[chosen][self.source[chosen] == number])
@@ -57,13 +64,15 @@ class Table:
 
 
 class Facts:
-    """The hard rules in plain arrays, with what the finders ask of them."""
+    """The hard constraints as plain arrays, with the queries that several checks need."""
 
     def __init__(self, rules: ConstraintSet, group: IntArray, k: int, names: Names) -> None:
         hard = rules.hard
-        self.must = Table.of(hard.of_kind(MustLink))
-        self.cannot = Table.of(hard.of_kind(CannotLink))
-        self.pins = Table.of(hard.of_kind(Pin))
+        must, cannot = hard.of_kind(MustLink), hard.of_kind(CannotLink)
+        pins = hard.of_kind(Pin)
+        self.must = Table.of(must, [link.pairs for link in must])
+        self.cannot = Table.of(cannot, [link.pairs for link in cannot])
+        self.pins = Table.of(pins, [np.column_stack([pin.rows, pin.clusters]) for pin in pins])
         self.sizes = hard.of_kind(ClusterSizes)
         self.group, self.n, self.k, self.names = group, len(group), k, names
 
@@ -79,49 +88,75 @@ class Facts:
         return keys[order], order
 
     def links_of(self, steps: IntArray) -> IntArray:
-        """Find the user's must-link for each step of a chain."""
+        """Find the number of the user's must-link for each step of a chain."""
         keys, order = self._must_order
         return order[np.searchsorted(keys, pair_keys(steps, self.n))]
 
     def chain(self, start: int, ends: IntArray) -> list[int]:
-        """Give the shortest chain of must-links from a row to the nearest of some rows."""
+        """Return the shortest chain of must-links from a row to the nearest row of ``ends``."""
         order, met_from = nearest_first(self.graph, start)
         return chain_to(met_from, start, int(order[np.isin(order, ends)][0]))
 
     def tree(self, rows: IntArray) -> IntArray:
-        """Give must-links that join the rows of a group: chains from the first to the others."""
+        """Return must-links that connect rows of one group: chains from the first to the others."""
         _, met_from = nearest_first(self.graph, int(rows[0]))
         steps = [steps_of(chain_to(met_from, int(rows[0]), int(row))) for row in rows[1:]]
         return np.unique(self.links_of(np.concatenate(steps))) if steps else np.empty(0, np.int64)
 
     def around(self, start: int, size: int) -> IntArray:
-        """Give must-links that join ``size`` rows, the nearest to a row, with each other."""
+        """Return must-links that connect ``size`` rows: ``start`` and the rows nearest to it."""
         order, met_from = nearest_first(self.graph, start)
         near = order[1:size]
         return self.links_of(np.column_stack([met_from[near], near]))
 
     def call(self, rows: Iterable[int] | IntArray, limit: int = 10) -> str:
-        """Name rows: ``3, 5, 7``."""
+        """List the names of rows: ``3, 5, 7``."""
         listed = [int(row) for row in rows]
         return shortened((name_of(row, self.names) for row in listed), len(listed), limit)
 
+    def merged(self, sizes: Sequence[ClusterSizes]) -> Bounds:
+        """Combine size constraints into one."""
+        return merge_sizes(sizes, self.n, self.k)
+
+    def most(self, bounds: Bounds) -> IntArray:
+        """Return the largest size of each cluster; unordered, any entry may be a cluster's."""
+        _, upper, ordered = bounds
+        return upper if ordered else np.full(self.k, upper.max())
+
+    def fewest_sizes(self, clash: Callable[[Bounds], bool]) -> tuple[ClusterSizes, ...]:
+        """Return size constraints that clash, as few as possible; empty if they do not clash."""
+        if not self.sizes or not clash(self.merged(self.sizes)):
+            return ()
+        kept = self.sizes
+        for size in self.sizes:
+            fewer = tuple(other for other in kept if other is not size)
+            if fewer and self._still_clash(fewer, clash):
+                kept = fewer
+        return kept
+
+    def _still_clash(self, sizes: Sequence[ClusterSizes], clash: Callable[[Bounds], bool]) -> bool:
+        try:
+            return clash(self.merged(sizes))
+        except ValueError:  # they cannot be merged without a constraint that was left out
+            return False
+
+    def call_sizes(self, sizes: Sequence[ClusterSizes]) -> str:
+        """Describe size constraints: ``minimum cluster size 3 and maximum cluster size 5``."""
+        return " and ".join(size.phrase() for size in sizes)
+
 
 def pair_keys(pairs: IntArray, n: int) -> IntArray:
-    """Give each unordered pair among ``n`` a number of its own."""
+    """Number the unordered pairs among ``n`` rows, each differently."""
     keys: IntArray = pairs.min(axis=1) * n + pairs.max(axis=1)
     return keys
 
 
 def steps_of(chain: Sequence[int]) -> IntArray:
-    """Give the pairs of neighbours in a chain."""
+    """Return the pairs of neighbours in a chain."""
     return np.column_stack([chain[:-1], chain[1:]]).astype(np.int64).reshape(-1, 2)
 
 
 def links_in_words(steps: IntArray, names: Names) -> str:
-    """Write steps as ``must-links 3-5, 5-7``."""
-    return f"must-link{'s' if len(steps) > 1 else ''} {pairs_in_words(steps, names)}"
-
-
-def verb(steps: IntArray) -> str:
-    """Say ``joins`` of one must-link, ``join`` of more."""
-    return "join" if len(steps) > 1 else "joins"
+    """Write steps with a verb: ``must-link 3-5 joins``, ``must-links 3-5, 5-7 join``."""
+    words = pairs_in_words(steps, names)
+    return f"must-links {words} join" if len(steps) > 1 else f"must-link {words} joins"

@@ -1,4 +1,4 @@
-"""The paper's data sets, real and synthetic, and random links drawn from known classes."""
+"""The real and synthetic data sets of the paper, and random links drawn from known classes."""
 
 from __future__ import annotations
 

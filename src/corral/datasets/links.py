@@ -28,7 +28,7 @@ def random_links(
     y : array-like of shape (n_samples,)
         The class of each row.
     n_must_link, n_cannot_link : int
-        How many of each to draw.
+        Number of must-links and of cannot-links.
     random_state : int, RandomState or None, default=None
         Seed of the draw.
 
@@ -53,7 +53,7 @@ def random_links(
     _, codes, counts = np.unique(classes, return_inverse=True, return_counts=True)
     order = np.argsort(codes, kind="stable")
     position = np.arange(len(order))
-    # Rows lie class by class: after row i come the rest of its class, then all later classes.
+    # Rows are sorted by class: row i is followed by the rest of its class, then by later classes.
     end = np.repeat(np.cumsum(counts), counts)
     inside = _draw("n_must_link", n_must_link, position + 1, end, rng)
     between = _draw("n_cannot_link", n_cannot_link, end, np.full_like(end, len(order)), rng)
@@ -65,8 +65,8 @@ def _draw(
 ) -> IntArray:
     """Draw `size` of the pairs (i, p) with ``first[i] <= p < last[i]``, each at most once.
 
-    The pairs are numbered row by row, so that a number is turned back into its pair by one
-    binary search and none of them is ever listed.
+    The pairs are numbered row by row.  A binary search converts a number to its pair, so no list
+    of all pairs is needed.
     """
     start = np.concatenate([[0], np.cumsum(last - first)])
     if not 0 <= size <= start[-1]:
@@ -77,5 +77,5 @@ def _draw(
 
 
 def _rows(order: IntArray, positions: IntArray) -> IntArray:
-    """Row numbers of pairs of positions, the smaller first."""
+    """Convert pairs of positions to pairs of row numbers, the smaller number first."""
     return np.sort(order[positions], axis=1)

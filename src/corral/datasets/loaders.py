@@ -1,7 +1,7 @@
 """Loaders of the seven UCI data sets of the paper's table 1.
 
-Iris, wine and breast cancer come from scikit-learn; the others are files in ``data/``, whose
-README tells where they come from.
+Iris, wine and breast cancer come from scikit-learn.  The others are files in ``data/``; the README
+there gives their sources.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _INCOMPLETE_HEPATITIS = ("BILIRUBIN", "ALK_PHOSPHATE", "SGOT", "ALBUMIN", "PROTI
 
 
 def load_wine(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
-    """Wines of three growers: 178 points, 13 features, 3 classes.
+    """Load wines of three growers: 178 points, 13 features, 3 classes.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def load_wine(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
 
 
 def load_iris(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
-    """Iris flowers: 150 points, 4 features, 3 classes.
+    """Load iris flowers: 150 points, 4 features, 3 classes.
 
     Parameters and result are those of :func:`load_wine`.
 
@@ -70,13 +70,12 @@ def load_iris(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
 
 
 def load_breast_cancer(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
-    """Breast Cancer Wisconsin (Diagnostic): 569 points, 30 features, 2 classes.
+    """Load Breast Cancer Wisconsin (Diagnostic): 569 points, 30 features, 2 classes.
 
     Parameters and result are those of :func:`load_wine`.
 
     Examples
     --------
-    >>> from corral.datasets import load_breast_cancer
     >>> load_breast_cancer().data.shape
     (569, 30)
     """
@@ -84,11 +83,10 @@ def load_breast_cancer(*, scaled: bool = True, return_X_y: bool = False) -> Load
 
 
 def load_glass(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
-    """Glass fragments by their chemistry: 214 points, 9 features, 6 classes.
+    """Load glass fragments, described by their chemistry: 214 points, 9 features, 6 classes.
 
-    UCI numbers seven types of glass, and the paper's table 1 counts 7, but no fragment is of
-    type 4, so six clusters are there to be found.  Parameters and result are those of
-    :func:`load_wine`.
+    UCI numbers seven types of glass, and table 1 of the paper says 7 classes.  No fragment is of
+    type 4, so there are six classes.  Parameters and result are those of :func:`load_wine`.
 
     Examples
     --------
@@ -101,10 +99,10 @@ def load_glass(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
 
 
 def load_ionosphere(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
-    """Radar returns from the ionosphere: 351 points, 33 features, 2 classes.
+    """Load radar returns from the ionosphere: 351 points, 33 features, 2 classes.
 
-    The file has 34 features; the second is the same for all points and is left out, as in the
-    paper.  Parameters and result are those of :func:`load_wine`.
+    The file has 34 features.  The second feature is constant and is dropped, as in the paper.
+    Parameters and result are those of :func:`load_wine`.
 
     Examples
     --------
@@ -121,10 +119,10 @@ def load_ionosphere(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
 
 
 def load_hepatitis(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
-    """Hepatitis patients, fewer features: 142 points, 14 features, 2 classes.
+    """Load hepatitis patients with fewer features: 142 points, 14 features, 2 classes.
 
-    The five features with the most gaps are left out, then every patient with a gap left.
-    Parameters and result are those of :func:`load_wine`.
+    The five features with most missing values are dropped, then every patient with a missing
+    value.  Parameters and result are those of :func:`load_wine`.
 
     Examples
     --------
@@ -137,9 +135,9 @@ def load_hepatitis(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
 
 
 def load_hepatitis1(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
-    """Hepatitis patients, all features: 80 points, 19 features, 2 classes.
+    """Load hepatitis patients with all features: 80 points, 19 features, 2 classes.
 
-    Every patient with a gap is left out.  Parameters and result are those of
+    Every patient with a missing value is dropped.  Parameters and result are those of
     :func:`load_wine`.
 
     Examples
@@ -156,7 +154,7 @@ def _read_hepatitis() -> Bunch:
 
 
 def _read(filename: str, classes: dict[str, str], description: str) -> Bunch:
-    """Read a file of ``data/``: a header, numbers (or gaps), and the class in the last column."""
+    """Read a file of ``data/``: a header, numbers or empty cells, the class in the last column."""
     path = resources.files(__package__).joinpath("data", filename)
     header, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
     codes = list(classes)
@@ -172,20 +170,20 @@ def _read(filename: str, classes: dict[str, str], description: str) -> Bunch:
 
 
 def _without(bunch: Bunch, features: tuple[str, ...]) -> Bunch:
-    """Leave out some features."""
+    """Drop some features."""
     kept = [name not in features for name in bunch.feature_names]
     names = [name for name in bunch.feature_names if name not in features]
     return Bunch(**{**bunch, "data": bunch.data[:, kept], "feature_names": names})
 
 
 def _complete(bunch: Bunch) -> Bunch:
-    """Leave out the points with gaps."""
+    """Drop the points with missing values."""
     rows = ~np.isnan(bunch.data).any(axis=1)
     return Bunch(**{**bunch, "data": bunch.data[rows], "target": bunch.target[rows]})
 
 
 def _finish(bunch: Bunch, scaled: bool, return_X_y: bool) -> Loaded:
-    """Scale what is left, and keep the five fields that all the loaders share."""
+    """Scale the data if asked, and return the five fields that all loaders have."""
     data = _scale(bunch.data) if scaled else bunch.data
     if return_X_y:
         return data, bunch.target
@@ -199,7 +197,7 @@ def _finish(bunch: Bunch, scaled: bool, return_X_y: bool) -> Loaded:
 
 
 def _scale(data: FloatArray) -> FloatArray:
-    """Map each feature's minimum to -1 and its maximum to 1, exactly; no set has a constant one."""
+    """Map the minimum of each feature to -1 and its maximum to 1; no feature may be constant."""
     low, high = data.min(axis=0), data.max(axis=0)
     scaled: FloatArray = 2.0 * ((data - low) / (high - low)) - 1.0
     return scaled

@@ -1,9 +1,9 @@
-"""The paper's two synthetic sets, rebuilt from its text and figure caption.
+"""The two synthetic data sets of the paper, rebuilt from its text and figure captions.
 
-The paper prints no generator.  What it says: 700 points in two clusters; *Balanced* has 350 and
-350 in four groups, two of them dense, and k-means joins the dense ones; *ImBalanced* has 600 and
-100 of different density with a gap y between them.  The shapes and sizes below are ours, chosen
-so that k-means does on them what the paper's table 3 says.
+The paper does not give a generator.  It says: 700 points in two clusters; *Balanced* has 350 and
+350 points in four groups, two of them dense, and k-means joins the dense groups; *ImBalanced* has
+600 and 100 points of different density with a gap y between the clusters.  The shapes and sizes
+below are our choice; with them k-means gives the results of table 3 in the paper.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from sklearn.utils import check_random_state
 
 from .._typing import FloatArray, IntArray
 
-#: Points of a dense and of a thin group of the balanced set; its groups are unit squares.
+#: Number of points in a dense and in a thin group of the balanced set.
 DENSE, THIN = 250, 100
-#: Points and radii of the two discs of the imbalanced set.
+#: Numbers of points, and radii, of the two discs of the imbalanced set.
 LARGE, SMALL = 600, 100
 LARGE_RADIUS, SMALL_RADIUS = 3.0, 1.65
 
@@ -25,18 +25,18 @@ Seed = int | np.random.RandomState | None
 def make_balanced(
     x_gap: float = 2.0, y_gap: float = 2.0, *, random_state: Seed = None
 ) -> tuple[FloatArray, IntArray]:
-    """Two clusters of 350 points side by side, each a dense group above a thin one.
+    """Make two clusters of 350 points side by side, each a dense group above a thin one.
 
-    The four groups are unit squares in which the points are uniform: 250 in each of the upper
-    two, 100 in each of the lower two.  The left two are cluster 0, the right two cluster 1.  The
-    cut between left and right is the optimum of k-means where both gaps are equal, but the cut
-    between dense and thin (500 and 200 points) is a local optimum, in which about a third of the
-    runs from random points ends; it has nothing in common with the clusters (ARI 0).
+    The four groups are unit squares with uniform points: 250 points in each of the upper squares,
+    100 in each of the lower ones.  The left squares are cluster 0, the right squares cluster 1.
+    If both gaps are equal, the optimum of k-means separates left from right.  A local optimum
+    separates dense from thin groups (500 and 200 points); about a third of the runs of k-means
+    from random points end there.  Its adjusted Rand index with the clusters is 0.
 
     Parameters
     ----------
     x_gap, y_gap : float, default=2.0
-        Gap between the left and the right squares, and between the upper and the lower ones.
+        Distance between the left and the right squares, and between the upper and the lower ones.
     random_state : int, RandomState or None, default=None
 
     Returns
@@ -63,22 +63,22 @@ def make_balanced(
 
 
 def make_imbalanced(gap: float = 0.1, *, random_state: Seed = None) -> tuple[FloatArray, IntArray]:
-    """A disc of 600 points and above it a smaller, thinner one of 100, with a gap between.
+    """Make a disc of 600 points and above it a smaller, less dense disc of 100 points.
 
-    The discs have the radii 3 and 1.65 and the points are uniform in them, so that the large one
-    is nearly twice as dense.  K-means knows no sizes and gives the small cluster the upper part of
-    the large disc as well: its ARI is about 30, more or less by 5 from sample to sample.
+    The discs have the radii 3 and 1.65 and uniform points; the large disc is nearly twice as
+    dense.  K-means does not know the sizes and adds the upper part of the large disc to the small
+    cluster.  Its adjusted Rand index is about 0.30, give or take 0.05 between samples.
 
     Parameters
     ----------
     gap : float, default=0.1
-        Between the two discs, where they are nearest.
+        Smallest distance between the two discs.
     random_state : int, RandomState or None, default=None
 
     Returns
     -------
-    X : (700, 2) array
-    y : (700,) int array
+    X, y
+        Points and clusters, as for :func:`make_balanced`.
 
     Examples
     --------
@@ -96,9 +96,9 @@ def make_imbalanced(gap: float = 0.1, *, random_state: Seed = None) -> tuple[Flo
 
 
 def _disc(size: int, radius: float, rng: np.random.RandomState) -> FloatArray:
-    """Points uniform in a disc around the origin."""
+    """Draw uniform points in a disc around the origin."""
     angle = rng.uniform(size=size) * 2.0 * np.pi
-    # Areas grow with the square of the distance, hence the root.
+    # The area within a distance grows with its square, hence the square root.
     distance = radius * np.sqrt(rng.uniform(size=size))
     return np.column_stack([distance * np.cos(angle), distance * np.sin(angle)])
 

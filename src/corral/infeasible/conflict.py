@@ -1,7 +1,7 @@
-"""Why constraints cannot all be obeyed: a small part of them that already cannot.
+"""Explain infeasible constraints by a small subset of them that is already infeasible.
 
-The proof is the exact solver's; the part is found by removing what is not needed for it.  Every
-pair, pin, side of a bound and linear row is a rule of its own that can be left out.
+The exact solver proves infeasibility; the search removes every rule that the proof does not need.
+A rule is one part of a constraint, such as a pair, a pin, one side of a bound or a linear row.
 """
 
 from __future__ import annotations
@@ -10,29 +10,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..assign import feasible
-from ..constraints import (
-    CannotLink,
-    ClusterSizes,
-    ClusterTotals,
-    Constraint,
-    ConstraintSet,
-    GroupShares,
-    LinearConstraint,
-    MustLink,
-    Pin,
-)
+from ..constraints import Constraint, ConstraintSet
 from ..constraints._checks import Names
 from ..deadline import NEVER, Deadline, OutOfTime
 from ..exceptions import InfeasibleConstraintsError
 from ..presolve import presolve
 
-#: A rule: the number of a constraint, and the number of a part of it.
+#: The number of a constraint, and the number of one of its parts.
 Rule = tuple[int, int]
 
-#: Rules that are left out together.
+#: Rules that the search leaves out together.
 Bunch = list[Rule]
 
-#: Seconds spent on making a conflict small when no deadline says otherwise.
+#: Most seconds spent on reducing a conflict that is already proven; more give smaller conflicts.
 PATIENCE = 20.0
 
 
@@ -44,27 +34,26 @@ def explain(
     deadline: Deadline = NEVER,
     names: Names = None,
 ) -> InfeasibleConstraintsError | None:
-    """Find out whether constraints can be obeyed, and if not, which of them clash.
+    """Decide whether constraints are feasible, and if not, find a small conflict.
 
     Parameters
     ----------
     n_samples, n_clusters : int
     constraints : ConstraintSet
-        They fit data of this shape; soft pairs are left out.
     deadline : Deadline, optional
     names : sequence, optional
-        What to call the rows in the sentence.
+        Names of the rows for the message.
 
     Returns
     -------
     InfeasibleConstraintsError or None
-        Ready to be raised; its ``conflict`` cannot be obeyed, and if time allowed it can be
-        as soon as any rule is left out.  None if there is an assignment that obeys everything.
+        An error that the caller can raise.  Its ``conflict`` is infeasible and, if there was
+        enough time, feasible without any one of its rules.  None if the constraints are feasible.
 
     Raises
     ------
     OutOfTime
-        The deadline came before either was proven.
+        The deadline passed before either was proven.
 
     Examples
     --------
@@ -74,14 +63,14 @@ def explain(
     No assignment to 2 clusters obeys these together: cannot-links 0-1, 1-2, 2-3, 3-4, 4-0.
     """
     search = _Search(n_samples, n_clusters, constraints.hard, names, deadline)
-    whole = [[(i, part) for part in range(_parts(item))] for i, item in enumerate(search.items)]
+    whole = [[(i, part) for part in range(item.n_parts)] for i, item in enumerate(search.items)]
     rules = [rule for rules in whole for rule in rules]
     try:
         if not search.clash(rules):
             return None
-        # Shrinking is a courtesy: it may take long, but not for ever.
+        # The proof is done; the reduction below has a time limit of its own.
         search.proven, search.deadline = True, deadline.within(PATIENCE)
-        # Whole constraints first: without those that have no part in it every test is easier.
+        # Leave out whole constraints first: each later test is then on fewer rules.
         needed = _irreducible(search, [], [], [rules for rules in whole if rules])
         apart = [[rule] for rules in needed for rule in rules]
         conflict = search.cut(_joined(_irreducible(search, [], [], apart)))
@@ -96,7 +85,7 @@ def explain(
 
 @dataclass
 class _Search:
-    """Decides whether some of the rules can be obeyed together."""
+    """Decide whether some of the rules are feasible together."""
 
     n_samples: int
     n_clusters: int
@@ -107,14 +96,14 @@ class _Search:
     known: dict[frozenset[Rule], bool] = field(default_factory=dict)
 
     def cut(self, rules: Sequence[Rule]) -> ConstraintSet:
-        """The user's constraints cut down to these rules."""
+        """Return the user's constraints, reduced to these rules."""
         chosen: dict[int, list[int]] = {}
         for item, part in sorted(rules):
             chosen.setdefault(item, []).append(part)
         return ConstraintSet([_take(self.items[item], parts) for item, parts in chosen.items()])
 
     def clash(self, rules: Sequence[Rule]) -> bool:
-        """Whether these rules are proven to clash; what presolve sees is raised as it is."""
+        """Whether these rules are proven infeasible; errors of presolve are raised unchanged."""
         key = frozenset(rules)
         if key not in self.known:
             self.known[key] = self._decide(self.cut(rules))
@@ -133,10 +122,10 @@ class _Search:
 def _irreducible(
     search: _Search, kept: list[Bunch], added: list[Bunch], bunches: list[Bunch]
 ) -> list[Bunch]:
-    """Least part of ``bunches`` that clashes with ``kept`` (Junker's QuickXplain).
+    """Find a minimal subset of ``bunches`` that is infeasible with ``kept`` (QuickXplain, Junker).
 
-    ``added`` are those that joined ``kept`` last: while there are none there is nothing new to
-    test.  A test that ends undecided only makes the answer larger.
+    ``added`` is what was added to ``kept`` since the last test; if it is empty no test is needed.
+    A test without a decision counts as feasible, so that the result may not be minimal.
     """
     if added and search.clash(_joined(kept)):
         return []
@@ -153,54 +142,6 @@ def _joined(bunches: list[Bunch]) -> list[Rule]:
     return [rule for bunch in bunches for rule in bunch]
 
 
-def _parts(item: Constraint) -> int:
-    """Number of rules in a constraint."""
-    if isinstance(item, (MustLink, CannotLink)):
-        return len(item.pairs)
-    if isinstance(item, Pin):
-        return len(item.rows)
-    if isinstance(item, LinearConstraint):
-        return int(item.A.shape[0])
-    if isinstance(item, GroupShares):
-        return len(item.minimum) + len(item.maximum)
-    if isinstance(item, (ClusterSizes, ClusterTotals)) and _two_sided(item):
-        return 2
-    return 1
-
-
 def _take(item: Constraint, parts: list[int]) -> Constraint:
-    """The constraint with some of its rules only."""
-    if len(parts) == _parts(item):
-        return item
-    if isinstance(item, (MustLink, CannotLink, Pin)):
-        return item.take(parts)
-    if isinstance(item, LinearConstraint):
-        bounds = item.lower[parts], item.upper[parts]
-        return LinearConstraint(item.A[parts], *bounds, n_clusters=item.n_clusters)
-    if isinstance(item, GroupShares):
-        return _take_shares(item, parts)
-    side = "minimum" if parts == [0] else "maximum"
-    if isinstance(item, ClusterTotals):
-        return ClusterTotals(item.values, **{side: getattr(item, side)})
-    if isinstance(item, ClusterSizes):
-        return ClusterSizes(**{side: getattr(item, side)}, ordered=item.ordered)
-    raise TypeError(f"{item!r} has no parts.")
-
-
-def _two_sided(item: ClusterSizes | ClusterTotals) -> bool:
-    """Whether minimum and maximum are rules of their own; paired entries of a multiset are not."""
-    low, high = item.minimum, item.maximum
-    if low is None or high is None:
-        return False
-    return isinstance(item, ClusterTotals) or item.ordered or low.ndim == high.ndim == 0
-
-
-def _take_shares(item: GroupShares, parts: list[int]) -> Constraint:
-    rules = [("minimum", *rule) for rule in item.minimum.items()]
-    rules += [("maximum", *rule) for rule in item.maximum.items()]
-    chosen = [rules[part] for part in parts]
-    sides = {
-        side: [[group, share] for where, group, share in chosen if where == side]
-        for side in ("minimum", "maximum")
-    }
-    return Constraint.from_dict({**item.to_dict(), **sides})
+    """Reduce a constraint to some of its parts; with all parts it stays the user's object."""
+    return item if len(parts) == item.n_parts else item.take(parts)
