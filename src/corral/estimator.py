@@ -200,9 +200,7 @@ class ConstrainedKMeans(NewRows, ClusterMixin, BaseEstimator):
                 plan = problem.plan
                 solution = solve(problem, random_state, paper_problem(given, table, settings, k))
             except NoAnswer as failure:
-                solution = relax_or_raise(
-                    failure, given, table, k, settings, random_state, names
-                )
+                solution = relax_or_raise(failure, given, table, k, settings, random_state, names)
             report = Report.of(table, solution.labels, given, k, table.weight)
             dtype = table.dtype
         report = replace(report, history=solution.history, names=names, plan=plan)

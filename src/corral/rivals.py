@@ -111,9 +111,7 @@ def _from_start(view: Problem, relaxed: Relaxation, start: FloatArray) -> IntArr
     return _best([first_answer(view, centers) for centers in (means, start)])
 
 
-def _polished(
-    view: Problem, relaxed: Relaxation, random_state: np.random.RandomState
-) -> IntArray:
+def _polished(view: Problem, relaxed: Relaxation, random_state: np.random.RandomState) -> IntArray:
     """Labels of a sample, with clusters where they are needed."""
     means = view.rows.means(relaxed.labels, view.n_clusters, relaxed.centers)
     answer = first_answer(view, means)

@@ -144,7 +144,9 @@ class ProjectedSolver:
         variance = rows.leading_variance() or 1.0
         loosens = not rules.summed
         k = rules.n_clusters
-        self.schedule = Schedule.start(variance, k, options.rho, options.rho_growth, loosens, ridge_end)
+        self.schedule = Schedule.start(
+            variance, k, options.rho, options.rho_growth, loosens, ridge_end
+        )
         self.used = self.schedule
         self.radius = 0.5 * np.sqrt(rules.n_clusters * metric.sum())
         self.sums: Sums | None = None

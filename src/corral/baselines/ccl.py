@@ -8,9 +8,9 @@ import numpy as np
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
 
-from .._graphs import components
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
+from ..presolve.graphs import components
 from .base import Answer, Baseline, Links
 from .graphs import distances
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .._graphs import link_graph
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
 from ..presolve import Contraction, presolve
+from ..presolve.graphs import link_graph
 from .base import COUNT, POSITIVE, Answer, Baseline, DeadEndError, limits
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._graphs import link_graph
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
 from ..presolve import presolve
+from ..presolve.graphs import link_graph
 from .base import COUNT, Answer, Baseline, DeadEndError, limits, means, squared_distances
 
 

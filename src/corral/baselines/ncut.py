@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .._graphs import components
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
+from ..presolve.graphs import components
 from .base import COUNT, POSITIVE, Answer, Baseline, Limit, Links, limits
 from .graphs import distances, embed, embedding_labels, neighbour_graph, reach
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._graphs import components
 from .._typing import FloatArray, IntArray
+from ..presolve.graphs import components
 from .base import Links, squared_distances
 
 

@@ -40,6 +40,7 @@ def explain(
     ----------
     n_samples, n_clusters : int
     constraints : ConstraintSet
+        They must fit data of this shape; soft pairs are ignored.
     deadline : Deadline, optional
     names : sequence, optional
         Names of the rows for the message.

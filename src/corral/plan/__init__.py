@@ -12,8 +12,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..settings import Settings
 from ..presolve import Rules
+from ..settings import Settings
 from . import thresholds as at
 
 
@@ -128,9 +128,7 @@ class Plan:
     trials_each: int
 
     @classmethod
-    def of(
-        cls, rules: Rules, facts: Facts, settings: Settings, part_of: int | None = None
-    ) -> Plan:
+    def of(cls, rules: Rules, facts: Facts, settings: Settings, part_of: int | None = None) -> Plan:
         """Decide.
 
         Parameters
@@ -250,9 +248,7 @@ def _count_every(size: int) -> int:
     return 10 if size <= at.COUNT_TENTH else 50
 
 
-def _direct(
-    rules: Rules, facts: Facts, settings: Settings, whole: bool
-) -> tuple[int, float]:
+def _direct(rules: Rules, facts: Facts, settings: Settings, whole: bool) -> tuple[int, float]:
     """Rounds straight from the seeds before ADMM, and their part of the time.
 
     Small problems, and those whose only rule is sizes where ADMM sees all of it, have a whole
@@ -302,7 +298,9 @@ def _sizes_unequal(rules: Rules) -> bool:
 def _assignment(rules: Rules, facts: Facts) -> str:
     """The method of exact assignment that the rules ask for, in words."""
     if rules.totals or rules.linear is not None:
-        return "integer program" if entries(rules) <= at.CONTESTED_ENTRIES else "prices and programs"
+        return (
+            "integer program" if entries(rules) <= at.CONTESTED_ENTRIES else "prices and programs"
+        )
     if rules.sizes is None:
         return "components of pairs" if rules.paired else "nearest centre"
     if not rules.paired and np.ptp(rules.count) == 0:

@@ -23,8 +23,8 @@ from ..constraints import (
 )
 from ..constraints._checks import Names, sums_by
 from ..constraints.sizes import merge_sizes
-from ..contradictions import raise_contradictions
 from .contraction import Contraction
+from .contradictions import raise_contradictions
 from .pair_graph import PairGraph
 from .rules import LinearRows, Pairs, Rules, SizeBounds, SoftPairs, TotalBounds
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from .._graphs import components
 from .._typing import FloatArray, IntArray, Matrix
 from ..constraints._checks import sums_by
+from .graphs import components
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,10 @@ class Pairs:
     def part(self, place: IntArray, n_groups: int) -> Pairs:
         """The pairs between groups whose place is not negative, by place."""
         return Pairs(
-            n_groups, _inside(place[self.apart]), _inside(place[self.together]), self.soft.part(place)
+            n_groups,
+            _inside(place[self.apart]),
+            _inside(place[self.together]),
+            self.soft.part(place),
         )
 
 

@@ -55,9 +55,7 @@ class Distance(Protocol):
         """How far the objective falls when group g moves to cluster j, (m, k)."""
         ...
 
-    def swap_gains(
-        self, first: SwapSide, second: SwapSide, inner: FloatArray
-    ) -> FloatArray:
+    def swap_gains(self, first: SwapSide, second: SwapSide, inner: FloatArray) -> FloatArray:
         """How far it falls when groups of two clusters change places, (g, h)."""
         ...
 
@@ -131,9 +129,7 @@ class SquaredEuclidean:
         gains: FloatArray = (leave * own)[:, None] - arrive * squares
         return gains
 
-    def swap_gains(
-        self, first: SwapSide, second: SwapSide, inner: FloatArray
-    ) -> FloatArray:
+    def swap_gains(self, first: SwapSide, second: SwapSide, inner: FloatArray) -> FloatArray:
         """``|S_a'|^2/W_a' + |S_b'|^2/W_b' - |S_a|^2/W_a - |S_b|^2/W_b`` for all pairs (g, h).
 
         Written about ``mu_a`` and ``mu_b``, where ``S_a`` and ``S_b`` vanish: then

@@ -165,9 +165,7 @@ class MemoryRows:
         """
         return self.distance.offsets(centers, self._local)
 
-    def centres(
-        self, sums: Matrix, mass: FloatArray, fallback: FloatArray | None
-    ) -> FloatArray:
+    def centres(self, sums: Matrix, mass: FloatArray, fallback: FloatArray | None) -> FloatArray:
         """Centres relative to the middle from sums of points and of weights."""
         return self.distance.centres(as_dense(sums), mass, self._local, fallback)
 
@@ -268,9 +266,7 @@ class MemoryRows:
         return self.distance.gained(mass, np.stack([center, center]), means), means
 
 
-def contracted(
-    points: Matrix, weight: FloatArray | None, group: IntArray | None
-) -> MemoryRows:
+def contracted(points: Matrix, weight: FloatArray | None, group: IntArray | None) -> MemoryRows:
     """Rows in memory with the members of each group joined into one weighted point."""
     if group is None:
         return MemoryRows(points, weight)

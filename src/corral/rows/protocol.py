@@ -125,9 +125,7 @@ class Rows(Protocol):
         """Centres from sums of points and of weights."""
         ...
 
-    def means(
-        self, where: Any, n_clusters: int, fallback: FloatArray | None = None
-    ) -> FloatArray:
+    def means(self, where: Any, n_clusters: int, fallback: FloatArray | None = None) -> FloatArray:
         """Centres of the clusters; one without weight keeps its fallback."""
         ...
 

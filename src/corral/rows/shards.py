@@ -142,9 +142,7 @@ class ShardRows:
         alone = np.zeros(self.shape[0], bool)
         alone[free] = True
         same = copy(self)
-        same.__dict__["holder"] = self.holder.transform(
-            with_free, each=shares(self.holder, alone)
-        )
+        same.__dict__["holder"] = self.holder.transform(with_free, each=shares(self.holder, alone))
         same.free = free
         return same
 
@@ -166,9 +164,7 @@ class ShardRows:
         """Centres relative to the middle from sums of points and of weights."""
         return self.distance.centres(sums, mass, self.local, fallback)
 
-    def means(
-        self, where: Any, n_clusters: int, fallback: FloatArray | None = None
-    ) -> FloatArray:
+    def means(self, where: Any, n_clusters: int, fallback: FloatArray | None = None) -> FloatArray:
         """Centres of the clusters of labels, or of an assignment."""
         if isinstance(where, ShardScan):
             sums, mass = where.sums()

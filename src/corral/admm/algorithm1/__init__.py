@@ -12,10 +12,10 @@ from dataclasses import replace
 import numpy as np
 
 from ..._typing import FloatArray, IntArray, Matrix
+from ..history import Options, Recorder, Relaxation, round_to_labels
 from .data import Copy, Data, State
 from .rules import PaperRules
 from .updates import update_w, update_x, update_y, update_z1, update_z2, update_z34
-from ..history import Options, Recorder, Relaxation, round_to_labels
 
 #: Largest penalty: beyond it the costs are far below rounding, and more growth would overflow.
 LARGEST_RHO = 1e30

@@ -15,8 +15,8 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
 from ..._typing import FloatArray
-from .data import Copy, Data, Equalities, Links, State, inner
 from ..projections import project_box, project_sphere
+from .data import Copy, Data, Equalities, Links, State, inner
 
 logger = logging.getLogger(__name__)
 

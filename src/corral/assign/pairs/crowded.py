@@ -6,17 +6,15 @@ import numpy as np
 
 from ..._typing import FloatArray, IntArray
 from ...presolve import Rules, SizeBounds
-from ..sizes.flow import flow_prices, transport
-from .greedy import solve_greedily
 from ..nearest import with_pins
-from ..sums.repair import share_out
 from ..result import NoAssignment
 from ..sizes import solve_sizes
+from ..sizes.flow import flow_prices, transport
+from ..sums.repair import share_out
+from .greedy import solve_greedily
 
 
-def solve_crowded(
-    rules: Rules, cost: FloatArray, start: IntArray | None = None
-) -> IntArray | None:
+def solve_crowded(rules: Rules, cost: FloatArray, start: IntArray | None = None) -> IntArray | None:
     """Cheap labels that obey pins, cannot-links and sizes, or None if greed meets a dead end.
 
     Every group is placed greedily at the prices of the sizes, which keeps them nearly; then groups

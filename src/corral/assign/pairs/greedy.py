@@ -7,9 +7,9 @@ from collections import deque
 import numpy as np
 from scipy import sparse
 
-from ..._graphs import link_graph
 from ..._typing import FloatArray, IntArray
 from ...presolve import Rules
+from ...presolve.graphs import link_graph
 from ..nearest import with_pins
 
 #: Passes over the groups in which each takes its cheapest allowed cluster.

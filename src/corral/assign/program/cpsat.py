@@ -46,9 +46,7 @@ def search(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:
         _forbid(rules, model, x, labels)
 
 
-def _solve(
-    rules: Rules, model: Any, x: list[list[Any]], deadline: Deadline
-) -> IntArray | None:
+def _solve(rules: Rules, model: Any, x: list[list[Any]], deadline: Deadline) -> IntArray | None:
     from ortools.sat.python import cp_model
 
     for workers, patience in ((1, ALONE), (os.cpu_count() or 1, np.inf)):

@@ -7,11 +7,11 @@ import numpy as np
 from ..._typing import IntArray
 from ...deadline import NEVER, Deadline
 from ...presolve import Rules
-from . import cpsat
-from ..pairs.colouring import peel
-from .milp import solve_roughly
 from ..nearest import with_pins
+from ..pairs.colouring import peel
 from ..result import NoAssignment
+from . import cpsat
+from .milp import solve_roughly
 
 
 def feasible(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:

@@ -8,10 +8,10 @@ import numpy as np
 from scipy import optimize, sparse
 
 from ..._typing import BoolArray, FloatArray
-from .interruptible import interruptible
-from .model import Model
 from ...deadline import Deadline, OutOfTime
 from ..result import NoAssignment
+from .interruptible import interruptible
+from .model import Model
 
 #: Costs reach HiGHS with row minima taken off and a typical cost of 1000.  Its gap of 1e-6
 #: absolute, which SciPy gives no way to change, is then 1e-9 of a typical cost; this is the
@@ -62,9 +62,7 @@ def relax(model: Model, cost: FloatArray, part: Cut, deadline: Deadline) -> Rela
     return program.solve(cost[part.columns], model, part, deadline)
 
 
-def reconcile(
-    model: Model, part: Cut, always: int, deadline: Deadline
-) -> tuple[Relaxed, float]:
+def reconcile(model: Model, part: Cut, always: int, deadline: Deadline) -> tuple[Relaxed, float]:
     """Break the rows beyond the first ``always`` as little as possible on the chosen columns.
 
     Returns

@@ -19,12 +19,12 @@ import numpy as np
 from ..._typing import BoolArray, FloatArray, IntArray
 from ...deadline import NEVER, Deadline, OutOfTime
 from ...presolve import Rules
-from . import cpsat, highs
 from ..check import broken, matching_order, sums_by
+from ..result import Assignment, NoAssignment
+from . import cpsat, highs
 from .cuts import forbid
 from .model import Model, build
 from .pricing import missing, price, size_gaps
-from ..result import Assignment, NoAssignment
 
 #: Columns per group in the first relaxation, and the number of columns below which there is
 #: nothing to save; where more are needed they are added.

@@ -6,10 +6,10 @@ import numpy as np
 
 from ..._typing import BoolArray, FloatArray
 from ...presolve import Rules
+from ..result import NoAssignment
 from ..sizes.flow import flow_prices, transport
 from .highs import Relaxed
 from .model import Model
-from ..result import NoAssignment
 
 
 def size_gaps(rules: Rules, cost: FloatArray, *, any_order: bool) -> FloatArray:

@@ -7,11 +7,11 @@ import numpy as np
 from ..._typing import FloatArray, IntArray
 from ...deadline import NEVER, Deadline, OutOfTime
 from ...presolve import Rules, SizeBounds
-from . import highs
 from ..check import matching_order, row_excess, sums_by, total_excess
+from ..result import Assignment, NoAssignment
+from . import highs
 from .cuts import with_row
 from .model import Model, build, mean_size
-from ..result import Assignment, NoAssignment
 
 
 def assign_relaxed(

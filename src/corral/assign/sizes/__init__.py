@@ -20,9 +20,9 @@ from ..._typing import FloatArray, IntArray
 from ...plan.thresholds import FLOW_COLD, FLOW_ROWS_EACH, FLOW_WARM
 from ...presolve import SizeBounds
 from ...rows.costs import Costs, Dense, DenseScan
+from ..result import NoAssignment
 from .flow import settle, transport
 from .preferences import State, add_outside, cheapest_moves
-from ..result import NoAssignment
 
 #: Rows that take part for each that is in the wrong place, and the least number of them, in all and
 #: for each cluster.

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..._typing import BoolArray, FloatArray, IntArray
 from ...rows.costs import Costs
-from .flow import settle, ship_some
-from ..sums.newton import newton_step, signed_prices
 from ..result import NoAssignment
+from ..sums.newton import newton_step, signed_prices
+from .flow import settle, ship_some
 from .ties import spread_ties
 
 #: No price changes by more than so many times the largest margin that a step looks at.

@@ -21,11 +21,11 @@ from ...presolve import Rules
 from ..check import broken, sums_by
 from ..pairs.components import pair_graph, solve_pairs
 from ..pairs.descent import descend
-from .duals import Sums, View, alone, ascend
 from ..program.milp import solve_milp
+from ..result import Assignment, NoAssignment
+from .duals import Sums, View, alone, ascend
 from .repair import repaired
 from .restrict import restricted
-from ..result import Assignment, NoAssignment
 
 #: Groups in the sample that gives the first prices, and steps towards them.
 SAMPLE = 2000

@@ -18,9 +18,9 @@ import numpy as np
 
 from ..._typing import BoolArray, FloatArray, IntArray
 from ...presolve import Rules, TotalBounds
+from ...rows.scan import scan
 from ..check import sums_by
 from .newton import newton_step, signed_prices
-from ...rows.scan import scan
 
 #: Rows looked at for each that is in the wrong place, and the least number of them.
 ROWS_EACH = 4

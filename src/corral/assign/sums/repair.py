@@ -6,10 +6,10 @@ import numpy as np
 
 from ..._typing import BoolArray, FloatArray, IntArray
 from ...presolve import Rules
-from .duals import Sums, View
-from .restrict import restricted
 from ..result import NoAssignment
 from ..sizes import ship_units
+from .duals import Sums, View
+from .restrict import restricted
 
 #: Groups that may be moved, those that lose least, and moves at most.
 POOL = 3000

@@ -12,9 +12,9 @@ from ..._typing import FloatArray, IntArray
 from ...admm.crew import Crew, Setup, Threads
 from ...admm.kernels import Step, Sums
 from ...admm.pairs import PairCopies
-from ...rows.seeding import plus_plus
 from ...presolve import Rules
 from ...rows import Shard
+from ...rows.seeding import plus_plus
 from . import tasks
 from .client import close_client
 from .partitions import Partitions

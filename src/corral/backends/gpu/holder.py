@@ -12,9 +12,9 @@ import torch
 from ..._typing import FloatArray, IntArray
 from ...admm.crew import Setup
 from ...admm.kernels import Step, Sums
-from ...rows.seeding import plus_plus as few_seeds
 from ...presolve import Rules
 from ...rows import Shard
+from ...rows.seeding import plus_plus as few_seeds
 from .pairs import PairCopies
 from .passes import passes, start_sums
 from .seeds import plus_plus

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .._graphs import find_clique
 from .._typing import IntArray
 from ..constraints import ConstraintSet
 from ..constraints._checks import Names, name_of
 from ..exceptions import InfeasibleConstraintsError
 from .facts import Bounds, Facts, Found, links_in_words, pair_keys, steps_of
+from .graphs import find_clique
 
 __all__ = ["raise_contradictions"]
 

@@ -10,12 +10,12 @@ from typing import TypeAlias
 import numpy as np
 from scipy import sparse
 
-from .._graphs import chain_to, link_graph, nearest_first
 from .._typing import IntArray
 from ..constraints import CannotLink, ClusterSizes, Constraint, ConstraintSet, MustLink, Pin
 from ..constraints._checks import Names, name_of, shortened
 from ..constraints.links import pairs_in_words
 from ..constraints.sizes import merge_sizes
+from .graphs import chain_to, link_graph, nearest_first
 
 Found: TypeAlias = tuple[str, ConstraintSet] | None
 """A sentence and the constraints that contradict each other; None if there is no contradiction."""

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from ._typing import BoolArray, IntArray
+from .._typing import BoolArray, IntArray
 
 MAX_WORK = 5_000_000
 """Most multiplications for counting the triangles of a graph.
