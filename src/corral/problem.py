@@ -9,7 +9,7 @@ from ._typing import FloatArray, IntArray
 from .deadline import Deadline
 from .plan import Facts, Plan, unevenness
 from .presolve import Rules, presolve
-from .rows import Rows, Table
+from .rows import MemoryRows, Rows, Table
 from .settings import Settings
 
 
@@ -41,6 +41,13 @@ class Problem:
         facts = Facts(rows.far, rows.fits_single, unevenness(rows.weight, rules.count))
         plan = Plan.of(rules, facts, settings, part_of)
         return cls(rules, rows, plan, settings, settings.deadline)
+
+    @property
+    def near(self) -> MemoryRows:
+        """The rows in this process's memory, where all steps but rounds take place."""
+        if not isinstance(self.rows, MemoryRows):
+            raise TypeError("rows elsewhere are assigned in rounds only; the plan says no more")
+        return self.rows
 
     @property
     def n_clusters(self) -> int:

@@ -26,6 +26,7 @@ from .polish import Answer, evaluate, first_answer, improve
 from .presolve import Rules
 from .problem import Problem
 from .rivals import better_labels, direct
+from .rows import MemoryRows
 from .sample import sample
 from .solution import Solution, numbered
 from .start import Start, group_labels, make_start, match_sizes
@@ -83,7 +84,8 @@ def _start_centers(problem: Problem) -> FloatArray | None:
         return None
     if init.ndim == 2:
         return np.asarray(init, np.float64)
-    centers: FloatArray = rows.means(group_labels(rules, init), rules.n_clusters) + rows.middle
+    labels = group_labels(rules, init.astype(np.int64))
+    centers: FloatArray = rows.means(labels, rules.n_clusters) + rows.middle
     return centers
 
 
@@ -117,7 +119,8 @@ def _restarts(
             solutions = list(_in_turn(run, seeds))
     if not solutions:
         raise OutOfTime
-    return min(solutions, key=lambda solution: solution.objective)
+    best: Solution = min(solutions, key=lambda solution: solution.objective)
+    return best
 
 
 def _in_turn(run: Run, seeds: IntArray) -> Iterator[Solution]:
@@ -212,11 +215,11 @@ class Run:
             rules = PaperRules.of(self.paper.rules, self.paper.rows.weight)
             sizes = None if view.rules.sizes is None else view.rules.sizes.lower
             rules = replace(rules, sizes=sizes)
-            points = self.paper.rows.points
+            points = self.paper.near.points
             return solve_algorithm1(points, row_labels, view.n_clusters, rules, options)
         rows = view.rows.single() if plan.single else view.rows
         crew = rows.crew()
-        if crew is None:
+        if crew is None and isinstance(rows, MemoryRows):
             crew = Threads(rows.points, self.n_threads)
         return solve_projected(view.rules, rows, start.labels, options, crew)
 

@@ -40,7 +40,7 @@ class Exchange:
 
     def __init__(self, problem: Problem) -> None:
         rules = problem.rules
-        self.rows, self.n_clusters = problem.rows, rules.n_clusters
+        self.rows, self.n_clusters = problem.near, rules.n_clusters
         pairs = (rules.apart.ravel(), rules.together.ravel(), rules.soft.pairs.ravel())
         bound = np.concatenate([rules.pins[:, 0], *pairs])
         self.mobile = np.full(rules.n_groups, rules.linear is None)

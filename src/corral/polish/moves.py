@@ -61,7 +61,7 @@ def relocate(
 
     ``least`` is what must be saved, costs alone considered.
     """
-    k, data = problem.n_clusters, problem.rows
+    k, data = problem.n_clusters, problem.near
     distances = data.distances(centers)
     rows = np.arange(len(labels))
     own = distances[rows, labels]
@@ -89,7 +89,7 @@ def kick(
     random_state: np.random.RandomState,
 ) -> Iterator[Proposal]:
     """Move a random centre to a random point, drawn as k-means++ draws, without end."""
-    data = problem.rows
+    data = problem.near
     own = data.distances(centers)[np.arange(len(labels)), labels] * data.weight
     if own.sum() <= 0.0:
         return

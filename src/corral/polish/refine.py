@@ -118,7 +118,8 @@ def evaluate(problem: Problem, step: Assignment, centers: FloatArray) -> Answer:
     rules, rows, labels = problem.rules, problem.rows, step.labels
     means = rows.means(labels, rules.n_clusters, centers)
     if np.isfinite(step.cost):
-        gained = rows.distance.gained(rows.mass(labels, rules.n_clusters), centers, means)
+        mass = problem.near.mass(labels, rules.n_clusters)
+        gained = rows.distance.gained(mass, centers, means)
         return Answer(labels, means, max(step.cost - gained, 0.0), rules)
     soft = rules.soft.cost(labels) if step.soft is None else step.soft
     return Answer(labels, means, rows.inertia(labels, means) + soft, rules)
