@@ -162,7 +162,7 @@ def piece_inertia(
     xp, mean, total = namespace(points), _beside(points, centers), 0.0
     for rows in _blocks(points, points.shape[1]):
         step = _doubles(points[rows]) - mean[_beside(points, labels[rows])]
-        total += float(xp.sum(_beside(points, w[rows]) * xp.sum(step * step, axis=1)))
+        total += float(xp.vecdot(_beside(points, w[rows]), xp.vecdot(step, step)))
     return total
 
 
