@@ -8,10 +8,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from corral._graphs import find_clique
 from corral.constraints import CannotLink, ClusterSizes, ConstraintSet, MustLink, Pin
 from corral.exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
 from corral.presolve import presolve
+from corral.presolve.graphs import find_clique
 
 LETTERS = list("abcdefgh")
 
@@ -52,7 +52,7 @@ def atoms(rules):
 
 def clash(rules, n, k, names=None):
     with pytest.raises(InfeasibleConstraintsError) as error:
-        presolve(np.zeros((n, 2)), ConstraintSet(rules), k, names=names)
+        presolve(ConstraintSet(rules), n, k, names=names)
     conflict = error.value.conflict
     assert not feasible(conflict, n, k)
     assert atoms(conflict) <= atoms(rules)
@@ -83,9 +83,9 @@ def test_among_several_such_cannot_links_the_shortest_chain_is_told():
 
 def test_soft_links_contradict_nothing():
     soft = [MustLink([(0, 1)]), CannotLink([(0, 1)], 5.0), CannotLink([(0, 2), (1, 2)])]
-    assert presolve(np.zeros((3, 2)), soft, 2).soft.cost(np.array([0, 1])) == 5.0
+    assert presolve(soft, 3, 2).soft.cost(np.array([0, 1])) == 5.0
     chain = [MustLink([(0, 1), (1, 2)], [np.inf, 3]), CannotLink([(0, 2)])]
-    assert presolve(np.zeros((3, 2)), chain, 2).n_groups == 2
+    assert presolve(chain, 3, 2).n_groups == 2
 
 
 def test_a_row_pinned_twice():
@@ -220,7 +220,7 @@ def test_many_pins_beyond_every_maximum():
     rules = [Pin({0: 0, 2: 0, 3: 0, 4: 0, 5: 1}), ClusterSizes(maximum=[3, 2])]
     # unordered: cluster 0 may have the larger maximum
     with pytest.raises(InfeasibleConstraintsError, match="maximum cluster sizes"):
-        presolve(np.zeros((6, 2)), rules, 2)
+        presolve(rules, 6, 2)
     rules[1] = ClusterSizes(maximum=[3, 3])
     sentence, conflict = clash(rules, 6, 2)
     assert sentence == (
@@ -232,7 +232,7 @@ def test_many_pins_beyond_every_maximum():
 
 def test_unordered_sizes_let_pins_choose():
     rules = [MustLink([(0, 1), (1, 2)]), Pin({1: 1}), ClusterSizes([4, 2])]
-    assert presolve(np.zeros((6, 2)), rules, 2).pins.tolist() == [[0, 1]]
+    assert presolve(rules, 6, 2).pins.tolist() == [[0, 1]]
 
 
 def test_more_rows_apart_than_clusters():
@@ -270,7 +270,7 @@ def test_with_one_cluster_a_cannot_link_is_enough():
 
 def test_a_pin_to_a_cluster_that_does_not_exist_is_no_contradiction():
     with pytest.raises(ValueError, match="clusters must lie in") as error:
-        presolve(np.zeros((3, 2)), Pin({0: 2}), 2)
+        presolve(Pin({0: 2}), 3, 2)
     assert not isinstance(error.value, InfeasibleConstraintsError)
 
 
@@ -287,7 +287,7 @@ def test_whatever_is_raised_is_a_contradiction_of_the_users_rules(seed):
         rules.append(ClusterSizes(minimum=low, maximum=high, ordered=bool(rng.integers(2))))
     conflict = None
     try:
-        presolve(np.zeros((n, 2)), rules, k)
+        presolve(rules, n, k)
     except InfeasibleConstraintsError as error:
         conflict = error.conflict
     if conflict is not None:
@@ -337,6 +337,6 @@ def test_a_long_chain_is_told_in_short():
         CannotLink([(0, n - 1)]),
     ]
     with pytest.raises(InfeasibleConstraintsError, match="9-10 and 4989 more join them") as error:
-        presolve(np.zeros((n, 1)), rules, 2)
+        presolve(rules, n, 2)
     assert len(str(error.value)) < 300
     assert len(error.value.conflict.of_kind(MustLink)[0].pairs) == n - 1

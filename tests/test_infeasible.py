@@ -28,7 +28,7 @@ from corral import (
     Pin,
     SolverTimeoutError,
 )
-from corral.assign import OutOfTime
+from corral.deadline import OutOfTime
 
 # --- an exact model of its own ----------------------------------------------------------------
 
@@ -557,7 +557,7 @@ def test_no_time_left_to_explain_a_proven_contradiction(monkeypatch):
     def too_late(*arguments, **options):
         raise OutOfTime
 
-    monkeypatch.setattr("corral.outcome.explain", too_late)
+    monkeypatch.setattr("corral.infeasible.explain", too_late)
     n, k, rules = odd_wheel(np.random.default_rng(0))
     X = np.random.default_rng(1).normal(size=(n, 2))
     model = ConstrainedKMeans(k, random_state=0, time_limit=60.0)
@@ -568,9 +568,9 @@ def test_no_time_left_to_explain_a_proven_contradiction(monkeypatch):
 
 
 def test_an_answer_in_hand_is_kept_when_a_later_restart_runs_out_of_time(monkeypatch):
-    import corral.run
+    import corral.solve
 
-    real, calls = corral.run.first_answer, []
+    real, calls = corral.solve.first_answer, []
 
     def slower_and_slower(*arguments, **options):
         calls.append(arguments)
@@ -578,7 +578,8 @@ def test_an_answer_in_hand_is_kept_when_a_later_restart_runs_out_of_time(monkeyp
             raise OutOfTime
         return real(*arguments, **options)
 
-    monkeypatch.setattr("corral.run.first_answer", slower_and_slower)
+    for module in ("corral.solve", "corral.rivals"):
+        monkeypatch.setattr(f"{module}.first_answer", slower_and_slower)
     X = np.random.default_rng(0).normal(size=(20, 2))
     rules = ClusterSizes([6, 7, 7])
     model = ConstrainedKMeans(3, n_init=4, random_state=0, time_limit=60.0)

@@ -14,11 +14,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
+from problems import plan_of, problem_of
 from sklearn.cluster import kmeans_plusplus
 from sklearn.datasets import make_blobs
 
-import corral.coarse
-import corral.run
 import corral.solve
 from corral import (
     CannotLink,
@@ -32,14 +31,13 @@ from corral import (
 from corral.admm.crew import Threads
 from corral.admm.projected import ProjectedSolver
 from corral.admm.schedule import GRADUATE, HARDEN, SETTLE
-from corral.assign.costs import Dense
-from corral.assign.transport import ship
+from corral.assign import patient
+from corral.assign.sizes import ship
 from corral.datasets import load_wine, random_links
-from corral.geometry import Geometry
-from corral.pilot import needs_pilot
-from corral.polish import refinement
+from corral.polish import refine
 from corral.presolve import presolve
-from corral.problem import first_rows
+from corral.rows import memory
+from corral.rows.costs import Dense
 
 
 def blobs(n, d, k):
@@ -138,10 +136,9 @@ def solver_of(kind, n, k, crew):
     """A solver at its start, and its problem."""
     X, y = blobs(n, 3, k)
     rules, weight = kind(n, k, y)
-    problem = presolve(X, rules, k, weight)
-    geometry = Geometry(problem)
-    start = y[first_rows(problem.group)]
-    return ProjectedSolver(problem, geometry, start, 1.0, 1.03, crew(geometry.points, 1)), problem
+    problem = problem_of(X, rules, k, weight)
+    start, rows = y[problem.rules.first_rows], problem.rows
+    return ProjectedSolver(problem.rules, rows, start, crew(rows.points, 1)), problem
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -194,7 +191,7 @@ def test_an_iteration_allocates_less_than_half_an_array(kind, phase):
         solver.schedule = replace(solver.schedule, phase=phase)
         solver.step()
         assert solver.used.phase == phase
-        assert peak_of(solver.step) <= 0.5 * 8 * problem.n_groups * problem.n_clusters
+        assert peak_of(solver.step) <= 0.5 * 8 * problem.rules.n_groups * problem.n_clusters
 
 
 def peak_of(function):
@@ -228,19 +225,19 @@ class Work:
 @pytest.fixture
 def work(monkeypatch):
     """Counts from here on."""
-    done, assign, relax = Work(), refinement.assign, corral.coarse.solve_projected
+    done, assign, relax = Work(), patient.assign, corral.solve.solve_projected
 
-    def assigned(problem, *arguments, **options):
-        done.solves.append((problem.n_groups, options.get("prices") is not None))
-        return assign(problem, *arguments, **options)
+    def assigned(rules, *arguments, **options):
+        done.solves.append((rules.n_groups, options.get("prices") is not None))
+        return assign(rules, *arguments, **options)
 
-    def relaxed(problem, *arguments, **options):
-        answer = relax(problem, *arguments, **options)
-        done.relaxations.append((problem.n_groups, answer.n_iter))
+    def relaxed(rules, *arguments, **options):
+        answer = relax(rules, *arguments, **options)
+        done.relaxations.append((rules.n_groups, answer.n_iter))
         return answer
 
-    monkeypatch.setattr(refinement, "assign", assigned)
-    monkeypatch.setattr(corral.coarse, "solve_projected", relaxed)
+    monkeypatch.setattr(patient, "assign", assigned)
+    monkeypatch.setattr(corral.solve, "solve_projected", relaxed)
     return done
 
 
@@ -316,7 +313,7 @@ def test_unequal_sizes_in_any_order_take_one_small_fit_more(seed, work):
     sizes = [500, 1000, 1500, 2000]
     X, _ = make_blobs(sizes, 3, cluster_std=3, random_state=1)
     n = fit((X, 4, [ClusterSizes(sizes)]), seed)
-    assert needs_pilot(presolve(X, [ClusterSizes(sizes)], 4))
+    assert plan_of([ClusterSizes(sizes)], n, 4).rival == "pilot"
     (whole, n_iter), (few, few_iterations) = work.relaxations
     assert few < n // 2 < whole == n
     assert 0 < n_iter <= 315
@@ -330,24 +327,22 @@ def test_unequal_sizes_in_any_order_take_one_small_fit_more(seed, work):
 def test_prices_go_from_round_to_round(seed, work):
     """Only the first round of a refinement is without."""
     X, k, rules = sizes_problem()
-    problem = presolve(X, rules, k)
-    geometry = Geometry(problem)
+    problem = problem_of(X, rules, k)
     centers, _ = kmeans_plusplus(X, k, random_state=seed)
-    refinement.refine(problem, geometry, centers - geometry.middle)
+    refine(problem, centers - problem.rows.middle)
     _, *later = [known for _, known in work.solves]
     assert len(later) > 2
     assert all(later)
 
 
 def test_restarts_share_what_is_known_of_the_points(monkeypatch):
-    made, real = [], corral.solve.Geometry
+    made, real = [], memory.MemoryRows
 
-    def counted(problem):
+    def counted(*arguments, **options):
         made.append(1)
-        return real(problem)
+        return real(*arguments, **options)
 
-    for home in (corral.run, corral.solve):
-        monkeypatch.setattr(home, "Geometry", counted)
+    monkeypatch.setattr(memory, "MemoryRows", counted)
     X, k, rules = pairs_problem()
     ConstrainedKMeans(k, n_init=3, random_state=0).fit(
         X[:300], constraints=rules[0].subset(range(300))
@@ -437,7 +432,7 @@ def test_there_is_no_loop_over_pairs(step):
                 MustLink(must.pairs),
                 CannotLink(cannot.pairs),
             ),
-            "presolve": lambda X=X, rules=(must, cannot): presolve(X, rules, 5),
+            "presolve": lambda n=n, rules=(must, cannot): presolve(rules, n, 5),
             "audit": lambda X=X, y=y, rules=(must, cannot): audit(X, y, rules, 5),
         }
         lines.append(lines_run(todo[step]))

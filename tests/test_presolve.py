@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problems import problem_of
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
@@ -97,12 +98,12 @@ def test_a_group_without_weight_takes_the_plain_mean(as_csr):
 def test_the_type_of_the_points_stays(dtype, as_csr):
     X = np.arange(8, dtype=dtype).reshape(4, 2)
     data = sparse.csr_array(X) if as_csr else X
-    problem = presolve(data, MustLink([(0, 1)]), 2)
-    assert problem.points.dtype == dtype
-    assert problem.weight.dtype == np.float64
-    assert sparse.issparse(problem.points) == as_csr
-    assert (problem.points.format == "csr") if as_csr else True
-    assert presolve(data, None, 2).points is data
+    rows = problem_of(data, MustLink([(0, 1)]), 2).rows
+    assert rows.points.dtype == dtype
+    assert rows.weight.dtype == np.float64
+    assert sparse.issparse(rows.points) == as_csr
+    assert (rows.points.format == "csr") if as_csr else True
+    assert problem_of(data, None, 2).rows.points is data
 
 
 def test_float32_sums_are_taken_in_float64():
@@ -124,11 +125,11 @@ def test_scatter_does_not_suffer_from_a_shift():
 def test_without_constraints_nothing_is_left_to_obey():
     X = np.zeros((4, 2))
     for nothing in (None, [], [MustLink([]), ClusterSizes(minimum=0, maximum=9), Pin({})]):
-        problem = presolve(X, nothing, 2)
-        assert problem.free
-        assert problem.points is X
-        assert problem.weight.tolist() == [1, 1, 1, 1]
-        assert problem.invert(np.array([0, 1, 1, 0])).tolist() == [0, 1, 1, 0]
+        problem = problem_of(X, nothing, 2)
+        assert problem.rules.free
+        assert problem.rows.points is X
+        assert problem.rows.weight.tolist() == [1, 1, 1, 1]
+        assert problem.rules.invert(np.array([0, 1, 1, 0])).tolist() == [0, 1, 1, 0]
 
 
 def test_links_are_unique_and_between_groups():
@@ -139,7 +140,7 @@ def test_links_are_unique_and_between_groups():
         Pin({0: 1}),
         Pin({1: 1, 3: 0}),
     ]
-    problem = presolve(np.zeros((4, 1)), links, 3)
+    problem = presolve(links, 4, 3)
     assert problem.group.tolist() == [0, 0, 1, 2]
     assert problem.apart.tolist() == [[0, 1], [0, 2]]
     assert problem.pins.tolist() == [[0, 1], [2, 0]]
@@ -153,7 +154,7 @@ def test_soft_pairs_cost_what_the_users_pairs_cost(seed):
     weights = rng.uniform(0.1, 2, (2, 12))
     drawn = [np.array([rng.choice(12, 2, replace=False) for _ in range(12)]) for _ in "ab"]
     soft = [MustLink(drawn[0], weights[0]), CannotLink(drawn[1], weights[1])]
-    problem = presolve(X, [MustLink(pairs), *soft], 3)
+    problem = presolve([MustLink(pairs), *soft], len(X), 3)
     labels = rng.integers(0, 3, problem.n_groups)
     expected = sum(rule.violations(problem.invert(labels)).amount for rule in soft)
     assert problem.soft.cost(labels) == pytest.approx(expected)
@@ -214,7 +215,7 @@ def test_the_problem_allows_exactly_what_the_constraints_allow(seed):
         if all(v.count == 0 for v in rules.violations(np.array(labels), k))
     }
     try:
-        problem = presolve(rng.normal(size=(n, 2)), rules, k)
+        problem = presolve(rules, n, k)
     except InfeasibleConstraintsError:
         assert not allowed
         return
@@ -230,7 +231,7 @@ def test_totals_and_linear_rows_are_summed_over_groups():
         LinearConstraint([[1, 2, 3, 4, 5, 6]], upper=7),
         LinearConstraint(sparse.csr_array((1, 6)), lower=-1),
     ]
-    problem = presolve(np.zeros((3, 1)), rules, 2)
+    problem = presolve(rules, 3, 2)
     assert len(problem.totals) == 1
     assert problem.totals[0].values.tolist() == [5, 2]
     assert problem.totals[0].upper.tolist() == [5, 5]
@@ -247,9 +248,7 @@ def test_without_contraction_all_rules_stay_and_nothing_is_raised():
         ClusterSizes(maximum=1),
         MustLink([(0, 1)], 2.0),
     ]
-    X = np.zeros((3, 1))
-    problem = presolve(X, rules, 2, contract=False)
-    assert problem.points is X
+    problem = presolve(rules, 3, 2, contract=False)
     assert problem.group.tolist() == [0, 1, 2]
     assert problem.together.tolist() == problem.apart.tolist() == [[0, 1]]
     assert problem.pins.tolist() == [[0, 0], [0, 1]]
@@ -270,13 +269,13 @@ def test_without_contraction_all_rules_stay_and_nothing_is_raised():
 )
 def test_rules_that_do_not_fit_the_data_are_refused(rule, message, contract):
     with pytest.raises(ValueError, match=message) as error:
-        presolve(np.zeros((3, 1)), rule, 2, contract=contract)
+        presolve(rule, 3, 2, contract=contract)
     assert not isinstance(error.value, InfeasibleConstraintsError)
 
 
 def test_the_users_data_do_not_change():
     _, X, pairs, weight = random_case(0)
     before = X.copy(), weight.copy()
-    presolve(X, MustLink(pairs), 3, weight)
+    problem_of(X, MustLink(pairs), 3, weight)
     assert np.array_equal(X, before[0])
     assert np.array_equal(weight, before[1])

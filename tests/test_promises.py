@@ -39,16 +39,16 @@ def test_tangled_cannot_links_still_get_cheap_labels():
 
 def test_a_time_limit_ends_the_rounds(monkeypatch):
     """Whatever the method of assignment, no new round begins after the deadline."""
-    from corral.polish import refinement
+    from corral.assign import patient
 
     asked = []
-    real = refinement.assign
+    real = patient.assign
 
     def counted(*arguments, **options):
         asked.append(time.monotonic())
         return real(*arguments, **options)
 
-    monkeypatch.setattr(refinement, "assign", counted)
+    monkeypatch.setattr(patient, "assign", counted)
     points = np.random.RandomState(0).randn(20_000, 8)
     limit, began = 0.2, time.monotonic()
     model(12, time_limit=limit).fit(points, constraints=ClusterSizes(minimum=500))

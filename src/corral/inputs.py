@@ -1,4 +1,4 @@
-"""What comes in: arrays of every kind, checked once and recognised without importing their libraries."""
+"""What comes in: arrays of every kind, checked once, known without importing their libraries."""
 
 from __future__ import annotations
 

@@ -20,11 +20,14 @@ class Problem:
     Attributes
     ----------
     rules : Rules
+        As they are solved: sizes that may stand in any order do.
     rows : Rows
         The groups of the rules.
     plan : Plan
     settings : Settings
     deadline : Deadline
+    given : Rules
+        With the sizes in the order that the user gave.
     """
 
     rules: Rules
@@ -32,15 +35,17 @@ class Problem:
     plan: Plan
     settings: Settings
     deadline: Deadline
+    given: Rules
 
     @classmethod
     def of(
         cls, rules: Rules, rows: Rows, settings: Settings, part_of: int | None = None
     ) -> Problem:
         """Make the plan; ``part_of`` is the number of groups of the whole, if this is a sample."""
+        solved = rules.in_any_order() if settings.reorders else rules
         facts = Facts(rows.far, rows.fits_single, unevenness(rows.weight, rules.count))
-        plan = Plan.of(rules, facts, settings, part_of)
-        return cls(rules, rows, plan, settings, settings.deadline)
+        plan = Plan.of(solved, facts, settings, part_of)
+        return cls(solved, rows, plan, settings, settings.deadline, rules)
 
     @property
     def near(self) -> MemoryRows:
@@ -76,7 +81,7 @@ class Problem:
 
     def home(self) -> Problem:
         """The same with all rows in this process's memory."""
-        return Problem.of(self.rules, self.rows.home(), self.settings)
+        return Problem.of(self.given, self.rows.home(), self.settings)
 
     def shifted(self, centers: FloatArray, other: Problem) -> FloatArray:
         """Centres of this problem relative to the middle of another's rows."""

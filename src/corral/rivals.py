@@ -5,10 +5,10 @@ are the only rule, it is a whole answer that ADMM has to beat: on data without c
 ends in one of many optima that are about as good.  For other problems it is one round that gives a
 feasible answer, or a proof that there is none, before ADMM.
 
-*Pilot*: a small sample solved with every move of the polish.  Where clusters of different sizes may
-change places there are up to k! orders; ADMM follows the nearest one, which need not be the best, and
-moves over all rows take too long.  Where bounds on the sizes leave much room two clusters may come to
-rest in one dense region; the pilot helps there too.
+*Pilot*: a small sample solved with every move of the polish.  Where clusters of different sizes
+may change places there are up to k! orders.  ADMM follows the nearest one, which need not be the
+best, and moves over all rows take too long.  Where bounds on the sizes leave much room, two clusters
+may come to rest in one dense region; the pilot helps there too.
 
 *Start* and *polish*: on the sample that ADMM saw, exact sizes from the seeds, or moves.
 """

@@ -1,7 +1,7 @@
 """The groups that ADMM sees: all, or a sample of many.
 
-Where the clusters are shows in some thousands of points as well as in millions.  ADMM finds that out
-on a sample, with rules in proportion; the exact assignment and the polish after it see every group.
+Some thousands of points show where the clusters are as well as millions.  ADMM finds that out on a
+sample, with rules in proportion; the exact assignment and the polish after it see every group.
 """
 
 from __future__ import annotations

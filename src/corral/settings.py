@@ -57,6 +57,11 @@ class Settings:
         exact = self.repair and self.solver == "projected"
         return exact and not self.record_x and self.max_samples is not None
 
+    @property
+    def reorders(self) -> bool:
+        """Whether sizes in a given order may be solved in any order and numbered at the end."""
+        return self.repair and self.solver == "projected"
+
     def for_pilot(self) -> Settings:
         """How to solve a small sample of the problem: once, and without telling anyone."""
         once = replace(self, init="k-means++", n_init=1, max_samples=None)

@@ -59,9 +59,6 @@ def solve(
     if paper is not None:
         PaperRules.of(paper.rules, paper.rows.weight)  # refuses rules that the paper does not have
     logger.info("plan: %s", problem.plan)
-    given, settings = problem.rules, problem.settings
-    if settings.repair and settings.solver == "projected":
-        problem = problem.with_rules(given.in_any_order())
     if problem.plan.home:
         problem = _brought_home(problem, problem.plan.home)
     try:
@@ -74,7 +71,7 @@ def solve(
         solution = _restarts(problem, random_state, paper)
     if problem.rules.numbered:
         return solution
-    return numbered(solution, given, _start_centers(problem))
+    return numbered(solution, problem.given, _start_centers(problem))
 
 
 def _start_centers(problem: Problem) -> FloatArray | None:

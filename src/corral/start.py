@@ -43,7 +43,7 @@ def make_start(
     if not isinstance(init, str):
         if init.ndim == 1:
             return Start(init.astype(np.int64), rows.means(init.astype(np.int64), k))
-        centers = init - rows.middle
+        centers: FloatArray = init - rows.middle
         return Start(rows.nearest(centers), centers)
     if init == "random":
         labels: IntArray = random_state.randint(k, size=m)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from corral import ConstrainedKMeans, ConstraintSet, MustLink, SolverTimeoutError
-from corral.assign import OutOfTime
+from corral.deadline import OutOfTime
 from corral.cli import MISSING
 
 BASE = ("fit", "points.csv", "--id-column", "id", "--columns", "x,y")

@@ -6,12 +6,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+from problems import problem_of
 
 from corral import ClusterSizes, ClusterTotals, MustLink
-from corral.geometry import Geometry
+from corral.assign import Assignment
 from corral.polish import evaluate
 from corral.polish.exchange import Exchange
-from corral.presolve import presolve
 
 N = 14
 
@@ -20,24 +20,24 @@ def scene(seed, *rules, weighted=True):
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(N, 3)) + 5.0
     weight = rng.uniform(0.5, 3.0, N) if weighted else np.ones(N)
-    problem = presolve(points, rules, 2, weight)
-    labels = rng.permutation(np.arange(problem.n_groups) % 2)
-    return problem, Geometry(problem), labels
+    problem = problem_of(points, rules, 2, weight)
+    labels = rng.permutation(np.arange(problem.rules.n_groups) % 2)
+    return problem, labels
 
 
 def inertia(problem, labels):
     """Weighted squares about the weighted means, by their definition."""
     total = 0.0
     for j in np.unique(labels):
-        points, weight = problem.points[labels == j], problem.weight[labels == j]
+        points, weight = problem.rows.points[labels == j], problem.rows.weight[labels == j]
         mean = np.average(points, axis=0, weights=weight)
         total += float(weight @ ((points - mean) ** 2).sum(axis=1))
     return total
 
 
-def one_round(problem, geometry, labels):
-    now = evaluate(problem, geometry, labels, np.zeros((2, 3)))
-    return Exchange(problem, geometry).improve(labels, now.centers, now.objective)
+def one_round(problem, labels):
+    now = evaluate(problem, Assignment(labels, np.nan), np.zeros((2, 3)))
+    return Exchange(problem).improve(labels, now.centers, now.objective)
 
 
 def swapped(labels, g, h):
@@ -49,12 +49,12 @@ def swapped(labels, g, h):
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("seed", range(8))
 def test_the_best_swap_under_sizes(seed, weighted):
-    problem, geometry, labels = scene(seed, ClusterSizes([N // 2] * 2), weighted=weighted)
+    problem, labels = scene(seed, ClusterSizes([N // 2] * 2), weighted=weighted)
     every = [
         swapped(labels, g, h) for g, h in product(*(np.flatnonzero(labels == j) for j in (0, 1)))
     ]
     best = min(inertia(problem, other) for other in every)
-    found = one_round(problem, geometry, labels)
+    found = one_round(problem, labels)
     if best < inertia(problem, labels):
         np.testing.assert_array_equal(np.bincount(found), [N // 2] * 2)
         np.testing.assert_allclose(inertia(problem, found), best, rtol=1e-12)
@@ -64,22 +64,22 @@ def test_the_best_swap_under_sizes(seed, weighted):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_best_move_without_rules(seed):
-    problem, geometry, labels = scene(seed, MustLink([(0, 1), (2, 3)]))
+    problem, labels = scene(seed, MustLink([(0, 1), (2, 3)]))
     every = []
-    for g in range(problem.n_groups):
+    for g in range(problem.rules.n_groups):
         other = labels.copy()
         other[g] = 1 - labels[g]
         every.append(inertia(problem, other))
-    found = one_round(problem, geometry, labels)
+    found = one_round(problem, labels)
     np.testing.assert_allclose(inertia(problem, found), min(every), rtol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_totals_are_kept(seed):
     values = np.random.default_rng(seed).integers(1, 4, N).astype(float)
-    highest = np.bincount(scene(seed)[2], values).max()
-    problem, geometry, labels = scene(seed, ClusterTotals(values, maximum=highest))
-    found = one_round(problem, geometry, labels)
+    highest = np.bincount(scene(seed)[1], values).max()
+    problem, labels = scene(seed, ClusterTotals(values, maximum=highest))
+    found = one_round(problem, labels)
     if found is not None:
         assert np.bincount(found, values).max() <= highest
         assert inertia(problem, found) < inertia(problem, labels)

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from problems import plan_of, problem_of
 from sklearn.datasets import make_blobs
 
-from corral import CannotLink, ClusterSizes, ClusterTotals, ConstrainedKMeans, MustLink, Pin, coarse
-from corral.admm.crew import Threads
-from corral.coarse import (
-    ENOUGH,
-    ENOUGH_EACH,
-    ENOUGH_FREE,
-    ENOUGH_FREE_EACH,
-    draw,
-    relax,
-    sample_size,
-    sampled,
+import corral.solve
+from corral import CannotLink, ClusterSizes, ClusterTotals, ConstrainedKMeans, MustLink, Pin
+from corral.plan.thresholds import (
+    SAMPLE_FREE,
+    SAMPLE_FREE_EACH,
+    SAMPLE_SUMMED,
+    SAMPLE_SUMMED_EACH,
 )
-from corral.geometry import Geometry
-from corral.presolve import presolve
+from corral.sample import draw
+from corral.solve import Run
+from corral.start import Start
 
 N, K = 5000, 4
 RNG = np.random.default_rng(0)
@@ -27,14 +27,14 @@ X = RNG.normal(size=(N, 3))
 PAIRS = RNG.permutation(N)[:2000].reshape(-1, 2)
 
 
-def problem(*rules, n=N):
-    return presolve(X[:n], rules, K)
+def problem(*rules, weight=None, **params):
+    return problem_of(X, rules, K, weight, **params)
 
 
 def test_sizes_add_up_to_the_sample():
     sizes = np.array([100, 900, 1500, 2500])
-    groups = draw(problem(ClusterSizes(sizes)), 777, np.random.RandomState(0))
-    part = sampled(problem(ClusterSizes(sizes)), groups)
+    whole = problem(ClusterSizes(sizes))
+    part = whole.part(draw(whole.rules, 777, np.random.RandomState(0))).rules
     np.testing.assert_array_equal(part.sizes.lower, part.sizes.upper)
     assert part.sizes.lower.sum() == 777
     np.testing.assert_allclose(part.sizes.lower, sizes * 777 / N, atol=1.0)
@@ -42,7 +42,7 @@ def test_sizes_add_up_to_the_sample():
 
 def test_intervals_leave_room():
     whole = problem(ClusterSizes(minimum=1000, maximum=1400))
-    part = sampled(whole, draw(whole, 600, np.random.RandomState(1)))
+    part = whole.part(draw(whole.rules, 600, np.random.RandomState(1))).rules
     assert part.sizes.lower.sum() <= 600 <= part.sizes.upper.sum()
     np.testing.assert_allclose(part.sizes.lower, 120, atol=1)
     np.testing.assert_allclose(part.sizes.upper, 168, atol=2)
@@ -56,11 +56,12 @@ def test_pairs_pins_and_totals_of_the_groups_that_are_there():
         Pin({int(row): 1 for row in PAIRS[500:600, 0]}),
         ClusterTotals(value, maximum=3000.0),
     ]
-    whole = problem(*rules)
-    groups = draw(whole, 1500, np.random.RandomState(0))
-    part = sampled(whole, groups)
+    problems = problem(*rules)
+    groups = draw(problems.rules, 1500, np.random.RandomState(0))
+    smaller = problems.part(groups)
+    np.testing.assert_array_equal(smaller.rows.points, problems.rows.points[groups])
+    whole, part = problems.rules, smaller.rules
     assert part.n_groups == 1500
-    np.testing.assert_array_equal(part.points, whole.points[groups])
     np.testing.assert_array_equal(part.count, whole.count[groups])
     there = np.isin(whole.apart, groups).all(axis=1)
     np.testing.assert_array_equal(groups[part.apart], whole.apart[there])
@@ -72,7 +73,7 @@ def test_pairs_pins_and_totals_of_the_groups_that_are_there():
 
 
 def test_a_draw_is_in_order_without_repeats_and_reproducible():
-    whole = problem()
+    whole = problem().rules
     one, two = (draw(whole, 100, np.random.RandomState(3)) for _ in range(2))
     np.testing.assert_array_equal(one, two)
     assert np.all(np.diff(one) > 0)
@@ -80,7 +81,7 @@ def test_a_draw_is_in_order_without_repeats_and_reproducible():
 
 def test_pinned_groups_are_among_those_drawn():
     pinned = [7, 4000, 4999]
-    whole = problem(Pin({row: row % K for row in pinned}))
+    whole = problem(Pin({row: row % K for row in pinned})).rules
     for seed in range(5):
         drawn = draw(whole, 100, np.random.RandomState(seed))
         assert len(np.unique(drawn)) == 100
@@ -88,28 +89,28 @@ def test_pinned_groups_are_among_those_drawn():
 
 
 def test_many_pins_come_as_often_as_others():
-    whole = problem(Pin({row: row % K for row in range(0, N, 2)}))
+    whole = problem(Pin({row: row % K for row in range(0, N, 2)})).rules
     drawn = draw(whole, 1000, np.random.RandomState(0))
     assert 400 < np.sum(drawn % 2 == 0) < 600
 
 
 def test_uneven_weights_need_more():
     heavy = np.where(np.arange(N) % 100 == 0, 1.0, 0.0)
-    assert sample_size(presolve(X, [], K, heavy), "auto") == N
-    assert sample_size(presolve(X, [], K, np.ones(N)), "auto") < N
+    assert problem(weight=heavy).plan.sample == N
+    assert problem(weight=np.ones(N)).plan.sample < N
 
 
 def test_heavy_groups_are_not_uneven_weights():
     """Must-links make groups of many rows, each of which tells as much as any."""
     joined = np.column_stack([np.zeros(999, int), np.arange(1, 1000)])
-    free = max(ENOUGH_FREE, K * ENOUGH_FREE_EACH)
-    assert sample_size(problem(MustLink(joined)), "auto") == free
+    free = max(SAMPLE_FREE, K * SAMPLE_FREE_EACH)
+    assert problem(MustLink(joined)).plan.sample == free
 
 
 @pytest.mark.parametrize(
     ("rules", "wanted", "size"),
     [
-        ([], "auto", max(ENOUGH_FREE, K * ENOUGH_FREE_EACH)),
+        ([], "auto", max(SAMPLE_FREE, K * SAMPLE_FREE_EACH)),
         ([ClusterSizes([N // K] * K)], "auto", N),
         ([], None, N),
         ([], 1000, 1000),
@@ -118,20 +119,19 @@ def test_heavy_groups_are_not_uneven_weights():
     ],
 )
 def test_how_many_are_enough(rules, wanted, size):
-    assert sample_size(problem(*rules), wanted) == size
+    assert plan_of(rules, N, K, max_samples=wanted).sample == size
 
 
 @pytest.mark.parametrize(
     ("rules", "least", "each"),
     [
-        ([ClusterSizes(minimum=1)], ENOUGH, ENOUGH_EACH),
-        ([], ENOUGH_FREE, ENOUGH_FREE_EACH),
+        ([ClusterSizes(minimum=1)], SAMPLE_SUMMED, SAMPLE_SUMMED_EACH),
+        ([], SAMPLE_FREE, SAMPLE_FREE_EACH),
     ],
 )
 def test_many_clusters_need_more(rules, least, each):
     many = least // each * 2
-    big = presolve(np.zeros((10 * least, 1)), rules, many)
-    assert sample_size(big, "auto") == many * each
+    assert plan_of(rules, 10 * least, many).sample == many * each
 
 
 def test_a_sample_is_not_hardened_and_all_points_are():
@@ -162,15 +162,20 @@ def test_answers_are_as_good_as_from_all_points(sizes):
 
 def relaxed_in(points, *, allowed=True, k=K):
     """Precisions that the relaxed solver worked in, one after another, and its answer."""
-    given = presolve(points, [ClusterSizes(minimum=len(points) // k - 1)], k)
-    used = []
+    rules = [ClusterSizes(minimum=len(points) // k - 1)]
+    problem = problem_of(points, rules, k, max_samples="auto" if allowed else None)
+    problem = replace(problem, plan=replace(problem.plan, hardens=True))
+    used, real = [], corral.solve.solve_projected
 
-    def crew(geometry):
-        used.append(geometry.points.dtype.name)
-        return Threads(geometry.points, 1)
+    def spy(rules, rows, *arguments):
+        used.append(rows.points.dtype.name)
+        return real(rules, rows, *arguments)
 
-    start = np.arange(len(points)) % k
-    return used, relax(given, Geometry(given), start, crew, coarse=allowed)
+    labels = np.arange(len(points)) % k
+    start = Start(labels, problem.rows.means(labels, k))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corral.solve, "solve_projected", spy)
+        return used, Run(problem, None, n_threads=1)._relax(problem, start, labels)
 
 
 BLOBS, _ = make_blobs(2500, 3, centers=K, cluster_std=2.0, random_state=0)
@@ -219,14 +224,13 @@ def test_totals_of_any_magnitude(unit):
 
 
 def test_points_that_users_see_relaxed_keep_their_precision(monkeypatch):
-    seen = []
-    real = coarse.solve_projected
+    seen, real = [], corral.solve.solve_projected
 
-    def spy(problem, geometry, *arguments, **options):
-        seen.append(geometry.points.dtype.name)
-        return real(problem, geometry, *arguments, **options)
+    def spy(rules, rows, *arguments):
+        seen.append(rows.points.dtype.name)
+        return real(rules, rows, *arguments)
 
-    monkeypatch.setattr(coarse, "solve_projected", spy)
+    monkeypatch.setattr(corral.solve, "solve_projected", spy)
     for options in ({}, {"repair": False}, {"record_x": [1]}, {"max_samples": None}):
         ConstrainedKMeans(K, n_init=1, random_state=0, max_iter=300, **options).fit(
             BLOBS, constraints=ClusterSizes([625] * K)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from problems import plan_of, problem_of
 from reference import inertia, squares
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
@@ -11,19 +12,12 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
-from corral import ClusterSizes, ConstrainedKMeans, LinearConstraint, MustLink, Pin
+from corral import CannotLink, ClusterSizes, ConstrainedKMeans, LinearConstraint, MustLink, Pin
 from corral.admm.history import History, Relaxation
 from corral.assign import NoAssignment
-from corral.geometry import Geometry
-from corral.pilot import (
-    MANY,
-    better_order,
-    better_start,
-    needs_pilot,
-    polish_sample,
-)
-from corral.polish import SMALL
+from corral.plan.thresholds import PILOT_FROM, SMALL
 from corral.presolve import presolve
+from corral.rivals import better_labels
 
 SIZES = [200, 400, 600, 1000, 1800, 4000]
 X, CLASSES = make_blobs(SIZES, 3, cluster_std=2.0, random_state=1)
@@ -52,14 +46,13 @@ def relaxation(labels, centers):
 )
 def test_a_pilot_is_due_where_sizes_may_change_hands_in_many_points(sizes, n, due):
     k = 6 if sizes.sizes is None else len(sizes.sizes)
-    problem = presolve(np.zeros((n, 1)), [sizes], k)
-    assert needs_pilot(problem) == due
+    assert (plan_of([sizes], n, k).rival == "pilot") == due
 
 
 def test_a_pilot_is_due_from_so_many_entries_on():
-    at, above = MANY // 2, MANY // 2 + 1
-    assert not needs_pilot(presolve(np.zeros((at, 1)), [ClusterSizes([1, at - 1])], 2))
-    assert needs_pilot(presolve(np.zeros((above, 1)), [ClusterSizes([1, above - 1])], 2))
+    at, above = PILOT_FROM // 2, PILOT_FROM // 2 + 1
+    assert plan_of([ClusterSizes([1, at - 1])], at, 2).rival == "none"
+    assert plan_of([ClusterSizes([1, above - 1])], above, 2).rival == "pilot"
 
 
 @pytest.mark.parametrize("ordered", [False, True])
@@ -75,30 +68,29 @@ def test_the_classes_sizes_are_found_where_the_classes_overlap(seed, ordered):
 @pytest.mark.parametrize("good", ["relaxed", "sample"])
 def test_the_better_of_two_starts_wins(good):
     """One start is the classes, the other puts each cluster where another's size belongs."""
-    problem = presolve(X, [ClusterSizes(SIZES)], 6)
-    geometry = Geometry(problem)
+    problem = problem_of(X, [ClusterSizes(SIZES)], 6)
     wrong = CENTERS[::-1]
     nearest = np.argmin(((X[:, None] - wrong) ** 2).sum(axis=2), axis=1)
     classes, other = (CLASSES, CENTERS), (nearest, wrong)
 
-    def solve_small(part):
+    def solve_small(part, seed):
         labels, centers = classes if good == "sample" else other
-        return labels[: part.n_groups], centers
+        return labels[: part.rules.n_groups], centers
 
     labels, centers = classes if good == "relaxed" else other
-    relaxed = relaxation(labels, centers - geometry.middle)
-    found = better_order(problem, geometry, relaxed, solve_small, np.random.RandomState(0))
+    relaxed = relaxation(labels, centers - problem.rows.middle)
+    found = better_labels(problem, relaxed, None, np.random.RandomState(0), solve_small)
     assert sorted(np.bincount(found)) == SIZES
     assert inertia(X, found) <= inertia(X, CLASSES)
 
 
 def test_a_sample_without_answer_changes_nothing():
-    def fails(part):
+    def fails(part, seed):
         raise NoAssignment
 
-    problem = presolve(X, [ClusterSizes(SIZES)], 6)
+    problem = problem_of(X, [ClusterSizes(SIZES)], 6)
     relaxed = relaxation(CLASSES, CENTERS)
-    found = better_order(problem, Geometry(problem), relaxed, fails, np.random.RandomState(0))
+    found = better_labels(problem, relaxed, None, np.random.RandomState(0), fails)
     np.testing.assert_array_equal(found, CLASSES)
 
 
@@ -124,7 +116,7 @@ def test_algorithm1_has_no_pilot(monkeypatch):
     def never(*_):
         raise AssertionError("the paper's algorithm knows no pilot")
 
-    monkeypatch.setattr("corral.run.better_order", never)
+    monkeypatch.setattr("corral.solve.better_labels", never)
     model = ConstrainedKMeans(6, solver="algorithm1", n_init=1, max_iter=2, random_state=0)
     with pytest.warns(ConvergenceWarning):
         model.fit(X, constraints=ClusterSizes(SIZES))
@@ -141,14 +133,15 @@ def test_many_free_points_end_where_k_means_does_at_its_best(seed):
 def test_two_clusters_in_one_heap_part():
     """Pairs, and not a small part: only what is plainly wrong is put right."""
     points, classes = make_blobs(3000, 3, centers=3, cluster_std=0.5, random_state=2)
-    problem = presolve(points, [MustLink([(0, int(np.flatnonzero(classes == classes[0])[1]))])], 3)
-    geometry = Geometry(problem)
+    link = CannotLink([(0, int(np.flatnonzero(classes != classes[0])[0]))])
+    problem = problem_of(points, [link], 3, part_of=5000)
+    assert problem.plan.rival == "polish"
     means = np.array([points[classes == j].mean(axis=0) for j in range(3)])
     centers = np.stack([means[0], means[0] + 0.1, (means[1] + means[2]) / 2.0])
-    labels = np.argmin(((problem.points[:, None] - centers) ** 2).sum(axis=2), axis=1)
-    relaxed = relaxation(labels, centers - geometry.middle)
-    found = polish_sample(problem, geometry, relaxed, np.random.RandomState(0), 5000)
-    assert inertia(points, problem.invert(found)) <= inertia(points, classes) * (1 + 1e-9)
+    labels = np.argmin(((problem.rows.points[:, None] - centers) ** 2).sum(axis=2), axis=1)
+    relaxed = relaxation(labels, centers - problem.rows.middle)
+    found = better_labels(problem, relaxed, None, np.random.RandomState(0), None)
+    assert inertia(points, problem.rules.invert(found)) <= inertia(points, classes) * (1 + 1e-9)
 
 
 # --- the start competes -------------------------------------------------------------------------
@@ -182,14 +175,15 @@ def test_no_answer_is_worse_than_exact_k_means_from_the_same_start(seed):
 
 @pytest.mark.parametrize("good", ["relaxed", "start"])
 def test_of_a_sample_the_better_start_wins_too(good):
-    problem = presolve(X, [ClusterSizes(SIZES, ordered=True)], 6)
-    geometry = Geometry(problem)
+    problem = problem_of(X, [ClusterSizes(SIZES, ordered=True)], 6, part_of=2 * len(X))
+    assert problem.plan.rival == "start"
+    middle = problem.rows.middle
     wrong = CENTERS[::-1]
     nearest = np.argmin(((X[:, None] - wrong) ** 2).sum(axis=2), axis=1)
     labels, centers = (CLASSES, CENTERS) if good == "relaxed" else (nearest, wrong)
     start = wrong if good == "relaxed" else CENTERS
-    relaxed = relaxation(labels, centers - geometry.middle)
-    found = better_start(problem, geometry, relaxed, start - geometry.middle)
+    relaxed = relaxation(labels, centers - middle)
+    found = better_labels(problem, relaxed, start - middle, np.random.RandomState(0), None)
     assert list(np.bincount(found)) == SIZES
     assert inertia(X, found) <= inertia(X, CLASSES)
 
@@ -206,4 +200,4 @@ def test_of_a_sample_the_better_start_wins_too(good):
     ],
 )
 def test_the_start_competes_where_sizes_are_the_only_rule(rules, n, due):
-    assert presolve(np.zeros((n, 1)), rules, 4).only_sized == due
+    assert presolve(rules, n, 4).only_sized == due
