@@ -7,8 +7,8 @@ feasible answer, or a proof that there is none, before ADMM.
 
 *Pilot*: a small sample solved with every move of the polish.  Where clusters of different sizes
 may change places there are up to k! orders.  ADMM follows the nearest one, which need not be the
-best, and moves over all rows take too long.  Where bounds on the sizes leave much room, two clusters
-may come to rest in one dense region; the pilot helps there too.
+best, and moves over all rows take too long.  Where bounds on the sizes leave much room, two
+clusters may come to rest in one dense region; the pilot helps there too.
 
 *Start* and *polish*: on the sample that ADMM saw, exact sizes from the seeds, or moves.
 """

@@ -1,0 +1,207 @@
+"""The plan as a table: situation and decisions."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+from problems import plan_of
+
+from corral import (
+    CannotLink,
+    ClusterSizes,
+    ClusterTotals,
+    ConstrainedKMeans,
+    LinearConstraint,
+    MustLink,
+    Pin,
+)
+from corral.plan import Facts
+from corral.plan.thresholds import LARGE, MAX_ROUNDS, MOST_RESTARTS, SMALL
+
+FAR = Facts(far=True, fits_single=False)
+
+
+def equal(n, k):
+    return ClusterSizes([n // k] * k)
+
+
+def some_totals(n, k):
+    return ClusterTotals(np.arange(n) % 7 + 1.0, maximum=8.0 * n / k)
+
+
+#: Situation (rules, rows, clusters, parameters), and what the plan decides there.
+SITUATIONS = {
+    "small, free": (
+        lambda n, k: [],
+        (100, 3, {}),
+        {
+            "restarts": MOST_RESTARTS,
+            "sample": 100,
+            "single": False,
+            "growth": 1.1,
+            "hardens": True,
+            "direct": MAX_ROUNDS,
+            "rival": "none",
+            "assignment": "nearest centre",
+            "exchanges": MAX_ROUNDS,
+        },
+    ),
+    "middle, equal sizes": (
+        lambda n, k: [equal(n, k)],
+        (5000, 10, {}),
+        {
+            "restarts": 2,
+            "sample": 5000,
+            "single": True,
+            "growth": 1.03,
+            "hardens": False,
+            "direct": MAX_ROUNDS,
+            "assignment": "prices and flow",
+            "trials": 0,
+        },
+    ),
+    "middle, many clusters": (
+        lambda n, k: [equal(n, k)],
+        (5000, 50, {}),
+        {"growth": 1.0 + 0.03 * np.sqrt(10 / 50), "hardens": True, "direct": MAX_ROUNDS},
+    ),
+    "large, equal sizes": (
+        lambda n, k: [equal(n, k)],
+        (1_000_000, 10, {}),
+        {
+            "restarts": 1,
+            "sample": 20_000,
+            "direct": 0,
+            "least_drop": 1e-7,
+            "exchanges": 0,
+            "trials": 0,
+        },
+    ),
+    "large, free": (lambda n, k: [], (1_000_000, 10, {}), {"sample": 4000, "direct": 0}),
+    "unequal sizes in any order": (
+        lambda n, k: [ClusterSizes(np.array([1, 2, 3, 4]) * (n // 10))],
+        (8000, 4, {}),
+        {"rival": "pilot", "direct": 0},
+    ),
+    "cannot-links": (
+        lambda n, k: [CannotLink([(0, 1)])],
+        (500, 4, {}),
+        {"assignment": "components of pairs", "direct": MAX_ROUNDS},
+    ),
+    "cannot-links and sizes, many": (
+        lambda n, k: [CannotLink([(0, 1)]), equal(n, k)],
+        (20_000, 10, {}),
+        {"assignment": "prices and programs", "direct": 1},
+    ),
+    "totals, few": (
+        lambda n, k: [some_totals(n, k)],
+        (200, 4, {}),
+        {"assignment": "integer program", "single": False},
+    ),
+    "totals, many": (
+        lambda n, k: [some_totals(n, k)],
+        (20_000, 4, {}),
+        {"assignment": "prices and programs", "single": False, "sample": 20_000},
+    ),
+    "linear rows are never sampled": (
+        lambda n, k: [LinearConstraint(np.ones((1, n * k)), upper=n)],
+        (30_000, 3, {}),
+        {"sample": 30_000, "rival": "none"},
+    ),
+    "no sample wanted": (
+        lambda n, k: [equal(n, k)],
+        (100_000, 10, {"max_samples": None}),
+        {"sample": 100_000, "single": False, "rival": "none", "direct": 0, "hardens": True},
+    ),
+    "no repair": (
+        lambda n, k: [equal(n, k)],
+        (100_000, 10, {"repair": False}),
+        {"sample": 100_000, "single": False, "growth": 1.03},
+    ),
+    "growth as asked": (
+        lambda n, k: [],
+        (100, 3, {"rho_growth": 1.5, "rho_every": 2}),
+        {"growth": np.sqrt(1.5)},
+    ),
+    "the paper's algorithm": (
+        lambda n, k: [],
+        (50_000, 3, {"solver": "algorithm1"}),
+        {"sample": 50_000, "single": False, "rival": "none"},
+    ),
+    "restarts as asked": (lambda n, k: [], (100, 3, {"n_init": 7}), {"restarts": 7}),
+    "a given start": (
+        lambda n, k: [],
+        (100, 3, {"n_init": 7, "init": np.zeros((3, 2))}),
+        {"restarts": 1},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_decisions(name):
+    make, (n, k, params), decisions = SITUATIONS[name]
+    plan = plan_of(make(n, k), n, k, **params)
+    assert {key: getattr(plan, key) for key in decisions} == pytest.approx(decisions)
+
+
+@pytest.mark.parametrize(
+    ("make", "n", "params", "stays"),
+    [
+        (lambda n, k: [equal(n, k)], 1_000_000, {}, True),
+        (lambda n, k: [MustLink([(0, 1)]), CannotLink([(2, 3)])], 1_000_000, {}, True),
+        (lambda n, k: [Pin({0: 1}), CannotLink([(2, 3)], 5.0)], 1_000_000, {}, True),
+        (lambda n, k: [some_totals(n, k)], 1_000_000, {}, False),
+        (lambda n, k: [equal(n, k)], 1_000_000, {"repair": False}, False),
+        (lambda n, k: [equal(n, k)], 1_000_000, {"record_x": [1]}, False),
+        (lambda n, k: [equal(n, k)], 1_000_000, {"solver": "algorithm1"}, False),
+        (lambda n, k: [equal(n, k)], LARGE // 10, {}, False),
+        (lambda n, k: [equal(n, k)], LARGE // 10, {"max_samples": 1000}, False),
+        (lambda n, k: [equal(n, k)], LARGE // 10 + 10, {"max_samples": 1000}, True),
+    ],
+)
+def test_far_rows_stay_where_the_rules_allow_it(make, n, params, stays):
+    plan = plan_of(make(n, 10), n, 10, facts=FAR, **params)
+    assert (plan.home == "") == stays
+    assert not plan.single
+
+
+def test_rows_in_memory_are_at_home():
+    assert plan_of([], 10, 2).home == ""
+
+
+@pytest.mark.parametrize("n", [50, 500, 5_000, 50_000, 500_000])
+def test_more_rows_never_mean_more_work_a_row(n):
+    """Restarts, exchanges and trials only fall as problems grow."""
+    now, then = (plan_of([equal(m, 5)], m, 5) for m in (n, 10 * n))
+    assert then.restarts <= now.restarts
+    assert then.exchanges <= now.exchanges
+    assert then.trials <= now.trials
+    assert then.least_drop >= now.least_drop
+
+
+def test_uneven_weights_enlarge_the_sample():
+    even, uneven = (plan_of([], 10**6, 5, facts=Facts(unevenness=u)) for u in (1.0, 3.0))
+    assert uneven.sample == 3 * even.sample
+
+
+def test_a_plan_is_frozen_and_says_what_it_holds():
+    plan = plan_of([], 100, 3)
+    with pytest.raises(FrozenInstanceError):
+        plan.sample = 5
+    table = dict(plan.table())
+    assert table["sample"] == "100"
+    assert table["assignment"] == "nearest centre"
+    assert "home" not in table
+    assert all(f"{name} {value}" in str(plan) for name, value in table.items())
+
+
+def test_the_plan_is_in_the_report_and_in_the_log(caplog):
+    X = np.random.default_rng(0).normal(size=(SMALL // 100, 2))
+    with caplog.at_level(logging.INFO, "corral"):
+        model = ConstrainedKMeans(3, random_state=0, verbose=True).fit(X)
+    assert str(model.report_.plan) in caplog.text
+    assert "nearest centre" in model.report_.how()
+    assert model.report_.to_dict()["plan"]["n clusters"] == "3"
