@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import validate_data
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .backends import Backend, backend_of
+from ._typing import FloatArray
+from .backends import Backend, InMemory, backend_of
 from .constraints import ConstraintSet
+from .deadline import Deadline
 from .exceptions import BrokenAnswerError
 from .infeasible import NoAnswer, relax_or_raise
-from .inputs import outline, row_names, talking
-from .new_rows import NewRows
+from .inputs import brought, check_weights, outline, row_names, talking
 from .plan import Plan
 from .presolve import presolve
 from .problem import Problem, paper_problem
 from .report import Report
+from .rows import distances_to
 from .settings import Progress, check_n_clusters, make_random_state, make_settings
-from .solution import Solution
-from .solve import solve
+from .solution import Solution, check_answer
+from .solve import place, solve
 
 
-class ConstrainedKMeans(NewRows, ClusterMixin, BaseEstimator):
+class ConstrainedKMeans(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
     """K-means clustering that obeys rules.
 
     Every answer obeys every hard constraint; if no answer can, ``fit`` raises
@@ -204,35 +211,9 @@ class ConstrainedKMeans(NewRows, ClusterMixin, BaseEstimator):
             report = Report.of(table, solution.labels, given, k, table.weight)
             dtype = table.dtype
         report = replace(report, history=solution.history, names=names, plan=plan)
-        self._judge(solution, report)
+        check_answer(solution, report, settings)
         self._store(X, solution, report, dtype, backend)
         return self
-
-    def _judge(self, solution: Solution, report: Report) -> None:
-        """Raise on a broken answer, warn of an unfinished one."""
-        if not (report.feasible or solution.may_violate):
-            raise BrokenAnswerError(
-                "the answer found breaks a hard constraint, which is a fault of corral; please "
-                f"report it with your data:\n{report}"
-            )
-        short = solution.n_iter >= self.max_iter
-        if not solution.converged and (short or not self.repair):
-            cause = f"stopped at max_iter={self.max_iter}" if short else "gave up"
-            warnings.warn(
-                f"ADMM {cause} before it converged; "
-                f"{'raise max_iter' if short else 'its x may not be binary'}.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        meant = 0 if solution.sizes is None else int(np.sum(solution.sizes.upper == 0))
-        empty = report.sizes.count(0)
-        if empty > meant:
-            warnings.warn(
-                f"{empty} of {self.n_clusters} clusters are empty: the points and rules found no "
-                "use for more.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
 
     def _store(
         self, X: Any, solution: Solution, report: Report, dtype: Any, backend: Backend
@@ -269,6 +250,96 @@ class ConstrainedKMeans(NewRows, ClusterMixin, BaseEstimator):
     ) -> Any:
         """Fit, and give the distances to the centres; parameters as in :meth:`fit`."""
         return self.fit(X, y, constraints=constraints, sample_weight=sample_weight).transform(X)
+
+    def predict(self, X: Any) -> Any:
+        """Nearest centre of each row, free of constraints.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n_samples, n_features)
+
+        Returns
+        -------
+        (n_samples,) int array
+        """
+        backend = self._checked(X)
+        with backend.opened(self, None) as table:
+            return backend.give(table.nearest(self._centers))
+
+    def transform(self, X: Any) -> Any:
+        """Distances of each row to the centres.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n_samples, n_features)
+
+        Returns
+        -------
+        (n_samples, n_clusters) array
+        """
+        return self._checked(X).by_rows(distances_to, self._centers)
+
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Minus the inertia of X at the nearest centres, free of constraints.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        squares = np.min(brought(self.transform(X)), axis=1) ** 2
+        weight = check_weights(brought(sample_weight), len(squares))
+        return -float(np.dot(squares, np.ones(len(squares)) if weight is None else weight))
+
+    def assign(
+        self, X: Any, *, constraints: Any = None, sample_weight: ArrayLike | None = None
+    ) -> Any:
+        """Place new rows by exact assignment to the fitted centres, under rules of their own.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n_samples, n_features)
+        constraints : Constraint, iterable of them, or None
+            On the rows of this X.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        (n_samples,) int array
+
+        Raises
+        ------
+        InfeasibleConstraintsError
+            If no assignment obeys them.
+        SolverTimeoutError
+            If ``time_limit`` ran out first.
+        """
+        backend, given = self._checked(X), ConstraintSet(constraints)
+        with backend.opened(self, sample_weight) as table:
+            centers, deadline = self._centers.astype(np.float64), Deadline.after(self.time_limit)
+            labels = place(table.home(), given, centers, deadline, row_names(X))
+            report = Report.of(table, labels, given, len(centers), table.weight)
+        if not report.feasible:
+            raise BrokenAnswerError(f"the assignment breaks a hard constraint:\n{report}")
+        return backend.give(labels.astype(np.int32))
+
+    @property
+    def _centers(self) -> FloatArray:
+        """The fitted centres as a NumPy array."""
+        return np.asarray(brought(self.cluster_centers_))
+
+    def _checked(self, X: Any) -> Backend:
+        """The backend of new rows, which have the features that were fitted."""
+        check_is_fitted(self)
+        backend = backend_of(X, self.device)
+        if isinstance(backend, InMemory):
+            X = validate_data(
+                self, brought(X), reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
+            )
+            return InMemory(X)
+        validate_data(self, outline(X), reset=False, skip_check_array=True)
+        return backend
 
     def __sklearn_tags__(self) -> Any:
         """Sparse input is fine and float32 stays float32."""

@@ -8,15 +8,20 @@ run started.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 
 from ._typing import FloatArray, IntArray
 from .admm.history import History
+from .exceptions import BrokenAnswerError
 from .presolve import Rules, SizeBounds
+from .settings import Settings
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,44 @@ class Solution:
     n_iter: int
     converged: bool
     may_violate: bool = False
+
+
+def check_answer(solution: Solution, report: Any, settings: Settings) -> None:
+    """Raise on a broken answer, warn of an unfinished one.
+
+    Parameters
+    ----------
+    solution : Solution
+    report : Report
+        Its audit.
+    settings : Settings
+
+    Raises
+    ------
+    BrokenAnswerError
+    """
+    if not (report.feasible or solution.may_violate):
+        raise BrokenAnswerError(
+            "the answer found breaks a hard constraint, which is a fault of corral; please "
+            f"report it with your data:\n{report}"
+        )
+    short = solution.n_iter >= settings.max_iter
+    if not solution.converged and (short or not settings.repair):
+        cause = f"stopped at max_iter={settings.max_iter}" if short else "gave up"
+        advice = "raise max_iter" if short else "its x may not be binary"
+        _warn(f"ADMM {cause} before it converged; {advice}.")
+    meant = 0 if solution.sizes is None else int(np.sum(solution.sizes.upper == 0))
+    empty = report.sizes.count(0)
+    if empty > meant:
+        _warn(
+            f"{empty} of {len(report.sizes)} clusters are empty: the points and rules found no "
+            "use for more."
+        )
+
+
+def _warn(message: str) -> None:
+    """Warn at the user's call of ``fit``."""
+    warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
 
 def numbered(solution: Solution, rules: Rules, start: FloatArray | None) -> Solution:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from joblib import Parallel, delayed
+from sklearn.exceptions import ConvergenceWarning
 
 from ._typing import FloatArray, IntArray
 from .admm.algorithm1 import solve_algorithm1
@@ -18,15 +19,17 @@ from .admm.blocks import one_blas_thread
 from .admm.crew import Threads
 from .admm.history import Options, Relaxation
 from .admm.projected import solve_projected
-from .assign import Assignment, NoAssignment
-from .constraints._checks import sums_by
-from .deadline import OutOfTime
+from .assign import Assignment, NoAssignment, assign
+from .constraints import ConstraintSet
+from .constraints._checks import Names, sums_by
+from .deadline import Deadline, OutOfTime
+from .infeasible import out_of_time, raise_conflict
 from .plan import is_large
 from .polish import Answer, evaluate, first_answer, improve
-from .presolve import Rules
+from .presolve import Rules, presolve
 from .problem import Problem
 from .rivals import better_labels, direct
-from .rows import MemoryRows
+from .rows import MemoryRows, Table
 from .sample import sample
 from .solution import Solution, numbered
 from .start import Start, group_labels, make_start, match_sizes
@@ -268,3 +271,31 @@ def _solve_small(problem: Problem, seed: int) -> tuple[IntArray, FloatArray]:
     """Labels and centres of a pilot, which has one core for itself."""
     found = Run(problem, None, n_threads=1)(seed)
     return found.labels, found.centers
+
+
+def place(
+    table: Table, given: ConstraintSet, centers: FloatArray, deadline: Deadline, names: Names
+) -> IntArray:
+    """Exact assignment of rows to given centres.
+
+    Raises
+    ------
+    InfeasibleConstraintsError, SolverTimeoutError
+    """
+    n, k = sum(table.lengths), len(centers)
+    rules = presolve(given, n, k, names=names)
+    rows = table.rows(rules.group)
+    try:
+        cost = rows.costs(centers - rows.middle).dense()
+        step = assign(rules, cost, deadline=deadline, match_sizes=True)
+    except NoAssignment:
+        raise_conflict(n, k, given, deadline, names)
+    except OutOfTime as late:
+        raise out_of_time(deadline) from late
+    if not step.optimal:
+        warnings.warn(
+            "the assignment obeys the rules, but time ran out before it was proven the cheapest",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return rules.invert(step.labels)
