@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import pickle
 import warnings
@@ -92,9 +93,7 @@ def test_the_attributes_agree_with_each_other(cloud, solver):
 def test_the_report_is_the_audit_of_the_labels(cloud, solver):
     fitted = model(solver=solver).fit(cloud, constraints=WITH_MUST_LINKS)
     again = audit(cloud, fitted.labels_, WITH_MUST_LINKS, 3)
-    found = fitted.report_.to_dict()
-    assert dict(found.pop("plan"))["n clusters"] == "3"
-    assert found == again.to_dict()
+    assert dataclasses.replace(fitted.report_, plan=None).to_dict() == again.to_dict()
     assert str(fitted.report_) == str(again)
     assert fitted.report_.feasible
     assert fitted.report_.inertia == fitted.inertia_
@@ -106,9 +105,7 @@ def test_the_weighted_report_is_the_weighted_audit(cloud):
     rules = [*RULES, CannotLink([(5, 6)], weight=0.01), MustLink([(7, 30)], weight=50.0)]
     fitted = model().fit(cloud, constraints=rules, sample_weight=weight)
     again = audit(cloud, fitted.labels_, rules, 3, weight)
-    found = fitted.report_.to_dict()
-    assert dict(found.pop("plan"))["n clusters"] == "3"
-    assert found == again.to_dict()
+    assert dataclasses.replace(fitted.report_, plan=None).to_dict() == again.to_dict()
     means = [
         np.average(cloud[fitted.labels_ == j], axis=0, weights=weight[fitted.labels_ == j])
         for j in range(3)
@@ -449,7 +446,8 @@ def test_without_repair_the_answer_is_the_plain_rounding_of_x(cloud, solver, rul
     x = fitted.history_.x[last]
     assert x.shape == (40, 3)
     np.testing.assert_array_equal(fitted.labels_, x.argmax(axis=1))
-    assert fitted.report_.to_dict() == audit(cloud, fitted.labels_, rules, 3).to_dict()
+    report = dataclasses.replace(fitted.report_, plan=None)
+    assert report.to_dict() == audit(cloud, fitted.labels_, rules, 3).to_dict()
 
 
 def test_without_repair_rules_may_be_broken_and_the_report_says_so(cloud):

@@ -7,7 +7,7 @@ The numbers behind the decisions are in :mod:`.thresholds`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -143,7 +143,7 @@ class Plan:
         whole = part_of is None and size == rules.n_groups
         direct, share = _direct(rules, facts, settings, whole)
         exchanges, least_exchange = _exchanges(rules)
-        return cls(
+        plan = cls(
             n_groups=rules.n_groups,
             n_clusters=rules.n_clusters,
             home=_home(rules, facts, settings, size) if facts.far else "",
@@ -163,6 +163,9 @@ class Plan:
             trials=_trials(rules),
             trials_each=_trials_each(rules),
         )
+        if settings.repair:
+            return plan
+        return replace(plan, direct=0, assignment="rounding", exchanges=0, trials=0)
 
     def table(self) -> list[tuple[str, str]]:
         """Decisions and their values, in words."""
