@@ -10,8 +10,8 @@ from literal import Literal, Variables
 from scipy import sparse
 
 from corral.admm.algorithm1 import start, step
-from corral.admm.algorithm1_data import Data, State
-from corral.problem import LinearRows
+from corral.admm.algorithm1.data import Data, State
+from corral.presolve import LinearRows
 
 N, K, D = 12, 3, 2
 # A repeated pair, a pair both ways round, and rows with several partners.
@@ -93,7 +93,7 @@ def test_twenty_steps_with_more_features_than_points() -> None:
 
 
 def test_twenty_steps_without_the_eigendecomposition(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corral.admm.algorithm1_data.LARGEST_GRAM", 0)
+    monkeypatch.setattr("corral.admm.algorithm1.data.LARGEST_GRAM", 0)
     literal, slow, data, fast = both(0, **METHODS["lpKm-Mix"])
     assert data.spectrum is None
     run_both(literal, slow, data, fast, 20.0)
