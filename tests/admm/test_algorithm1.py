@@ -75,7 +75,7 @@ def test_random_start_with_a_small_rho_survives_empty_clusters(
     rho: float, wine: tuple[Vector, Labels]
 ) -> None:
     labels = np.random.default_rng(0).integers(0, K, len(wine[0]))
-    data = Data.of(wine[0], K, None, None, None, None)
+    data = Data.of(wine[0], K)
     state, least = start(data, labels), np.inf
     for _ in range(10):
         state = step(state, data, rho)
@@ -91,7 +91,7 @@ def test_clusters_that_are_all_empty_get_the_middle(
     largest_gram: int, wine: tuple[Vector, Labels], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("corral.admm.algorithm1.data.LARGEST_GRAM", largest_gram)
-    data = Data.of(wine[0], K, None, None, None, None)
+    data = Data.of(wine[0], K)
     state = start(data, np.zeros(len(wine[0]), np.int64))
     w = update_w(-state.x, state, data, 20.0)
     np.testing.assert_array_equal(w, 1 / len(wine[0]))
@@ -99,7 +99,7 @@ def test_clusters_that_are_all_empty_get_the_middle(
 
 def test_a_cluster_that_starts_empty_is_put_in_the_middle(wine: tuple[Vector, Labels]) -> None:
     points, _ = wine
-    data = Data.of(points, K, None, None, None, None)
+    data = Data.of(points, K)
     w = start(data, np.zeros(len(points), np.int64)).w
     np.testing.assert_allclose(data.centers(w), np.tile(points.mean(axis=0), (K, 1)))
     assert np.isfinite(algorithm1(points, np.zeros(len(points), np.int64), K).x).all()

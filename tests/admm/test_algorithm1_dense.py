@@ -9,7 +9,7 @@ import pytest
 from literal import Literal, Variables
 from scipy import sparse
 
-from corral.admm.algorithm1 import start, step
+from corral.admm.algorithm1 import PaperRules, start, step
 from corral.admm.algorithm1.data import Data, State
 from corral.presolve import LinearRows
 
@@ -38,8 +38,7 @@ def both(
     labels = rng.permutation(np.arange(n) % K)
     rows = {} if linear is None else {"A": linear.A.toarray(), "b": linear.lower}
     literal = Literal(points.T, K, **constraints, **rows)
-    every = {"must_link": None, "cannot_link": None, "sizes": None, **constraints}
-    data = Data.of(points, K, linear=linear, **every)
+    data = Data.of(points, K, PaperRules(linear=linear, **constraints))
     return literal, literal.start(labels), data, start(data, labels)
 
 

@@ -16,7 +16,7 @@ from literal import Literal, Variables
 from numpy.typing import NDArray
 from scipy import sparse
 
-from corral.admm.algorithm1.data import Copy, Data, State
+from corral.admm.algorithm1.data import Copy, Data, PaperRules, State
 from corral.admm.algorithm1.updates import (
     update_w,
     update_x,
@@ -71,7 +71,7 @@ def literal_and_data() -> tuple[Literal, Data]:
     points = np.random.default_rng(2).uniform(-1, 1, (N, D))
     literal = Literal(points.T, K, MUST_LINK, CANNOT_LINK, SIZES, A, B)
     linear = LinearRows(sparse.csr_array(A), B, B)
-    return literal, Data.of(points, K, MUST_LINK, CANNOT_LINK, SIZES, linear)
+    return literal, Data.of(points, K, PaperRules(MUST_LINK, CANNOT_LINK, SIZES, linear))
 
 
 @pytest.fixture
