@@ -22,7 +22,8 @@ Result = TypeVar("Result")
 #: Bytes of one (k, b) array of a block.  Larger ones leave a core's own cache; smaller ones make
 #: threads wait for the interpreter, which halves the speed at a million groups (bench job million).
 BLOCK_BYTES = 1 << 21
-#: Blocks below which one thread makes the passes; with fewer, starting threads costs more.
+#: Blocks below which one thread makes the passes.  A larger number leaves more problems of middle
+#: size to one thread; with few blocks, handing them to threads takes as long as working on them.
 LEAST_THREADED = 4
 #: Groups of a block, at least.  With fewer, the calls of NumPy cost more than their work.
 LEAST_BLOCK = 2048

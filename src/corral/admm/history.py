@@ -18,9 +18,10 @@ class History:
     Attributes
     ----------
     objective : (T,) array
-        ``sum_ij x_ij cost_ij``, the cost of point i in cluster j being its weight times the squared
-        distance to the centre.  Algorithm 1: with the x and the centres of that iteration.
-        Projected solver: with the box copy of x and the centres that x was found for.
+        ``sum_ij x_ij cost_ij``, where the cost of point i in cluster j includes its weight; for
+        k-means it is the squared distance to the centre.  Algorithm 1: with the x and the centres
+        of that iteration.  Projected solver: with the box copy of x and the centres that x was
+        found for.
     rho : (T,) array
         The penalty that the iteration used; in the projected solver, that of the box.
     residuals : dict of (T,) arrays
@@ -118,7 +119,7 @@ class Relaxation:
         Whether the stop rule ended it, rather than ``max_iter``.
     x : (n, k) array or None
         The relaxed assignment, almost binary if the solver converged; None for a large problem,
-        where nobody needs the copy.
+        where the copy would take too much memory.
     """
 
     labels: IntArray

@@ -36,8 +36,8 @@ class Step:
     centers : (k, d) array
         In the dtype and on the device of the blocks.
     offsets : (k, 1) array
-        The costs are ``offsets - 2 centers @ points'``, up to a constant of each group; how offsets
-        and centres are made is the affair of the rows.
+        The costs are ``offsets - 2 centers @ points'``, up to a constant of each group; the rows
+        make offsets and centres.
     before, now : Schedule
         The penalties with which v1 and v2 were made, and those of this iteration.
     shrink : float

@@ -1,8 +1,9 @@
 """The updates of Algorithm 1, each a closed form that costs O(n k (k + d)).
 
 All penalties are the same number rho, as in the paper.  Equation names are those of the paper; its
-errata (``docs/notation.md``) are corrected.  ``1`` is a vector of ones, ``e_j`` the j-th unit vector
-of length k, and an outer product such as ``w_j e_j'`` is an n x k array with one filled column.
+errata (``docs/notation.md``) are corrected.  ``1`` is a vector of ones, ``e_j`` the j-th unit
+vector of length k, and an outer product such as ``w_j e_j'`` is an n x k array with one filled
+column.
 """
 
 from __future__ import annotations
