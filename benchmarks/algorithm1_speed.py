@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, make_blobs
 from threadpoolctl import threadpool_limits
 
-from corral.admm.algorithm1 import start, step
-from corral.admm.algorithm1_data import Data
+from corral.admm.algorithm1 import PaperRules, start, step
+from corral.admm.algorithm1.data import Data
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "admm"))
 from literal import Literal
@@ -60,7 +60,8 @@ def against_dense(budget: float) -> float:
     sizes = np.bincount(classes).astype(np.float64)
     labels = np.random.default_rng(0).permutation(classes)
 
-    data = Data.of(points, 2, must_link, cannot_link, sizes.astype(np.int64), None)
+    rules = PaperRules(must_link, cannot_link, sizes.astype(np.int64))
+    data = Data.of(points, 2, rules)
     fast = seconds_each(partial(step, data=data, rho=RHO), start(data, labels), budget)
     literal = Literal(points.T, 2, must_link, cannot_link, sizes)
     dense = seconds_each(partial(literal.step, rho=RHO), literal.start(labels), budget)
@@ -85,7 +86,8 @@ def growth(counts: list[int], budget: float) -> float:
     for n in counts:
         points, classes = make_blobs(n, 10, centers=5, random_state=0)
         points /= np.abs(points).max()
-        data = Data.of(points, 5, *random_pairs(classes, n // 10, 0), np.bincount(classes), None)
+        rules = PaperRules(*random_pairs(classes, n // 10, 0), np.bincount(classes))
+        data = Data.of(points, 5, rules)
         advance = partial(step, data=data, rho=RHO)
         times.append(seconds_each(advance, start(data, classes), budget))
         print(f"{n:12,}  {1e3 * times[-1]:12.3f}  {1e6 * times[-1] / n:12.3f}")

@@ -13,8 +13,7 @@ from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 
 from ._typing import FloatArray, IntArray
-from .admm.algorithm1 import solve_algorithm1
-from .admm.algorithm1.rules import PaperRules
+from .admm.algorithm1 import PaperRules, solve_algorithm1
 from .admm.blocks import one_blas_thread
 from .admm.crew import Threads
 from .admm.history import Options, Relaxation

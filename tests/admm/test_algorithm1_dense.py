@@ -9,9 +9,9 @@ import pytest
 from literal import Literal, Variables
 from scipy import sparse
 
-from corral.admm.algorithm1 import start, step
-from corral.admm.algorithm1_data import Data, State
-from corral.problem import LinearRows
+from corral.admm.algorithm1 import PaperRules, start, step
+from corral.admm.algorithm1.data import Data, State
+from corral.presolve import LinearRows
 
 N, K, D = 12, 3, 2
 # A repeated pair, a pair both ways round, and rows with several partners.
@@ -38,8 +38,7 @@ def both(
     labels = rng.permutation(np.arange(n) % K)
     rows = {} if linear is None else {"A": linear.A.toarray(), "b": linear.lower}
     literal = Literal(points.T, K, **constraints, **rows)
-    every = {"must_link": None, "cannot_link": None, "sizes": None, **constraints}
-    data = Data.of(points, K, linear=linear, **every)
+    data = Data.of(points, K, PaperRules(linear=linear, **constraints))
     return literal, literal.start(labels), data, start(data, labels)
 
 
@@ -93,7 +92,7 @@ def test_twenty_steps_with_more_features_than_points() -> None:
 
 
 def test_twenty_steps_without_the_eigendecomposition(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corral.admm.algorithm1_data.LARGEST_GRAM", 0)
+    monkeypatch.setattr("corral.admm.algorithm1.data.LARGEST_GRAM", 0)
     literal, slow, data, fast = both(0, **METHODS["lpKm-Mix"])
     assert data.spectrum is None
     run_both(literal, slow, data, fast, 20.0)

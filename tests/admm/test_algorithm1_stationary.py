@@ -16,8 +16,8 @@ from literal import Literal, Variables
 from numpy.typing import NDArray
 from scipy import sparse
 
-from corral.admm.algorithm1_data import Copy, Data, State
-from corral.admm.algorithm1_updates import (
+from corral.admm.algorithm1.data import Copy, Data, PaperRules, State
+from corral.admm.algorithm1.updates import (
     update_w,
     update_x,
     update_y,
@@ -25,7 +25,7 @@ from corral.admm.algorithm1_updates import (
     update_z2,
     update_z34,
 )
-from corral.problem import LinearRows
+from corral.presolve import LinearRows
 
 Vector = NDArray[np.floating[Any]]
 N, K, D, RHO = 8, 3, 2, 7.0
@@ -71,7 +71,7 @@ def literal_and_data() -> tuple[Literal, Data]:
     points = np.random.default_rng(2).uniform(-1, 1, (N, D))
     literal = Literal(points.T, K, MUST_LINK, CANNOT_LINK, SIZES, A, B)
     linear = LinearRows(sparse.csr_array(A), B, B)
-    return literal, Data.of(points, K, MUST_LINK, CANNOT_LINK, SIZES, linear)
+    return literal, Data.of(points, K, PaperRules(MUST_LINK, CANNOT_LINK, SIZES, linear))
 
 
 @pytest.fixture

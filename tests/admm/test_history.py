@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from corral import CannotLink, ClusterSizes, ConstrainedKMeans
 from corral.admm.history import History, Recorder, Relaxation
-from corral.admm.projected import COUNT_EVERY
+from corral.plan.thresholds import COUNT_EVERY
 
 
 def one_hot(*labels: int, k: int = 3) -> NDArray[np.float64]:

@@ -7,17 +7,19 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from admm_cases import Case, projected
 from scipy import sparse
 
 from corral._arrays import namespace, to_host
 from corral.admm import crew as crew_module
 from corral.admm.blocks import Block, Executor, cut
 from corral.admm.crew import Threads
+from corral.admm.history import Options
 from corral.admm.kernels import Step, backward, forward
-from corral.admm.projected import ProjectedSolver, solve_projected
+from corral.admm.projected import ProjectedSolver
 from corral.admm.schedule import GRADUATE, SETTLE, Schedule
-from corral.geometry import Geometry
-from corral.problem import Problem, SizeBounds, TotalBounds
+from corral.deadline import Deadline
+from corral.presolve import SizeBounds, TotalBounds
 
 N, D, K = 90, 4, 3
 
@@ -26,12 +28,9 @@ def problem(seed=0, *, weighted=False, dtype=np.float64):
     rng = np.random.default_rng(seed)
     weight = rng.integers(1, 4, N).astype(float) if weighted else np.ones(N)
     sizes = np.array([20, 30, 40])
-    return Problem(
+    return Case(
         points=rng.normal(size=(N, D)).astype(dtype),
         weight=weight,
-        count=np.ones(N, np.int64),
-        scatter=0.0,
-        group=np.arange(N),
         n_clusters=K,
         pins=np.array([[3, 1], [70, 2]]),
         apart=np.array([[0, 80], [5, 6], [6, 88]]),
@@ -42,9 +41,9 @@ def problem(seed=0, *, weighted=False, dtype=np.float64):
 
 def run(given, n_steps=60, n_threads=1):
     labels = np.random.default_rng(1).integers(0, K, N)
-    geometry = Geometry(given)
-    crew = Threads(geometry.points, n_threads)
-    solver = ProjectedSolver(given, geometry, labels, 1.0, 1.05, crew)
+    crew = Threads(given.rows.points, n_threads)
+    options = Options(rho_growth=1.05)
+    solver = ProjectedSolver(given.rules, given.rows, labels, crew, options)
     with crew.running():
         objectives = [solver.step() for _ in range(n_steps)]
     return solver, np.array(objectives)
@@ -177,8 +176,8 @@ def test_a_namespace_is_that_of_the_array():
 def test_phases_are_in_order():
     given = problem()
     labels = np.random.default_rng(1).integers(0, K, N)
-    geometry = Geometry(given)
-    solver = ProjectedSolver(given, geometry, labels, 1.0, 1.05, Threads(geometry.points, 1))
+    crew = Threads(given.rows.points, 1)
+    solver = ProjectedSolver(given.rules, given.rows, labels, crew, Options(rho_growth=1.05))
     phases = []
     while not solver.schedule.exhausted and len(phases) < 1000:
         solver.step()
@@ -189,6 +188,6 @@ def test_phases_are_in_order():
 
 def test_a_deadline_in_the_past_stops_after_one_iteration():
     given = problem()
-    relaxed = solve_projected(given, Geometry(given), np.zeros(N, np.int64), deadline=0.0)
+    relaxed = projected(given, np.zeros(N, np.int64), deadline=Deadline.after(0.0))
     assert relaxed.n_iter == 1
     assert not relaxed.converged

@@ -6,14 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from admm_cases import Case, projected
 from scipy import sparse
 from scipy.optimize import minimize
 
 from corral.admm.crew import START_SHARE
-from corral.admm.projected import LEAST_METRIC, SCALE_EVERY, solve_projected
+from corral.admm.projected import LEAST_METRIC, SCALE_EVERY
 from corral.admm.schedule import GRADUATE, HARDEN, SETTLE, Schedule
-from corral.geometry import Geometry
-from corral.problem import LinearRows, Problem, SizeBounds, SoftPairs, TotalBounds
+from corral.deadline import Deadline
+from corral.presolve import LinearRows, SizeBounds, SoftPairs, TotalBounds
 
 M, K = 7, 3
 EVERY = range(1, 1001)
@@ -77,14 +78,14 @@ class Quadratic:
 class Literal:
     """The whole method on (m, k) arrays, one dense solve an iteration."""
 
-    def __init__(self, problem, labels, rho, growth):
-        self.problem = problem
+    def __init__(self, case, labels, rho, growth):
+        self.problem = problem = case.rules
         m, k = problem.n_groups, problem.n_clusters
         self.m, self.k = m, k
-        middle = np.average(problem.points, axis=0, weights=problem.weight)
-        self.points = np.asarray(problem.points) - middle
-        self.unit = problem.weight.mean()
-        self.w = problem.weight / self.unit
+        middle = np.average(case.points, axis=0, weights=case.weight)
+        self.points = np.asarray(case.points) - middle
+        self.unit = case.weight.mean()
+        self.w = case.weight / self.unit
         self.r = np.maximum(self.w, LEAST_METRIC)
         x = np.full((m, k), (1.0 - START_SHARE) / k)
         x[np.arange(m), labels] += START_SHARE
@@ -293,12 +294,10 @@ def some_problem(kinds, seed=0):
         A = np.round(rng.normal(size=(2, M * K)), 1) * (rng.random((2, M * K)) < 0.4)
         bounds = np.array([-np.inf, 0.5]), np.array([0.3, 0.5])
         made["linear"] = LinearRows(sparse.csr_array(A), *bounds)
-    return Problem(
+    return Case(
         points=rng.normal(size=(M, 2)) + 3.0,
         weight=np.ones(M) if "unweighted" in kinds else rng.uniform(0.5, 3.0, M),
         count=np.ones(M, int) if "unweighted" in kinds else np.array([1, 2, 1, 1, 2, 1, 1]),
-        scatter=0.0,
-        group=np.arange(M),
         n_clusters=K,
         **made,
     )
@@ -327,9 +326,7 @@ def test_every_iteration_is_the_literal_one(kinds):
     """With a fast schedule, so that 30 iterations go through graduating and settling."""
     problem = some_problem(kinds)
     labels = np.random.default_rng(1).integers(K, size=M)
-    answer = solve_projected(
-        problem, Geometry(problem), labels, rho=0.8, rho_growth=1.4, max_iter=30, record_x=EVERY
-    )
+    answer = projected(problem, labels, rho=0.8, rho_growth=1.4, max_iter=30, record_x=EVERY)
     literal = Literal(problem, labels, 0.8, 1.4)
     phases = set()
     for iteration in range(1, answer.n_iter + 1):
@@ -392,12 +389,9 @@ def test_the_prox_of_a_pair_is_the_numerical_minimum(price, together, rho, weigh
 def blobs(m=40, k=3):
     rng = np.random.default_rng(7)
     centers = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 9.0]])
-    return Problem(
+    return Case(
         points=centers[np.arange(m) % k] + 0.5 * rng.normal(size=(m, 2)),
         weight=np.ones(m),
-        count=np.ones(m, int),
-        scatter=0.0,
-        group=np.arange(m),
         n_clusters=k,
     )
 
@@ -416,8 +410,8 @@ WHOLE = {
 
 
 def run(problem, seed=0, **options):
-    labels = np.random.default_rng(seed).integers(problem.n_clusters, size=problem.n_groups)
-    return solve_projected(problem, Geometry(problem), labels, **options)
+    labels = np.random.default_rng(seed).integers(problem.n_clusters, size=len(problem.points))
+    return projected(problem, labels, **options)
 
 
 @pytest.mark.parametrize("name", WHOLE)
@@ -426,7 +420,7 @@ def test_rows_sum_to_one_and_pins_stay_at_every_iteration(name):
     assert list(answer.history.x) == list(range(1, answer.n_iter + 1))
     for x in answer.history.x.values():
         np.testing.assert_allclose(x.sum(axis=1), 1.0, atol=1e-9)
-        for g, j in WHOLE[name].pins:
+        for g, j in WHOLE[name].rules.pins:
             np.testing.assert_allclose(x[g], np.eye(3)[j], atol=1e-12)
     np.testing.assert_array_equal(answer.x, answer.history.x[answer.n_iter])
 
@@ -453,7 +447,7 @@ def test_converged_means_small_residuals_and_an_almost_binary_x(name, tol):
         total, bound = sums[name] @ x, bounds[name]
         miss = np.maximum(bound.lower - total, total - bound.upper).max()
         assert miss <= tol * sums[name].sum() / 3 + 1e-9
-    if len(WHOLE[name].apart):
+    if len(WHOLE[name].rules.apart):
         over = (x[APART[:, 0]] + x[APART[:, 1]] - 1.0).max()
         assert over <= 2 * tol + 1e-9
 
@@ -482,8 +476,7 @@ def test_the_scale_of_the_points_changes_nothing_at_all(name, factor):
 def test_relabelled_starts_give_relabelled_answers(name):
     problem, other = WHOLE[name], np.array([2, 0, 1])
     labels = np.random.default_rng(3).integers(3, size=40)
-    one = solve_projected(problem, Geometry(problem), labels)
-    two = solve_projected(problem, Geometry(problem), other[labels])
+    one, two = projected(problem, labels), projected(problem, other[labels])
     np.testing.assert_allclose(one.x, two.x[:, other], atol=1e-6)
 
 
@@ -501,17 +494,15 @@ def test_a_point_of_weight_two_does_what_two_points_do():
     limits = (np.full(3, -np.inf), np.array([3.0, 4.0, 5.0]))
 
     def one_step(rows, twice):
-        problem = Problem(
+        problem = Case(
             points=points[rows],
             weight=twice.astype(float),
             count=twice,
-            scatter=0.0,
-            group=np.arange(len(rows)),
             n_clusters=3,
             sizes=sizes,
             totals=(TotalBounds(demand[rows] * twice, *limits),),
         )
-        return solve_projected(problem, Geometry(problem), start[rows], max_iter=1)
+        return projected(problem, start[rows], max_iter=1)
 
     compared = 0
     for heavy in range(7):
@@ -553,7 +544,7 @@ def test_few_iterations_are_not_called_converged():
 
 
 def test_a_passed_deadline_ends_it_after_an_iteration():
-    answer = run(WHOLE["free"], deadline=0.0)
+    answer = run(WHOLE["free"], deadline=Deadline.after(0.0))
     assert (answer.n_iter, answer.converged) == (1, False)
 
 

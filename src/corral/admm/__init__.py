@@ -1,5 +1,6 @@
-"""The relaxed problem and its two solvers by alternating directions.
+"""The relaxed problem and its two solvers, by the alternating direction method of multipliers.
 
-``algorithm1`` is the paper to the letter, ``projected`` the robust default.  Both return a
-:class:`~corral.admm.history.Relaxation`, whose history holds one entry an iteration.
+``projected`` is the robust default, and knows of the distance only what the rows tell it.
+``algorithm1`` follows the paper to the letter, squared Euclidean distance included.  Both return a
+:class:`~corral.admm.history.Relaxation`, whose history has one entry for each iteration.
 """

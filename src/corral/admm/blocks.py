@@ -1,4 +1,4 @@
-"""Row blocks: the groups cut into pieces, and the threads that work on them."""
+"""Blocks: runs of groups with their state, and the threads that work on them."""
 
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ from .._typing import FloatArray, IntArray, Matrix
 
 Result = TypeVar("Result")
 
-#: Bytes of one (k, b) array of a block.  Smaller ones stay in a core's own cache, but then threads
-#: spend their time handing the interpreter to each other: half the speed at a million groups.
+#: Bytes of one (k, b) array of a block.  Larger ones leave a core's own cache; smaller ones make
+#: threads wait for the interpreter, which halves the speed at a million groups (bench job million).
 BLOCK_BYTES = 1 << 21
-#: Fewer blocks than this are not worth a second thread.
+#: Blocks below which one thread makes the passes.  A larger number leaves more problems of middle
+#: size to one thread; with few blocks, handing them to threads takes as long as working on them.
 LEAST_THREADED = 4
-#: Fewer groups than this are not worth a thread of their own.
+#: Groups of a block, at least.  With fewer, the calls of NumPy cost more than their work.
 LEAST_BLOCK = 2048
 
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Finding the libraries takes longer than a small fit, so it is done once."""
+    """The BLAS libraries of this process; finding them takes longer than a small fit."""
     return ThreadpoolController()
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """Products of small matrices are done before other threads have woken up."""
+    """Keep BLAS to one thread: starting more takes longer than a product of small matrices."""
     limited: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
     return limited
 
@@ -51,20 +52,20 @@ def cut(n_groups: int, n_clusters: int, itemsize: int) -> list[slice]:
 class Block:
     """A run of groups: their data and their state ``x, v1, v2``, (k, b) each.
 
-    What is done follows the array API standard, in the namespace of ``x``.  NumPy's arrays are
-    worked on in place, in room that the caller lends, and by index arrays where others are
-    written whole: the standard knows no assignment to them.
+    Operations follow the array API standard, in the namespace of ``x``.  NumPy's arrays are worked
+    on in place, in work arrays of the caller.  Only they are assigned to by index arrays, which the
+    standard does not have; arrays of other libraries are written whole.
 
     Parameters
     ----------
     points : (b, d) array or CSR
     weight, metric : (b,) arrays or None
-        Weights for the means, and weights in the norms; None where all are one.
+        Weights in the costs, and weights in the norms; None where all are one.
     values : (q, b) array or None
-        The totals' values; None for one total whose values are all one.
-    pins : (p, 2) array of NumPy's
+        Values of the totals; None for one total whose values are all one.
+    pins : (p, 2) NumPy array
         Pinned (group, cluster), counted within the block.
-    pulled : (e,) array of NumPy's
+    pulled : (e,) NumPy array
         Groups, counted within the block, that pairs or linear rows pull.
     x : (k, b) array
         The start.
@@ -97,35 +98,35 @@ class Block:
         self.v2: Any = None
 
     def _here(self, a: IntArray | FloatArray, dtype: Any = None) -> Any:
-        """An array of NumPy's where the block's arrays are."""
+        """A NumPy array in the library and on the device of the block."""
         return self.xp.asarray(a, dtype=dtype, device=self.x.device)
 
     @cached_property
     def pinned(self) -> Any:
-        """The cluster of every pinned group, -1 of the others, (b,)."""
+        """The cluster of each pinned group, -1 for the others, (b,)."""
         cluster = np.full(self.x.shape[1], -1)
         cluster[self.pins[:, 0]] = self.pins[:, 1]
         return self._here(cluster)
 
     @cached_property
     def movable(self) -> Any:
-        """0 of the pinned groups, 1 of the others, (b,)."""
+        """0 for the pinned groups, 1 for the others, (b,)."""
         return self.xp.astype(self.pinned < 0, self.x.dtype)
 
     @cached_property
     def slot(self) -> Any:
-        """Where in the pull every group is, past its end those not pulled, (b,)."""
+        """The place of each group in the pull, one past its end for those not pulled, (b,)."""
         slot = np.full(self.x.shape[1], len(self.pulled))
         slot[self.pulled] = np.arange(len(self.pulled))
         return self._here(slot)
 
     @cached_property
     def which(self) -> Any:
-        """The pulled groups, (e,)."""
+        """The pulled groups in the library of the block, (e,)."""
         return self._here(self.pulled)
 
     def start_sphere(self) -> None:
-        """Begin the sphere's copy at the box's, with no dual."""
+        """Begin the sphere's copy at the box copy, with a dual of zero."""
         self.v2 = self.xp.clip(self.v1, 0.0, 1.0)
 
     def set_diagonal(self, diagonal: float) -> None:
@@ -140,20 +141,20 @@ class Block:
             self.inverse = 1.0 / (self._spread(self.stiffening) + diagonal)
 
     def add_pull(self, room: FloatArray) -> None:
-        """Add the pull of pairs and linear rows to the right side that ``x`` holds."""
+        """Add the pull of pairs and linear rows to the right side, which is in ``x``."""
         if not len(self.pulled):
             return
         if self.xp is not np:
             self.x += self._spread(self.pull)
             return
         part = room.reshape(-1)[: self.pull.size].reshape(self.pull.shape)
-        # With the mode "raise" NumPy would fill an array of its own first.
+        # With the mode "clip" NumPy writes straight into the work array.
         np.take(self.x, self.pulled, axis=1, out=part, mode="clip")
         part += self.pull
         self.x[:, self.pulled] = part
 
     def _spread(self, a: Any) -> Any:
-        """Numbers of the pulled groups, (..., e), as those of all groups, 0 of the others."""
+        """Numbers of the pulled groups, (..., e), as numbers of all groups, 0 for the others."""
         padded = self.xp.concat([a, self.xp.zeros_like(a[..., :1])], axis=-1)
         return self.xp.take(padded, self.slot, axis=-1)
 
@@ -202,9 +203,9 @@ class Block:
             self.x -= multipliers @ self.scaled
 
     def labels(self) -> IntArray:
-        """The largest entry of each group, the first of several.
+        """The cluster of the largest entry of each group, the first of several.
 
-        Cluster by cluster, as NumPy's argmax is slow across the short axis.
+        It goes cluster by cluster, because NumPy's argmax is slow across the short axis.
         """
         xp = self.xp
         largest = self.x[0, :] + 0.0
@@ -242,9 +243,9 @@ class Executor:
 
     @contextmanager
     def running(self) -> Iterator[Executor]:
-        """Hold the threads, and keep BLAS from starting more of its own in each.
+        """Hold the threads, and keep BLAS from starting its own in each of them.
 
-        One thread is better off without them too: what they would share is too little.
+        With one thread BLAS has one too, because the products of a block are small.
         """
         with one_blas_thread():
             if self.n_threads == 1:

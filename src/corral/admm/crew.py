@@ -1,8 +1,8 @@
-"""Who holds the groups of a run in blocks, and works on them: here, threads of this process.
+"""A crew holds the groups of a run in blocks and makes the passes over them.
 
-The solver (:mod:`.projected`) asks for passes over all groups and gets back small sums.  Where the
-blocks are, and how many, is the crew's affair: another crew may hold one block on a GPU or a block
-on each of many machines.
+The solver (:mod:`.projected`) asks for passes over all groups and gets small sums.  It does not
+know where the blocks are.  Here, threads of this process share them; the crews in ``backends`` hold
+them on a GPU, or on many machines.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .._arrays import to_host
+from .._arrays import namespace, to_host
 from .._typing import FloatArray, IntArray, Matrix
 from ..presolve import Rules
 from .blocks import Block, Executor, cut
+from .copies import PairCopies
 from .kernels import Step, Sums, backward, forward
-from .pairs import PairCopies
 
-#: How much of the start remains; the rest is the uniform assignment.
+#: Part of the first x that the start labels make; the rest is the uniform assignment.  The start is
+#: forgotten while the ridge is high, so that a larger part changes little.
 START_SHARE = 0.5
-#: Up to so many numbers, points are also held feature by feature: half the time for the costs.
+#: Numbers in the array of points up to which it is also held transposed, which halves the time for
+#: the costs.  A larger limit makes larger problems faster and holds their points twice.
 HELD_TWICE = 1 << 24
 
 
@@ -65,9 +67,9 @@ class Setup:
         values: FloatArray | None,
         pulled: IntArray,
     ) -> Setup:
-        """Leave out arrays that are all ones."""
+        """Make the setup of a run; arrays that are all ones are left out."""
         ones = bool(np.all(metric == 1.0))
-        # A total of ones has a closed form only where every group may move alike.
+        # A total of ones needs no values only where all groups have the same x-system.
         if values is None and (len(pulled) or len(rules.pins) or not ones):
             values = np.ones((1, rules.n_groups))
         return cls(
@@ -82,7 +84,7 @@ class Setup:
 
     @property
     def plain(self) -> bool:
-        """Whether all groups are alike: no weights, pins or pulls, and their number the total."""
+        """Whether all groups are alike: no weights, pins or pulls, and one total of ones."""
         bare = self.weight is None and self.metric is None and self.values is None
         return bare and not len(self.pins) and not len(self.pulled)
 
@@ -100,23 +102,22 @@ class Setup:
             pulled=self.pulled[first:last] - start,
         )
 
-    def block(self, points: Matrix) -> Block:
-        """A block of these groups, half at their start and half everywhere."""
+    def block(self, points: Any) -> Block:
+        """A block of these groups at the start of the run, in the array library of the points."""
+        xp, device = namespace(points), getattr(points, "device", None)
 
-        def floats(a: FloatArray | None) -> Any:
-            return None if a is None else np.ascontiguousarray(a, points.dtype)
+        def here(a: FloatArray | None) -> Any:
+            whole = None if a is None else np.ascontiguousarray(a)
+            return None if a is None else xp.asarray(whole, dtype=points.dtype, device=device)
 
-        uniform = (1.0 - START_SHARE) / self.n_clusters
-        x = np.full((self.n_clusters, len(self.labels)), uniform, points.dtype)
-        x[self.labels, np.arange(len(self.labels))] += START_SHARE
         block = Block(
             points=points,
-            weight=floats(self.weight),
-            metric=floats(self.metric),
-            values=floats(self.values),
+            weight=here(self.weight),
+            metric=here(self.metric),
+            values=here(self.values),
             pins=self.pins,
             pulled=self.pulled,
-            x=x,
+            x=start_x(xp.asarray(self.labels, device=device), self.n_clusters, points.dtype),
         )
         block.fix()
         block.v1[...] = block.x
@@ -126,8 +127,7 @@ class Setup:
 class Crew(Protocol):
     """What the projected solver asks of those who hold the groups.
 
-    Arrays of a few numbers for each cluster come back as NumPy arrays of float64, summed over all
-    groups.
+    Arrays with a few numbers for each cluster are NumPy's, in float64, and summed over all groups.
     """
 
     @property
@@ -136,7 +136,7 @@ class Crew(Protocol):
         ...
 
     def running(self) -> AbstractContextManager[Any]:
-        """Hold what the passes need while they run."""
+        """Hold what the passes need, such as threads, while the context lasts."""
         ...
 
     def begin(self, setup: Setup) -> tuple[FloatArray, FloatArray]:
@@ -156,7 +156,7 @@ class Crew(Protocol):
         ...
 
     def pairs(self, rules: Rules, metric: FloatArray, unit: float) -> Any:
-        """Copies of the pairs, as :class:`.pairs.PairCopies`, where :meth:`pulled_x` is."""
+        """Copies of the pairs, as :class:`.copies.PairCopies`, where :meth:`pulled_x` is."""
         ...
 
     def pulled_x(self) -> Any:
@@ -164,7 +164,7 @@ class Crew(Protocol):
         ...
 
     def pull(self, pull: Any, stiffening: Any) -> None:
-        """Hand out the pull on those groups, (k, e), and what it adds to their diagonal, (e,)."""
+        """Set the pull on those groups, (k, e), and what it adds to their diagonal, (e,)."""
         ...
 
     def labels(self) -> IntArray:
@@ -193,7 +193,7 @@ class Threads:
 
     @property
     def dtype(self) -> Any:
-        """Of the points."""
+        """NumPy's dtype of the points."""
         return self.points.dtype
 
     def running(self) -> AbstractContextManager[Any]:
@@ -201,7 +201,7 @@ class Threads:
         return self.executor.running()
 
     def begin(self, setup: Setup) -> tuple[FloatArray, FloatArray]:
-        """Cut the groups into blocks at their start."""
+        """Cut the groups into blocks and set them to the start."""
         self._setup = setup
         itemsize = np.dtype(self.dtype).itemsize
         self.blocks = [
@@ -217,18 +217,18 @@ class Threads:
         return points, mass
 
     def start_sphere(self) -> None:
-        """In every block."""
+        """Begin the sphere's copy in every block."""
         self.executor.map(Block.start_sphere, self.blocks)
 
     def forward(self, step: Step) -> tuple[FloatArray, FloatArray]:
-        """Sum over the blocks."""
+        """The first pass, summed over the blocks."""
         room = self.executor.room
         parts = self.executor.map(lambda block: forward(block, step, room(block)), self.blocks)
         totals, gram = (reduce(add, column) for column in zip(*parts, strict=True))
         return totals, gram
 
     def backward(self, step: Step, theta: FloatArray) -> Sums:
-        """Sum over the blocks."""
+        """The second pass, summed over the blocks."""
         room = self.executor.room
         return reduce(
             add,
@@ -236,15 +236,15 @@ class Threads:
         )
 
     def pairs(self, rules: Rules, metric: FloatArray, unit: float) -> PairCopies:
-        """In memory too."""
+        """Copies of the pairs in this process's memory."""
         return PairCopies(rules, self._setup.pulled, metric, self.pulled_x(), unit)
 
     def pulled_x(self) -> FloatArray:
-        """From every block."""
+        """X of the pulled groups, (k, e)."""
         return np.concatenate([block.pulled_x() for block in self.blocks], axis=1)
 
     def pull(self, pull: FloatArray, stiffening: FloatArray) -> None:
-        """Each block its part."""
+        """Give each block its part."""
         done = 0
         for block in self.blocks:
             part = slice(done, done + len(block.pulled))
@@ -252,12 +252,25 @@ class Threads:
             done = part.stop
 
     def labels(self) -> IntArray:
-        """From every block."""
+        """The rounding of x, (m,)."""
         return np.concatenate(self.executor.map(Block.labels, self.blocks))
 
     def x(self) -> FloatArray:
-        """From every block."""
+        """The relaxed assignment, (m, k)."""
         return np.concatenate([block.x for block in self.blocks], axis=1).T
+
+
+def start_x(labels: Any, n_clusters: int, dtype: Any) -> Any:
+    """The first x of groups with these labels, (k, b), in the array library of the labels.
+
+    ``START_SHARE`` of a group is in its own cluster, and the rest is spread over all.
+    """
+    xp, device = namespace(labels), labels.device
+    uniform = (1.0 - START_SHARE) / n_clusters
+    x = xp.full((n_clusters, labels.shape[0]), uniform, dtype=dtype, device=device)
+    clusters = xp.arange(n_clusters, device=device)[:, None]
+    x += START_SHARE * xp.astype(clusters == labels, dtype)
+    return x
 
 
 def start_sums(block: Block) -> tuple[FloatArray, FloatArray]:

@@ -1,4 +1,4 @@
-"""What a relaxed solver did: one entry an iteration, and the answer it came to."""
+"""What a relaxed solver is asked, what it did in each iteration, and its answer."""
 
 from __future__ import annotations
 
@@ -18,20 +18,23 @@ class History:
     Attributes
     ----------
     objective : (T,) array
-        ``sum_ij x_ij |s_i - centre_j|^2``: in Algorithm 1 with the x and the centres of that
-        iteration, in the projected solver with the box copy of x and the centres it was found for.
+        ``sum_ij x_ij cost_ij``, where the cost of point i in cluster j includes its weight; for
+        k-means it is the squared distance to the centre.  Algorithm 1: with the x and the centres
+        of that iteration.  Projected solver: with the box copy of x and the centres that x was
+        found for.
     rho : (T,) array
-        The penalty that the iteration used.
+        The penalty that the iteration used; in the projected solver, that of the box.
     residuals : dict of (T,) arrays
-        By the name of the constraint, how far x is from fulfilling it.  Algorithm 1: the
-        Euclidean norm.  Projected solver: a root mean square for the simplex and the box, a mean
-        for the sphere, the largest miss for totals, pairs and linear rows.
+        By the name of the constraint, how far x is from fulfilling it.  Algorithm 1: the Euclidean
+        norm of the gap, for must-links and cannot-links the absolute value of their one equation.
+        Projected solver: a root mean square for the simplex and the box, the absolute value of a
+        mean for the sphere, the largest gap for totals, pairs and linear rows.
     card_violations, must_link_violations, cannot_link_violations : (T,) int arrays
-        The paper's CardV, MLV and CLV of the rounded labels (the largest entry of each row of
-        x): points that have to change cluster for the sizes to fit, must-links across clusters,
-        cannot-links inside one.  The projected solver keeps must-links by construction, counts
-        cannot-links between contracted groups once each, and in large problems counts every
-        tenth or fiftieth iteration only, and at the end.
+        The paper's CardV, MLV and CLV of the rounded labels (the largest entry of each row of x):
+        points that have to change cluster for the sizes to fit, must-links across clusters, and
+        cannot-links inside one.  The projected solver keeps must-links by construction and counts
+        cannot-links between contracted groups once each.  In larger problems it counts in every
+        tenth or fiftieth iteration and in the last one; in between, the last counts are repeated.
     x : dict of (n, k) arrays
         The relaxed assignment at the iterations asked for, counted from 1.
     """
@@ -66,23 +69,27 @@ class Options:
     Attributes
     ----------
     rho : float
-        Penalty: in units of the costs' scale for the projected solver, as it is for Algorithm 1.
+        Penalty: of the box in scales of the costs for the projected solver, of every constraint in
+        units of the costs for Algorithm 1.
     rho_growth : float
-        Growth of the penalty.
+        Factor by which the penalty grows.
     rho_every : int
-        Iterations in which it grows by that factor (Algorithm 1 only).
+        Number of iterations after which it grows (Algorithm 1; in the projected solver it grows in
+        every iteration).
     tol : float
-        When the solver has converged.
+        Bound below which the solver has converged: on the residuals for the projected solver, on
+        the standard deviation of the last 10 objectives for Algorithm 1.
     max_iter : int
     deadline : Deadline
-        When it stops where it is.
+        When the solver ends with what it has.
     record_x : iterable of int
         Iterations, counted from 1, whose x the history keeps.
     progress : callable(iteration, objective, residual, rules broken), optional
     hardens : bool
-        Whether x is to become almost binary; otherwise the projected solver ends with its ridge.
+        Whether x is to become almost binary; otherwise the projected solver ends with its first
+        phase, when it knows where the clusters are.
     count_every : int
-        Iterations between two counts of the violations.
+        Iterations between two counts of the violations (projected solver).
     """
 
     rho: float = 1.0
@@ -111,8 +118,8 @@ class Relaxation:
     converged : bool
         Whether the stop rule ended it, rather than ``max_iter``.
     x : (n, k) array or None
-        The relaxed assignment, binary if the solver got that far; None if it is too large to be
-        copied for nothing.
+        The relaxed assignment, almost binary if the solver converged; None for a large problem,
+        where the copy would take too much memory.
     """
 
     labels: IntArray
@@ -137,7 +144,7 @@ class Recorder:
         Whether the bounds belong to the clusters by position, or in the order that fits best.
     group : (n,) int array, optional
         For a solver that works on contracted points: the point that each row belongs to.  The
-        history is then about the rows, as ``must_link``, ``cannot_link`` and ``sizes`` are.
+        history is then about the rows, and so are ``must_link``, ``cannot_link`` and ``sizes``.
     record_x : iterable of int
         Iterations, counted from 1, at which to keep x.
 
@@ -194,13 +201,13 @@ class Recorder:
     ) -> None:
         """Add one iteration; every call must name the same residuals.
 
-        A solver that does not hold x as one array gives its rounded labels instead, or neither
-        where counting violations would take too long: the last counts then stand.
+        A solver that does not hold x as one array gives its rounded labels instead.  If it gives
+        neither, the last counts are repeated.
 
         Raises
         ------
         FloatingPointError
-            If the objective is not finite: nothing after that would mean anything.
+            If the objective is not finite.
         """
         iteration = len(self) + 1
         if not np.isfinite(objective):
@@ -222,9 +229,9 @@ class Recorder:
             self._x[iteration] = np.array(x if self._group is None else x[self._group], order="C")
 
     def recount(self, labels: IntArray) -> None:
-        """Let the last iteration's violations be those of its rounded labels.
+        """Replace the counts of the last iteration by those of its rounded labels.
 
-        For a solver that did not count them in that iteration, and has the labels now.
+        For a solver that did not count in that iteration.
         """
         if self._violations:
             self._violations[-1] = self._count(labels)
@@ -264,8 +271,8 @@ class Recorder:
     def _misplaced(self, labels: IntArray) -> int:
         """Fewest points that have to change cluster for the sizes to fit.
 
-        Every point too many has to leave and every point too few has to arrive, and one move can
-        do both; for exact sizes it is half of ``sum_j |size_j - u_j|``.
+        Every point too many has to leave a cluster, every missing point has to arrive, and one move
+        can do both.  For exact sizes it is half of ``sum_j |size_j - u_j|``.
         """
         if self._sizes is None:
             return 0

@@ -1,8 +1,8 @@
-"""The two row-wise passes of an iteration of the projected solver, on one block of groups.
+"""The two passes of an iteration of the projected solver, on one block of groups.
 
-Given a few small global arrays every group is on its own, so a block can be a core's share, a
-GPU's whole memory or a partition on another machine.  Arrays are cluster-major, (k, b): sums and
-broadcasts run along the long axis.
+Given a few small global arrays, each group is independent of the others, so that a block can be a
+core's share, a GPU's whole memory or a partition on another machine.  Arrays are held cluster by
+cluster, (k, b): sums and broadcasts then run along the long axis.
 
 The paper's variables follow from the state of a block:
 
@@ -10,8 +10,8 @@ The paper's variables follow from the state of a block:
 - ``v2 = x + y3 / sphere``: then ``z2 = 1/2 + s (v2 - 1/2)`` with one number ``s`` for all blocks,
   and ``y3 = sphere (v2 - z2)``.
 
-Blocks take their namespace from their arrays.  NumPy's work in place, without allocating a (k, b)
-array where points are dense.
+All functions come from the namespace of the block's arrays.  NumPy's arrays are worked on in place;
+where points are dense, no (k, b) array is allocated.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ class Step:
     ----------
     centers : (k, d) array
         In the dtype and on the device of the blocks.
-    norms : (k, 1) array
-        The costs are ``norms - 2 centers @ points'``.
+    offsets : (k, 1) array
+        The costs are ``offsets - 2 centers @ points'``, up to a constant of each group; the rows
+        make offsets and centres.
     before, now : Schedule
         The penalties with which v1 and v2 were made, and those of this iteration.
     shrink : float
@@ -44,7 +45,7 @@ class Step:
     """
 
     centers: Any
-    norms: Any
+    offsets: Any
     before: Schedule
     now: Schedule
     shrink: float
@@ -95,14 +96,14 @@ class Sums:
 def forward(block: Block, step: Step, room: tuple[Any, Any]) -> tuple[FloatArray, FloatArray]:
     """Solve the x-system without totals into ``block.x``, and sum what the totals need.
 
-    ``a x = box z1 - y2 + sphere z2 - y3 - cost`` with rows that sum to one, ``a = box + sphere +
-    ridge``, more for the groups that pairs and linear rows pull.
+    ``a x = box z1 - y2 + sphere z2 - y3 - cost`` with rows that sum to one and ``a = box + sphere +
+    ridge``.  Groups that pairs and linear rows pull have more terms on both sides.
     """
     xp, x, (cost, other) = block.xp, block.x, room
     before, now = step.before, step.now
     _multiply(xp, step.centers, block.points_t, cost)
     cost *= -2.0
-    cost += step.norms
+    cost += step.offsets
     if block.cost_factor is not None:
         cost *= block.cost_factor
     _clip(xp, block.v1, other)
@@ -112,7 +113,7 @@ def forward(block: Block, step: Step, room: tuple[Any, Any]) -> tuple[FloatArray
     x += other
     diagonal = now.box + now.ridge
     if now.phase > GRADUATE:
-        # What is constant in the sphere's copy drops out, as rows are centred below.
+        # A constant in the sphere's copy changes nothing, because rows are centred below.
         _scale(xp, block.v2, (now.sphere + before.sphere) * step.shrink - before.sphere, other)
         x += other
         diagonal += now.sphere
@@ -126,7 +127,7 @@ def forward(block: Block, step: Step, room: tuple[Any, Any]) -> tuple[FloatArray
 
 
 def backward(block: Block, step: Step, theta: FloatArray | None, room: tuple[Any, Any]) -> Sums:
-    """Add the totals' part to x, project the copies, take the dual steps, sum for the means."""
+    """Add the totals' part to x, project z1 and z2, step in y2 and y3, and sum for the centres."""
     xp, x, v1, (z1, other) = block.xp, block.x, block.v1, room
     before, now = step.before, step.now
     if theta is not None:
@@ -141,7 +142,7 @@ def backward(block: Block, step: Step, theta: FloatArray | None, room: tuple[Any
     unbalanced = _square_sum(xp, xp.sum(z1, axis=0) - 1.0)
     _subtract(xp, x, z1, other)
     outside = _square_sum(xp, other)
-    # Rows of x sum to one, so that sum r x is the sum of r.
+    # Rows of x sum to one, so that the sum of r x is the sum of r.
     undecided = block.metric_total - block.squares(x, other)
     radius = 0.0
     if now.phase > GRADUATE:

@@ -1,19 +1,22 @@
 """The projected lp-box ADMM, the default solver: the paper's model, robust to the start.
 
-Against Algorithm 1 (see ``docs/notation.md``), each change exact for the model:
+It differs from Algorithm 1 (see ``docs/notation.md``) in these points, each exact for the model:
 
-- w is eliminated: the centres are the means of the box copy ``z1``, which is not negative, so
+- w is eliminated: the centres are those of the box copy ``z1``, which is not negative, so that
   ``x = Pw . Cx`` holds by construction;
-- rows of x sum to one exactly, as the x-update solves for their multiplier;
-- must-links are contracted beforehand; a cannot-link is ``x_a + x_b <= 1`` with copies of its
-  own instead of one quadratic for all;
-- sizes, capacities and quotas are totals per cluster, equal to or between bounds;
+- rows of x sum to one exactly, because the x-update solves for their multiplier;
+- must-links are contracted beforehand; a cannot-link is ``x_a + x_b <= 1`` with copies of its own
+  instead of one quadratic equation for all;
+- sizes, capacities and quotas are totals of each cluster, equal to or between bounds;
 - a ridge decays before the sphere's penalty grows (:mod:`.schedule`).
 
-An iteration is two passes over blocks of groups (:mod:`.kernels`) with two small reductions; where
-groups are alike the first can be foreseen (:mod:`.unpulled`), which pays where passes are dear.
-Group g counts with its weight ``r_g`` in every norm, so that a point of weight two does what two
-points do.
+An iteration is two passes over blocks of groups (:mod:`.kernels`), each followed by a small
+reduction; :mod:`.crew` says who makes them.  Group g counts with its weight ``r_g`` in every norm,
+so that a point of weight two does what two points do.
+
+The solver does not know the distance.  Up to a constant of the group, a group costs ``offset_j -
+2 p . c_j`` in cluster j; offsets, centres and the scale of the costs come from the rows
+(:mod:`corral.rows.distance`).
 """
 
 from __future__ import annotations
@@ -27,18 +30,22 @@ from .._typing import FloatArray, IntArray
 from ..plan import is_large
 from ..presolve import Rules
 from ..rows import Rows
+from .copies import LinearCopies, Totals, pulled_groups
 from .crew import Crew, Setup, Threads
 from .history import Options, Recorder, Relaxation
 from .kernels import Step, Sums
-from .linear import LinearCopies, rows_groups
-from .pairs import all_pairs
 from .schedule import CENTRES_END, GRADUATE, HARDEN, RIDGE_END, Schedule
-from .totals import Totals
 
-#: Weights below this part of their mean count as this much in the norms, not in the costs.
+#: Least weight of a group in the norms, in mean weights; its weight in the costs stays as it is.  A
+#: larger number lets the penalties outweigh the costs of more light groups; zero would divide by
+#: zero for a group without weight.
 LEAST_METRIC = 0.01
-#: The costs' scale is a median over so many groups, taken every so many iterations.
-SCALE_SAMPLE, SCALE_EVERY = 300, 4
+#: Number of groups whose costs give the scale of the costs.  More of them make the scale less
+#: noisy and its computation slower.
+SCALE_SAMPLE = 300
+#: Iterations between two computations of the scale of the costs.  With more of them the penalties
+#: follow the costs later.
+SCALE_EVERY = 4
 #: Iterations of a large problem between two lines of the log.
 TOLD_EVERY = 50
 
@@ -54,7 +61,7 @@ def solve_projected(
     options: Options = DEFAULTS,
     crew: Crew | None = None,
 ) -> Relaxation:
-    """Relax the assignment, graduate it, and harden it to an almost binary one.
+    """Relax the assignment, let the clusters separate, and make x almost binary.
 
     Parameters
     ----------
@@ -62,20 +69,20 @@ def solve_projected(
     rows : Rows
         The groups of the rules.
     start_labels : (m,) array
-        Where to start; hardly matters.
+        Where to start; it has little influence.
     options : Options
-        ``rho_growth`` is the growth of the sphere's penalty an iteration, and the decay of the
-        ridge.  It converges when all primal residuals fall below ``tol`` (entries of x live in
-        [0, 1]).
+        ``rho_growth`` is the growth of the sphere's penalty and the decay of the ridge in an
+        iteration.  The solver has converged when it hardens x and every residual is at most
+        ``tol``; entries of x are in [0, 1].
     crew : Crew, optional
         Who makes the passes; by default as many threads as there are cores.
 
     Returns
     -------
     Relaxation
-        With x per group, (m, k), and centres relative to the middle of the rows.
+        With x of the groups, (m, k), and centres relative to the middle of the rows.
     """
-    crew = Threads(rows.points) if crew is None else crew
+    crew = Threads(rows.home().points) if crew is None else crew
     end = RIDGE_END if options.hardens else CENTRES_END
     solver = ProjectedSolver(rules, rows, start_labels, crew, options, end)
     recorder = _recorder(rules, options.record_x)
@@ -109,7 +116,32 @@ def solve_projected(
 
 
 class ProjectedSolver:
-    """One run: the state that all groups share, and the step from one iteration to the next."""
+    """One run: the small state that all groups share, and the step to the next iteration.
+
+    x, its box and sphere copies and their duals are with the crew.
+
+    Parameters
+    ----------
+    rules : Rules
+    rows : Rows
+    start_labels : (m,) array
+    crew : Crew
+    options : Options
+    ridge_end : float
+        See :class:`.schedule.Schedule`.
+
+    Attributes
+    ----------
+    centers : (k, d) array
+        Relative to the middle of the rows.
+    schedule, used : Schedule
+        Penalties of the next iteration, and of the last one.
+    scale : float
+        The scale of the costs: the median over a sample of the groups of the standard deviation
+        of their k costs.
+    shrink : float
+        ``s`` of the sphere's projection, :class:`.kernels.Step`.
+    """
 
     def __init__(
         self,
@@ -121,63 +153,67 @@ class ProjectedSolver:
         ridge_end: float = RIDGE_END,
     ) -> None:
         self.rows, self.crew = rows, crew
-        self.n_groups = rules.n_groups
+        self.n_groups, k = rules.n_groups, rules.n_clusters
         self.unit = max(rows.total_weight / rules.n_groups, np.finfo(float).tiny)
         weight = rows.weight / self.unit
         metric = np.maximum(weight, LEAST_METRIC)
+        self.radius = 0.5 * np.sqrt(k * metric.sum())
         self.totals = Totals(rules, metric)
-        linear_groups = rows_groups(rules.linear, rules.n_clusters)
-        self.pulled = np.unique(np.concatenate([all_pairs(rules).ravel(), linear_groups]))
-        points, mass = crew.begin(
+        self.pulled = pulled_groups(rules)
+        self.pulled_metric = metric[self.pulled]
+        point_sums, mass = crew.begin(
             Setup.of(rules, start_labels, weight, metric, self.totals.values, self.pulled)
         )
-        self.centers = rows.centres(points, mass, np.zeros_like(points))
-        self.pulled_metric = metric[self.pulled]
+        self.centers = rows.centres(point_sums, mass, np.zeros_like(point_sums))
         self.pairs = crew.pairs(rules, self.pulled_metric, self.unit)
         self.linear = (
             None
             if rules.linear is None
             else LinearCopies(rules.linear, self.pulled, crew.pulled_x())
         )
-        self.sample = rows.sample(SCALE_SAMPLE)
-        # Without any spread there are no costs, and any unit of them will do.
-        variance = rows.leading_variance() or 1.0
+        # Where all points are equal there are no costs, and any unit of them will do.
+        separation = rows.separation_scale() or 1.0
         loosens = not rules.summed
-        k = rules.n_clusters
-        self.schedule = Schedule.start(
-            variance, k, options.rho, options.rho_growth, loosens, ridge_end
+        self.schedule = self.used = Schedule.start(
+            separation, k, options.rho, options.rho_growth, loosens, ridge_end
         )
-        self.used = self.schedule
-        self.radius = 0.5 * np.sqrt(rules.n_clusters * metric.sum())
+        self.sample = rows.sample(SCALE_SAMPLE)
+        self.scale, self.shrink, self.n_steps = 0.0, 1.0, 0
         self.sums: Sums | None = None
-        self.shrink = 1.0
-        self.scale, self.n_steps = 0.0, 0
 
     def step(self) -> float:
-        """One iteration: x, its copies and duals, the centres; gives the objective."""
-        norms = self.rows.offsets(self.centers)[:, None]
-        if self.n_steps % SCALE_EVERY == 0:
-            self.scale = self._scale(norms)
-        self.n_steps += 1
-        before, now = self.used, self.schedule.at_scale(self.scale)
-        if now.phase > GRADUATE and before.phase == GRADUATE:
-            self.crew.start_sphere()
-            self.shrink = 1.0
-        dtype = self.crew.dtype
-        step = Step(self.centers.astype(dtype), norms.astype(dtype), before, now, self.shrink)
-        self._pull(now.box)
-        theta = self.totals.solve(*self.crew.forward(step), now.ridge)
+        """One iteration: x, its copies and duals, then the centres.
+
+        Returns
+        -------
+        float
+            The objective of the box copy z1 at the centres that x was found for.
+        """
+        offsets = self.rows.offsets(self.centers)
+        step = self._next_step(offsets)
+        # x0 without totals, then x with them; the copies and duals of box and sphere.
+        totals, gram = self._update_x(step)
+        theta = self.totals.multipliers(totals, gram, step.now.ridge)
         sums = self.crew.backward(step, theta)
-        objective = self._objective(sums, norms)
-        self._finish(sums, now)
+        # The copies and duals of the other rules.
+        self.totals.update(totals - gram @ theta)
+        self._update_pulls(step.now.box)
+        objective = self._objective(sums, offsets)
+        self.centers = self.rows.centres(sums.points, sums.mass, self.centers)
+        if step.now.phase > GRADUATE:
+            self.shrink = self.radius / max(np.sqrt(sums.radius), np.finfo(float).tiny)
+        self.sums, self.used, self.n_steps = sums, step.now, self.n_steps + 1
+        self.schedule = step.now.after(self.scale, sums.moved / self.n_groups)
         return objective
 
     def residuals(self) -> dict[str, float]:
-        """What x lacks to obey each kind of rule.
+        """How far x is from fulfilling each kind of rule.
 
-        ``simplex``: root mean square of what rows of z1 lack to one.  ``box``: root mean square
-        of ``x - z1``.  ``sphere``: mean of ``4 (x - x^2)``, 0 for a binary x and 1 for x = 1/2.
-        ``totals``, ``pairs``, ``linear``: the largest miss of a rule.
+        ``simplex``: root mean square over the groups of ``sum_j z1_gj - 1``.  ``box``: root mean
+        square of ``x - z1``.  ``sphere``: absolute value of the weighted mean of ``4 (x - x^2)``,
+        0 for a binary x and 1 for x = 1/2.  ``totals``: the largest miss of a bound, in units of
+        the mean total of a cluster.  ``pairs``: the largest difference between x and a copy.
+        ``linear``: the largest miss of a bound, of rows of unit norm.
         """
         if self.sums is None:
             raise RuntimeError("residuals are those of a step; take one first")
@@ -191,45 +227,58 @@ class ProjectedSolver:
             "linear": 0.0 if self.linear is None else self.linear.residual,
         }
 
-    def _objective(self, sums: Sums, norms: FloatArray) -> float:
-        """``sum_g w_g z1_gj |p_g - mu_j|^2``, from the sums alone."""
-        cost = sums.mass @ norms[:, 0] - 2.0 * (sums.points * self.centers).sum()
+    def _next_step(self, offsets: FloatArray) -> Step:
+        """Centres and penalties of this iteration; the sphere's copy begins with its phase."""
+        if self.n_steps % SCALE_EVERY == 0:
+            self.scale = self._cost_scale(offsets)
+        before, now = self.used, self.schedule.at_scale(self.scale)
+        if now.phase > GRADUATE and before.phase == GRADUATE:
+            self.crew.start_sphere()
+            self.shrink = 1.0
+        dtype = self.crew.dtype
+        column = offsets[:, None].astype(dtype)
+        return Step(self.centers.astype(dtype), column, before, now, self.shrink)
+
+    def _update_x(self, step: Step) -> tuple[FloatArray, FloatArray]:
+        """Solve the x-system without totals; ``t' x0`` (q, k) and ``G`` (q, q) of the totals."""
+        rho = step.now.box
+        if len(self.pulled):
+            pull = self.pairs.pull(rho)
+            stiffening = rho * self.pairs.degree
+            if self.linear is not None:
+                pull = pull + self.linear.pull(self.crew.pulled_x(), rho) / self.pulled_metric
+                stiffening = stiffening + rho * self.linear.diagonal / self.pulled_metric
+            self.crew.pull(pull, stiffening)
+        return self.crew.forward(step)
+
+    def _update_pulls(self, rho: float) -> None:
+        """Copies and duals of pairs and linear rows."""
+        if not len(self.pulled):
+            return
+        x = self.crew.pulled_x()
+        self.pairs.update(x, rho)
+        if self.linear is not None:
+            self.linear.update(x, rho)
+
+    def _objective(self, sums: Sums, offsets: FloatArray) -> float:
+        """``sum_gj w_g z1_gj cost_gj`` from the sums of the pass.
+
+        The cost of g in j is ``offset_j - 2 p_g . c_j`` plus a constant of the group; the
+        constants of all groups sum to the spread of the rows and the scatter inside groups.
+        """
+        cost = sums.mass @ offsets - 2.0 * (sums.points * self.centers).sum()
         return self.rows.scatter + self.rows.spread + float(cost) * self.unit
 
-    def _scale(self, norms: FloatArray) -> float:
+    def _cost_scale(self, offsets: FloatArray) -> float:
         """Median over a sample of the groups of the standard deviation of their k costs."""
         inner = np.asarray(self.centers.astype(self.sample.dtype) @ self.sample.T)
-        costs = norms - 2.0 * inner
+        costs = offsets[:, None] - 2.0 * inner
         costs -= costs.sum(axis=0) / len(costs)
         costs *= costs
         squares = costs.sum(axis=0)
         middle = len(squares) // 2
         squares.partition(middle)
         return float(np.sqrt(squares[middle] / len(costs)))
-
-    def _pull(self, rho: float) -> None:
-        """Hand out the pull of pairs and linear rows on their groups."""
-        if not len(self.pulled):
-            return
-        pull = self.pairs.pull(rho)
-        stiffening = rho * self.pairs.degree
-        if self.linear is not None:
-            pull = pull + self.linear.pull(self.crew.pulled_x(), rho) / self.pulled_metric
-            stiffening = stiffening + rho * self.linear.diagonal / self.pulled_metric
-        self.crew.pull(pull, stiffening)
-
-    def _finish(self, sums: Sums, now: Schedule) -> None:
-        """Centres, the copies of pairs and rows, the sphere's scale and the next penalties."""
-        self.sums, self.used = sums, now
-        self.centers = self.rows.centres(sums.points, sums.mass, self.centers)
-        if len(self.pulled):
-            x = self.crew.pulled_x()
-            self.pairs.update(x, now.box)
-            if self.linear is not None:
-                self.linear.update(x, now.box)
-        if now.phase > GRADUATE:
-            self.shrink = self.radius / max(np.sqrt(sums.radius), np.finfo(float).tiny)
-        self.schedule = now.after(self.scale, sums.moved / self.n_groups)
 
 
 def _recorder(rules: Rules, record_x: Iterable[int]) -> Recorder:

@@ -1,13 +1,17 @@
 """The penalties of the projected solver over its iterations: graduate, settle, harden.
 
-1. *Graduate*: a ridge ``tau/2 |x|^2`` starts where the clusters begin to part and decays.  With
-   ``x = 1/k`` and centres that differ a little, one round of assignment and means multiplies the
-   difference by ``2 k lambda / tau``, lambda the largest eigenvalue of the covariance; so the
-   clusters part, along the leading axis first, when tau falls below ``2 k lambda``.  Above it
-   every start is forgotten, which is why the start hardly matters.
-2. *Settle*: the ridge is small against the costs; it goes on decaying, and the sphere's penalty
-   starts low and grows while the contested points make up their minds.
-3. *Harden*: the assignment has come to rest; box and sphere grow fast until x is binary.
+1. *Graduate*: a ridge ``tau/2 |x|^2`` decays from the value at which clusters begin to separate.
+   With ``x = 1/k`` and centres that differ a little, one round of assignment and centres multiplies
+   the differences by ``2 k lambda / tau``, where lambda is the separation scale of the rows.  For
+   squared Euclidean distances that is the largest eigenvalue of the covariance.  So the clusters
+   separate when tau falls below ``2 k lambda``.  Above it the differences shrink, and the start is
+   forgotten.
+2. *Settle*: the ridge is small compared with the costs and goes on decaying.  The sphere's penalty
+   starts low and grows, while the points between clusters go to one of them.
+3. *Harden*: x has come to rest.  The penalties of box and sphere grow fast until x is binary.
+
+The *scale of the costs* below is the median over the groups of the standard deviation of their k
+costs.  The numbers below were set together; tests/admm/test_projected.py checks the phases.
 """
 
 from __future__ import annotations
@@ -16,27 +20,35 @@ from dataclasses import dataclass, replace
 
 GRADUATE, SETTLE, HARDEN = 0, 1, 2
 
-#: The ridge is over when it is this small against the costs' scale,
+#: Ridge, in scales of the costs, at which graduation ends if x is to become binary.  A larger
+#: number ends it sooner, with clusters that are less separated.
 RIDGE_END = 0.02
-#: and this small where only the centres count.
+#: The same if only the centres are needed.
 CENTRES_END = 0.1
-#: or this small against its start, where the clusters cannot part and the costs have no scale.
+#: Ridge, as a part of its start, at which graduation ends in any case.  It decides only where the
+#: costs have no scale, as for equal points; a larger number saves iterations there.
 RIDGE_LEAST = 1e-4
-#: The sphere starts at this part of the leading variance.
+#: First penalty of the sphere, in separation scales.  A larger number decides points between
+#: clusters sooner, on centres that are less settled.
 SPHERE_START = 1e-3
-#: Growth of box and sphere an iteration while hardening.
+#: Growth of the penalties of box and sphere in an iteration of hardening.  A larger number saves
+#: iterations and leaves x less time to follow.
 HARDEN_GROWTH = 1.25
-#: x is at rest when a row of its box copy changes by less than this an iteration, on average,
+#: Mean change of a group's box copy in an iteration, sum over the clusters, below which x rests.  A
+#: larger number ends settling sooner.
 AT_REST = 1e-3
-#: for so many iterations in a row;
+#: Iterations in a row that x has to rest before it is hardened.
 REST_ITERATIONS = 5
-#: a problem that never comes to rest is hardened when the sphere has grown by this factor.
+#: Growth of the sphere's penalty in settling after which x is hardened even if it does not rest.  A
+#: larger number gives such problems more iterations.
 SETTLE_GROWTH = 20.0
-#: Hardening that has not made x binary after so many iterations is given up.
+#: Iterations of hardening after which the solver ends even if x is not binary.
 HARDEN_ITERATIONS = 30
-#: Without sizes the box loosens in settling to this part of the costs' scale, so that points
-#: between two clusters, whose costs hardly differ, need not wait.
+#: Least penalty of the box in settling where no sizes or totals bound sums, as a part of its usual
+#: value.  A smaller number lets points between two clusters, whose costs hardly differ, move
+#: faster.
 LOOSE_BOX = 0.1
+#: Factor by which that penalty falls in an iteration of settling.
 LOOSENING = 0.95
 
 
@@ -47,15 +59,22 @@ class Schedule:
     Attributes
     ----------
     rho : float
-        The box penalty in units of the costs' scale.
+        Penalty of the box in scales of the costs.
     growth : float
-        Growth of the sphere's penalty an iteration; the ridge decays by its inverse.
-    ridge, least_ridge, sphere, box : float
-    phase : {GRADUATE, SETTLE, HARDEN}
+        Growth of the sphere's penalty in an iteration; the ridge decays by its inverse.
+    ridge : float
+        The ridge, ``tau``.
+    least_ridge : float
+        Ridge at which graduation ends in any case.
+    sphere, box : float
+        Penalties ``rho_3`` and ``rho_2``.
     loosens : bool
-        Whether the box may loosen while settling.
+        Whether the box's penalty may fall while settling.
     end : float
-        Where the ridge is over, against the costs' scale.
+        Ridge, in scales of the costs, at which graduation ends.
+    phase : {GRADUATE, SETTLE, HARDEN}
+    in_phase, resting : int
+        Iterations since the phase began, and iterations in a row that x has rested.
     """
 
     rho: float
@@ -73,32 +92,32 @@ class Schedule:
     @classmethod
     def start(
         cls,
-        variance: float,
+        separation: float,
         n_clusters: int,
         rho: float,
         growth: float,
         loosens: bool,
         end: float = RIDGE_END,
     ) -> Schedule:
-        """Begin where the clusters are about to part."""
+        """Begin where clusters are about to separate, ``tau = 2 k lambda``."""
         return cls(
             rho=rho,
             growth=growth,
-            ridge=2.0 * n_clusters * variance,
-            least_ridge=RIDGE_LEAST * 2.0 * n_clusters * variance,
-            sphere=SPHERE_START * variance,
-            box=rho * variance,
+            ridge=2.0 * n_clusters * separation,
+            least_ridge=RIDGE_LEAST * 2.0 * n_clusters * separation,
+            sphere=SPHERE_START * separation,
+            box=rho * separation,
             loosens=loosens,
             end=end,
         )
 
     @property
     def exhausted(self) -> bool:
-        """Whether hardening has had its time; the penalties are then 800 times higher."""
+        """Whether hardening has used up its iterations; its penalties have grown 800 times."""
         return self.phase == HARDEN and self.in_phase >= HARDEN_ITERATIONS
 
     def at_scale(self, scale: float) -> Schedule:
-        """Let the box follow the costs' scale, which grows as the clusters part."""
+        """Let the box's penalty follow the scale of the costs, which grows as clusters separate."""
         loose = max(LOOSE_BOX, LOOSENING**self.in_phase) if self.loosens else 1.0
         box = self.rho * scale * (loose if self.phase == SETTLE else 1.0)
         if self.phase == HARDEN:
@@ -106,7 +125,7 @@ class Schedule:
         return replace(self, box=max(box, RIDGE_END * self.ridge))
 
     def after(self, scale: float, drift: float) -> Schedule:
-        """Penalties of the next iteration, given how far x moved in this one."""
+        """Penalties of the next iteration; drift is the mean change of a group's box copy."""
         resting = self.resting + 1 if drift < AT_REST else 0
         following = replace(
             self, ridge=self.ridge / self.growth, resting=resting, in_phase=self.in_phase + 1

@@ -1,7 +1,8 @@
-"""The first pass over groups that nothing pulls, without a pass.
+"""What the first pass would sum over the groups that nothing pulls, computed without a pass.
 
-Their x is linear in their points and their state, so ``sum_g t_g x_gj`` follows from the same sums
-of the points, which never change, and of the state, which the pass before added up.
+The x of such a group is linear in its point and its state.  So ``sum_g t_g x_gj`` follows from the
+same sum of the points, which never changes, and of the state, which the last pass added up.  Where
+passes are expensive, on a GPU or with Dask, an iteration then needs one pass instead of two.
 """
 
 from __future__ import annotations
@@ -16,28 +17,28 @@ from .crew import START_SHARE, Setup
 from .kernels import Step
 from .schedule import GRADUATE
 
-#: Vectors of numbers a group: the costs' factor, the weight, the metric, the total's value, and
-#: that over the metric.
+#: Places in :func:`row_vectors`: factor of the costs, weight, metric, value of the total, and that
+#: value over the metric.
 FACTOR, WEIGHT, METRIC, VALUE, SHARE = range(5)
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """A step as what each part of a group's state counts in its x.
+    """The coefficients of a step: x of a group as a linear function of its state and its point.
 
     Attributes
     ----------
     inverse : float
         ``1 / a`` of the x-system, for a group that nothing pulls.
     inside, dual, sphere : float
-        What ``clip(v1)``, ``v1 - clip(v1)`` and v2 count in x.
+        Coefficients of ``clip(v1)``, ``v1 - clip(v1)`` and v2.
     ratio, fade : float
-        What stays of the box's dual and of the sphere's.
+        Factors by which the new penalties scale the box's dual and the sphere's.
     centers : (k, d) array
-        ``2 / a`` times the centres less their mean: over all clusters a group's costs then sum to
-        nothing.
+        ``2 / a`` times the centres less their mean, so that the terms of a group sum to zero over
+        the clusters.
     costs : (k,) array
-        What clusters add to x at all points, if points are taken less a shift.
+        The constant term, if points are taken relative to a shift.
     """
 
     inverse: float
@@ -51,13 +52,13 @@ class Numbers:
 
     @classmethod
     def of(cls, step: Step, shift: FloatArray) -> Numbers:
-        """Those of a step."""
+        """The coefficients of a step for points relative to a shift."""
         before, now = step.before, step.now
         spherical = now.phase > GRADUATE
         inverse = 1.0 / (now.box + now.ridge + (now.sphere if spherical else 0.0))
         sphere = (now.sphere + before.sphere) * step.shrink - before.sphere
         centers = np.asarray(step.centers, np.float64)
-        norms = np.asarray(step.norms, np.float64)[:, 0] - 2.0 * (centers @ shift)
+        offsets = np.asarray(step.offsets, np.float64)[:, 0] - 2.0 * (centers @ shift)
         k = len(centers)
         return cls(
             inverse=inverse,
@@ -67,18 +68,18 @@ class Numbers:
             ratio=before.box / now.box,
             fade=before.sphere / now.sphere * (1.0 - step.shrink),
             centers=(2.0 * inverse) * (centers - centers.sum(axis=0) / k),
-            costs=inverse * (norms.sum() / k - norms),
+            costs=inverse * (offsets.sum() / k - offsets),
         )
 
 
 class Unpulled:
-    """Sums over the groups that nothing pulls, each times what it counts in the total.
+    """Sums over the groups that nothing pulls, each times its value ``t_g`` in the total.
 
     Parameters
     ----------
     setup : Setup
     shift : (d,) array
-        What points are taken less.
+        The point that points are taken relative to.
     weighted_sum : callable(weight) -> (d,) array
         Sum of all points, each times its weight, in double precision.
     """
@@ -101,7 +102,7 @@ class Unpulled:
         self._whole = self.inside
 
     def start_sphere(self) -> None:
-        """Begin the sphere's copy, held less 1/2."""
+        """Begin the sphere's copy, held relative to 1/2."""
         self.sphere = self.inside - 0.5 * self.total
 
     def totals(self, numbers: Numbers) -> FloatArray:
@@ -125,7 +126,7 @@ class Unpulled:
         self._whole = numbers.ratio * self.dual + x
 
     def project(self, inside: FloatArray) -> None:
-        """Take over the sums of the new ``clip(v1)``; the dual's is what is left of v1."""
+        """Set the sum of the new ``clip(v1)``; the dual's sum is that of v1 less it."""
         self.inside, self.dual = inside, self._whole - inside
 
 

@@ -215,8 +215,8 @@ class MemoryRows:
         """About so many of the points, evenly spaced."""
         return self.points[:: max(1, self.points.shape[0] // size)]
 
-    def leading_variance(self, n_steps: int = 20) -> float:
-        """Largest eigenvalue of the weighted covariance, by power iteration."""
+    def separation_scale(self, n_steps: int = 20) -> float:
+        """The largest eigenvalue of the weighted covariance, by power iteration."""
         if self.spread <= 0.0:
             return 0.0
 

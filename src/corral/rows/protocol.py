@@ -141,8 +141,12 @@ class Rows(Protocol):
         """About so many of the points, evenly spaced."""
         ...
 
-    def leading_variance(self) -> float:
-        """Largest eigenvalue of the weighted covariance."""
+    def separation_scale(self) -> float:
+        """The scale lambda at which clusters separate, in units of the costs.
+
+        With a ridge ``tau/2 |x|^2`` on the memberships of k clusters, the centres of an even
+        assignment move apart when tau falls below ``2 k lambda``; see :mod:`corral.admm.schedule`.
+        """
         ...
 
 

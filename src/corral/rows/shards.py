@@ -190,8 +190,8 @@ class ShardRows:
         m = self.shape[0]
         return self._fetch(np.arange(0, m, max(1, m // size)))
 
-    def leading_variance(self, n_steps: int = 20) -> float:
-        """Largest eigenvalue of the weighted covariance, by power iteration."""
+    def separation_scale(self, n_steps: int = 20) -> float:
+        """The largest eigenvalue of the weighted covariance, by power iteration."""
         if self.spread <= 0.0:
             return 0.0
         gram, heaviest = self._moments[3], self._moments[4]

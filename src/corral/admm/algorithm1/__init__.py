@@ -1,8 +1,8 @@
 """Algorithm 1 of the paper, to the letter: ADMM on the relaxed, constrained k-means problem.
 
-The four methods of the paper come out of the constraints given: none is lpKm, sizes are
-lpKm-Car, pairs are lpKm-Pair, both are lpKm-Mix.  No constraint, no variable: z3 and z4 with
-their duals exist only where there are must-links and cannot-links.
+The rules decide which of the paper's four methods it is: lpKm without rules, lpKm-Car with sizes,
+lpKm-Pair with pairs, lpKm-Mix with both.  z3 and z4 with their duals exist only if there are
+must-links and cannot-links.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ import numpy as np
 
 from ..._typing import FloatArray, IntArray, Matrix
 from ..history import Options, Recorder, Relaxation, round_to_labels
-from .data import Copy, Data, State
-from .rules import PaperRules
+from .data import NO_RULES, Copy, Data, PaperRules, State
 from .updates import update_w, update_x, update_y, update_z1, update_z2, update_z34
 
-#: Largest penalty: beyond it the costs are far below rounding, and more growth would overflow.
+__all__ = ["DEFAULTS", "PaperRules", "solve_algorithm1", "start", "step"]
+
+#: Largest penalty, in units of the costs.  There the costs are far below the rounding of the
+#: penalties; a larger number would only overflow.
 LARGEST_RHO = 1e30
 
-NO_RULES = PaperRules()
 DEFAULTS = Options(rho=20.0, rho_growth=1.1, rho_every=5, tol=1e-5)
 
 
@@ -42,8 +43,8 @@ def solve_algorithm1(
     rules : PaperRules
     options : Options
         ``rho`` is the penalty of every constraint, which grows by ``rho_growth`` after every
-        ``rho_every`` iterations.  It stops when the standard deviation of the last 10 objectives
-        is at most ``tol``.
+        ``rho_every`` iterations.  The solver has converged when the standard deviation of the last
+        10 objectives is at most ``tol``.
 
     Returns
     -------
@@ -62,9 +63,7 @@ def solve_algorithm1(
     >>> solve_algorithm1(points, np.array([0, 0, 0, 1, 1]), 2, rules).labels
     array([0, 0, 1, 1, 1])
     """
-    data = Data.of(
-        points, n_clusters, rules.must_link, rules.cannot_link, rules.sizes, rules.linear
-    )
+    data = Data.of(points, n_clusters, rules)
     state, rho = start(data, start_labels), options.rho
     recorder = Recorder(
         n_clusters,
@@ -110,7 +109,7 @@ def step(state: State, data: Data, rho: float) -> State:
 
 
 def _guarded_step(state: State, data: Data, rho: float, iteration: int) -> State:
-    """Step, quiet on overflow: the recorder refuses an objective that is not finite."""
+    """Step without warnings of overflow: the recorder refuses an objective that is not finite."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             return step(state, data, rho)

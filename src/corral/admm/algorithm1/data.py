@@ -1,7 +1,10 @@
-"""What Algorithm 1 works on: the constant data of a problem and the state of an iteration.
+"""What Algorithm 1 works on: the paper's rules, the data of a problem, the state of an iteration.
 
-Every n x k array is held cluster by cluster (Fortran order): row sums and broadcasts then run
-along the long axis, which is several times faster in NumPy, and the formulas stay the paper's.
+The paper has exact sizes, must-links, cannot-links and "any other linear equality"; pins and totals
+that must be met exactly are such equalities.  Other rules are refused with a message.
+
+Every n x k array is held cluster by cluster (Fortran order): row sums and broadcasts then run along
+the long axis, which is several times faster in NumPy, and the formulas are the paper's.
 """
 
 from __future__ import annotations
@@ -13,10 +16,63 @@ import numpy as np
 from scipy import sparse
 
 from ..._typing import FloatArray, IntArray, Matrix
-from ...presolve import LinearRows
+from ...plan.thresholds import LARGEST_GRAM
+from ...presolve import LinearRows, Rules
 
-LARGEST_GRAM = 1024
-"""Above this many features S'S is not decomposed; w is found by conjugate gradients."""
+#: What an error message recommends for a rule that the paper does not have.
+ADVICE = 'solver="projected" handles it'
+
+
+@dataclass(frozen=True)
+class PaperRules:
+    """The rules of the paper's model.
+
+    Attributes
+    ----------
+    must_link, cannot_link : (p, 2) int arrays or None
+        Pairs of rows; a repeated pair counts repeatedly.
+    sizes : (k,) int array or None
+        Exact size of each cluster.
+    linear : LinearRows or None
+        Equalities ``A vec(x) = b``: lower and upper bounds are the same.
+
+    A rule that is None does not exist, nor do its copies and duals.
+    """
+
+    must_link: IntArray | None = None
+    cannot_link: IntArray | None = None
+    sizes: IntArray | None = None
+    linear: LinearRows | None = None
+
+    @classmethod
+    def of(cls, rules: Rules, weight: FloatArray) -> PaperRules:
+        """The paper's rules from rules whose must-links were not contracted.
+
+        Raises
+        ------
+        ValueError
+            For a rule that the paper's model does not have.
+        """
+        if len(rules.soft.price):
+            raise ValueError(
+                f'solver="algorithm1" has no soft pairs, and {len(rules.soft.price)} pairs have '
+                f"a finite weight; weights must be infinite, or {ADVICE}."
+            )
+        if np.ptp(weight) > 0:
+            raise ValueError(
+                'solver="algorithm1" has no sample weights, and they range from '
+                f"{weight.min():g} to {weight.max():g}; they must be equal, or "
+                f"{ADVICE}."
+            )
+        return cls(
+            must_link=rules.together if len(rules.together) else None,
+            cannot_link=rules.apart if len(rules.apart) else None,
+            sizes=_exact_sizes(rules),
+            linear=_equalities(rules),
+        )
+
+
+NO_RULES = PaperRules()
 
 
 @dataclass(frozen=True)
@@ -35,7 +91,7 @@ class Scatter:
         return cls(source[order], rows, starts)
 
     def __call__(self, values: FloatArray) -> FloatArray:
-        """Sum the rows of ``values``; rows that are nobody's target are zero."""
+        """Sum the rows of ``values``; rows that no pair has as its target are zero."""
         out = np.zeros_like(values)
         out.T[:, self.rows] = np.add.reduceat(values.T[:, self.source], self.starts, axis=1)
         return out
@@ -74,7 +130,7 @@ class Equalities:
 
     @classmethod
     def of(cls, rows: LinearRows, n_clusters: int) -> Equalities:
-        """Take over rows whose bounds meet; column ``i k + j`` becomes ``j n + i``."""
+        """Equalities from rows whose bounds are equal; column ``i k + j`` becomes ``j n + i``."""
         apart = np.flatnonzero(rows.lower != rows.upper)
         if len(apart):
             r = apart[0]
@@ -107,7 +163,7 @@ class Spectrum:
 
     @classmethod
     def of(cls, points: Matrix) -> Spectrum:
-        """Decompose the d x d Gram matrix; rounding may leave no eigenvalue below zero."""
+        """Decompose the d x d Gram matrix; eigenvalues that rounding made negative are zero."""
         product: Matrix = points.T @ points
         gram = product if isinstance(product, np.ndarray) else product.toarray()
         values, vectors = np.linalg.eigh(gram)
@@ -116,7 +172,10 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class Data:
-    """Everything that stays the same over the iterations."""
+    """Everything that stays the same over the iterations.
+
+    The paper's model has squared Euclidean distances: ``costs`` and ``spectrum`` are made of them.
+    """
 
     points: Matrix
     squared_norms: FloatArray
@@ -132,13 +191,11 @@ class Data:
         cls,
         points: Matrix,
         n_clusters: int,
-        must_link: IntArray | None,
-        cannot_link: IntArray | None,
-        sizes: IntArray | None,
-        linear: LinearRows | None,
+        rules: PaperRules = NO_RULES,
     ) -> Data:
-        """Do once what needs doing once; sparse points stay sparse."""
+        """Compute what does not change from iteration to iteration; sparse points stay sparse."""
         points, squared_norms = _in_double(points)
+        must_link, cannot_link, sizes = rules.must_link, rules.cannot_link, rules.sizes
         links = {}
         if must_link is not None and len(must_link):
             links["must_link"] = Links.of(must_link, float(len(must_link)))
@@ -152,7 +209,7 @@ class Data:
             sizes=None if sizes is None else np.asarray(sizes, np.float64),
             links=tuple(links.values()),
             link_names=tuple(links),
-            equalities=None if linear is None else Equalities.of(linear, n_clusters),
+            equalities=None if rules.linear is None else Equalities.of(rules.linear, n_clusters),
         )
 
     @property
@@ -170,7 +227,7 @@ class Data:
         centers = self.centers(w)
         cross = np.asfortranarray(self.points @ centers.T)
         norms = np.einsum("jd,jd->j", centers, centers)
-        # The three terms may cancel to a negative of rounding size.
+        # Rounding may make the sum of the three terms slightly negative.
         costs: FloatArray = np.maximum(self.squared_norms[:, None] - 2.0 * cross + norms, 0.0)
         return costs
 
@@ -199,7 +256,7 @@ class State:
     y3: FloatArray
     y4: FloatArray  # k
     y5: FloatArray
-    y10: FloatArray  # one a linear row
+    y10: FloatArray  # one number for each linear row
     residuals: Mapping[str, float]
 
     @property
@@ -209,7 +266,7 @@ class State:
 
 
 def _in_double(points: Matrix) -> tuple[Matrix, FloatArray]:
-    """Take the points to float64, with their squared norms, which have to fit into it."""
+    """The points in float64, and their squared norms, whose sum must be finite."""
     with np.errstate(over="ignore"):
         if sparse.issparse(points):
             points = sparse.csr_array(points, dtype=np.float64)
@@ -229,3 +286,51 @@ def _in_double(points: Matrix) -> tuple[Matrix, FloatArray]:
 def inner(a: FloatArray, b: FloatArray) -> float:
     """Inner product of two matrices, without the copy that ``vdot`` makes of them."""
     return float(np.einsum("ij,ij->", a, b))
+
+
+def _exact_sizes(rules: Rules) -> IntArray | None:
+    sizes = rules.sizes
+    if sizes is None:
+        return None
+    loose = np.flatnonzero(sizes.lower != sizes.upper)
+    if len(loose):
+        j = loose[0]
+        raise ValueError(
+            f'solver="algorithm1" has exact sizes only, and the size of cluster {j} may lie in '
+            f"[{sizes.lower[j]}, {sizes.upper[j]}]; minimum and maximum must be equal, or {ADVICE}."
+        )
+    return sizes.lower
+
+
+def _equalities(rules: Rules) -> LinearRows | None:
+    """Pins ``x_ij = 1``, exact totals and linear rows, one below the other."""
+    m, k = rules.n_groups, rules.n_clusters
+    blocks: list[sparse.csr_array] = []
+    values: list[FloatArray] = []
+    if len(rules.pins):
+        rows, columns = np.arange(len(rules.pins)), rules.pins @ [k, 1]
+        shape = (len(rows), m * k)
+        blocks.append(sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape))
+        values.append(np.ones(len(rows)))
+    for number, total in enumerate(rules.totals):
+        values.append(_met_exactly(total.lower, total.upper, f"total {number} of cluster"))
+        blocks.append(sparse.kron(total.values[None, :], sparse.eye_array(k), format="csr"))
+    if rules.linear is not None:
+        given = rules.linear
+        values.append(_met_exactly(given.lower, given.upper, "linear row"))
+        blocks.append(given.A)
+    if not blocks:
+        return None
+    wanted = np.concatenate(values)
+    return LinearRows(sparse.csr_array(sparse.vstack(blocks)), wanted, wanted)
+
+
+def _met_exactly(lower: FloatArray, upper: FloatArray, what: str) -> FloatArray:
+    loose = np.flatnonzero(lower != upper)
+    if len(loose):
+        r = loose[0]
+        raise ValueError(
+            f'solver="algorithm1" has linear equalities only, and {what} {r} may lie in '
+            f"[{lower[r]:g}, {upper[r]:g}]; both bounds must be equal, or {ADVICE}."
+        )
+    return lower

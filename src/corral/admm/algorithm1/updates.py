@@ -1,8 +1,9 @@
 """The updates of Algorithm 1, each a closed form that costs O(n k (k + d)).
 
-All penalties are the same number rho, as in the paper.  Equation names are those of the paper;
-the formulas carry its errata.  ``1`` is a vector of ones, ``e_j`` the j-th unit vector of length
-k, and an outer product such as ``w_j e_j'`` is an n x k array with one filled column.
+All penalties are the same number rho, as in the paper.  Equation names are those of the paper; its
+errata (``docs/notation.md``) are corrected.  ``1`` is a vector of ones, ``e_j`` the j-th unit
+vector of length k, and an outer product such as ``w_j e_j'`` is an n x k array with one filled
+column.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
 from ..._typing import FloatArray
-from ..projections import project_box, project_sphere
 from .data import Copy, Data, Equalities, Links, State, inner
 
 logger = logging.getLogger(__name__)
 
+#: Sum of a column of x, in points, up to which the cluster is empty and has no mean.  A larger
+#: number treats more clusters as empty; zero would divide by numbers of rounding size.
 EMPTY = 1e-6
-"""A cluster whose column of x sums to no more of a point than this is empty: it has no mean."""
-
+#: Relative residual at which conjugate gradients stop.  A larger number saves products and leaves
+#: the updates less exact than the closed forms.
 CG_TOLERANCE = 1e-13
-"""Relative residual at which conjugate gradients stop."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,7 @@ def _solve_ridge(data: Data, ridge: FloatArray, Y: FloatArray) -> FloatArray:
 
 
 def _solve_ridge_iteratively(data: Data, ridge: FloatArray, Y: FloatArray) -> FloatArray:
-    """Do the same by conjugate gradients, for data too wide to decompose S'S.
+    """Do the same by conjugate gradients, for data with too many features to decompose S'S.
 
     The ridge grows with the cluster and with rho, so that few iterations are enough.
     """
@@ -187,7 +188,7 @@ def _solve_ridge_iteratively(data: Data, ridge: FloatArray, Y: FloatArray) -> Fl
 def _conjugate_gradients(
     apply: Callable[[FloatArray], FloatArray], right: FloatArray
 ) -> FloatArray:
-    """Solve a symmetric positive definite system to rounding, or say that it was not possible."""
+    """Solve a symmetric positive definite system to rounding; warn if it does not converge."""
     size = len(right)
     if size == 0:
         return right
@@ -207,6 +208,41 @@ def update_z1(x: FloatArray, state: State, rho: float) -> FloatArray:
 def update_z2(x: FloatArray, state: State, rho: float) -> FloatArray:
     """Project onto the sphere: Eq. (update_z2)."""
     return project_sphere(x + state.y3 / rho)
+
+
+def project_box(a: FloatArray) -> FloatArray:
+    """Nearest point of the box ``S_b = {a : 0 <= a <= 1}``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> project_box(np.array([-0.5, 0.25, 3.0]))
+    array([0.  , 0.25, 1.  ])
+    """
+    return np.clip(a, 0.0, 1.0)
+
+
+def project_sphere(a: FloatArray) -> FloatArray:
+    """Nearest point of the sphere ``S_2`` about 1/2 that passes through every binary vector.
+
+    Its radius is half the square root of the number of entries.  Every point of the sphere is
+    nearest to the centre; the centre moves along the vector of ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> project_sphere(np.array([0.5, 0.9]))
+    array([0.5       , 1.20710678])
+    """
+    shifted = a - 0.5
+    # Dividing by the largest entry first keeps squares of entries near 1e-200 from vanishing.
+    largest = np.max(np.abs(shifted), initial=0.0)
+    if largest == 0.0:
+        shifted, largest = np.ones_like(shifted), 1.0
+    scaled = shifted / largest
+    radius = 0.5 * np.sqrt(a.size)
+    nearest: FloatArray = scaled * (radius / np.linalg.norm(scaled)) + 0.5
+    return nearest
 
 
 def update_z34(x: FloatArray, copy: Copy, links: Links, rho: float) -> FloatArray:

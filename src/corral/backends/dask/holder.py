@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from ..._typing import FloatArray, IntArray
+from ...admm.copies import PairCopies
 from ...admm.crew import Crew, Setup, Threads
 from ...admm.kernels import Step, Sums
-from ...admm.pairs import PairCopies
 from ...presolve import Rules
 from ...rows import Shard
 from ...rows.seeding import plus_plus

@@ -1,4 +1,4 @@
-"""Copies of pairs on a device, see :mod:`corral.admm.pairs`.
+"""Copies of pairs on a device, see :mod:`corral.admm.copies`.
 
 Copies and duals are held end by end, (2, p, k), and worked on some pairs at a time, in place.  The
 ends of each group are summed in one order, so that the sums are always the same.
@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from ..._typing import FloatArray, IntArray
-from ...admm.pairs import all_pairs
+from ...admm.copies import all_pairs
 from ...presolve import Rules
 
 #: Entries of a work array.

@@ -106,8 +106,10 @@ class Blocks:
 
     def _here(self, step: Step) -> Step:
         """The same with its arrays on the device."""
-        centers, norms = (torch.as_tensor(a).to(self.device) for a in (step.centers, step.norms))
-        return replace(step, centers=centers, norms=norms)
+        centers, offsets = (
+            torch.as_tensor(a).to(self.device) for a in (step.centers, step.offsets)
+        )
+        return replace(step, centers=centers, offsets=offsets)
 
 
 def start_sums(
