@@ -140,8 +140,7 @@ def _array(runs: list[list[list[Record]]], value: Callable[[Record], float]) -> 
 def render_table7(results: Results) -> str:
     """Ranks, feasibility and time, then ARI by data set."""
     contest = Contest(results)
-    everyone = list(range(len(CONTESTANTS)))
-    order = np.argsort(contest.ranks(everyone), kind="stable").tolist()
+    order = np.argsort(contest.ranks(range(len(CONTESTANTS))), kind="stable").tolist()
     return "\n".join(
         [
             _intro(results),
@@ -170,8 +169,8 @@ def _intro(results: Results) -> str:
 
 
 def _ranking(contest: Contest, order: Sequence[int]) -> str:
-    everyone = contest.ranks(range(len(CONTESTANTS)))
-    equal, strict = np.full(len(everyone), np.nan), np.full(len(everyone), np.nan)
+    overall = contest.ranks(range(len(CONTESTANTS)))
+    equal, strict = np.full(len(overall), np.nan), np.full(len(overall), np.nan)
     for variant in ("pair", "car"):
         rows = contest.rows(variant)
         equal[rows], strict[rows] = contest.ranks(rows), contest.ranks(rows, strict=True)
@@ -182,7 +181,7 @@ def _ranking(contest: Contest, order: Sequence[int]) -> str:
             [
                 contest.names[row],
                 RULES[rules],
-                f"{everyone[row]:.2f}",
+                f"{overall[row]:.2f}",
                 _or_dash(equal[row], 2),
                 _or_dash(strict[row], 2),
                 "-" if rules == "free" else f"{100 * contest.obeys[row].mean():.0f} %",
@@ -250,7 +249,7 @@ def _scores(contest: Contest, order: Sequence[int]) -> str:
 
 
 def _picture(results: Results, contest: Contest, order: Sequence[int]) -> str:
-    everyone = contest.ranks(range(len(CONTESTANTS)))
+    overall = contest.ranks(range(len(CONTESTANTS)))
     alive = ~np.isnan(contest.ari)
     total = np.where(alive, contest.ari, 0.0).sum(axis=2)
     scores = np.where(alive.any(axis=2), total / np.maximum(alive.sum(axis=2), 1), np.nan)
@@ -263,7 +262,7 @@ def _picture(results: Results, contest: Contest, order: Sequence[int]) -> str:
         [contest.names[row] for row in order],
         contest.data,
         scores[order],
-        everyone[order],
+        overall[order],
         [feasible[row] for row in order],
     )
     return picture(

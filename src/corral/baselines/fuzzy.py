@@ -17,9 +17,9 @@ from .base import COUNT, NOT_NEGATIVE, Answer, BestOfRuns, Run, parameter, squar
 #: Newton's method stops when the sums of memberships differ from the sizes by less, as a share
 #: of the number of points; a smaller value costs more Newton steps.
 SIZE_ERROR = 1e-10
-#: Largest number of Newton steps; it is reached only if rounding prevents convergence.
+#: Largest number of Newton steps for one set of centres; more could come closer to the sizes.
 MAX_NEWTON = 100
-#: Largest number of times that a Newton step is halved; 60 halvings exhaust double precision.
+#: Largest number of times that a Newton step is halved; after 60 the step is below rounding.
 MAX_HALVINGS = 60
 
 

@@ -60,7 +60,8 @@ HEAD = {
 
 LINKS: tuple[type[Constraint], ...] = (MustLink, CannotLink)
 ANY: tuple[type[Constraint], ...] = (Constraint,)
-#: Largest number of points for methods that store an (n, n) matrix: 200 MB at 5,000 points.
+#: Largest number of points for COP-COBWEB, which is slow, and for the methods that store (n, n)
+#: matrices: 200 MB each at 5,000 points.
 MOST_POINTS = 5_000
 
 

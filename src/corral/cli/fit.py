@@ -188,13 +188,13 @@ def fit_model(
         random_state=how.seed,
     )
     # Other processes cannot update the progress bar.
-    alone = how.jobs in (None, 1)
+    in_process = how.jobs in (None, 1)
     with (
-        FitProgress(sys.stderr, model.max_iter, enabled=alone and not quiet) as progress,
+        FitProgress(sys.stderr, model.max_iter, enabled=in_process and not quiet) as progress,
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always", UserWarning)
-        model._progress = progress if alone else None
+        model._progress = progress if in_process else None
         try:
             model.fit(points.X, constraints=rules)
         except InfeasibleConstraintsError as clash:
