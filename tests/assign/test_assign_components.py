@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from corral.assign.components import solve_pairs
+from corral.pair_graph import PairGraph
 from sklearn.datasets import make_blobs
 from tiny_problems import make_problem
 
 from corral import CannotLink, ConstrainedKMeans
 from corral.assign import NoAssignment, assign
-from corral.assign.components import solve_pairs
 from corral.datasets import random_links
-from corral.pair_graph import PairGraph
 from corral.problem import SizeBounds, SoftPairs
 
 INF = np.inf

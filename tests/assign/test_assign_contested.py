@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from corral.assign.milp import solve_milp
+from corral.assign.restrict import restricted
 from tiny_problems import (
     best_value,
     clustered,
@@ -20,8 +22,6 @@ from tiny_problems import (
 
 import corral.assign as package
 from corral.assign import NoAssignment, assign, broken, contested, duals
-from corral.assign.milp import solve_milp
-from corral.assign.restrict import restricted
 from corral.problem import LARGE, SizeBounds, SoftPairs, TotalBounds
 
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from corral.assign.milp import solve_milp
 from sklearn.datasets import make_blobs
 from tiny_problems import make_problem
 
 from corral import ClusterSizes, ConstrainedKMeans, audit
 from corral.assign import broken, solve_crowded, solve_greedily
-from corral.assign.milp import solve_milp
 from corral.datasets import random_links
 from corral.problem import SizeBounds
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from corral.assign.flow import transport
 from scipy.optimize import linear_sum_assignment
 
 from corral.assign import NoAssignment, assign, prices
-from corral.assign.flow import transport
 from corral.problem import SizeBounds
 
 from tiny_problems import make_problem  # isort: skip

@@ -9,7 +9,6 @@ import sys
 import threading
 
 import pytest
-
 from corral.assign.interruptible import interruptible
 
 PROGRAM = """

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from corral.assign.components import pair_graph, solve_pairs
+from corral.assign.descent import descend
+from corral.assign.milp import solve_milp
 from tiny_problems import best_value, make_problem, random_pairs
 
 import corral.assign as package
 from corral.assign import NoAssignment, assign, broken, feasible
-from corral.assign.components import pair_graph, solve_pairs
-from corral.assign.descent import descend
-from corral.assign.milp import solve_milp
 from corral.problem import SoftPairs
 
 

@@ -6,13 +6,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from corral.assign.flow import transport as flow
+from corral.assign.scan import scan
+from corral.assign.ties import spread_ties
 from scipy.optimize import linear_sum_assignment
 from tiny_problems import make_problem
 
 from corral.assign import NoAssignment, assign, preferences, transport
-from corral.assign.flow import transport as flow
-from corral.assign.scan import scan
-from corral.assign.ties import spread_ties
 from corral.problem import SizeBounds
 
 

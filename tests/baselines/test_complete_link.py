@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from corral import CannotLink, ConstraintSet, MustLink
 from corral.baselines import ConstrainedCompleteLink
 from corral.baselines.base import Links
-from corral.baselines.ccl import bent_distances
+from corral.baselines.ccl import linked_distances
 from corral.datasets import load_wine, random_links
 
 
@@ -39,7 +39,7 @@ def test_distances_are_the_papers(seed):
     most = wanted.max()
     for i, j in rules[1].pairs:
         wanted[i, j] = wanted[j, i] = most + 1.0
-    assert np.allclose(bent_distances(X, Links.of(rules)), squareform(wanted, checks=False))
+    assert np.allclose(linked_distances(X, Links.of(rules)), squareform(wanted, checks=False))
 
 
 @pytest.mark.parametrize("k", [2, 3, 7])

@@ -17,7 +17,7 @@ from corral import CannotLink, ConstraintSet, MustLink
 from corral.baselines import MPCKMeans, PCKMeans
 from corral.baselines.base import Links
 from corral.baselines.mpckmeans import _costs, _Pairs, _widest
-from corral.baselines.neighbourhoods import Sweeper, first_centers
+from corral.baselines.pckmeans import Sweeper, first_centers
 from corral.datasets import load_iris, load_wine, random_links
 
 LOADERS = pytest.mark.parametrize("load", [load_wine, load_iris])

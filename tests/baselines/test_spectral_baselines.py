@@ -10,9 +10,15 @@ from sklearn.neighbors import kneighbors_graph
 
 from corral import CannotLink, ConstraintSet, MustLink
 from corral.baselines import E2CP, ConstrainedNCut
-from corral.baselines.base import Links
-from corral.baselines.e2cp import link_signs, moved, propagate
-from corral.baselines.graphs import distances, neighbour_graph, normalised, reach
+from corral.baselines.base import Links, path_distances
+from corral.baselines.spectral import (
+    link_signs,
+    moved,
+    neighbour_graph,
+    normalised,
+    propagate,
+    reach,
+)
 from corral.datasets import load_iris, load_wine, random_links
 
 BOTH = pytest.mark.parametrize("kind", [E2CP, ConstrainedNCut])
@@ -59,7 +65,7 @@ def test_propagation_is_the_limit_of_the_two_recursions(alpha):
     rng = np.random.default_rng(0)
     X, hidden = rng.normal(size=(30, 2)), rng.integers(0, 3, 30)
     signs = link_signs(30, Links.of(ConstraintSet(random_links(hidden, 6, 6, random_state=1))))
-    apart = distances(X, np.empty((0, 2), int))
+    apart = path_distances(X, np.empty((0, 2), int))
     similarity = neighbour_graph(apart, 5, reach(apart, 5))
     smooth = normalised(similarity)
     vertical = np.zeros_like(signs)

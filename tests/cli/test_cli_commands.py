@@ -1,4 +1,4 @@
-"""The other commands, help, completion, and the line that shows progress."""
+"""The other commands, help, completion, and the progress bar."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 
 from corral import ClusterSizes, ClusterTotals, ConstraintSet, MustLink, __version__, baselines
 from corral.cli.app import COMMANDS
-from corral.cli.methods import METHODS
-from corral.cli.progress import ProgressLine
+from corral.cli.compare import METHODS
+from corral.cli.output import FitProgress
 
 NEAR = ("near.csv", "--id-column", "id")
 
@@ -153,13 +153,13 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr("corral.cli.progress.PATIENCE", 0.0)
-    monkeypatch.setattr("corral.cli.progress.PACE", 0.0)
+    monkeypatch.setattr("corral.cli.output.PATIENCE", 0.0)
+    monkeypatch.setattr("corral.cli.output.PACE", 0.0)
 
 
 def test_progress_shows_and_clears(impatient):
     stream = Terminal()
-    with ProgressLine(stream, 100) as line:
+    with FitProgress(stream, 100) as line:
         line(1, 12.5, 0.25, 7)
         line(50, 11.0, 0.125, 3)
         line(1, 10.0, 0.5, 0)
@@ -173,7 +173,7 @@ def test_progress_shows_and_clears(impatient):
 
 def test_progress_is_silent_off_a_terminal(impatient):
     stream = io.StringIO()
-    with ProgressLine(stream, 100) as line:
+    with FitProgress(stream, 100) as line:
         line(1, 12.5, 0.25, 7)
     assert stream.getvalue() == ""
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from corral import ConstrainedKMeans, ConstraintSet, MustLink, SolverTimeoutError
-from corral.deadline import OutOfTime
 from corral.cli import MISSING
+from corral.deadline import OutOfTime
 
 BASE = ("fit", "points.csv", "--id-column", "id", "--columns", "x,y")
 
@@ -18,7 +18,7 @@ BASE = ("fit", "points.csv", "--id-column", "id", "--columns", "x,y")
 BAD_INPUT = {
     "no such file": (("nowhere.csv", "-k", "3"), "'nowhere.csv' does not exist"),
     "no such option": (("near.csv", "--what"), "No such option"),
-    "no number of clusters": (("near.csv",), "Give -k, or --sizes"),
+    "no number of clusters": (("near.csv",), "give -k or --sizes"),
     "k is no number": (("near.csv", "-k", "many"), "'many' is not a valid integer"),
     "k too large": (("near.csv", "--id-column", "id", "-k", "13"), "near.csv has 12 rows"),
     "k is zero": (("near.csv", "-k", "0"), "x>=1"),
@@ -114,7 +114,7 @@ BAD_INPUT = {
     "jobs": (("near.npy", "-k", "2", "--jobs", "0"), "give 1 or more, or -1"),
     "seed": (("near.npy", "-k", "2", "--seed", "-1"), "0<=x<=4294967295"),
     "time limit": (("near.npy", "-k", "2", "--time-limit", "0"), "x>0"),
-    "soft without pairs": (("near.npy", "-k", "2", "--soft", "1"), "--soft is a price of pairs"),
+    "soft without pairs": (("near.npy", "-k", "2", "--soft", "1"), "--soft is the weight of pairs"),
     "capacity NaN": (
         ("near.npy", "-k", "2", "--capacity", "0:nan"),
         "--capacity is '0:nan', but 'nan' is not a number",
@@ -216,12 +216,12 @@ def test_bad_input(mess, corral, case):
 ELSEWHERE = {
     "no such command": (("cluster",), "No such command 'cluster'"),
     "no points": (("fit",), "Missing argument 'POINTS'"),
-    "check without clusters": (("check", "near.npy"), "Give -k, or --sizes"),
+    "check without clusters": (("check", "near.npy"), "give -k or --sizes"),
     "check of too many": (("check", "near.npy", "-k", "13"), "near.npy has 12 rows"),
     "check of no file": (("check", "nowhere.csv", "-k", "2"), "'nowhere.csv' does not exist"),
     "check of bad pairs": (("check", "near.npy", "-k", "2", "--must-link", "far.csv"), "[0, 11]"),
     "check in no time": (("check", "near.npy", "-k", "2", "--time-limit", "0"), "x>0"),
-    "compare without clusters": (("compare", "near.npy"), "Give -k, or --sizes"),
+    "compare without clusters": (("compare", "near.npy"), "give -k or --sizes"),
     "compare with no such truth": (
         ("compare", "near.npy", "-k", "2", "--truth", "z"),
         "near.npy has no column 'z'",
@@ -289,16 +289,12 @@ def test_check_out_of_time(folder, corral, monkeypatch):
     def late(*args, **options):
         raise OutOfTime
 
-    monkeypatch.setattr(corral_check(), "explain", late)
+    # The command hides the module of the same name.
+    monkeypatch.setattr(sys.modules["corral.cli.fit"], "explain", late)
     done = corral("check", "near.csv", "--id-column", "id", "-k", 3, "--time-limit", 1)
     assert done.code == 4
     assert_one_sentence(done)
     assert "not decided" in done.err
-
-
-def corral_check():
-    """The module, which the command of the same name hides."""
-    return sys.modules["corral.cli.check"]
 
 
 @pytest.mark.parametrize("debug", [False, True])

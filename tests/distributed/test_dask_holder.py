@@ -7,13 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from corral.geometry import Geometry
+from corral.shards import Shard
 
 from corral.admm import crew
 from corral.admm.crew import Threads
 from corral.admm.projected import ProjectedSolver, solve_projected
-from corral.geometry import Geometry
 from corral.problem import LinearRows, Problem, SizeBounds, SoftPairs, TotalBounds
-from corral.shards import Shard
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from corral.geometry import Geometry
 
 from corral import ClusterSizes, ConstrainedKMeans
 from corral.admm.crew import Threads
 from corral.admm.projected import ProjectedSolver
 from corral.admm.schedule import GRADUATE
-from corral.geometry import Geometry
 from corral.problem import Problem, SizeBounds
 
 dask = pytest.importorskip("dask")

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from corral.distributed import buffers, passes, tasks
+from corral.distributed.run import _compact
+from corral.distributed.state import State, smallest_type
+from corral.shards import Shard
 
 from corral.admm import crew
 from corral.admm.crew import Setup
 from corral.admm.kernels import Step
 from corral.admm.schedule import SETTLE, Schedule
-from corral.distributed import buffers, passes, tasks
-from corral.distributed.run import _compact
-from corral.distributed.state import State, smallest_type
-from corral.shards import Shard
 
 N, D, K = 5000, 3, 4
 NOTHING = np.empty(0, np.int64)

@@ -6,9 +6,9 @@ import os
 
 import numpy as np
 import pytest
+from corral.geometry import Geometry
 
 from corral.admm.projected import ProjectedSolver
-from corral.geometry import Geometry
 from corral.problem import Problem, SizeBounds
 
 da = pytest.importorskip("dask.array")

@@ -10,8 +10,9 @@ from sklearn import config_context
 
 torch = pytest.importorskip("torch")
 
-from corral import ClusterSizes, ConstrainedKMeans, elsewhere  # noqa: E402
 from corral.gpu import arrays, give_back, hold  # noqa: E402
+
+from corral import ClusterSizes, ConstrainedKMeans, elsewhere  # noqa: E402
 
 ROWS = np.arange(12.0).reshape(6, 2)
 CUDA = torch.cuda.is_available()

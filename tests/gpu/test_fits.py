@@ -8,12 +8,13 @@ from sklearn.datasets import make_blobs
 
 torch = pytest.importorskip("torch")
 
-from corral import ClusterSizes, ConstrainedKMeans, audit, elsewhere, problem  # noqa: E402
-from corral.constraints import ConstraintSet  # noqa: E402
-from corral.datasets import random_links  # noqa: E402
 from corral.gpu.holder import TorchHolder  # noqa: E402
 from corral.parameters import make_settings  # noqa: E402
 from corral.shards import Local, Shard  # noqa: E402
+
+from corral import ClusterSizes, ConstrainedKMeans, audit, elsewhere, problem  # noqa: E402
+from corral.constraints import ConstraintSet  # noqa: E402
+from corral.datasets import random_links  # noqa: E402
 
 N, D, K = 6_000, 4, 6
 X, Y = make_blobs(N, D, centers=K, cluster_std=3.0, random_state=0)

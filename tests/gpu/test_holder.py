@@ -7,14 +7,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from corral.admm.crew import Threads  # noqa: E402
 from corral.admm.pairs import PairCopies as PlainCopies  # noqa: E402
-from corral.admm.projected import ProjectedSolver  # noqa: E402
 from corral.geometry import Geometry  # noqa: E402
 from corral.gpu import pairs as device_pairs  # noqa: E402
 from corral.gpu.holder import TorchHolder  # noqa: E402
-from corral.problem import Problem, SizeBounds, SoftPairs  # noqa: E402
 from corral.shards.passes import rows_of  # noqa: E402
+
+from corral.admm.crew import Threads  # noqa: E402
+from corral.admm.projected import ProjectedSolver  # noqa: E402
+from corral.problem import Problem, SizeBounds, SoftPairs  # noqa: E402
 
 N, D, K = 120, 4, 3
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]

@@ -13,12 +13,13 @@ pytest.importorskip("triton")
 
 CUDA = torch.cuda.is_available()
 
-from corral.admm.crew import Setup, Threads  # noqa: E402
-from corral.admm.kernels import Step  # noqa: E402
-from corral.admm.schedule import GRADUATE, SETTLE, Schedule  # noqa: E402
 from corral.gpu import fused, passes  # noqa: E402
 from corral.gpu.replay import Replay  # noqa: E402
 from corral.gpu.tuning import Tuning, Tunings  # noqa: E402
+
+from corral.admm.crew import Setup, Threads  # noqa: E402
+from corral.admm.kernels import Step  # noqa: E402
+from corral.admm.schedule import GRADUATE, SETTLE, Schedule  # noqa: E402
 
 DEVICE = "cuda" if CUDA else "cpu"
 SUMS = ("points", "mass", "moved", "unbalanced", "outside", "undecided", "radius")

@@ -7,24 +7,24 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_blobs
-
-from corral import CannotLink, ClusterSizes, ConstrainedKMeans, MustLink, Pin, audit, elsewhere
-from corral.assign import NoAssignment
 from corral.assign.transport import ship, ship_units
-from corral.constraints import ConstraintSet
-from corral.datasets import random_links
 from corral.elsewhere import find_solution_in_shards, nearest_in_shards
-from corral.exceptions import InfeasibleConstraintsError, SolverTimeoutError
 from corral.geometry import Geometry
 from corral.parameters import make_settings
-from corral.presolve import presolve
-from corral.problem import first_rows
 from corral.shards import Local, Shard, grouped
 from corral.shards.costs import ShardCosts
 from corral.shards.geometry import ShardGeometry
 from corral.shards.passes import finite
 from corral.shards.refine import Placement
+from sklearn.datasets import make_blobs
+
+from corral import CannotLink, ClusterSizes, ConstrainedKMeans, MustLink, Pin, audit, elsewhere
+from corral.assign import NoAssignment
+from corral.constraints import ConstraintSet
+from corral.datasets import random_links
+from corral.exceptions import InfeasibleConstraintsError, SolverTimeoutError
+from corral.presolve import presolve
+from corral.problem import first_rows
 
 N, D, K = 32_000, 4, 10
 X, Y = make_blobs(N, D, centers=K, cluster_std=3.0, random_state=0)

@@ -1,7 +1,7 @@
-"""The methods that the paper compares with or builds on, with the face of corral's estimator.
+"""The methods that the paper compares with or builds on, with the interface of corral's estimator.
 
-``fit(X, constraints=...)`` sets ``labels_`` and ``report_``, the audit.  Each takes the kinds of
-constraints that its paper has and refuses the others.
+``fit(X, constraints=...)`` sets ``labels_`` and ``report_``, the audit.  Each method takes the
+kinds of constraints of its paper and raises ``ValueError`` for the others.
 
 ======================= ================================ ======================================
 Estimator               Constraints                      Obeys them
@@ -24,14 +24,12 @@ from .base import DeadEndError
 from .ccl import ConstrainedCompleteLink
 from .cobweb import COPCobweb
 from .cop_kmeans import COPKMeans
-from .e2cp import E2CP
 from .fuzzy import EquiSizedFCM
-from .kmeans import PlainKMeans
-from .min_size import MinSizeKMeans
+from .kmeans import MinSizeKMeans, PlainKMeans
 from .mpckmeans import MPCKMeans
-from .ncut import ConstrainedNCut
 from .pckmeans import PCKMeans
 from .ppc import PPC
+from .spectral import E2CP, ConstrainedNCut
 
 __all__ = [
     "E2CP",

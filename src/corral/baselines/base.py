@@ -1,35 +1,46 @@
-"""What all baselines share: the face, the validation and the audit of the answer."""
+"""What all baselines share: parameters and their limits, ``fit``, restarts, links, distances."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, fields
 from numbers import Integral, Real
-from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
+from scipy.spatial.distance import pdist, squareform
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
 from .._typing import FloatArray, IntArray
 from ..constraints import CannotLink, Constraint, ConstraintSet, MustLink
-from ..parameters import check_n_clusters
 from ..report import audit
+from ..settings import check_n_clusters
 
 
 class DeadEndError(RuntimeError):
     """A greedy method found no labels that obey the constraints.
 
-    It proves nothing: such labels may exist, and an exact method may find them.
+    This is no proof that there are none: an exact method may find some.
     """
 
 
 @dataclass(frozen=True)
 class Limit:
-    """What a parameter may be: a number from ``least`` to ``most``, or one of the words."""
+    """Allowed values of a parameter: numbers from ``least`` to ``most``, and the words.
+
+    Attributes
+    ----------
+    least, most : float
+    whole : bool
+        Only integers are allowed.
+    words : tuple of str
+        Texts that are allowed as well.
+    number : bool
+        False if only the words are allowed.
+    """
 
     least: float = -np.inf
     most: float = np.inf
@@ -55,37 +66,53 @@ class Limit:
         return " or ".join(options)
 
 
-def limits(**by_name: Limit) -> Mapping[str, Limit]:
-    """Collect the limits of parameters, read-only."""
-    return MappingProxyType(by_name)
-
-
 COUNT = Limit(least=1, whole=True)
 POSITIVE = Limit(least=float(np.finfo(float).tiny))
 NOT_NEGATIVE = Limit(least=0.0)
 
 
+def parameter(default: Any, limit: Limit) -> Any:
+    """Declare a parameter of an estimator: its default and the values that ``fit`` accepts."""
+    return field(default=default, metadata={"limit": limit})
+
+
 @dataclass(frozen=True)
 class Answer:
-    """Labels, and the other attributes that a fit leaves, by name."""
+    """Result of one run.
+
+    Attributes
+    ----------
+    labels : (n_samples,) int array
+    attributes : mapping
+        The other attributes that ``fit`` sets, by name.
+    cost : float
+        The run with the lowest cost is kept.
+    """
 
     labels: IntArray
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    cost: float = 0.0
 
 
+#: One run of a method, which draws its random numbers from the state.
+Run: TypeAlias = Callable[[np.random.RandomState], Answer]
+
+
+@dataclass(eq=False, repr=False)
 class Baseline(ClusterMixin, BaseEstimator, ABC):
-    """Base class: ``fit`` validates, calls ``_cluster``, audits and stores.
+    """Base class: ``fit`` validates, runs the method, audits the labels and stores the result.
 
-    A subclass names the constraints it takes in ``_kinds``, whether links may have a finite
-    weight in ``_soft``, and what its parameters may be in ``_limits``.
+    A subclass is a dataclass whose fields are its parameters, declared with :func:`parameter`.
+    It implements ``_prepare``, names the constraints it takes in ``_kinds``, and says in
+    ``_soft`` whether links may have a finite weight.
     """
-
-    n_clusters: int
-    random_state: Any
 
     _kinds: ClassVar[tuple[type[Constraint], ...]] = (MustLink, CannotLink)
     _soft: ClassVar[bool] = False
-    _limits: ClassVar[Mapping[str, Limit]] = limits()
+
+    n_clusters: int = 8
+    _: KW_ONLY
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None, *, constraints: Any = None) -> Self:
         """Cluster the rows of X.
@@ -103,10 +130,12 @@ class Baseline(ClusterMixin, BaseEstimator, ABC):
         """
         points = check_array(X, dtype=np.float64, input_name="X", estimator=self)
         check_n_clusters(self.n_clusters, len(points))
-        for name, limit in self._limits.items():
-            limit.check(name, getattr(self, name))
+        for declared in fields(self):
+            if "limit" in declared.metadata:
+                declared.metadata["limit"].check(declared.name, getattr(self, declared.name))
         rules = self._usable(ConstraintSet(constraints), len(points))
-        answer = self._cluster(points, rules, check_random_state(self.random_state))
+        run = self._prepare(points, rules)
+        answer = self._repeat(run, check_random_state(self.random_state))
         report = audit(points, answer.labels, rules, self.n_clusters)
         validate_data(self, X, skip_check_array=True)
         for name, value in answer.attributes.items():
@@ -116,10 +145,12 @@ class Baseline(ClusterMixin, BaseEstimator, ABC):
         return self
 
     @abstractmethod
-    def _cluster(
-        self, X: FloatArray, rules: ConstraintSet, random_state: np.random.RandomState
-    ) -> Answer:
-        """Do the work; everything is validated."""
+    def _prepare(self, X: FloatArray, rules: ConstraintSet) -> Run:
+        """Compute what all runs share, from validated input, and give one run as a function."""
+
+    def _repeat(self, run: Run, random_state: np.random.RandomState) -> Answer:
+        """Run the method as often as its parameters say; here once."""
+        return run(random_state)
 
     def _usable(self, rules: ConstraintSet, n_samples: int) -> ConstraintSet:
         rules.check(n_samples, self.n_clusters)
@@ -138,9 +169,70 @@ class Baseline(ClusterMixin, BaseEstimator, ABC):
         return rules
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
+class BestOfRuns(Baseline):
+    """Base class of methods that run ``n_init`` times and keep the run with the lowest cost."""
+
+    n_init: int = parameter(10, COUNT)
+
+    def _repeat(self, run: Run, random_state: np.random.RandomState) -> Answer:
+        answers = (run(random_state) for _ in range(self.n_init))
+        return min(answers, key=lambda answer: answer.cost)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class FirstSuccess(Baseline):
+    """Base class of greedy methods: a run may raise ``DeadEndError``, and the next one starts."""
+
+    max_restarts: int = parameter(10, COUNT)
+
+    def _repeat(self, run: Run, random_state: np.random.RandomState) -> Answer:
+        for number in range(1, self.max_restarts + 1):
+            try:
+                answer = run(random_state)
+            except DeadEndError as end:
+                reason = str(end)
+            else:
+                return Answer(answer.labels, {**answer.attributes, "n_runs_": number})
+        raise DeadEndError(
+            f"{reason} in each of {self.max_restarts} runs; labels that obey the links may exist "
+            "all the same."
+        )
+
+
+def alternate(
+    assign: Callable[[FloatArray, IntArray], IntArray],
+    update: Callable[[IntArray, FloatArray], FloatArray],
+    labels: IntArray,
+    centers: FloatArray,
+    max_iter: int,
+) -> tuple[IntArray, FloatArray, int]:
+    """Assignments and centres in turn, until the labels stay the same or ``max_iter`` is reached.
+
+    Parameters
+    ----------
+    assign : callable(centers, labels) -> labels
+    update : callable(labels, centers) -> centers
+    labels, centers : arrays
+        The start.
+    max_iter : int
+
+    Returns
+    -------
+    labels, centers, n_iter
+    """
+    for n_iter in range(1, max_iter + 1):  # noqa: B007 - returned
+        found = assign(centers, labels)
+        if np.array_equal(found, labels):
+            break
+        labels = found
+        centers = update(labels, centers)
+    return labels, centers, n_iter
+
+
 @dataclass(frozen=True)
 class Links:
-    """All the must-links and all the cannot-links of a set, with their weights."""
+    """All must-links and all cannot-links of a set of constraints, with their weights."""
 
     must: IntArray
     cannot: IntArray
@@ -164,12 +256,26 @@ def _stacked(
 
 
 def squared_distances(X: FloatArray, centers: FloatArray) -> FloatArray:
-    """Squared distances (n, k), from differences so that no digits cancel."""
+    """Squared distances (n, k), computed from differences, which avoids cancellation."""
     return np.stack([((X - center) ** 2).sum(axis=1) for center in centers], axis=1)
 
 
 def means(X: FloatArray, labels: IntArray, fallback: FloatArray) -> FloatArray:
-    """Mean of each cluster; an empty one keeps its fallback."""
+    """Mean of each cluster; the fallback for an empty cluster."""
     member = (labels == np.arange(len(fallback))[:, None]).astype(float)
     count = member.sum(axis=1, keepdims=True)
     return np.where(count > 0, member @ X / np.maximum(count, 1.0), fallback)
+
+
+def path_distances(X: FloatArray, must: IntArray) -> FloatArray:
+    """Shortest-path distances (n, n) when must-linked points have the distance 0.
+
+    The Euclidean distances are a metric, so a path is shorter than the direct way only if it
+    passes must-linked points.  The recursion of Floyd and Warshall runs over these alone.
+    """
+    distance: FloatArray = squareform(pdist(X))
+    distance[must[:, 0], must[:, 1]] = 0.0
+    distance[must[:, 1], must[:, 0]] = 0.0
+    for via in np.unique(must):
+        np.minimum(distance, distance[:, via, None] + distance[via], out=distance)
+    return distance

@@ -1,8 +1,8 @@
-"""Constrained complete-link: pairs bend the distances, then the tree is built as ever."""
+"""Constrained complete-link clustering: links change the distances before the tree is built."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.cluster.hierarchy import linkage
@@ -11,22 +11,23 @@ from scipy.spatial.distance import squareform
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
 from ..presolve.graphs import components
-from .base import Answer, Baseline, Links
-from .graphs import distances
+from .base import Answer, Baseline, Links, Run, path_distances
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ConstrainedCompleteLink(Baseline):
     """Constrained complete-link (CCL) of Klein, Kamvar and Manning.
 
-    The distance of a must-link becomes 0 and all other distances shrink to the shortest paths
-    that it opens; the distance of a cannot-link becomes the largest plus 1, which complete link
-    carries on to whole clusters by itself.  Without constraints it is plain complete-link.
+    The distance of a must-linked pair becomes 0, and all other distances become those of the
+    shortest paths.  The distance of a cannot-linked pair becomes the largest distance plus 1;
+    complete link then keeps whole clusters apart.  Without constraints it is plain complete-link
+    clustering.
 
     Parameters
     ----------
     n_clusters : int, default=8
     random_state : ignored
-        The method is deterministic; here for the common face.
+        The method is deterministic; the parameter is there for the common interface.
 
     Attributes
     ----------
@@ -34,11 +35,11 @@ class ConstrainedCompleteLink(Baseline):
     linkage_ : (n_samples - 1, 4) array
         The tree, as SciPy writes it.
     report_ : Report
-        Links may be broken: the tree is cut where ``n_clusters`` are left.
+        Links may be broken, because the tree is cut where ``n_clusters`` clusters are left.
 
     Notes
     -----
-    A pair that is both must-linked and cannot-linked ends at the largest distance.
+    A pair that is both must-linked and cannot-linked gets the largest distance.
 
     References
     ----------
@@ -56,22 +57,19 @@ class ConstrainedCompleteLink(Baseline):
     array([0, 0, 1, 1, 1], dtype=int32)
     """
 
-    def __init__(self, n_clusters: int = 8, *, random_state: Any = None) -> None:
-        self.n_clusters = n_clusters
-        self.random_state = random_state
+    def _prepare(self, X: FloatArray, rules: ConstraintSet) -> Run:
+        def run(random_state: np.random.RandomState) -> Answer:
+            tree = np.empty((0, 4))
+            if len(X) > 1:
+                tree = linkage(linked_distances(X, Links.of(rules)), "complete")
+            return Answer(cut(tree, self.n_clusters), {"linkage_": tree})
 
-    def _cluster(
-        self, X: FloatArray, rules: ConstraintSet, random_state: np.random.RandomState
-    ) -> Answer:
-        tree = np.empty((0, 4))
-        if len(X) > 1:
-            tree = linkage(bent_distances(X, Links.of(rules)), "complete")
-        return Answer(cut(tree, self.n_clusters), {"linkage_": tree})
+        return run
 
 
-def bent_distances(X: FloatArray, links: Links) -> FloatArray:
-    """Condensed distances after the links have bent them."""
-    distance = distances(X, links.must)
+def linked_distances(X: FloatArray, links: Links) -> FloatArray:
+    """Condensed distances, changed by the links."""
+    distance = path_distances(X, links.must)
     farthest = distance.max() + 1.0
     distance[links.cannot[:, 0], links.cannot[:, 1]] = farthest
     distance[links.cannot[:, 1], links.cannot[:, 0]] = farthest
@@ -79,7 +77,7 @@ def bent_distances(X: FloatArray, links: Links) -> FloatArray:
 
 
 def cut(tree: FloatArray, n_clusters: int) -> IntArray:
-    """Labels after all but the last ``n_clusters - 1`` merges, whether or not heights tie."""
+    """Labels after all but the last ``n_clusters - 1`` merges, also where heights are equal."""
     n = len(tree) + 1
     merged = tree[: n - n_clusters, :2].astype(np.int64)
     nodes = n + np.arange(len(merged))

@@ -1,11 +1,10 @@
-"""COP-COBWEB: incremental conceptual clustering that breaks no pair."""
+"""COP-COBWEB: incremental conceptual clustering that breaks no link."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -13,16 +12,17 @@ from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
 from ..presolve import Contraction, presolve
 from ..presolve.graphs import link_graph
-from .base import COUNT, POSITIVE, Answer, Baseline, DeadEndError, limits
+from .base import POSITIVE, Answer, DeadEndError, FirstSuccess, Run, parameter
 
 
-class COPCobweb(Baseline):
+@dataclass(eq=False, repr=False, kw_only=True)
+class COPCobweb(FirstSuccess):
     r"""COP-COBWEB of Wagstaff and Cardie, for numeric features.
 
-    Points come one by one into a tree of concepts.  At each level the point is added to a child,
-    becomes a new child, or joins two children merged, or a child is split into its own; what
-    gives the best category utility is done, among what breaks no link.  The utility is
-    CLASSIT's,
+    Points are added one by one to a tree of concepts.  At each level there are four operators:
+    add the point to a child, make it a new child, merge two children and add it there, or replace
+    a child by its own children.  Among those that break no link, the one with the best category
+    utility is applied.  The utility is that of CLASSIT,
 
     .. math:: \frac1K \sum_c \frac{n_c}{n} \sum_f
               \left(\frac1{\sigma_{cf}} - \frac1{\sigma_f}\right),
@@ -33,11 +33,11 @@ class COPCobweb(Baseline):
     ----------
     n_clusters : int, default=8
     acuity : float, default=0.25
-        Least :math:`\sigma`, in units of the feature's standard deviation.
+        Smallest :math:`\sigma`, in units of the feature's standard deviation.
     max_restarts : int, default=10
-        Orders of the points to try; the first that does not end in a dead end is the answer.
+        Random orders of the points to try; the first run that succeeds is the answer.
     random_state : int, RandomState or None, default=None
-        Of the order in which the points come.
+        Determines the order in which the points are added.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class COPCobweb(Baseline):
     n_natural_ : int
         Number of clusters that COBWEB itself found.
     n_runs_ : int
-        Runs until one succeeded.
+        Number of runs up to the one that succeeded.
     report_ : Report
         No link is broken.
 
@@ -55,15 +55,15 @@ class COPCobweb(Baseline):
         By ``fit``, if in every run too many clusters are left and cannot-links forbid to merge
         any two.
     InfeasibleConstraintsError
-        By ``fit``, if the links contradict each other in a way that can be seen at once.
+        By ``fit``, if presolve finds that the links contradict each other.
 
     Notes
     -----
-    COBWEB chooses the number of clusters.  To get ``n_clusters`` the operators go on afterwards:
-    as long as there are too few, the cluster whose split is best is split, and then, as long as
-    there are too many, the two clusters whose merger is best, and allowed, are merged.
-    Must-linked points come as one.  Fewer than ``n_clusters`` are left only if there are fewer
-    such units.
+    COBWEB itself chooses the number of clusters.  To get ``n_clusters``, the same operators are
+    applied afterwards: while there are too few clusters, the best split is made; then, while
+    there are too many, the best allowed merger is made.  The points of a must-link group are
+    added together, as one unit.  There are fewer than ``n_clusters`` clusters only if there are
+    fewer units.
 
     References
     ----------
@@ -83,51 +83,35 @@ class COPCobweb(Baseline):
     True
     """
 
-    _limits = limits(acuity=POSITIVE, max_restarts=COUNT)
+    acuity: float = parameter(0.25, POSITIVE)
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        acuity: float = 0.25,
-        max_restarts: int = 10,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.acuity = acuity
-        self.max_restarts = max_restarts
-        self.random_state = random_state
-
-    def _cluster(
-        self, X: FloatArray, rules: ConstraintSet, random_state: np.random.RandomState
-    ) -> Answer:
-        problem = presolve(X, rules, self.n_clusters)
+    def _prepare(self, X: FloatArray, rules: ConstraintSet) -> Run:
+        joined = presolve(rules, len(X), self.n_clusters)
         spread = X.std(axis=0)
         scaled = (X - X.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-        units = _units(scaled, Contraction(problem.group, problem.n_groups), problem.apart)
-        for run in range(1, self.max_restarts + 1):  # noqa: B007 - kept as n_runs_
+        units = _units(scaled, Contraction(joined.row_groups, joined.n_groups), joined.apart)
+
+        def run(random_state: np.random.RandomState) -> Answer:
             tree = _Tree(self.acuity)
             for unit in random_state.permutation(len(units)).tolist():
                 tree.insert(units[unit].alone())
             parts = tree.cut(self.n_clusters)
-            if len(parts) <= self.n_clusters:
-                break
-        else:
-            raise DeadEndError(
-                f"COP-COBWEB was left with more than {self.n_clusters} clusters, no two of which "
-                f"the cannot-links allow to merge, in each of {self.max_restarts} runs; labels "
-                "that obey the links may exist all the same."
-            )
-        labels = np.empty(len(units), np.int64)
-        for label, concept in enumerate(parts):
-            labels[sorted(concept.members)] = label
-        attributes = {"n_natural_": len(tree.root.children), "n_runs_": run}
-        return Answer(labels[problem.group], attributes)
+            if len(parts) > self.n_clusters:
+                raise DeadEndError(
+                    f"COP-COBWEB was left with more than {self.n_clusters} clusters, no two of "
+                    "which the cannot-links allow to merge,"
+                )
+            labels = np.empty(len(units), np.int64)
+            for label, concept in enumerate(parts):
+                labels[sorted(concept.members)] = label
+            return Answer(joined.invert(labels), {"n_natural_": len(tree.root.children)})
+
+        return run
 
 
 @dataclass
 class _Concept:
-    """Sums over its points, the units in it, the units that must stay out, its children."""
+    """A node: moments of its points, its units, units that it cannot contain, its children."""
 
     moments: FloatArray  # (1 + 2 d,): count, sums, sums of squares
     members: set[int]
@@ -152,10 +136,10 @@ def _units(X: FloatArray, joined: Contraction, apart: IntArray) -> list[_Concept
     moments = np.zeros((joined.n_groups, 1 + 2 * X.shape[1]))
     np.add.at(moments, joined.group, np.column_stack([np.ones(len(X)), X, X**2]))
     graph = link_graph(joined.n_groups, apart)
-    foes = np.split(graph.indices, graph.indptr[1:-1])
+    barred = np.split(graph.indices, graph.indptr[1:-1])
     return [
-        _Concept(moment, {unit}, set(foe.tolist()))
-        for unit, (moment, foe) in enumerate(zip(moments, foes, strict=True))
+        _Concept(moment, {unit}, set(others.tolist()))
+        for unit, (moment, others) in enumerate(zip(moments, barred, strict=True))
     ]
 
 
@@ -168,7 +152,7 @@ def _merged(first: _Concept, second: _Concept) -> _Concept:
 
 @dataclass(frozen=True)
 class _Move:
-    """The children after an operator, where the unit goes on, and whether to choose again."""
+    """An operator: the children after it, the child to descend to, whether to choose again."""
 
     utility: float
     children: list[_Concept]
@@ -177,14 +161,14 @@ class _Move:
 
 
 class _Tree:
-    """The tree of concepts, and the utility by which it grows."""
+    """The tree of concepts, built by category utility."""
 
     def __init__(self, acuity: float) -> None:
         self._acuity = acuity
         self.root: _Concept
 
     def insert(self, unit: _Concept) -> None:
-        """Let a unit find its way down the tree."""
+        """Add a unit, from the root down to a leaf."""
         if not hasattr(self, "root"):
             self.root = _Concept(unit.moments, set(unit.members), set(unit.barred), [unit])
             return
@@ -198,7 +182,7 @@ class _Tree:
             node = self._descend(node, unit)
 
     def _descend(self, node: _Concept, unit: _Concept) -> _Concept | None:
-        """Do the best operator; the child that the unit goes on into, or None if it is new."""
+        """Apply the best operator; give the child to descend to, or None if the unit is new."""
         while True:
             move = max(self._moves(node.children, unit), key=lambda move: move.utility)
             node.children = move.children
@@ -255,7 +239,7 @@ class _Tree:
     def cut(self, n_clusters: int) -> list[_Concept]:
         """Split and merge the children of the root until there are ``n_clusters``.
 
-        More are left if cannot-links part them all, and fewer if there are not so many units.
+        More remain if cannot-links forbid every merger, fewer if there are fewer units.
         """
         parts = list(self.root.children)
         while len(parts) < n_clusters and any(part.children for part in parts):

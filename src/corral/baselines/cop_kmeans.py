@@ -1,9 +1,8 @@
-"""COP-KMEANS: k-means whose assignment step never breaks a pair."""
+"""COP-KMEANS: k-means whose assignment step never breaks a link."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -11,33 +10,44 @@ from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
 from ..presolve import presolve
 from ..presolve.graphs import link_graph
-from .base import COUNT, Answer, Baseline, DeadEndError, limits, means, squared_distances
+from .base import (
+    COUNT,
+    Answer,
+    DeadEndError,
+    FirstSuccess,
+    Run,
+    alternate,
+    means,
+    parameter,
+    squared_distances,
+)
 
 
-class COPKMeans(Baseline):
-    """COP-KMEANS of Wagstaff et al.: greedy, with hard pairs.
+@dataclass(eq=False, repr=False, kw_only=True)
+class COPKMeans(FirstSuccess):
+    """COP-KMEANS of Wagstaff et al.: greedy, with hard links.
 
-    The points are visited one after the other; each goes to the nearest cluster where it breaks
-    no link with the points placed before it.  If a point finds none, the run has failed, and
-    another starts from other centres.
+    The points are visited one after the other.  Each is assigned to the nearest cluster where it
+    breaks no link with the points assigned before it.  If there is none, the run fails, and
+    another one starts from other centres.
 
     Parameters
     ----------
     n_clusters : int, default=8
     max_restarts : int, default=1000
-        Runs to try; the first that does not fail is the answer.
+        Runs to try; the first that succeeds is the answer.
     max_iter : int, default=300
     random_state : int, RandomState or None, default=None
-        Of the initial centres, which are rows of X, and of the order of the visit.
+        Determines the initial centres, which are rows of X, and the order of the points.
 
     Attributes
     ----------
     labels_ : (n_samples,) int array
     cluster_centers_ : (n_clusters, n_features) array
     n_iter_ : int
-        Iterations of the run that is the answer.
+        Iterations of the run that succeeded.
     n_runs_ : int
-        Runs until then.
+        Number of runs up to the one that succeeded.
     report_ : Report
 
     Raises
@@ -45,13 +55,13 @@ class COPKMeans(Baseline):
     DeadEndError
         By ``fit``, if every run fails.
     InfeasibleConstraintsError
-        By ``fit``, if the links contradict each other in a way that can be seen at once.
+        By ``fit``, if presolve finds that the links contradict each other.
 
     Notes
     -----
-    The links are closed under their consequences first, as the paper does: a must-link group
-    goes where the first of its members visited is put, and is barred from all clusters that hold
-    a group with which one of its members cannot be.
+    The transitive closure of the links is taken first, as in the paper.  The member of a
+    must-link group that is visited first decides for the group, and the group is not assigned to
+    a cluster with a group that has a cannot-link with any of its members.
 
     References
     ----------
@@ -68,89 +78,73 @@ class COPKMeans(Baseline):
     True
     """
 
-    _limits = limits(max_restarts=COUNT, max_iter=COUNT)
+    max_restarts: int = parameter(1000, COUNT)
+    max_iter: int = parameter(300, COUNT)
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        max_restarts: int = 1000,
-        max_iter: int = 300,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.max_restarts = max_restarts
-        self.max_iter = max_iter
-        self.random_state = random_state
+    def _prepare(self, X: FloatArray, rules: ConstraintSet) -> Run:
+        joined = presolve(rules, len(X), self.n_clusters)
+        groups = _Groups.of(joined.row_groups, joined.apart, joined.n_groups)
 
-    def _cluster(
-        self, X: FloatArray, rules: ConstraintSet, random_state: np.random.RandomState
-    ) -> Answer:
-        problem = presolve(X, rules, self.n_clusters)
-        groups = _Groups.of(problem.group, problem.apart, problem.n_groups)
-        for run in range(1, self.max_restarts + 1):
-            answer = self._run(X, groups, random_state)
-            if answer is not None:
-                return Answer(answer.labels, {**answer.attributes, "n_runs_": run})
-        raise DeadEndError(
-            f"COP-KMEANS met a point that fits no cluster in each of {self.max_restarts} runs; "
-            "labels that obey the links may exist all the same."
-        )
+        def run(random_state: np.random.RandomState) -> Answer:
+            first = X[random_state.choice(len(X), self.n_clusters, replace=False)]
+            visit = groups.visit(random_state.permutation(len(X)))
+            labels, centers, n_iter = alternate(
+                lambda centers, _: groups.place(
+                    squared_distances(X[visit.leader], centers), visit.linked
+                ),
+                lambda labels, centers: means(X, labels, centers),
+                np.full(len(X), -1),
+                first,
+                self.max_iter,
+            )
+            return Answer(labels, {"cluster_centers_": centers, "n_iter_": n_iter})
 
-    def _run(
-        self, X: FloatArray, groups: _Groups, random_state: np.random.RandomState
-    ) -> Answer | None:
-        centers = X[random_state.choice(len(X), self.n_clusters, replace=False)]
-        visit = groups.visit(random_state.permutation(len(X)))
-        labels: IntArray = np.full(len(X), -1)
-        for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - kept as n_iter_
-            found = groups.place(squared_distances(X[visit.speaker], centers), visit.linked)
-            if found is None:
-                return None
-            if np.array_equal(found, labels):
-                break
-            labels = found
-            centers = means(X, labels, centers)
-        return Answer(labels, {"cluster_centers_": centers, "n_iter_": n_iter})
+        return run
 
 
 @dataclass(frozen=True)
 class _Visit:
-    """Who decides for each group, and the groups with cannot-links in the order of the visit."""
+    """The member that decides for each group; the groups with cannot-links, in visiting order."""
 
-    speaker: IntArray
+    leader: IntArray
     linked: IntArray
 
 
 @dataclass(frozen=True)
 class _Groups:
-    """Must-link groups: of each row, and the groups that each cannot be with."""
+    """Must-link groups: the group of each row, and the cannot-linked groups of each group."""
 
     group: IntArray
-    foes: list[list[int]]
-    has_foes: IntArray
+    barred: list[list[int]]
+    linked: IntArray
 
     @classmethod
     def of(cls, group: IntArray, apart: IntArray, n_groups: int) -> _Groups:
         graph = link_graph(n_groups, apart)
-        foes = [part.tolist() for part in np.split(graph.indices, graph.indptr[1:-1])]
-        return cls(group, foes, np.flatnonzero(np.diff(graph.indptr)))
+        barred = [part.tolist() for part in np.split(graph.indices, graph.indptr[1:-1])]
+        return cls(group, barred, np.flatnonzero(np.diff(graph.indptr)))
 
     def visit(self, order: IntArray) -> _Visit:
         _, first = np.unique(self.group[order], return_index=True)
-        return _Visit(order[first], self.has_foes[np.argsort(first[self.has_foes])])
+        return _Visit(order[first], self.linked[np.argsort(first[self.linked])])
 
-    def place(self, distance: FloatArray, linked: IntArray) -> IntArray | None:
-        """Labels of the rows, from the distances of the speakers; None at a dead end."""
-        # All that is in no cannot-link goes to the nearest centre; only the rest is one by one.
+    def place(self, distance: FloatArray, linked: IntArray) -> IntArray:
+        """Labels of the rows, from the distances of the members that decide.
+
+        Raises
+        ------
+        DeadEndError
+            If a group has a cannot-link into every cluster.
+        """
+        # Groups without cannot-links are independent and take the nearest centre at once.
         labels = distance.argmin(axis=1)
-        placed = [-1] * len(self.foes)
+        placed = [-1] * len(self.barred)
         nearest_first = np.argsort(distance[linked], axis=1, kind="stable").tolist()
         for group, clusters in zip(linked.tolist(), nearest_first, strict=True):
-            barred = {placed[foe] for foe in self.foes[group]}
-            home = next((cluster for cluster in clusters if cluster not in barred), None)
+            taken = {placed[other] for other in self.barred[group]}
+            home = next((cluster for cluster in clusters if cluster not in taken), None)
             if home is None:
-                return None
+                raise DeadEndError("COP-KMEANS met a point that fits no cluster")
             placed[group] = home
         labels[linked] = [placed[group] for group in linked.tolist()]
         return np.asarray(labels[self.group])

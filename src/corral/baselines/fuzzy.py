@@ -1,34 +1,36 @@
-"""Fuzzy c-means whose clusters have given sizes."""
+"""Fuzzy c-means with given cluster sizes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.cluster import kmeans_plusplus
 
 from .._typing import FloatArray
 from ..constraints import ClusterSizes, ConstraintSet
-from ..initialise import match_sizes
-from ..presolve import presolve
-from ..problem import Problem
-from .base import COUNT, NOT_NEGATIVE, Answer, Baseline, limits, squared_distances
+from ..presolve import SizeBounds, presolve
+from ..start import match_sizes
+from .base import COUNT, NOT_NEGATIVE, Answer, BestOfRuns, Run, parameter, squared_distances
 
-#: Newton's method stops when the memberships of no cluster miss its size by more, per point.
+#: Newton's method stops when the sums of memberships differ from the sizes by less, as a share
+#: of the number of points; a smaller value costs more Newton steps.
 SIZE_ERROR = 1e-10
+#: Largest number of Newton steps for one set of centres; more could come closer to the sizes.
 MAX_NEWTON = 100
+#: Largest number of times that a Newton step is halved; after 60 the step is below rounding.
 MAX_HALVINGS = 60
 
 
-class EquiSizedFCM(Baseline):
-    r"""Fuzzy c-means with clusters of equal size, or of sizes of one's own.
+@dataclass(eq=False, repr=False, kw_only=True)
+class EquiSizedFCM(BestOfRuns):
+    r"""Fuzzy c-means with clusters of equal or of given sizes.
 
     .. math:: \min \sum_{ij} u_{ij}^2 |x_i - v_j|^2 \quad\text{s.t.}\quad
               \sum_j u_{ij} = 1, \quad \sum_i u_{ij} = s_j, \quad u \ge 0
 
-    The labels are the clusters of the largest memberships, so their counts are near the sizes
-    but need not be equal to them.
+    The label of a point is the cluster with its largest membership.  The counts of the labels are
+    therefore near the sizes, but not always equal to them.
 
     Parameters
     ----------
@@ -37,27 +39,27 @@ class EquiSizedFCM(Baseline):
         Restarts from k-means++ seeds, of which the best is kept.
     max_iter : int, default=300
     tol : float, default=1e-6
-        Stop when no centre moves farther than this share of the spread of the data.
+        Stop when no centre moves farther than this share of the standard deviation of the data.
     random_state : int, RandomState or None, default=None
 
     Attributes
     ----------
     labels_ : (n_samples,) int array
     memberships_ : (n_samples, n_clusters) array
-        The u, whose columns add up to the sizes.
+        The matrix u, whose columns add up to the sizes.
     cluster_centers_ : (n_clusters, n_features) array
     objective_ : float
     n_iter_ : int
     report_ : Report
-        Sizes may be missed by the labels.
+        The counts of the labels may differ from the sizes.
 
     Notes
     -----
-    Klawonn and Hoppner set up Lagrange multipliers for both sums, which with the fuzzifier 2 is
-    a linear system, and let memberships become negative.  Here :math:`u \ge 0` is part of the
-    problem: :math:`u_{ij} = \max(0, a_i + b_j) / (2 d_{ij})`, and the multipliers b of the sizes
-    are found by Newton's method on the concave dual, whose steps are that linear system on the
-    memberships that are positive.
+    Klawonn and Hoppner use Lagrange multipliers for both sums.  With the fuzzifier 2 this is a
+    linear system, whose memberships may be negative.  Here :math:`u \ge 0` is part of the
+    problem: :math:`u_{ij} = \max(0, a_i + b_j) / (2 d_{ij})`.  The multipliers b of the sizes are
+    found by Newton's method on the concave dual; each step solves the same linear system,
+    restricted to the positive memberships.
 
     References
     ----------
@@ -77,67 +79,43 @@ class EquiSizedFCM(Baseline):
     """
 
     _kinds = (ClusterSizes,)
-    _limits = limits(n_init=COUNT, max_iter=COUNT, tol=NOT_NEGATIVE)
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_init: int = 10,
-        max_iter: int = 300,
-        tol: float = 1e-6,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    max_iter: int = parameter(300, COUNT)
+    tol: float = parameter(1e-6, NOT_NEGATIVE)
 
-    def _cluster(
-        self, X: FloatArray, rules: ConstraintSet, random_state: np.random.RandomState
-    ) -> Answer:
-        problem = presolve(X, rules, self.n_clusters)
-        _check_exact(problem, rules)
-        runs = (self._run(X, problem, random_state) for _ in range(self.n_init))
-        best = min(runs, key=lambda run: run.objective)
-        attributes = {
-            "memberships_": best.memberships,
-            "cluster_centers_": best.centers,
-            "objective_": best.objective,
-            "n_iter_": best.n_iter,
-        }
-        return Answer(best.memberships.argmax(axis=1), attributes)
-
-    def _run(self, X: FloatArray, problem: Problem, random_state: np.random.RandomState) -> _Run:
+    def _prepare(self, X: FloatArray, rules: ConstraintSet) -> Run:
         k = self.n_clusters
-        centers = kmeans_plusplus(X, k, random_state=random_state)[0]
-        nearest = squared_distances(X, centers).argmin(axis=1)
-        counts = np.bincount(nearest, minlength=k).astype(float)
-        sizes = match_sizes(problem, counts).sizes
-        wanted = np.full(k, len(X) / k) if sizes is None else sizes.lower.astype(float)
+        sized = presolve(rules, len(X), k)
+        _check_exact(sized.sizes, rules)
         least_move = self.tol * np.sqrt(X.var(axis=0).sum())
-        for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - kept as n_iter_
-            distance = _away_from_zero(squared_distances(X, centers))
-            memberships = sized_memberships(distance, wanted)
-            share = memberships**2
-            before, centers = centers, share.T @ X / share.sum(axis=0)[:, None]
-            if np.linalg.norm(centers - before, axis=1).max() <= least_move:
-                break
-        return _Run(memberships, centers, float((share * distance).sum()), n_iter)
+
+        def run(random_state: np.random.RandomState) -> Answer:
+            centers = kmeans_plusplus(X, k, random_state=random_state)[0]
+            nearest = squared_distances(X, centers).argmin(axis=1)
+            counts = np.bincount(nearest, minlength=k).astype(float)
+            sizes = match_sizes(sized, counts).sizes
+            wanted = np.full(k, len(X) / k) if sizes is None else sizes.lower.astype(float)
+            for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - kept as n_iter_
+                distance = _away_from_zero(squared_distances(X, centers))
+                memberships = sized_memberships(distance, wanted)
+                share = memberships**2
+                before, centers = centers, share.T @ X / share.sum(axis=0)[:, None]
+                if np.linalg.norm(centers - before, axis=1).max() <= least_move:
+                    break
+            objective = float((share * distance).sum())
+            attributes = {
+                "memberships_": memberships,
+                "cluster_centers_": centers,
+                "objective_": objective,
+                "n_iter_": n_iter,
+            }
+            return Answer(memberships.argmax(axis=1), attributes, objective)
+
+        return run
 
 
-@dataclass(frozen=True)
-class _Run:
-    memberships: FloatArray
-    centers: FloatArray
-    objective: float
-    n_iter: int
-
-
-def _check_exact(problem: Problem, rules: ConstraintSet) -> None:
-    """Raise unless there are no sizes, or exact ones that leave no cluster empty."""
-    sizes = problem.sizes
+def _check_exact(sizes: SizeBounds | None, rules: ConstraintSet) -> None:
+    """Raise unless there are no sizes, or exact sizes that leave no cluster empty."""
     if not len(rules):
         return
     if sizes is None or not np.array_equal(sizes.lower, sizes.upper):
@@ -150,14 +128,15 @@ def _check_exact(problem: Problem, rules: ConstraintSet) -> None:
 
 
 def _away_from_zero(distance: FloatArray) -> FloatArray:
-    """A point on a centre would divide by 0; it is moved off by nothing that matters."""
+    """Distances with a small positive minimum, since the memberships divide by them."""
     return np.maximum(distance, 1e-8 * (distance.max() or 1.0))
 
 
 def sized_memberships(distance: FloatArray, sizes: FloatArray) -> FloatArray:
-    """Best memberships for squared distances (n, k) and sizes.
+    """Optimal memberships for squared distances (n, k) and sizes.
 
-    Newton's method on the dual, from plain fuzzy c-means, with steps halved until it ascends.
+    Newton's method on the dual, started from plain fuzzy c-means; a step is halved until the dual
+    increases.
     """
     inverse = 1.0 / distance
     n, k = distance.shape
@@ -168,10 +147,10 @@ def sized_memberships(distance: FloatArray, sizes: FloatArray) -> FloatArray:
         missed = point.missed / n
         if missed <= SIZE_ERROR:
             break
-        # Where clusters share no point the dual is straight; the ridge gives it a finite step.
+        # If no point belongs to two clusters, the dual is linear; the ridge keeps the step finite.
         ridge = 1e-3 * missed * n / distance.mean()
-        bend = _bend(np.where(point.memberships > 0.0, inverse, 0.0))
-        step = np.linalg.lstsq(bend + ridge * np.eye(k), gap, rcond=None)[0]
+        curvature = _curvature(np.where(point.memberships > 0.0, inverse, 0.0))
+        step = np.linalg.lstsq(curvature + ridge * np.eye(k), gap, rcond=None)[0]
         found = _ascent(inverse, sizes, point, step)
         if found is None:
             break
@@ -182,9 +161,9 @@ def sized_memberships(distance: FloatArray, sizes: FloatArray) -> FloatArray:
 def _ascent(
     inverse: FloatArray, sizes: FloatArray, point: _DualPoint, step: FloatArray
 ) -> _DualPoint | None:
-    """The first of the step, its half, its quarter ... that ascends; None if rounding forbids.
+    """The first of the step, its half, its quarter and so on that increases the dual, or None.
 
-    Near the top the value no longer shows it, but the sizes do.
+    Near the optimum rounding hides the increase; there a smaller error of the sizes counts.
     """
     rounding = 1e-9 * abs(point.value)
     for _ in range(MAX_HALVINGS):
@@ -196,12 +175,12 @@ def _ascent(
     return None
 
 
-def _bend(active: FloatArray) -> FloatArray:
-    """Minus the dual's Hessian; its rows add up to 0, which gives the diagonal without loss."""
-    bend = -active.T @ (active / active.sum(axis=1)[:, None])
-    np.fill_diagonal(bend, 0.0)
-    np.fill_diagonal(bend, -bend.sum(axis=1))
-    return np.asarray(bend / 2.0)
+def _curvature(active: FloatArray) -> FloatArray:
+    """Minus the Hessian of the dual; its rows add up to 0, which gives the diagonal exactly."""
+    curvature = -active.T @ (active / active.sum(axis=1)[:, None])
+    np.fill_diagonal(curvature, 0.0)
+    np.fill_diagonal(curvature, -curvature.sum(axis=1))
+    return np.asarray(curvature / 2.0)
 
 
 @dataclass(frozen=True)
@@ -213,12 +192,12 @@ class _DualPoint:
 
 
 def _dual(inverse: FloatArray, sizes: FloatArray, multiplier: FloatArray) -> _DualPoint:
-    """Dual function: the points' multipliers a are eliminated exactly.
+    """Dual function, with the multipliers a of the points eliminated exactly.
 
-    The clusters enter a point's support in the order of b, the same for all points; a_i is that
-    of the first support after which the next cluster would stay at 0.
+    The clusters enter the support of a point in the order of b, which is the same for all points.
+    a_i belongs to the first support for which the next cluster has the membership 0.
     """
-    multiplier = multiplier - multiplier.mean()  # the a take up any common part
+    multiplier = multiplier - multiplier.mean()  # a constant added to b is absorbed by a
     order = np.argsort(-multiplier, kind="stable")
     inv, b = inverse[:, order], multiplier[order]
     candidates = (2.0 - np.cumsum(inv * b, axis=1)) / np.cumsum(inv, axis=1)
@@ -227,7 +206,7 @@ def _dual(inverse: FloatArray, sizes: FloatArray, multiplier: FloatArray) -> _Du
     a = candidates[np.arange(len(inv)), last]
     level = np.maximum(a[:, None] + multiplier, 0.0)
     memberships = level * inverse / 2.0
-    memberships /= memberships.sum(axis=1, keepdims=True)  # 1 but for rounding
+    memberships /= memberships.sum(axis=1, keepdims=True)  # corrects rounding only
     value = a.sum() + sizes @ multiplier - 0.5 * (level * memberships).sum()
     missed = np.abs(sizes - memberships.sum(axis=0)).max()
     return _DualPoint(multiplier, memberships, float(value), float(missed))

@@ -1,45 +1,55 @@
-"""MPCKMeans: prices on pairs, and a metric learnt for each cluster."""
+"""MPCKMeans: k-means with a price on broken links and a learnt metric for each cluster."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
-from .base import COUNT, NOT_NEGATIVE, POSITIVE, Answer, Baseline, Links, limits, means
-from .neighbourhoods import Prices, Sweeper, first_centers
+from .base import (
+    COUNT,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Answer,
+    BestOfRuns,
+    Links,
+    Run,
+    means,
+    parameter,
+)
+from .pckmeans import Prices, Sweeper, first_centers
 
 
-class MPCKMeans(Baseline):
+@dataclass(eq=False, repr=False, kw_only=True)
+class MPCKMeans(BestOfRuns):
     r"""Metric pairwise constrained k-means of Bilenko, Basu and Mooney, with diagonal metrics.
 
     Cluster h has the metric :math:`|v|_h^2 = \sum_f a_{hf} v_f^2`; the cost of point i there is
-    :math:`|x_i - \mu_h|_h^2 - \sum_f \log a_{hf}`.  A broken must-link costs more the farther
-    its ends lie apart, a broken cannot-link the nearer they are:
+    :math:`|x_i - \mu_h|_h^2 - \sum_f \log a_{hf}`.  A broken must-link costs more if its points
+    are far apart, a broken cannot-link if they are near:
 
     .. math:: f_M = \tfrac12 |x_i - x_j|_{z_i}^2 + \tfrac12 |x_i - x_j|_{z_j}^2, \qquad
               f_C = |x' - x''|_h^2 - |x_i - x_j|_h^2
 
     times their weights, with (x', x'') the two points farthest apart.  Assignment, means and
-    metrics take turns.
+    metrics are computed in turn.
 
     Parameters
     ----------
     n_clusters : int, default=8
     weight : float, default=1.0
-        Weight of links that are hard; links with a finite weight of their own keep it.
+        Weight of hard links; links with a finite weight keep it.
     floor : float, default=0.01
-        The variance that a metric divides by is at least this share of the feature's variance in
-        the whole data; broken links can make it negative otherwise.
+        Smallest variance that a metric divides by, as a share of the feature's variance in all
+        the data; without it, broken links can make the variance negative.
     n_init : int, default=10
         Restarts, of which the best is kept.
     max_iter : int, default=100
     random_state : int, RandomState or None, default=None
-        Of the order in which points are placed, and of centres beyond the neighbourhoods.
+        Determines the order of the assignment, and the centres that are drawn at random.
 
     Attributes
     ----------
@@ -71,73 +81,39 @@ class MPCKMeans(Baseline):
     """
 
     _soft = True
-    _limits = limits(
-        weight=NOT_NEGATIVE,
-        floor=POSITIVE,
-        n_init=COUNT,
-        max_iter=COUNT,
-    )
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        weight: float = 1.0,
-        floor: float = 0.01,
-        n_init: int = 10,
-        max_iter: int = 100,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.weight = weight
-        self.floor = floor
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
+    weight: float = parameter(1.0, NOT_NEGATIVE)
+    floor: float = parameter(0.01, POSITIVE)
+    max_iter: int = parameter(100, COUNT)
 
-    def _cluster(
-        self, X: FloatArray, rules: ConstraintSet, random_state: np.random.RandomState
-    ) -> Answer:
+    def _prepare(self, X: FloatArray, rules: ConstraintSet) -> Run:
         links = Links.of(rules, self.weight)
-        sweeper = Sweeper(links, len(X))
-        runs = (self._run(X, links, sweeper, random_state) for _ in range(self.n_init))
-        best = min(runs, key=lambda run: run.objective)
-        attributes = {
-            "cluster_centers_": best.centers,
-            "metrics_": best.metrics,
-            "objective_": best.objective,
-            "n_iter_": best.n_iter,
-        }
-        return Answer(best.labels, attributes)
-
-    def _run(
-        self, X: FloatArray, links: Links, sweeper: Sweeper, random_state: np.random.RandomState
-    ) -> _Run:
-        centers = first_centers(X, links, self.n_clusters, random_state, spread=True)
-        metrics = np.ones_like(centers)
+        sweeper, pairs = Sweeper(links, len(X)), _Pairs(X, links)
         variance = X.var(axis=0)
         least = self.floor * np.where(variance > 0.0, variance, 1.0)
-        pairs = _Pairs(X, links)
-        labels = np.full(len(X), -1)
-        for n_iter in range(1, self.max_iter + 1):
-            cost, prices = _costs(X, centers, metrics), pairs.prices(metrics)
-            found = sweeper.assign(cost, prices, labels, random_state)
-            run = _Run(found, centers, metrics, sweeper.total(cost, prices, found), n_iter)
-            if np.array_equal(found, labels):
-                break
-            labels = found
-            centers = means(X, labels, centers)
-            metrics = pairs.learn(labels, centers, metrics, least)
+
+        def run(random_state: np.random.RandomState) -> Answer:
+            centers = first_centers(X, links, self.n_clusters, random_state, spread=True)
+            metrics = np.ones_like(centers)
+            labels = np.full(len(X), -1)
+            for n_iter in range(1, self.max_iter + 1):
+                cost, prices = _costs(X, centers, metrics), pairs.prices(metrics)
+                found = sweeper.assign(cost, prices, labels, random_state)
+                total = sweeper.total(cost, prices, found)
+                attributes = {
+                    "cluster_centers_": centers,
+                    "metrics_": metrics,
+                    "objective_": total,
+                    "n_iter_": n_iter,
+                }
+                if np.array_equal(found, labels):
+                    break
+                labels = found
+                centers = means(X, labels, centers)
+                metrics = pairs.learn(labels, centers, metrics, least)
+            return Answer(found, attributes, total)
+
         return run
-
-
-@dataclass(frozen=True)
-class _Run:
-    labels: IntArray
-    centers: FloatArray
-    metrics: FloatArray
-    objective: float
-    n_iter: int
 
 
 def _costs(X: FloatArray, centers: FloatArray, metrics: FloatArray) -> FloatArray:
@@ -147,7 +123,7 @@ def _costs(X: FloatArray, centers: FloatArray, metrics: FloatArray) -> FloatArra
 
 
 class _Pairs:
-    """Squared differences of linked points, feature by feature, and what metrics make of them."""
+    """Squared differences of linked points, per feature; prices and metrics computed from them."""
 
     def __init__(self, X: FloatArray, links: Links) -> None:
         self._X = X
@@ -167,7 +143,7 @@ class _Pairs:
     def learn(
         self, labels: IntArray, centers: FloatArray, metrics: FloatArray, least: FloatArray
     ) -> FloatArray:
-        """The metrics that are best for these labels; an empty cluster keeps its own."""
+        """The best metrics for these labels; an empty cluster keeps its metric."""
         links, learnt = self._links, metrics.copy()
         ends, both = labels[links.must], labels[links.cannot]
         far = self._farthest(metrics)
@@ -186,7 +162,7 @@ class _Pairs:
         return learnt
 
     def _farthest(self, metrics: FloatArray) -> FloatArray:
-        """Squared differences (k, d) of the two points that each metric sees farthest apart."""
+        """Squared differences (k, d) of the two points that are farthest apart in each metric."""
         if not len(self._cannot):
             return np.zeros_like(metrics)
         return np.stack([_widest(self._X, metric) for metric in metrics])
@@ -195,8 +171,8 @@ class _Pairs:
 def _widest(X: FloatArray, metric: FloatArray) -> FloatArray:
     """Squared differences of the two points farthest apart.
 
-    They lie at least as far apart as any pair found, so points too near the middle for that,
-    by the triangle inequality, are left out first.
+    A first pair gives a lower bound of their distance.  By the triangle inequality, points near
+    the mean cannot reach it, and are left out.
     """
     points = X * np.sqrt(metric)
     radius = np.linalg.norm(points - points.mean(axis=0), axis=1)

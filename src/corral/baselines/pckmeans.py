@@ -1,19 +1,34 @@
-"""PCKMeans: k-means with a price on broken pairs."""
+"""PCKMeans: k-means with a price on broken links.
+
+The first centres and the assignment with prices are also those of MPCKMeans.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
-from .base import COUNT, Answer, Baseline, Limit, Links, limits, means, squared_distances
-from .neighbourhoods import Prices, Sweeper, first_centers
+from ..presolve.graphs import components
+from .base import (
+    COUNT,
+    Answer,
+    BestOfRuns,
+    Limit,
+    Links,
+    Run,
+    alternate,
+    means,
+    parameter,
+    squared_distances,
+)
 
 
-class PCKMeans(Baseline):
+@dataclass(eq=False, repr=False, kw_only=True)
+class PCKMeans(BestOfRuns):
     r"""Pairwise constrained k-means of Basu, Banerjee and Mooney.
 
     .. math:: \min \sum_i |x_i - \mu_{z_i}|^2 + \sum_{ML} w_{ij} [z_i \ne z_j]
@@ -25,14 +40,13 @@ class PCKMeans(Baseline):
     ----------
     n_clusters : int, default=8
     weight : float or "auto", default="auto"
-        Price of links that are hard; links with a finite weight of their own keep it.  "auto" is
-        the mean squared distance of the points to their mean: what a point costs that is
-        nowhere near a centre.
+        Price of hard links; links with a finite weight keep it.  "auto" is the mean squared
+        distance of the points to their mean, which is the cost of a point far from all centres.
     n_init : int, default=10
         Restarts, of which the best is kept.
     max_iter : int, default=300
     random_state : int, RandomState or None, default=None
-        Of the order in which points are placed, and of centres beyond the neighbourhoods.
+        Determines the order of the assignment, and the centres that are drawn at random.
 
     Attributes
     ----------
@@ -45,18 +59,19 @@ class PCKMeans(Baseline):
 
     Notes
     -----
-    The paper halves the distances and takes unit weights.  Distances are whole here, so that
-    with finite weights ``objective_`` is what the report calls objective.  Centres for which
-    there is no neighbourhood are drawn as k-means++ does, where the paper perturbs the mean.  Each
-    assignment is the better of a pass over the labels and one from scratch: in the first alone,
-    must-linked points hold each other where they were put at the beginning.
+    The paper multiplies the distances by 1/2 and takes unit weights.  Here they are not
+    multiplied, so that with finite weights ``objective_`` is the objective of the report.
+    Centres for which there is no neighbourhood are drawn as in k-means++; the paper perturbs the
+    mean.  Each assignment is the better of two passes: one that starts from the labels and one
+    that starts from none.  With the first pass alone, must-linked points would rarely leave
+    their first cluster, because moving one of them breaks the link.
 
     References
     ----------
     S. Basu, A. Banerjee, R. Mooney, "Active semi-supervision for pairwise constrained
     clustering", SDM 2004.
     S. Basu, M. Bilenko, R. Mooney, "A probabilistic framework for semi-supervised clustering",
-    KDD 2004: the HMRF that it stems from.
+    KDD 2004: the hidden Markov random field behind the method.
 
     Examples
     --------
@@ -69,65 +84,175 @@ class PCKMeans(Baseline):
     """
 
     _soft = True
-    _limits = limits(
-        weight=Limit(least=0.0, words=("auto",)),
-        n_init=COUNT,
-        max_iter=COUNT,
-    )
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        weight: float | str = "auto",
-        n_init: int = 10,
-        max_iter: int = 300,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.weight = weight
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
+    weight: float | str = parameter("auto", Limit(least=0.0, words=("auto",)))
+    max_iter: int = parameter(300, COUNT)
 
-    def _cluster(
-        self, X: FloatArray, rules: ConstraintSet, random_state: np.random.RandomState
-    ) -> Answer:
+    def _prepare(self, X: FloatArray, rules: ConstraintSet) -> Run:
+        k = self.n_clusters
         price = float(X.var(axis=0).sum()) if isinstance(self.weight, str) else self.weight
         links = Links.of(rules, price)
         sweeper = Sweeper(links, len(X))
-        runs = (self._run(X, links, sweeper, random_state) for _ in range(self.n_init))
-        best = min(runs, key=lambda run: run.objective)
-        attributes = {
-            "cluster_centers_": best.centers,
-            "objective_": best.objective,
-            "n_iter_": best.n_iter,
-        }
-        return Answer(best.labels, attributes)
-
-    def _run(
-        self, X: FloatArray, links: Links, sweeper: Sweeper, random_state: np.random.RandomState
-    ) -> _Run:
-        k = self.n_clusters
-        centers = first_centers(X, links, k, random_state, spread=False)
         prices = Prices(
             np.repeat(links.must_weight[:, None], k, axis=1),
             np.repeat(links.cannot_weight[:, None], k, axis=1),
         )
-        labels = np.full(len(X), -1)
-        for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - kept as n_iter_
-            found = sweeper.assign(squared_distances(X, centers), prices, labels, random_state)
-            if np.array_equal(found, labels):
-                break
-            labels = found
-            centers = means(X, labels, centers)
-        total = sweeper.total(squared_distances(X, centers), prices, labels)
-        return _Run(labels, centers, total, n_iter)
+
+        def run(random_state: np.random.RandomState) -> Answer:
+            labels, centers, n_iter = alternate(
+                lambda centers, labels: sweeper.assign(
+                    squared_distances(X, centers), prices, labels, random_state
+                ),
+                lambda labels, centers: means(X, labels, centers),
+                np.full(len(X), -1),
+                first_centers(X, links, k, random_state, spread=False),
+                self.max_iter,
+            )
+            total = sweeper.total(squared_distances(X, centers), prices, labels)
+            attributes = {"cluster_centers_": centers, "objective_": total, "n_iter_": n_iter}
+            return Answer(labels, attributes, total)
+
+        return run
+
+
+def first_centers(
+    X: FloatArray,
+    links: Links,
+    n_clusters: int,
+    random_state: np.random.RandomState,
+    *,
+    spread: bool,
+) -> FloatArray:
+    """Centres of must-link neighbourhoods, and further ones if these are too few.
+
+    If there are more neighbourhoods than clusters, the largest are taken; with ``spread`` they
+    are chosen one by one by size and distance to those chosen (weighted farthest-first).  If
+    there are fewer, the next centre is a point with cannot-links to all neighbourhoods, if there
+    is one.  The others are drawn with a probability proportional to the squared distance to the
+    centres so far.
+    """
+    group = components(len(X), links.must)
+    count = np.bincount(group)
+    hoods = np.flatnonzero(count > 1)
+    hoods = hoods[np.argsort(-count[hoods], kind="stable")]
+    centers = np.array([X[group == hood].mean(axis=0) for hood in hoods]).reshape(-1, X.shape[1])
+    if len(hoods) >= n_clusters:
+        size = count[hoods].astype(float)
+        chosen = _farthest_first(centers, size, n_clusters) if spread else slice(n_clusters)
+        return np.asarray(centers[chosen])
+    outsider = _outsider(links.cannot, group, hoods)
+    if outsider is not None:
+        centers = np.concatenate([centers, X[outsider : outsider + 1]])
+    while len(centers) < n_clusters:
+        chance = squared_distances(X, centers).min(axis=1) if len(centers) else np.ones(len(X))
+        chance = chance / chance.sum() if chance.any() else np.full(len(X), 1.0 / len(X))
+        centers = np.concatenate([centers, X[random_state.choice(len(X), 1, p=chance)]])
+    return centers
+
+
+def _farthest_first(centers: FloatArray, size: FloatArray, n_clusters: int) -> IntArray:
+    """Start with the largest; then repeatedly take the largest size times distance."""
+    chosen = [0]
+    away = squared_distances(centers, centers[:1])[:, 0]
+    while len(chosen) < n_clusters:
+        score = size * np.sqrt(away)
+        score[chosen] = -1.0
+        chosen.append(int(score.argmax()))
+        away = np.minimum(away, squared_distances(centers, centers[chosen[-1:]])[:, 0])
+    return np.array(chosen)
+
+
+def _outsider(cannot: IntArray, group: IntArray, hoods: IntArray) -> int | None:
+    """The first point with cannot-links to every neighbourhood, if there is one."""
+    if not len(hoods):
+        return None
+    ends = np.concatenate([cannot, cannot[:, ::-1]])
+    barred = np.column_stack([ends[:, 0], group[ends[:, 1]]])
+    barred = np.unique(barred[np.isin(barred[:, 1], hoods)], axis=0)
+    point, met = np.unique(barred[:, 0], return_counts=True)
+    outside = point[(met == len(hoods)) & ~np.isin(group[point], hoods)]
+    return int(outside[0]) if len(outside) else None
 
 
 @dataclass(frozen=True)
-class _Run:
-    labels: IntArray
-    centers: FloatArray
-    objective: float
-    n_iter: int
+class Prices:
+    """Cost of each broken pair.
+
+    A must-link p with ends in clusters h and l costs ``(must[p, h] + must[p, l]) / 2``, and a
+    cannot-link p with both ends in h costs ``cannot[p, h]``.
+    """
+
+    must: FloatArray
+    cannot: FloatArray
+
+    def total(self, links: Links, labels: IntArray) -> float:
+        """Cost of all pairs that the labels break."""
+        h, l_ = labels[links.must].T
+        p = np.arange(len(h))
+        torn = np.where(h != l_, (self.must[p, h] + self.must[p, l_]) / 2.0, 0.0).sum()
+        h, l_ = labels[links.cannot].T
+        joined = np.where(h == l_, self.cannot[np.arange(len(h)), h], 0.0).sum()
+        return float(torn + joined)
+
+
+class Sweeper:
+    """Assignment with prices: linked points one by one in random order, the others at once."""
+
+    def __init__(self, links: Links, n_samples: int) -> None:
+        self._links = links
+        self._must = _partners(links.must, n_samples)
+        self._cannot = _partners(links.cannot, n_samples)
+        self._linked = np.unique(np.concatenate([links.must, links.cannot]))
+
+    def assign(
+        self,
+        cost: FloatArray,
+        prices: Prices,
+        labels: IntArray,
+        random_state: np.random.RandomState,
+    ) -> IntArray:
+        """The better of two passes: one from these labels, and one from no labels.
+
+        The first never raises the total, but linked points rarely leave their cluster in it.
+        Labels of -1 mean that there are none yet.
+        """
+        order = random_state.permutation(self._linked).tolist()
+        fresh = self._sweep(cost, prices, np.full_like(labels, -1), order)
+        if (labels < 0).all():
+            return fresh
+        moved = self._sweep(cost, prices, labels, order)
+        return min(moved, fresh, key=lambda found: self.total(cost, prices, found))
+
+    def total(self, cost: FloatArray, prices: Prices, labels: IntArray) -> float:
+        """Cost of the points and of the broken pairs."""
+        own = float(cost[np.arange(len(labels)), labels].sum())
+        return own + prices.total(self._links, labels)
+
+    def _sweep(
+        self, cost: FloatArray, prices: Prices, labels: IntArray, order: list[int]
+    ) -> IntArray:
+        """Assign each linked point to its cheapest cluster, given the points assigned so far."""
+        result = cost.argmin(axis=1)
+        result[self._linked] = labels[self._linked]
+        for point in order:
+            own = cost[point].copy()
+            for pair, other in self._must[point]:
+                home = result[other]
+                if home >= 0:
+                    own += (prices.must[pair] + prices.must[pair, home]) / 2.0
+                    own[home] -= prices.must[pair, home]
+            for pair, other in self._cannot[point]:
+                home = result[other]
+                if home >= 0:
+                    own[home] += prices.cannot[pair, home]
+            result[point] = own.argmin()
+        return np.asarray(result)
+
+
+def _partners(pairs: IntArray, n_samples: int) -> Sequence[list[tuple[int, int]]]:
+    """For each point, the numbers of its pairs and their other ends."""
+    partners: list[list[tuple[int, int]]] = [[] for _ in range(n_samples)]
+    for pair, (i, j) in enumerate(pairs.tolist()):
+        partners[i].append((pair, j))
+        partners[j].append((pair, i))
+    return partners

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import cholesky, solve_triangular
 from scipy.special import softmax, xlogy
 from sklearn.cluster import KMeans
 
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
-from .base import COUNT, NOT_NEGATIVE, Answer, Baseline, Limit, Links, limits
-from .gaussians import COVARIANCE_TYPES, Mixture
+from .base import COUNT, NOT_NEGATIVE, Answer, BestOfRuns, Limit, Links, Run, parameter
 
-#: The mean field has settled when no share moves by more, or after so many sweeps.
+COVARIANCE_TYPES = Limit(words=("full", "diag", "spherical"), number=False)
+#: The mean field has converged when no probability changes by more in one sweep.
 SETTLED = 1e-4
+#: Largest number of sweeps of the mean field in one E-step; the next E-step continues from there.
 MAX_SWEEPS = 50
 
 
-class PPC(Baseline):
+@dataclass(eq=False, repr=False, kw_only=True)
+class PPC(BestOfRuns):
     r"""Penalised probabilistic clustering of Lu and Leen, with a mean-field E-step.
 
     A Gaussian mixture whose labels have the prior
@@ -28,11 +30,11 @@ class PPC(Baseline):
     .. math:: P(z) \propto \prod_i \pi_{z_i} \prod_{(i,j)} \exp(w_{ij} [z_i = z_j])
 
     with a positive weight for a must-link and a negative one for a cannot-link.  The E-step
-    approximates the posterior by independent labels with the shares
+    approximates the posterior by independent labels with the probabilities
 
     .. math:: q_{ik} \propto \pi_k N(x_i; \mu_k, \Sigma_k) \exp(\sum_j w_{ij} q_{jk}).
 
-    With zero weights it is EM for Gaussian mixtures.
+    With zero weights this is EM for Gaussian mixtures.
 
     Parameters
     ----------
@@ -44,21 +46,21 @@ class PPC(Baseline):
     reg_covar : float, default=1e-6
         Added to the variances.
     n_init : int, default=10
-        Restarts, each from a k-means of one start; the one with the highest bound is kept.
+        Restarts, each from one k-means run; the one with the highest bound is kept.
     max_iter : int, default=100
     tol : float, default=1e-3
-        Stop when the bound, per point, gains less.
+        Stop when the bound per point increases by less.
     random_state : int, RandomState or None, default=None
 
     Attributes
     ----------
     labels_ : (n_samples,) int array
     responsibilities_ : (n_samples, n_clusters) array
-        The shares q.
+        The probabilities q.
     weights_, means_, covariances_ : arrays
-        Of the mixture; the covariances are variances unless they are full.
+        Parameters of the mixture; without full covariances, ``covariances_`` holds variances.
     lower_bound_ : float
-        Variational bound on the log likelihood per point, but for the constant of the prior.
+        Variational bound on the log likelihood per point, without the constant of the prior.
     n_iter_ : int
     converged_ : bool
     report_ : Report
@@ -66,9 +68,9 @@ class PPC(Baseline):
 
     Notes
     -----
-    As in the paper, the mixing weights are re-estimated as if the prior's constant did not depend
-    on them.  The mean field is swept in blocks of points that have no link with each other, which
-    is the one-by-one update and so never lowers the bound.
+    As in the paper, the mixing weights are estimated as if the constant of the prior did not
+    depend on them.  The mean field is updated in blocks of points that have no link with each
+    other.  This is the same as updating point by point, which never lowers the bound.
 
     References
     ----------
@@ -85,79 +87,44 @@ class PPC(Baseline):
     """
 
     _soft = True
-    _limits = limits(
-        weight=NOT_NEGATIVE,
-        covariance_type=Limit(words=COVARIANCE_TYPES, number=False),
-        reg_covar=NOT_NEGATIVE,
-        n_init=COUNT,
-        max_iter=COUNT,
-        tol=NOT_NEGATIVE,
-    )
+    _soft = True
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        weight: float = 10.0,
-        covariance_type: str = "full",
-        reg_covar: float = 1e-6,
-        n_init: int = 10,
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.weight = weight
-        self.covariance_type = covariance_type
-        self.reg_covar = reg_covar
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    weight: float = parameter(10.0, NOT_NEGATIVE)
+    covariance_type: str = parameter("full", COVARIANCE_TYPES)
+    reg_covar: float = parameter(1e-6, NOT_NEGATIVE)
+    max_iter: int = parameter(100, COUNT)
+    tol: float = parameter(1e-3, NOT_NEGATIVE)
 
-    def _cluster(
-        self, X: FloatArray, rules: ConstraintSet, random_state: np.random.RandomState
-    ) -> Answer:
+    def _prepare(self, X: FloatArray, rules: ConstraintSet) -> Run:
         field = _Field.of(len(X), Links.of(rules, self.weight))
-        runs = (self._run(X, field, random_state) for _ in range(self.n_init))
-        best = max(runs, key=lambda run: run.bound)
-        attributes = {
-            "responsibilities_": best.shares,
-            "weights_": best.mixture.weights,
-            "means_": best.mixture.means,
-            "covariances_": best.mixture.covariances,
-            "lower_bound_": best.bound,
-            "n_iter_": best.n_iter,
-            "converged_": best.converged,
-        }
-        return Answer(best.shares.argmax(axis=1), attributes)
 
-    def _run(self, X: FloatArray, field: _Field, random_state: np.random.RandomState) -> _Run:
-        """EM from the clusters of one k-means."""
-        start = KMeans(self.n_clusters, n_init=1, random_state=random_state).fit(X).labels_
-        shares = np.eye(self.n_clusters)[start]
-        bound, gain = -np.inf, np.inf
-        for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - kept as n_iter_
-            mixture = Mixture.estimate(X, shares, self.covariance_type, self.reg_covar)
-            shares, reached = field.settle(mixture.log_densities(X), shares)
-            bound, gain = reached, abs(reached - bound)
-            if gain < self.tol:
-                break
-        return _Run(shares, mixture, bound, n_iter, gain < self.tol)
+        def run(random_state: np.random.RandomState) -> Answer:
+            start = KMeans(self.n_clusters, n_init=1, random_state=random_state).fit(X).labels_
+            shares = np.eye(self.n_clusters)[start]
+            bound, gain = -np.inf, np.inf
+            for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - kept as n_iter_
+                mixture = Mixture.estimate(X, shares, self.covariance_type, self.reg_covar)
+                shares, reached = field.settle(mixture.log_densities(X), shares)
+                bound, gain = reached, abs(reached - bound)
+                if gain < self.tol:
+                    break
+            attributes = {
+                "responsibilities_": shares,
+                "weights_": mixture.weights,
+                "means_": mixture.means,
+                "covariances_": mixture.covariances,
+                "lower_bound_": bound,
+                "n_iter_": n_iter,
+                "converged_": gain < self.tol,
+            }
+            return Answer(shares.argmax(axis=1), attributes, -bound)
 
-
-@dataclass(frozen=True)
-class _Run:
-    shares: FloatArray
-    mixture: Mixture
-    bound: float
-    n_iter: int
-    converged: bool
+        return run
 
 
 @dataclass(frozen=True)
 class _Field:
-    """The signed weights of the pairs, and the linked points in blocks without inner links."""
+    """The signed weights of the pairs, and the linked points in blocks without links inside."""
 
     weight: sparse.csr_array
     blocks: tuple[IntArray, ...]
@@ -173,7 +140,7 @@ class _Field:
         return cls(weight, tuple(np.flatnonzero(colour == c) for c in range(colour.max() + 1)))
 
     def settle(self, log_density: FloatArray, shares: FloatArray) -> tuple[FloatArray, float]:
-        """The E-step: mean-field shares, from those of before, and the bound per point."""
+        """The E-step: mean-field probabilities, from the previous ones, and the bound per point."""
         settled = softmax(log_density, axis=1)
         linked = np.concatenate([np.empty(0, np.int64), *self.blocks])
         settled[linked] = shares[linked]
@@ -189,10 +156,62 @@ class _Field:
 
 
 def _coloured(graph: sparse.csr_array) -> IntArray:
-    """Greedy colours of the vertices with an edge, -1 for the others: no edge in a colour."""
+    """Greedy colouring: no edge joins two vertices of a colour; -1 for vertices without edges."""
     colour = np.full(graph.shape[0], -1)
     degree = np.diff(graph.indptr)
     for vertex in np.argsort(-degree, kind="stable")[: np.count_nonzero(degree)]:
         near = graph.indices[graph.indptr[vertex] : graph.indptr[vertex + 1]]
         colour[vertex] = np.setdiff1d(np.arange(len(near) + 1), colour[near])[0]
     return colour
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Weights (k,), means (k, d), and covariances: (k, d, d) if full, else variances (k, d)."""
+
+    weights: FloatArray
+    means: FloatArray
+    covariances: FloatArray
+
+    @classmethod
+    def estimate(cls, X: FloatArray, shares: FloatArray, kind: str, floor: float) -> Mixture:
+        """The M-step: the most likely mixture for the probabilities ``shares`` (n, k).
+
+        ``floor`` is added to the variances.
+        """
+        count = shares.sum(axis=0) + 10.0 * np.finfo(float).eps
+        means = shares.T @ X / count[:, None]
+        parts = [
+            _scatter(X - mean, share, kind) for mean, share in zip(means, shares.T, strict=True)
+        ]
+        covariances = np.stack(parts) / count.reshape(-1, *[1] * parts[0].ndim)
+        covariances += floor * (np.eye(X.shape[1]) if kind == "full" else 1.0)
+        return cls(count / count.sum(), means, covariances)
+
+    def log_densities(self, X: FloatArray) -> FloatArray:
+        """``log(weight_j N(x_i; mean_j, covariance_j))`` as an (n, k) array."""
+        parts = [
+            _log_normal(X - mean, covariance)
+            for mean, covariance in zip(self.means, self.covariances, strict=True)
+        ]
+        return np.stack(parts, axis=1) + np.log(self.weights)
+
+
+def _scatter(step: FloatArray, share: FloatArray, kind: str) -> FloatArray:
+    if kind == "full":
+        return np.asarray((share * step.T) @ step)
+    variances = share @ step**2
+    return variances if kind == "diag" else np.full_like(variances, variances.mean())
+
+
+def _log_normal(step: FloatArray, covariance: FloatArray) -> FloatArray:
+    """Log density of a normal distribution, from the differences to its mean."""
+    if covariance.ndim == 2:
+        root = cholesky(covariance, lower=True)
+        whitened = solve_triangular(root, step.T, lower=True).T
+        log_root = np.log(np.diag(root)).sum()
+    else:
+        whitened = step / np.sqrt(covariance)
+        log_root = 0.5 * np.log(covariance).sum()
+    square = (whitened**2).sum(axis=1)
+    return np.asarray(-0.5 * (square + step.shape[1] * np.log(2.0 * np.pi)) - log_root)

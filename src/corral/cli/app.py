@@ -1,6 +1,6 @@
-"""The group of commands, and what happens when one of them fails.
+"""The group of commands, ``corral completion``, and how a command ends.
 
-A further command is one more line in ``COMMANDS``.
+To add a command, add it to ``COMMANDS``.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ import traceback
 from collections.abc import Sequence
 
 import click
+from click.shell_completion import get_completion_class
 
 from .. import __version__
-from .check import check
+from ..baselines import DeadEndError
+from ..deadline import OutOfTime
+from ..exceptions import BrokenAnswerError, InfeasibleConstraintsError
+from . import BAD_INPUT, FAULT, FINE, INFEASIBLE, INTERRUPTED, OUT_OF_TIME
 from .compare import compare
-from .completion import completion
 from .demo import demo
-from .errors import FINE, exit_code, sentence
-from .fit import fit
+from .fit import check, fit
 from .options import debug_option
 from .reproduce import reproduce
-
-COMMANDS = (fit, check, compare, demo, reproduce, completion)
 
 EPILOG = """\b
 Examples:
@@ -31,6 +31,28 @@ Examples:
 
 \b
 Exit codes: 0 fine, 2 bad input, 3 infeasible, 4 out of time."""
+
+
+COMPLETION_EPILOG = """\b
+Examples:
+  corral completion bash >> ~/.bashrc
+  corral completion zsh >> ~/.zshrc
+  corral completion fish > ~/.config/fish/completions/corral.fish"""
+
+
+@click.command(epilog=COMPLETION_EPILOG)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), metavar="SHELL")
+@debug_option
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print the completion script of SHELL: bash, zsh or fish."""
+    script = get_completion_class(shell)
+    if script is None:  # not reached: click knows all shells of the Choice
+        raise click.ClickException(f"no completion for {shell}")
+    click.echo(script(ctx.find_root().command, {}, "corral", "_CORRAL_COMPLETE").source())
+
+
+COMMANDS = (fit, check, compare, demo, reproduce, completion)
 
 
 class _Group(click.Group):
@@ -53,22 +75,54 @@ def app() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command and give its exit code; errors become one sentence on the error stream.
+    """Run a command and give its exit code; an error becomes one sentence on the error stream.
 
     Parameters
     ----------
     arguments : sequence of str
-        What follows ``corral`` on the command line.
+        The words after ``corral`` on the command line.
     """
     try:
         code = app.main(list(arguments), prog_name="corral", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as asked:
         click.echo(asked.format_message())
         return FINE
-    # Everything ends here, also what nobody thought of: a traceback is no answer to a user.
+    # Unexpected errors too: users see a traceback only with --debug.
     except Exception as error:
         if "--debug" in arguments:
             click.echo(traceback.format_exc(), err=True)
         click.echo(f"corral: {sentence(error)}", err=True)
         return exit_code(error)
     return code if isinstance(code, int) else FINE
+
+
+def exit_code(error: BaseException) -> int:
+    """Exit code for an error."""
+    if isinstance(error, InfeasibleConstraintsError):
+        return INFEASIBLE
+    if isinstance(error, (TimeoutError, OutOfTime)):
+        return OUT_OF_TIME
+    if isinstance(error, (click.Abort, KeyboardInterrupt)):
+        return INTERRUPTED
+    if isinstance(error, (BrokenAnswerError, DeadEndError)):
+        return FAULT
+    known = (click.ClickException, ValueError, OSError, ModuleNotFoundError)
+    return BAD_INPUT if isinstance(error, known) else FAULT
+
+
+def sentence(error: BaseException) -> str:
+    """Message for an error, on one line."""
+    code = exit_code(error)
+    if code == INTERRUPTED:
+        return "interrupted"
+    if isinstance(error, click.ClickException):
+        text = error.format_message()
+    elif isinstance(error, OSError) and error.filename is not None and error.strerror:
+        text = f"{error.filename}: {error.strerror}"
+    else:
+        text = str(error) or type(error).__name__
+    if code == INFEASIBLE:
+        text = f"infeasible: {text}"
+    if code == FAULT:
+        text = f"unexpected {type(error).__name__}: {text} (--debug shows the traceback)"
+    return " ".join(text.split())

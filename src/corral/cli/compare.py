@@ -1,4 +1,4 @@
-"""``corral compare``: all methods of the library on the user's data and rules."""
+"""``corral compare``: run all methods of the library on the user's data and rules."""
 
 from __future__ import annotations
 
@@ -8,18 +8,27 @@ import json
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import click
 from sklearn.metrics import adjusted_rand_score
 
-from .. import ConstraintSet, InfeasibleConstraintsError, SolverTimeoutError, audit
-from ..baselines import DeadEndError
+from .. import (
+    CannotLink,
+    ClusterSizes,
+    ConstrainedKMeans,
+    Constraint,
+    ConstraintSet,
+    InfeasibleConstraintsError,
+    MustLink,
+    SolverTimeoutError,
+    audit,
+    baselines,
+)
 from .data import Points
 from .fit import load, with_ids
-from .methods import METHODS, Method
 from .options import (
     data_options,
     debug_option,
@@ -27,6 +36,7 @@ from .options import (
     quiet_option,
     rule_options,
     seed_option,
+    time_limit_option,
 )
 from .output import check_output, write_text
 
@@ -35,7 +45,7 @@ Examples:
   corral compare points.csv -k 3 --must-link ml.csv --cannot-link cl.csv
   corral compare iris.csv -k 3 --sizes 50,50,50 --truth species -o table.csv
 
-A dash stands for a method that does not take these rules."""
+A dash marks a method that does not take these rules."""
 
 HEAD = {
     "method": "method",
@@ -48,9 +58,87 @@ HEAD = {
 }
 
 
+LINKS: tuple[type[Constraint], ...] = (MustLink, CannotLink)
+ANY: tuple[type[Constraint], ...] = (Constraint,)
+#: Largest number of points for COP-COBWEB, which is slow, and for the methods that store (n, n)
+#: matrices: 200 MB each at 5,000 points.
+MOST_POINTS = 5_000
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of the table.
+
+    Attributes
+    ----------
+    name : str
+    make : callable(n_clusters, seed, time_limit) -> estimator
+    kinds : tuple of Constraint classes
+        Constraints that it takes; with others it is not run.
+    soft : bool
+        Whether links may have a finite weight.
+    most_points : int, optional
+        With more points it is not run.
+    """
+
+    name: str
+    make: Callable[[int, int, float | None], Any]
+    kinds: tuple[type[Constraint], ...]
+    soft: bool = False
+    most_points: int | None = None
+
+    def refusal(self, rules: ConstraintSet, n_samples: int) -> str | None:
+        """Say in a few words why it cannot be run; None if it can."""
+        unknown = [rule for rule in rules if not isinstance(rule, self.kinds)]
+        if unknown:
+            return f"takes no {type(unknown[0]).__name__}"
+        if not self.soft and len(rules.soft):
+            return "takes no soft links"
+        if self.most_points is not None and n_samples > self.most_points:
+            return f"takes at most {self.most_points} points"
+        return None
+
+
+def _corral(solver: str) -> Callable[[int, int, float | None], Any]:
+    def make(n_clusters: int, seed: int, time_limit: float | None) -> Any:
+        return ConstrainedKMeans(
+            n_clusters, solver=solver, random_state=seed, time_limit=time_limit
+        )
+
+    return make
+
+
+def _plain(kind: type[Any]) -> Callable[[int, int, float | None], Any]:
+    """A method without a time limit."""
+
+    def make(n_clusters: int, seed: int, time_limit: float | None) -> Any:
+        return kind(n_clusters, random_state=seed)
+
+    return make
+
+
+METHODS = (
+    Method("corral", _corral("projected"), ANY, soft=True),
+    Method("corral, algorithm1", _corral("algorithm1"), ANY),
+    Method("k-means, no rules", _plain(baselines.PlainKMeans), ANY, soft=True),
+    Method("COP-KMeans", _plain(baselines.COPKMeans), LINKS),
+    Method("COP-COBWEB", _plain(baselines.COPCobweb), LINKS, most_points=MOST_POINTS),
+    Method(
+        "complete link", _plain(baselines.ConstrainedCompleteLink), LINKS, most_points=MOST_POINTS
+    ),
+    Method("E2CP", _plain(baselines.E2CP), LINKS, most_points=MOST_POINTS),
+    Method("normalised cuts", _plain(baselines.ConstrainedNCut), LINKS, most_points=MOST_POINTS),
+    Method("PPC", _plain(baselines.PPC), LINKS, soft=True),
+    Method("PCKMeans", _plain(baselines.PCKMeans), LINKS, soft=True),
+    Method("MPCKMeans", _plain(baselines.MPCKMeans), LINKS, soft=True),
+    Method("k-means, minimum sizes", _plain(baselines.MinSizeKMeans), (ClusterSizes,)),
+    Method("equi-sized c-means", _plain(baselines.EquiSizedFCM), (ClusterSizes,)),
+)
+
+
 @dataclass(frozen=True)
 class Line:
-    """What one method came to; None where it came to nothing."""
+    """Result of one method, a row of the table; None where there is no result."""
 
     method: str
     inertia: float | None = None
@@ -61,7 +149,7 @@ class Line:
     note: str = ""
 
     def cells(self, names: Sequence[str]) -> list[str]:
-        """The values as short texts, a dash where there is none."""
+        """The values as short texts; a dash for None."""
         values = asdict(self)
         values["seconds"] = None if self.seconds is None else round(self.seconds, 3)
         return [_text(values[name]) for name in names]
@@ -72,12 +160,7 @@ class Line:
 @rule_options
 @click.option("--truth", metavar="COLUMN", help="Known classes, for the adjusted Rand index.")
 @seed_option
-@click.option(
-    "--time-limit",
-    type=click.FloatRange(0, min_open=True),
-    metavar="SECONDS",
-    help="For corral's own solvers; the others know no limit.",
-)
+@time_limit_option("For corral's own solvers; the other methods have no limit.")
 @click.option("-o", "--output", type=click.Path(), help="The table as .csv.")
 @quiet_option
 @json_option
@@ -101,7 +184,7 @@ def compare(
         if talking:
             click.echo(f"{method.name} ...", err=True)
         lines.append(_run(method, points, rules, n_clusters, seed, time_limit, classes))
-    names = [name for name in HEAD if _worth_showing(name, rules, classes)]
+    names = [name for name in HEAD if _has_values(name, rules, classes)]
     if output is not None:
         write_text(output, _as_csv(lines, names))
     if as_json:
@@ -119,7 +202,7 @@ def _run(
     time_limit: float | None,
     classes: list[str] | None,
 ) -> Line:
-    """Fit one method and audit what it gives, by the rules of the user."""
+    """Fit one method and audit its labels under the user's rules."""
     refusal = method.refusal(rules, len(points.X))
     if refusal is not None:
         return Line(method.name, note=refusal)
@@ -134,10 +217,10 @@ def _run(
         raise with_ids(clash, points, n_clusters) from clash
     except SolverTimeoutError:
         return Line(method.name, seconds=time.monotonic() - began, note="out of time")
-    except DeadEndError:
+    except baselines.DeadEndError:
         return Line(method.name, seconds=time.monotonic() - began, note="found no answer")
     except (ValueError, FloatingPointError) as error:
-        # The rules are known to be sound, so it is one that this method cannot use.
+        # The rules were checked before, so this method cannot use one of them.
         return Line(method.name, note=_first_words(error))
     seconds = time.monotonic() - began
     report = audit(points.X, labels, rules, n_clusters)
@@ -151,7 +234,7 @@ def _run(
     )
 
 
-def _worth_showing(name: str, rules: ConstraintSet, classes: list[str] | None) -> bool:
+def _has_values(name: str, rules: ConstraintSet, classes: list[str] | None) -> bool:
     if name == "objective":
         return bool(len(rules.soft))
     return name != "agreement" or classes is not None
@@ -179,7 +262,7 @@ def _as_csv(lines: Sequence[Line], names: Sequence[str]) -> str:
 
 
 def _as_text(lines: Sequence[Line], names: Sequence[str]) -> str:
-    """Aligned columns: words to the left, numbers to the right."""
+    """Aligned columns: texts to the left, numbers to the right."""
     table = [[HEAD[name] for name in names], *(line.cells(names) for line in lines)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     shown = [

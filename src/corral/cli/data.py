@@ -1,4 +1,4 @@
-"""Points, and whatever else a file has in its columns."""
+"""Read the points and the other columns of a file."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from .._typing import FloatArray
 from .options import DataOptions
 
-#: Cells that say nothing.
+#: Cells without a value, in lower case.
 BLANK = ("", "nan", "na", "null", "none")
+#: Delimiters to try, by the ending of the file; the most frequent in the first line is used.
 DELIMITERS = {".csv": ",;\t", ".txt": ",;\t", ".tsv": "\t", ".tab": "\t"}
 FORMATS = "CSV, TSV, Parquet and npy"
 
@@ -29,9 +30,9 @@ class Table:
     ----------
     path : str
     columns : dict of sequences
-        Texts from CSV and TSV, whatever the file holds otherwise.
+        Texts from CSV and TSV; values of the file's own types otherwise.
     lines : sequence of int, optional
-        Line of each row in a text file, for messages.
+        Line number of each row in a text file, for messages.
     """
 
     path: str
@@ -48,7 +49,7 @@ class Table:
         Raises
         ------
         ValueError
-            With the columns that there are.
+            With the columns of the file.
         """
         if name not in self.columns:
             known = ", ".join(list(self.columns)[:20])
@@ -65,7 +66,7 @@ class Table:
         Raises
         ------
         ValueError
-            With the first cell that is none.
+            With the first cell that is not a finite number.
         """
         cells = self.column(name)
         try:
@@ -88,12 +89,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Points:
-    """What a command works on.
+    """The points to cluster.
 
     Attributes
     ----------
     X : (n, d) array
-        Scaled as the user wants.
+        Scaled as ``--scale`` says.
     ids : list of str or None
     table : Table
     """
@@ -104,7 +105,7 @@ class Points:
 
     @property
     def names(self) -> Sequence[Any]:
-        """The ids, or row numbers where there are none."""
+        """The ids, or the row numbers if there are no ids."""
         return range(len(self.X)) if self.ids is None else self.ids
 
 
@@ -115,12 +116,12 @@ def load_points(options: DataOptions, used_elsewhere: Sequence[str]) -> Points:
     ----------
     options : DataOptions
     used_elsewhere : sequence of str
-        Columns that rules are about, which are no coordinates unless asked for.
+        Columns that rules use; they are not clustered by unless ``--columns`` names them.
 
     Raises
     ------
     ValueError, OSError, ModuleNotFoundError
-        In words for the user.
+        With a message for the user.
     """
     table = read_table(options.points, options.header)
     ids = None if options.id_column is None else _unique(table, options.id_column)
@@ -140,7 +141,7 @@ def read_table(path: str, header: bool | None = None) -> Table:
     ----------
     path : str
     header : bool, optional
-        Whether the first line of a text file names the columns; unless given, it does if none of
+        Whether the first line of a text file names the columns.  By default it does if none of
         its cells is a number.
     """
     suffix = Path(path).suffix.lower()
@@ -171,7 +172,7 @@ def _read_text(path: str, delimiters: str, header: bool | None) -> Table:
     if not body:
         raise ValueError(f"{path} has no rows.")
     names = names or [str(number) for number in range(len(body[0][1]))]
-    _refuse_doubles(path, names)
+    _check_unique_names(path, names)
     for line, row in body:
         if len(row) != len(names):
             raise ValueError(
@@ -181,10 +182,10 @@ def _read_text(path: str, delimiters: str, header: bool | None) -> Table:
     return Table(path, dict(zip(names, cells, strict=True)), [line for line, _ in body])
 
 
-def _refuse_doubles(path: str, names: Sequence[str]) -> None:
-    double = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if double is not None:
-        raise ValueError(f"{path} has two columns {double!r}; names of columns must be unique.")
+def _check_unique_names(path: str, names: Sequence[str]) -> None:
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise ValueError(f"{path} has two columns {twice!r}; names of columns must be unique.")
 
 
 def _read_npy(path: str) -> Table:
@@ -214,7 +215,7 @@ def _read_parquet(path: str) -> Table:
         raise ValueError(f"{path} is not a Parquet file: {error}.") from error
     if not table.num_rows or not table.num_columns:
         raise ValueError(f"{path} has no rows.")
-    _refuse_doubles(path, table.column_names)
+    _check_unique_names(path, table.column_names)
     return Table(path, {name: table[name].to_pylist() for name in table.column_names})
 
 
@@ -231,7 +232,7 @@ def _unique(table: Table, name: str) -> list[str]:
 
 
 def _scaled(X: FloatArray, how: str) -> FloatArray:
-    """Columns that are the same everywhere become 0."""
+    """Scale the columns; a constant column becomes 0."""
     if how == "none":
         return X
     low, high = X.min(axis=0), X.max(axis=0)

@@ -1,4 +1,4 @@
-"""``corral demo``: real data, rules, and what they change."""
+"""``corral demo``: cluster real data with and without rules."""
 
 from __future__ import annotations
 
@@ -35,11 +35,13 @@ Examples:
 @click.option("--plot", type=click.Path(), help="Picture of the clusters: .png, .pdf, .svg.")
 @debug_option
 def demo(save: str | None, report: str | None, plot: str | None) -> None:
-    """Cluster 178 wines of three growers, with a few known pairs and the growers' shares."""
+    """Cluster 178 wines of three growers, with some known pairs and known sizes."""
     check_output(report, PAGES, "--report")
     check_output(plot, PICTURES, "--plot")
     if save is not None and (report is not None or plot is not None):
-        raise click.UsageError("--save only writes files to play with; leave --report and --plot.")
+        raise click.UsageError(
+            "--save only writes the demo's files; leave --report and --plot out."
+        )
     wine: Any = load_wine()
     must_link, cannot_link = random_links(wine.target, 30, 30, random_state=0)
     rules = ConstraintSet([must_link, cannot_link, ClusterSizes(SIZES)])
@@ -49,9 +51,9 @@ def demo(save: str | None, report: str | None, plot: str | None) -> None:
     model = ConstrainedKMeans(3, random_state=0).fit(wine.data, constraints=rules)
     free = PlainKMeans(3, random_state=0).fit(wine.data)
     click.echo(
-        "178 wines of three growers, 13 measurements each; the rules are thirty pairs of one"
+        "178 wines of three growers, 13 measurements each. The rules: 30 pairs of the same grower,"
     )
-    click.echo("grower, thirty of two, and how many wines each grower made.\n")
+    click.echo("30 pairs of different growers, and the number of wines of each grower.\n")
     click.echo(f"{model.report_}\n")
     click.echo("agreement with the growers (adjusted Rand index, 1 is perfect)")
     click.echo(f"  k-means without rules  {adjusted_rand_score(wine.target, free.labels_):.3f}")
@@ -63,7 +65,7 @@ def demo(save: str | None, report: str | None, plot: str | None) -> None:
 
 
 def _save(folder: Path, wine: Any, rules: ConstraintSet) -> None:
-    """The data and pairs as files, and the command that uses them."""
+    """Write the data and the pairs as files, and print the command that uses them."""
     folder.mkdir(parents=True, exist_ok=True)
     ids = [f"w{row}" for row in range(len(wine.data))]
     buffer = io.StringIO()
@@ -76,7 +78,7 @@ def _save(folder: Path, wine: Any, rules: ConstraintSet) -> None:
     for links, name in ((must_link, "ml.csv"), (cannot_link, "cl.csv")):
         links.to_csv(folder / name, index=ids)  # type: ignore[attr-defined]
     sizes = ",".join(map(str, SIZES))
-    click.echo(f"{folder}: points.csv, ml.csv and cl.csv are written; now try, in that folder,\n")
+    click.echo(f"{folder}: wrote points.csv, ml.csv and cl.csv; in that folder, try\n")
     click.echo(
         "  corral fit points.csv --id-column wine --must-link ml.csv --cannot-link cl.csv \\"
     )

@@ -1,11 +1,10 @@
-"""``corral fit``: cluster a file under rules."""
+"""``corral fit`` clusters a file under rules; ``corral check`` says whether they can be obeyed."""
 
 from __future__ import annotations
 
 import io
 import json
 import sys
-import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,10 +14,17 @@ from typing import Any
 import click
 import numpy as np
 
-from .. import ConstrainedKMeans, ConstraintSet, InfeasibleConstraintsError, Report
-from ..assign import OutOfTime
-from ..conflict import explain
+from .. import (
+    ConstrainedKMeans,
+    ConstraintSet,
+    InfeasibleConstraintsError,
+    Report,
+    SolverTimeoutError,
+)
+from ..deadline import Deadline, OutOfTime
+from ..infeasible.conflict import explain
 from ..plots import plot_clusters
+from . import FINE, INFEASIBLE
 from .data import Points, load_points
 from .options import (
     DataOptions,
@@ -32,11 +38,13 @@ from .options import (
     rule_options,
     solver_options,
     stacked,
+    time_limit_option,
 )
 from .output import (
     PAGES,
     PICTURES,
     WRITERS,
+    FitProgress,
     Labels,
     check_output,
     whole_file,
@@ -44,22 +52,30 @@ from .output import (
     write_labels,
     write_text,
 )
-from .progress import ProgressLine
 from .rules import columns_of_rules, count_clusters, make_rules
 
-#: Seconds spent on saying a clash again with the user's ids.
+#: Time limit, in seconds, for explaining a contradiction again with the user's ids; after it, the
+#: message names row numbers.
 RENAME_SECONDS = 5.0
 
-EPILOG = """\b
+FIT_EPILOG = """\b
 Examples:
   corral fit points.csv -k 3 --must-link ml.csv --cannot-link cl.csv -o labels.csv
   corral fit shops.csv --id-column shop --columns x,y --sizes 40,40,20
   corral fit shops.csv -k 4 --id-column shop --capacity demand:500 --report report.html
   corral fit people.parquet -k 5 --scale standard --share sex:0.4: --min-size 10 --plot p.png
 
-The labels go to the output file, or else to the standard output: id, label, and the distance to
-the centre of the cluster. Distances and the report are in the scale asked for. Files appear whole
-or not at all."""
+The labels are written to the output file, or to the standard output if there is none: id, label,
+and distance to the centre of the cluster. Distances and the report are in the scale of --scale.
+Files are written completely or not at all."""
+
+CHECK_EPILOG = """\b
+Examples:
+  corral check points.csv -k 3 --must-link ml.csv --cannot-link cl.csv --sizes 59,71,48
+  corral check shops.csv -k 4 --capacity demand:500 --time-limit 10
+
+\b
+Exit codes: 0 feasible, 2 bad input, 3 infeasible, 4 not decided within the time limit."""
 
 output_options = stacked(
     click.option("-o", "--output", type=click.Path(), help="Labels: .csv, .tsv, .parquet or .npy."),
@@ -68,7 +84,7 @@ output_options = stacked(
 )
 
 
-@click.command(epilog=EPILOG, short_help="Cluster a file under rules.")
+@click.command(epilog=FIT_EPILOG, short_help="Cluster a file under rules.")
 @data_options
 @rule_options
 @solver_options
@@ -89,9 +105,9 @@ def fit(
     check_output(report, PAGES, "--report")
     check_output(plot, PICTURES, "--plot")
     points, rules, n_clusters = load(options)
-    began = time.monotonic()
+    clock = Deadline.after(None)
     model = fit_model(points, rules, n_clusters, pick(SolverOptions, options), quiet=quiet)
-    seconds = time.monotonic() - began
+    seconds = clock.elapsed
     own = points.X - model.cluster_centers_[model.labels_]
     labels = Labels(points.names, model.labels_, np.linalg.norm(own, axis=1))
     found = replace(model.report_, names=points.ids)
@@ -106,14 +122,47 @@ def fit(
     if as_json:
         click.echo(_as_json(model, found, labels if output is None else None, seconds))
     elif not quiet:
-        # Without a file the labels have the standard output for themselves.
+        # If the labels are on the standard output, nothing else is.
         click.echo(str(found), err=output is None)
+
+
+@click.command(epilog=CHECK_EPILOG, short_help="Say whether the rules can be obeyed, or why not.")
+@data_options
+@rule_options
+@time_limit_option("After it the question is left undecided, with exit code 4.")
+@quiet_option
+@json_option
+@debug_option
+def check(time_limit: float | None, quiet: bool, as_json: bool, **options: Any) -> int:
+    """Say whether the rules can be obeyed, or which of them contradict each other."""
+    points, rules, n_clusters = load(options)
+    deadline = Deadline.after(time_limit)
+    try:
+        clash = explain(len(points.X), n_clusters, rules, deadline=deadline, names=points.ids)
+    except OutOfTime as late:
+        seconds = deadline.elapsed
+        raise SolverTimeoutError(
+            f"not decided after {seconds:.3g} s: found neither labels that obey the rules nor a "
+            "proof that there are none; increase --time-limit",
+            seconds,
+            "undecided",
+        ) from late
+    reason = None if clash is None else str(clash)
+    if as_json:
+        conflict = [] if clash is None else [rule.to_dict() for rule in clash.conflict]
+        found = {"feasible": clash is None, "reason": reason, "conflict": conflict}
+        click.echo(json.dumps(found, allow_nan=False))
+    elif not quiet:
+        rules_text = ", ".join(map(repr, rules)) or "no rules"
+        what = f"{len(points.X)} points, {n_clusters} clusters, {rules_text}"
+        click.echo(f"feasible: {what}" if reason is None else f"infeasible: {reason}")
+    return FINE if clash is None else INFEASIBLE
 
 
 def load(
     options: dict[str, Any], not_coordinates: Sequence[str] = ()
 ) -> tuple[Points, ConstraintSet, int]:
-    """Points, rules and the number of clusters, all checked."""
+    """Read the points, the rules and the number of clusters, and check them."""
     asked = pick(RuleOptions, options)
     n_clusters = count_clusters(asked)
     points = load_points(pick(DataOptions, options), [*columns_of_rules(asked), *not_coordinates])
@@ -128,7 +177,7 @@ def load(
 def fit_model(
     points: Points, rules: ConstraintSet, n_clusters: int, how: SolverOptions, *, quiet: bool
 ) -> ConstrainedKMeans:
-    """Fit with a progress line; warnings become sentences, clashes name the user's ids."""
+    """Fit with a progress bar; print warnings; name the user's ids in contradictions."""
     model = ConstrainedKMeans(
         n_clusters,
         n_init=how.n_init,
@@ -136,14 +185,14 @@ def fit_model(
         n_jobs=how.jobs,
         random_state=how.seed,
     )
-    # Other processes cannot write to this terminal's line.
-    alone = how.jobs in (None, 1)
+    # Other processes cannot update the progress bar.
+    in_process = how.jobs in (None, 1)
     with (
-        ProgressLine(sys.stderr, model.max_iter, enabled=alone and not quiet) as line,
+        FitProgress(sys.stderr, model.max_iter, enabled=in_process and not quiet) as progress,
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always", UserWarning)
-        model._progress = line if alone else None
+        model._progress = progress if in_process else None
         try:
             model.fit(points.X, constraints=rules)
         except InfeasibleConstraintsError as clash:
@@ -157,10 +206,10 @@ def fit_model(
 def with_ids(
     clash: InfeasibleConstraintsError, points: Points, n_clusters: int
 ) -> InfeasibleConstraintsError:
-    """The same clash in the user's ids; as it is where there are none."""
+    """The same contradiction with the user's ids, if there are ids and the time is enough."""
     if points.ids is None:
         return clash
-    deadline = time.monotonic() + RENAME_SECONDS
+    deadline = Deadline.after(RENAME_SECONDS)
     try:
         again = explain(
             len(points.X), n_clusters, clash.conflict, deadline=deadline, names=points.ids

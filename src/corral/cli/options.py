@@ -1,4 +1,4 @@
-"""Options that commands share, and the values they hold."""
+"""Options that the commands share, and their values."""
 
 from __future__ import annotations
 
@@ -38,15 +38,17 @@ def read_count(ctx: click.Context, param: click.Parameter, value: str) -> int | 
 
 
 def read_jobs(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
-    """Read a number of processes, which cannot be 0."""
+    """Read a number of processes, which must not be 0."""
     if value == 0:
-        raise click.BadParameter("0 processes do nothing; give 1 or more, or -1.", ctx, param)
+        raise click.BadParameter(
+            "0 is not allowed; give 1 or more, or -1 for all cores.", ctx, param
+        )
     return value
 
 
 @dataclass(frozen=True)
 class DataOptions:
-    """Which file, and what of it."""
+    """The file of points, and its columns."""
 
     points: str
     id_column: str | None
@@ -57,7 +59,7 @@ class DataOptions:
 
 @dataclass(frozen=True)
 class RuleOptions:
-    """How many clusters, and the rules."""
+    """The number of clusters, and the rules."""
 
     n_clusters: int | None
     must_link: tuple[str, ...]
@@ -74,7 +76,7 @@ class RuleOptions:
 
 @dataclass(frozen=True)
 class SolverOptions:
-    """How to solve."""
+    """Parameters of the solver."""
 
     seed: int
     n_init: int | str
@@ -83,13 +85,13 @@ class SolverOptions:
 
 
 def pick(kind: type[Values], options: Mapping[str, Any]) -> Values:
-    """Fill the fields of a class of options from all that a command was given."""
+    """Fill the fields of a class of options from all options of a command."""
     names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     return kind(**{name: options[name] for name in names})
 
 
 def stacked(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
-    """Several options as one decorator, listed in this order by ``--help``."""
+    """Several options as one decorator; ``--help`` lists them in this order."""
 
     def decorate(command: Command) -> Command:
         for option in reversed(options):
@@ -112,7 +114,7 @@ data_options = stacked(
         "--columns",
         multiple=True,
         metavar="NAME,...",
-        help="Columns to cluster by; all that no other option names, unless given.",
+        help="Columns to cluster by; by default all that no other option names.",
     ),
     click.option(
         "--scale",
@@ -124,7 +126,7 @@ data_options = stacked(
     click.option(
         "--header/--no-header",
         default=None,
-        help="Whether the first line names the columns; guessed unless given.",
+        help="Whether the first line names the columns; guessed by default.",
     ),
 )
 
@@ -134,13 +136,13 @@ rule_options = stacked(
         "n_clusters",
         type=click.IntRange(1),
         metavar="K",
-        help="Number of clusters; --sizes tells it, too.",
+        help="Number of clusters; not needed with --sizes.",
     ),
     click.option(
         "--must-link",
         type=_FILE,
         multiple=True,
-        help="CSV of pairs that belong together, in a third column their weights if soft.",
+        help="CSV of pairs that belong together; a third column holds weights of soft pairs.",
     ),
     click.option(
         "--cannot-link", type=_FILE, multiple=True, help="CSV of pairs that belong apart."
@@ -149,7 +151,7 @@ rule_options = stacked(
         "--soft",
         type=click.FloatRange(0, min_open=True),
         metavar="WEIGHT",
-        help="Price of a broken pair, for pair files without weights; they are hard unless given.",
+        help="Weight of the pairs in files without weights; without it they are hard.",
     ),
     click.option(
         "--sizes",
@@ -158,29 +160,31 @@ rule_options = stacked(
         help="Exact sizes of the clusters, in any order.",
     ),
     click.option(
-        "--min-size", type=click.IntRange(0), metavar="N", help="Least size of a cluster."
+        "--min-size", type=click.IntRange(0), metavar="N", help="Minimum size of a cluster."
     ),
     click.option(
-        "--max-size", type=click.IntRange(0), metavar="N", help="Largest size of a cluster."
+        "--max-size", type=click.IntRange(0), metavar="N", help="Maximum size of a cluster."
     ),
     click.option(
         "--capacity",
         multiple=True,
         metavar="COLUMN:MAX",
-        help="Largest total of a column in a cluster.",
+        help="Maximum total of a column in a cluster.",
     ),
     click.option(
         "--share",
         multiple=True,
         metavar="COLUMN:MIN:MAX",
-        help="Share that each group of a column has in each cluster; MIN or MAX may be empty.",
+        help="Share of each group of a column in each cluster; MIN or MAX may be empty.",
     ),
     click.option(
         "--pin",
         metavar="COLUMN",
         help="Known clusters: numbers from 0, or names in sorted order; empty or -1 if unknown.",
     ),
-    click.option("--constraints", type=_FILE, multiple=True, help="JSON of ConstraintSet.to_json."),
+    click.option(
+        "--constraints", type=_FILE, multiple=True, help="JSON file of ConstraintSet.to_json."
+    ),
 )
 
 seed_option = click.option(
@@ -192,6 +196,14 @@ seed_option = click.option(
     help="The same seed gives the same answer.",
 )
 
+
+def time_limit_option(text: str) -> Callable[[Any], Any]:
+    """The option ``--time-limit``, whose help text is ``text``."""
+    return click.option(
+        "--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help=text
+    )
+
+
 solver_options = stacked(
     seed_option,
     click.option(
@@ -202,12 +214,7 @@ solver_options = stacked(
         metavar="N|auto",
         help="Restarts.",
     ),
-    click.option(
-        "--time-limit",
-        type=click.FloatRange(0, min_open=True),
-        metavar="SECONDS",
-        help="Then the best answer so far is given.",
-    ),
+    time_limit_option("After it the best answer so far is given."),
     click.option(
         "--jobs",
         type=int,

@@ -1,4 +1,4 @@
-"""The rules that options and files describe."""
+"""Make the rules from the options and their files."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ Link = TypeVar("Link", MustLink, CannotLink)
 
 
 def columns_of_rules(options: RuleOptions) -> list[str]:
-    """Names of the columns that rules are about."""
+    """Names of the columns that the rules use."""
     named = [_split(text, 1, "--capacity", "COLUMN:MAX")[0] for text in options.capacity]
     named += [_split(text, 2, "--share", "COLUMN:MIN:MAX")[0] for text in options.share]
     return named if options.pin is None else [*named, options.pin]
 
 
 def count_clusters(options: RuleOptions) -> int:
-    """Number of clusters, as told or as the sizes tell.
+    """Number of clusters, from ``-k`` or from the sizes.
 
     Raises
     ------
     ValueError
-        If neither does, or they differ.
+        If neither is given, or they differ.
     """
     if options.n_clusters is None:
         if options.sizes is None:
-            raise ValueError("how many clusters? Give -k, or --sizes.")
+            raise ValueError("the number of clusters is missing; give -k or --sizes.")
         return len(options.sizes)
     if options.sizes is not None and len(options.sizes) != options.n_clusters:
         raise ValueError(
@@ -65,7 +65,7 @@ def make_rules(options: RuleOptions, points: Points, n_clusters: int) -> Constra
     Raises
     ------
     ValueError
-        In words for the user.
+        With a message for the user.
     """
     rules = ConstraintSet(_rules(options, points, n_clusters))
     rules.check(len(points.X), n_clusters)
@@ -76,11 +76,13 @@ def _rules(
     options: RuleOptions, points: Points, n_clusters: int
 ) -> Iterator[Constraint | ConstraintSet]:
     if options.soft is not None and not (options.must_link or options.cannot_link):
-        raise ValueError("--soft is a price of pairs, but no file of --must-link or --cannot-link.")
+        raise ValueError(
+            "--soft is the weight of pairs, but neither --must-link nor --cannot-link is given."
+        )
     for path in options.must_link:
-        yield _priced(MustLink.from_csv(path, index=points.ids), options.soft)
+        yield _weighted(MustLink.from_csv(path, index=points.ids), options.soft)
     for path in options.cannot_link:
-        yield _priced(CannotLink.from_csv(path, index=points.ids), options.soft)
+        yield _weighted(CannotLink.from_csv(path, index=points.ids), options.soft)
     if options.sizes is not None:
         yield ClusterSizes(options.sizes)
     if options.min_size is not None or options.max_size is not None:
@@ -97,11 +99,11 @@ def _rules(
         yield ConstraintSet.from_json(path)
 
 
-def _priced(link: Link, price: float | None) -> Link:
-    """Pairs without weights of their own at the price given."""
-    if price is None or not np.isinf(link.weight).all():
+def _weighted(link: Link, weight: float | None) -> Link:
+    """The link with this weight, unless it has weights of its own."""
+    if weight is None or not np.isinf(link.weight).all():
         return link
-    return type(link)(link.pairs, price)
+    return type(link)(link.pairs, weight)
 
 
 def _shares(text: str, points: Points) -> GroupShares:
@@ -119,17 +121,18 @@ def _shares(text: str, points: Points) -> GroupShares:
 
 
 def _pins(points: Points, column: str, n_clusters: int) -> Constraint:
-    """Numbers are clusters; other texts are classes, numbered in sorted order."""
+    """Pins from a column: numbers are clusters, other texts are classes in sorted order."""
     texts = points.table.texts(column)
     known = {row: text for row, text in enumerate(texts) if text.lower() not in (*BLANK, "-1")}
-    # A column of integers with gaps comes out of many tools as floats.
+    # Many tools write a column of integers with missing values as floats.
     if all(re.fullmatch(r"\d+(\.0*)?", text) for text in known.values()):
         return Pin({row: int(float(text)) for row, text in known.items()})
     n_classes = len(set(known.values()))
     if n_classes > n_clusters:
         raise ValueError(
             f"{points.table.path}, column {column!r}: --pin finds {n_classes} names, but there "
-            f"are {n_clusters} clusters; give at most so many names, or cluster numbers from 0."
+            f"are {n_clusters} clusters; give at most {n_clusters} names, or cluster numbers "
+            "from 0."
         )
     return from_labels(
         np.array([known.get(row) for row in range(len(texts))], dtype=object),
@@ -137,7 +140,7 @@ def _pins(points: Points, column: str, n_clusters: int) -> Constraint:
 
 
 def _split(text: str, colons: int, option: str, form: str) -> list[str]:
-    """Cut at the last colons: names of columns may have some of their own."""
+    """Split at the last colons, because names of columns may contain colons."""
     parts = text.rsplit(":", colons)
     if len(parts) != colons + 1 or not parts[0]:
         raise ValueError(f"{option} is {text!r}; it must be {form}.")

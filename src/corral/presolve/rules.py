@@ -295,6 +295,11 @@ class Rules:
         return group_labels if self.group is None else group_labels[self.group]
 
     @property
+    def row_groups(self) -> IntArray:
+        """The group of each row, (n,)."""
+        return np.arange(self.n_groups) if self.group is None else self.group
+
+    @property
     def first_rows(self) -> IntArray:
         """The first row of each group; groups are counted in that order."""
         if self.group is None:

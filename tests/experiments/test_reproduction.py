@@ -1,28 +1,31 @@
-"""The experiments: what is run, how it goes on after a stop, and what the page says."""
+"""The experiments: what is run, how a stopped run continues, and what the page says."""
 
 from __future__ import annotations
 
 import io
 import json
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from reproduction import EXPERIMENTS, paper, reproduce
+from reproduction.__main__ import main
+from reproduction.cells import Fit
+from reproduction.contest import CONTESTANTS, Contest, table7
+from reproduction.experiment import Demand, Results, Scale
+from reproduction.inputs import METHODS, points, rules_for
+from reproduction.page import ours, shown, spread, table
+from reproduction.run import Store
+from reproduction.tables_4_to_6 import table4
 
 from corral.cli.app import app
-from corral.experiments import EXPERIMENTS, paper, reproduce
-from corral.experiments.__main__ import main
-from corral.experiments.cells import Fit
-from corral.experiments.contest import Contest
-from corral.experiments.experiment import Demand, Results
-from corral.experiments.markdown import ours, shown, spread, table
-from corral.experiments.methods import METHODS
-from corral.experiments.plans import CONTESTANTS, table4, table7
-from corral.experiments.progress import Bar
-from corral.experiments.scale import Scale
-from corral.experiments.sources import points, rules_for
-from corral.experiments.store import Store
+from corral.cli.app import run as run_command
+from corral.cli.output import ProgressBar
+from corral.cli.reproduce import NAMES, find_benchmarks
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +39,15 @@ def run(tmp_path_factory):
 def test_page_has_every_experiment_and_the_seed(run):
     text = (run[0] / "README.md").read_text(encoding="utf-8")
     headings = re.findall(r"^## (.*)$", text, flags=re.MULTILINE)
-    assert headings == ["In short", *(experiment.title for experiment in EXPERIMENTS.values())]
+    assert headings == ["Summary", *(experiment.title for experiment in EXPERIMENTS.values())]
     assert "Seed 0," in text
     assert "nan" not in text
+
+
+def test_page_of_the_docs_has_the_same_sections():
+    page = Path(__file__).parents[2] / "docs" / "reproduction" / "README.md"
+    headings = re.findall(r"^## (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert headings == ["Summary", *(experiment.title for experiment in EXPERIMENTS.values())]
 
 
 def test_pictures_of_the_page_exist_and_are_small(run):
@@ -236,15 +245,31 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_bar_is_silent_unless_on_a_terminal():
+def test_bar_is_silent_unless_on_a_terminal(monkeypatch):
+    monkeypatch.setattr("corral.cli.output.PATIENCE", 0.0)
     quiet, terminal = io.StringIO(), Terminal()
     for stream in (quiet, terminal):
-        bar = Bar(stream, 2)
-        bar.advance("table2: iris")
-        bar.close()
+        with ProgressBar(stream, 2) as bar:
+            bar.show(1, "1/2  table2: iris")
     assert quiet.getvalue() == ""
-    assert "1/2" in terminal.getvalue()
+    assert "[##########..........] 1/2  table2" in terminal.getvalue()
     assert terminal.getvalue().endswith("\r")
+
+
+def test_time_left_is_that_of_the_rest_at_the_same_speed(monkeypatch):
+    clock = iter([100.0, 160.0])
+    monkeypatch.setattr("corral.cli.output.time.monotonic", lambda: next(clock))
+    assert ProgressBar(Terminal(), 6).minutes_left(2) == 2.0
+
+
+def test_a_run_on_a_terminal_shows_its_progress(tmp_path, monkeypatch):
+    monkeypatch.setattr("corral.cli.output.PATIENCE", 0.0)
+    monkeypatch.setattr("corral.cli.output.PACE", 0.0)
+    monkeypatch.setattr(Fit, "run", fake()[0])
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    reproduce(["table2"], quick=True, out=tmp_path, cache=tmp_path)
+    assert " 8/8  0.0 min left  table2: iris/free/" in terminal.getvalue()
 
 
 def test_command_writes_one_experiment(tmp_path):
@@ -255,6 +280,77 @@ def test_command_writes_one_experiment(tmp_path):
     assert "## Table 1" in (tmp_path / "README.md").read_text(encoding="utf-8")
 
 
+def test_command_names_all_experiments():
+    assert tuple(EXPERIMENTS) == NAMES
+
+
+def test_several_processes_give_the_same(tmp_path):
+    folders = [tmp_path / str(jobs) for jobs in (1, 2)]
+    for jobs, folder in enumerate(folders, 1):
+        words = ["reproduce", "table2", "--quick", "--jobs", str(jobs), "--out", str(folder)]
+        assert CliRunner().invoke(app, [*words, "--cache", str(folder)]).exit_code == 0
+    one, two = ((folder / "README.md").read_text(encoding="utf-8") for folder in folders)
+    assert "## Table 2" in one
+    assert one == two
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A folder that looks like a checkout, whose experiments say where they are from."""
+    package = tmp_path / "checkout" / "benchmarks" / "reproduction"
+    package.mkdir(parents=True)
+    (tmp_path / "checkout" / "src" / "corral").mkdir(parents=True)
+    (package / "__init__.py").write_text("def reproduce(names, **options): return __file__\n")
+    return tmp_path / "checkout"
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Pretend that corral is installed from a wheel, and that no experiments were imported."""
+    wheel = tmp_path / "lib" / "site-packages" / "corral" / "cli" / "reproduce.py"
+    monkeypatch.setattr(sys.modules["corral.cli.reproduce"], "__file__", str(wheel))
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if "benchmarks" not in path])
+    for name in [name for name in sys.modules if name.partition(".")[0] == "reproduction"]:
+        monkeypatch.delitem(sys.modules, name)
+
+
+def test_editable_install_finds_its_own_checkout(monkeypatch, checkout):
+    monkeypatch.chdir(checkout)
+    own = Path(__file__).parents[2] / "benchmarks"
+    assert find_benchmarks() == own.resolve()
+
+
+@pytest.mark.parametrize("where", [".", "benchmarks", "src/corral"])
+def test_wheel_finds_the_checkout_around_the_current_folder(
+    installed, checkout, monkeypatch, where
+):
+    monkeypatch.chdir(checkout / where)
+    result = CliRunner().invoke(app, ["reproduce", "table1"])
+    assert result.exit_code == 0
+    wanted = checkout / "benchmarks" / "reproduction" / "__init__.py"
+    assert Path(result.output.strip()).resolve() == wanted.resolve()
+
+
+def test_wheel_without_a_checkout_says_where_the_experiments_are(
+    installed, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    assert run_command(["reproduce", "table1"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert "get corral's source and run this command in its folder" in said.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folder_runs_as_a_script(tmp_path):
+    folder = Path(__file__).parents[2] / "benchmarks" / "reproduction"
+    words = [str(folder), "table1", "--quick", "--out", str(tmp_path), "--cache", str(tmp_path)]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip() == str(tmp_path / "README.md")
+
+
 def test_module_does_the_same(tmp_path, capsys):
     where = ["--out", str(tmp_path), "--cache", str(tmp_path / "cache")]
     assert main(["table1", "--quick", "--seed", "5", *where]) == 0
@@ -263,7 +359,7 @@ def test_module_does_the_same(tmp_path, capsys):
 
 
 def test_unknown_names_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="'table9' is no experiment; choose from table1,"):
+    with pytest.raises(ValueError, match="'table9' is not an experiment; choose from table1,"):
         reproduce(["table9"], out=tmp_path, cache=tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""The pictures of the page."""
+"""Draw the pictures of the page."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import FloatArray, IntArray
-from ..plots._style import COLOURS, GREY, INK, MARKERS, colour, marker, plain, pyplot
-from .cells import Record
+from corral.plots._style import COLOURS, GREY, INK, MARKERS, colour, marker, plain, pyplot
 
+from .cells import Record
+from .inputs import FloatArray, IntArray
+
+#: Resolution of the pictures, in dots per inch.
 DPI = 110
 
 
 def save(figure: Any, path: Path) -> None:
-    """Write the picture and let go of it."""
+    """Write the picture and close the figure."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Without the name of the library's version the same run gives the same bytes.
+    # Without the version of matplotlib in the file, the same run gives the same bytes.
     figure.savefig(path, dpi=DPI, metadata={"Software": None})
     pyplot().close(figure)
 
@@ -37,7 +39,7 @@ def _grid(rows: int, columns: int, width: float, height: float, **options: Any) 
 
 
 def draw_sets(path: Path, rows: Sequence[Sequence[tuple[str, FloatArray, IntArray]]]) -> None:
-    """Scatter plots of sets of points with their classes, a row each."""
+    """Scatter plots of data sets with their classes, in rows."""
     columns = max(map(len, rows))
     figure, axes = _grid(len(rows), columns, 3.3, 3.4)
     for ax in axes.ravel():
@@ -62,7 +64,7 @@ def draw_sets(path: Path, rows: Sequence[Sequence[tuple[str, FloatArray, IntArra
 
 
 def draw_assignments(path: Path, runs: Mapping[str, Record], order: IntArray) -> None:
-    """The pieces of x at the iterations kept: a row for each run, a panel for each iteration."""
+    """The columns of x at some iterations: a row for each run, a panel for each iteration."""
     columns = max(len(run["x"]) for run in runs.values())
     figure, axes = _grid(len(runs), columns, 3.4, 2.5, sharex=True, sharey="row")
     rows = np.argsort(order, kind="stable")
@@ -82,7 +84,7 @@ def draw_assignments(path: Path, runs: Mapping[str, Record], order: IntArray) ->
 
 
 def _state(name: str, run: Record, iteration: int) -> str:
-    """Title of a panel: whose x, when, and what it breaks where there are rules."""
+    """Title of a panel: the solver, the iteration, and the rules that x breaks."""
     broken = [run[kind][iteration - 1] for kind in ("card", "must", "cannot")]
     title = f"{name}: iteration {iteration}"
     if not any(map(any, (run["card"], run["must"], run["cannot"]))):
@@ -105,7 +107,7 @@ def _cluster_legend(figure: Any, n_clusters: int) -> None:
 def draw_objectives(
     path: Path, panels: Mapping[str, Mapping[str, Sequence[float]]], level: float, name: str
 ) -> None:
-    """Objectives over the iterations, with a level for comparison."""
+    """Objectives over the iterations, with a horizontal line for comparison."""
     figure, axes = _grid(1, len(panels), 5.0, 3.6)
     for (title, curves), ax in zip(panels.items(), axes[0], strict=True):
         for number, (method, values) in enumerate(curves.items()):
@@ -114,7 +116,7 @@ def draw_objectives(
             ax.plot(iterations[-1], values[-1], MARKERS[number], color=COLOURS[number], ms=6)
         ax.axhline(level, color=GREY, lw=1.2, ls="--", label=name)
         if min(map(min, curves.values())) < 0.0:
-            # Where x has negative entries the objective is no sum of squares, and may be huge.
+            # If x has negative entries, the objective is not a sum of squares and may be huge.
             ax.set_yscale("symlog", linthresh=2.0 * level)
         else:
             ax.set_ylim(bottom=0.0)
@@ -128,7 +130,7 @@ def draw_objectives(
 
 @dataclass(frozen=True)
 class Curve:
-    """Means and deviations over a number of links."""
+    """Means and standard deviations for each number of links."""
 
     counts: Sequence[int]
     means: Sequence[float]
@@ -140,7 +142,7 @@ def draw_growth(
     panels: Sequence[tuple[str, str, Mapping[str, Curve], Mapping[str, float]]],
     columns: int = 2,
 ) -> None:
-    """ARI over the number of links: title, label of the axis, curves, and levels."""
+    """ARI over the number of links; a panel is (title, axis label, curves, horizontal lines)."""
     rows = -(-len(panels) // columns)
     figure, axes = _grid(rows, min(columns, len(panels)), 4.6, 3.3)
     for (title, label, curves, levels), ax in zip(panels, axes.ravel(), strict=False):
@@ -181,7 +183,7 @@ def draw_contest(
     ranks: FloatArray,
     feasible: Sequence[float | None],
 ) -> None:
-    """Mean ARI of every method on every set, its mean rank, and how often it obeys its rules."""
+    """Mean ARI of each method on each set, its mean rank, and how often it obeys its rules."""
     plt = pyplot()
     figure, (left, middle, right) = plt.subplots(
         1,
@@ -220,7 +222,7 @@ def draw_contest(
 
 
 def _heat_map(ax: Any, methods: Sequence[str], data: Sequence[str], scores: FloatArray) -> None:
-    """Scores as colours and numbers; colours run from the worst to the best of each set."""
+    """Scores as colours and numbers; the colours span the worst to the best of each data set."""
     low, high = np.nanmin(scores, axis=0), np.nanmax(scores, axis=0)
     relative = (scores - low) / np.maximum(high - low, 1e-9)
     shades = pyplot().get_cmap("cividis").with_extremes(bad="white")

@@ -1,6 +1,6 @@
-"""The paper's own numbers, as its tables print them: pairs of mean and deviation.
+"""The numbers printed in the tables of the paper: pairs of mean and standard deviation.
 
-Where a cell has an "x" (no feasible answer in 1000 runs) the entry is None.
+A cell that is an "x" in the paper (no feasible answer in 1000 runs) is None.
 """
 
 from __future__ import annotations
@@ -70,10 +70,8 @@ TABLE3: Mapping[str, Mapping[str, tuple[Cell, Cell]]] = {
     },
 }
 
-#: The columns of tables 4 and 5.
-PAIR_METHODS = ("COP-KMEANS", "E2CP", "PPC", "CCL", "lpKm-Pair")
-
-#: Table 4: by data set and number of pairs of each kind, ARI of the five methods.
+#: Table 4: by data set and number of pairs of each kind, ARI of COP-KMEANS, E2CP, PPC, CCL
+#: and lpKm-Pair.
 TABLE4_ARI: Mapping[str, Mapping[int, tuple[Cell, ...]]] = {
     "wine": {
         20: ((87.14, 1.06), (91.07, 2.0), (88.19, 0.0), (74.52, 0.0), (91.67, 0.0)),

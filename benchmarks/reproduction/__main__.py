@@ -1,26 +1,30 @@
-"""``python -m corral.experiments``: the same as ``corral reproduce``, without click."""
+"""``python benchmarks/reproduction``: the same as ``corral reproduce``, without click."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
-from . import EXPERIMENTS, reproduce
+if __package__ in (None, ""):  # called by the name of the folder, not with -m
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from reproduction import EXPERIMENTS, reproduce
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what the command line asks for."""
+    """Run the experiments that the command line names."""
     parser = argparse.ArgumentParser(
-        prog="python -m corral.experiments",
-        description="Run the paper's experiments and write a page with its figures beside ours.",
+        prog="python benchmarks/reproduction",
+        description="Run the paper's experiments; write a page with its numbers beside ours.",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(EXPERIMENTS))
     parser.add_argument("--quick", action="store_true", help="a small version")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", default="docs/reproduction", help="folder of the page")
-    parser.add_argument("--cache", help="folder for what was computed")
-    parser.add_argument("--fresh", action="store_true", help="compute everything anew")
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--cache", help="folder for the results")
+    parser.add_argument("--fresh", action="store_true", help="discard earlier results")
+    parser.add_argument("--jobs", type=int, default=1, help="number of processes")
     options = parser.parse_args(arguments)
     try:
         page = reproduce(

@@ -19,12 +19,14 @@ from corral.baselines import (
     ConstrainedNCut,
     COPCobweb,
     COPKMeans,
+    DeadEndError,
     EquiSizedFCM,
     MinSizeKMeans,
     MPCKMeans,
     PCKMeans,
     PlainKMeans,
 )
+from corral.baselines.base import Answer, BestOfRuns, FirstSuccess
 
 HARD_PAIRS = [COPKMeans, COPCobweb, ConstrainedCompleteLink, E2CP, ConstrainedNCut]
 PRICED_PAIRS = [PPC, PCKMeans, MPCKMeans]
@@ -45,7 +47,7 @@ def test_all_names_are_listed():
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_the_face(kind):
+def test_the_interface(kind):
     before = X.copy()
     model = kind(n_clusters=3, random_state=0)
     assert model.fit(X, constraints=rules_for(kind)) is model
@@ -154,3 +156,46 @@ def test_plain_kmeans_is_scikit_learns_and_reports_what_it_breaks():
     theirs = KMeans(3, n_init=10, random_state=np.random.RandomState(4)).fit(X)
     assert np.array_equal(ours.labels_, theirs.labels_)
     assert len(ours.report_.entries) == 4
+
+
+class Cheapest(BestOfRuns):
+    def _prepare(self, X, rules):
+        def run(random_state):
+            cost = random_state.rand()
+            return Answer(np.zeros(len(X), int), {"cost_": cost}, cost)
+
+        return run
+
+
+@pytest.mark.parametrize("n_init", [1, 7])
+def test_the_cheapest_of_all_runs_is_kept(n_init):
+    model = Cheapest(2, n_init=n_init, random_state=3).fit(X)
+    assert model.cost_ == np.random.RandomState(3).rand(n_init).min()
+
+
+class Lucky(FirstSuccess):
+    def _prepare(self, X, rules):
+        def run(random_state):
+            if random_state.randint(4):
+                raise DeadEndError("it was not 0")
+            return Answer(np.zeros(len(X), int))
+
+        return run
+
+
+def test_the_first_run_that_succeeds_is_the_answer():
+    draws = np.random.RandomState(3).randint(4, size=100).tolist()
+    needed = draws.index(0) + 1
+    assert needed > 1
+    assert Lucky(2, max_restarts=needed, random_state=3).fit(X).n_runs_ == needed
+    short = Lucky(2, max_restarts=needed - 1, random_state=3)
+    with pytest.raises(DeadEndError, match=rf"^it was not 0 in each of {needed - 1} runs; labels"):
+        short.fit(X)
+    assert not hasattr(short, "labels_")
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_only_the_number_of_clusters_is_positional(kind):
+    assert kind(5).n_clusters == 5
+    with pytest.raises(TypeError):
+        kind(5, 0)

@@ -7,42 +7,90 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy.stats import rankdata
 
-from .._typing import FloatArray
-from .cells import Record
-from .experiment import Experiment, Results, broken
-from .markdown import NONE, picture, table
+from . import paper
+from .cells import Cell, Fit, Record
+from .experiment import Experiment, Results, Scale, broken
+from .inputs import FloatArray
+from .page import NONE, picture, table
 from .pictures import draw_contest
-from .plans import CONTEST_LINKS, CONTESTANTS, contest_data, table7
 
+LINK_METHODS = (
+    "COP-KMEANS",
+    "COP-COBWEB",
+    "CCL",
+    "E2CP",
+    "NCut",
+    "PPC",
+    "PCKMeans",
+    "MPCKMeans",
+)
+#: Methods and the rules that they get.
+CONTESTANTS: tuple[tuple[str, str], ...] = (
+    ("projected", "mix"),
+    ("projected", "pair"),
+    ("projected", "car"),
+    ("algorithm1", "mix"),
+    ("algorithm1", "pair"),
+    ("algorithm1", "car"),
+    *((method, "pair") for method in LINK_METHODS),
+    ("min-size K-means", "car"),
+    ("equi-sized FCM", "car"),
+    ("K-means, best of 10", "free"),
+)
+#: Number of links of each kind: as in table 6; 60, the middle of table 4; 20 for synthetic sets.
+CONTEST_LINKS = {
+    "wine": 60,
+    "iris": 60,
+    "glass": 60,
+    **paper.TABLE6_PAIRS,
+    "Balanced (2, 2)": 20,
+    "ImBalanced 0.1": 20,
+    "ImBalanced 0.3": 20,
+}
 RULES = {"mix": "sizes and links", "pair": "links", "car": "sizes", "free": "none"}
 SUFFIX = {"mix": "-Mix", "pair": "-Pair", "car": "-Car", "free": ""}
 
-WHY = (
-    "Why: all that minimise the K-means objective, corral included, take clusters for round and of "
-    "equal width. Where the classes are neighbourhoods of another shape the graph methods (E2CP, "
-    "NCut) and complete link do better with links alone, as on ImBalanced; where they are long and "
-    "oblique Gaussians, as on iris and ionosphere, PPC and MPCKMeans do, which fit covariances or "
-    "metrics. They pay with rules that are broken. With the sizes too, which they cannot use, "
-    "`projected-Mix` is ahead.\n"
+REASONS = (
+    "The reasons: all methods that minimise the K-means objective, corral included, assume round "
+    "clusters of equal width. If the classes are neighbourhoods of another shape, as on "
+    "ImBalanced, the graph methods (E2CP, NCut) and complete link are better with links alone. If "
+    "the classes are long, oblique Gaussians, as on iris and ionosphere, PPC and MPCKMeans are "
+    "better, because they fit covariances or metrics. In exchange, these methods break rules. "
+    "With sizes too, which they cannot use, `projected-Mix` is ahead.\n"
 )
 
 
+def contest_data(scale: Scale) -> Sequence[str]:
+    """The data sets of the contest."""
+    return scale.some(tuple(CONTEST_LINKS), ("Hepatitis1",))
+
+
+def table7(scale: Scale) -> list[Cell]:
+    """Every method on every data set, draw by draw."""
+    return [
+        Fit(data, method, variant, CONTEST_LINKS[data], CONTEST_LINKS[data], draw, scale.seed)
+        for draw in scale.draws
+        for data in contest_data(scale)
+        for method, variant in CONTESTANTS
+    ]
+
+
 def _name(method: str, variant: str) -> str:
-    """Variants of our own two solvers are told apart; of the others there is one each."""
+    """Name in the tables; the solvers of corral have several variants, the others one."""
     return method + (SUFFIX[variant] if method in ("projected", "algorithm1") else "")
 
 
 class Contest:
-    """The records as arrays over (contestant, data set, draw).
+    """The records as arrays over contestants, data sets and draws.
 
     Attributes
     ----------
     contestants : sequence of (method, rules)
     data : sequence of str
     ari : (m, s, r) array
-        NaN where no answer was found.
+        NaN if no answer was found.
     obeys : (m, s, r) bool array
-        An answer was found and breaks none of the rules that the method was given.
+        Whether an answer was found that breaks none of the method's rules.
     seconds, objective : (m, s, r) arrays
     """
 
@@ -64,9 +112,9 @@ class Contest:
         return [_name(*contestant) for contestant in self.contestants]
 
     def ranks(self, rows: Sequence[int], *, strict: bool = False) -> FloatArray:
-        """Mean rank of each of these rows among them, 1 for the best ARI; ties share.
+        """Mean rank of each of these rows among them; 1 is the best ARI, ties share a rank.
 
-        No answer is the last; with ``strict``, so is one that breaks a rule.
+        A run without an answer is last; with ``strict``, so is one that breaks a rule.
         """
         score = np.nan_to_num(self.ari[rows], nan=-np.inf)
         if strict:
@@ -75,9 +123,9 @@ class Contest:
         return ranked
 
     def wins(self, own: int, rows: Sequence[int]) -> float:
-        """Share of the runs in which no feasible answer of these rows has a lower objective."""
+        """Share of the runs in which no feasible answer in these rows has a lower objective."""
         best = np.where(self.obeys[rows], self.objective[rows], np.inf).min(axis=0)
-        # Equal answers may differ in the last digits, by the order of the sums.
+        # The objectives of equal answers may differ by rounding.
         return float(np.mean(self.objective[own] <= best * (1.0 + 1e-9)))
 
     def rows(self, variant: str) -> list[int]:
@@ -92,14 +140,13 @@ def _array(runs: list[list[list[Record]]], value: Callable[[Record], float]) -> 
 def render_table7(results: Results) -> str:
     """Ranks, feasibility and time, then ARI by data set."""
     contest = Contest(results)
-    everyone = list(range(len(CONTESTANTS)))
-    order = np.argsort(contest.ranks(everyone), kind="stable").tolist()
+    order = np.argsort(contest.ranks(range(len(CONTESTANTS))), kind="stable").tolist()
     return "\n".join(
         [
             _intro(results),
             _ranking(contest, order),
             _account(contest),
-            WHY,
+            REASONS,
             _scores(contest, order),
             _picture(results, contest, order),
         ]
@@ -109,20 +156,21 @@ def render_table7(results: Results) -> str:
 def _intro(results: Results) -> str:
     links = ", ".join(f"{data} {CONTEST_LINKS[data]}" for data in contest_data(results.scale))
     return (
-        f"{len(results.scale.draws)} draws; in each, all methods get the same links and sizes, or "
-        f"as much of them as they take. Links of each kind: {links}. All methods run with the "
-        "library's defaults (`projected` with several starts, `algorithm1` as in table 4). Some "
-        "of those defaults were picked on these very data sets (PPC's weight, the similarities of "
-        "NCut, the acuity of COP-COBWEB), which favours these methods.\n\n"
-        "Ranks are by ARI within each draw of each data set, ties shared, no answer last, then "
-        "averaged. *All* ranks everyone; *equal rules* ranks those that were given the same rules; "
-        "*strict* is *equal rules* with answers that break a rule put last.\n"
+        f"There are {len(results.scale.draws)} draws; in each, all methods get the same links and "
+        f"sizes, as far as they can use them. Links of each kind: {links}. All methods have the "
+        "default parameters of the library (`projected` with several starts, `algorithm1` as in "
+        "table 4). Some of these defaults were chosen on the same data sets (the weight of PPC, "
+        "the similarities of NCut, the acuity of COP-COBWEB), which favours these methods.\n\n"
+        "Ranks are by ARI within each draw of each data set, then averaged; ties share a rank, and "
+        "a run without an answer is last. *All* ranks all methods; *equal rules* ranks the methods "
+        "with the same rules; *strict* is *equal rules* with answers that break a rule in last "
+        "place.\n"
     )
 
 
 def _ranking(contest: Contest, order: Sequence[int]) -> str:
-    everyone = contest.ranks(range(len(CONTESTANTS)))
-    equal, strict = np.full(len(everyone), np.nan), np.full(len(everyone), np.nan)
+    overall = contest.ranks(range(len(CONTESTANTS)))
+    equal, strict = np.full(len(overall), np.nan), np.full(len(overall), np.nan)
     for variant in ("pair", "car"):
         rows = contest.rows(variant)
         equal[rows], strict[rows] = contest.ranks(rows), contest.ranks(rows, strict=True)
@@ -133,7 +181,7 @@ def _ranking(contest: Contest, order: Sequence[int]) -> str:
             [
                 contest.names[row],
                 RULES[rules],
-                f"{everyone[row]:.2f}",
+                f"{overall[row]:.2f}",
                 _or_dash(equal[row], 2),
                 _or_dash(strict[row], 2),
                 "-" if rules == "free" else f"{100 * contest.obeys[row].mean():.0f} %",
@@ -146,7 +194,7 @@ def _ranking(contest: Contest, order: Sequence[int]) -> str:
 
 
 def _average(values: FloatArray) -> str:
-    """Mean over the runs that found an answer."""
+    """Mean over the runs that found an answer, or an x."""
     alive = values[~np.isnan(values)]
     return f"{alive.mean():.1f}" if alive.size else NONE
 
@@ -156,7 +204,7 @@ def _or_dash(value: float, digits: int) -> str:
 
 
 def _account(contest: Contest) -> str:
-    """Who beats the default solver where the rules are the same, and where."""
+    """The methods that are better than the default solver with the same rules, and where."""
     return "\n".join(
         line
         for variant, what in (("pair", "links alone"), ("car", "sizes alone"))
@@ -169,12 +217,12 @@ def _rivals(contest: Contest, variant: str, what: str) -> list[str]:
     own = names.index(_name("projected", variant))
     ranks = dict(zip(rows, contest.ranks(rows), strict=True))
     better = sorted((row for row in rows if ranks[row] < ranks[own]), key=lambda row: ranks[row])
-    text = ", ".join(f"{names[row]} ({ranks[row]:.2f})" for row in better) or "nobody"
+    text = ", ".join(f"{names[row]} ({ranks[row]:.2f})" for row in better) or "none"
     lines = [
         f"With {what}, the mean rank by ARI of `{names[own]}` is {ranks[own]:.2f}; better: {text}. "
-        f"By the objective, which is what it minimises, it is the best, alone or with others, of "
-        f"all answers that obey these rules in {100 * contest.wins(own, rows):.0f} % of the runs. "
-        "Ahead of it in mean ARI by more than one point:",
+        f"In {100 * contest.wins(own, rows):.0f} % of the runs, no answer that obeys these rules "
+        "has a lower objective, which is what it minimises. Methods with a mean ARI that is higher "
+        "by more than one point:",
         "",
     ]
     score = np.nan_to_num(contest.ari, nan=-100.0).mean(axis=2)
@@ -193,15 +241,15 @@ def _scores(contest: Contest, order: Sequence[int]) -> str:
     for row in order:
         cells = []
         for draws in contest.ari[row]:
-            alive = draws[~np.isnan(draws)]
-            dead = f" ({len(draws) - len(alive)} x)" if 0 < len(alive) < len(draws) else ""
-            cells.append(f"{alive.mean():.1f}{dead}" if len(alive) else NONE)
+            failed = int(np.isnan(draws).sum())
+            note = f" ({failed} x)" if 0 < failed < len(draws) else ""
+            cells.append(_average(draws) + note)
         body.append([contest.names[row], *cells])
     return f"**Mean ARI (%) by data set**\n\n{table(['method', *contest.data], body)}"
 
 
 def _picture(results: Results, contest: Contest, order: Sequence[int]) -> str:
-    everyone = contest.ranks(range(len(CONTESTANTS)))
+    overall = contest.ranks(range(len(CONTESTANTS)))
     alive = ~np.isnan(contest.ari)
     total = np.where(alive, contest.ari, 0.0).sum(axis=2)
     scores = np.where(alive.any(axis=2), total / np.maximum(alive.sum(axis=2), 1), np.nan)
@@ -214,13 +262,13 @@ def _picture(results: Results, contest: Contest, order: Sequence[int]) -> str:
         [contest.names[row] for row in order],
         contest.data,
         scores[order],
-        everyone[order],
+        overall[order],
         [feasible[row] for row in order],
     )
     return picture(
         "methods.png",
-        "Every method on every data set: mean ARI, mean rank, and how often the answer obeys the "
-        "rules given; orange is corral's default solver. An x is a method that found no answer.",
+        "Every method on every data set: mean ARI, mean rank, and how often the answer obeys its "
+        "rules. Orange is the default solver of corral; an x means that no answer was found.",
     )
 
 

@@ -1,28 +1,52 @@
-"""An experiment: what to run, and how to show what came out."""
+"""An experiment: what to run, and how to show the results."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .cells import Cell, Record
-from .scale import Scale
-from .store import Store
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Seed and size of a run: the numbers of the paper, or a small version.
+
+    Attributes
+    ----------
+    seed : int
+    quick : bool
+        Two repetitions instead of ten, and fewer data sets.
+    """
+
+    seed: int = 0
+    quick: bool = False
+
+    @property
+    def draws(self) -> range:
+        """Numbers of the repetitions."""
+        return range(2 if self.quick else 10)
+
+    def some(self, items: Sequence[Item], quick: Sequence[Item]) -> Sequence[Item]:
+        """All items, or those of the quick version."""
+        return quick if self.quick else items
 
 
 @dataclass(frozen=True)
 class Results:
-    """What the cells of an experiment came to.
+    """Results of an experiment.
 
     Attributes
     ----------
     scale : Scale
     folder : Path
-        Where the page is, and where pictures go.
+        Folder of the page and its pictures.
     records : sequence of (Cell, Record)
     """
 
@@ -30,13 +54,8 @@ class Results:
     folder: Path
     records: Sequence[tuple[Cell, Record]]
 
-    @classmethod
-    def of(cls, scale: Scale, folder: Path, cells: Sequence[Cell], store: Store) -> Results:
-        """Collect the records of cells that were all run."""
-        return cls(scale, folder, [(cell, store[cell]) for cell in cells])
-
     def select(self, **wanted: Any) -> list[Record]:
-        """Records of the cells whose attributes have these values, in the order of the plan."""
+        """Records of the cells whose attributes have these values, in order."""
         return [
             record
             for cell, record in self.records
@@ -46,7 +65,7 @@ class Results:
 
 @dataclass(frozen=True)
 class Demand:
-    """A figure of the paper that the default solver should reach, and what it reached.
+    """A number of the paper that the default solver should reach, and its own results.
 
     Attributes
     ----------
@@ -54,9 +73,9 @@ class Demand:
     paper : float
         Mean ARI in the paper.
     records : sequence of Record
-        Of the default solver.
+        Results of the default solver.
     expected : bool
-        Whether the row is to be reached; some are known to be out of reach.
+        False if the number is known to be out of reach.
     """
 
     row: str
@@ -64,7 +83,7 @@ class Demand:
     records: Sequence[Record]
     expected: bool = True
 
-    #: The mean may be lower than the paper's by this much.
+    #: The mean ARI, in per cent, may be lower than in the paper by this much.
     SLACK = 2.0
 
     @property
@@ -74,22 +93,22 @@ class Demand:
 
     @property
     def broken(self) -> int:
-        """Rules broken in all the runs."""
+        """Number of rules broken in all runs together."""
         return sum(broken(record) for record in self.records)
 
     @property
     def reached(self) -> bool:
-        """Whether ours is at least the paper's less the slack."""
+        """Whether our mean is at least that of the paper minus the slack."""
         return self.ours >= self.paper - self.SLACK
 
     @property
     def cheaper_than_truth(self) -> float:
-        """Share of the runs whose answer costs less than the classes themselves."""
+        """Share of the runs whose objective is lower than that of the classes themselves."""
         return float(np.mean([record["objective"] < record["truth"] for record in self.records]))
 
 
 def broken(record: Record) -> int:
-    """Rules that an answer breaks: the paper's CardV + MLV + CLV."""
+    """Number of rules that the labels break: CardV + MLV + CLV of the paper."""
     return int(record["cardv"] + record["mlv"] + record["clv"])
 
 
@@ -100,14 +119,14 @@ class Experiment:
     Attributes
     ----------
     name : str
-        What one types.
+        Its name on the command line.
     title : str
         Heading of its section.
     group : str
-        Name of the store; experiments of one group share their cells.
+        Name of the store; experiments of one group have the same cells.
     cells : callable(Scale) -> list of Cell
     render : callable(Results) -> str
-        Markdown of the section; it also draws the pictures.
+        Makes the markdown of the section and draws the pictures.
     demands : callable(Results) -> list of Demand
     """
 
