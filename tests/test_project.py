@@ -23,32 +23,17 @@ PACKAGE = ROOT / "src" / "corral"
 # The way of the data.  A module may import from the layers above its own line, never from its
 # own layer (but a package from itself) or below.
 LAYERS = [
-    {"_arrays", "_typing", "exceptions", "kinds"},
-    {"constraints", "_graphs"},
-    {"audit"},
-    {"pair_graph"},
-    {"problem"},
-    {"contradictions", "geometry", "settings"},
-    {"presolve", "parameters"},
-    {"initialise"},
-    {"admm", "assign"},
-    {"polish", "conflict", "coarse"},
-    {"pilot"},
-    {"run"},
+    {"_arrays", "_typing", "deadline", "exceptions"},
+    {"constraints", "settings"},
+    {"presolve", "audit", "metrics", "datasets", "inputs"},
+    {"rows", "plan"},
+    {"problem", "start", "admm"},
+    {"assign", "sample", "backends", "plots", "solution"},
+    {"polish", "report"},
+    {"rivals", "infeasible"},
     {"solve"},
-    {"violate", "number"},
-    {"outcome"},
-    {"plots"},
-    {"report"},
-    {"metrics", "datasets", "validate"},
-    {"shards"},
-    {"gpu", "distributed"},
-    {"elsewhere"},
-    {"new_rows"},
-    {"estimator"},
-    {"baselines"},
+    {"estimator", "baselines"},
     {"__init__"},
-    {"experiments"},
     {"cli"},
 ]
 # The audit checks what solvers claim, so it and the reports on it know nothing of solvers.
@@ -57,11 +42,8 @@ ONLY["audit"] = {"_typing", "_arrays", "constraints"}
 ONLY["report"] = ONLY["audit"] | {"audit", "plots"}
 DEPTH = {name: depth for depth, layer in enumerate(LAYERS) for name in layer}
 
-#: What comes with an extra, and the only packages that may import it.
-EXTRAS = {
-    "gpu": {"torch", "triton", "cupy", "array_api_compat"},
-    "distributed": {"dask", "distributed"},
-}
+#: What comes with an extra; only the backends may import it.
+EXTRAS = {"backends": {"torch", "triton", "cupy", "array_api_compat", "dask", "distributed"}}
 
 
 def unit(path):
@@ -140,6 +122,28 @@ def test_only_declared_dependencies_are_imported(path):
     }
     declared |= EXTRAS.get(unit(path), set())
     assert {top for top, *_ in imports(path)} <= declared | set(sys.stdlib_module_names)
+
+
+#: The steps of ``fit`` in CONTRIBUTING's list, and the call in ``fit`` that takes each.
+WAY = {
+    "inputs": "backend_of",
+    "presolve": "presolve",
+    "plan": "Problem.of",
+    "solve": "solve",
+    "audit": "Report.of",
+}
+
+
+def test_fit_is_the_way_of_the_data():
+    """The functions that ``fit`` calls, in order, are the list in CONTRIBUTING."""
+    tree = ast.parse((PACKAGE / "estimator.py").read_text(encoding="utf-8"))
+    (fit,) = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "fit")
+    calls = [n for n in ast.walk(fit) if isinstance(n, ast.Call)]
+    names = [ast.unparse(n.func) for n in sorted(calls, key=lambda n: (n.lineno, n.col_offset))]
+    assert [name for name in names if name in WAY.values()] == list(WAY.values())
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^ +-> (\w+)", page, flags=re.MULTILINE)
+    assert listed == list(WAY)
 
 
 def test_one_version():

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import sys
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -27,6 +26,7 @@ from .. import (
     audit,
     baselines,
 )
+from ..deadline import Deadline
 from .data import Points
 from .fit import load, with_ids
 from .options import (
@@ -206,7 +206,7 @@ def _run(
     refusal = method.refusal(rules, len(points.X))
     if refusal is not None:
         return Line(method.name, note=refusal)
-    began = time.monotonic()
+    clock = Deadline.after(None)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -216,13 +216,13 @@ def _run(
     except InfeasibleConstraintsError as clash:
         raise with_ids(clash, points, n_clusters) from clash
     except SolverTimeoutError:
-        return Line(method.name, seconds=time.monotonic() - began, note="out of time")
+        return Line(method.name, seconds=clock.elapsed, note="out of time")
     except baselines.DeadEndError:
-        return Line(method.name, seconds=time.monotonic() - began, note="found no answer")
+        return Line(method.name, seconds=clock.elapsed, note="found no answer")
     except (ValueError, FloatingPointError) as error:
         # The rules were checked before, so this method cannot use one of them.
         return Line(method.name, note=_first_words(error))
-    seconds = time.monotonic() - began
+    seconds = clock.elapsed
     report = audit(points.X, labels, rules, n_clusters)
     return Line(
         method.name,

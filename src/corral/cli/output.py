@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import secrets
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._typing import FloatArray, IntArray
+from ..deadline import Deadline
 
 #: Length of the progress bar, in characters.
 WIDTH = 20
@@ -156,13 +156,13 @@ class ProgressBar:
         self._stream = stream
         self._total = total
         self._shown = 0
-        self._began = time.monotonic()
-        self._next = self._began + PATIENCE
+        self._clock = Deadline.after(None)
+        self._next = PATIENCE
         self._enabled = enabled and total > 0 and stream.isatty()
 
     def due(self) -> bool:
         """Whether it is time to update the line."""
-        return self._enabled and time.monotonic() >= self._next
+        return self._enabled and self._clock.elapsed >= self._next
 
     def show(self, done: int, text: str) -> None:
         """Update the line, if it is due: the bar for the work done, then the text."""
@@ -170,11 +170,11 @@ class ProgressBar:
             return
         filled = round(WIDTH * min(done / self._total, 1.0))
         self._write(f"[{'#' * filled}{'.' * (WIDTH - filled)}] {text}")
-        self._next = time.monotonic() + PACE
+        self._next = self._clock.elapsed + PACE
 
     def minutes_left(self, done: int) -> float:
         """Estimate the minutes for the rest of the work, at the speed so far."""
-        return (time.monotonic() - self._began) / done * (self._total - done) / 60.0
+        return self._clock.elapsed / done * (self._total - done) / 60.0
 
     def __enter__(self) -> Self:
         """Begin."""
