@@ -24,12 +24,11 @@ from sklearn.datasets import load_digits, make_blobs
 
 from corral import ClusterSizes, ConstrainedKMeans
 from corral.datasets import load_breast_cancer, load_glass, load_iris, load_wine
-from corral.geometry import Geometry
-from corral.initialise import initialise, match_sizes
 from corral.polish import first_answer, improve
-from corral.presolve import presolve
+from corral.start import make_start, match_sizes
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from problems import problem_of
 from reference import lloyd
 
 HERE = Path(__file__).resolve().parent
@@ -114,15 +113,15 @@ def full(case: Case, seed: int, **options: object) -> float:
 
 def without_admm(case: Case, seed: int) -> tuple[float, float]:
     """From the same start: repair and polish, and means with exact assignment alone."""
-    problem = presolve(case.points, case.constraints, case.k)
-    geometry = Geometry(problem)
+    problem = problem_of(case.points, case.constraints, case.k)
     # As the estimator draws the seed of its first run.
     run_seed = np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=1)[0]
     random_state = np.random.RandomState(run_seed)
-    start = initialise(problem, geometry, "random", random_state)
-    problem = match_sizes(problem, np.bincount(start.labels, minlength=case.k))
-    plain = first_answer(problem, geometry, start.centers)
-    polished = improve(plain, geometry, random_state)
+    start = make_start(problem.rules, problem.rows, "random", random_state)
+    counts = np.bincount(start.labels, minlength=case.k)
+    problem = problem.with_rules(match_sizes(problem.rules, counts))
+    plain = first_answer(problem, start.centers)
+    polished = improve(problem, plain, random_state)
     return polished.objective, plain.objective
 
 

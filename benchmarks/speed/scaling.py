@@ -9,10 +9,11 @@ import time
 import numpy as np
 from sklearn.cluster import kmeans_plusplus
 
+from corral.admm.history import Options
 from corral.admm.projected import solve_projected
-from corral.geometry import Geometry
-from corral.initialise import initialise
 from corral.presolve import presolve
+from corral.rows import MemoryRows
+from corral.start import make_start
 
 from .jobs import overlapping
 
@@ -25,14 +26,12 @@ QUICK_SERIES = (10_000, 30_000, 100_000)
 def seconds_an_iteration(n: int) -> tuple[float, int]:
     """Mean over a whole run from the first iteration's end to the last, and how many there were."""
     X, rules = overlapping(n, D, K)
-    problem = presolve(X, rules.constraints(), K)
-    geometry = Geometry(problem)
+    given, rows = presolve(rules.constraints(), n, K), MemoryRows(X)
     centers, _ = kmeans_plusplus(X, K, random_state=0)
-    start = initialise(problem, geometry, centers, np.random.RandomState(0))
+    start = make_start(given, rows, centers, np.random.RandomState(0))
     ticks: list[float] = []
-    solve_projected(
-        problem, geometry, start.labels, progress=lambda *_: ticks.append(time.perf_counter())
-    )
+    options = Options(progress=lambda *_: ticks.append(time.perf_counter()), count_every=50)
+    solve_projected(given, rows, start.labels, options)
     return (ticks[-1] - ticks[0]) / (len(ticks) - 1), len(ticks)
 
 

@@ -33,8 +33,8 @@ class History:
         The paper's CardV, MLV and CLV of the rounded labels (the largest entry of each row of x):
         points that have to change cluster for the sizes to fit, must-links across clusters, and
         cannot-links inside one.  The projected solver keeps must-links by construction and counts
-        cannot-links between contracted groups once each.  In larger problems it counts in every
-        tenth or fiftieth iteration and in the last one; in between, the last counts are repeated.
+        cannot-links between contracted groups once each.  The larger the problem, the fewer
+        iterations are counted, and always the last; in between, the last counts are repeated.
     x : dict of (n, k) arrays
         The relaxed assignment at the iterations asked for, counted from 1.
     """

@@ -157,7 +157,7 @@ class Plan:
             direct_share=share,
             rival=_rival(rules, settings, part_of),
             assignment=_assignment(rules, facts),
-            least_drop=at.LEAST_DROP_LARGE if is_large(rules) else at.LEAST_DROP,
+            least_drop=_least_drop(entries(rules)),
             exchanges=exchanges,
             least_exchange=least_exchange,
             trials=_trials(rules),
@@ -246,9 +246,8 @@ def _ends_early(rules: Rules, settings: Settings) -> bool:
 
 
 def _count_every(size: int) -> int:
-    if size <= at.COUNT_EVERY:
-        return 1
-    return 10 if size <= at.COUNT_TENTH else 50
+    """Iterations between two counts of the violations, so that counting stays a small part."""
+    return int(np.clip(size // at.COUNT_ENTRIES, 1, at.COUNT_SELDOM))
 
 
 def _direct(rules: Rules, facts: Facts, settings: Settings, whole: bool) -> tuple[int, float]:
@@ -313,13 +312,18 @@ def _assignment(rules: Rules, facts: Facts) -> str:
     return "integer program" if entries(rules) <= at.CONTESTED_ENTRIES else "prices and programs"
 
 
+def _least_drop(size: int) -> float:
+    """Relative fall of the objective below which rounds end: it grows with their cost."""
+    return float(min(at.LEAST_DROP * max(size / at.SMALL, 1.0) ** 3, at.MOST_DROP))
+
+
 def _exchanges(rules: Rules) -> tuple[int, float]:
     """Rounds of exchanges of single groups, and the gain below which they end."""
-    if is_large(rules):
+    size = entries(rules)
+    if size > at.LARGE:
         return 0, 0.0
-    if entries(rules) <= at.SMALL:
-        return at.MAX_ROUNDS, 0.0
-    return at.EXCHANGES, at.LEAST_EXCHANGE
+    least = at.LEAST_EXCHANGE * float(np.clip(size / at.SMALL - 1.0, 0.0, 1.0))
+    return min(at.MAX_ROUNDS, at.EXCHANGE_ENTRIES // max(size, 1)), least
 
 
 def _trials_each(rules: Rules) -> int:
@@ -340,9 +344,9 @@ def _trials(rules: Rules) -> int:
     """
     size = entries(rules)
     different = rules.sizes_vary or rules.numbered or sizes_loose(rules)
-    if rules.summed and not different and size > at.SETTLED:
-        return 0
-    work = _price(rules) * at.ROUNDS_A_TRIAL * size * max(1.0, (size / at.SMALL) ** 1.5)
+    # With equal sizes ADMM soon leaves nothing to find.
+    power = at.DECLINE_EQUAL if rules.summed and not different else at.DECLINE
+    work = _price(rules) * at.ROUNDS_A_TRIAL * size * max(1.0, size / at.SMALL) ** power
     return int(min(at.MOVE_BUDGET / work, at.MOST_TRIALS_TIMES * at.MOST_TRIALS))
 
 

@@ -60,9 +60,9 @@ SLOWEST = 0.4
 #: Clusters up to which ADMM may end with the ridge where sizes are the only rule; exact sizes then
 #: find the rest as fast (job sizes-100000-10).
 EARLY_CLUSTERS = 10
-#: Entries up to which violations are counted in every iteration, and up to which in every tenth;
-#: above, in every fiftieth.  Counting costs a pass over the labels.
-COUNT_EVERY, COUNT_TENTH = 5_000, 10_000_000
+#: Entries for each iteration between two counts of the violations, and the most iterations between
+#: them.  Counting costs a pass over the labels; more entries count more often.
+COUNT_ENTRIES, COUNT_SELDOM = 5_000, 50
 #: Features up to which Algorithm 1 decomposes the Gram matrix of the points; with more, it solves
 #: for w by conjugate gradients.  At 1,024 features the decomposition takes 0.7 s and makes an
 #: iteration 1.4 times (300 points) to 3.3 times (2,000) as fast; at 2,048 it takes 4 to 6 s.
@@ -93,21 +93,24 @@ TRIALS_EACH_CLUSTER = 2
 
 #: Most rounds of means and exact assignment.
 MAX_ROUNDS = 300
-#: Relative fall of the objective below which rounds end: of small and middle problems, and of large
-#: ones, where a round is expensive (job million).
-LEAST_DROP, LEAST_DROP_LARGE = 1e-12, 1e-7
-#: Rounds of exchanges of single groups above SMALL entries, and the relative gain below which they
-#: end: on data without structure each round finds another (job sparse-20000-10).
-EXCHANGES, LEAST_EXCHANGE = 25, 2e-5
+#: Relative fall of the objective below which rounds end, of a small problem; it grows with the cube
+#: of the entries, up to the second number (jobs sizes-5000-10, million).
+LEAST_DROP, MOST_DROP = 1e-12, 1e-7
+#: Entries that all rounds of exchanges of single groups look at.  More of them find more on data
+#: without structure, where each round finds another (job sparse-20000-10).
+EXCHANGE_ENTRIES = 1_800_000
+#: Relative gain below which exchanges end, from twice SMALL entries on; it falls to 0 at SMALL.
+LEAST_EXCHANGE = 2e-5
 #: Work of the moves of one search, in entries of cost matrices looked at (quality_start.py).
 MOVE_BUDGET = 4.0e7
 #: Rounds of assignment in one trial of a move, about.
 ROUNDS_A_TRIAL = 6
 #: Most trials of one kind of move on one answer, and of all kinds, in units of that.
 MOST_TRIALS, MOST_TRIALS_TIMES = 60, 6
-#: Entries above which no moves are tried where clusters have equal sizes: ADMM leaves nothing to
-#: find (quality_start.py, digits).
-SETTLED = 8_000
+#: Power of the entries, in units of SMALL, by which trials of moves become fewer beyond SMALL: in
+#: general, and where all clusters have the same bounds, as ADMM then leaves less to find
+#: (quality_start.py, digits and plane).
+DECLINE, DECLINE_EQUAL = 1.5, 7.5
 #: Price of one exact assignment, in looks at every entry of x, by kind of rule: totals or linear
 #: rows; sizes with pairs or unequal groups; pairs; sizes; none.
 PRICES = {"program": 3000.0, "sizes and pairs": 300.0, "pairs": 20.0, "sizes": 10.0, "none": 1.0}

@@ -1,0 +1,217 @@
+"""What each threshold of the plan does: vary it, and measure objective and time.
+
+Every number in ``corral.plan.thresholds`` is divided and multiplied by a factor in turn, and the same
+jobs are fitted.  A line says how the mean objective and the time change against the plan as it is,
+over the jobs that changed at all.  A threshold for which nothing changes in any job has no effect at
+these sizes: it is a candidate for removal.
+
+    python benchmarks/thresholds.py                  # all thresholds, about half an hour
+    python benchmarks/thresholds.py SMALL LARGE      # some
+    python benchmarks/thresholds.py --write          # also write benchmarks/thresholds.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
+
+from corral import (
+    CannotLink,
+    ClusterSizes,
+    ClusterTotals,
+    ConstrainedKMeans,
+    MustLink,
+    from_labels,
+)
+from corral.datasets import random_links
+from corral.plan import thresholds
+
+TABLE = Path(__file__).resolve().parent / "thresholds.md"
+
+
+@dataclass(frozen=True)
+class Job:
+    """Points, clusters and rules of one fit."""
+
+    name: str
+    n: int
+    k: int
+    rules: Callable[[np.ndarray, np.random.Generator], list[Any]]
+    structured: bool = True
+
+    def fit(self, seed: int) -> float:
+        """Objective from one seed."""
+        rng = np.random.default_rng(seed)
+        if self.structured:
+            X, y = make_blobs(self.n, 6, centers=self.k, cluster_std=5, random_state=seed)
+        else:
+            X, y = rng.random((self.n, 4)), np.arange(self.n) % self.k
+        model = ConstrainedKMeans(self.k, random_state=seed)
+        return float(model.fit(X, constraints=self.rules(y, rng)).report_.objective)
+
+
+def equal(y: np.ndarray, rng: np.random.Generator) -> list[Any]:
+    k = y.max() + 1
+    return [ClusterSizes(np.bincount(np.arange(len(y)) % k))]
+
+
+def unequal(y: np.ndarray, rng: np.random.Generator) -> list[Any]:
+    k, n = y.max() + 1, len(y)
+    share = np.arange(1, k + 1) / (k * (k + 1) / 2)
+    sizes = np.diff(np.floor(np.cumsum(share) * n + 1e-9), prepend=0).astype(int)
+    return [ClusterSizes(sizes)]
+
+
+def bounds(y: np.ndarray, rng: np.random.Generator) -> list[Any]:
+    mean = len(y) // (y.max() + 1)
+    return [ClusterSizes(minimum=mean // 3, maximum=3 * mean)]
+
+
+def links(y: np.ndarray, rng: np.random.Generator) -> list[Any]:
+    return list(random_links(y, len(y) // 10, len(y) // 10, random_state=0))
+
+
+def links_and_sizes(y: np.ndarray, rng: np.random.Generator) -> list[Any]:
+    return [*links(y, rng), ClusterSizes(np.bincount(y))]
+
+
+def soft(y: np.ndarray, rng: np.random.Generator) -> list[Any]:
+    must, cannot = random_links(y, len(y) // 10, len(y) // 10, random_state=0)
+    return [MustLink(must.pairs, weight=20.0), CannotLink(cannot.pairs, weight=20.0)]
+
+
+def totals(y: np.ndarray, rng: np.random.Generator) -> list[Any]:
+    values = rng.integers(1, 9, len(y)).astype(float)
+    return [ClusterTotals(values, maximum=1.2 * values.sum() / (y.max() + 1))]
+
+
+def pins(y: np.ndarray, rng: np.random.Generator) -> list[Any]:
+    return [from_labels(np.where(rng.random(len(y)) < 0.05, y, -1))]
+
+
+def free(y: np.ndarray, rng: np.random.Generator) -> list[Any]:
+    return []
+
+
+JOBS = [
+    Job("free 300", 300, 4, free),
+    Job("free 3000", 3_000, 8, free),
+    Job("free 60000", 60_000, 8, free),
+    Job("equal 400", 400, 5, equal),
+    Job("equal 1000, no clusters", 1_000, 8, equal, structured=False),
+    Job("equal 3000", 3_000, 8, equal),
+    Job("equal 3000, k = 40", 3_000, 40, equal),
+    Job("equal 60000", 60_000, 8, equal),
+    Job("unequal 600", 600, 5, unequal),
+    Job("unequal 5000", 5_000, 6, unequal),
+    Job("bounds 4000", 4_000, 6, bounds),
+    Job("links 600", 600, 5, links),
+    Job("links 6000", 6_000, 5, links),
+    Job("links and sizes 300", 300, 4, links_and_sizes),
+    Job("links and sizes 4000", 4_000, 5, links_and_sizes),
+    Job("soft 300", 300, 4, soft),
+    Job("totals 120", 120, 3, totals),
+    Job("pins 10000", 10_000, 5, pins),
+]
+
+
+def numbers() -> Iterator[str]:
+    """Names of the thresholds."""
+    for name, value in vars(thresholds).items():
+        if name.isupper() and isinstance(value, (int, float)):
+            yield name
+
+
+@contextmanager
+def changed(name: str, factor: float) -> Iterator[None]:
+    """The threshold times the factor, in every module that has it."""
+    old = getattr(thresholds, name)
+    new = type(old)(max(old * factor, 1 if isinstance(old, int) else 0.0))
+    homes = [
+        module
+        for module_name, module in list(sys.modules.items())
+        if module_name.startswith("corral") and getattr(module, name, None) is old
+    ]
+    for module in {thresholds, *homes}:
+        setattr(module, name, new)
+    try:
+        yield
+    finally:
+        for module in {thresholds, *homes}:
+            setattr(module, name, old)
+
+
+def run(seeds: int) -> tuple[np.ndarray, np.ndarray]:
+    """Objectives and seconds, (jobs, seeds)."""
+    shape = (len(JOBS), seeds)
+    objective, seconds = np.empty(shape), np.empty(shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for i, job in enumerate(JOBS):
+            for seed in range(seeds):
+                began = time.perf_counter()
+                objective[i, seed] = job.fit(seed)
+                seconds[i, seed] = time.perf_counter() - began
+    return objective, seconds
+
+
+def line(
+    name: str, factor: float, base: tuple[np.ndarray, ...], now: tuple[np.ndarray, ...]
+) -> str:
+    """One row of the table."""
+    gap = now[0] / base[0] - 1.0
+    ratio = now[1].sum(axis=1) / base[1].sum(axis=1)
+    moved = np.flatnonzero(np.abs(gap).max(axis=1) > 1e-9)
+    slower = np.flatnonzero((ratio > 1.25) | (ratio < 0.8))
+    value = getattr(thresholds, name) * factor
+    jobs = ", ".join(JOBS[i].name for i in moved) or "none"
+    times = ", ".join(f"{JOBS[i].name} x{ratio[i]:.2f}" for i in slower) or "none"
+    mean, worst = 100 * gap.mean(), 100 * gap.max()
+    return f"| {name} | {value:g} | {mean:+.4f} | {worst:+.4f} | {jobs} | {times} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help="thresholds; all by default")
+    parser.add_argument("--factor", type=float, default=4.0)
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--write", action="store_true", help=f"write {TABLE.name}")
+    given = parser.parse_args()
+    names = given.names or list(numbers())
+    run(1)  # warm up
+    base = run(given.seeds)
+    rows = [
+        "| threshold | value | objective, mean % | worst % | jobs that changed | times that changed |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    print("\n".join(rows), flush=True)
+    for name in names:
+        for factor in (1.0 / given.factor, given.factor):
+            with changed(name, factor):
+                rows.append(line(name, factor, base, run(given.seeds)))
+            print(rows[-1], flush=True)
+    if given.write:
+        head = (
+            "# What each threshold of the plan does\n\n"
+            f"Each number of `src/corral/plan/thresholds.py`, divided and multiplied by "
+            f"{given.factor:g}: change of the objective over {len(JOBS)} jobs and {given.seeds} "
+            "seeds against the plan as it is, the jobs whose objective changed, and the jobs "
+            "whose time changed by more than a quarter. `python benchmarks/thresholds.py "
+            "--write` makes this page.\n\n"
+        )
+        TABLE.write_text(head + "\n".join(rows) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
