@@ -344,9 +344,9 @@ def _trials(rules: Rules) -> int:
     """
     size = entries(rules)
     different = rules.sizes_vary or rules.numbered or sizes_loose(rules)
-    # With equal sizes ADMM soon leaves nothing to find.
-    power = at.DECLINE_EQUAL if rules.summed and not different else at.DECLINE
-    work = _price(rules) * at.ROUNDS_A_TRIAL * size * max(1.0, size / at.SMALL) ** power
+    work = _price(rules) * at.ROUNDS_A_TRIAL * size * max(1.0, size / at.SMALL) ** at.DECLINE
+    if rules.summed and not different:
+        work *= max(1.0, size / at.SETTLED) ** at.DECLINE_SETTLED
     return int(min(at.MOVE_BUDGET / work, at.MOST_TRIALS_TIMES * at.MOST_TRIALS))
 
 

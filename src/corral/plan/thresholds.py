@@ -107,10 +107,11 @@ MOVE_BUDGET = 4.0e7
 ROUNDS_A_TRIAL = 6
 #: Most trials of one kind of move on one answer, and of all kinds, in units of that.
 MOST_TRIALS, MOST_TRIALS_TIMES = 60, 6
-#: Power of the entries, in units of SMALL, by which trials of moves become fewer beyond SMALL: in
-#: general, and where all clusters have the same bounds, as ADMM then leaves less to find
-#: (quality_start.py, digits and plane).
-DECLINE, DECLINE_EQUAL = 1.5, 7.5
+#: Power of the entries by which trials of moves become fewer beyond SMALL.
+DECLINE = 1.5
+#: Entries beyond which, and further power by which, trials become fewer where all clusters have the
+#: same bounds: ADMM then leaves nothing to find (quality_start.py, digits and plane).
+SETTLED, DECLINE_SETTLED = 8_000, 5.0
 #: Price of one exact assignment, in looks at every entry of x, by kind of rule: totals or linear
 #: rows; sizes with pairs or unequal groups; pairs; sizes; none.
 PRICES = {"program": 3000.0, "sizes and pairs": 300.0, "pairs": 20.0, "sizes": 10.0, "none": 1.0}
