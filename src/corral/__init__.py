@@ -27,7 +27,7 @@ from .constraints import (
 from .estimator import ConstrainedKMeans
 from .exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "BrokenAnswerError",
