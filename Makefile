@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 BASE := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
+# Python compiles a module when it is first imported; compiling all of them takes longer.
+INSTALL := -m pip install --quiet --no-compile
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types unit test-lowest docs wheel bench clean
@@ -24,13 +26,13 @@ $(BASE): pyproject.toml
 		|| { echo "corral needs Python 3.11 or later; run make PYTHON=/path/to/python3.11"; exit 1; }
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable ".[plot]"
+	$(BIN)/python $(INSTALL) --editable ".[plot]"
 	@touch $@
 
 # What the tests, linters and type checker need on top of it. `--group` needs pip 25.1.
 $(TOOLS): $(BASE)
-	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[plot,cli,parquet]" --group dev
+	$(BIN)/python $(INSTALL) --upgrade "pip>=25.1"
+	$(BIN)/python $(INSTALL) --editable ".[plot,cli,parquet]" --group dev
 	@touch $@
 
 demo: $(BASE)
@@ -55,8 +57,8 @@ LOWEST_VENV := build/lowest-venv
 $(LOWEST_VENV)/.installed: pyproject.toml .ci/lowest.py
 	$(PYTHON) -m venv --clear $(LOWEST_VENV)
 	$(LOWEST_VENV)/bin/python .ci/lowest.py pyproject.toml $(LOWEST_VENV)/lowest.txt
-	$(LOWEST_VENV)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(LOWEST_VENV)/bin/python -m pip install --quiet --constraint $(LOWEST_VENV)/lowest.txt \
+	$(LOWEST_VENV)/bin/python $(INSTALL) --upgrade "pip>=25.1"
+	$(LOWEST_VENV)/bin/python $(INSTALL) --constraint $(LOWEST_VENV)/lowest.txt \
 		--editable ".[plot,cli,parquet,dask]" --group test
 	@touch $@
 
@@ -65,14 +67,14 @@ test-lowest: $(LOWEST_VENV)/.installed
 
 # The gallery runs its scripts again only when they change; nothing is fetched.
 $(VENV)/.docs: $(BASE)
-	$(BIN)/python -m pip install --quiet --editable ".[plot,cli,docs]"
+	$(BIN)/python $(INSTALL) --editable ".[plot,cli,docs]"
 	@touch $@
 
 docs: $(VENV)/.docs
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -d docs/_build/doctrees docs docs/_build/html
 
 $(VENV)/.wheel: $(BASE)
-	$(BIN)/python -m pip install --quiet build twine
+	$(BIN)/python $(INSTALL) build twine
 	@touch $@
 
 wheel: $(VENV)/.wheel
@@ -89,9 +91,9 @@ BENCH ?= --write
 # The peers are listed in this file, so a change of it makes the environment anew.
 $(BENCH_VENV)/.installed: pyproject.toml Makefile
 	$(PYTHON) -m venv --clear $(BENCH_VENV)
-	$(BENCH_VENV)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BENCH_VENV)/bin/python -m pip install --quiet --editable ".[plot]"
-	for peer in $(PEERS); do $(BENCH_VENV)/bin/python -m pip install --quiet $$peer \
+	$(BENCH_VENV)/bin/python $(INSTALL) --upgrade "pip>=25.1"
+	$(BENCH_VENV)/bin/python $(INSTALL) --editable ".[plot]"
+	for peer in $(PEERS); do $(BENCH_VENV)/bin/python $(INSTALL) $$peer \
 		|| echo "$$peer does not install here and is left out"; done
 	@touch $@
 
