@@ -27,7 +27,7 @@ from .estimator import ConstrainedKMeans
 from .exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
 from .report import Report, audit
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "BrokenAnswerError",
