@@ -81,7 +81,8 @@ def test_random_start_with_a_small_rho_survives_empty_clusters(
         state = step(state, data, rho)
         least = min(least, state.x.sum(axis=0).min())
     assert least < 0, "no cluster was ever empty: the test has nothing to show"
-    answer = algorithm1(wine[0], labels, K, rho=rho)
+    # How many iterations it takes depends on rounding: 600 to 1,100 with different BLAS builds.
+    answer = algorithm1(wine[0], labels, K, rho=rho, max_iter=3000)
     assert np.isfinite(answer.x).all()
     assert answer.converged
 
