@@ -19,7 +19,7 @@ class Assignment:
     cost : float
         Sum of ``cost[g, labels[g]]`` plus the price of the soft pairs broken; NaN if unknown.
     optimal : bool
-        False when a time limit ended the search and the best answer found is given.
+        False when a time limit ended the search; the labels are the best found until then.
     order : (k,) array or None
         ``order[j]`` is the position, in the size bounds of the rules, of the bounds that cluster
         ``j`` was given; None when they were not matched anew.

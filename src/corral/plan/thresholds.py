@@ -131,3 +131,8 @@ FLOW_WARM, FLOW_COLD = 4_000, 20_000
 #: Rows for each cluster below which sizes without prices are one flow too: a sample would have too
 #: few.
 FLOW_ROWS_EACH = 40
+PRICE_SAMPLE_MOST, PRICE_SAMPLE_EACH = 50_000, 1_000
+MANY_TIES = 1_000
+MANY_ARCS = 20_000
+REPAIR_GROUPS, REPAIR_MOVES = 3_000, 400
+FEW_COLUMNS = 600
