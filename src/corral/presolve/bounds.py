@@ -164,3 +164,8 @@ class LinearRows:
         """The same rows over some groups, what the others add left out."""
         columns = (groups[:, None] * n_clusters + np.arange(n_clusters)).ravel()
         return replace(self, A=sparse.csr_array(self.A[:, columns]))
+
+    def less(self, columns: IntArray) -> LinearRows:
+        """Bounds less what the chosen columns of ``A`` add."""
+        taken = np.asarray(self.A[:, columns].sum(axis=1)).ravel()
+        return replace(self, lower=self.lower - taken, upper=self.upper - taken)

@@ -251,18 +251,18 @@ class Rules:
     def less(self, labels: IntArray, chosen: BoolArray) -> Rules:
         """The rules of the chosen groups, the others being where the labels have them.
 
-        Bounds are less by what the others take.  Pins of the chosen groups are left out.  Pairs
-        with the others are the caller's to count.
+        Bounds are reduced by what the others take.  Pins of the chosen groups are left out, and so
+        are pairs between chosen and other groups: the caller puts both into the costs.
         """
-        rest, k = ~chosen, self.n_clusters
-        part = replace(self.part(np.flatnonzero(chosen)), pins=_no_pairs())
-        sizes, totals = self.sizes, []
+        rest, k = np.flatnonzero(~chosen), self.n_clusters
+        fixed, sizes, linear = labels[rest], self.sizes, self.linear
         if sizes is not None:
-            taken = sums_by(labels[rest], self.count[rest], k).astype(np.int64)
-            sizes = sizes.less(taken)
-        for total, own in zip(self.totals, part.totals, strict=True):
-            totals.append(own.less(sums_by(labels[rest], total.values[rest], k)))
-        return replace(part, sizes=sizes, totals=tuple(totals))
+            sizes = sizes.less(sums_by(fixed, self.count[rest], k).astype(np.int64))
+        if linear is not None:
+            linear = linear.less(rest * k + fixed)
+        totals = tuple(each.less(sums_by(fixed, each.values[rest], k)) for each in self.totals)
+        left = replace(self, pins=_no_pairs(), sizes=sizes, totals=totals, linear=linear)
+        return left.part(np.flatnonzero(chosen))
 
     def pairs_only(self) -> Rules:
         """The same without sizes, totals and linear rows."""
