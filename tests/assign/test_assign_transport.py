@@ -29,7 +29,6 @@ def small_steps(monkeypatch):
             "LEAST_EACH": int(rng.integers(0, 6)),
             "FEW_MISPLACED": int(rng.integers(0, 20)),
             "MANY_TIES": int(rng.integers(0, 40)),
-            "MANY_ARCS": int(rng.integers(1, 400)),
         }.items():
             home = sizes if hasattr(sizes, name) else preferences
             monkeypatch.setattr(home, name, value)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._typing import BoolArray, FloatArray, IntArray
 from ...deadline import NEVER, Deadline
-from ...plan.thresholds import MANY_ARCS, MANY_TIES
+from ...plan.thresholds import MANY_TIES
 from ...rows.costs import Costs
 from ..result import NoAssignment
 from .flow import ship_some
@@ -207,8 +207,8 @@ class State:
         opened: BoolArray,
         longest: float,
     ) -> IntArray:
-        """Best labels of the rows with these gaps, on opened moves."""
-        opened = self._useful(gap, before, opened)
+        """Best labels of the rows with these gaps, on opened moves; to stay is always one."""
+        opened[np.arange(len(before)), before] = True
         free = np.flatnonzero(np.count_nonzero(opened, axis=1) > 1)
         k = len(rest)
         rest = rest + np.bincount(before, minlength=k) - np.bincount(before[free], minlength=k)
@@ -226,23 +226,6 @@ class State:
         after = before.copy()
         after[free] = flow.argmax(axis=1)
         return after
-
-    def _useful(self, gap: FloatArray, before: IntArray, opened: BoolArray) -> BoolArray:
-        """Moves that an optimal flow may need.
-
-        The flow is a sum of as many paths as rows are misplaced, and a path leaves a cluster at
-        most once; so of the moves from a to b only that many, the cheapest, are of use.
-        """
-        useful = opened.copy()
-        if np.count_nonzero(opened) > MANY_ARCS:
-            order = np.argsort(before, kind="stable")
-            edges = np.searchsorted(before[order], np.arange(gap.shape[1] + 1))
-            for rows in (order[a:b] for a, b in pairwise(edges) if b - a > self.misplaced):
-                own = np.where(opened[rows], gap[rows], np.inf)
-                own.partition(self.misplaced - 1, axis=0)
-                useful[rows] &= gap[rows] <= own[self.misplaced - 1]
-        useful[np.arange(len(before)), before] = True
-        return useful
 
 
 def spread_ties(
