@@ -152,7 +152,7 @@ def _enumerate_small(
 def _batches(
     groups: IntArray, pairs: PairGraph, component: IntArray, most: int
 ) -> Iterator[tuple[IntArray, PairGraph]]:
-    """At most so many components at a time, a row of groups each, with their pairs.
+    """At most ``most`` components at a time, a row of groups each, with their pairs.
 
     Groups and pairs come sorted by their components.
     """

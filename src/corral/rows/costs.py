@@ -101,7 +101,7 @@ class Costs(Protocol):
         ...
 
     def sample(self, size: int) -> FloatArray:
-        """Costs of so many rows drawn at random."""
+        """Costs of ``size`` rows drawn at random."""
         ...
 
     def dense(self) -> FloatArray:

@@ -27,12 +27,9 @@ from ..sizes.prices import flow_prices
 from . import cpsat, highs
 from .model import Model, build, forbid
 
-#: Columns per group in the first relaxation; more are added where they lower its cost.
-FIRST_COLUMNS = 1.5
-
-#: Columns per group where any feasible answer is wanted; more make a program slower and likelier to
-#: have an answer.
-ROUGH_COLUMNS = 2.0
+#: Columns per group in the first relaxation, and in a program where any feasible answer will do.
+#: More make both slower, the relaxation complete in fewer rounds and an answer likelier.
+FIRST_COLUMNS, ROUGH_COLUMNS = 1.5, 2.0
 
 
 def solve_milp(

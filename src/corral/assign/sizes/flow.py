@@ -14,7 +14,7 @@ from ..result import NoAssignment
 
 #: Costs become integers between 0 and at most this many levels.  Each unit of flow is then
 #: known to half a level, so the flow found costs at most ``units / 2**44`` times the largest
-#: cost (after its row's least is taken off) more than the best one.  Finer levels would only
+#: cost (after the least of its row is subtracted) more than the best one.  Finer levels would only
 #: resolve the rounding errors of the costs themselves, and make equal costs unequal.
 LEVELS = 2.0**44
 

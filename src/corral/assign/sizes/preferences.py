@@ -1,4 +1,4 @@
-"""Where rows prefer to be at given prices, and how few of them have to move to fit the bounds."""
+"""Rows in their cheapest clusters at given prices, and the moves that make the sizes fit."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class State:
         return replace(self, scan=self.scan.moved(near, after), prices=prices), True
 
     def _reach(self, number: int) -> FloatArray:
-        """Margins of the rows of each cluster that take part, about so many in all.
+        """Margins of the rows of each cluster that take part, about ``number`` in all.
 
         A cluster far from the others has no row of small margin, but may have to give up some.
         """

@@ -31,7 +31,7 @@ SAMPLE = 2000
 #: Most steps towards the prices of the sample, and of all groups, where a step takes longer.
 SAMPLE_ROUNDS, ROUNDS = 40, 12
 
-#: Least number of contested groups in the first program.
+#: Least number of contested groups in the first program; more make it slower and a proof likelier.
 FIRST_CONTESTED = 300
 #: Contested groups in the first program for each misplaced group.
 CONTESTED_EACH = 3
