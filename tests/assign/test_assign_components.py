@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import itertools
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from corral.assign.components import solve_pairs
-from corral.pair_graph import PairGraph
 from sklearn.datasets import make_blobs
-from tiny_problems import make_problem
+from tiny_problems import make_rules, with_pairs
 
 from corral import CannotLink, ConstrainedKMeans
 from corral.assign import NoAssignment, assign
+from corral.assign.pairs import solve_pairs
 from corral.datasets import random_links
-from corral.problem import SizeBounds, SoftPairs
+from corral.presolve import PairGraph, SizeBounds, SoftPairs
 
 INF = np.inf
 
 
-def no_core(problem, cost):
+def no_core(rules, cost):
     raise AssertionError("small components need no solver")
 
 
@@ -73,13 +71,13 @@ def problem_of(pairs, m, k):
     links = {name: np.array(hard[name == "together"], int) for name in ("apart", "together")}
     a, b, price, together = zip(*soft, strict=True)
     links["soft"] = SoftPairs(np.column_stack([a, b]), np.array(price), np.array(together))
-    return make_problem(np.ones(m, int), k, **links)
+    return make_rules(np.ones(m, int), k, **links)
 
 
 @pytest.mark.parametrize("at_once", [1, 1000, 125_000])
 @pytest.mark.parametrize("seed", range(8))
 def test_every_component_costs_what_trying_all_labels_finds(seed, at_once, monkeypatch):
-    monkeypatch.setattr("corral.assign.components.AT_ONCE", at_once)
+    monkeypatch.setattr("corral.assign.pairs.AT_ONCE", at_once)
     rng = np.random.default_rng(seed)
     k = int(rng.integers(2, 4))
     sizes = rng.integers(1, 7 if k == 2 else 6, 40)
@@ -103,24 +101,24 @@ def rings(length, number):
 
 
 def test_the_first_of_equals_is_taken():
-    problem = make_problem(np.ones(30, int), 3, apart=rings(3, 10))
-    np.testing.assert_array_equal(assign(problem, np.zeros((30, 3))).labels, [0, 1, 2] * 10)
+    rules = make_rules(np.ones(30, int), 3, apart=rings(3, 10))
+    np.testing.assert_array_equal(assign(rules, np.zeros((30, 3))).labels, [0, 1, 2] * 10)
 
 
 def test_one_component_without_labels_is_enough():
-    problem = make_problem(np.ones(30, int), 3, apart=rings(3, 10))
+    rules = make_rules(np.ones(30, int), 3, apart=rings(3, 10))
     cost = np.zeros((30, 3))
     cost[[12, 13], 1:] = INF
     with pytest.raises(NoAssignment):
-        solve_pairs(problem, cost, no_core)
+        solve_pairs(rules, cost, no_core)
 
 
 def test_a_single_cluster_takes_rings_of_any_length():
     pairs = rings(100, 1)
-    problem = make_problem(
+    rules = make_rules(
         np.ones(100, int), 1, soft=SoftPairs(pairs, np.full(100, 2.0), np.zeros(100, bool))
     )
-    assert assign(problem, np.ones((100, 1))).cost == 300
+    assert assign(rules, np.ones((100, 1))).cost == 300
 
 
 # --- without a loop over components or pairs --------------------------------------------------
@@ -150,10 +148,8 @@ def test_ten_times_the_components_take_no_more_calls(length):
     calls = []
     for number in (20, 100, 1000):  # the first for what is called only once
         cost = np.tile(pattern, (number // 20, 1))
-        problem = make_problem(np.ones(len(cost), int), 3, apart=rings(length, number))
-        calls.append(
-            calls_made(lambda problem=problem, cost=cost: solve_pairs(problem, cost, no_core))
-        )
+        rules = make_rules(np.ones(len(cost), int), 3, apart=rings(length, number))
+        calls.append(calls_made(lambda rules=rules, cost=cost: solve_pairs(rules, cost, no_core)))
     assert calls[2] <= calls[1] + 10
 
 
@@ -183,17 +179,17 @@ def test_restarts_share_the_graph_of_pairs(graphs_made):
 
 def test_the_graph_stays_where_only_the_sizes_change_places():
     sizes = SizeBounds(np.array([1, 2]), np.array([1, 2]), ordered=False)
-    problem = make_problem([1, 1, 1], 2, apart=np.array([[0, 1]]), sizes=sizes)
-    moved = problem.with_sizes_in_order(np.array([1, 0]))
-    assert moved.pair_graph is problem.pair_graph
-    other = replace(moved, apart=np.array([[0, 2]]))
-    assert other.pair_graph.b.tolist() == [2]
+    rules = make_rules([1, 1, 1], 2, apart=np.array([[0, 1]]), sizes=sizes)
+    moved = rules.with_sizes_in_order(np.array([1, 0]))
+    assert moved.pairs.graph is rules.pairs.graph
+    other = with_pairs(moved, apart=np.array([[0, 2]]))
+    assert other.pairs.graph.b.tolist() == [2]
 
 
 @pytest.mark.parametrize("price", [[], [1.0]])
 def test_a_group_apart_from_itself_has_no_labels(price):
     soft = SoftPairs(np.zeros((len(price), 2), int), np.array(price), np.zeros(len(price), bool))
-    problem = make_problem([1, 1], 2, apart=np.array([[1, 1]]), soft=soft)
+    rules = make_rules([1, 1], 2, apart=np.array([[1, 1]]), soft=soft)
     for _ in range(2):
         with pytest.raises(NoAssignment):
-            assign(problem, np.zeros((2, 2)))
+            assign(rules, np.zeros((2, 2)))

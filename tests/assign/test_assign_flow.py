@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from corral.assign.flow import transport
 from scipy.optimize import linear_sum_assignment
 
 from corral.assign import NoAssignment, assign, prices
-from corral.problem import SizeBounds
+from corral.assign.sizes.flow import transport
+from corral.presolve import SizeBounds
 
-from tiny_problems import make_problem  # isort: skip
+from tiny_problems import make_rules  # isort: skip
 
 
 def exact(sizes):
@@ -26,7 +26,7 @@ def test_equals_linear_sum_assignment_with_repeated_columns(seed):
     rng = np.random.default_rng(seed)
     n, k = int(rng.integers(5, 120)), int(rng.integers(2, 9))
     cost, sizes = rng.normal(size=(n, k)) * 10.0 ** rng.integers(-5, 6), random_sizes(rng, n, k)
-    found = assign(make_problem(np.ones(n, int), k, sizes=exact(sizes)), cost)
+    found = assign(make_rules(np.ones(n, int), k, sizes=exact(sizes)), cost)
     rows, columns = linear_sum_assignment(np.repeat(cost, sizes, axis=1))
     best = np.repeat(cost, sizes, axis=1)[rows, columns].sum()
     assert found.cost == pytest.approx(best, rel=1e-11)
@@ -38,9 +38,9 @@ def test_intervals_equal_the_best_exact_sizes_inside_them(seed):
     rng = np.random.default_rng(seed)
     cost = rng.random((9, 2))
     bounds = SizeBounds(np.array([2, 3]), np.array([5, 8]), ordered=True)
-    found = assign(make_problem(np.ones(9, int), 2, sizes=bounds), cost)
+    found = assign(make_rules(np.ones(9, int), 2, sizes=bounds), cost)
     inside = [[a, 9 - a] for a in range(2, 6) if 3 <= 9 - a <= 8]
-    each = [assign(make_problem(np.ones(9, int), 2, sizes=exact(s)), cost).cost for s in inside]
+    each = [assign(make_rules(np.ones(9, int), 2, sizes=exact(s)), cost).cost for s in inside]
     assert found.cost == pytest.approx(min(each))
 
 
@@ -49,30 +49,30 @@ def test_groups_of_equal_count_are_units():
     cost = rng.random((8, 3))
     grouped = SizeBounds(np.array([5, 8, 0]), np.array([7, 13, 9]), ordered=True)
     single = SizeBounds(np.array([2, 3, 0]), np.array([2, 4, 3]), ordered=True)
-    found = assign(make_problem(np.full(8, 3), 3, sizes=grouped), cost)
-    assert found.cost == assign(make_problem(np.ones(8, int), 3, sizes=single), cost).cost
+    found = assign(make_rules(np.full(8, 3), 3, sizes=grouped), cost)
+    assert found.cost == assign(make_rules(np.ones(8, int), 3, sizes=single), cost).cost
 
 
 def test_pins_hold_inside_the_flow():
     cost = np.array([[0.0, 5.0], [0.0, 1.0], [3.0, 0.0]])
-    problem = make_problem([1, 1, 1], 2, sizes=exact([1, 2]), pins=np.array([[1, 0]]))
-    np.testing.assert_array_equal(assign(problem, cost).labels, [1, 0, 1])
+    rules = make_rules([1, 1, 1], 2, sizes=exact([1, 2]), pins=np.array([[1, 0]]))
+    np.testing.assert_array_equal(assign(rules, cost).labels, [1, 0, 1])
 
 
 @pytest.mark.parametrize(("lower", "upper"), [([3, 3], [3, 3]), ([0, 0], [2, 2]), ([4, 0], [3, 5])])
 def test_sizes_that_do_not_fit_are_proven(lower, upper):
     bounds = SizeBounds(np.array(lower), np.array(upper), ordered=True)
     with pytest.raises(NoAssignment):
-        assign(make_problem(np.ones(5, int), 2, sizes=bounds), np.zeros((5, 2)))
+        assign(make_rules(np.ones(5, int), 2, sizes=bounds), np.zeros((5, 2)))
 
 
 def test_an_outlier_costs_the_others_no_precision():
     rng = np.random.default_rng(1)
     cost = rng.random((40, 4))
     sizes = exact([10, 10, 10, 10])
-    labels = assign(make_problem(np.ones(40, int), 4, sizes=sizes), cost).labels
+    labels = assign(make_rules(np.ones(40, int), 4, sizes=sizes), cost).labels
     cost[np.arange(4), (labels[:4] + 1) % 4] += 1e6
-    again = assign(make_problem(np.ones(40, int), 4, sizes=sizes), cost).labels
+    again = assign(make_rules(np.ones(40, int), 4, sizes=sizes), cost).labels
     np.testing.assert_array_equal(again, labels)
 
 
@@ -83,7 +83,7 @@ def test_everybody_is_content_at_the_prices(seed):
     cost = rng.random((n, k)) * 10.0 ** rng.integers(-4, 5)
     size = random_sizes(rng, n, k)
     for sizes in (exact(size), SizeBounds(np.maximum(size - 2, 0), size + 1, ordered=True)):
-        labels = assign(make_problem(np.ones(n, int), k, sizes=sizes), cost).labels
+        labels = assign(make_rules(np.ones(n, int), k, sizes=sizes), cost).labels
         price = prices(labels, cost, sizes)
         paid = cost + price
         worst = (paid[np.arange(n), labels] - paid.min(axis=1)).max()
@@ -100,8 +100,7 @@ def test_prices_foretell_what_a_swap_of_sizes_gains():
     cost = ((X[:, None] - np.array([[0.0, 0.0], [3.0, 3.0]])) ** 2).sum(-1)
     sizes = np.array([290, 310])
     first, second = (
-        assign(make_problem(np.ones(600, int), 2, sizes=exact(s)), cost)
-        for s in (sizes, sizes[::-1])
+        assign(make_rules(np.ones(600, int), 2, sizes=exact(s)), cost) for s in (sizes, sizes[::-1])
     )
     price = prices(first.labels, cost)
     foretold = (sizes[0] - sizes[1]) * (price[0] - price[1])

@@ -9,20 +9,21 @@ import sys
 import threading
 
 import pytest
-from corral.assign.interruptible import interruptible
+
+from corral.assign.program import interruptible
 
 PROGRAM = """
 import numpy as np
-from tiny_problems import make_problem
+from tiny_problems import make_rules
 from corral.assign import assign, feasible
-from corral.problem import LinearRows
+from corral.presolve import LinearRows
 from scipy import sparse
 
 rng = np.random.default_rng(0)
 A = np.zeros((5, 100))
 A[:, ::2] = rng.integers(0, 100, (5, 50))
 half = A.sum(axis=1) // 2
-problem = make_problem(np.ones(50, int), 2, linear=LinearRows(sparse.csr_array(A), half, half))
+rules = make_rules(np.ones(50, int), 2, linear=LinearRows(sparse.csr_array(A), half, half))
 print("ready", flush=True)
 try:
     {call}
@@ -33,7 +34,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to one process")
 @pytest.mark.parametrize(
-    "call", ["assign(problem, rng.random((50, 2)))", "feasible(problem)"], ids=["assign", "any"]
+    "call", ["assign(rules, rng.random((50, 2)))", "feasible(rules)"], ids=["assign", "any"]
 )
 def test_ctrl_c_during_a_hard_problem(call):
     process = subprocess.Popen(

@@ -6,14 +6,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from corral.assign.flow import transport as flow
-from corral.assign.scan import scan
-from corral.assign.ties import spread_ties
 from scipy.optimize import linear_sum_assignment
-from tiny_problems import make_problem
+from tiny_problems import make_rules
 
-from corral.assign import NoAssignment, assign, preferences, transport
-from corral.problem import SizeBounds
+from corral.assign import NoAssignment, assign, sizes
+from corral.assign.sizes import preferences
+from corral.assign.sizes.flow import transport as flow
+from corral.presolve import SizeBounds
+from corral.rows.costs import scan
 
 
 @pytest.fixture
@@ -22,16 +22,15 @@ def small_steps(monkeypatch):
 
     def setting(rng):
         for name, value in {
-            "DIRECT_COLD": 0,
-            "DIRECT_WARM": 0,
-            "ROWS_PER_CLUSTER": int(rng.integers(0, 9)),
+            "FLOW_COLD": 0,
+            "FLOW_WARM": 0,
+            "FLOW_ROWS_EACH": int(rng.integers(0, 9)),
             "LEAST_ROWS": int(rng.integers(2, 60)),
             "LEAST_EACH": int(rng.integers(0, 6)),
             "FEW_MISPLACED": int(rng.integers(0, 20)),
             "MANY_TIES": int(rng.integers(0, 40)),
-            "MANY_ARCS": int(rng.integers(1, 400)),
         }.items():
-            home = transport if hasattr(transport, name) else preferences
+            home = sizes if hasattr(sizes, name) else preferences
             monkeypatch.setattr(home, name, value)
 
     return setting
@@ -107,10 +106,10 @@ def test_equals_one_flow_over_everything(make, small_steps):
             expected = least(cost, lower, upper)
         except NoAssignment:
             with pytest.raises(NoAssignment):
-                transport.ship_units(cost, lower, upper, start)
+                sizes.ship_units(cost, lower, upper, start)
             continue
         before = cost.copy()
-        labels, prices = transport.ship_units(cost, lower, upper, start)
+        labels, prices = sizes.ship_units(cost, lower, upper, start)
         np.testing.assert_array_equal(cost, before)
         scale = np.abs(cost[np.isfinite(cost)]).max()
         reached = cost[np.arange(m), labels].sum()
@@ -124,15 +123,15 @@ def test_many_rows_are_proven_by_their_prices(exact):
     m, k = 40_000, 7
     cost = squares(rng, m, k)
     lower, upper = (m // k, m // k + 1) if exact else (m // k - 900, m // k + 300)
-    problem = make_problem(
+    rules = make_rules(
         np.ones(m, int), k, sizes=SizeBounds(np.full(k, lower), np.full(k, upper), True)
     )
-    found = assign(problem, cost)
-    check(cost, lower, upper, found.labels, found.prices)
+    found = assign(rules, cost)
+    check(cost, lower, upper, found.labels, found.warm)
     moved = cost * (1 + 0.01 * rng.random(cost.shape))
-    again = assign(problem, moved, prices=found.prices)
-    check(moved, lower, upper, again.labels, again.prices)
-    assert again.cost == pytest.approx(assign(problem, moved).cost, rel=1e-12)
+    again = assign(rules, moved, prices=found.warm)
+    check(moved, lower, upper, again.labels, again.warm)
+    assert again.cost == pytest.approx(assign(rules, moved).cost, rel=1e-12)
 
 
 def test_a_flow_without_a_proof_leaves_no_more_rows_misplaced(small_steps, monkeypatch):
@@ -147,7 +146,7 @@ def test_a_flow_without_a_proof_leaves_no_more_rows_misplaced(small_steps, monke
         rng = np.random.default_rng(seed)
         small_steps(rng)
         size = np.bincount(rng.integers(0, 10, 600), minlength=10)
-        transport.ship_units(squares(rng, 600, 10), size, size)
+        sizes.ship_units(squares(rng, 600, 10), size, size)
     # One after another for the same costs, be they those of all rows or of a sample.
     again = [(a[1], b[1]) for a, b in pairwise(found) if a[0] is b[0]]
     assert len(again) > 20
@@ -161,7 +160,7 @@ def test_equals_linear_sum_assignment(small_steps):
         cost = uniform(rng, 150, 5)
         size, _ = bounds(rng, 150, 5)
         size[0] += 150 - size.sum()
-        labels, _ = transport.ship_units(cost, size, size)
+        labels, _ = sizes.ship_units(cost, size, size)
         wide = np.repeat(cost, size, axis=1)
         best = wide[linear_sum_assignment(wide)].sum()
         assert cost[np.arange(150), labels].sum() == pytest.approx(best, rel=1e-11)
@@ -169,11 +168,11 @@ def test_equals_linear_sum_assignment(small_steps):
 
 def test_prices_are_per_point_where_groups_have_several():
     rng = np.random.default_rng(1)
-    n = 3 * (transport.DIRECT_WARM // 6)  # enough rows for prices to be of use to the next round
+    n = 3 * (sizes.FLOW_WARM // 6)  # enough rows for prices to be of use to the next round
     cost = rng.random((n, 3))
-    sizes = SizeBounds(np.full(3, n), np.full(3, n), True)
-    found = assign(make_problem(np.full(n, 3), 3, sizes=sizes), cost)
-    paid = cost + 3 * found.prices
+    bounds = SizeBounds(np.full(3, n), np.full(3, n), True)
+    found = assign(make_rules(np.full(n, 3), 3, sizes=bounds), cost)
+    paid = cost + 3 * found.warm
     assert (paid[np.arange(n), found.labels] - paid.min(axis=1)).max() <= 1e-12
 
 
@@ -198,7 +197,7 @@ def test_ties_carry_as_much_as_a_flow_would(seed):
     target = np.bincount(rng.integers(0, k, t), minlength=k)
     size = np.bincount(labels, minlength=k)
     over, under = np.maximum(size - target, 0), np.maximum(target - size, 0)
-    after = spread_ties(tied, labels, over, under)
+    after = preferences.spread_ties(tied, labels, over, under)
     assert tied[np.arange(t), after].all()
     # The most that can be carried: rows misplaced in the best assignment along ties.
     columns = np.repeat(~tied, target, axis=1)
@@ -214,17 +213,17 @@ def test_clusters_that_stand_apart_are_settled_by_few_rows(monkeypatch):
     centers = 4.0 * rng.normal(size=(k, 6))
     X = centers[rng.integers(0, k, m)] + rng.normal(size=(m, 6))
     cost = ((X[:, None, :] - centers) ** 2).sum(axis=2)
-    sizes = np.full(k, m // k)
-    best = cost[np.arange(m), flow(cost, np.ones(m, np.int64), sizes, sizes).argmax(axis=1)].sum()
+    size = np.full(k, m // k)
+    best = cost[np.arange(m), flow(cost, np.ones(m, np.int64), size, size).argmax(axis=1)].sum()
     whole = []
-    everything = transport._all_at_once
+    everything = sizes._all_at_once
     monkeypatch.setattr(
-        transport,
+        sizes,
         "_all_at_once",
         lambda part, *bounds: whole.append(len(part)) or everything(part, *bounds),
     )
-    labels, prices = transport.ship_units(cost, sizes, sizes)
-    np.testing.assert_array_equal(np.bincount(labels), sizes)
+    labels, prices = sizes.ship_units(cost, size, size)
+    np.testing.assert_array_equal(np.bincount(labels), size)
     assert cost[np.arange(m), labels].sum() == pytest.approx(best, rel=1e-12)
     assert max(whole, default=0) < m // 2
     paid = cost + prices

@@ -4,52 +4,56 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
 
-from corral.problem import LinearRows, Problem, SizeBounds, SoftPairs, TotalBounds
+from corral.presolve import LinearRows, Pairs, Rules, SizeBounds, SoftPairs, TotalBounds
+
+PAIRS = ("apart", "together", "soft")
 
 
-def make_problem(count, n_clusters, **rules) -> Problem:
+def make_rules(count, n_clusters, **kinds) -> Rules:
     count = np.asarray(count)
-    return Problem(
-        points=np.zeros((len(count), 1)),
-        weight=count.astype(float),
-        count=count,
-        scatter=0.0,
-        group=np.repeat(np.arange(len(count)), count),
-        n_clusters=n_clusters,
-        **rules,
+    pairs = {kind: kinds.pop(kind) for kind in PAIRS if kind in kinds}
+    group = np.repeat(np.arange(len(count)), count)
+    return Rules(
+        n_clusters=n_clusters, count=count, group=group, pairs=Pairs(len(count), **pairs), **kinds
     )
 
 
-def random_problem(seed: int, *, grouped: bool = True) -> tuple[Problem, np.ndarray]:
-    """A random mixture of rules, feasible or not, with random costs in a random unit."""
+def with_pairs(rules, **pairs) -> Rules:
+    """The same with other pairs of some kinds."""
+    return replace(rules, pairs=replace(rules.pairs, **pairs))
+
+
+def random_problem(seed: int, *, grouped: bool = True) -> tuple[Rules, np.ndarray]:
+    """Random rules of several kinds, feasible or not, with random costs in a random unit."""
     rng = np.random.default_rng(seed)
     m, k = int(rng.integers(2, 7)), int(rng.integers(1, 4))
     count = np.ones(m, int)
     if grouped:
         count = rng.integers(1, 4, m) if rng.random() < 0.5 else np.full(m, rng.integers(1, 3))
-    rules: dict = {}
+    kinds: dict = {}
     if rng.random() < 0.5:
-        rules["apart"] = np.unique(random_pairs(rng, m, m), axis=0)
+        kinds["apart"] = np.unique(random_pairs(rng, m, m), axis=0)
     if rng.random() < 0.2:
-        rules["together"] = random_pairs(rng, m, 1)
+        kinds["together"] = random_pairs(rng, m, 1)
     if rng.random() < 0.3:
         pairs = random_pairs(rng, m, m - 1)
-        rules["soft"] = SoftPairs(pairs, rng.random(len(pairs)), rng.random(len(pairs)) < 0.5)
+        kinds["soft"] = SoftPairs(pairs, rng.random(len(pairs)), rng.random(len(pairs)) < 0.5)
     if rng.random() < 0.3:
         rows = rng.choice(m, rng.integers(0, 3))
-        rules["pins"] = np.column_stack([rows, rng.integers(0, k, len(rows))])
+        kinds["pins"] = np.column_stack([rows, rng.integers(0, k, len(rows))])
     if rng.random() < 0.5:
-        rules["sizes"] = random_sizes(rng, count, k)
+        kinds["sizes"] = random_sizes(rng, count, k)
     if rng.random() < 0.3:
-        rules["totals"] = (random_totals(rng, m, k),)
+        kinds["totals"] = (random_totals(rng, m, k),)
     if rng.random() < 0.2:
         A = sparse.csr_array(rng.integers(-1, 2, (2, m * k)).astype(float))
-        rules["linear"] = LinearRows(A, np.array([-np.inf, -1.0]), np.array([1.0, np.inf]))
-    return make_problem(count, k, **rules), rng.random((m, k)) * 10.0 ** rng.uniform(-3, 3)
+        kinds["linear"] = LinearRows(A, np.array([-np.inf, -1.0]), np.array([1.0, np.inf]))
+    return make_rules(count, k, **kinds), rng.random((m, k)) * 10.0 ** rng.uniform(-3, 3)
 
 
 def random_pairs(rng, m, at_most):
@@ -77,43 +81,43 @@ def random_totals(rng, m, k):
     return TotalBounds(values, lower, np.where(rng.random(k) < 0.5, np.inf, reached))
 
 
-def labelings(problem):
-    return map(np.array, itertools.product(range(problem.n_clusters), repeat=problem.n_groups))
+def labelings(rules):
+    return map(np.array, itertools.product(range(rules.n_clusters), repeat=rules.n_groups))
 
 
-def value(problem, cost, labels) -> float:
+def value(rules, cost, labels) -> float:
     """Cost of labels, soft pairs included, in plain sums."""
     total = sum(float(cost[g, j]) for g, j in enumerate(labels))
-    soft = zip(problem.soft.pairs, problem.soft.price, problem.soft.together, strict=True)
+    soft = zip(rules.soft.pairs, rules.soft.price, rules.soft.together, strict=True)
     return total + sum(w for (a, b), w, join in soft if (labels[a] == labels[b]) != join)
 
 
-def misses(problem, labels, *, any_order=False) -> float:
+def misses(rules, labels, *, any_order=False) -> float:
     """Total violation of the hard rules, each by its definition."""
-    amount = float(sum(labels[g] != j for g, j in problem.pins))
-    amount += sum(labels[a] == labels[b] for a, b in problem.apart)
-    amount += sum(labels[a] != labels[b] for a, b in problem.together)
-    if problem.sizes is not None:
-        amount += size_misses(problem, labels, any_order and not problem.sizes.ordered)
-    for total in problem.totals:
+    amount = float(sum(labels[g] != j for g, j in rules.pins))
+    amount += sum(labels[a] == labels[b] for a, b in rules.apart)
+    amount += sum(labels[a] != labels[b] for a, b in rules.together)
+    if rules.sizes is not None:
+        amount += size_misses(rules, labels, any_order and not rules.sizes.ordered)
+    for total in rules.totals:
         unit = float(np.mean(np.abs(total.values))) or 1.0
-        for j in range(problem.n_clusters):
+        for j in range(rules.n_clusters):
             reached = math.fsum(total.values[labels == j])
             amount += outside(reached, total.lower[j], total.upper[j]) / unit
-    if problem.linear is not None:
-        x = np.zeros((problem.n_groups, problem.n_clusters))
+    if rules.linear is not None:
+        x = np.zeros((rules.n_groups, rules.n_clusters))
         x[np.arange(len(labels)), labels] = 1.0
-        rows = problem.linear
+        rows = rules.linear
         for reached, low, high in zip(rows.A @ x.ravel(), rows.lower, rows.upper, strict=True):
             amount += outside(reached, low, high)
     return amount
 
 
-def size_misses(problem, labels, any_order) -> float:
-    clusters = range(problem.n_clusters)
-    has = [int(problem.count[labels == j].sum()) for j in clusters]
+def size_misses(rules, labels, any_order) -> float:
+    clusters = range(rules.n_clusters)
+    has = [int(rules.count[labels == j].sum()) for j in clusters]
     orders = itertools.permutations(clusters) if any_order else [clusters]
-    bounds = list(zip(problem.sizes.lower, problem.sizes.upper, strict=True))
+    bounds = list(zip(rules.sizes.lower, rules.sizes.upper, strict=True))
     return min(sum(outside(has[j], *bounds[o]) for j, o in enumerate(order)) for order in orders)
 
 
@@ -122,14 +126,14 @@ def outside(reached, low, high) -> float:
     return 0.0 if over + under < 1e-9 else float(over + under)
 
 
-def obeys(problem, labels, *, any_order=False) -> bool:
-    return misses(problem, labels, any_order=any_order) == 0
+def obeys(rules, labels, *, any_order=False) -> bool:
+    return misses(rules, labels, any_order=any_order) == 0
 
 
-def best_value(problem, cost, *, any_order=False) -> float:
+def best_value(rules, cost, *, any_order=False) -> float:
     """Least cost over all labelings that obey the rules, infinite if none does."""
-    allowed = (p for p in labelings(problem) if obeys(problem, p, any_order=any_order))
-    return min((value(problem, cost, labels) for labels in allowed), default=math.inf)
+    allowed = (p for p in labelings(rules) if obeys(rules, p, any_order=any_order))
+    return min((value(rules, cost, labels) for labels in allowed), default=math.inf)
 
 
 def clustered(seed, n, k, n_pairs):
@@ -147,4 +151,4 @@ def clustered(seed, n, k, n_pairs):
     size = np.bincount(y, minlength=k)
     apart = np.unique(np.sort(group[pairs[~same][:n_pairs]], axis=1), axis=0)
     sizes = SizeBounds(size, size, True)
-    return make_problem(np.bincount(group), k, apart=apart, sizes=sizes), cost
+    return make_rules(np.bincount(group), k, apart=apart, sizes=sizes), cost

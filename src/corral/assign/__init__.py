@@ -1,25 +1,25 @@
 """Exact assignment of groups to clusters: least cost under all hard rules.
 
-:func:`.exact.assign` takes the cheapest method that the rules allow: nearest centre
-(:mod:`.nearest`), elimination over the graph of pairs (:mod:`.pairs`), prices and min-cost flow
-(:mod:`.sizes`), prices for several sums (:mod:`.sums`), or integer programming (:mod:`.program`).
-:mod:`.patient` gives up the proof where it takes too long; :mod:`.far` assigns rows in shards.
+:func:`.exact.assign` takes the cheapest method that the rules allow: nearest centre, elimination
+over the graph of pairs (:mod:`.pairs`), prices and min-cost flow (:mod:`.sizes`), prices for
+several sums (:mod:`.sums`), or integer programming (:mod:`.program`).  :mod:`.patient` gives up the
+proof where it takes too long and takes labels of :mod:`.greedy` instead; :mod:`.far` assigns rows
+in shards.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from ..presolve import Rules
-from ..rows import Rows
+from ..rows import MemoryRows, Rows, ShardRows
 from .check import broken, matching_order
-from .exact import assign
+from .exact import assign, feasible
 from .far import FarAssignment
 from .patient import NearAssignment, assign_patiently
-from .program.feasibility import feasible
 from .program.relaxed import assign_relaxed, violation
 from .result import Assignment, NoAssignment
-from .sizes.flow import prices
+from .sizes.prices import prices
 
 __all__ = [
     "Assignment",
@@ -38,4 +38,6 @@ __all__ = [
 
 def assigner(rules: Rules, rows: Rows) -> Any:
     """What assigns these rows to centres, round after round, wherever they are."""
-    return FarAssignment(rules, rows) if rows.far else NearAssignment(rules, rows)  # type: ignore[arg-type]
+    if rows.far:
+        return FarAssignment(rules, cast(ShardRows, rows))
+    return NearAssignment(rules, cast(MemoryRows, rows))

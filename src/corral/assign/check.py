@@ -1,4 +1,4 @@
-"""Whether labels of groups obey the hard rules of a rules, recomputed from the labels alone."""
+"""Whether labels of groups obey the hard rules, recomputed from the labels alone."""
 
 from __future__ import annotations
 
@@ -7,10 +7,30 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..presolve import LinearRows, Rules, SizeBounds, TotalBounds
+from .result import NoAssignment
 
-#: Part of a sum's magnitude that rounding may add to it before a bound counts as broken: half
-#: of what the constraints forgive, so that sums over groups and over rows agree.
+#: Part of the sum of absolute values by which a sum may miss a bound because of rounding; half of
+#: what the constraints allow, so that sums over groups and over rows agree.
 TOLERANCE = 0.5e-9
+
+
+def with_pins(rules: Rules, cost: FloatArray) -> FloatArray:
+    """Costs with infinity wherever a pin forbids the cluster.
+
+    Raises
+    ------
+    NoAssignment
+        When one group is pinned to two clusters.
+    """
+    if not len(rules.pins):
+        return cost
+    groups, clusters = rules.pins.T
+    pinned = cost.copy()
+    pinned[groups] = np.inf
+    pinned[groups, clusters] = cost[groups, clusters]
+    if np.count_nonzero(np.isfinite(pinned[groups]).sum(1) > 1):
+        raise NoAssignment
+    return pinned
 
 
 def broken(rules: Rules, labels: IntArray, *, any_order: bool = False) -> tuple[str, ...]:
@@ -22,7 +42,7 @@ def broken(rules: Rules, labels: IntArray, *, any_order: bool = False) -> tuple[
     labels : (m,) array
         Cluster of each group.
     any_order : bool
-        Accept sizes that fit the bounds in another order, where the problem leaves it open.
+        Accept sizes that fit the bounds in another order, where the rules leave it open.
 
     Examples
     --------
@@ -73,8 +93,8 @@ def _excess(
 def matching_order(sizes: SizeBounds, counted: IntArray) -> IntArray | None:
     """An order of the bounds that fits the counted sizes, or None if there is none.
 
-    Clusters take, from the smallest up, the open bounds with the least upper end that fits:
-    the greedy rule that finds a perfect matching of points to intervals when one exists.
+    Clusters take, from the smallest to the largest, the free bounds with the least upper end that
+    fits.  This greedy rule finds a perfect matching of numbers to intervals if there is one.
     """
     order = np.full(len(counted), -1)
     free = np.ones(len(counted), bool)

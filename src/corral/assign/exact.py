@@ -1,21 +1,27 @@
-"""The choice of the method: the cheapest exact one that the rules allow."""
+"""The choice of the method: the cheapest exact one that the rules allow.
+
+Methods of two kinds take part.  Nearest centre, elimination over pairs, prices and flows take a
+time that grows moderately with the size; they are finished even after the deadline unless an
+answer is known, because there would be none otherwise.  Integer programs can take any time and end
+with the deadline or when ``patience`` is over.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..deadline import NEVER, Deadline
+from ..deadline import NEVER, Deadline, OutOfTime
 from ..plan.thresholds import CONTESTED_ENTRIES, TANGLE_ENTRIES
 from ..presolve import Rules
-from .check import broken
-from .nearest import nearest, with_pins
-from .pairs.components import pair_graph, solve_pairs
-from .pairs.descent import descend
-from .program.milp import solve_milp
-from .result import Assignment
+from .check import broken, with_pins
+from .pairs import descend, pair_graph, solve_pairs
+from .program.cpsat import peel, search
+from .program.milp import solve_milp, solve_roughly
+from .result import Assignment, NoAssignment
 from .sizes import solve_sizes
 from .sums.contested import solve_contested
 
@@ -26,6 +32,7 @@ def assign(
     *,
     incumbent: IntArray | None = None,
     deadline: Deadline = NEVER,
+    patience: float = math.inf,
     match_sizes: bool = False,
     prices: FloatArray | None = None,
 ) -> Assignment:
@@ -40,19 +47,21 @@ def assign(
         Labels that obey the rules, from an earlier round; they speed up the search and do not
         change the least cost.
     deadline : Deadline, optional
+    patience : float
+        Seconds for integer programs.
     match_sizes : bool
-        Choose also which cluster gets which size bounds, where the problem leaves it open;
+        Choose also which cluster gets which size bounds, where the rules leave it open;
         otherwise they stay in the order of ``rules.sizes``.
     prices : array, optional
-        :attr:`Assignment.prices` of an earlier round; they speed up the search and do not
-        change the least cost.
+        :attr:`Assignment.warm` of an earlier round; they speed up the search and do not change
+        the least cost.
 
     Raises
     ------
     NoAssignment
         It is proven that no labels obey the rules.
     OutOfTime
-        The deadline came before an answer or a proof.
+        The deadline or the patience ended before an answer or a proof.
 
     Examples
     --------
@@ -63,42 +72,84 @@ def assign(
     >>> assign(rules, np.array([[4.0, 0.0], [3.0, 0.0], [9.0, 0.0]]))
     Assignment(labels=array([0, 0, 1]), cost=7.0, optimal=True, order=None)
     """
+    soon, until = deadline.within(patience), NEVER if incumbent is None else deadline
     pinned = with_pins(rules, cost)
-    if not rules.bounded:
-        labels, proven = _pairs(rules, pinned, deadline)
-        return replace(_answer(rules, cost, labels, match=False), optimal=proven)
-    match = match_sizes and rules.sizes_vary
-    priced = rules.sizes is not None and not match and np.ptp(rules.count) == 0
-    if prices is None or not priced:
-        labels = nearest(pinned)
-        if not broken(rules, labels) and rules.soft.cost(labels) == 0:
-            return _answer(rules, cost, labels, match)
-    if priced and rules.sizes is not None:
-        start = None if prices is None else np.atleast_2d(prices)[0]
-        labels, found = solve_sizes(pinned, rules.count, rules.sizes, start)
-        if not broken(rules, labels) and rules.soft.cost(labels) == 0:
-            return replace(_answer(rules, cost, labels, match), warm=found)
-        prices = found if prices is None else prices
+    try:
+        if not rules.bounded:
+            labels, proven = _pairs(rules, pinned, soon, until)
+            return replace(_answer(rules, cost, labels, match=False), optimal=proven)
+        match = match_sizes and rules.sizes_vary
+        found, prices = _settled_by_prices(rules, cost, pinned, prices, match, until)
+    except OutOfTime:
+        if incumbent is None or not until.passed:
+            raise
+        return replace(_answer(rules, cost, incumbent, match=False), optimal=False)
+    if found is not None:
+        return found
     if cost.size > CONTESTED_ENTRIES and not match and rules.linear is None:
-        return _contested(rules, pinned, incumbent, deadline, prices)
-    return solve_milp(rules, pinned, incumbent=incumbent, deadline=deadline, match_sizes=match)
+        return solve_contested(
+            rules, pinned, incumbent=incumbent, deadline=soon, until=until, prices=prices
+        )
+    return solve_milp(rules, pinned, incumbent=incumbent, deadline=soon, match_sizes=match)
 
 
-def _contested(
+def feasible(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:
+    """Labels that obey all hard rules, or None if it is proven that there are none.
+
+    Size bounds that are not tied to clusters may be given to clusters in any order.
+
+    Raises
+    ------
+    OutOfTime
+        The deadline came before an answer or a proof.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from corral.presolve import Pairs, Rules
+    >>> pairs = Pairs(3, apart=np.array([[0, 1], [1, 2], [0, 2]]))
+    >>> triangle = Rules(n_clusters=2, count=np.ones(3, int), pairs=pairs)
+    >>> feasible(triangle) is None
+    True
+    """
+    # With random costs the linear relaxation has one best vertex, which is often a whole one.
+    cost = np.random.default_rng(0).random((rules.n_groups, rules.n_clusters))
+    try:
+        pinned = with_pins(rules, cost)
+        if not rules.bounded and not len(rules.together):
+            return peel(rules, lambda part: search(part, deadline), deadline)
+        labels = solve_roughly(rules, pinned, deadline=deadline)
+    except NoAssignment:
+        return None
+    return search(rules, deadline) if labels is None else labels
+
+
+def _settled_by_prices(
     rules: Rules,
     cost: FloatArray,
-    incumbent: IntArray | None,
-    deadline: Deadline,
+    pinned: FloatArray,
     prices: FloatArray | None,
-) -> Assignment:
-    def exact(
-        part: Rules, part_cost: FloatArray, known: IntArray | None, until: Deadline
-    ) -> Assignment:
-        return solve_milp(part, part_cost, incumbent=known, deadline=until)
+    match: bool,
+    until: Deadline,
+) -> tuple[Assignment | None, FloatArray | None]:
+    """The answer where the nearest centres or prices for sizes give one, and the best prices."""
+    sizes = None if match or np.ptp(rules.count) else rules.sizes
+    if prices is None or sizes is None:
+        labels: IntArray = pinned.argmin(axis=1)
+        if _obeyed(rules, labels):
+            return _answer(rules, cost, labels, match), prices
+    if sizes is not None:
+        start = None if prices is None else np.atleast_2d(prices)[0]
+        labels, found = solve_sizes(pinned, rules.count, sizes, start, until)
+        if _obeyed(rules, labels):
+            return replace(_answer(rules, cost, labels, match), warm=found), found
+        prices = found if prices is None else prices
+    return None, prices
 
-    return solve_contested(
-        rules, cost, exact, incumbent=incumbent, deadline=deadline, prices=prices
-    )
+
+def _obeyed(rules: Rules, labels: IntArray) -> bool:
+    """Whether the labels break no rule, soft ones included."""
+    return not broken(rules, labels) and rules.soft.cost(labels) == 0
 
 
 def _answer(rules: Rules, cost: FloatArray, labels: IntArray, match: bool) -> Assignment:
@@ -106,18 +157,22 @@ def _answer(rules: Rules, cost: FloatArray, labels: IntArray, match: bool) -> As
     return Assignment(labels, total, order=np.arange(rules.n_clusters) if match else None)
 
 
-def _pairs(rules: Rules, cost: FloatArray, deadline: Deadline) -> tuple[IntArray, bool]:
+def _pairs(
+    rules: Rules, cost: FloatArray, soon: Deadline, until: Deadline
+) -> tuple[IntArray, bool]:
     """Best labels under pairs, and whether they are proven to be."""
     proven = True
 
     def core(part: Rules, part_cost: FloatArray) -> IntArray:
         nonlocal proven
-        known = descend(pair_graph(part), part_cost) if part_cost.size > TANGLE_ENTRIES else None
-        if known is not None:
-            proven = False
-            return known
-        found = solve_milp(part, part_cost, deadline=deadline)
+        if part_cost.size > TANGLE_ENTRIES:
+            known = descend(pair_graph(part), part_cost, until)
+            if known is not None:
+                proven = False
+                return known
+        found = solve_milp(part, part_cost, deadline=soon)
         proven = proven and found.optimal
-        return found.labels
+        labels: IntArray = found.labels
+        return labels
 
-    return solve_pairs(rules, cost, core), proven
+    return solve_pairs(rules, cost, core, until), proven

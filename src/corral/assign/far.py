@@ -1,9 +1,9 @@
 """Exact sizes for rows in shards: linked groups first, the others by prices and a flow.
 
-Groups of one row without pairs or pins are assigned by prices, exactly.  The others are *tied*: they
-are placed first, where the prices of the round before would have them, pairs put right component by
-component; the free rows fill what room is left.  Where the tied groups would leave too little of it,
-they stay where they were in the round before.
+Groups of one row without pairs or pins are *free*; prices assign them exactly.  The others are
+*tied*.  They are placed first, each where it costs least at the prices of the round before, and
+components with broken pairs are solved again.  The free rows fill the room that is left.  If the
+tied groups would leave too little room, they stay where they were in the round before.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..deadline import Deadline
+from ..deadline import NEVER, Deadline
 from ..plan.thresholds import PATIENCE
 from ..presolve import Rules, SizeBounds
 from ..rows import ShardRows
@@ -64,16 +64,19 @@ class FarAssignment:
         deadline: Deadline,
         patience: float,
     ) -> Assignment:
-        """Everything in its place.
+        """Labels of all groups at the centres.
 
         Raises
         ------
         NoAssignment
             The tied groups leave no room for the others, and there was no round before.
+        OutOfTime
         """
         deadline.check()
         k, sizes = self.rules.n_clusters, self.rules.sizes
         costs = self.rows.costs(centers)
+        # The first round is finished even after the deadline: there would be no answer otherwise.
+        until = NEVER if warm is None else deadline
         prices = None if warm is None else warm.prices
         if prices is None and sizes is not None and len(self.tied):
             part = len(self.free) / float(self.rules.n_rows)
@@ -86,7 +89,7 @@ class FarAssignment:
             if warm is not None and not self._leaves_room(labels, sizes):
                 labels = warm.tied
             taken = self.tied_rules.sizes_of(labels)
-            found, price = ship(costs, sizes.lower - taken, sizes.upper - taken, prices)
+            found, price = ship(costs, sizes.lower - taken, sizes.upper - taken, prices, until)
             scan = found if isinstance(found, ShardScan) else _all_placed(costs, found)
         return Assignment(
             scan.patched(self.tied, labels),
@@ -113,7 +116,7 @@ class FarAssignment:
     def _apart(
         self, costs: ShardCosts, prices: FloatArray, labels: IntArray, deadline: Deadline
     ) -> IntArray:
-        """Labels that break no hard pair: components with a broken pair are solved anew."""
+        """Labels that break no hard pair: components with a broken pair are solved again."""
         graph = self.tied_rules.pairs.graph
         broken = graph.broken(labels)
         if not broken.any():

@@ -1,4 +1,4 @@
-"""Exact assignment with patience: feasible labels where a proof takes too long."""
+"""Exact assignment with limited patience: feasible labels where a proof takes too long."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from ..deadline import Deadline, OutOfTime
 from ..presolve import Rules
 from ..rows import MemoryRows
 from .check import matching_order
-from .exact import assign
-from .pairs.crowded import solve_crowded
-from .pairs.greedy import solve_greedily
-from .program.feasibility import feasible
+from .exact import assign, feasible
+from .greedy import solve_crowded, solve_greedily
 from .result import Assignment, NoAssignment
 
 
@@ -37,7 +35,7 @@ class NearAssignment:
         deadline: Deadline,
         patience: float,
     ) -> Assignment:
-        """Cheapest labels at the centres, or good ones where a proof takes too long."""
+        """Cheapest labels at the centres, or feasible ones where a proof takes too long."""
         cost = self.rows.costs(centers).dense()
         return assign_patiently(
             self.rules, cost, incumbent, deadline, prices=warm, patience=patience
@@ -54,7 +52,7 @@ def assign_patiently(
     prices: FloatArray | None = None,
     match_sizes: bool = False,
 ) -> Assignment:
-    """Exact assignment, or a feasible one where the exact search outlasts its patience.
+    """Exact assignment, or a feasible one where integer programs take longer than the patience.
 
     Parameters
     ----------
@@ -62,7 +60,7 @@ def assign_patiently(
         As for :func:`.exact.assign`.
     deadline : Deadline
     patience : float
-        Seconds for the exact search.
+        Seconds for integer programs.
 
     Raises
     ------
@@ -71,13 +69,19 @@ def assign_patiently(
     OutOfTime
         The deadline itself came first.
     """
-    soon = deadline.within(patience)
+    hurried = deadline.left <= patience
     try:
         return assign(
-            rules, cost, incumbent=incumbent, deadline=soon, match_sizes=match_sizes, prices=prices
+            rules,
+            cost,
+            incumbent=incumbent,
+            deadline=deadline,
+            patience=patience,
+            match_sizes=match_sizes,
+            prices=prices,
         )
     except OutOfTime:
-        if soon.end >= deadline.end:
+        if hurried:
             raise
         return _any_assignment(rules, cost, incumbent, deadline)
 
@@ -86,7 +90,8 @@ def _any_assignment(
     rules: Rules, cost: FloatArray, incumbent: IntArray | None, deadline: Deadline
 ) -> Assignment:
     """Greedy labels, the incumbent, or any that obey the rules with the sizes in some order."""
-    known = [each for each in (_greedy(rules, cost, incumbent), incumbent) if each is not None]
+    found = _greedy(rules, cost, incumbent, deadline)
+    known = [each for each in (found, incumbent) if each is not None]
     if known:
         rows = np.arange(len(cost))
         cheapest = min(known, key=lambda each: cost[rows, each].sum())
@@ -100,9 +105,14 @@ def _any_assignment(
     return Assignment(labels, np.nan, optimal=False, order=order)
 
 
-def _greedy(rules: Rules, cost: FloatArray, start: IntArray | None) -> IntArray | None:
-    """Greedy labels, or None where a rule is beyond them or they meet a dead end."""
+def _greedy(
+    rules: Rules, cost: FloatArray, start: IntArray | None, deadline: Deadline
+) -> IntArray | None:
+    """Greedy labels, or None where the rules do not allow the method or it fails."""
     if not rules.greedy:
         return None
     solve = solve_greedily if rules.sizes is None else solve_crowded
-    return solve(rules, cost, start)
+    try:
+        return solve(rules, cost, start, deadline)
+    except OutOfTime:
+        return None

@@ -19,12 +19,12 @@ class Assignment:
     cost : float
         Sum of ``cost[g, labels[g]]`` plus the price of the soft pairs broken; NaN if unknown.
     optimal : bool
-        False when a time limit ended the search and the best answer found is given.
+        False when a time limit ended the search; the labels are the best found until then.
     order : (k,) array or None
         ``order[j]`` is the position, in the size bounds of the rules, of the bounds that cluster
-        ``j`` was given; None when they were not matched anew.
+        ``j`` was given; None when they stayed in the order given.
     soft : float or None
-        Price of the soft pairs broken, where the labels are not at hand to count it.
+        Price of the soft pairs broken, where the labels are outside this process.
     warm : object
         What the next round starts from.  In memory it holds the prices per point of each cluster,
         where sizes have been priced; with several sums it has one row for sizes, if there are

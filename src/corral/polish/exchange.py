@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ..constraints._checks import sums_by
-from ..presolve import Rules
+from ..presolve import Sums
 from ..problem import Problem
 from ..rows import SwapSide
 
@@ -45,7 +44,7 @@ class Exchange:
         bound = np.concatenate([rules.pins[:, 0], *pairs])
         self.mobile = np.full(rules.n_groups, rules.linear is None)
         self.mobile[bound.astype(np.int64)] = False
-        self.bounds = _Bounds(rules)
+        self.bounds = _Bounds(rules.sums())
 
     def improve(self, labels: IntArray, centers: FloatArray, objective: float) -> IntArray | None:
         """Labels after one round of changes that pay, or None if there is none."""
@@ -81,7 +80,7 @@ class Exchange:
         members = [
             np.flatnonzero((clusters.labels == j) & self.mobile) for j in range(self.n_clusters)
         ]
-        totals = self.bounds.sums(clusters.labels)
+        totals = self.bounds.sums.reached(clusters.labels)
         found = []
         for a, b in zip(*np.triu_indices(self.n_clusters, 1), strict=True):
             from_a = _cheapest(members[a], loss[members[a], b])
@@ -107,39 +106,21 @@ class Exchange:
         return self.rows.distance.swap_gains(first, second, inner)
 
 
+@dataclass(frozen=True)
 class _Bounds:
-    """Sizes and totals of some rules, to ask whether a change keeps them."""
+    """Sizes and totals, to ask whether a change keeps them."""
 
-    def __init__(self, rules: Rules) -> None:
-        self.n_clusters = rules.n_clusters
-        rows: list[FloatArray] = []
-        lower: list[FloatArray | IntArray] = []
-        upper: list[FloatArray | IntArray] = []
-        if rules.sizes is not None:
-            rows.append(rules.count.astype(float))
-            lower.append(rules.sizes.lower)
-            upper.append(rules.sizes.upper)
-        for total in rules.totals:
-            rows.append(total.values)
-            lower.append(total.lower)
-            upper.append(total.upper)
-        self.values = np.array(rows, float).reshape(len(rows), rules.n_groups)
-        self.lower = np.array(lower, float).reshape(len(rows), rules.n_clusters)
-        self.upper = np.array(upper, float).reshape(len(rows), rules.n_clusters)
+    sums: Sums
 
     def __len__(self) -> int:
-        return len(self.values)
-
-    def sums(self, labels: IntArray) -> FloatArray:
-        """Of every cluster, (rules, k)."""
-        sums = [sums_by(labels, value, self.n_clusters) for value in self.values]
-        return np.array(sums).reshape(len(sums), self.n_clusters)
+        return len(self.sums)
 
     def allows_moves(self, labels: IntArray) -> BoolArray:
         """Whether group g may move to cluster j, (m, k)."""
-        allowed = np.ones((self.values.shape[1], self.n_clusters), bool)
+        sums = self.sums
+        allowed = np.ones((len(labels), sums.lower.shape[1]), bool)
         for value, lower, upper, total in zip(
-            self.values, self.lower, self.upper, self.sums(labels), strict=True
+            sums.values, sums.lower, sums.upper, sums.reached(labels), strict=True
         ):
             left = total[labels] - value
             allowed &= ((left >= lower[labels]) & (left <= upper[labels]))[:, None]
@@ -152,8 +133,9 @@ class _Bounds:
     ) -> BoolArray:
         """Whether g of cluster a and h of cluster b may change places, (g, h), given the sums."""
         allowed = np.ones((len(from_a), len(from_b)), bool)
+        sums = self.sums
         for value, lower, upper, total in zip(
-            self.values, self.lower, self.upper, totals, strict=True
+            sums.values, sums.lower, sums.upper, totals, strict=True
         ):
             change = value[from_b][None, :] - value[from_a][:, None]
             if not change.any():

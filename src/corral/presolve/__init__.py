@@ -23,10 +23,11 @@ from ..constraints import (
 )
 from ..constraints._checks import Names, sums_by
 from ..constraints.sizes import merge_sizes
+from .bounds import LinearRows, SizeBounds, Sums, TotalBounds
 from .contraction import Contraction
 from .contradictions import raise_contradictions
 from .pair_graph import PairGraph
-from .rules import LinearRows, Pairs, Rules, SizeBounds, SoftPairs, TotalBounds
+from .rules import Pairs, Rules, SoftPairs
 
 __all__ = [
     "Contraction",
@@ -36,6 +37,7 @@ __all__ = [
     "Rules",
     "SizeBounds",
     "SoftPairs",
+    "Sums",
     "TotalBounds",
     "presolve",
 ]

@@ -11,91 +11,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints._checks import sums_by
+from .bounds import LinearRows, SizeBounds, Sums, TotalBounds
 from .pair_graph import PairGraph
 
 
 def _no_pairs() -> IntArray:
     return np.empty((0, 2), np.int64)
-
-
-@dataclass(frozen=True)
-class SizeBounds:
-    """Bounds on the number of rows of each cluster, ``lower[j] <= size_j <= upper[j]``.
-
-    With ``ordered=False`` the pairs ``(lower[j], upper[j])`` are a multiset: which cluster gets
-    which pair is part of the problem, and the order held here is the present guess.
-    """
-
-    lower: IntArray
-    upper: IntArray
-    ordered: bool
-
-    @property
-    def interchangeable(self) -> bool:
-        """Whether every cluster has the same bounds, so that their order means nothing."""
-        return bool(np.ptp(self.lower) == 0 and np.ptp(self.upper) == 0)
-
-    @property
-    def exact(self) -> bool:
-        """Whether every cluster has one size only."""
-        return bool(np.all(self.lower == self.upper))
-
-    def permuted(self, order: IntArray) -> SizeBounds:
-        """Give cluster ``j`` the bounds that now stand at ``order[j]``."""
-        return replace(self, lower=self.lower[order], upper=self.upper[order])
-
-    def scaled(self, share: float, n_rows: int) -> SizeBounds:
-        """Bounds for ``n_rows`` rows, a share of all; they add up if they did before.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> SizeBounds(np.array([3, 5]), np.array([3, 5]), True).scaled(0.5, 4).lower
-        array([1, 3])
-        """
-        if self.exact:
-            both = _scaled(self.lower, n_rows / float(self.lower.sum()))
-            return replace(self, lower=both, upper=both)
-        lower, upper = _scaled(self.lower, share), _scaled(self.upper, share)
-        upper = np.maximum(lower, np.where(self.upper > self.lower, upper + 1, upper))
-        return replace(self, lower=lower, upper=upper)
-
-    def less(self, taken: IntArray) -> SizeBounds:
-        """Bounds for the rows that are left when each cluster has taken some."""
-        lower = np.maximum(self.lower - taken, 0)
-        return SizeBounds(lower, self.upper - taken, ordered=True)
-
-
-def _scaled(bound: IntArray, share: float) -> IntArray:
-    """Each bound times the share, rounded so that the cumulative sums are rounded down."""
-    sums = np.floor(np.cumsum(bound.astype(np.float64)) * share + 1e-9)
-    scaled: FloatArray = np.diff(sums, prepend=0.0)
-    return scaled.astype(np.int64)
-
-
-@dataclass(frozen=True)
-class TotalBounds:
-    """Bounds on per-cluster sums, ``lower[j] <= sum_g values[g] x_gj <= upper[j]``."""
-
-    values: FloatArray
-    lower: FloatArray
-    upper: FloatArray
-
-    def part(self, groups: IntArray | BoolArray) -> TotalBounds:
-        """The same bounds on the values of some groups."""
-        return replace(self, values=self.values[groups])
-
-    def scaled(self, share: float) -> TotalBounds:
-        """Bounds times the share."""
-        return replace(self, lower=self.lower * share, upper=self.upper * share)
-
-    def less(self, taken: FloatArray) -> TotalBounds:
-        """Bounds less what each cluster has taken."""
-        return replace(self, lower=self.lower - taken, upper=self.upper - taken)
 
 
 @dataclass(frozen=True)
@@ -173,20 +97,6 @@ class Pairs:
 
 def _inside(pairs: IntArray) -> IntArray:
     return pairs[(pairs >= 0).all(axis=1)]
-
-
-@dataclass(frozen=True)
-class LinearRows:
-    """Rows ``lower <= A vec(x) <= upper``; column ``g * k + j`` of ``A`` belongs to ``x_gj``."""
-
-    A: sparse.csr_array
-    lower: FloatArray
-    upper: FloatArray
-
-    def part(self, groups: IntArray, n_clusters: int) -> LinearRows:
-        """The same rows over some groups, what the others add left out."""
-        columns = (groups[:, None] * n_clusters + np.arange(n_clusters)).ravel()
-        return replace(self, A=sparse.csr_array(self.A[:, columns]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -306,6 +216,13 @@ class Rules:
             return np.arange(self.n_groups)
         return np.flatnonzero(np.diff(np.maximum.accumulate(self.group), prepend=-1) > 0)
 
+    def sums(self) -> Sums:
+        """Sizes, if there are any, and totals as one table of bounded sums."""
+        bounds = list(self.totals)
+        if self.sizes is not None:
+            bounds.insert(0, self.sizes.as_total(self.count))
+        return Sums.of(bounds, self.n_groups, self.n_clusters)
+
     def sizes_of(self, labels: IntArray) -> IntArray:
         """Number of rows in each cluster."""
         return sums_by(labels, self.count, self.n_clusters).astype(np.int64)
@@ -339,18 +256,18 @@ class Rules:
     def less(self, labels: IntArray, chosen: BoolArray) -> Rules:
         """The rules of the chosen groups, the others being where the labels have them.
 
-        Bounds are less by what the others take.  Pins of the chosen groups are left out.  Pairs
-        with the others are the caller's to count.
+        Bounds are reduced by what the others take.  Pins of the chosen groups are left out, and so
+        are pairs between chosen and other groups: the caller puts both into the costs.
         """
-        rest, k = ~chosen, self.n_clusters
-        part = replace(self.part(np.flatnonzero(chosen)), pins=_no_pairs())
-        sizes, totals = self.sizes, []
+        rest, k = np.flatnonzero(~chosen), self.n_clusters
+        fixed, sizes, linear = labels[rest], self.sizes, self.linear
         if sizes is not None:
-            taken = sums_by(labels[rest], self.count[rest], k).astype(np.int64)
-            sizes = sizes.less(taken)
-        for total, own in zip(self.totals, part.totals, strict=True):
-            totals.append(own.less(sums_by(labels[rest], total.values[rest], k)))
-        return replace(part, sizes=sizes, totals=tuple(totals))
+            sizes = sizes.less(sums_by(fixed, self.count[rest], k).astype(np.int64))
+        if linear is not None:
+            linear = linear.less(rest * k + fixed)
+        totals = tuple(each.less(sums_by(fixed, each.values[rest], k)) for each in self.totals)
+        left = replace(self, pins=_no_pairs(), sizes=sizes, totals=totals, linear=linear)
+        return left.part(np.flatnonzero(chosen))
 
     def pairs_only(self) -> Rules:
         """The same without sizes, totals and linear rows."""

@@ -1,8 +1,8 @@
-"""Rows with their costs, and what prices make of them: the part of assignment that is wide.
+"""Costs of rows in clusters, and the cheapest cluster of every row at given prices.
 
-Sizes are settled by prices (:mod:`corral.assign.sizes`), which look at all rows in a few passes and at few
-rows closely.  :class:`Dense` does so for a matrix in memory; rows that live elsewhere offer the
-same passes.
+Prices settle sizes (:mod:`corral.assign.sizes`).  That takes a few passes over all rows and a
+closer look at few of them.  :class:`Dense` makes the passes over a matrix in memory; rows that are
+elsewhere offer the same interface.
 """
 
 from __future__ import annotations
@@ -13,12 +13,18 @@ from typing import Any, Protocol
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from .scan import scan
+
+#: Rows of one block of a scan; the work arrays of a block of this size stay in the cache of a core.
+BLOCK = 8192
+
+#: Clusters from which a scan reduces along the rows of the costs; with fewer, a loop over the
+#: clusters is faster.
+LONG_ROWS = 24
 
 
 @dataclass(frozen=True)
 class Near:
-    """Rows that hardly prefer one cluster to another.
+    """Rows of small margin: another cluster costs little more than the cheapest.
 
     Attributes
     ----------
@@ -35,7 +41,7 @@ class Near:
 
 
 class Scan(Protocol):
-    """Rows where they prefer to be at some prices, or where they were moved from there."""
+    """Rows in their cheapest clusters at some prices, or where they were moved from there."""
 
     @property
     def counted(self) -> IntArray:
@@ -85,7 +91,7 @@ class Costs(Protocol):
         ...
 
     def scan(self, prices: FloatArray) -> Any:
-        """Put all rows where they prefer to be, a :class:`Scan`.
+        """Put all rows into their cheapest clusters at the prices, a :class:`Scan`.
 
         Raises
         ------
@@ -95,7 +101,7 @@ class Costs(Protocol):
         ...
 
     def sample(self, size: int) -> FloatArray:
-        """Costs of so many rows drawn at random."""
+        """Costs of ``size`` rows drawn at random."""
         ...
 
     def dense(self) -> FloatArray:
@@ -111,7 +117,7 @@ class Dense:
 
     @property
     def eps(self) -> float:
-        """Of double precision."""
+        """Relative rounding of double precision."""
         return float(np.finfo(np.float64).eps)
 
     @property
@@ -198,7 +204,7 @@ def reach_of(margin: FloatArray, labels: IntArray, number: int, each: IntArray) 
 
 
 def _ranked(margin: FloatArray, rank: int) -> float:
-    """Margin of that rank; the rows beyond it may go to one cluster only if it is infinite."""
+    """Margin of that rank, or the largest finite one if that is infinite."""
     rank = min(rank, len(margin) - 1)
     found = float(np.partition(margin, rank)[rank])
     return found if np.isfinite(found) else float(margin[np.isfinite(margin)].max(initial=0.0))
@@ -210,3 +216,61 @@ def border(near: Near, reach: FloatArray) -> FloatArray:
     row, to = np.nonzero(near.gap <= reach[near.labels][:, None])
     counts = np.bincount(near.labels[row] * k + to, minlength=k * k)
     return counts.reshape(k, k).astype(float)
+
+
+def scan(cost: FloatArray, prices: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Cheapest cluster of each row at the prices.
+
+    Parameters
+    ----------
+    cost : (m, k) array
+        Infinite where a row may not go.
+    prices : (k,) array
+
+    Returns
+    -------
+    labels : (m,) array
+        ``argmin_j cost[i, j] + prices[j]``, the first of equals.
+    best, margin : (m,) arrays
+        That minimum, and what the next best cluster costs more; infinite if there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scan(np.array([[1.0, 4.0], [5.0, 3.0]]), np.array([0.0, 1.0]))
+    (array([0, 1]), array([1., 4.]), array([4., 1.]))
+    """
+    m, k = cost.shape
+    labels, best, margin = np.zeros(m, np.int64), np.empty(m), np.full(m, np.inf)
+    look = _along_rows if k >= LONG_ROWS else _across_clusters
+    for start in range(0, m, BLOCK):
+        part = slice(start, start + BLOCK)
+        look(cost[part], prices, labels[part], best[part], margin[part])
+    with np.errstate(invalid="ignore"):  # a row that may go nowhere: infinity less infinity
+        margin -= best
+    return labels, best, margin
+
+
+def _along_rows(
+    cost: FloatArray, prices: FloatArray, labels: IntArray, best: FloatArray, second: FloatArray
+) -> None:
+    priced = cost + prices
+    rows = np.arange(len(cost))
+    np.argmin(priced, axis=1, out=labels)
+    best[:] = priced[rows, labels]
+    priced[rows, labels] = np.inf
+    np.min(priced, axis=1, out=second)
+
+
+def _across_clusters(
+    cost: FloatArray, prices: FloatArray, labels: IntArray, best: FloatArray, second: FloatArray
+) -> None:
+    priced = np.empty(cost.shape[::-1])
+    np.add(cost.T, prices[:, None], out=priced)
+    best[:] = priced[0]
+    larger = np.empty(len(cost))
+    for j in range(1, len(prices)):
+        np.maximum(best, priced[j], out=larger)
+        np.minimum(second, larger, out=second)
+        labels[priced[j] < best] = j
+        np.minimum(best, priced[j], out=best)

@@ -1,12 +1,14 @@
-"""Whether any assignment obeys the hard rules, by CP-SAT.
+"""Any assignment that obeys the hard rules, or the proof that there is none, by CP-SAT.
 
-With no costs to guide it integer programming is a poor judge of colourings and packings;
-clause learning settles most of them in milliseconds.
+Without costs, integer programming is slow at colouring graphs and packing sizes; the clause
+learning of CP-SAT solves most such problems in milliseconds.  Of cannot-links and pins alone,
+:func:`peel` first removes the groups that can always be placed last.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -15,13 +17,15 @@ import numpy as np
 from ..._typing import FloatArray, IntArray
 from ...deadline import NEVER, Deadline, OutOfTime
 from ...presolve import Rules
+from ...presolve.graphs import link_graph
 from ..check import broken, row_excess, total_excess
-from .interruptible import interruptible
+from . import interruptible
 
-#: Seconds for one worker before all cores are asked; one worker starts quicker.
+#: Seconds for a search on one core before all cores search; starting one worker is faster.
 ALONE = 2.0
 
-#: Sums of floats become sums of integers of about this size.
+#: Sum of the absolute values of a sum of floats after it is turned into a sum of integers; more
+#: make the rounding finer, and four times as much must fit into 64 bits.
 LEVELS = 2.0**40
 
 
@@ -37,12 +41,12 @@ def search(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:
     """
     from ortools.sat.python import cp_model  # imports pandas
 
-    model, x = _model(rules, cp_model)
+    model, x = _model(rules, cp_model, deadline)
     while True:
         labels = _solve(rules, model, x, deadline)
         if labels is None or not broken(rules, labels, any_order=True):
             return labels
-        # Sums of floats are rounded outwards in the model: forbid what only that let through.
+        # Bounds on sums of floats are rounded outwards: forbid labels that break the exact ones.
         _forbid(rules, model, x, labels)
 
 
@@ -53,7 +57,7 @@ def _solve(rules: Rules, model: Any, x: list[list[Any]], deadline: Deadline) -> 
         limit = min(patience, deadline.check())
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = workers
-        solver.parameters.catch_sigint_signal = False  # Ctrl-C is Python's to handle
+        solver.parameters.catch_sigint_signal = False  # Python handles Ctrl-C
         if np.isfinite(limit):
             solver.parameters.max_time_in_seconds = limit
         status = interruptible(partial(solver.solve, model), stop=solver.stop_search)
@@ -84,11 +88,12 @@ def _forbid(rules: Rules, model: Any, x: list[list[Any]], labels: IntArray) -> N
             change([divmod(int(c), rules.n_clusters) for c in columns])
 
 
-def _model(rules: Rules, cp_model: Any) -> tuple[Any, list[list[Any]]]:
+def _model(rules: Rules, cp_model: Any, deadline: Deadline) -> tuple[Any, list[list[Any]]]:
     m, k = rules.n_groups, rules.n_clusters
     model = cp_model.CpModel()
     x = [[model.new_bool_var("") for _ in range(k)] for _ in range(m)]
     for row in x:
+        deadline.check()
         model.add_exactly_one(row)
     for g, j in rules.pins.tolist():
         model.add_bool_or([x[g][j]])
@@ -134,8 +139,8 @@ def _add_sizes(rules: Rules, cp_model: Any, model: Any, x: list[list[Any]]) -> N
 def _adder(cp_model: Any, model: Any) -> Any:
     """A function that adds ``lower <= values @ variables <= upper`` in whole numbers.
 
-    Floats are rounded and the bounds moved out by all that rounding can do, so that what is
-    infeasible in whole numbers is infeasible; what is feasible has to be checked.
+    Floats are rounded and the bounds moved outwards by the largest possible error of rounding.  So
+    what is infeasible in whole numbers is infeasible; what is feasible has to be checked.
     """
 
     def add(variables: list[Any], values: FloatArray, lower: float, upper: float) -> None:
@@ -147,7 +152,7 @@ def _adder(cp_model: Any, model: Any) -> Any:
         low = -limit if lower * scale < -limit else int(np.floor(lower * scale - give))
         high = limit if upper * scale > limit else int(np.ceil(upper * scale + give))
         if whole:
-            # A whole sum at least 2.5 is at least 3, but 3 + 1e-12 still means 3.
+            # A whole sum of at least 2.5 is at least 3; a bound of 3 + 1e-12 is 3 with rounding.
             low = low if low == -limit else int(np.ceil(lower - 1e-9 * abs(lower)))
             high = high if high == limit else int(np.floor(upper + 1e-9 * abs(upper)))
         if low > high:
@@ -159,3 +164,63 @@ def _adder(cp_model: Any, model: Any) -> Any:
         )
 
     return add
+
+
+def peel(
+    rules: Rules, solve_core: Callable[[Rules], IntArray | None], deadline: Deadline = NEVER
+) -> IntArray | None:
+    """Labels that keep hard cannot-links and pins, or None if there are none.
+
+    A group with fewer neighbours than clusters open to it can always be placed last.  Such groups
+    are removed in sweeps, and only the others are given to ``solve_core``.
+
+    Parameters
+    ----------
+    rules : Rules
+        Only its cannot-links and pins are looked at; no group has two pins.
+    solve_core : callable
+        Labels of the remaining rules, or None.
+    deadline : Deadline, optional
+
+    Raises
+    ------
+    OutOfTime
+    """
+    a, b = rules.apart.T
+    if np.any(a == b):
+        return None
+    options = np.full(rules.n_groups, rules.n_clusters)
+    options[rules.pins[:, 0]] = 1
+    alive = np.ones(rules.n_groups, bool)
+    sweeps: list[IntArray] = []
+    while True:
+        inside = alive[a] & alive[b]
+        ends = np.concatenate([a[inside], b[inside]])
+        out = alive & (np.bincount(ends, minlength=rules.n_groups) < options)
+        if not out.any():
+            break
+        if sweeps:
+            deadline.check()
+        sweeps.append(np.flatnonzero(out))
+        alive &= ~out
+    labels = np.full(rules.n_groups, -1)
+    left = np.flatnonzero(alive)
+    if len(left):
+        found = solve_core(rules.part(left))
+        if found is None:
+            return None
+        labels[left] = found
+    last = np.concatenate([*sweeps[::-1], np.empty(0, np.int64)])
+    _place(rules, labels, last)
+    return labels
+
+
+def _place(rules: Rules, labels: IntArray, last: IntArray) -> None:
+    """Place groups one by one, each where no neighbour placed before it is."""
+    graph = link_graph(rules.n_groups, rules.apart)
+    pin = np.full(rules.n_groups, -1)
+    pin[rules.pins[:, 0]] = rules.pins[:, 1]
+    clusters = range(rules.n_clusters)
+    for g in last:
+        taken = set(labels[graph.indices[graph.indptr[g] : graph.indptr[g + 1]]].tolist())
+        labels[g] = pin[g] if pin[g] >= 0 else next(j for j in clusters if j not in taken)

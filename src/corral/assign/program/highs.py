@@ -1,4 +1,4 @@
-"""Calls of HiGHS on a model cut down to some of its columns."""
+"""Calls of HiGHS on some columns of a model, and what its dual values say of the others."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from scipy import optimize, sparse
 from ..._typing import BoolArray, FloatArray
 from ...deadline import Deadline, OutOfTime
 from ..result import NoAssignment
-from .interruptible import interruptible
+from . import interruptible
 from .model import Model
 
-#: Costs reach HiGHS with row minima taken off and a typical cost of 1000.  Its gap of 1e-6
-#: absolute, which SciPy gives no way to change, is then 1e-9 of a typical cost; this is the
-#: relative one.
+#: Relative gap at which HiGHS may stop.  Costs are given to it with row minima subtracted and a
+#: typical cost of 1000, so that its fixed absolute gap of 1e-6 is 1e-9 of a typical cost too.
 RELATIVE_GAP = 1e-9
 
 
@@ -68,18 +67,44 @@ def reconcile(model: Model, part: Cut, always: int, deadline: Deadline) -> tuple
     Returns
     -------
     relaxed : Relaxed
-        Its dual values are those of the total broken, which is the objective here.
+        Its objective is the total violation.
     broken : float
-        The least total; 0 if the relaxation on these columns is feasible.
+        The least total violation; 0 if the relaxation on these columns is feasible.
     """
     program = _Program.of(model, part).elastic(np.flatnonzero(part.rows) >= always)
     relaxed = program.solve(np.zeros(int(part.columns.sum())), model, part, deadline)
     return relaxed, relaxed.value
 
 
+def price(
+    model: Model, allowed: BoolArray, relaxed: Relaxed, cost: FloatArray
+) -> tuple[float, FloatArray]:
+    """Lagrangian bound, and the reduced costs of x, at the dual values of a relaxation."""
+    m, size = len(allowed), allowed.size
+    dual = relaxed.at_lower + relaxed.at_upper
+    dual[:m] = 0.0  # that a group has one cluster is in the minimum below
+    reduced = cost - model.A.T @ dual
+    x_part = np.where(allowed, reduced[:size].reshape(allowed.shape), np.inf)
+    low, high = relaxed.at_lower != 0, relaxed.at_upper != 0
+    low[:m] = high[:m] = False
+    bound = (
+        x_part.min(axis=1).sum()
+        + np.minimum(reduced[size:], 0.0) @ model.ceiling[size:]
+        + relaxed.at_lower[low] @ model.lower[low]
+        + relaxed.at_upper[high] @ model.upper[high]
+    )
+    return float(bound), x_part
+
+
+def missing(opened: BoolArray, reduced: FloatArray) -> BoolArray:
+    """Closed columns that would improve the relaxation."""
+    least = np.where(opened, reduced, np.inf).min(axis=1, keepdims=True)
+    return np.asarray(~opened & (reduced < least - 1e-7))
+
+
 @dataclass(frozen=True)
 class _Program:
-    """The rows of a cut model sorted into equalities and the two kinds of inequality."""
+    """The rows of a cut model, sorted into equalities and the two kinds of inequality."""
 
     A: sparse.csr_array
     equal: BoolArray
@@ -94,7 +119,7 @@ class _Program:
         return cls(part.A, equal, ~equal & np.isfinite(upper), ~equal & np.isfinite(lower))
 
     def elastic(self, rows: BoolArray) -> _Program:
-        """Give the rows a slack either way, at a cost of 1."""
+        """Give the rows a slack in both directions, at a cost of 1."""
         one = sparse.eye_array(len(rows), format="csr")[:, np.flatnonzero(rows)]
         return replace(self, slack=sparse.hstack([one, -one], format="csr"))
 
@@ -146,7 +171,7 @@ def solve(
     Returns
     -------
     values : (N,) array or None
-        None when it ran out of time with no answer at all.
+        None when the time ended before any answer.
     optimal : bool
 
     Raises

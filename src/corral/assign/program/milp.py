@@ -3,10 +3,10 @@
 The linear relaxation gives a bound and, by its dual values y, a reduced cost for every column:
 with ``r_gj = cost_gj - (A'y)_gj`` every assignment that puts group g into cluster j costs at
 least ``bound + r_gj - min_l r_gl`` (Lagrangian duality; it holds for any y of the right signs,
-so neither the relaxation nor the columns it was solved on need be complete).  Columns whose gap
-exceeds what separates the best known answer from the bound cannot occur in a better one, so a
-small model settles the whole: it is solved on the columns of small gap, and again on more only
-if its answer does not prove itself.
+so neither the relaxation nor the columns it was solved on need be complete).  A column whose gap
+exceeds the difference between the best known answer and the bound cannot occur in a better answer.
+So the model is solved on the columns of small gap only, and on more of them while a better answer
+is still possible.
 """
 
 from __future__ import annotations
@@ -18,21 +18,18 @@ import numpy as np
 
 from ..._typing import BoolArray, FloatArray, IntArray
 from ...deadline import NEVER, Deadline, OutOfTime
+from ...plan.thresholds import FEW_COLUMNS
 from ...presolve import Rules
-from ..check import broken, matching_order, sums_by
+from ..check import broken, matching_order
 from ..result import Assignment, NoAssignment
+from ..sizes.flow import transport
+from ..sizes.prices import flow_prices
 from . import cpsat, highs
-from .cuts import forbid
-from .model import Model, build
-from .pricing import missing, price, size_gaps
+from .model import Model, build, forbid
 
-#: Columns per group in the first relaxation, and the number of columns below which there is
-#: nothing to save; where more are needed they are added.
-FIRST_COLUMNS = 1.5
-FEW_COLUMNS = 600
-
-#: Columns per group where any answer will do.
-ROUGH_COLUMNS = 2.0
+#: Columns per group in the first relaxation, and in a program where any feasible answer will do.
+#: More make both slower, the relaxation complete in fewer rounds and an answer likelier.
+FIRST_COLUMNS, ROUGH_COLUMNS = 1.5, 2.0
 
 
 def solve_milp(
@@ -66,7 +63,7 @@ def solve_milp(
     except OutOfTime:
         optimal = False
     except NoAssignment:
-        # With an answer in hand it only says that nothing better exists.
+        # If labels are known, this proves that there are no better ones.
         if search.best is None:
             raise
     return search.answer(optimal)
@@ -75,7 +72,7 @@ def solve_milp(
 def solve_roughly(
     rules: Rules, cost: FloatArray, *, deadline: Deadline = NEVER, patience: float = 0.3
 ) -> IntArray | None:
-    """Any labels that obey the rules, sizes in any order, if they are found with little effort.
+    """Any labels that obey the rules, sizes in any order, or None if a short search finds none.
 
     Parameters
     ----------
@@ -87,7 +84,7 @@ def solve_roughly(
     Raises
     ------
     NoAssignment
-        When already the relaxation is infeasible.
+        When the linear relaxation is infeasible.
     """
     search = _Search(rules, cost, True, deadline)
     search.relax()
@@ -101,8 +98,8 @@ def solve_roughly(
 class _Search:
     """The best labels so far, a bound below every answer, and the gap of each column.
 
-    Costs are held with row minima taken off and divided by ``unit``, so that the answer does
-    not depend on the unit or the origin of the data.
+    Row minima are subtracted from the costs, which are then divided by ``unit``, so that the answer
+    does not depend on the unit or the origin of the data.
     """
 
     def __init__(
@@ -123,11 +120,11 @@ class _Search:
         self.best: IntArray | None = None
         self.value = np.inf
         self.bound = -np.inf
-        self.gap = size_gaps(rules, self.cost, any_order=self.match)
+        self.gap = _size_gaps(rules, self.cost, any_order=self.match)
         self.fractional = 0.0
 
     def offer(self, labels: IntArray) -> bool:
-        """Keep labels that break nothing and cost less than the best; say if they are whole."""
+        """Keep labels that break nothing and cost less than the best; say if they break nothing."""
         if broken(self.rules, labels, any_order=self.match):
             return False
         chosen = float(self.cost[np.arange(len(labels)), labels].sum())
@@ -159,10 +156,10 @@ class _Search:
                     raise
                 opened = self._reconcile(opened)
                 continue
-            bound, reduced = price(self.model, self.allowed, relaxed, self.objective)
+            bound, reduced = highs.price(self.model, self.allowed, relaxed, self.objective)
             if bound > self.bound:
                 self.bound, self.gap = bound, reduced - reduced.min(axis=1, keepdims=True)
-            wanted = missing(opened, reduced)
+            wanted = highs.missing(opened, reduced)
             if not wanted.any():
                 break
             opened |= wanted
@@ -172,12 +169,9 @@ class _Search:
             self.offer(x.argmax(axis=1))
 
     def _reconcile(self, opened: BoolArray) -> BoolArray:
-        """Open the columns that the rows lack, those first that mend them most.
+        """Open the columns that reduce the violation of the rows until there is none.
 
-        Raises
-        ------
-        NoAssignment
-            When no columns mend them.
+        If no column reduces it, all are opened.
         """
         nothing = np.zeros(len(self.objective))
         while True:
@@ -185,14 +179,16 @@ class _Search:
             relaxed, amount = highs.reconcile(self.model, part, len(self.cost), self.deadline)
             if amount <= 1e-9:
                 return opened
-            wanted = missing(opened, price(self.model, self.allowed, relaxed, nothing)[1])
+            wanted = highs.missing(
+                opened, highs.price(self.model, self.allowed, relaxed, nothing)[1]
+            )
             if not wanted.any():
-                # Proven but for tolerances: the last word is the relaxation's with everything.
+                # Infeasible up to tolerances; the relaxation on all columns decides.
                 return self.allowed
             opened = opened | wanted
 
     def close(self) -> None:
-        """Solve in whole numbers on more and more columns until the answer proves itself."""
+        """Solve in whole numbers on more and more columns until the answer is proven."""
         per_group = max(FEW_COLUMNS / len(self.cost), 1.1 + 3.0 * self.fractional)
         while not self.settled:
             reach = self._reach(per_group)
@@ -211,11 +207,11 @@ class _Search:
             per_group *= 2
 
     def try_columns(self, per_group: float) -> None:
-        """Solve in whole numbers on the columns of least gap, with no claim to be the best."""
+        """Solve in whole numbers on the columns of least gap, without a proof."""
         self._solve(self._cheapest(per_group))
 
     def _rescue(self) -> None:
-        """Get any answer, or the proof that there is none, where costs mislead."""
+        """Find any answer, or prove that there is none, without regard to costs."""
         rules = self.rules
         if rules.sizes is not None and not self.match:
             rules = replace(rules, sizes=replace(rules.sizes, ordered=True))
@@ -225,7 +221,7 @@ class _Search:
         self.offer(labels)
 
     def _reach(self, per_group: float) -> float:
-        """Gap up to which columns are opened: all that can matter, if they are not too many."""
+        """Gap up to which columns are opened: all that can matter, unless they are too many."""
         guess = self._quantile(per_group)
         few = np.count_nonzero(self.gap <= self.room) <= 1.5 * per_group * len(self.cost)
         return self.room if few else min(self.room, guess)
@@ -238,12 +234,11 @@ class _Search:
         value = float(self.original[rows, self.best].sum()) + self.rules.soft.cost(self.best)
         order = None
         if self.match and self.rules.sizes is not None:
-            counted = sums_by(self.best, self.rules.count, self.cost.shape[1])
-            order = matching_order(self.rules.sizes, counted.astype(np.int64))
+            order = matching_order(self.rules.sizes, self.rules.sizes_of(self.best))
         return Assignment(self.best, value, optimal, order)
 
     def _solve(self, opened: BoolArray) -> None:
-        """Solve on the open columns, cutting off answers that only a tolerance let through."""
+        """Solve on the open columns; forbid answers that obey the rules only within a tolerance."""
         model = self.model
         while True:
             part = highs.cut(model, self._columns(opened), len(self.cost))
@@ -280,8 +275,32 @@ class _Search:
         return columns
 
 
+def _size_gaps(rules: Rules, cost: FloatArray, *, any_order: bool) -> FloatArray:
+    """Gaps of the columns at the prices of the sizes alone: an estimate of which matter.
+
+    Raises
+    ------
+    NoAssignment
+        When the sizes cannot be met even by splitting groups.  With ``any_order`` that is no proof,
+        and the gaps are those of the costs.
+    """
+    sizes, count = rules.sizes, rules.count
+    if sizes is None:
+        return cost
+    unit_cost = cost / count[:, None]
+    try:
+        shipped = transport(unit_cost, count, sizes.lower, sizes.upper)
+    except NoAssignment:
+        if any_order:
+            return cost
+        raise
+    lambdas = flow_prices(shipped > 0, unit_cost, shipped.sum(axis=0), sizes)
+    priced = cost + count[:, None] * lambdas
+    return np.asarray(priced - priced.min(axis=1, keepdims=True))
+
+
 def _typical(shifted: FloatArray, price: FloatArray) -> float:
-    """A typical difference between costs: the median over groups of their largest."""
+    """A typical difference between costs: the median over groups of the largest difference."""
     largest = shifted.max(axis=1)
     for candidate in (np.median(largest), largest.max(initial=0.0), price.max(initial=0.0)):
         if candidate > 0:

@@ -1,13 +1,13 @@
-"""The rules of a problem as one sparse system over binary x and a few continuous slacks.
+"""The rules as one sparse system over binary x and a few other columns.
 
-Columns: ``x_gj`` at ``g * k + j``, then what the rules bring along (slacks of soft pairs, the
+Columns: ``x_gj`` at ``g * k + j``, then those that some rules need (slacks of soft pairs, the
 matching of size bounds to clusters, slacks of an elastic model).  Rows: first one per group,
-``sum_j x_gj = 1``, then the rules.  Nothing here loops over groups or pairs.
+``sum_j x_gj = 1``, then the rules.  No loop runs over groups or pairs.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import sparse
@@ -41,9 +41,18 @@ class Model:
     price: FloatArray
     violation: FloatArray
 
+    def with_rows(self, A: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> Model:
+        """The model with more rows, ``lower <= A v <= upper``."""
+        return replace(
+            self,
+            A=sparse.vstack([self.A, A], format="csr"),
+            lower=np.concatenate([self.lower, lower]),
+            upper=np.concatenate([self.upper, upper]),
+        )
+
 
 def build(rules: Rules, *, match_sizes: bool = False, elastic: bool = False) -> Model:
-    """Write all rules of the problem except its pins, which close columns instead.
+    """Write all rules except the pins, which close columns instead.
 
     Parameters
     ----------
@@ -77,9 +86,40 @@ def build(rules: Rules, *, match_sizes: bool = False, elastic: bool = False) -> 
     return rows.model()
 
 
+def forbid(model: Model, values: FloatArray, n_binary: int) -> Model:
+    """Add cuts against an answer that breaks rows by less than the solver's tolerance.
+
+    To bring a row below its upper bound, a chosen column with a positive entry must be left out or
+    another column with a negative entry must be chosen.  The cut asks for at least one such change;
+    likewise for the lower bound.  If no row is broken exactly, the answer itself is forbidden.
+    """
+    x = np.zeros(model.A.shape[1])
+    x[:n_binary] = values[:n_binary]
+    pure = np.asarray(abs(model.A[:, n_binary:]).sum(axis=1) == 0).ravel()
+    activity = model.A @ x
+    over = np.flatnonzero(pure & (activity > model.upper))
+    under = np.flatnonzero(pure & (activity < model.lower))
+    picked = [(model.A[[row]], 1.0) for row in over] + [(model.A[[row]], -1.0) for row in under]
+    if not picked:
+        everything = sparse.csr_array(np.ones((1, n_binary)))
+        everything.resize((1, model.A.shape[1]))
+        picked = [(everything, 1.0)]
+    cuts, limits = [], []
+    for row, sign in picked:
+        sides = np.sign(row.data) * sign
+        chosen = x[row.indices] > 0.5
+        useful = (sides > 0) == chosen
+        shape = (1, model.A.shape[1])
+        column = row.indices[useful]
+        cuts.append(sparse.csr_array((sides[useful], (np.zeros_like(column), column)), shape=shape))
+        limits.append(float((sides[useful] > 0).sum()) - 1.0)
+    lower = np.full(len(limits), -np.inf)
+    return model.with_rows(sparse.vstack(cuts, format="csr"), lower, np.array(limits))
+
+
 @dataclass
 class _Rows:
-    """Rows and columns of a model while it is being written."""
+    """Rows and columns of a model that is being written."""
 
     m: int
     k: int
@@ -169,8 +209,8 @@ def _add_together(rows: _Rows, pairs: IntArray) -> None:
 def _add_soft(rows: _Rows, soft: SoftPairs, *, priced: bool) -> None:
     """``x_aj + x_bj - s_pj <= 1`` to be apart, ``x_aj - x_bj - s_pj <= 0`` to be together.
 
-    A slack per cluster, not one per pair, makes the linear relaxation tighter at no change of
-    meaning: in whole numbers exactly one of a broken pair's slacks is 1.
+    One slack per cluster instead of one per pair makes the linear relaxation tighter.  The meaning
+    is the same: in whole numbers exactly one slack of a broken pair is 1.
     """
     first, second = _pair_columns(rows, soft.pairs)
     each = np.repeat(soft.price, rows.k)
@@ -206,7 +246,7 @@ def _add_per_cluster(
 
 
 def _give(rows: _Rows, size: int, unit: float, sides: tuple[float, ...] = (1.0, -1.0)) -> Entries:
-    """Slack below (1) and above (-1) for rows 0 .. size - 1; one of it breaks by ``unit``."""
+    """Slack below (1) and above (-1) for rows 0 .. size - 1; each unit of it counts ``unit``."""
     number = len(sides) * size
     broken = np.full(number, unit)
     slack = rows.new_columns(np.zeros(number), violation=broken, ceiling=np.inf)
@@ -221,7 +261,7 @@ def _add_sizes(
     if not match and not elastic:
         _add_per_cluster(rows, count, sizes.lower.astype(float), sizes.upper.astype(float))
         return
-    # One row for each side: an elastic model may hold bounds that contradict themselves.
+    # One row for each side, because the bounds of an elastic model may contradict each other.
     ends = _matched(rows, sizes) if match else (None, None)
     limitless = np.full(rows.k, np.inf)
     low, high = (0.0 if match else side for side in (sizes.lower, sizes.upper))
@@ -251,7 +291,7 @@ def _matched(rows: _Rows, sizes: SizeBounds) -> tuple[Entries, Entries]:
 
 
 def _add_total(rows: _Rows, total: TotalBounds, elastic: bool) -> None:
-    """Totals; broken ones are counted in units of the mean absolute value."""
+    """Totals; violations are counted in units of the mean absolute value."""
     scale = _row_scale(total.values)
     give = [_give(rows, rows.k, 1.0 / (mean_size(total.values) * scale))] if elastic else []
     lower, upper = _widened(total.lower, total.upper)
@@ -259,7 +299,7 @@ def _add_total(rows: _Rows, total: TotalBounds, elastic: bool) -> None:
 
 
 def _add_linear(rows: _Rows, linear: LinearRows, elastic: bool) -> None:
-    """Linear rows as they are; broken ones are counted by amount."""
+    """Linear rows as they are; violations are counted by amount."""
     entries = linear.A.tocoo()
     parts = [*entries.coords, entries.data.astype(float)]
     if elastic:
@@ -269,12 +309,12 @@ def _add_linear(rows: _Rows, linear: LinearRows, elastic: bool) -> None:
 
 
 def mean_size(values: FloatArray) -> float:
-    """Mean absolute value, 1 if all are 0: the unit in which totals are broken."""
+    """Mean absolute value, 1 if all are 0: the unit in which violations of totals are counted."""
     return float(np.abs(values).mean()) or 1.0
 
 
 def _widened(lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Bounds moved out by the rounding that is forgiven to sums that reach them."""
+    """Bounds moved outwards by the rounding that sums are allowed."""
     return _moved(lower, -TOLERANCE), _moved(upper, TOLERANCE)
 
 
@@ -284,10 +324,10 @@ def _moved(bound: FloatArray, by: float) -> FloatArray:
 
 
 def _row_scale(values: FloatArray) -> float:
-    """Factor for a row that makes the solver's absolute tolerance of 1e-6 a tiny one.
+    """Factor for a row that makes the solver's absolute tolerance of 1e-6 negligible.
 
     Whole numbers of moderate size stay as they are: any tolerance below 1 is exact for them,
-    and cutting planes like them.
+    and the solver finds better cutting planes.
     """
     largest = float(np.abs(values).max(initial=0.0))
     whole = largest < 1e6 and np.array_equal(values, np.rint(values))

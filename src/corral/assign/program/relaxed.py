@@ -1,16 +1,17 @@
-"""The assignment that breaks as little as possible, for rules that cannot all hold."""
+"""The assignment of least violation, for rules that cannot all hold."""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
 
 from ..._typing import FloatArray, IntArray
 from ...deadline import NEVER, Deadline, OutOfTime
 from ...presolve import Rules, SizeBounds
-from ..check import matching_order, row_excess, sums_by, total_excess
+from ..check import matching_order, row_excess, total_excess
 from ..result import Assignment, NoAssignment
 from . import highs
-from .cuts import with_row
 from .model import Model, build, mean_size
 
 
@@ -22,8 +23,8 @@ def assign_relaxed(
     Parameters
     ----------
     rules : Rules
-        Made without contracting must-links, so that each can be broken on its own.  Sizes in an
-        order that is left open are matched to clusters as suits best.
+        Made without contracting must-links, so that each can be broken on its own.  Sizes whose
+        order is free are matched to clusters in the best order.
     cost : (m, k) array
     deadline : Deadline, optional
 
@@ -44,30 +45,30 @@ def assign_relaxed(
     groups, clusters = rules.pins.T
     np.add.at(own, groups, 1.0)
     np.add.at(own, (groups, clusters), -1.0)
-    labels, least, proven = _first_stage(rules, model, breaking, cost.shape, deadline)
+    labels, least, proven = _first_stage(model, breaking, cost.shape, deadline)
     if proven:
         labels, proven = _second_stage(rules, model, breaking, cost, (labels, least), deadline)
     total = float(cost[np.arange(len(labels)), labels].sum()) + rules.soft.cost(labels)
     order = None
     if rules.sizes is not None and not rules.sizes.ordered:
-        order = _closest_order(rules.sizes, _sizes_of(rules, labels))
+        order = _closest_order(rules.sizes, rules.sizes_of(labels))
     return Assignment(labels, total, proven, order), violation(rules, labels)
 
 
 def violation(rules: Rules, labels: IntArray) -> float:
-    """How much of the hard rules the labels break, in all.
+    """Total violation of the hard rules by the labels.
 
     A broken must-link, cannot-link or pin counts 1; a size counts 1 for each point too many or
-    too few (unordered sizes in their best order); a total counts what it is over or under
-    divided by the mean absolute value, so that its unit does not matter; a linear row counts
-    the amount by which it is missed.
+    too few (unordered sizes in their best order); a total counts the amount by which it misses its
+    bound divided by the mean absolute value, so that its unit does not matter; a linear row counts
+    the amount by which it misses its bound.
     """
     amount = float(np.count_nonzero(labels[rules.pins[:, 0]] != rules.pins[:, 1]))
     apart, together = labels[rules.apart], labels[rules.together]
     amount += np.count_nonzero(apart[:, 0] == apart[:, 1])
     amount += np.count_nonzero(together[:, 0] != together[:, 1])
     if rules.sizes is not None:
-        sizes, counted = rules.sizes, _sizes_of(rules, labels)
+        sizes, counted = rules.sizes, rules.sizes_of(labels)
         if not sizes.ordered:
             sizes = sizes.permuted(_closest_order(sizes, counted))
         amount += float(_outside(counted, sizes.lower, sizes.upper).sum())
@@ -79,11 +80,7 @@ def violation(rules: Rules, labels: IntArray) -> float:
 
 
 def _first_stage(
-    rules: Rules,
-    model: Model,
-    breaking: FloatArray,
-    shape: tuple[int, ...],
-    deadline: Deadline,
+    model: Model, breaking: FloatArray, shape: tuple[int, ...], deadline: Deadline
 ) -> tuple[IntArray, float, bool]:
     """Labels of least violation, that least, and whether it is proven."""
     part = highs.cut(model, np.ones(len(breaking), bool), shape[0])
@@ -108,7 +105,8 @@ def _second_stage(
     unit = (float(np.median(shifted.max(axis=1))) or float(shifted.max()) or 1.0) / 1e3
     objective = model.price / unit
     objective[: cost.size] = shifted.ravel() / unit
-    no_more = with_row(model, breaking, least + 1e-6 * max(1.0, abs(least)))
+    most = np.array([least + 1e-6 * max(1.0, abs(least))])
+    no_more = model.with_rows(sparse.csr_array(breaking[None, :]), np.array([-np.inf]), most)
     part = highs.cut(no_more, np.ones(len(breaking), bool), cost.shape[0])
     try:
         values, proven = highs.solve(no_more, objective, part, deadline)
@@ -122,10 +120,6 @@ def _second_stage(
     return found, proven
 
 
-def _sizes_of(rules: Rules, labels: IntArray) -> IntArray:
-    return sums_by(labels, rules.count, rules.n_clusters).astype(np.int64)
-
-
 def _outside(value: IntArray, lower: IntArray, upper: IntArray) -> IntArray:
     return np.asarray(np.maximum(lower - value, 0) + np.maximum(value - upper, 0))
 
@@ -135,7 +129,5 @@ def _closest_order(sizes: SizeBounds, counted: IntArray) -> IntArray:
     exact = matching_order(sizes, counted)
     if exact is not None:
         return exact
-    from scipy.optimize import linear_sum_assignment
-
     apart = _outside(counted[:, None], sizes.lower, sizes.upper)
     return np.asarray(linear_sum_assignment(apart)[1])

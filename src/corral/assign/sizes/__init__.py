@@ -1,13 +1,13 @@
 r"""Cluster sizes for many rows: prices, and a flow among the few rows that they leave open.
 
 Rows that each count one go into k clusters of bounded size.  At prices :math:`\lambda` every row
-prefers ``argmin_j cost[i, j] + lambda[j]``; at the right ones the preferences fit the bounds up
-to ties.  Prices come from the round before or from a sample, and are nearly right.  Putting the
-rest right moves rows that are nearly indifferent: those whose next best cluster costs at most
-``reach`` more.  The others stay where they are and the few are settled by a flow.  The result is
-the best of all if no cycle of moves pays, where a row that took no part is known to lose more
-than ``reach`` by any move.  If that cannot be shown, more rows take part, from the prices of the
-flow unless they misplace more rows than those before.
+prefers ``argmin_j cost[i, j] + lambda[j]``; at the right prices these labels keep the bounds, up to
+ties.  Prices come from the round before or from a sample, and are nearly right.  What is left is
+corrected by moving rows whose next best cluster costs at most ``reach`` more: a flow decides among
+these few rows, and all others stay where they are.  The result is proven to be the best if no cycle
+of moves lowers the cost, where a row that took no part loses more than ``reach`` by any move.
+Without a proof more rows take part, from the prices of the flow unless they misplace more rows than
+those before.
 """
 
 from __future__ import annotations
@@ -17,39 +17,53 @@ from typing import Any
 import numpy as np
 
 from ..._typing import FloatArray, IntArray
-from ...plan.thresholds import FLOW_COLD, FLOW_ROWS_EACH, FLOW_WARM
+from ...deadline import NEVER, Deadline
+from ...plan.thresholds import (
+    FLOW_COLD,
+    FLOW_ROWS_EACH,
+    FLOW_WARM,
+    PRICE_SAMPLE_EACH,
+    PRICE_SAMPLE_MOST,
+)
 from ...presolve import SizeBounds
+from ...presolve.bounds import scaled_bounds
 from ...rows.costs import Costs, Dense, DenseScan
 from ..result import NoAssignment
-from .flow import settle, transport
-from .preferences import State, add_outside, cheapest_moves
+from .flow import transport
+from .preferences import State
+from .prices import prices as explaining_prices
 
-#: Rows that take part for each that is in the wrong place, and the least number of them, in all and
-#: for each cluster.
+#: Rows that take part in a step for each misplaced row; more make a step longer and a proof
+#: likelier.
 ROWS_EACH = 4
+#: Least number of rows that take part in a flow, in all and for each cluster.
 LEAST_ROWS, LEAST_EACH = 500, 20
 
-#: So few misplaced rows, or this part of all up to so many, are left to the flow.
-FEW_MISPLACED, MANY_MISPLACED = 50, 100
+#: Steps towards better prices end when at most ``SMALL_PART`` of the rows are misplaced; this
+#: number of rows is kept between the other two.  A flow places that few at once.
 SMALL_PART = 1e-3
+FEW_MISPLACED, MANY_MISPLACED = 50, 100
 
-#: A step that leaves more than this part of the misplaced rows is the last.
+#: Part of the misplaced rows that may be left after a step; if more are left, it is the last step.
 WORTH_A_STEP = 0.75
 
-#: Prices that misplace a larger part of the rows are not worth starting from.
+#: Part of all rows that given prices may misplace; if it is more, prices of a sample replace them.
 BAD_START = 0.1
 
-#: A sample has this part of the rows, but no more than so many, or than so many for each cluster.
+#: Part of the rows in the sample that gives the first prices; more rows give better prices.
 SAMPLE = 0.1
-SAMPLE_MOST, SAMPLE_EACH = 50_000, 1_000
 
 
 def solve_sizes(
-    cost: FloatArray, count: IntArray, sizes: SizeBounds, prices: FloatArray | None = None
+    cost: FloatArray,
+    count: IntArray,
+    sizes: SizeBounds,
+    prices: FloatArray | None = None,
+    deadline: Deadline = NEVER,
 ) -> tuple[IntArray, FloatArray | None]:
     """Cheapest labels under cluster sizes for groups of equal count, and a price per point.
 
-    There are no prices where the next round would not start from them.
+    Small problems are one flow; there the prices are None, because the next round is one too.
 
     Parameters
     ----------
@@ -60,18 +74,29 @@ def solve_sizes(
     sizes : SizeBounds
     prices : (k,) array, optional
         Per point, to start from.
+    deadline : Deadline, optional
+
+    Raises
+    ------
+    NoAssignment
+        When the groups do not fit.
+    OutOfTime
     """
     each = int(count[0])
     lower, upper = -(-sizes.lower // each), sizes.upper // each
     if cost.size <= FLOW_WARM:
         return _flow(cost, *_fitting(lower, upper, len(cost))), None
     start = None if prices is None else each * prices
-    labels, found = ship_units(cost, lower, upper, start)
+    labels, found = ship_units(cost, lower, upper, start, deadline)
     return labels, found / each
 
 
 def ship_units(
-    cost: FloatArray, lower: IntArray, upper: IntArray, prices: FloatArray | None = None
+    cost: FloatArray,
+    lower: IntArray,
+    upper: IntArray,
+    prices: FloatArray | None = None,
+    deadline: Deadline = NEVER,
 ) -> tuple[IntArray, FloatArray]:
     """Cheapest labels with ``lower[j]`` to ``upper[j]`` rows in cluster j, and their prices.
 
@@ -81,7 +106,8 @@ def ship_units(
         Infinite where a row may not go; left as it is.
     lower, upper : (k,) arrays of int
     prices : (k,) array, optional
-        To start from; any are correct, good ones are fast.
+        To start from.  They do not change the answer; good ones make it faster.
+    deadline : Deadline, optional
 
     Returns
     -------
@@ -94,6 +120,7 @@ def ship_units(
     ------
     NoAssignment
         When the rows do not fit.
+    OutOfTime
 
     Examples
     --------
@@ -102,14 +129,18 @@ def ship_units(
     >>> ship_units(cost, np.array([1, 2]), np.array([1, 2]))
     (array([1, 1, 0]), array([ 1.5, -1.5]))
     """
-    scan, found = ship(Dense(cost), lower, upper, prices)
+    scan, found = ship(Dense(cost), lower, upper, prices, deadline)
     if isinstance(scan, DenseScan):
         return scan.labels, found
     return scan, found
 
 
 def ship(
-    costs: Costs, lower: IntArray, upper: IntArray, prices: FloatArray | None = None
+    costs: Costs,
+    lower: IntArray,
+    upper: IntArray,
+    prices: FloatArray | None = None,
+    deadline: Deadline = NEVER,
 ) -> tuple[Any, FloatArray]:
     """As :func:`ship_units`, for costs wherever they are.
 
@@ -123,16 +154,16 @@ def ship(
     lower, upper = _fitting(lower, upper, m)
     few = m * k <= (FLOW_COLD if prices is None else FLOW_WARM)
     if few or (prices is None and m < FLOW_ROWS_EACH * k):
-        return _all_at_once(costs.dense(), lower, upper)
-    start = first_prices(costs, lower, upper) if prices is None else prices
-    state = State.at(costs, lower, upper, start)
+        return _all_at_once(costs.dense(), lower, upper, deadline)
+    start = first_prices(costs, lower, upper, deadline) if prices is None else prices
+    state = State.at(costs, lower, upper, start, deadline)
     if prices is not None and state.misplaced > BAD_START * m:
-        state = State.at(costs, lower, upper, first_prices(costs, lower, upper))
+        state = state.priced(first_prices(costs, lower, upper, deadline))
     widen = 1
     while (state := _approach(state, widen)).misplaced:
         taking_part = widen * max(LEAST_ROWS, LEAST_EACH * k, ROWS_EACH * state.misplaced)
         if widen > 1 and 2 * taking_part > m:
-            return _all_at_once(costs.dense(), lower, upper)
+            return _all_at_once(costs.dense(), lower, upper, deadline)
         found, proven = state.finish(min(taking_part, m // 2))
         if proven:
             return found.scan, found.prices
@@ -151,7 +182,7 @@ def _fitting(lower: IntArray, upper: IntArray, m: int) -> tuple[IntArray, IntArr
 
 
 def _approach(state: State, widen: int) -> State:
-    """Better prices by Newton's method, as long as each step mends a good part of what is wrong."""
+    """Better prices by Newton's method, while each step corrects a large part of what is wrong."""
     m = state.costs.shape[0]
     enough = np.clip(SMALL_PART * m, FEW_MISPLACED, MANY_MISPLACED)
     while state.misplaced > enough:
@@ -162,13 +193,13 @@ def _approach(state: State, widen: int) -> State:
     return state
 
 
-def _all_at_once(cost: FloatArray, lower: IntArray, upper: IntArray) -> tuple[IntArray, FloatArray]:
+def _all_at_once(
+    cost: FloatArray, lower: IntArray, upper: IntArray, deadline: Deadline
+) -> tuple[IntArray, FloatArray]:
+    """One flow over all rows, which cannot be interrupted; the deadline is asked before it."""
+    deadline.check()
     labels = _flow(cost, lower, upper)
-    zero = np.zeros(cost.shape[1])
-    moves = cheapest_moves(cost, labels)
-    counted = np.bincount(labels, minlength=len(zero))
-    add_outside(moves, counted, lower, upper, zero)
-    return labels, settle(moves, anchored=bool(np.any(lower < upper)))[0]
+    return labels, explaining_prices(labels, cost, SizeBounds(lower, upper, ordered=True))
 
 
 def _flow(cost: FloatArray, lower: IntArray, upper: IntArray) -> IntArray:
@@ -176,16 +207,14 @@ def _flow(cost: FloatArray, lower: IntArray, upper: IntArray) -> IntArray:
     return labels
 
 
-def first_prices(costs: Costs, lower: IntArray, upper: IntArray) -> FloatArray:
-    """Prices to start from: those of some of the rows, with bounds in proportion."""
+def first_prices(
+    costs: Costs, lower: IntArray, upper: IntArray, deadline: Deadline = NEVER
+) -> FloatArray:
+    """Prices to start from: those of a sample of the rows, with bounds in proportion."""
     m, k = costs.shape
-    size = min(int(SAMPLE * m), max(SAMPLE_MOST, SAMPLE_EACH * k))
-    # Rounding the sums keeps exact sizes exact and the whole feasible.
-    low, high = (
-        np.diff(np.floor(np.cumsum(bound) * (size / m) + 1e-9), prepend=0.0).astype(np.int64)
-        for bound in (lower, upper)
-    )
+    size = min(int(SAMPLE * m), max(PRICE_SAMPLE_MOST, PRICE_SAMPLE_EACH * k))
+    low, high = (scaled_bounds(bound, size / m) for bound in (lower, upper))
     try:
-        return ship_units(costs.sample(size), low, np.maximum(low, high))[1]
+        return ship_units(costs.sample(size), low, np.maximum(low, high), None, deadline)[1]
     except NoAssignment:
         return np.zeros(k)

@@ -1,4 +1,4 @@
-"""Cluster sizes by min-cost flow, and the prices that explain the answer.
+"""Cluster sizes by min-cost flow.
 
 A group is a source of as many units as it has members and every cluster a sink; a unit from
 group g to cluster j costs ``cost[g, j] / count[g]``.  With equal counts the flow is an
@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._typing import BoolArray, FloatArray, IntArray
-from ...presolve import SizeBounds
-from ..check import sums_by
+from ..._typing import FloatArray, IntArray
 from ..result import NoAssignment
 
 #: Costs become integers between 0 and at most this many levels.  Each unit of flow is then
 #: known to half a level, so the flow found costs at most ``units / 2**44`` times the largest
-#: cost (after its row's least is taken off) more than the best one.  Finer levels would only
+#: cost (after the least of its row is subtracted) more than the best one.  Finer levels would only
 #: resolve the rounding errors of the costs themselves, and make equal costs unequal.
 LEVELS = 2.0**44
 
@@ -127,118 +125,3 @@ def ship_some(
         if flow is not None:
             return flow
         levels /= 2.0**6
-
-
-def prices(
-    labels: IntArray,
-    cost: FloatArray,
-    sizes: SizeBounds | None = None,
-    count: IntArray | None = None,
-) -> FloatArray:
-    r"""Price per point of each cluster that makes every group content where it is.
-
-    If the labels are optimal for their sizes there are prices :math:`\lambda` with
-    ``labels[g]`` in ``argmin_j cost[g, j] + count[g] * lambda[j]``.  Exchanging the sizes
-    ``u_j`` and ``u_l`` of two clusters changes the cost by about
-    ``(u_j - u_l) * (lambda[j] - lambda[l])``.  Where other rules keep groups from their best
-    cluster no such prices exist; then these miss the law by as little as possible.
-
-    Parameters
-    ----------
-    labels : (m,) array
-    cost : (m, k) array
-    sizes : SizeBounds, optional
-        With bounds that are intervals a cluster strictly inside its own has price 0, one at
-        its upper end a price of at least 0, one at its lower end at most 0.  Without them, and
-        with exact sizes, prices are known up to a constant and have mean 0.
-    count : (m,) array, optional
-        Members of each group, 1 unless given.
-
-    Returns
-    -------
-    (k,) array
-        Midway between the lowest and the highest such prices.
-    """
-    m, k = cost.shape
-    count = np.ones(m, np.int64) if count is None else count
-    held = np.zeros((m, k), bool)
-    held[np.arange(m), labels] = True
-    return flow_prices(held, cost / count[:, None], sums_by(labels, count, k), sizes)
-
-
-def flow_prices(
-    held: BoolArray, unit_cost: FloatArray, counted: FloatArray | IntArray, sizes: SizeBounds | None
-) -> FloatArray:
-    """Prices for a flow: ``held[g, j]`` where group g sends something to cluster j."""
-    k = unit_cost.shape[1]
-    moves = np.full((k + 1, k + 1), np.inf)
-    cluster, group = np.nonzero(held.T)
-    filled, starts = np.unique(cluster, return_index=True)
-    change = unit_cost[group] - unit_cost[group, cluster][:, None]
-    moves[filled, :k] = np.minimum.reduceat(change, starts, axis=0)
-    if sizes is not None:
-        # The last node is the world outside, at price 0: room above allows no positive
-        # price, and room below no negative one.
-        inside = sizes.lower < sizes.upper
-        moves[:k, k][inside & (counted < sizes.upper)] = 0.0
-        moves[k, :k][inside & (counted > sizes.lower)] = 0.0
-    anchored = sizes is not None and np.any(sizes.lower < sizes.upper)
-    return settle(moves, anchored=bool(anchored))[0]
-
-
-def settle(moves: FloatArray, *, anchored: bool) -> tuple[FloatArray, float]:
-    """Prices at which no move pays.
-
-    Parameters
-    ----------
-    moves : (k + 1, k + 1) array
-        What the cheapest move from cluster a to b costs; the last node is the world outside.
-        Its diagonal is overwritten.
-    anchored : bool
-        Whether the price of the world outside, 0, means anything; otherwise the mean is 0.
-
-    Returns
-    -------
-    prices : (k,) array
-        ``prices[a] <= prices[b] + moves[a, b]``: the mean of those that shortest paths to and
-        from every cluster give.
-    missed : float
-        By how much a move can still pay: 0 unless some cycle of moves does.
-    """
-    np.fill_diagonal(moves, 0.0)
-    missed = 0.0
-    high, low = _potentials(moves), _potentials(moves.T)
-    if high is None or low is None:
-        missed = -_least_mean_cycle(moves)
-        lifted = moves + missed * (1.0 + 1e-9)
-        np.fill_diagonal(lifted, 0.0)
-        high, low = _bellman_ford(lifted)[0], _bellman_ford(lifted.T)[0]
-    result = (high - low) / 2
-    return np.asarray(result[:-1] - (result[-1] if anchored else result[:-1].mean())), missed
-
-
-def _potentials(moves: FloatArray) -> FloatArray | None:
-    """Highest prices ``p <= 0`` with ``p[a] <= p[b] + moves[a, b]``, None if there are none."""
-    price, done = _bellman_ford(moves)
-    return price if done else None
-
-
-def _bellman_ford(moves: FloatArray) -> tuple[FloatArray, bool]:
-    price = np.zeros(len(moves))
-    for _ in range(len(moves) + 1):
-        lower = (moves + price).min(axis=1)
-        if np.array_equal(lower, price):
-            return price, True
-        price = lower
-    return price, False
-
-
-def _least_mean_cycle(moves: FloatArray) -> float:
-    """Least mean length of a cycle, by Karp; the zero loops make it at most 0."""
-    size = len(moves)
-    walks = np.zeros((size + 1, size))
-    for step in range(size):
-        walks[step + 1] = (walks[step][:, None] + moves).min(axis=0)
-    steps = size - np.arange(size)
-    means = (walks[size] - walks[:size]) / steps[:, None]
-    return float(means.max(axis=0).min())

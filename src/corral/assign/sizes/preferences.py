@@ -1,4 +1,4 @@
-"""Where rows prefer to be at given prices, and how few of them have to move to fit the bounds."""
+"""Rows in their cheapest clusters at given prices, and the moves that make the sizes fit."""
 
 from __future__ import annotations
 
@@ -9,68 +9,72 @@ from typing import Any
 import numpy as np
 
 from ..._typing import BoolArray, FloatArray, IntArray
+from ...deadline import NEVER, Deadline
+from ...plan.thresholds import MANY_TIES
 from ...rows.costs import Costs
 from ..result import NoAssignment
-from ..sums.newton import newton_step, signed_prices
-from .flow import settle, ship_some
-from .ties import spread_ties
+from .flow import ship_some
+from .prices import add_outside, cheapest_moves, newton_step, settle, signed_prices
 
-#: No price changes by more than so many times the largest margin that a step looks at.
+#: Longest change of a price in one step, in units of the largest margin that the step looks at;
+#: beyond that margin the step knows nothing of the rows.
 LONGEST_STEP = 8.0
-
-#: More rows than this that are indifferent between clusters are placed in bulk.
-MANY_TIES = 1_000
-
-#: Moves among more arcs than this are cut down to those that can be of use.
-MANY_ARCS = 20_000
-
-
-def cheapest_moves(gap: FloatArray, labels: IntArray) -> FloatArray:
-    """Least ``gap[i, b] - gap[i, a]`` over the rows i of each cluster a, with an empty node k."""
-    k = gap.shape[1]
-    moves = np.full((k + 1, k + 1), np.inf)
-    order = np.argsort(labels, kind="stable")
-    filled, starts = np.unique(labels[order], return_index=True)
-    change = gap[order]
-    change -= change[np.arange(len(order)), labels[order]][:, None]
-    if len(order):
-        moves[filled, :k] = np.minimum.reduceat(change, starts, axis=0)
-    return moves
-
-
-def add_outside(
-    moves: FloatArray, counted: IntArray, lower: IntArray, upper: IntArray, prices: FloatArray
-) -> None:
-    """A cluster with room above has no positive price, one with room below no negative one."""
-    interval = lower < upper
-    above, below = interval & (counted < upper), interval & (counted > lower)
-    moves[:-1, -1][above] = -prices[above]
-    moves[-1, :-1][below] = prices[below]
 
 
 @dataclass
 class State:
-    """Labels that are right for their own sizes at the prices, and what the bounds ask."""
+    """Labels that are the cheapest for their own sizes, and the bounds that sizes should keep.
+
+    Attributes
+    ----------
+    costs : Costs
+    lower, upper : (k,) arrays of int
+    prices : (k,) array
+        At which every row is where it costs least.
+    scan : Scan
+        The rows in their clusters.
+    deadline : Deadline
+    """
 
     costs: Costs
     lower: IntArray
     upper: IntArray
     prices: FloatArray
     scan: Any
+    deadline: Deadline = NEVER
 
     @classmethod
-    def at(cls, costs: Costs, lower: IntArray, upper: IntArray, prices: FloatArray) -> State:
-        """Rows where they prefer to be at the prices, indifferent ones where they are wanted."""
+    def at(
+        cls,
+        costs: Costs,
+        lower: IntArray,
+        upper: IntArray,
+        prices: FloatArray,
+        deadline: Deadline = NEVER,
+    ) -> State:
+        """Rows where they cost least at the prices; ties are broken in favour of the bounds.
+
+        Raises
+        ------
+        NoAssignment
+            If a row may go nowhere.
+        OutOfTime
+        """
+        deadline.check()
         if np.all(lower == upper):
             prices = prices - prices.mean()
-        # Rounding must not make a price of 0 the order to fill a cluster.
+        # A price that differs from 0 by rounding alone must not demand a full or an empty cluster.
         prices = np.where(np.abs(prices) > 1e-13 * np.abs(prices).max(), prices, 0.0)
         scan = costs.scan(prices)
         if not np.isfinite(scan.scale):
             raise NoAssignment
-        state = cls(costs, lower, upper, prices, scan)
+        state = cls(costs, lower, upper, prices, scan, deadline)
         state.even_out()
         return state
+
+    def priced(self, prices: FloatArray) -> State:
+        """The same rows and bounds at other prices."""
+        return State.at(self.costs, self.lower, self.upper, prices, self.deadline)
 
     @property
     def counted(self) -> IntArray:
@@ -79,7 +83,11 @@ class State:
         return counted
 
     def _imbalance(self) -> tuple[IntArray, IntArray]:
-        """Rows too many and too few in each cluster; a price says to which end it belongs."""
+        """Rows too many and too few in each cluster.
+
+        A cluster with a positive price should be at its upper bound, one with a negative price at
+        its lower bound.
+        """
         counted = self.counted
         low = np.where(self.prices > 0, self.upper, self.lower)
         high = np.where(self.prices < 0, self.lower, self.upper)
@@ -89,17 +97,17 @@ class State:
     def misplaced(self) -> int:
         """Rows that have to go elsewhere, each a path from one cluster to another."""
         over, under = self._imbalance()
-        # Without a world outside every row too many is one too few elsewhere.
+        # With exact sizes every row too many is also one too few elsewhere.
         return int(over.sum() + under.sum() * np.any(self.lower < self.upper))
 
     @property
     def rounding(self) -> float:
-        """Differences that mean nothing."""
+        """Differences between costs up to which they count as equal."""
         scale: float = self.scan.scale + float(np.abs(self.prices).max())
         return 32.0 * self.costs.eps * scale
 
     def even_out(self) -> None:
-        """Move indifferent rows in bulk, if there are too many to leave them to the flow."""
+        """Move rows with equal costs in bulk, if there are too many to leave them to the flow."""
         if not self.misplaced or self.scan.within(self.rounding) <= MANY_TIES:
             return
         tied = self.scan.near(np.full(len(self.prices), self.rounding))
@@ -107,13 +115,14 @@ class State:
         unpriced = self.prices == 0
         for stage in range(3):
             over, under = self._imbalance()
-            # First among those that miss their bounds, then with those that have room.
+            # First between clusters out of bounds, then also into and out of those with room.
             if stage == 1:
                 under = np.where(unpriced, np.maximum(self.upper - self.counted, 0), 0)
             elif stage == 2:
                 over = np.where(unpriced, np.maximum(self.counted - self.lower, 0), 0)
             if over.any() and under.any():
-                tied = replace(tied, labels=spread_ties(equal, tied.labels, over, under))
+                spread = spread_ties(equal, tied.labels, over, under, self.deadline)
+                tied = replace(tied, labels=spread)
                 self.scan = self.scan.moved(tied, tied.labels)
 
     def newton(self, taking_part: int) -> State:
@@ -125,7 +134,7 @@ class State:
         reach = self._reach(taking_part)
         longest = float(reach.max())
         if longest <= self.rounding:
-            return self  # ties, which no price can part
+            return self  # only rows with equal costs, which no price can separate
         # Rows in a unit of ``longest``, from each side of a border.
         border = self.scan.border(reach) * (longest / np.maximum(reach, self.rounding))[:, None]
         border = (border + border.T) / 2.0
@@ -138,13 +147,15 @@ class State:
         step = newton_step(system, excess, self.prices / longest, signed, fixed)
         moved = self.prices + longest * np.clip(step, -LONGEST_STEP, LONGEST_STEP)
         prices = signed_prices(self.prices, moved, excess, signed)
-        return State.at(self.costs, self.lower, self.upper, prices)
+        return self.priced(prices)
 
     def finish(self, taking_part: int) -> tuple[State, bool]:
         """Settle the rows of small margin by a flow, and say if that is proven to be best.
 
-        Without a proof it is the state at the prices of the flow, if there is one.
+        Without a proof it is the state at the prices of the flow, if there is one.  The flow cannot
+        be interrupted; the deadline is asked before it.
         """
+        self.deadline.check()
         reach = self._reach(taking_part)
         near = self.scan.near(reach)
         counted, before, gap = self.counted, near.labels, near.gap
@@ -162,13 +173,13 @@ class State:
         prices = self.prices + change
         largest = min(float(reach.max()), float(gap[np.isfinite(gap)].max(initial=0.0)))
         if missed > self.rounding + 1e-12 * largest:
-            return State.at(self.costs, self.lower, self.upper, prices), False
+            return self.priced(prices), False
         return replace(self, scan=self.scan.moved(near, after), prices=prices), True
 
     def _reach(self, number: int) -> FloatArray:
-        """Margins of the rows of each cluster that take part, about so many in all.
+        """Margins of the rows of each cluster that take part, about ``number`` in all.
 
-        A cluster that stands apart has no row among the nearest of all, but may have to give.
+        A cluster far from the others has no row of small margin, but may have to give up some.
         """
         over, _ = self._imbalance()
         k, times = len(over), max(1, number // (4 * max(self.misplaced, 1)))
@@ -180,7 +191,7 @@ class State:
     ) -> IntArray:
         """Best labels of the rows with these gaps, on moves within reach or, if need be, on all.
 
-        A cluster that stands apart and lacks rows is within the reach of none.
+        A cluster far from the others that lacks rows is out of reach of every row.
         """
         longest = float(reach.max())
         try:
@@ -196,12 +207,12 @@ class State:
         opened: BoolArray,
         longest: float,
     ) -> IntArray:
-        """Best labels of the rows with these gaps, on opened moves."""
-        opened = self._useful(gap, before, opened)
+        """Best labels of the rows with these gaps, on opened moves; to stay is always one."""
+        opened[np.arange(len(before)), before] = True
         free = np.flatnonzero(np.count_nonzero(opened, axis=1) > 1)
         k = len(rest)
         rest = rest + np.bincount(before, minlength=k) - np.bincount(before[free], minlength=k)
-        # A price beyond reach keeps its sign, and with it the cluster its end of the interval.
+        # A price larger than the reach keeps its sign, so that its cluster stays at that bound.
         low = np.where(self.prices > longest, self.upper, self.lower)
         high = np.where(self.prices < -longest, self.lower, self.upper)
         least, most = np.maximum(low - rest, 0), high - rest
@@ -216,19 +227,71 @@ class State:
         after[free] = flow.argmax(axis=1)
         return after
 
-    def _useful(self, gap: FloatArray, before: IntArray, opened: BoolArray) -> BoolArray:
-        """Moves that an optimal flow may need.
 
-        It is reached by as many paths as rows are misplaced, and each leaves a cluster at most
-        once; so of the moves from a to b only that many, the cheapest, are of use.
-        """
-        useful = opened.copy()
-        if np.count_nonzero(opened) > MANY_ARCS:
-            order = np.argsort(before, kind="stable")
-            edges = np.searchsorted(before[order], np.arange(gap.shape[1] + 1))
-            for rows in (order[a:b] for a, b in pairwise(edges) if b - a > self.misplaced):
-                own = np.where(opened[rows], gap[rows], np.inf)
-                own.partition(self.misplaced - 1, axis=0)
-                useful[rows] &= gap[rows] <= own[self.misplaced - 1]
-        useful[np.arange(len(before)), before] = True
-        return useful
+def spread_ties(
+    tied: BoolArray,
+    labels: IntArray,
+    over: IntArray,
+    under: IntArray,
+    deadline: Deadline = NEVER,
+) -> IntArray:
+    """Move rows from clusters with too many to clusters with too few, at no change of cost.
+
+    Parameters
+    ----------
+    tied : (t, k) array
+        Clusters that are equally good for each row, its own among them.
+    labels : (t,) array
+    over, under : (k,) arrays of int
+        How many rows each cluster has too many, and too few.
+    deadline : Deadline, optional
+
+    Returns
+    -------
+    (t,) array
+        New labels, each tied with the old one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tied = np.array([[True, True, False], [False, True, True], [False, True, True]])
+    >>> spread_ties(tied, np.array([0, 1, 1]), np.array([1, 0, 0]), np.array([0, 0, 1]))
+    array([1, 2, 1])
+    """
+    labels, over, under = labels.copy(), over.copy(), under.copy()
+    k = tied.shape[1]
+    counts = np.array([np.count_nonzero(tied[labels == a], axis=0) for a in range(k)])
+    np.fill_diagonal(counts, 0)
+    while True:
+        deadline.check()
+        path = _path(counts > 0, over > 0, under > 0)
+        if not path:
+            return labels
+        edges = list(pairwise(path))
+        number = min(over[path[0]], under[path[-1]], *(counts[edge] for edge in edges))
+        # From the end, so that no row moves twice.
+        for a, b in reversed(edges):
+            rows = np.flatnonzero((labels == a) & tied[:, b])[:number]
+            labels[rows] = b
+            gone = np.count_nonzero(tied[rows], axis=0)
+            counts[a] -= gone
+            counts[b] += gone
+            counts[[a, b], [a, b]] = 0
+        over[path[0]] -= number
+        under[path[-1]] -= number
+
+
+def _path(edges: BoolArray, sources: BoolArray, targets: BoolArray) -> list[int]:
+    """A path of fewest edges from a source to a target, empty if there is none."""
+    came_from = np.full(len(edges), -1)
+    seen, front = sources.copy(), list(np.flatnonzero(sources))
+    for a in front:
+        if targets[a]:
+            path = [int(a)]
+            while came_from[path[0]] >= 0:
+                path.insert(0, int(came_from[path[0]]))
+            return path
+        new = np.flatnonzero(edges[a] & ~seen)
+        seen[new], came_from[new] = True, a
+        front.extend(new)
+    return []

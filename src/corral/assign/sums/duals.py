@@ -1,12 +1,12 @@
 """Prices for sums over clusters, sizes and totals alike, by ascent of the Lagrangian bound.
 
-Every sum has a price for each cluster, paid for what a group adds to it.  With the sums priced
-instead of bounded only the pairs are left, and the best labels under them give a bound below
+Every sum has a price for each cluster, paid for what a group adds to it.  With prices in place of
+bounds only the pairs are left, and the best labels under them give a lower bound on the cost of
 every answer:
 
     L(p) = min over labels of cost + sum_rj p_rj s_rj  -  sum_rj max over allowed s of p_rj s.
 
-A price above 0 says that the sum is full, one below 0 that it is at its least.
+A price above 0 means that the sum is at its upper bound, one below 0 at its lower bound.
 """
 
 from __future__ import annotations
@@ -16,70 +16,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._typing import BoolArray, FloatArray, IntArray
-from ...presolve import Rules, TotalBounds
-from ...rows.scan import scan
-from ..check import sums_by
-from .newton import newton_step, signed_prices
+from ..._typing import FloatArray, IntArray
+from ...constraints._checks import sums_by
+from ...deadline import NEVER, Deadline
+from ...presolve import Sums
+from ...rows.costs import scan
+from ..sizes.prices import newton_step, signed_prices
 
-#: Rows looked at for each that is in the wrong place, and the least number of them.
+#: Groups that a step looks at for each misplaced group, and their least number; more make a step
+#: longer and its direction better.
 ROWS_EACH = 4
 LEAST_ROWS = 200
 
-#: No price changes by more than so many times what the farthest row looked at would need.
+#: Longest change of a price in one step, in units of what moves the farthest group looked at.
 LONGEST_STEP = 8.0
 
-#: A step that does not raise the bound is halved so often before it is given up.
-HALVINGS = 6
-
-
-@dataclass(frozen=True)
-class Sums:
-    """Bounded sums: ``lower[r, j] <= sum of values[r] over cluster j <= upper[r, j]``."""
-
-    values: FloatArray
-    lower: FloatArray
-    upper: FloatArray
-
-    @classmethod
-    def of(cls, rules: Rules) -> Sums:
-        """Sizes and totals of a rules."""
-        bounds = list(rules.totals)
-        if rules.sizes is not None:
-            most = np.minimum(rules.sizes.upper, rules.count.sum()).astype(float)
-            sizes = rules.sizes.lower.astype(float), most
-            bounds.insert(0, TotalBounds(rules.count.astype(float), *sizes))
-        return cls(
-            np.array([sum_.values for sum_ in bounds]),
-            np.array([sum_.lower for sum_ in bounds]),
-            np.array([sum_.upper for sum_ in bounds]),
-        )
-
-    def sample(self, rows: IntArray) -> Sums:
-        """The sums over some of the groups, bounds in proportion."""
-        part = len(rows) / self.values.shape[1]
-        return Sums(self.values[:, rows], part * self.lower, part * self.upper)
-
-    def reached(self, labels: IntArray) -> FloatArray:
-        """The sums that labels give, (r, k)."""
-        return np.array([sums_by(labels, v, self.lower.shape[1]) for v in self.values])
-
-    @property
-    def signed(self) -> BoolArray:
-        """Where the bounds leave room, so that the sign of a price has a meaning."""
-        return np.asarray(self.lower < self.upper)
-
-    def aim(self, prices: FloatArray, reached: FloatArray) -> FloatArray:
-        """Allowed sums that cost most at the prices, those reached where it makes no odds."""
-        inside = np.clip(reached, self.lower, self.upper)
-        return np.where(prices > 0, self.upper, np.where(prices < 0, self.lower, inside))
-
-    def price(self, cost: FloatArray, prices: FloatArray) -> FloatArray:
-        """Costs with what every group pays for the sums."""
-        priced: FloatArray = cost + self.values[0][:, None] * prices[0]
-        for value, price in zip(self.values[1:], prices[1:], strict=True):
-            priced += value[:, None] * price
-        return priced
+#: Steps tried along one direction; each is a quarter of the one before.  If none of them raises the
+#: bound, the ascent ends.
+STEPS_TRIED = 6
 
 
 @dataclass(frozen=True)
@@ -92,9 +46,9 @@ class View:
     labels : (m,) array
         Best under the pairs.
     best, margin : (m,) arrays
-        Least priced cost of each group on its own, and what its next best cluster costs more.
+        Least priced cost of each group without pairs, and what its next best cluster costs more.
     repair : (m,) array
-        What the pairs of its component cost, in all, beyond the best of each group on its own.
+        What the component of each group costs more because of its pairs.
     bound : float
     """
 
@@ -106,39 +60,60 @@ class View:
     bound: float
 
     def excess(self, sums: Sums) -> FloatArray:
-        """How far each sum is from where the prices want it; the gradient of the bound."""
+        """How far each sum is from the bound that its price asks for: the gradient of ``L``."""
         reached = sums.reached(self.labels)
-        return reached - sums.aim(self.prices, reached)
+        return reached - aim(sums, self.prices, reached)
 
     def misplaced(self, sums: Sums) -> float:
-        """About how many groups are in the wrong place."""
-        unit = np.abs(sums.values).mean(axis=1)
+        """About how many groups are in the wrong cluster."""
         amount = np.abs(self.excess(sums)).sum(axis=1)
-        return float((amount / np.where(unit > 0, unit, 1.0)).max())
+        return float((amount / sums.unit[:, 0]).max())
 
 
-#: Best labels under the pairs for priced costs, given the best of each group on its own; what
-#: the pairs cost beyond those in the component of each group; and in all.
+def aim(sums: Sums, prices: FloatArray, reached: FloatArray) -> FloatArray:
+    """Allowed sums that cost most at the prices; at a price of 0, those nearest to the reached."""
+    inside = np.clip(reached, sums.lower, sums.upper)
+    return np.where(prices > 0, sums.upper, np.where(prices < 0, sums.lower, inside))
+
+
+def priced(sums: Sums, cost: FloatArray, prices: FloatArray) -> FloatArray:
+    """Costs with what every group pays for the sums."""
+    result: FloatArray = cost + sums.values[0][:, None] * prices[0]
+    for value, price in zip(sums.values[1:], prices[1:], strict=True):
+        result += value[:, None] * price
+    return result
+
+
+#: Takes priced costs and the best label of each group without pairs.  Gives the best labels under
+#: the pairs, what the component of each group costs more because of its pairs, and the sum of that
+#: over the components.
 Placing = Callable[[FloatArray, IntArray], tuple[IntArray, FloatArray, float]]
 
 
-def alone(priced: FloatArray, labels: IntArray) -> tuple[IntArray, FloatArray, float]:
+def alone(cost: FloatArray, labels: IntArray) -> tuple[IntArray, FloatArray, float]:
     """Placing without pairs."""
     return labels, np.zeros(len(labels)), 0.0
 
 
 def look(cost: FloatArray, sums: Sums, prices: FloatArray, placing: Placing) -> View:
     """Best labels and bound at given prices."""
-    priced = sums.price(cost, prices)
-    own, best, margin = scan(priced, np.zeros(cost.shape[1]))
-    labels, repair, extra = placing(priced, own)
-    dearest = sums.aim(prices, np.zeros_like(prices))
-    paid = float((prices[prices != 0] * dearest[prices != 0]).sum())
+    total = priced(sums, cost, prices)
+    own, best, margin = scan(total, np.zeros(cost.shape[1]))
+    labels, repair, extra = placing(total, own)
+    most = aim(sums, prices, np.zeros_like(prices))
+    paid = float((prices[prices != 0] * most[prices != 0]).sum())
     return View(prices, labels, best, margin, repair, float(best.sum()) + extra - paid)
 
 
-def ascend(cost: FloatArray, sums: Sums, start: FloatArray, placing: Placing, rounds: int) -> View:
-    """Raise the bound by Newton's method until a step moves next to nothing.
+def ascend(
+    cost: FloatArray,
+    sums: Sums,
+    start: FloatArray,
+    placing: Placing,
+    rounds: int,
+    deadline: Deadline = NEVER,
+) -> View:
+    """Raise the bound by Newton's method until less than one group is misplaced.
 
     Parameters
     ----------
@@ -149,11 +124,13 @@ def ascend(cost: FloatArray, sums: Sums, start: FloatArray, placing: Placing, ro
         Prices to start from.
     placing : callable
     rounds : int
-        At most so many steps.
+        Most steps.
+    deadline : Deadline, optional
+        No step begins after it.
     """
     view = look(cost, sums, _allowed(sums, start), placing)
     for _ in range(rounds):
-        if view.misplaced(sums) < 1:
+        if view.misplaced(sums) < 1 or deadline.passed:
             break
         better = _climb(cost, sums, view, placing)
         if better is None:
@@ -163,10 +140,10 @@ def ascend(cost: FloatArray, sums: Sums, start: FloatArray, placing: Placing, ro
 
 
 def _climb(cost: FloatArray, sums: Sums, view: View, placing: Placing) -> View | None:
-    """View after a step that raises the bound, None if there is none."""
+    """View after a step that raises the bound, None if no step does."""
     excess = view.excess(sums)
     step = _direction(cost, sums, view, excess)
-    for _ in range(HALVINGS):
+    for _ in range(STEPS_TRIED):
         after = signed_prices(view.prices, view.prices + step, excess, sums.signed)
         trial = look(cost, sums, _allowed(sums, after), placing)
         if trial.bound > view.bound:
@@ -176,7 +153,7 @@ def _climb(cost: FloatArray, sums: Sums, view: View, placing: Placing) -> View |
 
 
 def _allowed(sums: Sums, prices: FloatArray) -> FloatArray:
-    """Prices without those that an absent bound forbids."""
+    """Prices with 0 in place of those that ask for a bound that does not exist."""
     prices = np.where(np.isinf(sums.upper), np.minimum(prices, 0.0), prices)
     return np.where(np.isinf(sums.lower), np.maximum(prices, 0.0), prices)
 
@@ -195,8 +172,7 @@ def _direction(cost: FloatArray, sums: Sums, view: View, excess: FloatArray) -> 
     step = newton_step(
         system, excess.ravel(), view.prices.ravel(), sums.signed.ravel(), fixed.ravel()
     ).reshape(excess.shape)
-    unit = np.abs(sums.values).mean(axis=1)[:, None]
-    longest = LONGEST_STEP * reach / np.where(unit > 0, unit, 1.0)
+    longest = LONGEST_STEP * reach / sums.unit
     return np.clip(step, -longest, longest)
 
 
@@ -204,7 +180,7 @@ def _borders(cost: FloatArray, sums: Sums, view: View, reach: float) -> FloatArr
     """What leaves each sum of each cluster when every price in turn rises by ``reach``."""
     k = cost.shape[1]
     rows = np.flatnonzero(view.margin <= reach)
-    gap = Sums(sums.values[:, rows], sums.lower, sums.upper).price(cost[rows], view.prices)
+    gap = priced(sums.part(rows), cost[rows], view.prices)
     gap -= gap.min(axis=1, keepdims=True)
     row, to = np.nonzero(gap <= reach)
     edge = gap.argmin(axis=1)[row] * k + to

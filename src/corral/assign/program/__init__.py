@@ -1,8 +1,8 @@
-"""Run a solver so that Ctrl-C takes effect at once.
+"""Integer programs for any mixture of rules, by HiGHS and CP-SAT.
 
-HiGHS and CP-SAT run for minutes inside one call; they release the GIL but never look for
-signals, so a ``KeyboardInterrupt`` would wait for them.  The call is made in a daemon thread
-while the main thread waits on a lock, which a signal does interrupt.
+Both solvers run for minutes inside one call.  They release the GIL but never look for signals, so a
+``KeyboardInterrupt`` would wait for them.  :func:`interruptible` makes the call in a daemon thread
+while the main thread waits on a lock; a signal does interrupt that wait.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ def interruptible(call: Callable[[], T], stop: Callable[[], None] | None = None)
     call : callable
         What to run; it should spend its time outside the GIL.
     stop : callable, optional
-        Asks the abandoned call to end.  Without it an interrupted call runs on in the
-        background to its own end or time limit.
+        Asks an interrupted call to end.  Without it the call continues in the background until
+        its own end or time limit.
 
     Examples
     --------
     >>> interruptible(lambda: 6 * 7)
     42
     """
-    # Python delivers signals to the main thread only, so elsewhere there is nothing to gain.
+    # Python delivers signals to the main thread only.
     if threading.current_thread() is not threading.main_thread():
         return call()
     results: list[T] = []
@@ -39,13 +39,13 @@ def interruptible(call: Callable[[], T], stop: Callable[[], None] | None = None)
     def work() -> None:
         try:
             results.append(call())
-        except BaseException as error:  # handed on to the waiting thread below
+        except BaseException as error:  # raised again in the waiting thread below
             errors.append(error)
 
     thread = threading.Thread(target=work, name="corral-solver", daemon=True)
     thread.start()
     try:
-        # An endless join cannot be interrupted on every system; one with a timeout can.
+        # A join without a timeout cannot be interrupted on every system.
         while thread.is_alive():
             thread.join(0.1)
     except BaseException:

@@ -1,6 +1,6 @@
-"""Exact assignment under pairs alone: hard cannot-links, uncontracted must-links, soft pairs.
+"""Assignment under pairs alone: hard cannot-links, uncontracted must-links, soft pairs.
 
-Without sizes or totals the problem falls apart into the connected components of the graph of
+Without sizes or totals the problem separates into the connected components of the graph of
 pairs, and most of each component has a closed form.  Every pair (a, b) costs ``same`` when the
 labels agree and ``differ`` when they do not (infinite when hard), so a group b with a single
 neighbour a can be eliminated exactly: whatever label j the neighbour takes, b answers best, at
@@ -10,9 +10,11 @@ neighbour a can be eliminated exactly: whatever label j the neighbour takes, b a
 which is added to the costs of a.  Eliminating leaves until none is left solves every tree; what
 remains of a component is its 2-core, the only part that needs a solver.
 
-Only groups near a clash take part.  Without the pairs that leave them, they cost no more than in
-any answer; so if their best labels clash with nobody outside, these are the best in all, and
-otherwise those they clash with take part too.
+Only groups near a broken pair take part.  Without their pairs with other groups they cost no more
+than in any answer; so if their best labels break none of these pairs, they are part of a best
+answer, and otherwise the groups at the other end take part too.
+
+:func:`descend` is for 2-cores that are too large: it moves one group at a time and proves nothing.
 """
 
 from __future__ import annotations
@@ -23,18 +25,27 @@ from itertools import combinations
 
 import numpy as np
 
-from ..._typing import FloatArray, IntArray
-from ...plan.thresholds import ENUMERATED
-from ...presolve import PairGraph, Pairs, Rules, SoftPairs
-from ..result import NoAssignment
+from .._typing import FloatArray, IntArray
+from ..constraints._checks import sums_by
+from ..deadline import NEVER, Deadline
+from ..plan.thresholds import ENUMERATED
+from ..presolve import PairGraph, Pairs, Rules, SoftPairs
+from .result import NoAssignment
 
-#: Labelings tried at once, over all components: their costs stay within a megabyte.
+#: Labelings tried at once, over all components; a cost of 8 bytes each makes one megabyte, which
+#: the cache of a core can hold.
 AT_ONCE = 125_000
+
+#: Most sweeps of the descent; each moves every group that gains more than its neighbours.
+SWEEPS = 300
+
+#: Finds the best labels of the rules and costs of a 2-core.
+SolveCore = Callable[[Rules, FloatArray], IntArray]
 
 
 @dataclass(frozen=True)
 class Elimination:
-    """Groups taken out in one sweep, each with its only neighbour, its pair and its costs."""
+    """Groups eliminated in one sweep, each with its only neighbour, its pair and its costs."""
 
     leaf: IntArray
     neighbour: IntArray
@@ -44,7 +55,13 @@ class Elimination:
 
 
 def pair_graph(rules: Rules) -> PairGraph:
-    """The problem's graph of pairs, if any labels can keep it."""
+    """The graph of pairs.
+
+    Raises
+    ------
+    NoAssignment
+        If a group must be apart from itself.
+    """
     graph = rules.pairs.graph
     if graph.impossible:
         raise NoAssignment
@@ -52,9 +69,7 @@ def pair_graph(rules: Rules) -> PairGraph:
 
 
 def solve_pairs(
-    rules: Rules,
-    cost: FloatArray,
-    solve_core: Callable[[Rules, FloatArray], IntArray],
+    rules: Rules, cost: FloatArray, solve_core: SolveCore, deadline: Deadline = NEVER
 ) -> IntArray:
     """Cheapest labels under pairs alone.
 
@@ -65,7 +80,12 @@ def solve_pairs(
     cost : (m, k) array
         Infinite where a group may not go.
     solve_core : callable
-        Given the problem and the costs of what elimination leaves, its optimal labels.
+        Gives the best labels of what elimination leaves.
+    deadline : Deadline, optional
+
+    Raises
+    ------
+    NoAssignment, OutOfTime
     """
     labels: IntArray = cost.argmin(axis=1)
     graph = pair_graph(rules)
@@ -77,7 +97,7 @@ def solve_pairs(
             return labels
         active[graph.a[clash]] = active[graph.b[clash]] = True
         inside = active[graph.a] & active[graph.b]
-        _solve_active(rules, cost, labels, graph.of(inside), solve_core)
+        _solve_active(rules, cost, labels, graph.of(inside), solve_core, deadline)
 
 
 def _solve_active(
@@ -85,16 +105,17 @@ def _solve_active(
     cost: FloatArray,
     labels: IntArray,
     graph: PairGraph,
-    solve_core: Callable[[Rules, FloatArray], IntArray],
+    solve_core: SolveCore,
+    deadline: Deadline,
 ) -> None:
     """Set the labels of all groups in the graph to the best ones, in place."""
     touched, ends = np.unique(np.concatenate([graph.a, graph.b]), return_inverse=True)
     a, b = ends[: len(graph.a)], ends[len(graph.a) :]
     graph = PairGraph(len(touched), a, b, graph.same, graph.differ)
     work = cost[touched]
-    core, sweeps = _eliminate(graph, work)
+    core, sweeps = _eliminate(graph, work, deadline)
     found: IntArray = work.argmin(axis=1)
-    core = _enumerate_small(core, work, found)
+    core = _enumerate_small(core, work, found, deadline)
     if len(core.a):
         left = np.unique(np.concatenate([core.a, core.b]))
         part = _core_rules(rules, core, touched[left], left)
@@ -106,8 +127,10 @@ def _solve_active(
     labels[touched] = found
 
 
-def _enumerate_small(core: PairGraph, work: FloatArray, labels: IntArray) -> PairGraph:
-    """Label the small components by trying everything; give the pairs of the others."""
+def _enumerate_small(
+    core: PairGraph, work: FloatArray, labels: IntArray, deadline: Deadline
+) -> PairGraph:
+    """Label the small components by trying all labelings; give the pairs of the others."""
     k = work.shape[1]
     if not len(core.a) or k == 1:  # a single cluster leaves nothing to try
         return core.of(np.zeros(len(core.a), bool))
@@ -121,6 +144,7 @@ def _enumerate_small(core: PairGraph, work: FloatArray, labels: IntArray) -> Pai
         alike = groups[size[component[groups]] == m].reshape(-1, m)
         of_alike = pairs.of(size[component[pairs.a]] == m)
         for some, of_some in _batches(alike, of_alike, component, max(AT_ONCE // k ** int(m), 1)):
+            deadline.check()
             labels[some] = _best_of_all(some, of_some, work)
     return core.of(~small[component[core.a]])
 
@@ -128,7 +152,7 @@ def _enumerate_small(core: PairGraph, work: FloatArray, labels: IntArray) -> Pai
 def _batches(
     groups: IntArray, pairs: PairGraph, component: IntArray, most: int
 ) -> Iterator[tuple[IntArray, PairGraph]]:
-    """At most so many components at a time, a row of groups each, with their pairs.
+    """At most ``most`` components at a time, a row of groups each, with their pairs.
 
     Groups and pairs come sorted by their components.
     """
@@ -160,11 +184,14 @@ def _best_of_all(groups: IntArray, pairs: PairGraph, work: FloatArray) -> IntArr
     return ways[:, total.argmin(axis=1)].T
 
 
-def _eliminate(graph: PairGraph, work: FloatArray) -> tuple[PairGraph, list[Elimination]]:
-    """Take out leaves sweep by sweep, adding their messages to ``work`` in place."""
+def _eliminate(
+    graph: PairGraph, work: FloatArray, deadline: Deadline
+) -> tuple[PairGraph, list[Elimination]]:
+    """Eliminate leaves sweep by sweep, adding their messages to ``work`` in place."""
     sweeps: list[Elimination] = []
     degree = np.bincount(np.concatenate([graph.a, graph.b]), minlength=len(work))
     while len(graph.a):
+        deadline.check()
         leaf_a, leaf_b = degree[graph.a] == 1, degree[graph.b] == 1
         out = leaf_a | leaf_b
         if not out.any():
@@ -218,3 +245,52 @@ def _core_rules(rules: Rules, core: PairGraph, groups: IntArray, numbers: IntArr
         count=rules.count[groups],
         pairs=Pairs(len(groups), pairs[apart], pairs[together], soft),
     )
+
+
+def descend(graph: PairGraph, cost: FloatArray, deadline: Deadline = NEVER) -> IntArray | None:
+    """Labels that no single move improves, or None if they break a hard pair.
+
+    In every sweep the groups move that gain more than all their neighbours: no two of them share
+    a pair, so the gains add up.
+
+    Parameters
+    ----------
+    graph : PairGraph
+    cost : (m, k) array
+        Infinite where a group may not go.
+    deadline : Deadline, optional
+        The sweeps end when it has passed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one = PairGraph.of_pairs(2, np.array([[0, 1]]), np.array([np.inf]), np.array([0.0]))
+    >>> descend(one, np.array([[0.0, 5.0], [0.0, 3.0]]))
+    array([0, 1])
+    """
+    m, k = cost.shape
+    least = cost.min(axis=1)
+    spread = np.where(np.isfinite(cost), cost - least[:, None], 0.0)
+    # Price of a broken hard pair: more than any single move can gain by breaking it.
+    wall = 4.0 * float(spread.max(initial=0.0)) + 1.0
+    same, differ = np.minimum(graph.same, wall), np.minimum(graph.differ, wall)
+    # Of two groups of a pair with equal gains one has to move first.
+    jitter = 1.0 + 1e-6 * np.random.default_rng(0).random(m)
+    labels: IntArray = cost.argmin(axis=1)
+    ends, others = np.concatenate([graph.a, graph.b]), np.concatenate([graph.b, graph.a])
+    bonus, base = np.tile(same - differ, 2), sums_by(ends, np.tile(differ, 2), m)
+    rows = np.arange(m)
+    for _ in range(SWEEPS):
+        paid = sums_by(ends * k + labels[others], bonus, m * k).reshape(m, k)
+        paid += base[:, None]
+        paid += cost
+        to = paid.argmin(axis=1)
+        gain = (paid[rows, labels] - paid[rows, to]) * jitter
+        rival = np.zeros(m)
+        np.maximum.at(rival, ends, gain[others])
+        moving = (gain > 1e-12 * wall) & (gain > rival)
+        if not moving.any() or deadline.passed:
+            break
+        labels[moving] = to[moving]
+    broken = np.isinf(graph.paid(labels)).any()
+    return None if broken or not np.isfinite(cost[rows, labels]).all() else labels

@@ -1,0 +1,171 @@
+"""Bounds on what the clusters hold: numbers of rows, sums of values, and linear rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from .._typing import BoolArray, FloatArray, IntArray
+from ..constraints._checks import sums_by
+
+
+@dataclass(frozen=True)
+class SizeBounds:
+    """Bounds on the number of rows of each cluster, ``lower[j] <= size_j <= upper[j]``.
+
+    With ``ordered=False`` the pairs ``(lower[j], upper[j])`` are a multiset: which cluster gets
+    which pair is part of the problem, and the order held here is the present guess.
+    """
+
+    lower: IntArray
+    upper: IntArray
+    ordered: bool
+
+    @property
+    def interchangeable(self) -> bool:
+        """Whether every cluster has the same bounds, so that their order means nothing."""
+        return bool(np.ptp(self.lower) == 0 and np.ptp(self.upper) == 0)
+
+    @property
+    def exact(self) -> bool:
+        """Whether every cluster has one size only."""
+        return bool(np.all(self.lower == self.upper))
+
+    def permuted(self, order: IntArray) -> SizeBounds:
+        """Give cluster ``j`` the bounds that now stand at ``order[j]``."""
+        return replace(self, lower=self.lower[order], upper=self.upper[order])
+
+    def scaled(self, share: float, n_rows: int) -> SizeBounds:
+        """Bounds for ``n_rows`` rows, a share of all; they add up if they did before.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> SizeBounds(np.array([3, 5]), np.array([3, 5]), True).scaled(0.5, 4).lower
+        array([1, 3])
+        """
+        if self.exact:
+            both = scaled_bounds(self.lower, n_rows / float(self.lower.sum()))
+            return replace(self, lower=both, upper=both)
+        lower, upper = scaled_bounds(self.lower, share), scaled_bounds(self.upper, share)
+        upper = np.maximum(lower, np.where(self.upper > self.lower, upper + 1, upper))
+        return replace(self, lower=lower, upper=upper)
+
+    def less(self, taken: IntArray) -> SizeBounds:
+        """Bounds for the rows that are left when each cluster has taken some."""
+        lower = np.maximum(self.lower - taken, 0)
+        return SizeBounds(lower, self.upper - taken, ordered=True)
+
+    def as_total(self, count: IntArray) -> TotalBounds:
+        """The same bounds on the sums of the numbers of rows of the groups."""
+        most = np.minimum(self.upper, count.sum())
+        return TotalBounds(count.astype(float), self.lower.astype(float), most.astype(float))
+
+
+def scaled_bounds(bound: IntArray, share: float) -> IntArray:
+    """Each bound times the share, rounded so that the cumulative sums are rounded down."""
+    sums = np.floor(np.cumsum(bound.astype(np.float64)) * share + 1e-9)
+    scaled: FloatArray = np.diff(sums, prepend=0.0)
+    return scaled.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class TotalBounds:
+    """Bounds on per-cluster sums, ``lower[j] <= sum_g values[g] x_gj <= upper[j]``."""
+
+    values: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+    def part(self, groups: IntArray | BoolArray) -> TotalBounds:
+        """The same bounds on the values of some groups."""
+        return replace(self, values=self.values[groups])
+
+    def scaled(self, share: float) -> TotalBounds:
+        """Bounds times the share."""
+        return replace(self, lower=self.lower * share, upper=self.upper * share)
+
+    def less(self, taken: FloatArray) -> TotalBounds:
+        """Bounds less what each cluster has taken."""
+        return replace(self, lower=self.lower - taken, upper=self.upper - taken)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Several bounded sums: ``lower[r, j] <= sum of values[r] over cluster j <= upper[r, j]``.
+
+    Attributes
+    ----------
+    values : (r, m) array
+    lower, upper : (r, k) arrays
+        Infinite where there is no bound.
+    """
+
+    values: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+    @classmethod
+    def of(cls, bounds: Sequence[TotalBounds], n_groups: int, n_clusters: int) -> Sums:
+        """One row for each of the bounds."""
+        shape = len(bounds), n_clusters
+        return cls(
+            np.array([each.values for each in bounds], float).reshape(len(bounds), n_groups),
+            np.array([each.lower for each in bounds], float).reshape(shape),
+            np.array([each.upper for each in bounds], float).reshape(shape),
+        )
+
+    def __len__(self) -> int:
+        """Number of sums, r."""
+        return len(self.values)
+
+    @property
+    def unit(self) -> FloatArray:
+        """Mean absolute value of each sum, (r, 1); 1 where all values are 0."""
+        mean = np.abs(self.values).mean(axis=1, keepdims=True)
+        return np.where(mean > 0, mean, 1.0)
+
+    @property
+    def signed(self) -> BoolArray:
+        """Where the lower bound is below the upper one, (r, k)."""
+        return np.asarray(self.lower < self.upper)
+
+    def part(self, groups: IntArray) -> Sums:
+        """The same bounds on the values of some groups."""
+        return replace(self, values=self.values[:, groups])
+
+    def scaled(self, share: float) -> Sums:
+        """Bounds times the share."""
+        return replace(self, lower=self.lower * share, upper=self.upper * share)
+
+    def reached(self, labels: IntArray) -> FloatArray:
+        """The sums that labels give, (r, k)."""
+        k = self.lower.shape[1]
+        sums = [sums_by(labels, value, k) for value in self.values]
+        return np.array(sums).reshape(self.lower.shape)
+
+    def outside(self, reached: FloatArray) -> FloatArray:
+        """By how much each sum misses its bounds, (r, k)."""
+        return np.maximum(np.maximum(self.lower - reached, reached - self.upper), 0.0)
+
+
+@dataclass(frozen=True)
+class LinearRows:
+    """Rows ``lower <= A vec(x) <= upper``; column ``g * k + j`` of ``A`` belongs to ``x_gj``."""
+
+    A: sparse.csr_array
+    lower: FloatArray
+    upper: FloatArray
+
+    def part(self, groups: IntArray, n_clusters: int) -> LinearRows:
+        """The same rows over some groups, what the others add left out."""
+        columns = (groups[:, None] * n_clusters + np.arange(n_clusters)).ravel()
+        return replace(self, A=sparse.csr_array(self.A[:, columns]))
+
+    def less(self, columns: IntArray) -> LinearRows:
+        """Bounds less what the chosen columns of ``A`` add."""
+        taken = np.asarray(self.A[:, columns].sum(axis=1)).ravel()
+        return replace(self, lower=self.lower - taken, upper=self.upper - taken)
