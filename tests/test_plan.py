@@ -192,10 +192,10 @@ def test_a_plan_is_frozen_and_says_what_it_holds():
     with pytest.raises(FrozenInstanceError):
         plan.sample = 5
     table = dict(plan.table())
-    assert table["sample"] == "100"
-    assert table["assignment"] == "nearest centre"
-    assert "home" not in table
-    assert all(f"{name} {value}" in str(plan) for name, value in table.items())
+    assert table["groups that ADMM sees"] == "100"
+    assert table["exact assignment by"] == "nearest centre"
+    assert "brought into memory because" not in table
+    assert all(f"{words}: {value}" in str(plan) for words, value in table.items())
 
 
 def test_the_plan_is_in_the_report_and_in_the_log(caplog):
@@ -204,4 +204,4 @@ def test_the_plan_is_in_the_report_and_in_the_log(caplog):
         model = ConstrainedKMeans(3, random_state=0, verbose=True).fit(X)
     assert str(model.report_.plan) in caplog.text
     assert "nearest centre" in model.report_.how()
-    assert model.report_.to_dict()["plan"]["n clusters"] == "3"
+    assert model.report_.to_dict()["plan"]["clusters"] == "3"

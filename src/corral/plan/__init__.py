@@ -7,7 +7,8 @@ The numbers behind the decisions are in :mod:`.thresholds`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -21,14 +22,8 @@ from . import thresholds as at
 class Facts:
     """What a plan needs to know of the rows.
 
-    Attributes
-    ----------
-    far : bool
-        Whether they are outside this process's memory.
-    fits_single : bool
-        Whether single precision would do for ADMM.
-    unevenness : float
-        Rows that tell as much as one would if all had the same weight.
+    ``far`` rows are outside this process's memory; ``fits_single`` says that single precision is
+    enough for ADMM; ``unevenness`` is that of the weights (:func:`unevenness`).
     """
 
     far: bool = False
@@ -69,76 +64,37 @@ def pilot_groups(n_clusters: int) -> int:
     return max(at.SMALL // n_clusters, at.PILOT_EACH * n_clusters)
 
 
+def _decision(words: str) -> Any:
+    """A field of the plan, with what it decides in words."""
+    return field(metadata={"words": words})
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How one problem is solved.
+    """How one problem is solved: each field is a decision, with its meaning in words."""
 
-    Attributes
-    ----------
-    n_groups, n_clusters : int
-    home : str
-        Why rows outside this process's memory are brought into it; empty if they stay or are here.
-    restarts : int
-    sample : int
-        Groups that ADMM sees.
-    single : bool
-        Whether ADMM works in single precision.
-    growth : float
-        Growth of ADMM's penalty an iteration.
-    hardens : bool
-        Whether ADMM goes on until x is almost binary; otherwise it ends with the ridge.
-    count_every : int
-        Iterations between two counts of the violations.
-    direct : int
-        Rounds of assignment and means straight from the seeds, before ADMM; 0 for none.
-    direct_share : float
-        Part of the time left that these may take.
-    rival : str
-        What competes with ADMM's answer on its sample: "none", "pilot" (a small sample solved with
-        all moves), "start" (exact sizes from the seeds) or "polish" (the sample polished).
-    assignment : str
-        How groups are assigned to centres exactly.
-    least_drop : float
-        Relative fall of the objective below which rounds end.
-    exchanges : int
-        Most rounds of exchanges of single groups.
-    least_exchange : float
-        Relative gain below which these end.
-    trials, trials_each : int
-        Trials of moves in all, and of one kind on one answer.
-    """
-
-    n_groups: int
-    n_clusters: int
-    home: str
-    restarts: int
-    sample: int
-    single: bool
-    growth: float
-    hardens: bool
-    count_every: int
-    direct: int
-    direct_share: float
-    rival: str
-    assignment: str
-    least_drop: float
-    exchanges: int
-    least_exchange: float
-    trials: int
-    trials_each: int
+    n_groups: int = _decision("groups of rows")
+    n_clusters: int = _decision("clusters")
+    home: str = _decision("brought into memory because")
+    restarts: int = _decision("restarts")
+    sample: int = _decision("groups that ADMM sees")
+    single: bool = _decision("ADMM in single precision")
+    growth: float = _decision("growth of ADMM's penalty an iteration")
+    hardens: bool = _decision("ADMM goes on until x is binary")
+    count_every: int = _decision("iterations between two counts of violations")
+    direct: int = _decision("rounds from the seeds before ADMM, at most")
+    direct_share: float = _decision("part of the time left for these")
+    rival: str = _decision("rival of ADMM on its sample")
+    assignment: str = _decision("exact assignment by")
+    least_drop: float = _decision("relative drop of the objective that ends rounds")
+    exchanges: int = _decision("rounds of exchanges of groups, at most")
+    least_exchange: float = _decision("relative gain that ends exchanges")
+    trials: int = _decision("trials of moves of clusters, at most")
+    trials_each: int = _decision("trials of one kind of move on one answer, at most")
 
     @classmethod
     def of(cls, rules: Rules, facts: Facts, settings: Settings, part_of: int | None = None) -> Plan:
-        """Decide.
-
-        Parameters
-        ----------
-        rules : Rules
-        facts : Facts
-        settings : Settings
-        part_of : int, optional
-            Number of groups of the whole, if these are a sample of it.
-        """
+        """Decide; ``part_of`` is the number of groups of the whole, if these are a sample."""
         size = _sample(rules, facts, settings)
         whole = part_of is None and size == rules.n_groups
         direct, share = _direct(rules, facts, settings, whole)
@@ -168,15 +124,12 @@ class Plan:
         return replace(plan, direct=0, assignment="rounding", exchanges=0, trials=0)
 
     def table(self) -> list[tuple[str, str]]:
-        """Decisions and their values, in words."""
-        return [
-            (each.name.replace("_", " "), _said(getattr(self, each.name)))
-            for each in fields(self)
-            if getattr(self, each.name) != ""
-        ]
+        """Decisions in words, and their values."""
+        decided = [(each.metadata["words"], getattr(self, each.name)) for each in fields(self)]
+        return [(words, _said(value)) for words, value in decided if value != ""]
 
     def __str__(self) -> str:
-        return "; ".join(f"{name} {value}" for name, value in self.table())
+        return "; ".join(f"{words}: {value}" for words, value in self.table())
 
 
 def _said(value: int | float | bool | str) -> str:
