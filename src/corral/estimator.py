@@ -22,7 +22,6 @@ from .deadline import Deadline
 from .exceptions import BrokenAnswerError
 from .infeasible import NoAnswer, relax_or_raise
 from .inputs import brought, check_weights, outline, row_names, talking
-from .plan import Plan
 from .presolve import presolve
 from .problem import Problem, paper_problem
 from .report import Report
@@ -44,8 +43,8 @@ class ConstrainedKMeans(
     ----------
     n_clusters : int, default=8
     solver : {"projected", "algorithm1"}, default="projected"
-        "projected" is the dependable one.  "algorithm1" is the paper's algorithm to the letter;
-        it knows exact sizes, pairs and linear equalities.
+        "projected" takes every rule.  "algorithm1" is the paper's algorithm to the letter; it
+        takes exact sizes, pairs and linear equalities.
     init : {"k-means++", "random"}, array of k centres or array of n labels, default="k-means++"
         Where to start.  "random" is a random assignment.
     n_init : int or "auto", default="auto"
@@ -53,18 +52,18 @@ class ConstrainedKMeans(
     max_iter : int, default=1000
         Limit on the iterations of ADMM.
     tol : float or "auto", default="auto"
-        When ADMM has converged: "projected" wants all primal residuals below it (0.01), unless
-        centres are all that is used of it: of a sample (``max_samples``), and with equal sizes or
-        bounds as the only rule and up to ten clusters; "algorithm1" the standard deviation of the
-        last ten objectives (1e-5).
+        When ADMM has converged.  "projected": all primal residuals are below it (0.01).  It ends
+        earlier where only its centres are used: on a sample (``max_samples``), and with equal
+        sizes or bounds as the only rule and up to ten clusters.  "algorithm1": the standard
+        deviation of the last ten objectives is at most this (1e-5).
     rho : float or "auto", default="auto"
         Penalty: in units of the costs' scale for "projected" (1), as it is for "algorithm1" (20).
     rho_growth : float or "auto", default="auto"
         Growth of the penalty (1.03; with ``repair`` 1.1 for small data, and less than 1.03 for
         more than ten clusters; 1.1 for "algorithm1").
     rho_every : int or "auto", default="auto"
-        Iterations in which the penalty grows by that factor (1; 5 for "algorithm1"): little by
-        little in "projected", at once in "algorithm1".
+        Iterations in which the penalty grows by that factor (1; 5 for "algorithm1").  In
+        "projected" it grows a little in each of them, in "algorithm1" at the last.
     repair : bool, default=True
         Make the answer obey every hard constraint by exact assignment, and polish it.  False
         returns the plain rounding of ADMM's x, which may break constraints.
@@ -80,19 +79,19 @@ class ConstrainedKMeans(
         The same seed gives the same answer, unless time cut a search short: ``time_limit``, or an
         exact assignment that took longer than a few seconds.
     verbose : bool or int, default=False
-        Log the progress, one line a restart.
+        Log the plan and the progress, one line a restart.
     record_x : sequence of int, default=()
         Iterations at which ``history_`` keeps the relaxed assignment.
     max_samples : int, "auto" or None, default="auto"
-        Points that ADMM sees of many, drawn at random, pinned ones among them; exact assignment
-        sees them all.  "auto" is 20,000 and at least 200 for each cluster (2,000 and 400 without
-        sizes or totals), up to ten times that if weights are uneven.  None means all, as do
-        ``repair=False``, ``record_x``, linear constraints and "algorithm1"; then no small sample
-        is searched by moves of clusters either, and ADMM has the precision of the data, where it
-        otherwise makes do with single precision.  ``history_`` is about the points that ADMM saw.
+        Size of the random sample of the points that ADMM sees; exact assignment sees all points.
+        "auto" is 20,000 and at least 200 for each cluster (2,000 and 400 without sizes or
+        totals), up to ten times that if weights are uneven.  None means all points, as do
+        ``repair=False``, ``record_x``, linear constraints and "algorithm1"; ADMM then works in
+        the precision of the data and has no rival on a sample.  ``history_`` is about the points
+        that ADMM saw.
     device : str, default=None
-        "cuda" or "cuda:1" works on that GPU, which takes PyTorch.  A tensor or CuPy array that is
-        on a GPU is worked on there without asking.
+        "cuda" or "cuda:1" works on that GPU, which needs PyTorch.  A tensor or CuPy array that is
+        on a GPU stays there without this parameter.
 
     Attributes
     ----------
@@ -194,7 +193,6 @@ class ConstrainedKMeans(
         self
         """
         backend, given = backend_of(X, self.device), ConstraintSet(constraints)
-        plan: Plan | None = None
         with talking(self.verbose), backend.opened(self, sample_weight) as table:
             n, k, names = sum(table.lengths), self.n_clusters, row_names(X)
             check_n_clusters(k, n)
@@ -204,13 +202,12 @@ class ConstrainedKMeans(
             try:
                 rules = presolve(given, n, k, names=names)
                 problem = Problem.of(rules, table.rows(rules.group), settings)
-                plan = problem.plan
                 solution = solve(problem, random_state, paper_problem(given, table, settings, k))
             except NoAnswer as failure:
                 solution = relax_or_raise(failure, given, table, k, settings, random_state, names)
             report = Report.of(table, solution.labels, given, k, table.weight)
             dtype = table.dtype
-        report = replace(report, history=solution.history, names=names, plan=plan)
+        report = replace(report, history=solution.history, names=names, plan=solution.plan)
         check_answer(solution, report, settings)
         self._store(X, solution, report, dtype, backend)
         return self

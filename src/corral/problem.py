@@ -79,9 +79,10 @@ class Problem:
             return Problem.of(rules, rows, self.settings.for_pilot())
         return Problem.of(rules, rows, self.settings, self.rules.n_groups)
 
-    def home(self) -> Problem:
-        """The same with all rows in this process's memory."""
-        return Problem.of(self.given, self.rows.home(), self.settings)
+    def home(self, why: str) -> Problem:
+        """The same with all rows in this process's memory; the plan says why they are."""
+        near = Problem.of(self.given, self.rows.home(), self.settings)
+        return replace(near, plan=replace(near.plan, home=why))
 
     def shifted(self, centers: FloatArray, other: Problem) -> FloatArray:
         """Centres of this problem relative to the middle of another's rows."""

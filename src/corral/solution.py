@@ -20,6 +20,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from ._typing import FloatArray, IntArray
 from .admm.history import History
 from .exceptions import BrokenAnswerError
+from .plan import Plan
 from .presolve import Rules, SizeBounds
 from .settings import Settings
 
@@ -40,6 +41,7 @@ class Solution:
     n_iter : int
     converged : bool
         Whether the relaxed solver stopped by its own rule.
+    plan : Plan
     may_violate : bool
         Whether hard rules may be broken, as the user asked for.
     """
@@ -51,6 +53,7 @@ class Solution:
     history: History
     n_iter: int
     converged: bool
+    plan: Plan
     may_violate: bool = False
 
 

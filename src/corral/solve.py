@@ -60,9 +60,9 @@ def solve(
     """
     if paper is not None:
         PaperRules.of(paper.rules, paper.rows.weight)  # refuses rules that the paper does not have
-    logger.info("plan: %s", problem.plan)
     if problem.plan.home:
         problem = _brought_home(problem, problem.plan.home)
+    logger.info("plan: %s", problem.plan)
     try:
         solution = _restarts(problem, random_state, paper)
     except NoAssignment:
@@ -97,7 +97,7 @@ def _brought_home(problem: Problem, why: str) -> Problem:
             f"X, {size / 2**30:.1f} GiB, is brought into this process's memory: {why}.",
             stacklevel=4,
         )
-    return problem.home()
+    return problem.home(why)
 
 
 def _restarts(
@@ -262,6 +262,7 @@ def _solution(problem: Problem, answer: Answer, relaxed: Relaxation) -> Solution
         history=relaxed.history,
         n_iter=relaxed.n_iter,
         converged=relaxed.converged,
+        plan=problem.plan,
         may_violate=not problem.settings.repair,
     )
 

@@ -59,6 +59,7 @@ def solve_violating(problem: Problem, random_state: np.random.RandomState) -> So
         history=recorder.history(),
         n_iter=len(recorder),
         converged=converged,
+        plan=problem.plan,
         may_violate=True,
     )
 
