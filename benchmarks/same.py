@@ -1,7 +1,7 @@
 """The same fits by two versions of corral: what differs in answers, and in time?
 
 ``python benchmarks/same.py OLD NEW``, each a Python executable (an environment with corral) or a
-checkout, whose ``src`` the running interpreter then imports.  About 350 fits over all kinds of
+checkout, whose ``src`` the running interpreter then imports.  More than 400 fits over all kinds of
 rules, sizes and forms of data go to the two in turn.  Rules broken and objectives are recomputed
 from the labels in plain NumPy.  The exit code is 1 if an answer of NEW breaks a rule or ends in
 another error, if the mean objective is higher, or if the median time is above 1.05 times OLD's.
