@@ -229,7 +229,7 @@ def pairs_jobs() -> Iterator[Job]:
     yield Job(
         name="tangled-20000",
         family="Pairs and equal sizes together",
-        title="20,000 x 5, k = 5, 30,000 cannot-links in one tangle",
+        title="20,000 x 5, k = 5, 30,000 cannot-links, mostly one component",
         kind="both",
         make=partial(paired, 20_000, 0, 30_000, sizes=True),
         methods=(CORRAL, ILP),

@@ -114,7 +114,7 @@ def _pairs(results: Results) -> Iterator[Verdict]:
 def _million(results: Results) -> Iterator[Verdict]:
     found = lines(results.get("million", []))
     speed = "A million points: at most 10 times the time of scikit-learn's KMeans"
-    room = "A million points: peak memory at most 3 X and 6 n x k arrays"
+    room = "A million points: peak memory at most 3 copies of X and 6 n x k arrays"
     if KMEANS not in found:
         yield Verdict(speed, "", None)
         yield Verdict(room, "", None)
