@@ -1,4 +1,4 @@
-"""What the suite demands, each with the figure that was measured."""
+"""The targets, each with the measured figure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .scaling import exponent
 from .summary import Line, Run, best_peer, lines, ratio
 from .table import import_seconds, number, scaling_points
 
-#: Inertias that differ by a smaller part are equal.
+#: Relative difference below which two inertias count as equal.
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A demand, what was found, and whether that is enough; None where it was not measured."""
+    """A target, the measured figure, and whether the target is met; None if not measured."""
 
     demand: str
     found: str
@@ -34,7 +34,7 @@ Results = dict[str, list[Run]]
 
 
 def verdicts(results: Results) -> list[Verdict]:
-    """All of them."""
+    """All targets."""
     parts: list[Callable[[Results], Iterator[Verdict]]] = [
         _sizes,
         _small,
@@ -57,7 +57,7 @@ def _against(
     *,
     lower: bool = False,
 ) -> Verdict:
-    """Times faster than a peer, no violation, and from no start a higher inertia."""
+    """Target: ``least`` times faster than a peer, no violation, no higher inertia."""
     found = lines(results.get(job, []))
     rival = next((found[name] for name in names if name in found), None)
     if rival is None or not (rival.feasible or rival.limit):
@@ -66,7 +66,7 @@ def _against(
     gaps = found[CORRAL].gaps(rival)
     notes = [f"{'> ' if bound else ''}{number(times)} times"]
     if rival.method == STAND_IN:
-        notes.append("the stand-in, from seeds of its own")
+        notes.append("COP-KMEANS of corral.baselines, with its own seeds")
     if not found[CORRAL].solved:
         notes.append("corral did not solve it from every start")
     elif not gaps:
@@ -129,7 +129,7 @@ def _million(results: Results) -> Iterator[Verdict]:
 
 
 def _sparse(results: Results) -> Iterator[Verdict]:
-    """Half of a dense X is a copy in float32: less than that means that there was none."""
+    """A dense float32 copy of X takes half of X in float64; less memory means there was no copy."""
     n, d, k = SPARSE
     demand = "Sparse input: peak memory below half of a dense copy of X"
     found = lines(results.get(f"sparse-{n}-{k}", []))
@@ -164,7 +164,7 @@ def _start_up(results: Results) -> Iterator[Verdict]:
 
 
 def _peers(results: Results) -> Iterator[Verdict]:
-    """The fastest feasible peer of every job, in two groups."""
+    """Compare every job with its best peer, in two groups of jobs."""
     names = [name for name in all_jobs() if name in results]
     small = [name for name in names if name.startswith("small-")]
     others = [name for name in names if name not in small]
@@ -174,7 +174,7 @@ def _peers(results: Results) -> Iterator[Verdict]:
 
 
 def _beside_peers(demand: str, found: dict[str, dict[str, Line]]) -> Verdict:
-    """Jobs where a peer is faster; those with no peer to compare are named only."""
+    """Target: no job is slower than its best peer; jobs without a peer are only listed."""
     peers = {name: best_peer(methods) for name, methods in found.items()}
     ratios = {name: ratio(found[name], peer)[0] for name, peer in peers.items() if peer is not None}
     slower = [f"{name} {number(times)}" for name, times in ratios.items() if times < 1.0]
