@@ -103,7 +103,7 @@ def scaling_table(runs: list[Run]) -> str:
         f"| {n:,} | {1e3 * seconds:.3g} | {1e9 * seconds / n:.3g} | {iterations[n]} |"
         for n, seconds in points.items()
     ]
-    head = ["| n | ms an iteration | ns an iteration and point | iterations |"]
+    head = ["| n | ms per iteration | ns per iteration and point | iterations |"]
     head.append("| ---: | ---: | ---: | ---: |")
     title = f"### Time of an iteration, d = 16, k = 10: n to the power of {exponent(points):.2f}"
     return "\n".join([title, "", *head, *rows])
