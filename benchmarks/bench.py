@@ -1,9 +1,9 @@
-"""Speed against what people use: the same jobs from the same starts, in turn, on two cores.
+"""The speed of corral and of other packages: the same jobs from the same starts, on two cores.
 
-Run ``make bench``, which makes an environment with the peers, or
-``python benchmarks/bench.py --quick`` for a small version in a minute.  Results are kept in
-build/bench, so that a stopped run goes on where it was; those of older code are made anew.
-``--write`` puts the table into README.md and the pictures beside it.
+Run ``make bench``, which creates an environment with the other packages.  A small version,
+``python benchmarks/bench.py --quick``, takes a minute.  Results are stored in build/bench, so that
+a stopped run can continue; results of other code are measured again.  ``--write`` writes the tables
+into README.md and the pictures beside it.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from speed.verdicts import Verdict, verdicts
 HERE = Path(__file__).resolve().parent
 FOLDER = HERE.parent / "build" / "bench"
 QUICK_STARTS, QUICK_LIMIT = 2, 20
-#: Measured beside the jobs.
+#: Measurements that are not jobs.
 EXTRA = ("scaling", "imports")
 
 Results = dict[str, list[Run]]
 
 
 def choose(options: argparse.Namespace) -> list[str]:
-    """Names of what is to be measured."""
+    """Names of the jobs and other measurements to run."""
     jobs = all_jobs()
     names = [name for name, job in jobs.items() if job.quick or not options.quick] + [*EXTRA]
     if not options.only:
         return names
     chosen = [name for name in (*jobs, *EXTRA) if any(name.startswith(o) for o in options.only)]
     if not chosen:
-        sys.exit(f"no job is named {options.only}; --list shows the names")
+        sys.exit(f"no job has a name that begins with {options.only}; --list shows the names")
     return chosen
 
 
 def measure(name: str, job: Job | None, quick: bool) -> list[Run]:
-    """The runs of a job, or of what stands beside the jobs."""
+    """Run one job or other measurement."""
     if name == "scaling":
         return run_scaling(QUICK_SERIES if quick else SERIES, 1 if quick else 3)
     if name == "imports" or job is None:
@@ -57,7 +57,7 @@ def measure(name: str, job: Job | None, quick: bool) -> list[Run]:
 
 
 def run(options: argparse.Namespace, store: Store) -> None:
-    """Measure what is not there yet."""
+    """Run what has no stored result."""
     jobs = all_jobs()
     for name in choose(options):
         if options.fresh or store.load(name) is None:
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace, store: Store) -> None:
 
 
 def page(results: Results, judged: list[Verdict], machine: str) -> str:
-    """Everything that was measured, as Markdown."""
+    """All results as Markdown."""
     parts = [machine, "\n".join(str(verdict) for verdict in judged)]
     parts.append("![Time against n](time_n.png)\n\n![Time against k](time_k.png)")
     parts.append(tables(all_jobs().values(), results))
@@ -83,17 +83,17 @@ def page(results: Results, judged: list[Verdict], machine: str) -> str:
 def options() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="few jobs, two starts, 20 s a run")
-    parser.add_argument("--only", nargs="+", metavar="JOB", help="jobs whose names begin so")
-    parser.add_argument("--list", action="store_true", help="print the jobs' names and leave")
-    parser.add_argument("--fresh", action="store_true", help="measure again what is kept")
+    parser.add_argument("--quick", action="store_true", help="few jobs, two starts, 20 s per run")
+    parser.add_argument("--only", nargs="+", metavar="JOB", help="prefixes of job names")
+    parser.add_argument("--list", action="store_true", help="print the job names and exit")
+    parser.add_argument("--fresh", action="store_true", help="ignore stored results")
     parser.add_argument("--cores", type=int, default=2, help="cores to use (2)")
     parser.add_argument("--write", action="store_true", help="write README.md and the pictures")
     return parser.parse_args()
 
 
 def main() -> int:
-    """Measure, print, write."""
+    """Run the jobs, print the results, and write them if asked."""
     chosen = options()
     if chosen.list:
         print(*all_jobs(), *EXTRA, sep="\n")
@@ -117,7 +117,7 @@ def main() -> int:
     if chosen.write and whole:
         write(HERE / "README.md", text)
     elif chosen.write:
-        print(f"\n{len(kept) - len(results)} jobs are missing: README.md stays as it is.")
+        print(f"\n{len(kept) - len(results)} jobs are missing: README.md is not changed.")
     return 0 if all(verdict.met is not False for verdict in judged) else 1
 
 

@@ -1,6 +1,7 @@
-"""Prints the figures of the source that ``tests/test_structure.py`` limits, for any checkout.
+"""Print figures about the structure of the source, which ``tests/test_structure.py`` limits.
 
-Run ``python benchmarks/house.py [CHECKOUT ...]``; without one, it is the checkout of this file.
+Run ``python benchmarks/house.py [CHECKOUT ...]``; without arguments it reads the checkout of this
+file.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ def worst(figures: dict[str, int], count: int) -> list[tuple[str, str]]:
 
 
 def label(function: Function) -> str:
-    """The function, and whether Triton or click gives it its form."""
+    """The name of the function, marked if it is a Triton kernel or a click command."""
     kinds = {"triton.jit": "kernel", "click.command": "command"}
     kind = next((kinds[name] for name in function.decorators & set(kinds)), "")
     return f"{function} ({kind})" if kind else str(function)
 
 
 def table(house: House, count: int) -> list[tuple[str, str]]:
-    """The figures, each with its worst cases below."""
+    """The rows of the table: each figure, followed by its worst cases."""
     functions, cycles, clocks = house.functions(), house.cycles(), house.clock_reads()
     constructors = [found for found in functions if found.short_name == "__init__"]
     others = [found for found in functions if found.short_name != "__init__"]

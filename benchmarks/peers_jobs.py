@@ -1,8 +1,9 @@
-"""Two jobs that others do too, from the same k-means++ starts, timed in turn in one run.
+"""Two jobs that other packages support too, from the same k-means++ starts, in one process.
 
-Sizes: 5000 x 10 in ten clusters of 500, against k-means-constrained.  Pairs: 1000 x 5 in five
-clusters with 100 must-links and 100 cannot-links, against two COP-KMeans and k-means with an exact
-ILP assignment.  A peer that is not installed is left out:
+Sizes: 5000 x 10 in ten clusters of 500, compared with k-means-constrained.  Pairs: 1000 x 5 in five
+clusters with 100 must-links and 100 cannot-links, compared with two implementations of COP-KMeans
+and with k-means with exact ILP assignment.  Packages that are not installed are skipped.  To
+install them:
 ``pip install k-means-constrained active-semi-supervised-clustering metric-learn htcopkmeans``.
 Run ``python benchmarks/peers_jobs.py``.
 """
@@ -30,14 +31,14 @@ from speed.methods import (
     installed,
 )
 
-from reference import Rules, inertia, violations  # isort: skip  (speed says where it is)
+from reference import Rules, inertia, violations  # isort: skip  (speed adds it to the path)
 
 __all__ = ["by_corral", "pairs_job", "sizes_job"]
 
 
 @dataclass(frozen=True)
 class Job:
-    """Data, rules, and who does it; corral has to be faster than the ``rivals``."""
+    """Data, rules and methods; the target is that corral is faster than the ``rivals``."""
 
     title: str
     X: Floats
@@ -53,9 +54,9 @@ def sizes_job() -> Job:
 
 
 def pairs_job() -> Job:
-    """100 + 100 pairs drawn from the labels."""
+    """100 must-links and 100 cannot-links drawn from the labels."""
     title = "Pairs: 1000 x 5, k = 5, 100 must-links and 100 cannot-links"
-    return Job(title, *paired(1000, 100), _by(CORRAL, COP, ACTIVE, ILP), (COP,))
+    return Job(title, *paired(1000, 100, 100), _by(CORRAL, COP, ACTIVE, ILP), (COP,))
 
 
 def _by(*names: str) -> dict[str, Method]:
@@ -63,10 +64,10 @@ def _by(*names: str) -> dict[str, Method]:
 
 
 def present(methods: dict[str, Method]) -> dict[str, Method]:
-    """Those whose package can be imported; says which cannot."""
+    """Methods whose package is installed; prints the others."""
     for name in methods:
         if not installed(name):
-            print(f"({name} is not installed and left out)")
+            print(f"({name} is not installed: skipped)")
     return {name: method for name, method in methods.items() if installed(name)}
 
 
@@ -74,10 +75,10 @@ Result = tuple[float, int, float, float]
 
 
 def run(job: Job, n_starts: int) -> dict[str, list[Result]]:
-    """Inertia, violations, wall and CPU seconds of every method, in turn from every start."""
+    """Inertia, violations, wall and CPU seconds of every method from every start."""
     methods = present(job.methods)
     results: dict[str, list[Result]] = {name: [] for name in methods}
-    for name, method in methods.items():  # imports and first-call costs are not what is measured
+    for name, method in methods.items():  # warm-up, not part of the time
         few, _ = kmeans_plusplus(job.X, job.rules.k, random_state=99)
         if name != ILP:
             method(job.X, job.rules, few, 99)
@@ -96,7 +97,7 @@ def run(job: Job, n_starts: int) -> dict[str, list[Result]]:
 
 
 def report(job: Job, results: dict[str, list[Result]]) -> bool:
-    """Print the table; whether corral is as good and as fast as demanded."""
+    """Print the table; return whether corral meets the targets for inertia and time."""
     print(
         "| method | inertia from each start | broken rules | seconds: median (min to max) | "
         "CPU seconds |"
@@ -123,7 +124,7 @@ def report(job: Job, results: dict[str, list[Result]]) -> bool:
         if rival in results
     )
     print(
-        f"\nno worse than every feasible peer: {'yes' if good else 'NO'}; "
+        f"\ninertia not above that of any feasible method: {'yes' if good else 'NO'}; "
         f"faster than {', '.join(job.rivals)}: {'yes' if fast else 'NO'}\n",
         flush=True,
     )
@@ -131,7 +132,7 @@ def report(job: Job, results: dict[str, list[Result]]) -> bool:
 
 
 def main() -> int:
-    """Do both jobs."""
+    """Run both jobs; return 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--starts", type=int, default=10, help="k-means++ starts")
     options = parser.parse_args()

@@ -1,8 +1,8 @@
-"""Random mixtures of rules: is every answer feasible, and as good as exact k-means?
+"""Random combinations of rules: are the labels feasible, and as good as those of exact k-means?
 
 Each instance is feasible by construction: a hidden labelling obeys its rules.  corral and k-means
-with an exact ILP assignment (``tests/reference.py``) start from the same k-means++ centres.
-Run ``python benchmarks/quality_random.py``; ``--seed 17 --count 1`` looks at one instance again.
+with exact ILP assignment (``tests/reference.py``) start from the same k-means++ centres.
+Run ``python benchmarks/quality_random.py``; ``--seed 17 --count 1`` repeats one instance.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from instances import random_instance
 from reference import Rules, exact_kmeans, inertia, violations
 
+#: Target: largest relative gap to k-means with exact assignment.
 WORST_GAP = 0.01
 
 
 @dataclass
 class Outcome:
-    """One instance: what it is, the gap in per cent, seconds of both, what went wrong."""
+    """One instance: its description, the relative gap, the seconds of both methods, any failure."""
 
     seed: int
     what: str
@@ -45,7 +46,7 @@ class Outcome:
 
 
 def describe(rules: Rules, d: int) -> str:
-    """The instance in a few letters and numbers."""
+    """A short description of the instance."""
     parts = [f"n={rules.n} k={rules.k} d={d}"]
     parts += [
         f"{len(pairs)}{name}"
@@ -61,7 +62,7 @@ def describe(rules: Rules, d: int) -> str:
 
 
 def run(seed: int, fit_limit: float, time_limit: float) -> Outcome:
-    """Both methods on one instance."""
+    """Run both methods on one instance."""
     X, rules, centers = random_instance(seed)
     outcome = Outcome(seed, describe(rules, X.shape[1]))
     model = ConstrainedKMeans(
@@ -70,7 +71,7 @@ def run(seed: int, fit_limit: float, time_limit: float) -> Outcome:
     begun = time.perf_counter()
     try:
         model.fit(X, constraints=rules.constraints())
-    except Exception as error:  # a crash is a result too, to be listed with its seed
+    except Exception as error:  # an error is also a result, listed with its seed
         outcome.trouble = f"{type(error).__name__}: {str(error)[:120]}"
         return outcome
     outcome.seconds = time.perf_counter() - begun
@@ -81,7 +82,7 @@ def run(seed: int, fit_limit: float, time_limit: float) -> Outcome:
     if broken:
         outcome.trouble = f"{broken} VIOLATIONS"
     elif labels is None:
-        outcome.trouble = "the reference found nothing"
+        outcome.trouble = "the reference found no labels"
     else:
         if violations(rules, labels):
             outcome.trouble = "the REFERENCE breaks rules"
@@ -92,13 +93,13 @@ def run(seed: int, fit_limit: float, time_limit: float) -> Outcome:
 
 
 def summary(outcomes: list[Outcome]) -> bool:
-    """Print the figures; whether all is as it should be."""
+    """Print the figures; return whether all targets are met."""
     gaps = np.array([o.gap for o in outcomes if np.isfinite(o.gap)])
     infeasible = sum("Infeasible" in o.trouble for o in outcomes)
     crashes = sum("Error:" in o.trouble for o in outcomes) - infeasible
     broken = sum("VIOLATIONS" in o.trouble for o in outcomes)
     print(f"{len(outcomes)} instances, {len(gaps)} compared")
-    print(f"violations {broken}, wrong 'infeasible' {infeasible}, other errors {crashes}")
+    print(f"violations {broken}, falsely infeasible {infeasible}, other errors {crashes}")
     if not len(gaps):
         return False
     print(
@@ -113,17 +114,17 @@ def summary(outcomes: list[Outcome]) -> bool:
     ):
         print(
             f"seconds, {name}: total {np.nansum(times):.1f}, median {np.nanmedian(times):.3f}, "
-            f"most {np.nanmax(times):.2f}"
+            f"maximum {np.nanmax(times):.2f}"
         )
     fine = not (broken or infeasible or crashes)
     return fine and gaps.max() <= WORST_GAP and gaps.mean() <= 0.0
 
 
 def main() -> int:
-    """Run all, print the failures and the figures."""
+    """Run all instances; print failures and figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--count", type=int, default=200, help="number of instances")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the first")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first instance")
     parser.add_argument(
         "--time-limit",
         type=float,
@@ -133,7 +134,7 @@ def main() -> int:
     parser.add_argument(
         "--fit-limit", type=float, default=120.0, help="seconds that one fit of corral may take"
     )
-    parser.add_argument("--all", action="store_true", help="a line for every instance")
+    parser.add_argument("--all", action="store_true", help="print a line for every instance")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     outcomes = []

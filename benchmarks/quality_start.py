@@ -1,10 +1,11 @@
-"""The start does not matter: gaps to the best known objective from random starts.
+"""The influence of the start: gaps to the best known objective from random starts.
 
-For every data set with equal sizes, the true sizes and without any: corral from random starts
-(``n_init=1``), the same starts without ADMM (repair and polish; and means with exact assignment
-alone), and where sizes are free the best of five k-means++ runs of scikit-learn.
-Run ``python benchmarks/quality_start.py``; ``--write`` puts the table into quality.md, ``--update``
-lowers the values in best_known.json by what this run and a longer search find.
+Every data set is clustered with equal sizes, with its true sizes and without sizes.  The methods
+are corral from random starts (``n_init=1``); the same starts without ADMM, once with exact
+assignment and polish and once with exact assignment and means only; and, without sizes, the best of
+five k-means++ runs of scikit-learn.  Run ``python benchmarks/quality_start.py``.  ``--write``
+writes the table to quality.md.  ``--update`` runs a longer search and lowers values in
+best_known.json.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ HERE = Path(__file__).resolve().parent
 BEST_KNOWN = HERE / "best_known.json"
 TABLE = HERE / "quality.md"
 MODES = ("equal", "true", "free")
+#: k-means++ runs of scikit-learn for each seed.
 LLOYD_RUNS = 5
-#: Demanded with sizes, in per cent: mean and worst gap.
+#: Targets with sizes, in per cent: largest mean gap and largest gap of any start.
 MEAN_GAP, WORST_GAP = 0.1, 1.0
 
 Floats = NDArray[np.float64]
@@ -44,7 +46,7 @@ Floats = NDArray[np.float64]
 
 @cache
 def data_sets() -> dict[str, tuple[Floats, NDArray[np.int64]]]:
-    """Points and classes by name; the paper's sets in [-1, 1], the digits as they are."""
+    """Points and classes by name; the paper's data sets are scaled to [-1, 1]."""
     plane = np.random.RandomState(0).rand(800, 2)
     unequal = [400, 200, 100, 50, 30, 20]
     return {
@@ -62,14 +64,14 @@ def data_sets() -> dict[str, tuple[Floats, NDArray[np.int64]]]:
 
 @dataclass(frozen=True)
 class Case:
-    """A data set and what its sizes shall be."""
+    """A data set and the kind of its sizes: equal, true or free."""
 
     name: str
     mode: str
 
     @property
     def key(self) -> str:
-        """Its name in best_known.json."""
+        """Name of the case in best_known.json."""
         return f"{self.name}/{self.mode}"
 
     @property
@@ -84,7 +86,7 @@ class Case:
 
     @property
     def constraints(self) -> list[ClusterSizes]:
-        """Sizes, or none."""
+        """The rule on the sizes; none if they are free."""
         if self.mode == "free":
             return []
         if self.mode == "true":
@@ -112,9 +114,9 @@ def full(case: Case, seed: int, **options: object) -> float:
 
 
 def without_admm(case: Case, seed: int) -> tuple[float, float]:
-    """From the same start: repair and polish, and means with exact assignment alone."""
+    """Objectives without ADMM from the same start: with polish, and without it."""
     problem = problem_of(case.points, case.constraints, case.k)
-    # As the estimator draws the seed of its first run.
+    # Draw the seed in the same way as the estimator does for its first run.
     run_seed = np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=1)[0]
     random_state = np.random.RandomState(run_seed)
     start = make_start(problem.rules, problem.rows, "random", random_state)
@@ -137,13 +139,13 @@ class Row:
     seconds: float
 
     def lowest(self) -> float:
-        """The best that this run saw."""
+        """The lowest objective of this run."""
         return float(
             min(o.min() for o in (self.full, self.polished, self.plain, self.lloyd) if len(o))
         )
 
     def meets(self, best: float) -> bool:
-        """Whether the gaps are as small as demanded."""
+        """Whether the gaps meet the targets."""
         gap = 100 * (self.full / best - 1)
         if self.case.mode == "free":
             return bool(gap.mean() <= 100 * (self.lloyd.mean() / best - 1) + 1e-9)
@@ -169,12 +171,12 @@ class Row:
 
 
 def _gap(objective: float, best: float) -> str:
-    """In per cent; adding 0 turns a rounded -0 into 0."""
+    """Gap in per cent; adding 0 turns a rounded -0 into 0."""
     return f"{round(100 * (objective / best - 1), 3) + 0.0:.3f}"
 
 
 def measure(case: Case, n_seeds: int) -> Row:
-    """Everything about one case."""
+    """Run all methods on one case."""
     begun = time.perf_counter()
     objectives = np.array([full(case, seed) for seed in range(n_seeds)])
     seconds = (time.perf_counter() - begun) / n_seeds
@@ -185,32 +187,34 @@ def measure(case: Case, n_seeds: int) -> Row:
 
 
 def search_longer(case: Case) -> float:
-    """The best of many restarts, for the best known value."""
+    """The lowest objective of many restarts, for the best known value."""
     best = full(case, 0, init="k-means++", n_init=30)
     return min(best, lloyd(case.points, case.k, 200, 0)) if case.mode == "free" else best
 
 
 HEADER = """\
 | data | sizes | best known | corral: mean / max gap, % | polish only | exact assignment only | \
-best of 5 k-means++, mean gap, % | s a fit | as demanded |
+best of 5 k-means++, mean gap, % | seconds per fit | target met |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
 
 
 def title(n_seeds: int) -> str:
-    """What stands above the table."""
+    """The text above the table."""
     return (
-        f"# The start does not matter\n\n{n_seeds} random starts each, `n_init=1`; gap of the "
-        "objective to the best known, in per cent. Demanded: with sizes a mean of at most "
-        f"{MEAN_GAP} and a maximum of at most {WORST_GAP}; free, no more than the best of five "
-        "k-means++ runs on average.\nMade by `python benchmarks/quality_start.py --write`.\n"
+        f"# The influence of the start\n\n{n_seeds} random starts for each row, `n_init=1`. "
+        "A gap is the relative difference of the objective to the best known one, in per cent. "
+        f"Targets: with sizes, a mean gap of at most {MEAN_GAP} and a largest gap of at most "
+        f"{WORST_GAP}; without sizes (free), a mean gap not above that of the best of five "
+        "k-means++ runs.\n"
+        "Written by `python benchmarks/quality_start.py --write`.\n"
     )
 
 
 def main() -> int:
-    """Measure, print, and write what was asked for."""
+    """Run all cases, print the table, and write what the options ask for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--seeds", type=int, default=10, help="random starts a case")
-    parser.add_argument("--only", nargs="+", choices=list(data_sets()), help="some data sets")
+    parser.add_argument("--seeds", type=int, default=10, help="random starts per case")
+    parser.add_argument("--only", nargs="+", choices=list(data_sets()), help="data sets to run")
     parser.add_argument("--update", action="store_true", help="lower the best known values")
     parser.add_argument("--write", action="store_true", help=f"write the table to {TABLE.name}")
     options = parser.parse_args()

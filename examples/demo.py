@@ -1,7 +1,7 @@
-"""Wine under rules: must-links, cannot-links and sizes, in one picture.
+"""Cluster the wine data under must-links, cannot-links and sizes, and draw the result.
 
-Run it with ``make demo``.  The rules are what a person who knows a few of the wines could say:
-thirty pairs from the same grower, thirty from different ones, and how many wines each grower made.
+Run it with ``make demo``.  The rules use only partial knowledge of the wines: thirty pairs of wines
+from the same grower, thirty pairs from different growers, and the number of wines of each grower.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from corral import ClusterSizes, ConstrainedKMeans
 from corral.datasets import load_wine, random_links
 
 PICTURE = Path("build") / "demo.png"
-# Okabe and Ito's colours, and a marker each: told apart by everyone, in print too.
+# Colours of Okabe and Ito, safe for colour-blind readers, and one marker for each cluster.
 COLOURS, MARKERS = ("#0072B2", "#E69F00", "#009E73"), ("o", "s", "^")
 INK, GREY, RED = "#333333", "#B0B0B0", "#D55E00"
 
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def draw(X, free_labels, own_labels, must_link, cannot_link):
-    """Both clusterings side by side, flattened onto the first two principal components."""
+    """Draw both clusterings side by side on the first two principal components."""
     flat = PCA(n_components=2).fit_transform(X)
     figure, axes = plt.subplots(1, 2, figsize=(10, 4.6), sharex=True, sharey=True)
     panels = [
@@ -75,7 +75,7 @@ def draw(X, free_labels, own_labels, must_link, cannot_link):
 
 
 def draw_links(ax, flat, labels, pairs, *, together):
-    """Must-links solid, cannot-links dashed, broken ones red; return how many those are."""
+    """Draw must-links solid, cannot-links dashed, broken links red; return the number broken."""
     broken = (labels[pairs[:, 0]] == labels[pairs[:, 1]]) != together
     style = "solid" if together else (0, (4, 3))
     for rows, colour, width, layer in [(~broken, GREY, 0.8, 1), (broken, RED, 1.8, 2)]:
@@ -87,10 +87,10 @@ def draw_links(ax, flat, labels, pairs, *, together):
 
 
 def in_same_colours(labels, reference):
-    """Rename clusters so that those with most points in common get the same colour."""
+    """Renumber clusters so that clusters with the most common points get the same colour."""
     table = contingency_matrix(labels, reference)
-    _, name = linear_sum_assignment(table, maximize=True)
-    return name[labels]
+    _, number = linear_sum_assignment(table, maximize=True)
+    return number[labels]
 
 
 def legend_handles():

@@ -2,13 +2,13 @@
 Fair clusters
 =============
 
-Patients are grouped by their measurements.  Left alone, the groups differ much in how many women
-and men they have, which a study may not want.  :class:`~corral.GroupShares` bounds the share of
-every group in every cluster.
+Patients are clustered by their measurements.  Without rules, the share of women and men differs
+much between the clusters, which can be a problem for a study.  :class:`~corral.GroupShares` bounds
+the share of every group in every cluster.
 """
 
 # %%
-# scikit-learn's diabetes data: 442 patients, of whom the sex is known and not used to cluster.
+# The diabetes data of scikit-learn: 442 patients.  Their sex is known, but is not a feature here.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,7 +28,7 @@ for group in np.unique(sex):
     print(f"{group}: {np.mean(sex == group):.0%} of the patients")
 
 # %%
-# Both kinds of patients shall make up at least 42 % of each cluster.
+# Each sex must be at least 42 % of each cluster.
 
 fair = GroupShares(sex, minimum=0.42)
 free = ConstrainedKMeans(K, n_init=3, random_state=0).fit(X)
@@ -36,7 +36,7 @@ model = ConstrainedKMeans(K, n_init=1, random_state=0).fit(X, constraints=fair)
 print(model.report_)
 
 # %%
-# What fairness costs is the difference in inertia: small, as it often is.
+# The cost of the rule is the increase in inertia.  Here it is small.
 
 cost = model.inertia_ / free.inertia_ - 1
 print(f"inertia {free.inertia_:.0f} free, {model.inertia_:.0f} fair: {cost:.1%} more")

@@ -2,17 +2,17 @@ r"""
 How the solver works, in pictures
 =================================
 
-The pictures of :doc:`/how`: the clusters part, the assignment is repaired exactly, the answer is
-polished.
+This script draws the pictures of :doc:`/how`: the clusters separate, the assignment is repaired
+exactly, and the labels are improved.
 """
 
 # %%
-# Graduation: clusters part at tau = 2 k lambda
-# ---------------------------------------------
+# Graduation: clusters separate at tau = 2 k lambda
+# -------------------------------------------------
 # With a ridge, the best relaxed assignment of a point to given centres minimises
-# ``sum_j x_j B_j + tau/2 |x|^2`` on the simplex, which is the projection of ``-B / tau``.  Taking
-# that and the means in turn, the centres fall together while tau is large, and part when it
-# becomes smaller than 2 k lambda; lambda is the largest eigenvalue of the covariance.
+# ``sum_j x_j B_j + tau/2 |x|^2`` on the simplex.  The solution is the projection of ``-B / tau``.
+# Alternate this assignment and the means: while tau is large, all centres are equal; when tau is
+# smaller than 2 k lambda, they separate.  Here lambda is the largest eigenvalue of the covariance.
 
 import warnings
 
@@ -36,7 +36,7 @@ leading, axis = leading[-1], axis[:, -1]
 
 
 def to_simplex(v):
-    """Nearest point of the simplex to each row."""
+    """Project each row on the simplex."""
     u = -np.sort(-v, axis=1)
     excess = (np.cumsum(u, axis=1) - 1) / np.arange(1, v.shape[1] + 1)
     last = np.sum(u > excess, axis=1) - 1
@@ -44,7 +44,7 @@ def to_simplex(v):
 
 
 def centres_at(tau, centres):
-    """Relaxed assignment and means in turn, until they rest."""
+    """Alternate relaxed assignment and means until the centres stop moving."""
     for _ in range(1000):
         squares = ((X[:, None] - centres) ** 2).sum(axis=2)
         x = to_simplex(-squares / tau)
@@ -70,20 +70,20 @@ ax.annotate("tau = 2 k lambda", (1.0, 4.5), (1.12, 4.5), color=RED, va="center",
 ax.set(
     xscale="log",
     xlim=(ratios[0], ratios[-1]),
-    xlabel="tau / (2 k lambda), falling as the solver goes on",
+    xlabel="tau / (2 k lambda), which falls during the solve",
     ylabel="centres, along the leading axis",
 )
 ax.spines[["top", "right"]].set_visible(False)
 
 # %%
-# The same in the solver, which begins at 2 k lambda and lets tau fall a little in every iteration:
-# the centres have parted in two along the leading axis, those of a side fall together, part in
-# their turn, and walk to their places.
+# The same in the solver.  It starts at 2 k lambda and reduces tau a little in every iteration.
+# First the centres separate into two groups along the leading axis.  Then each group separates, and
+# the centres move to the four clusters.
 
 # sphinx_gallery_thumbnail_number = 2
 model = ConstrainedKMeans(k, n_init=1, random_state=0, record_x=range(1, 1000)).fit(X)
 x = model.history_.x
-boxed = [np.clip(x[t], 0, 1) for t in sorted(x)]  # the copy that the centres are the means of
+boxed = [np.clip(x[t], 0, 1) for t in sorted(x)]  # the copy of x whose means are the centres
 path = np.array([z.T @ X / z.sum(axis=0)[:, None] for z in boxed])
 
 figure, ax = plt.subplots(figsize=(7.5, 3.8), layout="constrained")
@@ -98,9 +98,9 @@ ax.set_axis_off()
 # %%
 # Exact repair
 # ------------
-# Rounding the relaxed assignment may break rules.  Given the centres, the cheapest assignment that
-# obeys all of them is found exactly: by minimum-cost flow where there are only sizes, by integer
-# programming otherwise.
+# Rounding the relaxed assignment can break rules.  Given the centres, exact assignment finds the
+# labels with the lowest cost that obey all rules.  Cannot-links together with sizes, as here, need
+# integer programming; other rules have faster methods.
 
 rng = np.random.default_rng(1)
 middle = np.flatnonzero(np.abs(X[:, 0]) < 3)
@@ -109,7 +109,7 @@ rules = [
     ClusterSizes([100, 80, 70, 50]),
 ]
 rounded = ConstrainedKMeans(k, n_init=1, random_state=0, repair=False)
-with warnings.catch_warnings():  # x is not binary everywhere, which is the point here
+with warnings.catch_warnings():  # without repair, x may not be binary everywhere
     warnings.simplefilter("ignore", ConvergenceWarning)
     rounded.fit(X, constraints=rules)
 repaired = ConstrainedKMeans(k, n_init=1, random_state=0).fit(X, constraints=rules)
@@ -124,10 +124,11 @@ for ax, fitted, name in zip(axes, (rounded, repaired), ("rounded", "repaired"), 
     ax.set_axis_off()
 
 # %%
-# Polish, and why the start hardly matters
-# ----------------------------------------
-# Means and exact assignment take turns until the objective stops falling; then single points and
-# whole clusters are moved if that pays.  From many seeds, one start each:
+# Polish: the start has little influence
+# --------------------------------------
+# Means and exact assignment alternate until the objective stops falling.  Then moves of single
+# points and of whole clusters are tried, and kept if they lower the objective.  The picture shows
+# the inertia from several seeds, with one start each.
 
 Y, _ = make_blobs(600, 8, centers=12, cluster_std=4.0, random_state=0)
 ends = {

@@ -2,13 +2,13 @@
 Colour quantisation with fixed shares
 =====================================
 
-Reducing a picture to a few colours is k-means on its pixels.  A weaver, a mosaic or a box of
-bricks has only so many pieces of each colour, though: how many pixels each colour covers is
+K-means on the pixels of a picture reduces it to a few colours.  For a mosaic or a woven picture,
+the number of pieces of each colour is limited.  So here the number of pixels of each colour is
 given.
 """
 
 # %%
-# The picture is one that scikit-learn carries, made smaller.
+# The picture is part of scikit-learn.  It is made smaller here.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -25,8 +25,8 @@ pixels = picture.reshape(-1, 3)
 print(f"{width} x {height} = {len(pixels)} pixels")
 
 # %%
-# Six colours: three that cover a quarter each, and three that share the rest.  Which colour gets
-# which share is left to the solver: sizes are a multiset unless ``ordered=True``.
+# Six colours: three cover a quarter of the picture each, and three cover the rest.  The solver
+# decides which colour gets which share: sizes have no order unless ``ordered=True``.
 
 shares = np.array([0.25, 0.25, 0.25, 0.10, 0.10, 0.05])
 sizes = np.floor(shares * len(pixels)).astype(int)
@@ -41,15 +41,15 @@ print(model.report_)
 
 
 def draw(column, title, labels, centers):
-    """The picture in these colours, and below it how much each covers."""
+    """Draw the picture in these colours, and below it the share of each colour."""
     order = np.argsort(centers.sum(axis=1))
-    part = np.bincount(labels, minlength=len(centers))[order] / len(labels)
+    covered = np.bincount(labels, minlength=len(centers))[order] / len(labels)
     column[0].imshow(centers[labels].reshape(picture.shape).clip(0, 1))
     column[0].set_title(title, fontsize=11)
     column[0].set_axis_off()
-    left = np.cumsum(part) - part
-    column[1].barh(0, part, left=left, color=centers[order].clip(0, 1))
-    for x, share, colour in zip(left, part, centers[order], strict=True):
+    left = np.cumsum(covered) - covered
+    column[1].barh(0, covered, left=left, color=centers[order].clip(0, 1))
+    for x, share, colour in zip(left, covered, centers[order], strict=True):
         ink = "white" if colour.mean() < 0.5 else "black"
         column[1].text(x + share / 2, 0, f"{share:.0%}", ha="center", va="center", color=ink)
     column[1].set(xlim=(0, 1))

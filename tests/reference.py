@@ -1,8 +1,7 @@
-"""Yardsticks that share no code with the solver: rules in plain arrays, and slow, exact answers.
+"""Reference methods that share no code with the solver: slow and exact.
 
-``Rules`` says what labels must obey; ``violations`` counts anew what they break; ``exact_kmeans``
-alternates means and an integer programme over all x_ij; ``best_partition`` looks at every
-labelling.
+``Rules`` holds the rules in plain arrays; ``violations`` counts broken rules; ``exact_kmeans``
+alternates means and an integer program over all x_ij; ``best_partition`` tries every labelling.
 """
 
 from __future__ import annotations

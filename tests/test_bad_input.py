@@ -1,4 +1,4 @@
-"""Bad input: an error that says what, the value and what is allowed, and nothing has changed."""
+"""Bad input: the error says what is wrong, the value and what is allowed; no state changes."""
 
 from __future__ import annotations
 

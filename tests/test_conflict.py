@@ -1,4 +1,4 @@
-"""Conflicts: truly contradictory, irreducible, and in the user's words."""
+"""Conflicts are infeasible and irreducible, and are given as the user's rules."""
 
 from __future__ import annotations
 

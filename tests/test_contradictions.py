@@ -1,4 +1,4 @@
-"""Contradictions: every kind is found, named in the user's rows, and truly one."""
+"""Every kind of contradiction is found, is infeasible, and is named by the user's rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages do as they say: snippets run and print what is printed, links lead somewhere."""
+"""The pages are correct: snippets run and print the printed output, links have targets."""
 
 from __future__ import annotations
 

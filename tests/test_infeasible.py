@@ -1,4 +1,4 @@
-"""Contradictions of every kind, hard instances and little time, least violation, and Ctrl-C."""
+"""Contradictions of every kind, hard instances, short time limits, least violation, Ctrl-C."""
 
 from __future__ import annotations
 

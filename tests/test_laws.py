@@ -1,4 +1,4 @@
-"""Laws of the default solver, with every rule counted anew by plain loops."""
+"""Laws of the default solver; broken rules are counted by plain loops."""
 
 from __future__ import annotations
 

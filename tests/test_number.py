@@ -1,4 +1,4 @@
-"""Numbers of clusters whose sizes have an order, which are solved in any order."""
+"""The numbers of clusters with ordered sizes, which are solved in any order."""
 
 from __future__ import annotations
 

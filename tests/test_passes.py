@@ -1,9 +1,8 @@
 """Speed without a clock: how often the solver looks at its arrays, iterates, and solves exactly.
 
-Every ceiling of a fit is about one and a half times what it needed when it was set, so that a
-change of rounding passes and a lost shortcut does not.  What does not depend on rounding has hardly
-any room.  Lower a ceiling when the solver has learnt to do with less; what a run takes in seconds
-is the affair of ``benchmarks/bench.py``.
+Each limit is about 1.5 times the count of the fit when the limit was set.  So a change of rounding
+passes, and a lost shortcut fails.  Counts that do not depend on rounding have almost no room.
+Lower a limit when the solver needs less.  ``benchmarks/bench.py`` measures seconds.
 """
 
 from __future__ import annotations

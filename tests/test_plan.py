@@ -1,4 +1,4 @@
-"""The plan as a table: situation and decisions."""
+"""The plan as a table: situations and the decisions made for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures show what they say: artists are looked at, not pixels."""
+"""Pictures show the right data; the tests look at matplotlib artists, not at pixels."""
 
 from __future__ import annotations
 

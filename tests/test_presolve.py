@@ -1,4 +1,4 @@
-"""Presolve: contraction is exact, and the problem allows what the constraints allow."""
+"""Presolve: contraction is exact, and its rules allow the same labels as the constraints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The project's own promises: one version, no addresses, imports that point one way."""
+"""Rules of the project: one version, no package indexes, imports in one direction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Promises that are easily broken: found in review, each with its own small case."""
+"""Small cases of mistakes that were found in review."""
 
 from __future__ import annotations
 

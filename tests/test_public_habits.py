@@ -1,4 +1,4 @@
-"""What people expect of a public project: a dated version, addresses, checks on every system."""
+"""Habits of public projects: dated versions, project addresses, checks on every system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report: its HTML page is complete, sound and needs no other file; it tells the plan."""
+"""The report: its HTML page is complete and valid, needs no other file, and shows the plan."""
 
 from __future__ import annotations
 

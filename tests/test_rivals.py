@@ -1,4 +1,4 @@
-"""Many points: what moves find on a few of them."""
+"""Rivals of ADMM on many points: a small sample, solved with all moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The jobs: data, rules, who does them, from how many starts and how long a run may take."""
+"""The jobs: data, rules, methods, number of starts and time limit of a run."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from corral import datasets
 
 from .methods import ACTIVE, COP, CORRAL, ILP, KMC, KMC_TEN, KMEANS, Data, Floats, Labels
 
-#: Seconds after which a run is stopped, and for the jobs that must be done to their end.
+#: Seconds after which a run is stopped, for most jobs and for some large jobs.
 LIMIT, LONG_LIMIT = 60, 400
 
 #: The paper's data sets.
 SMALL = ("iris", "wine", "glass", "hepatitis", "hepatitis1", "ionosphere", "breast_cancer")
 SIZES_N, SIZES_K = (5_000, 20_000, 100_000), (10, 50, 100)
-#: More k at 20,000 points and more n at ten clusters, for the pictures.
+#: More pairs (n, k), needed only for the pictures.
 MORE_SIZES = ((1_000, 10), (20_000, 5), (20_000, 20))
 PAIRS_N = (1_000, 10_000, 100_000)
+#: Sizes of the job with unequal sizes.
 UNEQUAL = (500, 1_000, 1_500, 2_500, 4_500, 10_000)
 #: n, d and k of the sparse job.
 SPARSE = (20_000, 1_000, 10)
@@ -31,9 +32,10 @@ SPARSE = (20_000, 1_000, 10)
 
 @dataclass(frozen=True)
 class Job:
-    """A job; ``make`` gives the data and the rules.
+    """A job; ``make`` returns the data and the rules.
 
-    ``kind`` tells which rules there are: "sizes", "pairs" or "both"; ``csr`` that X is sparse.
+    ``kind`` says which rules the job has: "sizes", "pairs" or "both".  ``csr`` is true if X is
+    sparse.
     """
 
     name: str
@@ -49,12 +51,12 @@ class Job:
 
 
 def equal_sizes(n: int, k: int) -> tuple[Labels, Labels]:
-    """Least and greatest size of each cluster, one apart if k does not divide n."""
+    """Smallest and largest size of each cluster; they differ by one if k does not divide n."""
     return np.full(k, n // k), np.full(k, -(-n // k))
 
 
 def overlapping(n: int, d: int, k: int) -> tuple[Floats, Rules]:
-    """Blobs that overlap, in clusters of equal size."""
+    """Overlapping blobs, in clusters of equal size."""
     X, _ = make_blobs(n, d, centers=k, cluster_std=6, random_state=0)
     return X, Rules(n=n, k=k, sizes=equal_sizes(n, k))
 
@@ -74,7 +76,7 @@ def unequal(sizes: tuple[int, ...]) -> tuple[Floats, Rules]:
 
 
 def topics(n: int, d: int, k: int, n_words: int = 10) -> tuple[sparse.csr_array, Rules]:
-    """Counts of so many words in each text, as CSR, in clusters of equal size.
+    """Word counts of texts with ``n_words`` words each, as CSR, in clusters of equal size.
 
     Two words of three come from the text's topic and one from the mixture of all topics, so that
     the topics overlap.
@@ -82,7 +84,7 @@ def topics(n: int, d: int, k: int, n_words: int = 10) -> tuple[sparse.csr_array,
     rng = np.random.default_rng(0)
     own = rng.dirichlet(np.full(d, 0.1), k)
     shares = (2 * own + own.mean(axis=0)) / 3
-    # scikit-learn wants indices of 32 bits.
+    # scikit-learn requires 32-bit indices.
     words = np.concatenate([rng.choice(d, (n // k, n_words), p=p) for p in shares]).astype(np.int32)
     rows = np.repeat(np.arange(n, dtype=np.int32), n_words)
     counts = (np.ones(n * n_words), (rng.permutation(n).astype(np.int32)[rows], words.ravel()))
@@ -97,10 +99,10 @@ def digits() -> tuple[Floats, Rules]:
 
 
 def many_digits(n: int) -> tuple[Floats, Rules]:
-    """As large as MNIST, in 64 dimensions: digits drawn with replacement, and noise on each.
+    """Digits drawn with replacement, with noise on each: 64 features, as many rows as MNIST.
 
-    The noise (standard deviation 2, where grey values go from 0 to 16) keeps copies of one digit
-    apart and leaves the ten shapes as they are.
+    The noise has standard deviation 2; grey values are from 0 to 16.  So copies of one digit
+    differ, and the ten digits can still be recognised.
     """
     rng = np.random.default_rng(0)
     source = load_digits().data
@@ -109,7 +111,7 @@ def many_digits(n: int) -> tuple[Floats, Rules]:
 
 
 def paired(n: int, n_must: int, n_cannot: int, *, sizes: bool = False) -> tuple[Floats, Rules]:
-    """Five blobs with so many must-links and cannot-links from the labels, and equal sizes."""
+    """Five blobs with must-links and cannot-links from the labels, and equal sizes if asked."""
     X, y = make_blobs(n, 5, centers=5, cluster_std=5, random_state=0)
     must, cannot = datasets.random_links(y, n_must, n_cannot, random_state=0)
     given = {"sizes": equal_sizes(n, 5)} if sizes else {}
@@ -117,7 +119,7 @@ def paired(n: int, n_must: int, n_cannot: int, *, sizes: bool = False) -> tuple[
 
 
 def small(name: str, rule: str) -> tuple[Floats, Rules]:
-    """A data set of the paper with equal sizes, its true sizes, or n/10 pairs of each kind."""
+    """A data set of the paper with equal sizes, true sizes, or n/10 pairs of each kind."""
     X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
     n, count = len(X), np.bincount(y)
     if rule == "pairs":
@@ -128,7 +130,7 @@ def small(name: str, rule: str) -> tuple[Floats, Rules]:
 
 
 def sizes_jobs() -> Iterator[Job]:
-    """Equal sizes, then bounds, against k-means-constrained."""
+    """Jobs with equal sizes and with bounds, compared with k-means-constrained."""
     wanted = {(n, k) for n in SIZES_N for k in SIZES_K} | set(MORE_SIZES)
     ends = {(100_000, 10), (20_000, 100)}
     for n, k in sorted(wanted):
@@ -163,7 +165,7 @@ def sizes_jobs() -> Iterator[Job]:
 
 
 def unequal_job() -> Job:
-    """Sizes that differ, in any order, which no peer knows."""
+    """A job with unequal sizes in any order, which no other package supports."""
     listed = ", ".join(f"{size:,}" for size in UNEQUAL)
     return Job(
         name=f"unequal-{sum(UNEQUAL)}-{len(UNEQUAL)}",
@@ -173,13 +175,13 @@ def unequal_job() -> Job:
         make=partial(unequal, UNEQUAL),
         methods=(CORRAL, ILP),
         starts=3,
-        # The yardstick takes some 100 s from the first start, and more than 300 s from the second.
+        # Exact ILP assignment takes about 100 s from the first start, over 300 s from the second.
         limit=150,
     )
 
 
 def sparse_job() -> Job:
-    """CSR, which k-means-constrained refuses, and what equal sizes cost against no rules."""
+    """A job with CSR data, which k-means-constrained rejects; k-means without rules beside it."""
     n, d, k = SPARSE
     return Job(
         name=f"sparse-{n}-{k}",
@@ -194,7 +196,7 @@ def sparse_job() -> Job:
 
 
 def pairs_jobs() -> Iterator[Job]:
-    """Must-links and cannot-links, then these and equal sizes."""
+    """Jobs with must-links and cannot-links, without and with equal sizes."""
     for n in PAIRS_N:
         yield Job(
             name=f"pairs-{n}",
@@ -229,7 +231,7 @@ def pairs_jobs() -> Iterator[Job]:
     yield Job(
         name="tangled-20000",
         family="Pairs and equal sizes together",
-        title="20,000 x 5, k = 5, 30,000 cannot-links in one tangle",
+        title="20,000 x 5, k = 5, 30,000 cannot-links, mostly one component",
         kind="both",
         make=partial(paired, 20_000, 0, 30_000, sizes=True),
         methods=(CORRAL, ILP),
@@ -238,7 +240,7 @@ def pairs_jobs() -> Iterator[Job]:
 
 
 def small_jobs() -> Iterator[Job]:
-    """The paper's data sets."""
+    """Jobs on the paper's data sets."""
     rivals = {"equal": (KMC, KMC_TEN), "true": (ILP,), "pairs": (COP, ACTIVE, ILP)}
     for rule, others in rivals.items():
         for name in SMALL:
@@ -254,7 +256,7 @@ def small_jobs() -> Iterator[Job]:
 
 
 def million_job() -> Job:
-    """What equal sizes cost against no rules at all."""
+    """A job with a million points and equal sizes, compared with k-means without rules."""
     return Job(
         name="million",
         family="A million points, equal sizes",

@@ -1,4 +1,4 @@
-"""The machine in words."""
+"""A description of the machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def processor() -> str:
 
 
 def use_cores(count: int) -> int:
-    """Keep this process and its children on so many cores; how many there are."""
+    """Restrict this process and its children to ``count`` cores; return how many there are."""
     if not hasattr(os, "sched_setaffinity"):
         return os.cpu_count() or 1
     allowed = sorted(os.sched_getaffinity(0))[:count]
@@ -30,7 +30,7 @@ def use_cores(count: int) -> int:
 
 
 def busy(cores: int) -> bool:
-    """Whether others are at work here, so that times would be too long."""
+    """Whether other processes use the machine, so that times would be too long."""
     return os.getloadavg()[0] > 0.25 * cores
 
 
@@ -38,7 +38,7 @@ def describe(cores: int) -> str:
     """Processor, cores, memory, system, Python and packages, in two sentences."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     packages = ", ".join(f"{name} {version}" for name, version in versions().items())
-    missing = "" if installed(COP) else f"; for {COP} stands {STAND_IN}"
+    missing = "" if installed(COP) else f"; {COP} is replaced by {STAND_IN}"
     return (
         f"{processor()}, {cores} cores, {memory:.0f} GB of memory, {platform.system()}, "
         f"Python {platform.python_version()}. {packages}{missing}."

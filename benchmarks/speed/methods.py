@@ -1,7 +1,7 @@
-"""Who does the jobs: corral, its peers and the yardsticks, all from the same centres.
+"""The methods: corral, other packages and reference methods, all from the same centres.
 
-A method takes the data, the rules, the centres to start from and a seed; it gives labels, or None
-if it found none.
+A method takes the data, the rules, the initial centres and a seed.  It returns labels, or None if
+it found none.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ KMEANS = "scikit-learn KMeans (no rules)"
 
 
 def by_corral(X: Data, rules: Rules, centers: Floats, seed: int) -> Labels:
-    """corral as it comes, from these centres."""
+    """corral with default parameters, from the given centres."""
     model = ConstrainedKMeans(rules.k, init=centers, random_state=seed)
     return model.fit(X, constraints=rules.constraints()).labels_
 
@@ -45,7 +45,7 @@ def by_k_means_constrained(X: Floats, rules: Rules, centers: Floats, seed: int) 
 
 
 def by_ten_k_means_constrained(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels:
-    """The same from ten k-means++ starts of its own: about as long as one small fit of corral."""
+    """The best of ten k-means++ starts, which take about as long as one small fit of corral."""
     return _k_means_constrained(X, rules, seed, init="k-means++", n_init=10)
 
 
@@ -58,7 +58,7 @@ def _k_means_constrained(X: Floats, rules: Rules, seed: int, **options: object) 
 
 
 def by_cop_kmeans(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels | None:
-    """COP-Kmeans of Behrouz Babaki; it takes no centres, so its seeding is replaced."""
+    """COP-Kmeans by Behrouz Babaki; its seeding is replaced, because it accepts no centres."""
     module = importlib.import_module("htcopkmeans.cop_kmeans")
     module.initialize_centers = lambda dataset, k, method: centers.tolist()
     pairs = {"ml": rules.must.tolist(), "cl": rules.cannot.tolist()}
@@ -67,7 +67,7 @@ def by_cop_kmeans(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels
 
 
 def by_active_cop_kmeans(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels | None:
-    """COPKMeans of active-semi-supervised-clustering, its seeding replaced likewise."""
+    """COPKMeans of active-semi-supervised-clustering; its seeding is replaced too."""
     package = "active_semi_clustering.semi_supervised.pairwise_constraints.copkmeans"
     module = importlib.import_module(package)
     np.random.seed(seed)
@@ -80,7 +80,7 @@ def by_active_cop_kmeans(X: Floats, rules: Rules, centers: Floats, seed: int) ->
 
 
 def by_own_cop_kmeans(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels | None:
-    """corral's own baseline, where COP-Kmeans is not installed; it draws seeds of its own."""
+    """COP-KMEANS of corral.baselines, if COP-Kmeans is not installed; it draws its own seeds."""
     from corral.baselines import COPKMeans, DeadEndError
 
     try:
@@ -90,12 +90,12 @@ def by_own_cop_kmeans(X: Floats, rules: Rules, centers: Floats, seed: int) -> La
 
 
 def by_ilp(X: Floats, rules: Rules, centers: Floats, seed: int) -> Labels | None:
-    """Means and exact assignment in turn, the reference of the tests."""
+    """k-means with exact ILP assignment, the reference of the tests."""
     return exact_kmeans(X, rules, centers)
 
 
 def by_k_means(X: Data, rules: Rules, centers: Floats, seed: int) -> Labels:
-    """Lloyd's algorithm, which knows no rules: what the rules cost."""
+    """Lloyd's algorithm without rules; it shows what the rules cost."""
     model = KMeans(rules.k, init=centers, n_init=1, algorithm="lloyd", random_state=seed)
     return model.fit(X).labels_
 
@@ -110,7 +110,7 @@ METHODS: dict[str, Method] = {
     ILP: by_ilp,
     KMEANS: by_k_means,
 }
-#: What a method needs beyond corral.
+#: Modules that methods need besides corral.
 NEEDS = {
     KMC: "k_means_constrained",
     KMC_TEN: "k_means_constrained",
@@ -120,7 +120,7 @@ NEEDS = {
 
 
 def installed(name: str) -> bool:
-    """Whether what the method needs can be imported."""
+    """Whether the module that the method needs can be imported."""
     try:
         return name not in NEEDS or isinstance(importlib.import_module(NEEDS[name]), ModuleType)
     except ImportError:
@@ -128,6 +128,6 @@ def installed(name: str) -> bool:
 
 
 def present(names: Iterable[str]) -> list[str]:
-    """Those that are installed; for COP-Kmeans there is a stand-in."""
+    """Installed methods; corral.baselines replaces COP-Kmeans if that is not installed."""
     stood_in = (STAND_IN if name == COP and not installed(COP) else name for name in names)
     return [name for name in stood_in if installed(name)]

@@ -1,4 +1,4 @@
-"""Pictures: time against n, time against k."""
+"""Pictures of time against n and against k."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .scaling import exponent
 from .summary import Run, lines
 from .table import scaling_points
 
-#: Okabe and Ito's colours, with a marker each.
+#: Colour and marker of each method; the colours are those of Okabe and Ito.
 LOOKS = {
     CORRAL: ("#0072B2", "o"),
     KMC: ("#D55E00", "s"),
@@ -33,7 +33,7 @@ Series = dict[str, dict[int, tuple[float, bool]]]
 
 
 def series(results: Results, names: dict[int, str]) -> Series:
-    """By method: seconds at each place, and whether the run was stopped there."""
+    """For each method: seconds at each n or k, and whether the run was stopped."""
     found: Series = {}
     for place, name in sorted(names.items()):
         for method, line in lines(results.get(name, [])).items():
@@ -44,7 +44,7 @@ def series(results: Results, names: dict[int, str]) -> Series:
 
 
 def draw(ax: Any, found: Series, title: str, label: str) -> None:
-    """Lines of time; an open mark on a dotted line is a run that was stopped."""
+    """Draw the times of each method; an open marker on a dotted line is a stopped run."""
     for method, points in found.items():
         colour, marker = LOOKS[method]
         ended = {place: seconds for place, (seconds, stopped) in points.items() if not stopped}
@@ -54,7 +54,7 @@ def draw(ax: Any, found: Series, title: str, label: str) -> None:
         for place, (seconds, stopped) in points.items():
             fill = "white" if stopped else colour
             ax.plot(place, seconds, marker, ms=6.5, mec=colour, mfc=fill, mew=1.5, zorder=3)
-    _axes(ax, title, label, "seconds a fit")
+    _axes(ax, title, label, "seconds per fit")
 
 
 def _axes(ax: Any, title: str, label: str, value: str) -> None:
@@ -75,7 +75,7 @@ def _axes(ax: Any, title: str, label: str, value: str) -> None:
 
 
 def legend(figure: Any, drawn: list[Series]) -> None:
-    """Below the panels."""
+    """Draw the legend below the panels."""
     methods = dict.fromkeys(method for found in drawn for method in found)
     handles = [
         plt.Line2D([], [], color=LOOKS[name][0], marker=LOOKS[name][1], ms=6.5, label=name)
@@ -89,7 +89,7 @@ def legend(figure: Any, drawn: list[Series]) -> None:
 
 
 def time_n(results: Results, path: Path) -> None:
-    """Three panels: sizes, pairs, and an iteration of ADMM."""
+    """Draw three panels: sizes, pairs, and an iteration of ADMM."""
     sizes = {n: f"sizes-{n}-10" for n in (1_000, 5_000, 20_000, 100_000)}
     pairs = {n: f"pairs-{n}" for n in (1_000, 10_000, 100_000)}
     found = [series(results, names) for names in (sizes, pairs)]
@@ -102,14 +102,14 @@ def time_n(results: Results, path: Path) -> None:
         axes[2].plot(list(points), [1e3 * s for s in points.values()], marker + "-", color=colour)
         slope = f" (exponent {exponent(points):.2f})" if len(points) > 1 else ""
         title = f"An iteration, d = 16, k = 10{slope}"
-        _axes(axes[2], title, "points n", "milliseconds an iteration")
+        _axes(axes[2], title, "points n", "milliseconds per iteration")
     legend(figure, found)
     figure.savefig(path, dpi=150)
     plt.close(figure)
 
 
 def time_k(results: Results, path: Path) -> None:
-    """One panel for each n."""
+    """Draw one panel for each n."""
     counts = {5_000: (10, 50, 100), 20_000: (5, 10, 20, 50, 100), 100_000: (10, 50, 100)}
     figure, axes = plt.subplots(1, 3, figsize=(12, 4.4), layout="constrained", sharey=True)
     drawn = []

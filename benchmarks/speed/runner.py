@@ -1,4 +1,4 @@
-"""Runs a job: one process for each method, all from the same starts, one run at a time in turn."""
+"""Run a job: one process for each method, all from the same starts, one run at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .jobs import Job
 from .methods import present
 
 HERE = Path(__file__).resolve().parents[1]
-#: Seconds for imports, a warm-up and making the data.
+#: Largest number of seconds for imports, the warm-up and making the data.
 READY_LIMIT = 600.0
 
 Run = dict[str, Any]
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 class Worker:
-    """A process that does one job by one method."""
+    """A process that runs one job by one method."""
 
     def __init__(self, job: Job, method: str) -> None:
         self.method = method
@@ -36,7 +36,7 @@ class Worker:
         )
 
     def answer(self, limit: float) -> Run | None:
-        """What it says within the limit; None, and its end, if that passes."""
+        """The next answer; if it takes longer than ``limit``, end the process and return None."""
         assert self.process is not None
         if select.select([self.process.stdout], [], [], limit)[0]:
             line = self.process.stdout.readline()
@@ -48,7 +48,7 @@ class Worker:
         return None
 
     def ask(self, start: int, limit: float) -> Run:
-        """One run."""
+        """Run the method from one start."""
         assert self.process is not None
         self.process.stdin.write(f"{start}\n".encode())
         self.process.stdin.flush()
@@ -64,9 +64,9 @@ class Worker:
 
 
 def run_job(job: Job, n_starts: int, limit: float) -> list[Run]:
-    """Every method from every start; one that failed or ran past the limit does no more.
+    """Run every method from every start; a method that failed or was stopped is not run again.
 
-    Whoever was first from one start is last from the next.
+    The order of the methods is reversed for every other start.
     """
     workers = [Worker(job, method) for method in present(job.methods)]
     runs: list[Run] = []
@@ -74,7 +74,7 @@ def run_job(job: Job, n_starts: int, limit: float) -> list[Run]:
         for worker in list(workers):
             ready = worker.answer(READY_LIMIT)
             if ready is None or "failed" in ready:
-                runs.append({"method": worker.method, "failed": "could not begin"})
+                runs.append({"method": worker.method, "failed": "could not start"})
                 worker.stop()
         for start in range(n_starts):
             order = workers if start % 2 == 0 else workers[::-1]
@@ -90,29 +90,29 @@ def run_job(job: Job, n_starts: int, limit: float) -> list[Run]:
 
 
 def run_scaling(series: Sequence[int], repeats: int) -> list[Run]:
-    """Seconds of an iteration of ADMM for each n, in fresh processes, the series over again."""
+    """Seconds of an iteration of ADMM for each n, in new processes, with repeats of the series."""
     runs = []
     for _ in range(repeats):
         for n in series:
             runs.append(json.loads(_python("-m", "speed.scaling", str(n))))
-            logger.info("scaling: n = %d: %.3g s an iteration", n, runs[-1]["seconds"])
+            logger.info("scaling: n = %d: %.3g s per iteration", n, runs[-1]["seconds"])
     return runs
 
 
 def run_imports(repeats: int) -> list[Run]:
-    """Seconds to import corral and scikit-learn's cluster module, in fresh processes, in turn."""
+    """Seconds to import corral and scikit-learn's cluster module, in new processes."""
     code = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
     runs: list[Run] = []
     for repeat in range(repeats + 1):
         for module in ("sklearn.cluster", "corral"):
             seconds = float(_python("-c", code.format(module)))
-            if repeat:  # the first reads the files from the disk
+            if repeat:  # the first import reads the files from disk and does not count
                 runs.append({"module": module, "seconds": seconds})
     return runs
 
 
 def _python(*arguments: str) -> str:
-    """What a fresh interpreter prints."""
+    """The output of a new interpreter."""
     done = subprocess.run(
         [sys.executable, *arguments], cwd=HERE, stdout=subprocess.PIPE, text=True, check=True
     )

@@ -1,4 +1,4 @@
-"""How the time of an iteration of ADMM grows with n: ``python -m speed.scaling N``."""
+"""The time of an iteration of ADMM for N points: ``python -m speed.scaling N``."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from corral.start import make_start
 
 from .jobs import overlapping
 
-#: As the million of the suite: 16 features, ten clusters of equal size.
+#: Features and clusters, as in the job ``million``; the clusters have equal sizes.
 D, K = 16, 10
 SERIES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 QUICK_SERIES = (10_000, 30_000, 100_000)
 
 
 def seconds_an_iteration(n: int) -> tuple[float, int]:
-    """Mean over a whole run from the first iteration's end to the last, and how many there were."""
+    """Mean seconds of an iteration over a whole run, without the first, and their number."""
     X, rules = overlapping(n, D, K)
     given, rows = presolve(rules.constraints(), n, K), MemoryRows(X)
     centers, _ = kmeans_plusplus(X, K, random_state=0)
@@ -42,7 +42,7 @@ def exponent(points: dict[int, float]) -> float:
 
 
 def main() -> None:
-    """One n in a process of its own."""
+    """Measure one n and print the result as JSON."""
     n = int(sys.argv[1])
     seconds, iterations = seconds_an_iteration(n)
     print(json.dumps({"n": n, "seconds": seconds, "iterations": iterations}))

@@ -1,4 +1,4 @@
-"""Results on the disk, so that a stopped run goes on where it was."""
+"""Results on disk, so that a stopped run can continue."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import corral
 
 HERE = Path(__file__).resolve().parent
-#: The files of the suite on which a result depends.
+#: Files of this folder on which a result depends.
 OWN = ("methods.py", "jobs.py", "worker.py", "runner.py", "scaling.py")
 PACKAGES = (
     "corral",
@@ -27,7 +27,7 @@ PACKAGES = (
 
 
 def versions() -> dict[str, str]:
-    """Of the packages that are installed."""
+    """Versions of the installed packages."""
     found = {}
     for package in PACKAGES:
         try:
@@ -38,7 +38,7 @@ def versions() -> dict[str, str]:
 
 
 def fingerprint(*settings: object) -> str:
-    """Changes with corral's code, the suite's, the versions of the packages and the settings."""
+    """A hash of corral's code, of these scripts, of the package versions and of the settings."""
     digest = hashlib.sha256(repr((sorted(versions().items()), settings)).encode())
     package = Path(corral.__file__).parent
     for path in [*sorted(package.rglob("*.py")), *(HERE / name for name in OWN)]:
@@ -47,14 +47,14 @@ def fingerprint(*settings: object) -> str:
 
 
 class Store:
-    """One file of JSON a job; a result of other code or settings counts as missing."""
+    """One JSON file for each job; a result of other code or settings counts as missing."""
 
     def __init__(self, folder: Path, mark: str) -> None:
         self.folder, self.mark = folder, mark
         folder.mkdir(parents=True, exist_ok=True)
 
     def load(self, name: str) -> list[dict[str, Any]] | None:
-        """The runs of a job, or None."""
+        """The stored runs of a job, or None."""
         path = self.folder / f"{name}.json"
         if not path.exists():
             return None
@@ -62,7 +62,7 @@ class Store:
         return kept["runs"] if kept["mark"] == self.mark else None
 
     def save(self, name: str, runs: list[dict[str, Any]]) -> None:
-        """Keep the runs; a file is whole or not there."""
+        """Store the runs; the file is replaced as a whole, so it is never incomplete."""
         path = self.folder / f"{name}.json"
         part = path.with_suffix(f".{os.getpid()}")
         part.write_text(json.dumps({"mark": self.mark, "runs": runs}, indent=1), encoding="utf-8")

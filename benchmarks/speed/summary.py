@@ -1,4 +1,4 @@
-"""What the runs of a job say: one line a method, and the best peer."""
+"""Summaries of the runs of a job: one line for each method, and the best peer."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ class Line:
 
     @property
     def answered(self) -> list[Run]:
-        """Runs that ended with labels."""
+        """Runs that returned labels."""
         return [run for run in self.runs if "inertia" in run]
 
     @property
     def feasible(self) -> list[Run]:
-        """Runs whose labels break nothing."""
+        """Runs whose labels break no rule."""
         return [run for run in self.answered if run["broken"] == 0]
 
     @property
     def limit(self) -> float | None:
-        """Seconds after which it was stopped, if it was."""
+        """Seconds after which a run was stopped; None if none was."""
         return next((run["limit"] for run in self.runs if "limit" in run), None)
 
     @property
     def seconds(self) -> float:
-        """Median over the feasible runs, or over all that ended; at least the limit, if none."""
+        """Median over the feasible runs, else over all that ended, else the limit."""
         ended = self.feasible or [run for run in self.runs if "seconds" in run]
         if not ended:
             return float("nan") if self.limit is None else float(self.limit)
@@ -44,24 +44,24 @@ class Line:
 
     @property
     def memory(self) -> float:
-        """Largest peak, in bytes."""
+        """Largest peak memory, in bytes."""
         peaks = [run["memory"] for run in self.runs if run.get("memory") is not None]
         return max(peaks, default=float("nan"))
 
     @property
     def solved(self) -> bool:
-        """Whether every run ended with labels that break nothing."""
+        """Whether every run returned labels that break no rule."""
         return len(self.feasible) == len(self.runs) > 0
 
     def gaps(self, other: Line) -> list[float]:
-        """By how much, as a part, this inertia is above the other's, from each common start."""
+        """Relative difference of this inertia to the other's, for each common start."""
         theirs = {run["start"]: run["inertia"] for run in other.feasible}
         mine = {run["start"]: run["inertia"] for run in self.feasible}
         return [mine[start] / theirs[start] - 1.0 for start in mine if start in theirs]
 
 
 def lines(runs: list[Run]) -> dict[str, Line]:
-    """By method, in the order of their first runs."""
+    """The line of each method, in the order of their first runs."""
     methods = dict.fromkeys(run["method"] for run in runs)
     return {
         name: Line(name, tuple(run for run in runs if run["method"] == name)) for name in methods
@@ -69,9 +69,9 @@ def lines(runs: list[Run]) -> dict[str, Line]:
 
 
 def best_peer(found: dict[str, Line]) -> Line | None:
-    """The fastest of the others that obeyed the rules, else one that the limit stopped.
+    """The fastest other method that obeyed the rules, else one that was stopped at the limit.
 
-    k-means without rules does another job.
+    k-means without rules is not a peer.
     """
     others = [line for name, line in found.items() if name not in (CORRAL, KMEANS)]
     obeying = [line for line in others if line.feasible]
@@ -80,6 +80,6 @@ def best_peer(found: dict[str, Line]) -> Line | None:
 
 
 def ratio(found: dict[str, Line], other: Line) -> tuple[float, bool]:
-    """How many times longer the other took than corral, and whether that is only a bound."""
+    """Time of the other method divided by corral's, and whether this is only a lower bound."""
     only_bound = not any("seconds" in run for run in other.runs)
     return other.seconds / found[CORRAL].seconds, only_bound

@@ -22,14 +22,14 @@ RULE = "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
 
 
 def number(value: float) -> str:
-    """Three digits that count."""
+    """The number with three significant digits."""
     if not np.isfinite(value):
         return "-"
     return f"{value:,.0f}" if value >= 100 else f"{value:#.3g}".rstrip(".")
 
 
 def tables(jobs: Iterable[Job], results: dict[str, list[Run]]) -> str:
-    """One table a family of jobs."""
+    """One table for each family of jobs."""
     parts = []
     done = [job for job in jobs if job.name in results]
     for family, members in groupby(done, key=lambda job: job.family):
@@ -39,7 +39,7 @@ def tables(jobs: Iterable[Job], results: dict[str, list[Run]]) -> str:
 
 
 def job_rows(job: Job, runs: list[Run]) -> list[str]:
-    """One row a method, corral first."""
+    """One row for each method, corral first."""
     found = lines(runs)
     order = sorted(found, key=lambda name: name != CORRAL)
     rows = []
@@ -67,7 +67,7 @@ def _cells(found: dict[str, Line], line: Line) -> list[str]:
 
 
 def _inertia(value: float) -> str:
-    """Six digits at least: answers differ little."""
+    """At least six digits, because inertias differ little."""
     if not np.isfinite(value):
         return "-"
     return f"{value:,.0f}" if value >= 1e5 else f"{value:,.6g}"
@@ -82,7 +82,7 @@ def _seconds(line: Line) -> str:
 
 
 def _broken(line: Line) -> str:
-    """The most that a run broke, and how often there was no answer."""
+    """The largest number of broken rules of a run, and how many runs returned no labels."""
     ended = [run for run in line.runs if "seconds" in run]
     nothing = len(ended) - len(line.answered)
     worst = str(max(run["broken"] for run in line.answered)) if line.answered else ""
@@ -103,7 +103,7 @@ def scaling_table(runs: list[Run]) -> str:
         f"| {n:,} | {1e3 * seconds:.3g} | {1e9 * seconds / n:.3g} | {iterations[n]} |"
         for n, seconds in points.items()
     ]
-    head = ["| n | ms an iteration | ns an iteration and point | iterations |"]
+    head = ["| n | ms per iteration | ns per iteration and point | iterations |"]
     head.append("| ---: | ---: | ---: | ---: |")
     title = f"### Time of an iteration, d = 16, k = 10: n to the power of {exponent(points):.2f}"
     return "\n".join([title, "", *head, *rows])
@@ -119,7 +119,7 @@ def import_seconds(runs: list[Run]) -> dict[str, float]:
 
 
 def write(page: Path, text: str) -> None:
-    """Put the text between the marks of the page."""
+    """Replace the text between the markers of the page."""
     before, rest = page.read_text(encoding="utf-8").split(BEGIN)
     after = rest.split(END)[1]
     page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What the suite demands, each with the figure that was measured."""
+"""The targets, each with the measured figure."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from .scaling import exponent
 from .summary import Line, Run, best_peer, lines, ratio
 from .table import import_seconds, number, scaling_points
 
-#: Inertias that differ by a smaller part are equal.
+#: Relative difference below which two inertias count as equal.
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A demand, what was found, and whether that is enough; None where it was not measured."""
+    """A target, the measured figure, and whether the target is met; None if not measured."""
 
-    demand: str
+    target: str
     found: str
     met: bool | None
 
     def __str__(self) -> str:
         word = {True: "yes", False: "**NO**", None: "not measured"}[self.met]
-        return f"- {self.demand}: {word}{f' ({self.found})' if self.found else ''}"
+        return f"- {self.target}: {word}{f' ({self.found})' if self.found else ''}"
 
 
 Results = dict[str, list[Run]]
 
 
 def verdicts(results: Results) -> list[Verdict]:
-    """All of them."""
+    """All targets."""
     parts: list[Callable[[Results], Iterator[Verdict]]] = [
         _sizes,
         _small,
@@ -52,37 +52,37 @@ def _against(
     results: Results,
     job: str,
     names: tuple[str, ...],
-    demand: str,
+    target: str,
     least: float,
     *,
     lower: bool = False,
 ) -> Verdict:
-    """Times faster than a peer, no violation, and from no start a higher inertia."""
+    """Target: ``least`` times faster than a peer, no violation, no higher inertia."""
     found = lines(results.get(job, []))
     rival = next((found[name] for name in names if name in found), None)
     if rival is None or not (rival.feasible or rival.limit):
-        return Verdict(demand, "", None)
+        return Verdict(target, "", None)
     times, bound = ratio(found, rival)
     gaps = found[CORRAL].gaps(rival)
     notes = [f"{'> ' if bound else ''}{number(times)} times"]
     if rival.method == STAND_IN:
-        notes.append("the stand-in, from seeds of its own")
+        notes.append("COP-KMEANS of corral.baselines, with its own seeds")
     if not found[CORRAL].solved:
         notes.append("corral did not solve it from every start")
     elif not gaps:
-        return Verdict(demand, "; ".join([*notes, "inertia not compared"]), None)
+        return Verdict(target, "; ".join([*notes, "inertia not compared"]), None)
     if gaps:
         mean, worst = 100 * np.mean(gaps), 100 * max(gaps)
         notes.append(f"inertia {mean:+.3f} % on average, {worst:+.3f} % at worst")
     good = max(gaps, default=0.0) <= ROUNDING and not (lower and gaps and np.mean(gaps) >= 0.0)
-    return Verdict(demand, "; ".join(notes), found[CORRAL].solved and times >= least and good)
+    return Verdict(target, "; ".join(notes), found[CORRAL].solved and times >= least and good)
 
 
 def _sizes(results: Results) -> Iterator[Verdict]:
     for job in ("sizes-100000-10", "sizes-20000-100"):
         title = all_jobs()[job].title
-        demand = f"Sizes, {title}: 5 times faster than {KMC} at no higher inertia"
-        yield _against(results, job, (KMC,), demand, 5.0)
+        target = f"Sizes, {title}: 5 times faster than {KMC} at no higher inertia"
+        yield _against(results, job, (KMC,), target, 5.0)
 
 
 def _small(results: Results) -> Iterator[Verdict]:
@@ -90,14 +90,14 @@ def _small(results: Results) -> Iterator[Verdict]:
         kept = [results[f"small-{rule}-{name}"] for name in SMALL if _has(results, rule, name)]
         ours = [lines(runs)[CORRAL] for runs in kept]
         what = "pairs" if rule == "pairs" else f"{rule} sizes"
-        demand = f"Small problems, {what}: median fit under 50 ms"
+        target = f"Small problems, {what}: median fit under 50 ms"
         if not ours:
-            yield Verdict(demand, "", None)
+            yield Verdict(target, "", None)
             continue
         each = [1e3 * line.seconds for line in ours]
         text = f"{np.median(each):.0f} ms, from {min(each):.0f} to {max(each):.0f}"
         yield Verdict(
-            demand, text, bool(np.median(each) < 50) and all(line.solved for line in ours)
+            target, text, bool(np.median(each) < 50) and all(line.solved for line in ours)
         )
 
 
@@ -107,14 +107,14 @@ def _has(results: Results, rule: str, name: str) -> bool:
 
 def _pairs(results: Results) -> Iterator[Verdict]:
     for n, least, words in ((1_000, 1.0, "faster"), (10_000, 20.0, "20 times faster")):
-        demand = f"Pairs, n = {n:,}: {words} than {COP}, no violation, lower inertia"
-        yield _against(results, f"pairs-{n}", (COP, STAND_IN), demand, least, lower=True)
+        target = f"Pairs, n = {n:,}: {words} than {COP}, no violation, lower inertia"
+        yield _against(results, f"pairs-{n}", (COP, STAND_IN), target, least, lower=True)
 
 
 def _million(results: Results) -> Iterator[Verdict]:
     found = lines(results.get("million", []))
     speed = "A million points: at most 10 times the time of scikit-learn's KMeans"
-    room = "A million points: peak memory at most 3 X and 6 n x k arrays"
+    room = "A million points: peak memory at most 3 copies of X and 6 n x k arrays"
     if KMEANS not in found:
         yield Verdict(speed, "", None)
         yield Verdict(room, "", None)
@@ -129,52 +129,52 @@ def _million(results: Results) -> Iterator[Verdict]:
 
 
 def _sparse(results: Results) -> Iterator[Verdict]:
-    """Half of a dense X is a copy in float32: less than that means that there was none."""
+    """A dense float32 copy of X takes half of X in float64; less memory means there was no copy."""
     n, d, k = SPARSE
-    demand = "Sparse input: peak memory below half of a dense copy of X"
+    target = "Sparse input: peak memory below half of a dense copy of X"
     found = lines(results.get(f"sparse-{n}-{k}", []))
     if CORRAL not in found or np.isnan(found[CORRAL].memory):
-        yield Verdict(demand, "", None)
+        yield Verdict(target, "", None)
         return
     ours, allowed = found[CORRAL], 8.0 * n * d / 2
     text = f"{ours.memory / 1e6:.0f} MB of {allowed / 1e6:.0f}, X included"
-    yield Verdict(demand, text, ours.solved and bool(ours.memory < allowed))
+    yield Verdict(target, text, ours.solved and bool(ours.memory < allowed))
 
 
 def _growth(results: Results) -> Iterator[Verdict]:
-    demand = "Time of an iteration from 10,000 to 1,000,000 points: exponent at most 1.1"
+    target = "Time of an iteration from 10,000 to 1,000,000 points: exponent at most 1.1"
     points = scaling_points(results.get("scaling", []))
     if len(points) < 2:
-        yield Verdict(demand, "", None)
+        yield Verdict(target, "", None)
         return
     text = f"{exponent(points):.2f}, {min(points):,} to {max(points):,}"
     whole = max(points) >= 1_000_000
-    yield Verdict(demand, text, exponent(points) <= 1.1 if whole else None)
+    yield Verdict(target, text, exponent(points) <= 1.1 if whole else None)
 
 
 def _start_up(results: Results) -> Iterator[Verdict]:
-    demand = "`import corral` under 1.5 times `import sklearn.cluster`"
+    target = "`import corral` under 1.5 times `import sklearn.cluster`"
     if "imports" not in results:
-        yield Verdict(demand, "", None)
+        yield Verdict(target, "", None)
         return
     seconds = import_seconds(results["imports"])
     times = seconds["corral"] / seconds["sklearn.cluster"]
     text = f"{times:.2f} times, {seconds['corral']:.2f} s"
-    yield Verdict(demand, text, times < 1.5)
+    yield Verdict(target, text, times < 1.5)
 
 
 def _peers(results: Results) -> Iterator[Verdict]:
-    """The fastest feasible peer of every job, in two groups."""
+    """Compare every job with its best peer, in two groups of jobs."""
     names = [name for name in all_jobs() if name in results]
     small = [name for name in names if name.startswith("small-")]
     others = [name for name in names if name not in small]
     for what, group in (("small problem", small), ("other job", others)):
-        demand = f"No {what} slower than its best peer"
-        yield _beside_peers(demand, {name: lines(results[name]) for name in group})
+        target = f"No {what} slower than its best peer"
+        yield _beside_peers(target, {name: lines(results[name]) for name in group})
 
 
-def _beside_peers(demand: str, found: dict[str, dict[str, Line]]) -> Verdict:
-    """Jobs where a peer is faster; those with no peer to compare are named only."""
+def _beside_peers(target: str, found: dict[str, dict[str, Line]]) -> Verdict:
+    """Target: no job is slower than its best peer; jobs without a peer are only listed."""
     peers = {name: best_peer(methods) for name, methods in found.items()}
     ratios = {name: ratio(found[name], peer)[0] for name, peer in peers.items() if peer is not None}
     slower = [f"{name} {number(times)}" for name, times in ratios.items() if times < 1.0]
@@ -188,4 +188,4 @@ def _beside_peers(demand: str, found: dict[str, dict[str, Line]]) -> Verdict:
     if unsolved:
         notes.append(f"not solved from every start: {', '.join(unsolved)}")
     met = not slower and not unsolved if ratios else None
-    return Verdict(demand, "; ".join(notes), met)
+    return Verdict(target, "; ".join(notes), met)

@@ -1,7 +1,7 @@
-"""One process that does one job by one method: ``python -m speed.worker JOB METHOD``.
+"""A process that runs one job by one method: ``python -m speed.worker JOB METHOD``.
 
-It says when it is ready; then for each line with the number of a start it runs the method from
-that start and answers with a line of JSON.
+It prints a line when it is ready.  Then it reads lines with the number of a start, runs the method
+from that start, and prints the result as a line of JSON.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ STATUS = Path("/proc/self/status")
 
 
 def own_output() -> IO[str]:
-    """The pipe to the runner, as nobody else's: what libraries print goes to the errors."""
+    """Reserve the standard output for the runner; what libraries print goes to standard error."""
     channel = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     return channel
 
 
 def warm_up(job: Job, method: Method) -> None:
-    """A tiny job of the same kind: imports and first-call costs are not what is measured."""
+    """Solve a tiny job of the same kind, so that imports and first calls are not measured."""
     X, y = make_blobs(120, 3, centers=3, random_state=0)
     given = {}
     if job.kind != "sizes":
@@ -59,14 +59,14 @@ def resident(field: str) -> int | None:
 
 
 def forget_peak() -> None:
-    """Give back what is free and let the peak begin anew."""
+    """Return free memory to the system and reset the peak."""
     if STATUS.exists():
         ctypes.CDLL(None).malloc_trim(0)
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def spread(X: Data, labels: Labels) -> float:
-    """Inertia; the yardstick takes no CSR, so sparse clusters are made dense one at a time."""
+    """Inertia; the reference accepts no CSR, so sparse clusters are made dense one at a time."""
     if not sparse.issparse(X):
         return inertia(X, labels)
     clusters = (X[labels == j].toarray() for j in np.unique(labels))
@@ -76,9 +76,10 @@ def spread(X: Data, labels: Labels) -> float:
 def measure(
     job: Job, method: Method, X: Data, rules: Rules, start: int, base: int | None
 ) -> dict[str, object]:
-    """Seconds, peak of memory above ``base``, and how good the answer is.
+    """Run the method once: seconds, peak memory above ``base``, inertia and broken rules.
 
-    While others run, what this process has in memory may be taken from it; so it warms up again.
+    The process warms up again before each run, because the system may have reclaimed its memory
+    while it waited.
     """
     centers, _ = kmeans_plusplus(X, rules.k, random_state=start)
     warm_up(job, method)
@@ -94,7 +95,7 @@ def measure(
 
 
 def main() -> None:
-    """Serve until the input ends."""
+    """Run the method for each line of the input."""
     warnings.simplefilter("ignore")
     channel = own_output()
     job, method = all_jobs()[sys.argv[1]], METHODS[sys.argv[2]]
