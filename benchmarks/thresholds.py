@@ -1,9 +1,9 @@
 """What each threshold of the plan does: vary it, and measure objective and time.
 
-Every number in ``corral.plan.thresholds`` is divided and multiplied by a factor in turn, and the same
-jobs are fitted.  A line says how the mean objective and the time change against the plan as it is,
-over the jobs that changed at all.  A threshold for which nothing changes in any job has no effect at
-these sizes: it is a candidate for removal.
+Every number in ``corral.plan.thresholds`` is divided and multiplied by a factor in turn, and the
+same jobs are fitted.  A line says how objective and time change against the plan as it is.  A
+threshold for which nothing changes in any job has no effect at these sizes: it is a candidate for
+removal.
 
     python benchmarks/thresholds.py                  # all thresholds, about half an hour
     python benchmarks/thresholds.py SMALL LARGE      # some
@@ -192,7 +192,7 @@ def main() -> None:
     run(1)  # warm up
     base = run(given.seeds)
     rows = [
-        "| threshold | value | objective, mean % | worst % | jobs that changed | times that changed |",
+        "| threshold | value | objective, mean % | worst % | jobs changed | times changed |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     print("\n".join(rows), flush=True)

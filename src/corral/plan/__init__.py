@@ -184,11 +184,12 @@ def _growth(rules: Rules, settings: Settings) -> float:
     """Growth of the penalty an iteration: fast for few entries, slow for many clusters."""
     growth = settings.rho_growth
     if settings.hurries:
-        if entries(rules) <= (at.FAST_SUMMED if rules.summed else at.FAST_FREE):
-            growth = at.FAST_GROWTH
-        else:
-            slower = max(min(1.0, float(np.sqrt(at.SLOW_CLUSTERS / rules.n_clusters))), at.SLOWEST)
-            growth = 1.0 + (settings.rho_growth - 1.0) * slower
+        slower = np.clip(np.sqrt(at.SLOW_CLUSTERS / rules.n_clusters), at.SLOWEST, 1.0)
+        slow, fast = (settings.rho_growth - 1.0) * slower, at.FAST_GROWTH - 1.0
+        middle = at.FAST_SUMMED if rules.summed else at.FAST_FREE
+        # From fast at half the middle to slow at twice the middle, evenly on a logarithmic scale.
+        share = np.clip(0.5 + 0.5 * np.log2(entries(rules) / middle), 0.0, 1.0)
+        growth = 1.0 + fast ** (1.0 - share) * slow**share
     return float(growth ** (1.0 / settings.rho_every))
 
 

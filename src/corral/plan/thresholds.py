@@ -1,9 +1,9 @@
 """Thresholds of the plan: numbers that decide how a problem is solved.
 
-The unit of most is an *entry*: one of the ``n_groups * n_clusters`` entries of x.  Each comment says
-what the number is, what changes when it grows, and the job of ``benchmarks/bench.py`` or the script
-in ``benchmarks`` that set it.  ``benchmarks/thresholds.py`` varies each of them and measures time and
-objective.
+The unit of most is an *entry*: one of the ``n_groups * n_clusters`` entries of x.  Each comment
+says what the number is, what changes when it grows, and the job of ``benchmarks/bench.py`` or the
+script in ``benchmarks`` that set it.  ``benchmarks/thresholds.py`` varies each of them and measures
+time and objective; ``benchmarks/thresholds.md`` has what it found.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from __future__ import annotations
 #: Entries up to which a problem is small: restarts also polish straight from their seeds, and moves
 #: have their full budget.  More of them make small fits better and slower (jobs small-*).
 SMALL = 6_000
-#: Entries above which a problem is large: rounds end at a relative drop of 1e-7, nothing is exchanged
-#: row by row, and far rows stay where they are.  A larger limit makes fits of that size slower at
-#: the same inertia (job sizes-100000-10).
+#: Entries above which a problem is large: no single rows are exchanged, progress is logged, and far
+#: rows stay where they are.  A larger limit makes fits of that size slower at the same inertia (job
+#: sizes-100000-10).
 LARGE = 300_000
 
 # --- Restarts ----------------------------------------------------------------------------------
@@ -27,8 +27,8 @@ MOST_RESTARTS = 5
 
 # --- The sample that ADMM sees ------------------------------------------------------------------
 
-#: Groups in the sample, in all and for each cluster, where sizes or totals bound sums.  More of them
-#: give better centres and a longer ADMM (jobs sizes-100000-10, million).
+#: Groups in the sample, in all and for each cluster, where sizes or totals bound sums.  More of
+#: them give better centres and a longer ADMM (jobs sizes-100000-10, million).
 SAMPLE_SUMMED, SAMPLE_SUMMED_EACH = 20_000, 200
 #: The same without sums, where ADMM only has to find the clusters (job pairs-10000).
 SAMPLE_FREE, SAMPLE_FREE_EACH = 2_000, 400
@@ -47,10 +47,11 @@ SEED_ROWS = 50_000
 #: Entries above which ADMM works in single precision; below, overhead hides the gain of 1.3 to 2.3
 #: times (jobs sizes-5000-10, sizes-20000-10).
 SINGLE_ENTRIES = 6_000
-#: Entries up to which the penalty grows fast, with and without bounds on sums.  Exact steps and
-#: moves then find what a slow ADMM would (jobs small-*; quality_start.py).
+#: Entries around which the growth of the penalty changes from fast to slow, with and without bounds
+#: on sums.  Where it is fast, exact steps and moves find what a slow ADMM would (jobs small-*;
+#: quality_start.py).
 FAST_SUMMED, FAST_FREE = 6_000, 20_000
-#: Growth of the penalty an iteration there.
+#: Growth of the penalty an iteration for half as many entries and fewer.
 FAST_GROWTH = 1.1
 #: Clusters up to which the penalty grows as asked; with more, the growth less one is multiplied by
 #: ``sqrt(10 / k)``, as more clusters separate one after another (job sizes-20000-100).
