@@ -64,8 +64,8 @@ class History:
 class Options:
     """How a relaxed solver runs.
 
-    The projected solver has converged when no residual is above ``tol``, Algorithm 1 when the
-    standard deviation of the last 10 objectives is not.  It ends at the deadline with what it has.
+    The projected solver has converged when every residual is at most ``tol``; Algorithm 1, when the
+    standard deviation of the last 10 objectives is.  At the deadline both end with what they have.
     """
 
     #: Penalty: of the box in scales of the costs for the projected solver, of every constraint in
