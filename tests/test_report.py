@@ -107,7 +107,7 @@ def test_page_tells_all(report, no_pictures):
     page = Page(report.to_html(title="a <b> title"))
     assert "a <b> title" in page.texts
     assert "every hard rule is obeyed" in page.texts
-    constraints, clusters, totals = page.tables
+    constraints, clusters, totals, plan = page.tables
     assert [row[1] for row in constraints[1:]] == [
         "MustLink",
         "CannotLink",
@@ -122,6 +122,7 @@ def test_page_tells_all(report, no_pictures):
         "share of '<a>'",
         "share of 'b'",
     }
+    assert [tuple(row) for row in plan[1:]] == report.plan.table()
 
 
 def test_broken_rules_are_told_with_names(X, rules, no_pictures):

@@ -56,19 +56,10 @@ class Block:
     on in place, in work arrays of the caller.  Only they are assigned to by index arrays, which the
     standard does not have; arrays of other libraries are written whole.
 
-    Parameters
-    ----------
-    points : (b, d) array or CSR
-    weight, metric : (b,) arrays or None
-        Weights in the costs, and weights in the norms; None where all are one.
-    values : (q, b) array or None
-        Values of the totals; None for one total whose values are all one.
-    pins : (p, 2) NumPy array
-        Pinned (group, cluster), counted within the block.
-    pulled : (e,) NumPy array
-        Groups, counted within the block, that pairs or linear rows pull.
-    x : (k, b) array
-        The start.
+    ``weight`` and ``metric`` (b,) are the weights in the costs and in the norms, None where all are
+    one.  ``values`` (q, b) are those of the totals, None for one total of ones.  ``pins`` (p, 2)
+    are pairs (group, cluster), and ``pulled`` (e,) are groups that pairs or linear rows pull; both
+    are NumPy's and count groups within the block.  The run starts at ``x``.
     """
 
     def __init__(
@@ -96,6 +87,7 @@ class Block:
         self.x = x
         self.v1 = x + 0.0
         self.v2: Any = None
+        self._which = self._here(pulled)
 
     def _here(self, a: IntArray | FloatArray, dtype: Any = None) -> Any:
         """A NumPy array in the library and on the device of the block."""
@@ -119,11 +111,6 @@ class Block:
         slot = np.full(self.x.shape[1], len(self.pulled))
         slot[self.pulled] = np.arange(len(self.pulled))
         return self._here(slot)
-
-    @cached_property
-    def which(self) -> Any:
-        """The pulled groups in the library of the block, (e,)."""
-        return self._here(self.pulled)
 
     def start_sphere(self) -> None:
         """Begin the sphere's copy at the box copy, with a dual of zero."""
@@ -160,7 +147,7 @@ class Block:
 
     def pulled_x(self) -> Any:
         """X of the pulled groups, (k, e)."""
-        return self.xp.take(self.x, self.which, axis=1)
+        return self.xp.take(self.x, self._which, axis=1)
 
     def fix(self) -> None:
         """Write the pinned groups' known assignment into x."""
@@ -192,12 +179,11 @@ class Block:
 
     def add_totals(self, theta: FloatArray, room: FloatArray) -> None:
         """Take ``theta' t / (r a)`` off x."""
-        xp = self.xp
         if self.values is None:
             self.x -= self._here(theta.T * self.inverse, self.x.dtype)
             return
         multipliers = self._here(theta.T, self.x.dtype)
-        if xp is np:
+        if self.xp is np:
             self.x -= np.matmul(multipliers, self.scaled, out=room)
         else:
             self.x -= multipliers @ self.scaled
@@ -219,10 +205,7 @@ class Block:
     def squares(self, a: FloatArray, room: FloatArray) -> float:
         """``sum_g r_g |a_g|^2``; ``room`` may be written over."""
         if self.metric is None:
-            if self.xp is np:
-                flat = a.reshape(-1)
-                return float(flat @ flat)
-            return float(self.xp.sum(a * a))
+            return square_sum(self.xp, a)
         squared = np.multiply(a, a, out=room) if self.xp is np else a * a
         return float(self.xp.sum(squared @ self.metric))
 
@@ -230,6 +213,14 @@ class Block:
         """``z @ points`` (k, d)."""
         sums: FloatArray = to_host(z @ self.points)
         return sums
+
+
+def square_sum(xp: Any, a: Any) -> float:
+    """``sum a^2``."""
+    if xp is np:
+        flat = a.reshape(-1)
+        return float(flat @ flat)
+    return float(xp.sum(a * a))
 
 
 class Executor:
@@ -243,20 +234,13 @@ class Executor:
 
     @contextmanager
     def running(self) -> Iterator[Executor]:
-        """Hold the threads, and keep BLAS from starting its own in each of them.
-
-        With one thread BLAS has one too, because the products of a block are small.
-        """
-        with one_blas_thread():
-            if self.n_threads == 1:
+        """Hold the threads; BLAS has one thread, because the products of a block are small."""
+        with one_blas_thread(), ThreadPoolExecutor(self.n_threads) as pool:
+            self._pool = pool if self.n_threads > 1 else None
+            try:
                 yield self
-                return
-            with ThreadPoolExecutor(self.n_threads) as pool:
-                self._pool = pool
-                try:
-                    yield self
-                finally:
-                    self._pool = None
+            finally:
+                self._pool = None
 
     def map(self, function: Callable[[Block], Result], blocks: list[Block]) -> list[Result]:
         """Results of ``function`` for every block."""
@@ -266,9 +250,8 @@ class Executor:
 
     def room(self, block: Block) -> tuple[Any, Any]:
         """Two work arrays of the block's shape, the calling thread's own."""
-        rooms = self._local.__dict__.setdefault("rooms", {})
+        rooms: dict[Any, tuple[Any, Any]] = self._local.__dict__.setdefault("rooms", {})
         key = block.x.shape
         if key not in rooms:
             rooms[key] = block.xp.empty_like(block.x), block.xp.empty_like(block.x)
-        work: tuple[Any, Any] = rooms[key]
-        return work
+        return rooms[key]

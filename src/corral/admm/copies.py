@@ -31,18 +31,9 @@ class Totals:
     high, it keeps the mass of each cluster at ``1/k`` of the whole; its penalty falls with the
     ridge.
 
-    Parameters
-    ----------
-    rules : Rules
-    metric : (m,) array
-        Weights of the groups in the norms, ``r``.
-
-    Attributes
-    ----------
-    values : (q, m) array or None
-        ``t``; None for a single total whose values are all one.
-    residual : float
-        Largest miss of a bound, in units of the total's mean over the clusters.
+    ``metric`` is ``r``, and ``values`` is ``t``, or None for a single total whose values are all
+    one.  ``residual`` is the largest miss of a bound, in units of the total's mean over the
+    clusters.
     """
 
     def __init__(self, rules: Rules, metric: FloatArray) -> None:
@@ -69,16 +60,9 @@ class Totals:
         self.residual = 0.0
 
     def multipliers(self, totals: FloatArray, gram: FloatArray, ridge: float) -> FloatArray:
-        """``theta`` of the x-update, (q, k).
+        """``theta`` (q, k) of the x-update from ``t' x0`` (q, k) and ``G`` (q, q).
 
-        Parameters
-        ----------
-        totals : (q, k) array
-            ``t' x0``.
-        gram : (q, q) array
-            ``G``.
-        ridge : float
-            The ridge of this iteration, which the penalty of the balance is in proportion to.
+        The penalty of the balance is in proportion to the ridge.
         """
         rho = self._rho = 1.0 / np.maximum(gram.diagonal(), 1e-300)[:, None]
         if self._balanced:
@@ -115,10 +99,7 @@ class Totals:
 
 
 def pulled_groups(rules: Rules) -> IntArray:
-    """The groups that pairs or linear rows are about, in order.
-
-    Their x-update has more terms than that of the others: pairs and linear rows *pull* them.
-    """
+    """The groups that pairs or linear rows *pull*: their x-update has more terms, (e,)."""
     ends = all_pairs(rules).ravel()
     if rules.linear is None:
         return np.unique(ends)
@@ -144,33 +125,14 @@ class PairCopies:
     - a soft must-link of price c, ``c/2 |za - zb|``, moves them towards each other by the same
       formula with ``|s| <= c / 2``.
 
-    Parameters
-    ----------
-    rules : Rules
-    groups : (e,) array
-        The pulled groups, in order; arrays here are about them alone.
-    metric : (e,) array
-        Their weights in the norms, ``r``.
-    x : (k, e) array
-        Their start.
-    unit : float
-        The mean weight of a group: prices are divided by it, as the costs are.
-
-    Attributes
-    ----------
-    degree : (e,) array
-        Number of pairs of each group.
-    residual : float
-        Largest difference between x and a copy.
+    Arrays are about the pulled groups alone, in order: ``groups`` (e,), their weights ``metric``
+    (e,) in the norms and their start ``x`` (k, e).  Prices are divided by ``unit``, the mean weight
+    of a group, as the costs are.  ``degree`` (e,) is the number of pairs of each group, and
+    ``residual`` the largest difference between x and a copy.
     """
 
     def __init__(
-        self,
-        rules: Rules,
-        groups: IntArray,
-        metric: FloatArray,
-        x: FloatArray,
-        unit: float,
+        self, rules: Rules, groups: IntArray, metric: FloatArray, x: FloatArray, unit: float
     ) -> None:
         soft, hard = rules.soft, len(rules.apart)
         self._ends = np.searchsorted(groups, all_pairs(rules).T.reshape(-1))
@@ -197,7 +159,6 @@ class PairCopies:
         self.residual = 0.0
 
     def __len__(self) -> int:
-        """Number of pairs."""
         return len(self._sign)
 
     def pull(self, rho: float) -> FloatArray:
@@ -235,20 +196,9 @@ class LinearCopies:
     diagonal that majorises ``A'A``: ``sigma_g = max_j sum_r |A_r,gj| sum |A_r|`` (the
     preconditioner of Pock and Chambolle).  Rows are scaled to unit norm first.
 
-    Parameters
-    ----------
-    rows : LinearRows
-    groups : (e,) array
-        The pulled groups, in order; those of the rows are among them.
-    x : (k, e) array
-        Their start.
-
-    Attributes
-    ----------
-    diagonal : (e,) array
-        ``sigma``.
-    residual : float
-        Largest miss of a bound, of rows of unit norm.
+    The groups of the rows are among the pulled ``groups`` (e,), which start at ``x`` (k, e).
+    ``diagonal`` (e,) is ``sigma``, and ``residual`` the largest miss of a bound, of rows of unit
+    norm.
     """
 
     def __init__(self, rows: LinearRows, groups: IntArray, x: FloatArray) -> None:

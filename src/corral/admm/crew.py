@@ -32,30 +32,15 @@ HELD_TWICE = 1 << 24
 
 @dataclass(frozen=True)
 class Setup:
-    """What a run knows of its groups beyond their points, in NumPy arrays.
-
-    Attributes
-    ----------
-    n_clusters : int
-    labels : (m,) array
-        Where the groups start.
-    weight, metric : (m,) arrays or None
-        What a group counts in the costs and in the norms; None if all are one.
-    values : (q, m) array or None
-        Of the totals; None for a single one whose values are all one.
-    pins : (p, 2) array
-        Pinned (group, cluster).
-    pulled : (e,) array
-        Groups that pairs or linear rows pull, in order.
-    """
+    """What a run knows of its m groups beyond their points, in NumPy arrays."""
 
     n_clusters: int
-    labels: IntArray
-    weight: FloatArray | None
-    metric: FloatArray | None
-    values: FloatArray | None
-    pins: IntArray
-    pulled: IntArray
+    labels: IntArray  # where the groups start, (m,)
+    weight: FloatArray | None  # in the costs, (m,); None if all are one
+    metric: FloatArray | None  # weight in the norms, (m,); None if all are one
+    values: FloatArray | None  # of the totals, (q, m); None for a single one of ones
+    pins: IntArray  # pinned (group, cluster), (p, 2)
+    pulled: IntArray  # groups that pairs or linear rows pull, in order, (e,)
 
     @classmethod
     def of(
@@ -107,8 +92,9 @@ class Setup:
         xp, device = namespace(points), getattr(points, "device", None)
 
         def here(a: FloatArray | None) -> Any:
-            whole = None if a is None else np.ascontiguousarray(a)
-            return None if a is None else xp.asarray(whole, dtype=points.dtype, device=device)
+            if a is None:
+                return None
+            return xp.asarray(np.ascontiguousarray(a), dtype=points.dtype, device=device)
 
         block = Block(
             points=points,
@@ -133,58 +119,40 @@ class Crew(Protocol):
     @property
     def dtype(self) -> Any:
         """NumPy's dtype of the points."""
-        ...
 
     def running(self) -> AbstractContextManager[Any]:
         """Hold what the passes need, such as threads, while the context lasts."""
-        ...
 
     def begin(self, setup: Setup) -> tuple[FloatArray, FloatArray]:
         """Set up the state at the start; give ``sum w x p`` (k, d) and ``sum w x`` (k,)."""
-        ...
 
     def start_sphere(self) -> None:
         """Begin the sphere's copy, :meth:`.blocks.Block.start_sphere`."""
-        ...
 
     def forward(self, step: Step) -> tuple[FloatArray, FloatArray]:
         """The first pass, :func:`.kernels.forward`."""
-        ...
 
     def backward(self, step: Step, theta: FloatArray) -> Sums:
         """The second pass, :func:`.kernels.backward`."""
-        ...
 
     def pairs(self, rules: Rules, metric: FloatArray, unit: float) -> Any:
         """Copies of the pairs, as :class:`.copies.PairCopies`, where :meth:`pulled_x` is."""
-        ...
 
     def pulled_x(self) -> Any:
         """X of the groups that pairs and linear rows pull, (k, e)."""
-        ...
 
     def pull(self, pull: Any, stiffening: Any) -> None:
         """Set the pull on those groups, (k, e), and what it adds to their diagonal, (e,)."""
-        ...
 
     def labels(self) -> IntArray:
         """The rounding of x, (m,)."""
-        ...
 
     def x(self) -> FloatArray:
         """The relaxed assignment, (m, k)."""
-        ...
 
 
 class Threads:
-    """A crew of threads that share blocks of points in memory.
-
-    Parameters
-    ----------
-    points : (m, d) array or CSR
-    n_threads : int, optional
-        As many as there are cores by default.
-    """
+    """A crew of threads, by default one for each core, that share blocks of points in memory."""
 
     def __init__(self, points: Matrix, n_threads: int | None = None) -> None:
         self.points, self._n_threads = points, n_threads
@@ -193,7 +161,7 @@ class Threads:
 
     @property
     def dtype(self) -> Any:
-        """NumPy's dtype of the points."""
+        """That of the points."""
         return self.points.dtype
 
     def running(self) -> AbstractContextManager[Any]:
@@ -229,10 +197,9 @@ class Threads:
 
     def backward(self, step: Step, theta: FloatArray) -> Sums:
         """The second pass, summed over the blocks."""
-        room = self.executor.room
+        run, room = self.executor.map, self.executor.room
         return reduce(
-            add,
-            self.executor.map(lambda block: backward(block, step, theta, room(block)), self.blocks),
+            add, run(lambda block: backward(block, step, theta, room(block)), self.blocks)
         )
 
     def pairs(self, rules: Rules, metric: FloatArray, unit: float) -> PairCopies:
@@ -261,10 +228,7 @@ class Threads:
 
 
 def start_x(labels: Any, n_clusters: int, dtype: Any) -> Any:
-    """The first x of groups with these labels, (k, b), in the array library of the labels.
-
-    ``START_SHARE`` of a group is in its own cluster, and the rest is spread over all.
-    """
+    """The first x, (k, b): ``START_SHARE`` of a group in its own cluster, the rest over all."""
     xp, device = namespace(labels), labels.device
     uniform = (1.0 - START_SHARE) / n_clusters
     x = xp.full((n_clusters, labels.shape[0]), uniform, dtype=dtype, device=device)

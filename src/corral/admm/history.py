@@ -48,11 +48,9 @@ class History:
     x: dict[int, FloatArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        """Return the number of iterations."""
         return len(self.objective)
 
     def __repr__(self) -> str:
-        """Say how long it ran and where it ended."""
         if not len(self):
             return "History(0 iterations)"
         return (
@@ -66,87 +64,49 @@ class History:
 class Options:
     """How a relaxed solver runs.
 
-    Attributes
-    ----------
-    rho : float
-        Penalty: of the box in scales of the costs for the projected solver, of every constraint in
-        units of the costs for Algorithm 1.
-    rho_growth : float
-        Factor by which the penalty grows.
-    rho_every : int
-        Number of iterations after which it grows (Algorithm 1; in the projected solver it grows in
-        every iteration).
-    tol : float
-        Bound below which the solver has converged: on the residuals for the projected solver, on
-        the standard deviation of the last 10 objectives for Algorithm 1.
-    max_iter : int
-    deadline : Deadline
-        When the solver ends with what it has.
-    record_x : iterable of int
-        Iterations, counted from 1, whose x the history keeps.
-    progress : callable(iteration, objective, residual, rules broken), optional
-    hardens : bool
-        Whether x is to become almost binary; otherwise the projected solver ends with its first
-        phase, when it knows where the clusters are.
-    count_every : int
-        Iterations between two counts of the violations (projected solver).
+    The projected solver has converged when every residual is at most ``tol``; Algorithm 1, when the
+    standard deviation of the last 10 objectives is.  At the deadline both end with what they have.
     """
 
+    #: Penalty: of the box in scales of the costs for the projected solver, of every constraint in
+    #: units of the costs for Algorithm 1.
     rho: float = 1.0
+    #: Factor by which the penalty grows, in Algorithm 1 after every ``rho_every`` iterations.
     rho_growth: float = 1.03
     rho_every: int = 1
     tol: float = 0.01
     max_iter: int = 1000
     deadline: Deadline = NEVER
+    #: Iterations, counted from 1, whose x the history keeps.
     record_x: Iterable[int] = ()
+    #: Called with iteration, objective, residual and number of broken rules.
     progress: Callable[[int, float, float, int], None] | None = None
+    #: Whether x is to become almost binary; otherwise the projected solver ends with its first
+    #: phase, when it knows where the clusters are.
     hardens: bool = True
+    #: Iterations of the projected solver between two counts of the violations.
     count_every: int = 1
 
 
 @dataclass(frozen=True, eq=False)
 class Relaxation:
-    """The answer of a relaxed solver.
+    """The answer of a relaxed solver."""
 
-    Attributes
-    ----------
-    labels : (n,) array
-        The plain rounding of x: the largest entry of each row.
-    centers : (k, d) array
-    history : History
-    n_iter : int
-    converged : bool
-        Whether the stop rule ended it, rather than ``max_iter``.
-    x : (n, k) array or None
-        The relaxed assignment, almost binary if the solver converged; None for a large problem,
-        where the copy would take too much memory.
-    """
-
-    labels: IntArray
-    centers: FloatArray
+    labels: IntArray  # the plain rounding of x: the largest entry of each row, (n,)
+    centers: FloatArray  # (k, d)
     history: History
     n_iter: int
-    converged: bool
-    x: FloatArray | None = None
+    converged: bool  # whether the stop rule ended it, rather than max_iter
+    x: FloatArray | None = None  # (n, k); None where a copy would take too much memory
 
 
 class Recorder:
     """Collects a :class:`History`; one call costs O(n k + pairs).
 
-    Parameters
-    ----------
-    n_clusters : int
-    must_link, cannot_link : (p, 2) int arrays, optional
-        Pairs of rows to count violations of; repeated pairs count repeatedly.
-    sizes : pair of (k,) arrays, optional
-        Lower and upper bound of each cluster's size; equal for exact sizes.
-    ordered : bool
-        Whether the bounds belong to the clusters by position, or in the order that fits best.
-    group : (n,) int array, optional
-        For a solver that works on contracted points: the point that each row belongs to.  The
-        history is then about the rows, and so are ``must_link``, ``cannot_link`` and ``sizes``.
-    record_x : iterable of int
-        Iterations, counted from 1, at which to keep x.
+    It counts violations of the pairs of rows ``must_link`` and ``cannot_link``, (p, 2), and of the
+    lower and upper ``sizes``, (k,) each; without ``ordered`` these go to the clusters in the order
+    that fits best.  A solver that works on contracted points gives the point of each row as
+    ``group`` (n,).  x is kept at the iterations ``record_x``, counted from 1.
 
     Examples
     --------
@@ -172,8 +132,10 @@ class Recorder:
         self._n_clusters = n_clusters
         self._must_link = no_pairs if must_link is None else must_link
         self._cannot_link = no_pairs if cannot_link is None else cannot_link
-        self._sizes = sizes if ordered or sizes is None else _sorted_bounds(*sizes)
-        self._ordered = ordered
+        if sizes is not None and not ordered:  # from the smallest up, to compare with sorted sizes
+            order = np.lexsort(sizes[::-1])
+            sizes = sizes[0][order], sizes[1][order]
+        self._sizes, self._ordered = sizes, ordered
         self._group = group
         self._keep = frozenset(record_x)
         self._objective: list[float] = []
@@ -183,7 +145,6 @@ class Recorder:
         self._x: dict[int, FloatArray] = {}
 
     def __len__(self) -> int:
-        """Return the number of iterations recorded."""
         return len(self._objective)
 
     @property
@@ -221,18 +182,13 @@ class Recorder:
             self._residuals.setdefault(name, []).append(value)
         if labels is None and x is not None:
             labels = round_to_labels(x)
-        if labels is None:
-            self._violations.append(self._violations[-1])
-        else:
-            self._violations.append(self._count(labels))
+        last = self._violations[-1] if labels is None else self._count(labels)
+        self._violations.append(last)
         if iteration in self._keep and x is not None:
             self._x[iteration] = np.array(x if self._group is None else x[self._group], order="C")
 
     def recount(self, labels: IntArray) -> None:
-        """Replace the counts of the last iteration by those of its rounded labels.
-
-        For a solver that did not count in that iteration.
-        """
+        """Replace the counts of the last iteration by those of its rounded labels."""
         if self._violations:
             self._violations[-1] = self._count(labels)
 
@@ -259,7 +215,7 @@ class Recorder:
         )
 
     def _count(self, labels: IntArray) -> tuple[int, int, int]:
-        """CardV, MLV and CLV of the labels, which may be those of contracted points."""
+        """CardV, MLV and CLV of the labels."""
         rows = labels if self._group is None else labels[self._group]
         must, cannot = rows[self._must_link], rows[self._cannot_link]
         return (
@@ -283,12 +239,6 @@ class Recorder:
         too_many = np.maximum(size - upper, 0).sum()
         too_few = np.maximum(lower - size, 0).sum()
         return int(max(too_many, too_few))
-
-
-def _sorted_bounds(lower: IntArray, upper: IntArray) -> tuple[IntArray, IntArray]:
-    """Bounds from the smallest up, to compare with sorted sizes."""
-    order = np.lexsort((upper, lower))
-    return lower[order], upper[order]
 
 
 def round_to_labels(x: FloatArray) -> IntArray:

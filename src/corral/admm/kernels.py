@@ -16,14 +16,15 @@ where points are dense, no (k, b) array is allocated.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from operator import mul, sub
 from typing import Any
 
 import numpy as np
 
 from .._arrays import to_host
 from .._typing import FloatArray
-from .blocks import Block
+from .blocks import Block, square_sum
 from .schedule import GRADUATE, Schedule
 
 
@@ -31,66 +32,32 @@ from .schedule import GRADUATE, Schedule
 class Step:
     """The global numbers of one iteration, the same for every block.
 
-    Attributes
-    ----------
-    centers : (k, d) array
-        In the dtype and on the device of the blocks.
-    offsets : (k, 1) array
-        The costs are ``offsets - 2 centers @ points'``, up to a constant of each group; the rows
-        make offsets and centres.
-    before, now : Schedule
-        The penalties with which v1 and v2 were made, and those of this iteration.
-    shrink : float
-        ``s`` of the sphere's projection.
+    Up to a constant of each group, the costs are ``offsets - 2 centers @ points'``; the rows make
+    offsets and centres.
     """
 
-    centers: Any
-    offsets: Any
-    before: Schedule
-    now: Schedule
-    shrink: float
+    centers: Any  # (k, d), in the dtype and on the device of the blocks
+    offsets: Any  # (k, 1), like the centres
+    before: Schedule  # the penalties with which v1 and v2 were made
+    now: Schedule  # those of this iteration
+    shrink: float  # s of the sphere's projection
 
 
 @dataclass(frozen=True)
 class Sums:
-    """What a backward pass adds up over its groups.
+    """What a backward pass adds up over its groups."""
 
-    Attributes
-    ----------
-    points : (k, d) array
-        ``sum_g w_g z1_g p_g``.
-    mass : (k,) array
-        ``sum_g w_g z1_g``.
-    moved : float
-        ``sum |z1 - previous z1|``.
-    unbalanced : float
-        ``sum_g (sum_j z1_gj - 1)^2``.
-    outside : float
-        ``sum |x - z1|^2``.
-    undecided : float
-        ``sum_g r_g (x - x^2)``: zero for a binary x.
-    radius : float
-        ``sum_g r_g |v2 - 1/2|^2``.
-    """
-
-    points: FloatArray
-    mass: FloatArray
-    moved: float
-    unbalanced: float
-    outside: float
-    undecided: float
-    radius: float
+    points: FloatArray  # sum_g w_g z1_g p_g, (k, d)
+    mass: FloatArray  # sum_g w_g z1_g, (k,)
+    moved: float  # sum |z1 - previous z1|
+    unbalanced: float  # sum_g (sum_j z1_gj - 1)^2
+    outside: float  # sum |x - z1|^2
+    undecided: float  # sum_g r_g (x - x^2): zero for a binary x
+    radius: float  # sum_g r_g |v2 - 1/2|^2
 
     def __add__(self, other: Sums) -> Sums:
-        return Sums(
-            self.points + other.points,
-            self.mass + other.mass,
-            self.moved + other.moved,
-            self.unbalanced + other.unbalanced,
-            self.outside + other.outside,
-            self.undecided + other.undecided,
-            self.radius + other.radius,
-        )
+        names = (field.name for field in fields(self))
+        return Sums(*(getattr(self, name) + getattr(other, name) for name in names))
 
 
 def forward(block: Block, step: Step, room: tuple[Any, Any]) -> tuple[FloatArray, FloatArray]:
@@ -101,20 +68,24 @@ def forward(block: Block, step: Step, room: tuple[Any, Any]) -> tuple[FloatArray
     """
     xp, x, (cost, other) = block.xp, block.x, room
     before, now = step.before, step.now
-    _multiply(xp, step.centers, block.points_t, cost)
+    if isinstance(block.points_t, np.ndarray):
+        np.matmul(step.centers, block.points_t, out=cost)
+    else:  # other libraries, and sparse points
+        cost[...] = step.centers @ block.points_t
     cost *= -2.0
     cost += step.offsets
     if block.cost_factor is not None:
         cost *= block.cost_factor
-    _clip(xp, block.v1, other)
+    _write(xp, other, xp.clip, block.v1, 0.0, 1.0)
     other *= now.box + before.box
     other -= cost
-    _scale(xp, block.v1, -before.box, x)
+    _write(xp, x, mul, block.v1, -before.box)
     x += other
     diagonal = now.box + now.ridge
     if now.phase > GRADUATE:
         # A constant in the sphere's copy changes nothing, because rows are centred below.
-        _scale(xp, block.v2, (now.sphere + before.sphere) * step.shrink - before.sphere, other)
+        factor = (now.sphere + before.sphere) * step.shrink - before.sphere
+        _write(xp, other, mul, block.v2, factor)
         x += other
         diagonal += now.sphere
     block.set_diagonal(diagonal)
@@ -132,16 +103,16 @@ def backward(block: Block, step: Step, theta: FloatArray | None, room: tuple[Any
     before, now = step.before, step.now
     if theta is not None:
         block.add_totals(theta, other)
-    _clip(xp, v1, other)
+    _write(xp, other, xp.clip, v1, 0.0, 1.0)
     v1 -= other
     v1 *= before.box / now.box
     v1 += x
-    _clip(xp, v1, z1)
+    _write(xp, z1, xp.clip, v1, 0.0, 1.0)
     other -= z1
     moved = _absolute_sum(xp, other)
-    unbalanced = _square_sum(xp, xp.sum(z1, axis=0) - 1.0)
-    _subtract(xp, x, z1, other)
-    outside = _square_sum(xp, other)
+    unbalanced = square_sum(xp, xp.sum(z1, axis=0) - 1.0)
+    _write(xp, other, sub, x, z1)
+    outside = square_sum(xp, other)
     # Rows of x sum to one, so that the sum of r x is the sum of r.
     undecided = block.metric_total - block.squares(x, other)
     radius = 0.0
@@ -150,7 +121,7 @@ def backward(block: Block, step: Step, theta: FloatArray | None, room: tuple[Any
         v2 *= fade
         v2 += x
         v2 -= 0.5 * fade
-        _subtract(xp, v2, 0.5, other)
+        _write(xp, other, sub, v2, 0.5)
         radius = block.squares(other, other)
     if block.weight is not None:
         z1 *= block.weight
@@ -158,36 +129,15 @@ def backward(block: Block, step: Step, theta: FloatArray | None, room: tuple[Any
     return Sums(block.point_sums(z1), mass, moved, unbalanced, outside, undecided, radius)
 
 
-def _clip(xp: Any, a: Any, out: Any) -> None:
-    """``out = clip(a, 0, 1)``."""
+def _write(xp: Any, out: Any, function: Any, *args: Any) -> None:
+    """``out = function(*args)``; NumPy writes straight into the array.
+
+    ``mul`` and ``sub`` are operators, because older functions of the standard take no numbers.
+    """
     if xp is np:
-        np.clip(a, 0.0, 1.0, out=out)
+        {mul: np.multiply, sub: np.subtract}.get(function, function)(*args, out=out)
     else:
-        out[...] = xp.clip(a, 0.0, 1.0)
-
-
-def _scale(xp: Any, a: Any, factor: float, out: Any) -> None:
-    """``out = factor a``."""
-    if xp is np:
-        np.multiply(a, factor, out=out)
-    else:
-        out[...] = a * factor
-
-
-def _subtract(xp: Any, a: Any, b: Any, out: Any) -> None:
-    """``out = a - b``."""
-    if xp is np:
-        np.subtract(a, b, out=out)
-    else:
-        out[...] = a - b
-
-
-def _multiply(xp: Any, a: Any, b: Any, out: Any) -> None:
-    """``out = a @ b``; ``b`` may be sparse."""
-    if xp is np and isinstance(b, np.ndarray):
-        np.matmul(a, b, out=out)
-    else:
-        out[...] = a @ b
+        out[...] = function(*args)
 
 
 def _absolute_sum(xp: Any, a: Any) -> float:
@@ -195,11 +145,3 @@ def _absolute_sum(xp: Any, a: Any) -> float:
     if xp is np:
         return float(np.abs(a, out=a).sum())
     return float(xp.sum(xp.abs(a)))
-
-
-def _square_sum(xp: Any, a: Any) -> float:
-    """``sum a^2``."""
-    if xp is np:
-        flat = a.reshape(-1)
-        return float(flat @ flat)
-    return float(xp.sum(a * a))

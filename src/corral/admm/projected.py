@@ -63,24 +63,10 @@ def solve_projected(
 ) -> Relaxation:
     """Relax the assignment, let the clusters separate, and make x almost binary.
 
-    Parameters
-    ----------
-    rules : Rules
-    rows : Rows
-        The groups of the rules.
-    start_labels : (m,) array
-        Where to start; it has little influence.
-    options : Options
-        ``rho_growth`` is the growth of the sphere's penalty and the decay of the ridge in an
-        iteration.  The solver has converged when it hardens x and every residual is at most
-        ``tol``; entries of x are in [0, 1].
-    crew : Crew, optional
-        Who makes the passes; by default as many threads as there are cores.
-
-    Returns
-    -------
-    Relaxation
-        With x of the groups, (m, k), and centres relative to the middle of the rows.
+    The start has little influence.  The solver has converged when it hardens x and every residual
+    is at most ``tol``; entries of x are in [0, 1].  Without a crew, as many threads as there are
+    cores make the passes.  The answer has x of the groups, (m, k), and centres relative to the
+    middle of the rows.
     """
     crew = Threads(rows.home().points) if crew is None else crew
     end = RIDGE_END if options.hardens else CENTRES_END
@@ -118,29 +104,10 @@ def solve_projected(
 class ProjectedSolver:
     """One run: the small state that all groups share, and the step to the next iteration.
 
-    x, its box and sphere copies and their duals are with the crew.
-
-    Parameters
-    ----------
-    rules : Rules
-    rows : Rows
-    start_labels : (m,) array
-    crew : Crew
-    options : Options
-    ridge_end : float
-        See :class:`.schedule.Schedule`.
-
-    Attributes
-    ----------
-    centers : (k, d) array
-        Relative to the middle of the rows.
-    schedule, used : Schedule
-        Penalties of the next iteration, and of the last one.
-    scale : float
-        The scale of the costs: the median over a sample of the groups of the standard deviation
-        of their k costs.
-    shrink : float
-        ``s`` of the sphere's projection, :class:`.kernels.Step`.
+    x, its box and sphere copies and their duals are with the crew.  ``schedule`` and ``used`` are
+    the penalties of the next iteration and of the last one, ``scale`` is the scale of the costs,
+    and ``shrink`` is ``s`` of the sphere's projection.  Centres are relative to the middle of the
+    rows.
     """
 
     def __init__(
@@ -166,16 +133,13 @@ class ProjectedSolver:
         )
         self.centers = rows.centres(point_sums, mass, np.zeros_like(point_sums))
         self.pairs = crew.pairs(rules, self.pulled_metric, self.unit)
-        self.linear = (
-            None
-            if rules.linear is None
-            else LinearCopies(rules.linear, self.pulled, crew.pulled_x())
-        )
+        self.linear: LinearCopies | None = None
+        if rules.linear is not None:
+            self.linear = LinearCopies(rules.linear, self.pulled, crew.pulled_x())
         # Where all points are equal there are no costs, and any unit of them will do.
         separation = rows.separation_scale() or 1.0
-        loosens = not rules.summed
         self.schedule = self.used = Schedule.start(
-            separation, k, options.rho, options.rho_growth, loosens, ridge_end
+            separation, k, options.rho, options.rho_growth, not rules.summed, ridge_end
         )
         self.sample = rows.sample(SCALE_SAMPLE)
         self.scale, self.shrink, self.n_steps = 0.0, 1.0, 0
@@ -184,10 +148,7 @@ class ProjectedSolver:
     def step(self) -> float:
         """One iteration: x, its copies and duals, then the centres.
 
-        Returns
-        -------
-        float
-            The objective of the box copy z1 at the centres that x was found for.
+        The result is the objective of the box copy z1 at the centres that x was found for.
         """
         offsets = self.rows.offsets(self.centers)
         step = self._next_step(offsets)

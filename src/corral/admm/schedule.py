@@ -54,40 +54,19 @@ LOOSENING = 0.95
 
 @dataclass(frozen=True)
 class Schedule:
-    """Penalties of one iteration; :meth:`after` gives those of the next.
+    """Penalties of one iteration; :meth:`after` gives those of the next."""
 
-    Attributes
-    ----------
-    rho : float
-        Penalty of the box in scales of the costs.
-    growth : float
-        Growth of the sphere's penalty in an iteration; the ridge decays by its inverse.
-    ridge : float
-        The ridge, ``tau``.
-    least_ridge : float
-        Ridge at which graduation ends in any case.
-    sphere, box : float
-        Penalties ``rho_3`` and ``rho_2``.
-    loosens : bool
-        Whether the box's penalty may fall while settling.
-    end : float
-        Ridge, in scales of the costs, at which graduation ends.
-    phase : {GRADUATE, SETTLE, HARDEN}
-    in_phase, resting : int
-        Iterations since the phase began, and iterations in a row that x has rested.
-    """
-
-    rho: float
-    growth: float
-    ridge: float
-    least_ridge: float
-    sphere: float
-    box: float
-    loosens: bool
-    end: float = RIDGE_END
+    rho: float  # penalty of the box in scales of the costs
+    growth: float  # of the sphere's penalty in an iteration; the ridge decays by its inverse
+    ridge: float  # tau
+    least_ridge: float  # ridge at which graduation ends in any case
+    sphere: float  # penalty rho_3
+    box: float  # penalty rho_2
+    loosens: bool  # whether the box's penalty may fall while settling
+    end: float = RIDGE_END  # ridge, in scales of the costs, at which graduation ends
     phase: int = GRADUATE
-    in_phase: int = 0
-    resting: int = 0
+    in_phase: int = 0  # iterations since the phase began
+    resting: int = 0  # iterations in a row that x has rested
 
     @classmethod
     def start(

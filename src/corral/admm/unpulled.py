@@ -24,31 +24,16 @@ FACTOR, WEIGHT, METRIC, VALUE, SHARE = range(5)
 
 @dataclass(frozen=True)
 class Numbers:
-    """The coefficients of a step: x of a group as a linear function of its state and its point.
+    """The coefficients of a step: x of a group as a linear function of its state and its point."""
 
-    Attributes
-    ----------
-    inverse : float
-        ``1 / a`` of the x-system, for a group that nothing pulls.
-    inside, dual, sphere : float
-        Coefficients of ``clip(v1)``, ``v1 - clip(v1)`` and v2.
-    ratio, fade : float
-        Factors by which the new penalties scale the box's dual and the sphere's.
-    centers : (k, d) array
-        ``2 / a`` times the centres less their mean, so that the terms of a group sum to zero over
-        the clusters.
-    costs : (k,) array
-        The constant term, if points are taken relative to a shift.
-    """
-
-    inverse: float
-    inside: float
-    dual: float
-    sphere: float
-    ratio: float
-    fade: float
-    centers: FloatArray
-    costs: FloatArray
+    inverse: float  # 1 / a of the x-system, for a group that nothing pulls
+    inside: float  # coefficient of clip(v1)
+    dual: float  # coefficient of v1 - clip(v1)
+    sphere: float  # coefficient of v2
+    ratio: float  # factor by which the new penalties scale the box's dual
+    fade: float  # the same for the sphere's dual
+    centers: FloatArray  # 2 / a times the centres less their mean, so that terms sum to 0, (k, d)
+    costs: FloatArray  # the constant term, if points are taken relative to a shift, (k,)
 
     @classmethod
     def of(cls, step: Step, shift: FloatArray) -> Numbers:
@@ -75,13 +60,8 @@ class Numbers:
 class Unpulled:
     """Sums over the groups that nothing pulls, each times its value ``t_g`` in the total.
 
-    Parameters
-    ----------
-    setup : Setup
-    shift : (d,) array
-        The point that points are taken relative to.
-    weighted_sum : callable(weight) -> (d,) array
-        Sum of all points, each times its weight, in double precision.
+    Points are taken relative to ``shift`` (d,).  ``weighted_sum(weight)`` is the sum of all points
+    (d,), each times its weight, in double precision.
     """
 
     def __init__(

@@ -56,12 +56,8 @@ class Entry:
 class Findings:
     """What the audit finds in labels: inertia, sizes, and what is broken of each constraint.
 
-    Attributes
-    ----------
-    inertia : float
-        Sum of w |x - mu|^2 over the points x of weight w; mu is the centre of their cluster.
-    sizes, entries : tuples
-        Number of points of each cluster; an :class:`Entry` for each constraint.
+    The inertia is the sum of w |x - mu|^2 over the points x of weight w; mu is the centre of their
+    cluster.
     """
 
     inertia: float
@@ -126,20 +122,8 @@ def examine(
 ) -> Findings:
     """Recompute what labels are worth and which rules they break.
 
-    The arguments are taken as they are; :func:`corral.audit` checks them first.
-
-    Parameters
-    ----------
-    points : PointPieces
-        The points wherever they are, such as ``InMemory(X)``.
-    labels : (n,) int array
-        The cluster of each row, 0 to ``n_clusters - 1``.
-    constraints : Constraint, iterable of them, or None
-    n_clusters : int
-    sample_weight : (n,) array, optional
-        All ones unless given.
-    centers : (k, d) array, optional
-        The weighted means of the clusters unless given.
+    The arguments are those of :func:`corral.audit`, which checks them; here they are taken as they
+    are, and the points may be anywhere.
 
     Examples
     --------

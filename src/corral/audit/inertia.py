@@ -30,12 +30,10 @@ class PointPieces(Protocol):
     @property
     def lengths(self) -> Sequence[int]:
         """Number of rows in each piece, in the order of the rows."""
-        ...
 
     @property
     def n_features(self) -> int:
         """Number of columns."""
-        ...
 
     def map_points(
         self,
@@ -45,26 +43,13 @@ class PointPieces(Protocol):
     ) -> list[Any]:
         """Call ``function(points, *args, *own)`` for every piece, in order.
 
-        Parameters
-        ----------
-        function : callable
-            Importable, so that it can be sent to other machines; its results are small.
-        *args
-            The same for every piece.
-        each : iterable of tuples, optional
-            The further arguments of each piece (``own``), one tuple a piece.
+        ``own`` is the piece's tuple of ``each``.  The function is importable, so that it can be
+        sent to other machines, and its results are small.
         """
-        ...
 
 
 class InMemory:
-    """Pieces in this process, as one NumPy array, CSR array or tensor each.
-
-    Parameters
-    ----------
-    *pieces : (b, d) arrays
-        At least one, all with the same columns.
-    """
+    """Pieces in this process, at least one: NumPy arrays, CSR arrays or tensors, (b, d) each."""
 
     def __init__(self, *pieces: Any) -> None:
         self.pieces = pieces
@@ -119,16 +104,7 @@ def _own(points: PointPieces, labels: IntArray, weight: FloatArray | None) -> li
 def piece_sums(
     points: Any, n_clusters: int, labels: IntArray, weight: FloatArray | None = None
 ) -> FloatArray:
-    """Weighted sum of the rows of each cluster, (k, d), in double precision.
-
-    Parameters
-    ----------
-    points : (b, d) NumPy array, CSR array or tensor
-    n_clusters : int
-    labels : (b,) NumPy array
-    weight : (b,) NumPy array, optional
-        All ones unless given.
-    """
+    """Weighted sum of the rows of each cluster in a piece, (k, d), in double precision."""
     w = _weights(labels, weight)
     if sparse.issparse(points):
         sums = _memberships(points, labels, w, n_clusters) @ _doubles(points)
@@ -143,18 +119,10 @@ def piece_sums(
 def piece_inertia(
     points: Any, centers: FloatArray, labels: IntArray, weight: FloatArray | None = None
 ) -> float:
-    """Weighted squared distances of the rows to the centres of their clusters, summed.
+    """Weighted squared distances of a piece's rows to the centres of their clusters, summed.
 
     The distances come from differences in double precision, so that no digits cancel where the
     points are far from the origin.
-
-    Parameters
-    ----------
-    points : (b, d) NumPy array, CSR array or tensor
-    centers : (k, d) NumPy array
-    labels : (b,) NumPy array
-    weight : (b,) NumPy array, optional
-        All ones unless given.
     """
     w = _weights(labels, weight)
     if sparse.issparse(points):
@@ -214,9 +182,7 @@ def _beside(points: Any, a: Any) -> Any:
 def _doubles(points: Any) -> Any:
     """The same numbers in double precision."""
     xp = namespace(points)
-    if xp is np:
-        return points.astype(np.float64, copy=False)
-    return xp.astype(points, xp.float64)
+    return points.astype(np.float64, copy=False) if xp is np else xp.astype(points, xp.float64)
 
 
 def _blocks(points: Any, width: int) -> Iterator[slice]:

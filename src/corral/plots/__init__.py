@@ -9,10 +9,4 @@ from .bounds import plot_sizes, plot_totals
 from .clusters import plot_clusters
 from .convergence import plot_assignment, plot_convergence
 
-__all__ = [
-    "plot_assignment",
-    "plot_clusters",
-    "plot_convergence",
-    "plot_sizes",
-    "plot_totals",
-]
+__all__ = ["plot_assignment", "plot_clusters", "plot_convergence", "plot_sizes", "plot_totals"]

@@ -45,30 +45,23 @@ def marker(cluster: int) -> str:
     return MARKERS[cluster % len(MARKERS)]
 
 
-def one_axes(ax: Axes | None, size: tuple[float, float] = (6.4, 4.8)) -> Axes:
+def one_axes(ax: Axes | None) -> Axes:
     """The Axes given, or those of a new figure."""
     if ax is not None:
         return ax
-    made: Axes = pyplot().subplots(figsize=size, layout="constrained")[1]
+    made: Axes = pyplot().subplots(figsize=(6.4, 4.8), layout="constrained")[1]
     return made
 
 
 def panels(
     ax: Axes | Sequence[Axes] | NDArray[Any] | None, count: int, columns: int, *, sharex: bool
 ) -> NDArray[Any]:
-    """Give ``count`` Axes: new ones, those given, or new ones in the place of a single one given.
-
-    Raises
-    ------
-    ValueError
-        If another number of them is given, or one that has no place in a grid.
-    """
+    """Give ``count`` Axes: new ones, those given, or new ones in the place of a single one."""
     columns = min(columns, count)
     rows = -(-count // columns)
     if ax is None:
-        figure = pyplot().figure(
-            figsize=(PANEL[0] * columns, PANEL[1] * rows), layout="constrained"
-        )
+        size = PANEL[0] * columns, PANEL[1] * rows
+        figure = pyplot().figure(figsize=size, layout="constrained")
         return _grid(figure, figure.add_gridspec(rows, columns), count, sharex)
     given = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
     if len(given) == count:
@@ -109,13 +102,7 @@ def plain(ax: Axes, title: str, *, x: str = "", y: str = "") -> None:
 
 
 def checked_labels(labels: ArrayLike, n_clusters: int | None) -> tuple[IntArray, int]:
-    """Labels as integers, and the number of clusters: the largest label plus 1 unless given.
-
-    Raises
-    ------
-    ValueError
-        If they are no integers, or one is out of range.
-    """
+    """Labels as integers, and the number of clusters: the largest label plus 1 unless given."""
     label = np.asarray(labels)
     if label.ndim != 1 or not np.issubdtype(label.dtype, np.integer):
         raise ValueError(

@@ -13,16 +13,7 @@ from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints import ClusterSizes, ClusterTotals, ConstraintSet, GroupShares
 from ..constraints._checks import sums_by
 from ..constraints.sizes import best_order
-from ._style import (
-    BROKEN,
-    COLOURS,
-    INK,
-    checked_labels,
-    one_axes,
-    panels,
-    plain,
-    whole_numbers,
-)
+from ._style import BROKEN, COLOURS, INK, checked_labels, one_axes, panels, plain, whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,22 +24,12 @@ HALF_BAR, HALF_MARK = 0.36, 0.46
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """One number for each cluster, and what is allowed.
-
-    Attributes
-    ----------
-    title : str
-    values : (k,) array
-        NaN where a cluster has none, such as the share in an empty cluster.
-    lower, upper : (k,) arrays
-        Infinite where there is no bound.
-    broken : (k,) bool array
-    """
+    """One number for each of the k clusters, and what is allowed."""
 
     title: str
-    values: FloatArray
-    lower: FloatArray
-    upper: FloatArray
+    values: FloatArray  # NaN where a cluster has none, such as the share in an empty cluster
+    lower: FloatArray  # infinite where there is no bound
+    upper: FloatArray  # infinite where there is no bound
     broken: BoolArray
 
 
@@ -142,16 +123,9 @@ def draw_measure(ax: Axes, measure: Measure) -> None:
     clusters = np.arange(len(measure.values))
     values = np.nan_to_num(measure.values)
     for which, face, hatch in ((~measure.broken, COLOURS[0], ""), (measure.broken, BROKEN, "//")):
-        ax.bar(
-            clusters[which],
-            values[which],
-            2 * HALF_BAR,
-            color=face,
-            hatch=hatch,
-            edgecolor="white",
-            linewidth=0.0,
-            label="out of bounds" if hatch and measure.broken.any() else None,
-        )
+        name = "out of bounds" if hatch and which.any() else None
+        look: dict[str, Any] = {"color": face, "hatch": hatch, "edgecolor": "white"}
+        ax.bar(clusters[which], values[which], 2 * HALF_BAR, label=name, linewidth=0.0, **look)
     if np.array_equal(measure.lower, measure.upper):
         _draw_bound(ax, measure.upper, "exactly this", "solid")
     else:
@@ -169,16 +143,9 @@ def draw_measure(ax: Axes, measure: Measure) -> None:
 def _draw_bound(ax: Axes, bound: FloatArray, word: str, style: Any) -> None:
     """A short line across the bar of every cluster that has the bound."""
     where = np.flatnonzero(np.isfinite(bound))
+    look = {"colors": INK, "linestyles": style, "linewidth": 2.0, "label": word}
     if len(where):
-        ax.hlines(
-            bound[where],
-            where - HALF_MARK,
-            where + HALF_MARK,
-            colors=INK,
-            linestyles=style,
-            linewidth=2.0,
-            label=word,
-        )
+        ax.hlines(bound[where], where - HALF_MARK, where + HALF_MARK, **look)
 
 
 def _scale_y(ax: Axes, measure: Measure) -> None:

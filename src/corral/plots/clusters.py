@@ -12,16 +12,7 @@ from sklearn.utils import check_array
 
 from .._typing import FloatArray, IntArray, Matrix
 from ..constraints import CannotLink, ConstraintSet, MustLink
-from ._style import (
-    BROKEN,
-    GREY,
-    INK,
-    checked_labels,
-    colour,
-    marker,
-    one_axes,
-    plain,
-)
+from ._style import BROKEN, GREY, INK, checked_labels, colour, marker, one_axes, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,59 +66,41 @@ def plot_clusters(
     if len(label) != points.shape[0]:
         raise ValueError(f"`labels` has {len(label)} entries, but X has {points.shape[0]} samples.")
     rules = ConstraintSet(constraints)
-    middle = _means(points, label, k) if centers is None else np.asarray(centers, float)
+    present = np.unique(label)
+    if centers is None:
+        middle = np.zeros((k, points.shape[1]))
+        for cluster in present:
+            middle[cluster] = points[label == cluster].mean(axis=0)
+    else:
+        middle = np.asarray(centers, float)
     flat, flat_middle, names = _flatten(points, middle, label)
     axes = one_axes(ax)
     counts = _draw_links(axes, flat, label, rules)
     dot = float(np.clip(26.0 * np.sqrt(600.0 / len(label)), 4.0, 26.0))
-    for cluster in np.unique(label):
+    for cluster in present:
         _draw_cluster(axes, flat[label == cluster], flat_middle[cluster], int(cluster), dot)
     _finish(axes, names, np.bincount(label, minlength=k), counts)
     return axes
 
 
-def _means(points: Matrix, label: IntArray, k: int) -> FloatArray:
-    """Means of the clusters; zeros for an empty one, which is not drawn."""
-    member = sparse.csr_array(
-        (np.ones(len(label)), (label, np.arange(len(label)))), (k, len(label))
-    )
-    sums = member @ points
-    means: FloatArray = _dense(sums) / np.maximum(np.bincount(label, minlength=k), 1)[:, None]
-    return means
-
-
-def _dense(points: Any) -> FloatArray:
-    dense: FloatArray = points.toarray() if sparse.issparse(points) else points
-    return dense
-
-
 def _flatten(
-    points: Matrix, middle: FloatArray, label: IntArray
+    points: Matrix, centers: FloatArray, label: IntArray
 ) -> tuple[FloatArray, FloatArray, tuple[str, str]]:
     """Points and centres in the plane, and the names of its axes."""
     n, d = points.shape
-    if d <= 2:
-        dense = _dense(points)
-        if d == 2:
-            return dense, middle, ("feature 0", "feature 1")
-        flat = np.column_stack([dense[:, 0], label])
-        return (
-            flat,
-            np.column_stack([middle[:, 0], np.arange(len(middle))]),
-            ("feature 0", "cluster"),
-        )
-    if n <= 2:  # too few points for two components: keep the first two features
-        dense = _dense(points)
-        return dense[:, :2], middle[:, :2], ("feature 0", "feature 1")
-    kind = "arpack" if sparse.issparse(points) else "auto"
-    pca = PCA(n_components=2, svd_solver=kind, random_state=0)
-    flat = pca.fit_transform(points)
-    part = np.nan_to_num(pca.explained_variance_ratio_)
-    names = tuple(
-        f"{word} principal component ({share:.0%})"
-        for word, share in zip(("first", "second"), part, strict=True)
-    )
-    return flat, pca.transform(middle), (names[0], names[1])
+    if d > 2 and n > 2:
+        kind = "arpack" if sparse.issparse(points) else "auto"
+        pca = PCA(n_components=2, svd_solver=kind, random_state=0)
+        flat = pca.fit_transform(points)
+        part = np.nan_to_num(pca.explained_variance_ratio_)
+        first, second = (f"principal component ({share:.0%})" for share in part)
+        return flat, pca.transform(centers), (f"first {first}", f"second {second}")
+    dense = points if isinstance(points, np.ndarray) else points.toarray()
+    if d == 1:
+        flat_centers = np.column_stack([centers[:, 0], np.arange(len(centers))])
+        return np.column_stack([dense[:, 0], label]), flat_centers, ("feature 0", "cluster")
+    # Two points have no two components: their first two features are shown.
+    return dense[:, :2], centers[:, :2], ("feature 0", "feature 1")
 
 
 def _draw_links(
@@ -143,10 +116,9 @@ def _draw_links(
         if not links:
             continue
         pairs = np.concatenate([link.pairs for link in links])
-        broken = np.zeros(len(pairs), bool)
-        starts = np.cumsum([0, *(len(link.pairs) for link in links)])
-        for link, start in zip(links, starts, strict=False):
-            broken[start + link.violations(label).where] = True
+        broken = np.concatenate(
+            [np.isin(np.arange(len(link.pairs)), link.violations(label).where) for link in links]
+        )
         _draw_lines(ax, flat[pairs[~broken]], name, style, broken=False)
         _draw_lines(ax, flat[pairs[broken]], name, style, broken=True)
         counts[name] = int((~broken).sum()), int(broken.sum())
@@ -211,30 +183,23 @@ def _finish(
     handles = _legend(sizes, counts)
     if handles:
         ax.legend(
-            handles=handles,
-            fontsize=8,
-            frameon=False,
-            loc="upper left",
-            bbox_to_anchor=(1.0, 1.0),
+            handles=handles, fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0)
         )
 
 
 def _legend(sizes: IntArray, counts: dict[str, tuple[int, int]]) -> list[Any]:
     from matplotlib.lines import Line2D
 
-    present = np.flatnonzero(sizes)
-    handles = [
-        Line2D(
-            [], [], color=colour(j), marker=marker(j), ls="none", label=f"cluster {j} ({sizes[j]})"
-        )
-        for j in present[: LEGEND_CLUSTERS if len(present) <= LEGEND_CLUSTERS else 0]
-    ]
+    present = np.flatnonzero(sizes).tolist()
+    handles = []
+    for j in present if len(present) <= LEGEND_CLUSTERS else ():
+        text = f"cluster {j} ({sizes[j]})"
+        handles.append(Line2D([], [], color=colour(j), marker=marker(j), ls="none", label=text))
     for name, (obeyed, broken) in counts.items():
         style = "solid" if name == "must-link" else "dashed"
         if obeyed:
             handles.append(Line2D([], [], color=GREY, ls=style, label=f"{name} ({obeyed})"))
         if broken:
-            handles.append(
-                Line2D([], [], color=BROKEN, ls=style, lw=2.0, label=f"broken {name} ({broken})")
-            )
+            text = f"broken {name} ({broken})"
+            handles.append(Line2D([], [], color=BROKEN, ls=style, lw=2.0, label=text))
     return handles

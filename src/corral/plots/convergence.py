@@ -53,7 +53,8 @@ def plot_convergence(
     >>> model = ConstrainedKMeans(n_clusters=2, random_state=0).fit([[0.0], [1.0], [5.0]])
     >>> axes = plot_convergence(model.history_)  # doctest: +SKIP
     """
-    _not_empty(len(history), "the history has no iterations; nothing to draw.")
+    if not len(history):
+        raise ValueError("the history has no iterations; nothing to draw.")
     axes = panels(ax, 3, columns=3, sharex=True)
     iterations = np.arange(1, len(history) + 1)
     _draw_curves(axes[0], iterations, {"objective": history.objective})
@@ -117,7 +118,8 @@ def plot_assignment(
     >>> model = model.fit([[0.0], [1.0], [5.0], [6.0]])
     >>> axes = plot_assignment(model.history_)  # doctest: +SKIP
     """
-    _not_empty(len(history.x), "no x was recorded; fit with record_x=(1, 10, 50), say.")
+    if not history.x:
+        raise ValueError("no x was recorded; fit with record_x=(1, 10, 50), say.")
     iterations = sorted(history.x)
     rows = _sorted_rows(order, len(history.x[iterations[0]]))
     axes = panels(ax, len(iterations), columns=2, sharex=True)
@@ -128,38 +130,22 @@ def plot_assignment(
         place.set_ylim(min(-0.05, float(x.min()) - 0.05), max(1.05, float(x.max()) + 0.05))
         plain(place, f"x at iteration {iteration}", x="sample")
     if x.shape[1] <= len(COLOURS):
-        axes[0].legend(
-            fontsize=8, frameon=False, ncols=3, loc="lower left", bbox_to_anchor=(0.3, 1)
-        )
+        above = {"loc": "lower left", "bbox_to_anchor": (0.3, 1)}
+        axes[0].legend(fontsize=8, frameon=False, ncols=3, **above)
     return axes
 
 
 def _draw_curves(ax: Axes, iterations: IntArray, curves: dict[str, Any]) -> None:
     for number, (name, values) in enumerate(curves.items()):
-        ax.plot(
-            iterations,
-            values,
-            color=COLOURS[number % len(COLOURS)],
-            linestyle=STYLES[number % len(STYLES)],
-            linewidth=1.6,
-            marker="o" if len(iterations) == 1 else None,
-            label=name,
-        )
+        style, marker = STYLES[number % len(STYLES)], "o" if len(iterations) == 1 else None
+        look: dict[str, Any] = {"color": colour(number), "linestyle": style, "marker": marker}
+        ax.plot(iterations, values, linewidth=1.6, label=name, **look)
     if len(curves) > 1:
         ax.legend(fontsize=8, frameon=False)
 
 
 def _sorted_rows(order: ArrayLike | None, n_samples: int) -> IntArray:
-    if order is None:
-        return np.arange(n_samples)
-    key = np.asarray(order)
+    key = np.arange(n_samples) if order is None else np.asarray(order)
     if key.shape != (n_samples,):
-        raise ValueError(
-            f"`order` has shape {key.shape}; it must be ({n_samples},), as x has rows."
-        )
+        raise ValueError(f"`order` has shape {key.shape}; it must be ({n_samples},), like x.")
     return np.argsort(key, kind="stable")
-
-
-def _not_empty(count: int, sentence: str) -> None:
-    if not count:
-        raise ValueError(sentence)

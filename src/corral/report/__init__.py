@@ -6,27 +6,38 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from .._typing import FloatArray, IntArray, Matrix
-from ..audit import Findings, InMemory, PointPieces, examine
+from .._typing import FloatArray, IntArray
+from ..audit import Entry, Findings, InMemory, PointPieces, examine
 from ..audit.inertia import cluster_means
 from ..constraints import Constraint, ConstraintSet
 from ..constraints._checks import as_numbers, refuse
 from ..constraints.files import atomic_writer
 from .page import to_fragment, to_page, to_tables
 from .pictures import View, to_pictures
-from .text import Decisions, how_text, to_text
 
 if TYPE_CHECKING:
     from ..admm.history import History
 
 __all__ = ["Report", "audit"]
+
+#: Broken rules that the text lists for each constraint; the others are only counted.
+MOST_MESSAGES = 3
+
+UNKNOWN_PLAN = "The report was made from labels alone: it does not say how they were found."
+
+
+class Decisions(Protocol):
+    """How an answer was found: the decisions that the solver took."""
+
+    def table(self) -> list[tuple[str, str]]:
+        """Give pairs of decision and value, in plain words."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +102,11 @@ class Report(Findings):
 
     def how(self) -> str:
         """Say how the answer was found: the decisions of the solver, one a line."""
-        return how_text(self.plan)
+        if self.plan is None:
+            return UNKNOWN_PLAN
+        rows = self.plan.table()
+        wide = max((len(decision) for decision, _ in rows), default=0)
+        return "\n".join(f"{decision:<{wide}}  {value}" for decision, value in rows)
 
     def to_html(
         self,
@@ -140,7 +155,49 @@ class Report(Findings):
         return plain if self.plan is None else {**plain, "plan": dict(self.plan.table())}
 
     def __str__(self) -> str:
-        return to_text(self, self.names)
+        messages = [
+            line
+            for entry in self.broken
+            for line in entry.violations.messages(limit=MOST_MESSAGES, names=self.names)
+        ]
+        parts = [_summary(self), _table(self.entries), messages]
+        return "\n\n".join("\n".join(lines) for lines in parts if lines)
+
+
+def _summary(findings: Findings) -> list[str]:
+    hard = sum(entry.hard_count for entry in findings.broken)
+    broken = "1 hard rule is broken" if hard == 1 else f"{hard} hard rules are broken"
+    verdict = "every hard rule is obeyed" if findings.feasible else broken
+    lines = [
+        f"{sum(findings.sizes)} points in {len(findings.sizes)} clusters: {verdict}",
+        f"inertia  {findings.inertia:.6g}",
+        f"sizes    {' '.join(map(str, findings.sizes))}",
+    ]
+    if findings.soft_cost:
+        lines.insert(2, f"soft     {findings.soft_cost:.6g} for broken soft pairs")
+    return lines
+
+
+def _table(entries: tuple[Entry, ...]) -> list[str]:
+    """Aligned lines, one for each constraint: words to the left, numbers to the right."""
+    if not entries:
+        return ["no constraints"]
+    head = ("constraint", "rule", "broken", "amount")
+    rows = []
+    for entry in entries:
+        count, amount = f"{entry.violations.count}", f"{entry.violations.amount:g}"
+        rows.append((repr(entry.constraint), _hardness(entry.constraint), count, amount))
+    wide = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    return [
+        f"{words:<{wide[0]}}  {rule:<{wide[1]}}  {broken:>{wide[2]}}  {amount:>{wide[3]}}"
+        for words, rule, broken, amount in (head, *rows)
+    ]
+
+
+def _hardness(constraint: Constraint) -> str:
+    """Whether its rules are hard, soft, or some of each."""
+    parts = [name for name in ("hard", "soft") if constraint.part(hard=name == "hard") is not None]
+    return "/".join(parts) or "none"
 
 
 def audit(
@@ -185,8 +242,12 @@ def audit(
     >>> [entry.violations.count for entry in report.entries]
     [1, 0]
     """
-    points = _checked_points(X)
-    k = _checked_count(n_clusters)
+    kinds = [np.float64, np.float32]
+    points = check_array(X, accept_sparse="csr", dtype=kinds, input_name="X")
+    points = sparse.csr_array(points) if sparse.issparse(points) else points
+    if not isinstance(n_clusters, Integral) or isinstance(n_clusters, bool) or n_clusters < 1:
+        raise ValueError(f"`n_clusters` is {n_clusters!r}; it must be an integer of at least 1.")
+    k = int(n_clusters)
     label = _checked_labels(labels, points.shape[0], k)
     weight = _checked_weights(sample_weight, len(label))
     rules = ConstraintSet(constraints)
@@ -195,28 +256,12 @@ def audit(
     return Report.of(InMemory(points), label, rules, k, weight, mean)
 
 
-def _checked_points(X: Any) -> Matrix:
-    kinds = [np.float64, np.float32]
-    points = check_array(X, accept_sparse="csr", dtype=kinds, input_name="X")
-    return sparse.csr_array(points) if sparse.issparse(points) else points
-
-
-def _checked_count(n_clusters: Any) -> int:
-    if not isinstance(n_clusters, Integral) or isinstance(n_clusters, bool) or n_clusters < 1:
-        raise ValueError(f"`n_clusters` is {n_clusters!r}; it must be an integer of at least 1.")
-    return int(n_clusters)
-
-
 def _checked_labels(labels: ArrayLike, n_samples: int, n_clusters: int) -> IntArray:
     try:
         label = np.asarray(labels)
     except ValueError:
         raise ValueError("`labels` is ragged; it must be one integer per sample.") from None
-    if label.shape != (n_samples,):
-        raise ValueError(
-            f"`labels` has shape {label.shape}, but X has {n_samples} samples; "
-            f"the shape must be ({n_samples},)."
-        )
+    _one_per_row(label, n_samples, "labels")
     if not np.issubdtype(label.dtype, np.integer):
         raise ValueError(f"`labels` has dtype {label.dtype}; labels must be integers.")
     outside = np.flatnonzero((label < 0) | (label >= n_clusters))
@@ -232,23 +277,25 @@ def _checked_weights(sample_weight: ArrayLike | None, n_samples: int) -> FloatAr
     if sample_weight is None:
         return None
     weight = as_numbers(sample_weight, "`sample_weight`")
-    if weight.shape not in ((), (n_samples,)):
-        raise ValueError(
-            f"`sample_weight` has shape {weight.shape}, but X has {n_samples} samples; "
-            f"the shape must be ({n_samples},)."
-        )
+    if weight.ndim:
+        _one_per_row(weight, n_samples, "sample_weight")
     wrong = ~np.isfinite(weight) | (weight < 0)
     refuse(wrong, weight, "`sample_weight`", "weights must be finite and not negative")
     return np.broadcast_to(weight, (n_samples,))
 
 
+def _one_per_row(array: NDArray[Any], n_samples: int, name: str) -> None:
+    if array.shape != (n_samples,):
+        raise ValueError(
+            f"`{name}` has shape {array.shape}, but X has {n_samples} samples; "
+            f"the shape must be ({n_samples},)."
+        )
+
+
 def _checked_centers(centers: ArrayLike, shape: tuple[int, int]) -> FloatArray:
     mean = as_numbers(centers, "`centers`")
     if mean.shape != shape:
-        raise ValueError(
-            f"`centers` has shape {mean.shape}; with these clusters and features it must be "
-            f"{shape}."
-        )
+        raise ValueError(f"`centers` has shape {mean.shape}; its shape must be {shape}.")
     if not np.isfinite(mean).all():
         raise ValueError("`centers` has an entry that is infinite; each must be finite.")
     return mean

@@ -45,18 +45,14 @@ style-src 'unsafe-inline'; script-src 'unsafe-inline'">
 def to_page(content: str, title: str) -> str:
     """Put HTML into one page that needs no other file; a click on a column sorts its table."""
     return PAGE.format(
-        title=escape(title),
-        style=_asset("report.css"),
-        script=_asset("report.js"),
-        content=content,
+        title=escape(title), style=_asset("report.css"), script=_asset("report.js"), content=content
     )
 
 
 def to_fragment(content: str) -> str:
     """Put HTML into a part of a page, with its styles, as a notebook shows it."""
-    return (
-        f'<style>\n{_asset("report.css")}</style>\n<div class="corral-report">\n{content}\n</div>'
-    )
+    style = _asset("report.css")
+    return f'<style>\n{style}</style>\n<div class="corral-report">\n{content}\n</div>'
 
 
 def _asset(name: str) -> str:
@@ -73,25 +69,18 @@ def to_tables(
 ) -> str:
     """Give the summary, the tables, what is broken and how it was solved.
 
-    Parameters
-    ----------
-    findings : Findings
-    labels : (n,) int array or None
-        For the table of totals and shares, which is left out without them.
-    names : sequence, optional
-        What to call the rows.
-    n_iterations : int, optional
-        Of the solver.
-    plan : sequence of (decision, value), optional
-        Shown in a section that opens on a click.
+    Totals and shares need the labels.  Rows are called by their names.  The plan, pairs of decision
+    and value, is in a section that opens on a click.
     """
+    rules = [entry.constraint for entry in findings.entries]
+    how = "<details><summary>How it was solved</summary>\n{}</details>"
     parts = [
         _summary(findings, n_iterations),
         _constraints(findings, names) if findings.entries else "",
         _broken(findings, names),
-        _clusters(findings),
-        "" if labels is None else _totals(findings, labels),
-        "" if plan is None else _how(plan),
+        _clusters(findings.sizes, rules),
+        "" if labels is None else _totals(labels, rules, len(findings.sizes)),
+        "" if plan is None else how.format(_table(("decision", "value"), plan)),
     ]
     return "\n".join(filter(None, parts))
 
@@ -146,33 +135,24 @@ def _broken(findings: Findings, names: Sequence[Any] | None) -> str:
     return _section("What is broken", f"<ul>\n{items}\n</ul>") if lines else ""
 
 
-def _clusters(findings: Findings) -> str:
+def _clusters(sizes: Sequence[int], rules: list[Constraint]) -> str:
     """Size of each cluster and what is allowed."""
-    measure = measure_sizes(findings.sizes, _rules(findings))
-    total = max(sum(findings.sizes), 1)
-    rows = [
-        (j, size, f"{size / total:.1%}", _allowed(measure, j), _verdict(measure, j))
-        for j, size in enumerate(findings.sizes)
-    ]
+    measure = measure_sizes(sizes, rules)
+    total = max(sum(sizes), 1)
+    rows = [(j, size, f"{size / total:.1%}", *_judged(measure, j)) for j, size in enumerate(sizes)]
     head = ("cluster", "points", "share", "allowed", "verdict")
     return _section("Clusters", _table(head, rows))
 
 
-def _totals(findings: Findings, labels: IntArray) -> str:
+def _totals(labels: IntArray, rules: list[Constraint], n_clusters: int) -> str:
     """Totals and shares of each cluster, if any are bounded."""
     rows = [
-        (measure.title, j, float(value), _allowed(measure, j), _verdict(measure, j))
-        for measure in measure_totals(labels, _rules(findings), len(findings.sizes))
+        (measure.title, j, float(value), *_judged(measure, j))
+        for measure in measure_totals(labels, rules, n_clusters)
         for j, value in enumerate(measure.values)
     ]
     head = ("rule", "cluster", "value", "allowed", "verdict")
     return _section("Totals and shares", _table(head, rows)) if rows else ""
-
-
-def _how(plan: Sequence[tuple[str, str]]) -> str:
-    """The decisions of the solver, folded."""
-    table = _table(("decision", "value"), plan)
-    return f"<details><summary>How it was solved</summary>\n{table}</details>"
 
 
 def _section(title: str, content: str) -> str:
@@ -181,9 +161,8 @@ def _section(title: str, content: str) -> str:
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """A table with a button at the head of each column; numbers sort as numbers."""
-    heads = "".join(
-        f'<th scope="col"><button type="button">{escape(cell)}</button></th>' for cell in head
-    )
+    column = '<th scope="col"><button type="button">{}</button></th>'
+    heads = "".join(column.format(escape(cell)) for cell in head)
     body = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     return f"<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
 
@@ -202,21 +181,9 @@ def _number(value: Any) -> str:
     return "-" if math.isnan(value) else f"{value:.6g}"
 
 
-def _allowed(measure: Measure, j: int) -> str:
+def _judged(measure: Measure, j: int) -> tuple[str, str]:
+    """What is allowed in cluster j, and the verdict."""
     low, high = float(measure.lower[j]), float(measure.upper[j])
-    if low == high:
-        return f"exactly {low:g}"
-    parts = [
-        f"{word} {bound:g}"
-        for word, bound in (("at least", low), ("at most", high))
-        if math.isfinite(bound)
-    ]
-    return ", ".join(parts) or "any"
-
-
-def _verdict(measure: Measure, j: int) -> str:
-    return "broken" if measure.broken[j] else "ok"
-
-
-def _rules(findings: Findings) -> list[Constraint]:
-    return [entry.constraint for entry in findings.entries]
+    bounds = (("at least", low), ("at most", high)) if low != high else (("exactly", low),)
+    allowed = ", ".join(f"{word} {bound:g}" for word, bound in bounds if math.isfinite(bound))
+    return allowed or "any", "broken" if measure.broken[j] else "ok"

@@ -34,22 +34,12 @@ MISSING = "The pictures need matplotlib: pip install 'corral[plot]'."
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What pictures need of an answer: the labels of all rows, and a sample of the points.
+    """What pictures need of an answer: the labels of all rows, and a sample of the points."""
 
-    Attributes
-    ----------
-    labels : (n,) int array
-    centers : (k, d) array
-    rows : (m,) int array
-        Which rows the sample holds, in ascending order.
-    points : (m, d) array or CSR
-        Copies of these rows.
-    """
-
-    labels: IntArray
-    centers: FloatArray
-    rows: IntArray
-    points: Matrix
+    labels: IntArray  # of all rows, (n,)
+    centers: FloatArray  # (k, d)
+    rows: IntArray  # which rows the sample holds, in ascending order, (m,)
+    points: Matrix  # copies of these rows, (m, d)
 
     @classmethod
     def of(
@@ -58,13 +48,6 @@ class View:
         """Take a sample of the rows; the same arguments give the same sample.
 
         Ends of broken links are taken first, then ends of other links, then any rows.
-
-        Parameters
-        ----------
-        points : PointPieces
-        labels : (n,) int array
-        constraints : Constraint, iterable of them, or None
-        centers : (k, d) array
         """
         n, room = len(labels), _room(points)
         rows = np.arange(n) if n <= room else _sample(n, room, labels, ConstraintSet(constraints))
@@ -106,9 +89,8 @@ def _fetch(points: PointPieces, rows: IntArray) -> Matrix:
     own = np.split(rows, np.searchsorted(rows, starts[1:-1]))
     each = [(part - start,) for part, start in zip(own, starts[:-1], strict=True)]
     parts = points.map_points(take_rows, each=each)
-    if sparse.issparse(parts[0]):
-        return sparse.csr_array(sparse.vstack(parts))
-    return np.concatenate(parts)
+    is_sparse = sparse.issparse(parts[0])
+    return sparse.csr_array(sparse.vstack(parts)) if is_sparse else np.concatenate(parts)
 
 
 def stored_entries(points: Any) -> int:
@@ -119,11 +101,9 @@ def stored_entries(points: Any) -> int:
 def take_rows(points: Any, rows: IntArray) -> Matrix:
     """Some rows of a piece of the points, in this process's memory."""
     xp = namespace(points)
-    if xp is np:
-        own: Matrix = points[rows]
-        return own
-    there: FloatArray = to_host(points[xp.asarray(rows, device=points.device)])
-    return there
+    own = rows if xp is np else xp.asarray(rows, device=points.device)
+    taken: Matrix = points[own] if xp is np else to_host(points[own])
+    return taken
 
 
 def to_pictures(findings: Findings, view: View | None, history: History | None) -> str:
@@ -173,12 +153,8 @@ def _courses(history: History, labels: IntArray | None) -> Iterator[tuple[str, F
     plot_convergence(history, ax=figure.subplots(1, 3))
     yield "Convergence: objective, residuals, and rules that the rounded x breaks", figure
     if history.x:
-        count = len(history.x)
-        figure = _figure(12.0, 2.8 * -(-count // 2))
-        axes = figure.subplots(-(-count // 2), min(count, 2), squeeze=False).ravel()
-        for spare in axes[count:]:
-            spare.set_axis_off()
-        plot_assignment(history, order=labels, ax=axes[:count])
+        figure = _figure(12.0, 2.8 * -(-len(history.x) // 2))
+        plot_assignment(history, order=labels, ax=figure.subplots())
         yield "The relaxed assignment x, samples sorted by their final cluster", figure
 
 

@@ -32,28 +32,9 @@ def solve_algorithm1(
     rules: PaperRules = NO_RULES,
     options: Options = DEFAULTS,
 ) -> Relaxation:
-    """Run Algorithm 1 from a labelling.
+    """Run Algorithm 1 from a labelling; sparse points are never made dense.
 
-    Parameters
-    ----------
-    points : (n, d) array or CSR
-        Sparse points are never made dense.
-    start_labels : (n,) int array
-    n_clusters : int
-    rules : PaperRules
-    options : Options
-        ``rho`` is the penalty of every constraint, which grows by ``rho_growth`` after every
-        ``rho_every`` iterations.  The solver has converged when the standard deviation of the last
-        10 objectives is at most ``tol``.
-
-    Returns
-    -------
-    Relaxation
-
-    Raises
-    ------
-    FloatingPointError
-        If the iterates overflow.
+    It raises FloatingPointError if the iterates overflow.
 
     Examples
     --------
@@ -127,7 +108,11 @@ def start(data: Data, labels: IntArray) -> State:
     points.
     """
     n, k = data.n_points, data.n_clusters
-    x = np.zeros((n, k), order="F")
+
+    def zeros() -> FloatArray:
+        return np.zeros((n, k), order="F")
+
+    x = zeros()
     x[np.arange(n), labels] = 1.0
     c = x.sum(axis=0)
     w = np.where(c > 0, x / np.maximum(c, 1.0), 1.0 / n)
@@ -135,18 +120,14 @@ def start(data: Data, labels: IntArray) -> State:
         x=x,
         w=w,
         costs=data.costs(w),
-        z1=_zeros(data),
-        z2=_zeros(data),
-        copies=tuple(Copy(_zeros(data), 0.0, _zeros(data)) for _ in data.links),
+        z1=zeros(),
+        z2=zeros(),
+        copies=tuple(Copy(zeros(), 0.0, zeros()) for _ in data.links),
         y1=np.zeros(n),
-        y2=_zeros(data),
-        y3=_zeros(data),
+        y2=zeros(),
+        y3=zeros(),
         y4=np.zeros(k),
-        y5=_zeros(data),
+        y5=zeros(),
         y10=np.zeros(0 if data.equalities is None else len(data.equalities.b)),
         residuals={},
     )
-
-
-def _zeros(data: Data) -> FloatArray:
-    return np.zeros((data.n_points, data.n_clusters), order="F")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -25,34 +26,20 @@ ADVICE = 'solver="projected" handles it'
 
 @dataclass(frozen=True)
 class PaperRules:
-    """The rules of the paper's model.
+    """The rules of the paper's model; one that is None does not exist, nor do its copies and duals.
 
-    Attributes
-    ----------
-    must_link, cannot_link : (p, 2) int arrays or None
-        Pairs of rows; a repeated pair counts repeatedly.
-    sizes : (k,) int array or None
-        Exact size of each cluster.
-    linear : LinearRows or None
-        Equalities ``A vec(x) = b``: lower and upper bounds are the same.
-
-    A rule that is None does not exist, nor do its copies and duals.
+    A repeated pair of rows counts repeatedly.  ``linear`` holds equalities ``A vec(x) = b``: lower
+    and upper bounds are the same.
     """
 
-    must_link: IntArray | None = None
-    cannot_link: IntArray | None = None
-    sizes: IntArray | None = None
+    must_link: IntArray | None = None  # (p, 2)
+    cannot_link: IntArray | None = None  # (p, 2)
+    sizes: IntArray | None = None  # exact size of each cluster, (k,)
     linear: LinearRows | None = None
 
     @classmethod
     def of(cls, rules: Rules, weight: FloatArray) -> PaperRules:
-        """The paper's rules from rules whose must-links were not contracted.
-
-        Raises
-        ------
-        ValueError
-            For a rule that the paper's model does not have.
-        """
+        """The paper's rules from rules whose must-links were not contracted; others are refused."""
         if len(rules.soft.price):
             raise ValueError(
                 f'solver="algorithm1" has no soft pairs, and {len(rules.soft.price)} pairs have '
@@ -61,13 +48,13 @@ class PaperRules:
         if np.ptp(weight) > 0:
             raise ValueError(
                 'solver="algorithm1" has no sample weights, and they range from '
-                f"{weight.min():g} to {weight.max():g}; they must be equal, or "
-                f"{ADVICE}."
+                f"{weight.min():g} to {weight.max():g}; they must be equal, or {ADVICE}."
             )
+        sizes = rules.sizes
         return cls(
             must_link=rules.together if len(rules.together) else None,
             cannot_link=rules.apart if len(rules.apart) else None,
-            sizes=_exact_sizes(rules),
+            sizes=None if sizes is None else _exact(sizes.lower, sizes.upper, "size of cluster"),
             linear=_equalities(rules),
         )
 
@@ -131,17 +118,11 @@ class Equalities:
     @classmethod
     def of(cls, rows: LinearRows, n_clusters: int) -> Equalities:
         """Equalities from rows whose bounds are equal; column ``i k + j`` becomes ``j n + i``."""
-        apart = np.flatnonzero(rows.lower != rows.upper)
-        if len(apart):
-            r = apart[0]
-            raise ValueError(
-                f"linear row {r} has bounds [{rows.lower[r]:g}, {rows.upper[r]:g}], but algorithm1 "
-                "knows equalities only: lower and upper must be the same number"
-            )
         A = sparse.csr_array(rows.A, dtype=np.float64)
         n = A.shape[1] // n_clusters
         by_cluster = np.arange(n * n_clusters).reshape(n, n_clusters).T.ravel()
-        return cls(A[:, by_cluster], np.asarray(rows.lower, np.float64), n_clusters)
+        b = _exact(rows.lower, rows.upper, "linear row")
+        return cls(A[:, by_cluster], np.asarray(b, np.float64), n_clusters)
 
     def apply(self, x: FloatArray) -> FloatArray:
         """Compute ``A vec(x)``."""
@@ -155,22 +136,6 @@ class Equalities:
 
 
 @dataclass(frozen=True)
-class Spectrum:
-    """``S'S = V diag(L) V'``."""
-
-    values: FloatArray
-    vectors: FloatArray
-
-    @classmethod
-    def of(cls, points: Matrix) -> Spectrum:
-        """Decompose the d x d Gram matrix; eigenvalues that rounding made negative are zero."""
-        product: Matrix = points.T @ points
-        gram = product if isinstance(product, np.ndarray) else product.toarray()
-        values, vectors = np.linalg.eigh(gram)
-        return cls(np.maximum(values, 0.0), vectors)
-
-
-@dataclass(frozen=True)
 class Data:
     """Everything that stays the same over the iterations.
 
@@ -179,7 +144,7 @@ class Data:
 
     points: Matrix
     squared_norms: FloatArray
-    spectrum: Spectrum | None
+    spectrum: tuple[FloatArray, FloatArray] | None  # L and V of S'S = V diag(L) V'
     n_clusters: int
     sizes: FloatArray | None
     links: tuple[Links, ...]  # those of z3 and of z4, where given
@@ -187,12 +152,7 @@ class Data:
     equalities: Equalities | None
 
     @classmethod
-    def of(
-        cls,
-        points: Matrix,
-        n_clusters: int,
-        rules: PaperRules = NO_RULES,
-    ) -> Data:
+    def of(cls, points: Matrix, n_clusters: int, rules: PaperRules = NO_RULES) -> Data:
         """Compute what does not change from iteration to iteration; sparse points stay sparse."""
         points, squared_norms = _in_double(points)
         must_link, cannot_link, sizes = rules.must_link, rules.cannot_link, rules.sizes
@@ -204,7 +164,7 @@ class Data:
         return cls(
             points=points,
             squared_norms=squared_norms,
-            spectrum=Spectrum.of(points) if points.shape[1] <= LARGEST_GRAM else None,
+            spectrum=_spectrum(points) if points.shape[1] <= LARGEST_GRAM else None,
             n_clusters=n_clusters,
             sizes=None if sizes is None else np.asarray(sizes, np.float64),
             links=tuple(links.values()),
@@ -283,23 +243,17 @@ def _in_double(points: Matrix) -> tuple[Matrix, FloatArray]:
     return points, squared_norms
 
 
+def _spectrum(points: Matrix) -> tuple[FloatArray, FloatArray]:
+    """``L, V`` of ``S'S = V diag(L) V'``; eigenvalues that rounding made negative are zero."""
+    product: Matrix = points.T @ points
+    gram = product if isinstance(product, np.ndarray) else product.toarray()
+    values, vectors = np.linalg.eigh(gram)
+    return np.maximum(values, 0.0), vectors
+
+
 def inner(a: FloatArray, b: FloatArray) -> float:
     """Inner product of two matrices, without the copy that ``vdot`` makes of them."""
     return float(np.einsum("ij,ij->", a, b))
-
-
-def _exact_sizes(rules: Rules) -> IntArray | None:
-    sizes = rules.sizes
-    if sizes is None:
-        return None
-    loose = np.flatnonzero(sizes.lower != sizes.upper)
-    if len(loose):
-        j = loose[0]
-        raise ValueError(
-            f'solver="algorithm1" has exact sizes only, and the size of cluster {j} may lie in '
-            f"[{sizes.lower[j]}, {sizes.upper[j]}]; minimum and maximum must be equal, or {ADVICE}."
-        )
-    return sizes.lower
 
 
 def _equalities(rules: Rules) -> LinearRows | None:
@@ -313,11 +267,11 @@ def _equalities(rules: Rules) -> LinearRows | None:
         blocks.append(sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape))
         values.append(np.ones(len(rows)))
     for number, total in enumerate(rules.totals):
-        values.append(_met_exactly(total.lower, total.upper, f"total {number} of cluster"))
+        values.append(_exact(total.lower, total.upper, f"total {number} of cluster"))
         blocks.append(sparse.kron(total.values[None, :], sparse.eye_array(k), format="csr"))
     if rules.linear is not None:
         given = rules.linear
-        values.append(_met_exactly(given.lower, given.upper, "linear row"))
+        values.append(_exact(given.lower, given.upper, "linear row"))
         blocks.append(given.A)
     if not blocks:
         return None
@@ -325,12 +279,13 @@ def _equalities(rules: Rules) -> LinearRows | None:
     return LinearRows(sparse.csr_array(sparse.vstack(blocks)), wanted, wanted)
 
 
-def _met_exactly(lower: FloatArray, upper: FloatArray, what: str) -> FloatArray:
+def _exact(lower: Any, upper: Any, what: str) -> Any:
+    """The bounds, which must be equal."""
     loose = np.flatnonzero(lower != upper)
     if len(loose):
         r = loose[0]
         raise ValueError(
-            f'solver="algorithm1" has linear equalities only, and {what} {r} may lie in '
-            f"[{lower[r]:g}, {upper[r]:g}]; both bounds must be equal, or {ADVICE}."
+            f'solver="algorithm1" has exact sizes and equalities only, and {what} {r} has bounds '
+            f"[{lower[r]:.10g}, {upper[r]:.10g}]; they must be equal, or {ADVICE}."
         )
     return lower

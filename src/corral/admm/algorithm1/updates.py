@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
-from ..._typing import FloatArray
+from ..._typing import FloatArray, Matrix
 from .data import Copy, Data, Equalities, Links, State, inner
 
 logger = logging.getLogger(__name__)
@@ -163,19 +163,18 @@ def _solve_ridge(data: Data, ridge: FloatArray, Y: FloatArray) -> FloatArray:
     """Compute ``(2 S S' + ridge_j I)^-1 y_j`` for each column of Y."""
     S = data.points
     if data.spectrum is None:
-        return _solve_ridge_iteratively(data, ridge, Y)
+        return _solve_ridge_iteratively(S, ridge, Y)
     # Woodbury: (Y - S V diag(2 / (ridge + 2 L)) V'S'Y) / ridge.
-    L, V = data.spectrum.values, data.spectrum.vectors
+    L, V = data.spectrum
     damped = (V.T @ (S.T @ Y)) * (2.0 / (ridge + 2.0 * L[:, None]))
     return (Y - S @ (V @ damped)) / ridge
 
 
-def _solve_ridge_iteratively(data: Data, ridge: FloatArray, Y: FloatArray) -> FloatArray:
+def _solve_ridge_iteratively(S: Matrix, ridge: FloatArray, Y: FloatArray) -> FloatArray:
     """Do the same by conjugate gradients, for data with too many features to decompose S'S.
 
     The ridge grows with the cluster and with rho, so that few iterations are enough.
     """
-    S = data.points
 
     def apply(v: FloatArray) -> FloatArray:
         V = v.reshape(Y.shape)
@@ -211,14 +210,7 @@ def update_z2(x: FloatArray, state: State, rho: float) -> FloatArray:
 
 
 def project_box(a: FloatArray) -> FloatArray:
-    """Nearest point of the box ``S_b = {a : 0 <= a <= 1}``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> project_box(np.array([-0.5, 0.25, 3.0]))
-    array([0.  , 0.25, 1.  ])
-    """
+    """Nearest point of the box ``S_b = {a : 0 <= a <= 1}``."""
     return np.clip(a, 0.0, 1.0)
 
 
@@ -227,12 +219,6 @@ def project_sphere(a: FloatArray) -> FloatArray:
 
     Its radius is half the square root of the number of entries.  Every point of the sphere is
     nearest to the centre; the centre moves along the vector of ones.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> project_sphere(np.array([0.5, 0.9]))
-    array([0.5       , 1.20710678])
     """
     shifted = a - 0.5
     # Dividing by the largest entry first keeps squares of entries near 1e-200 from vanishing.
