@@ -25,11 +25,9 @@ class Distance(Protocol):
 
     def origin(self, mean: FloatArray) -> FloatArray:
         """The point that coordinates are taken about, given the weighted mean of all points."""
-        ...
 
     def offsets(self, centers: FloatArray, local: FloatArray) -> FloatArray:
         """The part of the costs that depends on the cluster alone, (k,)."""
-        ...
 
     def centres(
         self,
@@ -39,25 +37,20 @@ class Distance(Protocol):
         fallback: FloatArray | None,
     ) -> FloatArray:
         """Best centres from sums of points and of weights; without weight, the fallback."""
-        ...
 
     def between(self, centers: FloatArray, others: FloatArray) -> FloatArray:
         """Squared distances between centres, (k, l)."""
-        ...
 
     def gained(self, mass: FloatArray, centers: FloatArray, means: FloatArray) -> float:
         """How far the objective falls when centres move to the means of their clusters."""
-        ...
 
     def move_gains(
         self, weight: FloatArray, mass: FloatArray, labels: IntArray, squares: FloatArray
     ) -> FloatArray:
         """How far the objective falls when group g moves to cluster j, (m, k)."""
-        ...
 
     def swap_gains(self, first: SwapSide, second: SwapSide, inner: FloatArray) -> FloatArray:
         """How far it falls when groups of two clusters change places, (g, h)."""
-        ...
 
 
 @dataclass(frozen=True)

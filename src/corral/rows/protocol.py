@@ -16,7 +16,6 @@ class Helper(Protocol):
 
     def crew(self, points: FloatArray) -> Any:
         """Who makes ADMM's passes over these points, an :class:`.admm.crew.Crew`."""
-        ...
 
     def seeds(
         self,
@@ -26,7 +25,6 @@ class Helper(Protocol):
         random_state: np.random.RandomState,
     ) -> FloatArray:
         """k-means++ centres of these points."""
-        ...
 
 
 class Rows(Protocol):
@@ -40,106 +38,83 @@ class Rows(Protocol):
     @property
     def far(self) -> bool:
         """Whether the rows are outside this process's memory."""
-        ...
 
     @property
     def shape(self) -> tuple[int, int]:
         """Groups and features."""
-        ...
 
     @property
     def dtype(self) -> Any:
         """NumPy's dtype of the points."""
-        ...
 
     @property
     def distance(self) -> Distance:
         """How costs and centres are made."""
-        ...
 
     @property
     def weight(self) -> FloatArray:
         """Sum of the sample weights of each group, (m,)."""
-        ...
 
     @property
     def scatter(self) -> float:
         """Inertia inside the groups, the same for every assignment."""
-        ...
 
     @property
     def middle(self) -> FloatArray:
         """The point that centres are relative to, (d,)."""
-        ...
 
     @property
     def total_weight(self) -> float:
         """Sum of all weights."""
-        ...
 
     @property
     def spread(self) -> float:
         """Weighted sum of the squared distances to the middle."""
-        ...
 
     @property
     def fits_single(self) -> bool:
         """Whether ADMM may work in single precision on a copy, :meth:`single`."""
-        ...
 
     def single(self) -> Rows:
         """The same rows in single precision."""
-        ...
 
     def take(self, groups: IntArray) -> Any:
         """Some of the groups in this process's memory, a :class:`.memory.MemoryRows`."""
-        ...
 
     def home(self) -> Any:
         """All groups in this process's memory."""
-        ...
 
     def crew(self) -> Any:
         """Who makes ADMM's passes where the rows are; None for threads of this process."""
-        ...
 
     def seeds(
         self, n_clusters: int, rows: IntArray, random_state: np.random.RandomState
     ) -> FloatArray:
         """k-means++ centres drawn from some of the groups."""
-        ...
 
     def nearest(self, centers: FloatArray) -> IntArray:
         """The nearest centre of each group, (m,)."""
-        ...
 
     def costs(self, centers: FloatArray) -> Any:
         """What each group costs in each cluster, a :class:`.costs.Costs`."""
-        ...
 
     def offsets(self, centers: FloatArray) -> FloatArray:
         """The part of the costs that depends on the cluster alone, (k,)."""
-        ...
 
     def centres(self, sums: Any, mass: FloatArray, fallback: FloatArray | None) -> FloatArray:
         """Centres from sums of points and of weights."""
-        ...
 
     def means(self, where: Any, n_clusters: int, fallback: FloatArray | None = None) -> FloatArray:
         """Centres of the clusters; one without weight keeps its fallback."""
-        ...
 
     def inertia(self, where: Any, centers: FloatArray) -> float:
         """Weighted sum of the squared distances to the centre of the own cluster."""
-        ...
 
     def labels(self, where: Any) -> IntArray:
         """Labels of all groups, (m,)."""
-        ...
 
     def sample(self, size: int) -> Any:
         """About so many of the points, evenly spaced."""
-        ...
 
     def separation_scale(self) -> float:
         """The scale lambda at which clusters separate, in units of the costs.
@@ -147,7 +122,6 @@ class Rows(Protocol):
         With a ridge ``tau/2 |x|^2`` on the memberships of k clusters, the centres of an even
         assignment move apart when tau falls below ``2 k lambda``; see :mod:`corral.admm.schedule`.
         """
-        ...
 
 
 class Table(Protocol):
@@ -159,35 +133,28 @@ class Table(Protocol):
     @property
     def lengths(self) -> Sequence[int]:
         """Number of rows in each piece."""
-        ...
 
     @property
     def n_features(self) -> int:
         """Number of features."""
-        ...
 
     @property
     def dtype(self) -> Any:
         """NumPy's dtype of the points."""
-        ...
 
     @property
     def weight(self) -> FloatArray | None:
         """Sample weights, None if all are one."""
-        ...
 
     @property
     def place(self) -> str:
         """Where the rows are: "memory", "gpu" or "dask"."""
-        ...
 
     def rows(self, group: IntArray | None) -> Rows:
         """The contracted points, given the group of each row."""
-        ...
 
     def home(self) -> Table:
         """The same in this process's memory."""
-        ...
 
     def map_points(
         self,
@@ -196,4 +163,3 @@ class Table(Protocol):
         each: Iterable[tuple[Any, ...]] | None = None,
     ) -> list[Any]:
         """``function(points, *args, *own)`` for every piece, in order."""
-        ...
