@@ -7,8 +7,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from corral.gpu.holder import TorchHolder  # noqa: E402
-from corral.shards import Shard, passes, transforms  # noqa: E402
+from corral.backends.gpu.device import DeviceShards  # noqa: E402
+from corral.rows import Shard, shard  # noqa: E402
+from corral.rows import shard_passes as passes  # noqa: E402
 
 N, D, K = 300, 4, 5
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -43,11 +44,11 @@ PASSES = {
     "inertia_rows": (passes.inertia_rows, ASK, ROWS, MOVED, CENTERS),
 }
 TRANSFORMS = {
-    "shifted": (transforms.shifted, POINTS[3]),
-    "with_free": (transforms.with_free, ~FREE),
-    "with_weight": (transforms.with_weight, WEIGHT**2),
-    "without weight": (transforms.with_weight, None),
-    "contracted": (transforms.contracted, ROWS, np.array([2, 5]), POINTS[:2], WEIGHT[ROWS]),
+    "shifted": (shard.shifted, POINTS[3]),
+    "with_free": (shard.with_free, ~FREE),
+    "with_weight": (shard.with_weight, WEIGHT**2),
+    "without weight": (shard.with_weight, None),
+    "contracted": (shard.contracted, ROWS, np.array([2, 5]), POINTS[:2], WEIGHT[ROWS]),
 }
 
 
@@ -107,7 +108,7 @@ def test_half_of_the_bits_stay_half():
     np.testing.assert_array_equal(
         passes.labels_of(got, ASK, ROWS, MOVED), passes.labels_of(wanted, ASK, ROWS, MOVED)
     )
-    moved = transforms.shifted(got, POINTS[3])
+    moved = shard.shifted(got, POINTS[3])
     assert moved.points.dtype == torch.float32
 
 

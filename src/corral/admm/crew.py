@@ -15,12 +15,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .._arrays import to_host
+from .._arrays import namespace, to_host
 from .._typing import FloatArray, IntArray, Matrix
 from ..presolve import Rules
 from .blocks import Block, Executor, cut
 from .kernels import Step, Sums, backward, forward
-from .pairs import PairCopies
+from .pairs import Ends, PairCopies
 
 #: How much of the start remains; the rest is the uniform assignment.
 START_SHARE = 0.5
@@ -100,20 +100,26 @@ class Setup:
             pulled=self.pulled[first:last] - start,
         )
 
-    def block(self, points: Matrix) -> Block:
-        """A block of these groups, half at their start and half everywhere."""
+    def block(self, points: Any) -> Block:
+        """A block of these groups where their points are, half at their start, half everywhere."""
+        xp = namespace(points)
+        where = {} if xp is np else {"device": points.device}
 
-        def floats(a: FloatArray | None) -> Any:
-            return None if a is None else np.ascontiguousarray(a, points.dtype)
+        def here(a: Any) -> Any:
+            if a is None:
+                return None
+            return xp.asarray(np.ascontiguousarray(a), dtype=points.dtype, **where)
 
         uniform = (1.0 - START_SHARE) / self.n_clusters
-        x = np.full((self.n_clusters, len(self.labels)), uniform, points.dtype)
-        x[self.labels, np.arange(len(self.labels))] += START_SHARE
+        shape = self.n_clusters, len(self.labels)
+        x = xp.full(shape, uniform, dtype=points.dtype, **where)
+        numbers = xp.arange(len(self.labels), **where)
+        x[xp.asarray(self.labels, dtype=xp.int64, **where), numbers] += START_SHARE
         block = Block(
             points=points,
-            weight=floats(self.weight),
-            metric=floats(self.metric),
-            values=floats(self.values),
+            weight=here(self.weight),
+            metric=here(self.metric),
+            values=here(self.values),
             pins=self.pins,
             pulled=self.pulled,
             x=x,
@@ -155,7 +161,7 @@ class Crew(Protocol):
         """The second pass, :func:`.kernels.backward`."""
         ...
 
-    def pairs(self, rules: Rules, metric: FloatArray, unit: float) -> Any:
+    def pairs(self, ends: Ends) -> Any:
         """Copies of the pairs, as :class:`.pairs.PairCopies`, where :meth:`pulled_x` is."""
         ...
 
@@ -202,7 +208,6 @@ class Threads:
 
     def begin(self, setup: Setup) -> tuple[FloatArray, FloatArray]:
         """Cut the groups into blocks at their start."""
-        self._setup = setup
         itemsize = np.dtype(self.dtype).itemsize
         self.blocks = [
             setup.part(part.start, part.stop).block(self.points[part])
@@ -235,9 +240,9 @@ class Threads:
             self.executor.map(lambda block: backward(block, step, theta, room(block)), self.blocks),
         )
 
-    def pairs(self, rules: Rules, metric: FloatArray, unit: float) -> PairCopies:
+    def pairs(self, ends: Ends) -> PairCopies:
         """In memory too."""
-        return PairCopies(rules, self._setup.pulled, metric, self.pulled_x(), unit)
+        return PairCopies(ends, self.pulled_x())
 
     def pulled_x(self) -> FloatArray:
         """From every block."""

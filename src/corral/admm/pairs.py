@@ -12,10 +12,12 @@ penalty rho,
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import sparse
 
-from .._typing import FloatArray, IntArray
+from .._typing import BoolArray, FloatArray, IntArray
 from ..presolve import Rules
 
 
@@ -24,46 +26,84 @@ def all_pairs(rules: Rules) -> IntArray:
     return np.concatenate([rules.apart, rules.soft.pairs])
 
 
+@dataclass(frozen=True)
+class Ends:
+    """Numbers of all pairs, hard cannot-links first, then soft pairs.
+
+    Attributes
+    ----------
+    groups : (2 p,) array
+        First ends of all pairs, then second ends, as places among the groups that take part.
+    n_groups : int
+        How many take part.
+    inverse : (2 p,) array
+        One over the weight in the norms of each end.
+    price : (p,) array
+        In units of the costs; infinite for a hard pair.
+    together : (p,) array of bool
+        Which pairs are must-links.
+    """
+
+    groups: IntArray
+    n_groups: int
+    inverse: FloatArray
+    price: FloatArray
+    together: BoolArray
+
+    @classmethod
+    def of(cls, rules: Rules, groups: IntArray, metric: FloatArray, unit: float) -> Ends:
+        """Of the pairs of some rules.
+
+        Parameters
+        ----------
+        rules : Rules
+        groups : (e,) array
+            The groups that take part, in order.
+        metric : (e,) array
+            Their weights in the norms.
+        unit : float
+            A price of one in units of the costs: the mean weight.
+        """
+        soft, hard = rules.soft, len(rules.apart)
+        ends = np.searchsorted(groups, all_pairs(rules).T.reshape(-1))
+        return cls(
+            groups=ends,
+            n_groups=len(groups),
+            inverse=1.0 / metric[ends],
+            price=np.concatenate([np.full(hard, np.inf), soft.price / unit]),
+            together=np.concatenate([np.zeros(hard, bool), soft.together]),
+        )
+
+    @property
+    def degree(self) -> IntArray:
+        """Pairs of each group, (e,)."""
+        return np.bincount(self.groups, minlength=self.n_groups)
+
+
 class PairCopies:
-    """Copies and duals of all pairs of a rules, (k, 2 p) each.
+    """Copies and duals of all pairs, (k, 2 p) each.
 
     Parameters
     ----------
-    rules : Rules
-    groups : (e,) array
-        The groups that take part, in order; arrays here are about them alone.
-    metric : (e,) array
-        Their weights in the norms.
+    ends : Ends
     x : (k, e) array
-        Their start.
-    unit : float
-        What a price of one is in the units of the costs: the mean weight.
+        The start of the groups that take part.
     """
 
-    def __init__(
-        self,
-        rules: Rules,
-        groups: IntArray,
-        metric: FloatArray,
-        x: FloatArray,
-        unit: float,
-    ) -> None:
-        soft, hard = rules.soft, len(rules.apart)
-        self._ends = np.searchsorted(groups, all_pairs(rules).T.reshape(-1))
-        together = np.concatenate([np.zeros(hard, bool), soft.together])
-        price = np.concatenate([np.full(hard, np.inf), soft.price / unit])
+    def __init__(self, ends: Ends, x: FloatArray) -> None:
+        self._ends, price, together = ends.groups, ends.price, ends.together
         # Both kinds in one form: the force along a + sign b - offset, within bounds.
         self._sign = np.where(together, -1.0, 1.0)
         self._offset = np.where(together, 0.0, 1.0)
         self._upper = np.where(together, price / 2.0, price)
         self._lower = np.where(together, -price / 2.0, 0.0)
-        self._inverse = (1.0 / metric[self._ends]).reshape(2, -1)
+        self._inverse = ends.inverse.reshape(2, -1)
         self._share = 1.0 / self._inverse.sum(axis=0)
         n_ends = len(self._ends)
         self._gather = sparse.csr_array(
-            (np.ones(n_ends), (self._ends, np.arange(n_ends))), shape=(len(groups), n_ends)
+            (np.ones(n_ends), (self._ends, np.arange(n_ends))), shape=(ends.n_groups, n_ends)
         )
-        self.degree = np.bincount(self._ends, minlength=len(groups)).astype(float)
+        self.degree = ends.degree.astype(float)
         # In the order of memory in which NumPy writes what it gathers.
         self._copy = np.ascontiguousarray(x[:, self._ends])
         self._dual = np.zeros_like(self._copy)

@@ -31,7 +31,7 @@ from .crew import Crew, Setup, Threads
 from .history import Options, Recorder, Relaxation
 from .kernels import Step, Sums
 from .linear import LinearCopies, rows_groups
-from .pairs import all_pairs
+from .pairs import Ends, all_pairs
 from .schedule import CENTRES_END, GRADUATE, HARDEN, RIDGE_END, Schedule
 from .totals import Totals
 
@@ -133,7 +133,7 @@ class ProjectedSolver:
         )
         self.centers = rows.centres(points, mass, np.zeros_like(points))
         self.pulled_metric = metric[self.pulled]
-        self.pairs = crew.pairs(rules, self.pulled_metric, self.unit)
+        self.pairs = crew.pairs(Ends.of(rules, self.pulled, self.pulled_metric, self.unit))
         self.linear = (
             None
             if rules.linear is None

@@ -1,8 +1,8 @@
 """Rows with their costs, and what prices make of them: the part of assignment that is wide.
 
-Sizes are settled by prices (:mod:`corral.assign.sizes`), which look at all rows in a few passes and at few
-rows closely.  :class:`Dense` does so for a matrix in memory; rows that live elsewhere offer the
-same passes.
+Sizes are settled by prices (:mod:`corral.assign.sizes`), which look at all rows in a few passes
+and at few rows closely.  :class:`Dense` does so for a matrix in memory; rows that live elsewhere
+offer the same passes.
 """
 
 from __future__ import annotations
