@@ -38,9 +38,7 @@ class LocalShards:
 
     def map(self, function, *args, each=None):
         own = [()] * len(self.shards) if each is None else each
-        return [
-            function(shard, *args, *its) for shard, its in zip(self.shards, own, strict=True)
-        ]
+        return [function(shard, *args, *its) for shard, its in zip(self.shards, own, strict=True)]
 
     def transform(self, function, *args, each=None):
         return LocalShards(self.map(function, *args, each=each))

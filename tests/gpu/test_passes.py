@@ -16,9 +16,10 @@ CUDA = torch.cuda.is_available()
 from corral.admm.crew import Setup, Threads  # noqa: E402
 from corral.admm.kernels import Step  # noqa: E402
 from corral.admm.schedule import GRADUATE, SETTLE, Schedule  # noqa: E402
-from corral.gpu import fused, passes  # noqa: E402
-from corral.gpu.replay import Replay  # noqa: E402
-from corral.gpu.tuning import Tuning, Tunings  # noqa: E402
+from corral.backends.gpu import fused  # noqa: E402
+from corral.backends.gpu import torch_passes as passes  # noqa: E402
+from corral.backends.gpu.launch import Tuning, Tunings  # noqa: E402
+from corral.backends.gpu.transfer import Replay  # noqa: E402
 
 DEVICE = "cuda" if CUDA else "cpu"
 SUMS = ("points", "mass", "moved", "unbalanced", "outside", "undecided", "radius")
@@ -143,7 +144,7 @@ def test_layout_changes_no_number(tile, warps):
 
 
 def test_large_x_is_not_kept(monkeypatch):
-    monkeypatch.setattr(fused, "KEPT", 10)
+    monkeypatch.setattr(fused, "DEVICE_X", 10)
     rng = np.random.default_rng(2)
     points = torch.as_tensor(rng.normal(size=(40, 4)).astype(np.float32)).to(DEVICE)
     setup = a_setup(rng, 40, 3, weighted=False, pulled=True)
@@ -208,7 +209,7 @@ def test_fewer_bits_of_the_points_hardly_show():
     gaps = (exact.points - lean.points) / exact.mass[:, None]
     assert 0.0 < np.abs(gaps).max() < 3e-4  # in standard deviations, here of 500 points each
     assert not states[0].lean
-    assert fused.LEAN == 200_000
+    assert fused.LEAN_GROUPS == 200_000
 
 
 def test_repeated_work_sees_what_has_changed():

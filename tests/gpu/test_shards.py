@@ -7,7 +7,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from corral.audit.inertia import piece_inertia, piece_sums  # noqa: E402
 from corral.backends.gpu.device import DeviceShards  # noqa: E402
+from corral.backends.gpu.torch_passes import DeviceCrew  # noqa: E402
 from corral.rows import Shard, shard  # noqa: E402
 from corral.rows import shard_passes as passes  # noqa: E402
 
@@ -37,9 +39,9 @@ PASSES = {
     "labels_of": (passes.labels_of, ASK, ROWS, MOVED),
     "cluster_sums": (passes.cluster_sums, ASK, ROWS, MOVED),
     "label_sums": (passes.label_sums, K, LABELS),
-    "label_sums with weights": (passes.label_sums, K, LABELS, WEIGHT**2),
     "label_inertia": (passes.label_inertia, CENTERS, LABELS),
-    "label_inertia with weights": (passes.label_inertia, CENTERS, LABELS, WEIGHT**2),
+    "the audit's sums": (passes.on_points, piece_sums, K, LABELS, WEIGHT**2),
+    "the audit's inertia": (passes.on_points, piece_inertia, CENTERS, LABELS, WEIGHT**2),
     "placed_at": (passes.placed_at, ASK, ROWS, COUNTS),
     "inertia_rows": (passes.inertia_rows, ASK, ROWS, MOVED, CENTERS),
 }
@@ -78,7 +80,7 @@ def test_passes(monkeypatch, name, weighted, entries):
     monkeypatch.setattr(passes, "ENTRIES", entries)
     monkeypatch.setattr(passes, "ENTRIES_ON_DEVICE", entries)
     function, *args = PASSES[name]
-    wanted, got = (function(shard, *args) for shard in shards(weighted))
+    wanted, got = (function(each, *args) for each in shards(weighted))
     assert_same(got, wanted)
 
 
@@ -86,7 +88,7 @@ def test_passes(monkeypatch, name, weighted, entries):
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_transforms(name, weighted):
     function, *args = TRANSFORMS[name]
-    wanted, got = (function(shard, *args) for shard in shards(weighted))
+    wanted, got = (function(each, *args) for each in shards(weighted))
     assert got.points.device.type == DEVICE
     for field in ("points", "weight", "free"):
         a, b = getattr(got, field), getattr(wanted, field)
@@ -114,9 +116,9 @@ def test_half_of_the_bits_stay_half():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_few_rows_are_worked_on_where_all_are_in_their_own_precision(dtype):
-    holder = TorchHolder(torch.zeros((10, 2), dtype=torch.float64, device=DEVICE))
-    crew = holder.crew(POINTS[:5, :2].astype(dtype))
-    assert isinstance(crew, TorchHolder)
-    assert crew.shard.points.device == holder.shard.points.device
+    shards = DeviceShards(torch.zeros((10, 2), dtype=torch.float64, device=DEVICE))
+    crew = shards.crew(POINTS[:5, :2].astype(dtype))
+    assert isinstance(crew, DeviceCrew)
+    assert crew.points.device == shards.shard.points.device
     assert crew.dtype == dtype
-    np.testing.assert_allclose(crew.shard.points.cpu(), POINTS[:5, :2], rtol=1e-6)
+    np.testing.assert_allclose(crew.points.cpu(), POINTS[:5, :2], rtol=1e-6)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from local_shards import LocalShards, cut, fit_shards
 from scipy import sparse
 from sklearn.datasets import make_blobs
 
@@ -32,7 +33,6 @@ from corral.exceptions import InfeasibleConstraintsError, SolverTimeoutError
 from corral.presolve import SizeBounds, presolve
 from corral.rows import MemoryRows, Shard, ShardRows, ShardTable
 from corral.rows.shard_passes import finite
-from local_shards import LocalShards, cut, fit_shards
 
 N, D, K = 32_000, 4, 10
 X, Y = make_blobs(N, D, centers=K, cluster_std=3.0, random_state=0)

@@ -142,7 +142,7 @@ class Plan:
         size = _sample(rules, facts, settings)
         whole = part_of is None and size == rules.n_groups
         direct, share = _direct(rules, facts, settings, whole)
-        exchanges, least_exchange = _exchanges(rules)
+        exchanges, least_exchange = _exchanges(rules, facts)
         return cls(
             n_groups=rules.n_groups,
             n_clusters=rules.n_clusters,
@@ -160,7 +160,7 @@ class Plan:
             least_drop=at.LEAST_DROP_LARGE if is_large(rules) else at.LEAST_DROP,
             exchanges=exchanges,
             least_exchange=least_exchange,
-            trials=_trials(rules),
+            trials=_trials(rules, facts),
             trials_each=_trials_each(rules),
         )
 
@@ -310,9 +310,12 @@ def _assignment(rules: Rules, facts: Facts) -> str:
     return "integer program" if entries(rules) <= at.CONTESTED_ENTRIES else "prices and programs"
 
 
-def _exchanges(rules: Rules) -> tuple[int, float]:
-    """Rounds of exchanges of single groups, and the gain below which they end."""
-    if is_large(rules):
+def _exchanges(rules: Rules, facts: Facts) -> tuple[int, float]:
+    """Rounds of exchanges of single groups, and the gain below which they end.
+
+    None for far rows: an exchange looks at single groups, which must be in memory.
+    """
+    if is_large(rules) or facts.far:
         return 0, 0.0
     if entries(rules) <= at.SMALL:
         return at.MAX_ROUNDS, 0.0
@@ -330,11 +333,14 @@ def _trials_each(rules: Rules) -> int:
     return min(times * twos, at.MOST_TRIALS)
 
 
-def _trials(rules: Rules) -> int:
+def _trials(rules: Rules, facts: Facts) -> int:
     """How many moves to try in all: fewer where an exact assignment is expensive.
 
-    The more groups there are, the less ADMM leaves to find.
+    The more groups there are, the less ADMM leaves to find.  None for far rows: a move looks at
+    single groups, which must be in memory.
     """
+    if facts.far:
+        return 0
     size = entries(rules)
     different = rules.sizes_vary or rules.numbered or sizes_loose(rules)
     if rules.summed and not different and size > at.SETTLED:
