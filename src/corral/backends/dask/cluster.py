@@ -85,6 +85,10 @@ class Partitions:
         """Number of partitions."""
         return len(self.shards)
 
+    def release(self) -> None:
+        """Release all futures."""
+        self.shards, self._spent = [], []
+
     def same(self, a: T) -> list[T]:
         """One thing for every partition."""
         return [a] * len(self)

@@ -46,8 +46,13 @@ class DaskCrew:
 
     def __init__(self, partitions: Partitions, lengths: list[int], dtype: Any) -> None:
         self._partitions, self._lengths, self.dtype = partitions, lengths, dtype
+        self.release()
+
+    def release(self) -> None:
+        """Release the states of a run on the workers, and remove its checkpoints."""
         self._states: list[Any] = []
         self._frames: list[Any] = []
+        self._checkpoints: Any = None
 
     @contextmanager
     def running(self) -> Iterator[Self]:
@@ -57,7 +62,7 @@ class DaskCrew:
 
     def begin(self, setup: Setup) -> tuple[FloatArray, FloatArray]:
         """Start a run in every partition."""
-        self._states, self._frames = [], []  # releases an earlier run
+        self.release()  # of an earlier run
         self._shape = len(setup.labels), setup.n_clusters
         self._keep_x = len(setup.labels) * setup.n_clusters <= DASK_X
         self._unpulled: Unpulled | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
@@ -40,6 +41,7 @@ class DaskShards:
         closes: bool = False,
     ) -> None:
         self._partitions, self._closes = Partitions(client, shards), closes
+        self._crew: Callable[[], DaskCrew | None] = lambda: None
         shapes = self.map(shape) if shapes is None else shapes
         self._partitions.locate(self._partitions.shards)
         self._lengths = [length for length, _, _ in shapes]
@@ -53,8 +55,10 @@ class DaskShards:
 
     def close(self) -> None:
         """Release everything, and close the client if it was made for these shards."""
-        client = self._partitions.client
-        self._partitions = Partitions(client, [])
+        client, crew = self._partitions.client, self._crew()
+        if crew is not None:
+            crew.release()
+        self._partitions.release()
         if self._closes:
             self._closes = False
             close_client(client)
@@ -94,9 +98,11 @@ class DaskShards:
 
     def crew(self, points: FloatArray | None = None) -> Crew:
         """Workers make ADMM's passes over all rows, threads of this process over a few."""
-        if points is None:
-            return DaskCrew(self._partitions, self._lengths, self._dtype)
-        return Threads(points)
+        if points is not None:
+            return Threads(points)
+        crew = DaskCrew(self._partitions, self._lengths, self._dtype)
+        self._crew = weakref.ref(crew)  # its states go as soon as the run is over
+        return crew
 
     seeds = staticmethod(plus_plus)
 
