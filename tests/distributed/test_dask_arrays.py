@@ -168,6 +168,9 @@ def test_a_cluster_of_its_own_is_closed(monkeypatch):
 
 
 def test_nobody_imports_dask_unasked():
-    code = "import sys, corral.backends.dask.workers; print({'dask', 'distributed'} & set(sys.modules))"
+    code = (
+        "import sys, corral.backends.dask.workers\n"
+        "print({'dask', 'distributed'} & set(sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

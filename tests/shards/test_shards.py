@@ -28,11 +28,14 @@ from corral.assign.far import FarAssignment, Warm
 from corral.assign.sizes import ship, ship_units
 from corral.constraints import ConstraintSet
 from corral.datasets import random_links
-from corral.deadline import NEVER
+from corral.deadline import NEVER, Deadline, OutOfTime
 from corral.exceptions import InfeasibleConstraintsError, SolverTimeoutError
+from corral.polish.refine import refine
 from corral.presolve import SizeBounds, presolve
+from corral.problem import Problem
 from corral.rows import MemoryRows, Shard, ShardRows, ShardTable
 from corral.rows.shard_passes import finite
+from corral.settings import make_settings
 
 N, D, K = 32_000, 4, 10
 X, Y = make_blobs(N, D, centers=K, cluster_std=3.0, random_state=0)
@@ -197,6 +200,61 @@ def test_contradictions_and_time():
         sharded(X, [MustLink([(0, 1)]), CannotLink([(0, 1)])])
     with pytest.raises(SolverTimeoutError):
         sharded(X, [SIZES], time_limit=0.0)
+
+
+class Countdown:
+    """A deadline that comes after so many questions, whatever the clock says."""
+
+    def __init__(self, questions):
+        self.questions, self.asked = questions, 0
+
+    def check(self):
+        self.asked += 1
+        if self.passed:
+            raise OutOfTime
+
+    @property
+    def passed(self):
+        return self.asked > self.questions
+
+
+def test_a_deadline_in_the_middle_of_a_round_leaves_the_answer_of_the_round_before():
+    rules, far = grouped(cut(X, 3), [SIZES])
+    settings = make_settings(ConstrainedKMeans(K).get_params(deep=False), X.shape)
+    problem, start = Problem.of(rules, far, settings), X[:K] - far.middle
+    first = Countdown(np.inf)
+    expected = refine(problem.until(first), start, max_rounds=1)
+    late = Countdown(first.asked + 1)
+    found = refine(problem.until(late), start)
+    assert late.passed
+    np.testing.assert_array_equal(found.labels.labels(), expected.labels.labels())
+    assert found.objective == pytest.approx(expected.objective, rel=1e-12)
+    with pytest.raises(OutOfTime):
+        refine(problem.until(Countdown(first.asked - 1)), start)
+
+
+def test_searches_ask_the_deadline_and_known_answers_do_not():
+    far = ShardRows(cut(X, 3), np.ones(N))
+    costs, some, reach = far.costs(X[:K] - far.middle), np.arange(5), np.ones(K)
+    scan = costs.scan(np.zeros(K))
+    late = costs.until(Deadline.after(0.0))
+    known = replace(scan, costs=late)
+    searches = [
+        lambda: late.scan(np.zeros(K)),
+        lambda: late.sample(10),
+        lambda: late.of(some),
+        lambda: late.cheapest(some, np.ones(5, np.int64), np.zeros(K)),
+        lambda: known.within(1.0),
+        lambda: known.reach(3, np.ones(K, np.int64)),
+        lambda: known.border(reach),
+        lambda: known.near(reach),
+    ]
+    for search in searches:
+        with pytest.raises(OutOfTime):
+            search()
+    np.testing.assert_array_equal(known.labels(), scan.labels())
+    np.testing.assert_array_equal(known.sums()[0], scan.sums()[0])
+    assert known.inertia(X[:K]) == scan.inertia(X[:K])
 
 
 # --- the parts -----------------------------------------------------------------------------------
