@@ -141,7 +141,7 @@ class Plan:
         """
         size = _sample(rules, facts, settings)
         whole = part_of is None and size == rules.n_groups
-        direct, share = _direct(rules, facts, settings, whole)
+        direct, share = _direct(rules, settings, whole)
         exchanges, least_exchange = _exchanges(rules, facts)
         return cls(
             n_groups=rules.n_groups,
@@ -248,7 +248,7 @@ def _count_every(size: int) -> int:
     return 10 if size <= at.COUNT_TENTH else 50
 
 
-def _direct(rules: Rules, facts: Facts, settings: Settings, whole: bool) -> tuple[int, float]:
+def _direct(rules: Rules, settings: Settings, whole: bool) -> tuple[int, float]:
     """Rounds straight from the seeds before ADMM, and their part of the time.
 
     Small problems, and those whose only rule is sizes where ADMM sees all of it, have a whole
@@ -258,7 +258,7 @@ def _direct(rules: Rules, facts: Facts, settings: Settings, whole: bool) -> tupl
     rival = not small and settings.coarse and whole and rules.only_sized
     if small or rival:
         return at.MAX_ROUNDS, at.DIRECT_SHARE if rival else 1.0
-    return (0, 1.0) if rules.surely_feasible or facts.far else (1, 1.0)
+    return (0, 1.0) if rules.surely_feasible else (1, 1.0)
 
 
 def _rival(rules: Rules, settings: Settings, part_of: int | None) -> str:
