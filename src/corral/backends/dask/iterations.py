@@ -190,7 +190,8 @@ class DaskCrew:
         return waited >= self._checkpoints.every or self._pull_bytes > PULL_BYTES
 
     def _paths(self) -> list[str]:
-        return self._checkpoints.paths(self._number, len(self._partitions))
+        paths: list[str] = self._checkpoints.paths(self._number, len(self._partitions))
+        return paths
 
     def _cut(self, paths: list[str]) -> None:
         """Replace the states by those in the files, which have no history for Dask to remember."""
