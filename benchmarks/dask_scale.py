@@ -27,14 +27,15 @@ from distributed import Client, LocalCluster, SchedulerPlugin
 
 from corral import ClusterSizes, ConstrainedKMeans
 from corral.admm.crew import Threads
+from corral.admm.history import Options
 from corral.admm.projected import ProjectedSolver
-from corral.distributed import hold
-from corral.geometry import Geometry
-from corral.problem import Problem, SizeBounds
+from corral.backends.dask import hold
+from corral.presolve import Pairs, Rules, SizeBounds
+from corral.rows import MemoryRows
 
 D, K = 16, 20
 MIB = 2**20
-#: An iteration against threads, and its tasks a partition: less than this.
+#: Most time of an iteration, in units of that of threads, and most tasks of one for each partition.
 TIMES, TASKS = 2.0, 4.0
 
 
@@ -155,31 +156,27 @@ def iteration(n: int, chunk: int, n_links: int = 0, n_steps: int = 40) -> bool:
     """Print what an iteration takes; whether that is little enough."""
     source, sizes = table(n, chunk), np.full(K, n // K)
     X = source.compute(scheduler="sync")
-    problem = Problem(
-        points=X,
-        weight=np.ones(n),
-        count=np.ones(n, np.int64),
-        scatter=0.0,
-        group=np.arange(n),
+    rules = Rules(
         n_clusters=K,
+        count=np.ones(n, np.int64),
+        pairs=Pairs(n, apart=np.arange(2 * n_links).reshape(-1, 2)),
         sizes=SizeBounds(sizes, sizes, True),
-        apart=np.arange(2 * n_links).reshape(-1, 2),
     )
-    geometry, start = Geometry(problem), np.arange(n) % K
+    points, start = MemoryRows(X), np.arange(n) % K
 
     def solver(crew, growth: float) -> ProjectedSolver:
-        return ProjectedSolver(problem, geometry, start, 1.0, growth, crew)
+        return ProjectedSolver(rules, points, start, crew, Options(rho=1.0, rho_growth=growth))
 
     good = True
-    # A ridge that is gone soon brings the sphere, and with it the second copy.
+    # With a fast growth the ridge ends soon, and the sphere's copy begins.
     for phase, growth in (("graduate", 1.01), ("later", 2.0)):
         in_memory = solver(Threads(X, 2), growth)
         run_steps(in_memory, 22)
         threads = run_steps(in_memory, n_steps)
-        with two_workers("4 GiB") as client, hold(source) as holder:
+        with two_workers("4 GiB") as client, hold(source) as shards:
             client.register_plugin(Tasks())
-            held, parts = solver(holder, growth), len(holder.lengths)
-            run_steps(held, 22)  # with a checkpoint: Dask must learn how long each task takes
+            held, parts = solver(shards.crew(), growth), len(shards.lengths)
+            run_steps(held, 22)  # includes a checkpoint; Dask learns how long each task takes
             between = sum(client.run(fetched).values())
             before, bytes_before = client.run_on_scheduler(counted), loopback()
             spent = run_steps(held, n_steps)

@@ -12,8 +12,8 @@ from corral.admm.blocks import one_blas_thread
 from corral.admm.crew import Setup
 from corral.admm.kernels import Step
 from corral.admm.schedule import GRADUATE, SETTLE, Schedule
-from corral.gpu.fused import Fused
-from corral.gpu.tuning import Tuning, Tunings
+from corral.backends.gpu.fused import Fused
+from corral.backends.gpu.launch import Tuning, Tunings
 
 from .short import check
 

@@ -11,14 +11,14 @@ import torch
 from corral.admm.crew import Setup, Threads
 from corral.admm.kernels import Step
 from corral.admm.schedule import GRADUATE, SETTLE, Schedule
-from corral.gpu.fused import Fused
-from corral.gpu.passes import Blocks, start_sums
+from corral.backends.gpu.fused import Fused
+from corral.backends.gpu.torch_passes import Blocks, start_sums
 
 from .bandwidth import some_step
 from .short import check
 
-#: Largest error of the passes in float32, in the largest entry of each result; and where sums take
-#: the points in fewer bits, of which there are few here for the errors to cancel.
+#: Largest error of the passes in float32, in units of the largest entry of each result; and that
+#: where the points are summed with 8 bits, whose errors cancel less with the few points here.
 CLOSE, CLOSE_LEAN = 1e-4, 1e-3
 
 KINDS = (("fused", Fused), ("lean", partial(Fused, lean=True)), ("blocks", Blocks))
@@ -76,7 +76,7 @@ def errors_of(m, d, k, weighted, pulled, make, seed=0, n_steps=6):
         own = centers - middle
         norms = ((own * own).sum(axis=1) + 2.0 * own @ middle)[:, None]
         step = Step(own, norms, before, now, shrink)
-        single = replace(step, centers=own.astype(np.float32), norms=norms.astype(np.float32))
+        single = replace(step, centers=own.astype(np.float32), offsets=norms.astype(np.float32))
         totals, gram = crew.forward(step)
         got_totals, got_gram = device.forward(single)
         # Sums of x over the groups cancel: their errors are small in what they would be without.

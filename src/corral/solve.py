@@ -24,7 +24,7 @@ from .constraints._checks import Names, sums_by
 from .deadline import Deadline, OutOfTime
 from .infeasible import out_of_time, raise_conflict
 from .plan import is_large
-from .polish import Answer, evaluate, first_answer, improve
+from .polish import Answer, evaluate, first_answer, improve, refine
 from .presolve import Rules, presolve
 from .problem import Problem
 from .rivals import better_labels, direct
@@ -248,7 +248,19 @@ class Run:
             if rival is None:
                 raise
             return rival
-        return rival if rival is not None and rival.beats(answer) else answer
+        if rival is None or not rival.beats(answer):
+            return answer
+        return rival if problem.plan.direct > 1 else _refined(problem, rival)
+
+
+def _refined(problem: Problem, rival: Answer) -> Answer:
+    """A rival of one round, refined until the objective stops falling."""
+    own = problem.with_rules(rival.rules)
+    try:
+        found = refine(own, rival.centers, incumbent=rival.labels)
+    except (NoAssignment, OutOfTime):
+        return rival
+    return found if found is not None and found.beats(rival) else rival
 
 
 def _solution(problem: Problem, answer: Answer, relaxed: Relaxation) -> Solution:

@@ -12,9 +12,8 @@ from scipy import sparse
 da = pytest.importorskip("dask.array")
 pytest.importorskip("distributed")
 
-from corral.distributed import by_rows, give_back, hold  # noqa: E402
-from corral.distributed import client as clients  # noqa: E402
-from corral.distributed.arrays import _make_shard  # noqa: E402
+from corral.backends.dask import by_rows, cluster, give_back, hold  # noqa: E402
+from corral.backends.dask.collections import _make_shard  # noqa: E402
 
 X = np.random.default_rng(0).normal(size=(100, 3))
 
@@ -24,8 +23,8 @@ def fetch(shard):
 
 
 def held(collection):
-    with hold(collection) as holder:
-        return holder.lengths, holder.dtype, np.concatenate(holder.map(fetch))
+    with hold(collection) as shards:
+        return shards.lengths, shards.dtype, np.concatenate(shards.map(fetch))
 
 
 @pytest.mark.parametrize(
@@ -158,9 +157,9 @@ def test_a_cluster_of_its_own_is_closed(monkeypatch):
         )
         return made[-1]
 
-    monkeypatch.setattr(clients, "_cluster", small)
-    with hold(da.from_array(X, chunks=(50, 3))) as holder:
-        assert holder.lengths == [50, 50]
+    monkeypatch.setattr(cluster, "_cluster", small)
+    with hold(da.from_array(X, chunks=(50, 3))) as shards:
+        assert shards.lengths == [50, 50]
         assert made[0].status.name == "running"
     assert made[0].status.name == "closed"
     with pytest.raises(ValueError, match="NaN"):
@@ -170,7 +169,8 @@ def test_a_cluster_of_its_own_is_closed(monkeypatch):
 
 def test_nobody_imports_dask_unasked():
     code = (
-        "import sys, corral, corral.distributed; print({'dask', 'distributed'} & set(sys.modules))"
+        "import sys, corral.backends.dask.workers\n"
+        "print({'dask', 'distributed'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

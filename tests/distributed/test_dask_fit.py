@@ -7,13 +7,13 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
-from corral import CannotLink, ClusterSizes, ConstrainedKMeans, MustLink, audit
+from corral import CannotLink, ClusterSizes, ClusterTotals, ConstrainedKMeans, MustLink, Pin, audit
 from corral.datasets import random_links
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
-from corral.distributed.partitions import Partitions  # noqa: E402
+from corral.backends.dask.cluster import Partitions  # noqa: E402
 
 N, D, K = 32_000, 4, 10
 X, Y = make_blobs(N, D, centers=K, cluster_std=1.5, random_state=0)
@@ -39,13 +39,44 @@ def test_the_labels_are_those_of_a_fit_in_memory(client, max_samples):
 
 
 def test_seeds_are_those_of_a_fit_in_memory_if_they_are_of_some_rows(client, monkeypatch):
-    monkeypatch.setattr("corral.initialise.SEED_ROWS", 5_000)
+    monkeypatch.setattr("corral.start.SEED_ROWS", 5_000)
     given = model(max_samples=None, max_iter=40)
     with pytest.warns(ConvergenceWarning):
         found = given.fit(da.from_array(X, chunks=CHUNKS), constraints=SIZES).labels_.compute()
     with pytest.warns(ConvergenceWarning):
         expected = given.fit(X, constraints=SIZES).labels_
     np.testing.assert_array_equal(found, expected)
+
+
+PINS = Pin({int(row): int(Y[row]) for row in range(0, N, 97)})
+SOFT = [
+    MustLink(random_links(Y, 300, 0, random_state=5)[0].pairs, weight=30.0),
+    CannotLink(random_links(Y, 0, 300, random_state=6)[1].pairs, weight=30.0),
+]
+
+
+@pytest.mark.parametrize("max_samples", ["auto", None])
+@pytest.mark.parametrize(
+    "rules", [[PINS], SOFT, [PINS, *SOFT, SIZES]], ids=["pins", "soft pairs", "both and sizes"]
+)
+def test_pins_and_soft_pairs_stay_with_the_workers(client, rules, max_samples):
+    found = model(max_samples=max_samples)
+    found.fit(da.from_array(X, chunks=CHUNKS), constraints=rules)
+    assert found.report_.plan.home == ""
+    independent = audit(X, found.labels_.compute(), rules, K)
+    assert independent.feasible
+    assert independent.objective == pytest.approx(found.report_.objective, rel=1e-9)
+    expected = model(max_samples=max_samples).fit(X, constraints=rules)
+    assert found.report_.objective <= expected.report_.objective * (1.0 + 1e-3)
+
+
+def test_totals_come_to_the_client(client):
+    rows = da.from_array(X[:600], chunks=(200, D))
+    rule = ClusterTotals(np.arange(600) % 7.0, maximum=500.0)
+    found = model().fit(rows, constraints=rule)
+    assert found.report_.plan.home.startswith("totals, shares and linear rows")
+    expected = model().fit(X[:600], constraints=rule)
+    np.testing.assert_array_equal(found.labels_.compute(), expected.labels_)
 
 
 def test_verbose_tells_of_iterations_and_rounds(client, caplog):

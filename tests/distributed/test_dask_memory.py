@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from corral.geometry import Geometry
 
 from corral import ClusterSizes, ConstrainedKMeans
 from corral.admm.crew import Threads
+from corral.admm.history import Options
 from corral.admm.projected import ProjectedSolver
 from corral.admm.schedule import GRADUATE
-from corral.problem import Problem, SizeBounds
+from corral.presolve import Pairs, Rules, SizeBounds
+from corral.rows import MemoryRows
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
-from corral.distributed import hold  # noqa: E402
+from corral.backends.dask import hold  # noqa: E402
 
 LIMIT = 400_000_000
 N, D, K, CHUNK = 400_000, 240, 4, 10_000
@@ -40,21 +40,19 @@ def table(n=N):
 
 def objectives(crew):
     """Of two steps, the second with the sphere's copy, and the labels then."""
-    problem = Problem(
-        points=chunk(0),
-        weight=np.ones(N),
-        count=np.ones(N, np.int64),
-        scatter=0.0,
-        group=np.arange(N),
+    rules = Rules(
         n_clusters=K,
+        count=np.ones(N, np.int64),
+        pairs=Pairs(N),
         sizes=SizeBounds(np.full(K, N // K), np.full(K, N // K), True),
     )
     # The geometry of the first chunk will do; fewer passes over all.
-    geometry = Geometry(replace(problem, weight=np.ones(CHUNK)))
-    variance = geometry.leading_variance()
-    geometry.leading_variance = lambda: variance
-    geometry.weight, geometry.total_weight = problem.weight, float(N)
-    solver = ProjectedSolver(problem, geometry, np.arange(N) % K, 1.0, 1e5, crew)
+    rows = MemoryRows(chunk(0))
+    variance = rows.separation_scale()
+    rows.separation_scale = lambda: variance
+    rows.weight, rows.total_weight = np.ones(N), float(N)
+    options = Options(rho=1.0, rho_growth=1e5)
+    solver = ProjectedSolver(rules, rows, np.arange(N) % K, crew, options)
     found = [solver.step() for _ in range(2)]
     assert solver.used.phase > GRADUATE
     return found, crew.labels()
@@ -86,8 +84,8 @@ def short_of_memory():
 def test_what_does_not_fit_is_spilled_and_the_run_goes_on():
     X = table()
     assert X.nbytes + 2 * N * K * 8 > 1.9 * LIMIT
-    with short_of_memory() as client, hold(X) as holder:
-        found, labels = objectives(holder)
+    with short_of_memory() as client, hold(X) as shards:
+        found, labels = objectives(shards.crew())
         assert sum(client.run(spilled).values()) > X.nbytes // 4
     expected, expected_labels = objectives(Threads(X.compute(scheduler="sync")))
     np.testing.assert_allclose(found, expected, rtol=1e-9)

@@ -7,15 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from corral.distributed import buffers, passes, tasks
-from corral.distributed.run import _compact
-from corral.distributed.state import State, smallest_type
-from corral.shards import Shard
 
 from corral.admm import crew
 from corral.admm.crew import Setup
 from corral.admm.kernels import Step
 from corral.admm.schedule import SETTLE, Schedule
+from corral.backends.dask import partition_passes as passes
+from corral.backends.dask import state as states_of
+from corral.backends.dask.iterations import _compact
+from corral.backends.dask.state import State, smallest_type
+from corral.rows import Shard
 
 N, D, K = 5000, 3, 4
 NOTHING = np.empty(0, np.int64)
@@ -99,7 +100,7 @@ def test_a_partition_of_several_blocks_is_what_threads_do(monkeypatch, block_byt
         threads.forward(step)
         sums = threads.backward(step, rng.normal(size=(1, K)))
     np.testing.assert_array_equal(threads.labels(), state.labels)
-    np.testing.assert_array_equal(threads.x(), tasks.x_of(shard, part, state).T)
+    np.testing.assert_array_equal(threads.x(), passes.x_of(shard, part, state).T)
     np.testing.assert_array_equal(sums.points, state.sums.points)
     assert sums.radius == state.sums.radius
 
@@ -110,10 +111,10 @@ def test_a_checkpoint_gives_the_same_state(tmp_path):
     path = str(tmp_path / "0.npz")
     before = passes.start(shard, part, "run", True)
     given = order(rng, 1, fresh=True, theta=rng.normal(size=(1, K)), path=path)
-    saved = tasks.advance(shard, part, before, None, given)
-    assert tasks.summary(saved)[2]
-    remembered = tasks.restore(shard, path)
-    read = tasks.restore(shard, path)
+    saved = passes.advance(shard, part, before, None, given)
+    assert passes.summary(saved)[2]
+    remembered = passes.restore(shard, path)
+    read = passes.restore(shard, path)
     assert remembered.v1 is saved.v1
     assert read.v1 is not saved.v1
     for name in ("v1", "v2", "labels", "x"):
@@ -126,8 +127,8 @@ def test_a_checkpoint_that_cannot_be_written_is_told_not_raised(tmp_path):
     shard, part = Shard(rng.normal(size=(N, D))), setup(rng)
     state = passes.start(shard, part, "run", False)
     given = order(rng, 1, theta=np.zeros((1, K)), path=str(tmp_path / "missing" / "0.npz"))
-    following = tasks.advance(shard, part, state, None, replace(given, fresh=True))
-    assert not tasks.summary(following)[2]
+    following = passes.advance(shard, part, state, None, replace(given, fresh=True))
+    assert not passes.summary(following)[2]
 
 
 @pytest.mark.parametrize("forgets", [False, True])
@@ -161,7 +162,7 @@ def test_what_travels_does_not_grow_with_the_rows():
         part = replace(setup(rng), labels=rng.integers(0, K, n))
         shard = Shard(rng.normal(size=(n, D)))
         state, totals = iterate(shard, part, n_steps=1)
-        sent.append(len(pickle.dumps((tasks.summary(state), totals))))
+        sent.append(len(pickle.dumps((passes.summary(state), totals))))
         assert len(pickle.dumps(state)) > 8 * n * K
     assert sent[1] <= sent[0] + 8  # whole numbers of more digits
     assert sent[0] < 2_000
@@ -191,13 +192,13 @@ def test_rounding_takes_the_first_of_the_largest():
 
 
 def test_memory_is_taken_again_when_its_last_view_is_gone():
-    first = buffers.take(1000, np.float32)
+    first = states_of.take(1000, np.float32)
     place, view = first.__array_interface__["data"][0], first[10:20].reshape(2, 5)
     del first
-    second = buffers.take(1000, np.float32)
+    second = states_of.take(1000, np.float32)
     assert not np.shares_memory(view, second)
     del view
-    third = buffers.take(1000, np.float32)
+    third = states_of.take(1000, np.float32)
     assert third.__array_interface__["data"][0] == place
-    assert buffers.take(1000, np.float64).dtype == np.float64
+    assert states_of.take(1000, np.float64).dtype == np.float64
     assert not np.shares_memory(second, third)

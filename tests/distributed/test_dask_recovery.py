@@ -6,16 +6,17 @@ import os
 
 import numpy as np
 import pytest
-from corral.geometry import Geometry
 
+from corral.admm.history import Options
 from corral.admm.projected import ProjectedSolver
-from corral.problem import Problem, SizeBounds
+from corral.presolve import Pairs, Rules, SizeBounds
+from corral.rows import MemoryRows
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 config = pytest.importorskip("dask.config")
 
-from corral.distributed import hold  # noqa: E402
+from corral.backends.dask import hold  # noqa: E402
 
 N, D, K = 3000, 4, 5
 STEPS = 14
@@ -32,40 +33,39 @@ def source():
 def problem(X, n_pairs=200):
     sizes = SizeBounds(np.full(K, N // K), np.full(K, N // K), True)
     apart = np.column_stack([np.arange(n_pairs), np.arange(2000, 2000 + n_pairs)])
-    return Problem(
-        points=X,
-        weight=np.ones(N),
-        count=np.ones(N, np.int64),
-        scatter=0.0,
-        group=np.arange(N),
-        n_clusters=K,
-        sizes=sizes,
-        apart=apart,
+    rules = Rules(
+        n_clusters=K, count=np.ones(N, np.int64), pairs=Pairs(N, apart=apart), sizes=sizes
     )
+    return rules, MemoryRows(X)
+
+
+def solver_of(given, crew):
+    return ProjectedSolver(*given, np.arange(N) % K, crew, Options(rho=1.0, rho_growth=1.7))
 
 
 def fit(X, given, killed_before=None, kill_one=None):
     """Labels, x and objective after some steps; a worker dies before the pass that is named."""
-    with hold(X) as holder:
-        solver = ProjectedSolver(given, Geometry(given), np.arange(N) % K, 1.0, 1.7, holder)
-        with holder.running():
+    with hold(X) as shards:
+        crew = shards.crew()
+        solver = solver_of(given, crew)
+        with crew.running():
             for number in range(1, STEPS + 1):
                 if number == 11 and killed_before is not None:
-                    fatal(holder, killed_before, kill_one)
+                    fatal(crew, killed_before, kill_one)
                 objective = solver.step()
-        return holder.labels(), holder.x(), objective
+        return crew.labels(), crew.x(), objective
 
 
-def fatal(holder, name, kill_one):
+def fatal(crew, name, kill_one):
     """Let a worker die before the next pass of this name, once."""
-    own = getattr(holder, name)
+    own = getattr(crew, name)
 
     def kill_first(*args):
-        setattr(holder, name, own)
+        setattr(crew, name, own)
         kill_one()
         return own(*args)
 
-    setattr(holder, name, kill_first)
+    setattr(crew, name, kill_first)
 
 
 @pytest.mark.parametrize("every", [4, 0])
@@ -87,8 +87,8 @@ def test_a_killed_worker_changes_nothing(mortal, kill_one, every, n_pairs, kille
 def test_checkpoints_leave_nothing_behind(mortal, tmp_path):
     with config.set({"corral.checkpoint.every": 4, "corral.checkpoint.directory": str(tmp_path)}):
         given = problem(source().compute())
-        with hold(source()) as holder:
-            solver = ProjectedSolver(given, Geometry(given), np.arange(N) % K, 1.0, 1.7, holder)
+        with hold(source()) as shards:
+            solver = solver_of(given, shards.crew())
             for _ in range(9):
                 solver.step()
             (folder,) = tmp_path.iterdir()
@@ -106,14 +106,14 @@ def known(dask_scheduler):
 
 
 def test_a_folder_that_workers_do_not_see_is_refused(mortal, tmp_path, monkeypatch):
-    monkeypatch.setattr("corral.distributed.checkpoints._sees", nothing)
+    monkeypatch.setattr("corral.backends.dask.state._sees", nothing)
     given = problem(source().compute())
     with (
         config.set({"corral.checkpoint.directory": str(tmp_path)}),
-        hold(source()) as holder,
+        hold(source()) as shards,
         pytest.raises(ValueError, match=r"worker tcp://.* does not see"),
     ):
-        ProjectedSolver(given, Geometry(given), np.arange(N) % K, 1.0, 1.7, holder)
+        solver_of(given, shards.crew())
     assert not list(tmp_path.iterdir())
 
 

@@ -10,9 +10,8 @@ from sklearn import config_context
 
 torch = pytest.importorskip("torch")
 
-from corral.gpu import arrays, give_back, hold  # noqa: E402
-
-from corral import ClusterSizes, ConstrainedKMeans, elsewhere  # noqa: E402
+from corral import ClusterSizes, ConstrainedKMeans  # noqa: E402
+from corral.backends.gpu import give_back, hold, tensors  # noqa: E402
 
 ROWS = np.arange(12.0).reshape(6, 2)
 CUDA = torch.cuda.is_available()
@@ -44,11 +43,11 @@ on_a_gpu = pytest.mark.skipif(not CUDA, reason="needs an NVIDIA GPU")
     ids=str,
 )
 def test_what_can_be_held(given, dtype):
-    holder = hold(given, "cpu")
-    assert holder.dtype == dtype
-    assert holder.shard.points.is_contiguous()
+    shards = hold(given, "cpu")
+    assert shards.dtype == dtype
+    assert shards.shard.points.is_contiguous()
     wanted = np.asarray(given.detach().float() if torch.is_tensor(given) else given, np.float64)
-    np.testing.assert_array_equal(holder.shard.points, wanted)
+    np.testing.assert_array_equal(shards.shard.points, wanted)
 
 
 def test_what_lies_right_is_not_copied():
@@ -108,7 +107,7 @@ def test_fewer_devices_than_asked_for(monkeypatch):
 
 
 def test_without_pytorch(monkeypatch):
-    monkeypatch.setattr(arrays, "find_spec", lambda name: None)
+    monkeypatch.setattr(tensors, "find_spec", lambda name: None)
     with pytest.raises(
         ImportError, match=r"device='cuda' needs PyTorch: pip install corral\[gpu\]"
     ):
@@ -132,7 +131,7 @@ def test_answers_are_of_the_kind_of_the_question():
 
 def test_a_model_of_tensors_speaks_tensors(monkeypatch):
     # Tensors on the CPU stand for those on a GPU.
-    monkeypatch.setattr(elsewhere, "on_gpu", torch.is_tensor)
+    monkeypatch.setattr("corral.backends.gpu.on_gpu", torch.is_tensor)
     points = np.random.default_rng(0).normal(size=(90, 3))
     X, rules = torch.as_tensor(points), ClusterSizes([30, 30, 30])
     model = ConstrainedKMeans(3, random_state=0).fit(X, constraints=rules)

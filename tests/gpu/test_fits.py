@@ -8,13 +8,12 @@ from sklearn.datasets import make_blobs
 
 torch = pytest.importorskip("torch")
 
-from corral.gpu.holder import TorchHolder  # noqa: E402
-from corral.parameters import make_settings  # noqa: E402
-from corral.shards import Local, Shard  # noqa: E402
+from local_shards import cut, fit_shards  # noqa: E402
 
-from corral import ClusterSizes, ConstrainedKMeans, audit, elsewhere, problem  # noqa: E402
-from corral.constraints import ConstraintSet  # noqa: E402
+from corral import CannotLink, ClusterSizes, ConstrainedKMeans, MustLink, Pin, audit  # noqa: E402
+from corral.backends.gpu.device import DeviceShards  # noqa: E402
 from corral.datasets import random_links  # noqa: E402
+from corral.plan import thresholds  # noqa: E402
 
 N, D, K = 6_000, 4, 6
 X, Y = make_blobs(N, D, centers=K, cluster_std=3.0, random_state=0)
@@ -27,17 +26,14 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 @pytest.fixture
 def large(monkeypatch):
     """Have problems of this size solved where the rows are."""
-    for module in (elsewhere, problem):
-        monkeypatch.setattr(module, "LARGE", N * K - 1)
+    monkeypatch.setattr(thresholds, "LARGE", N * K - 1)
 
 
-def fit_there(points, rules, weight=None, *, holder=None, **parameters):
-    holder = TorchHolder(torch.as_tensor(points).to(DEVICE)) if holder is None else holder
-    model = ConstrainedKMeans(K, random_state=0, **parameters)
-    settings = make_settings(model.get_params(deep=False), points)
-    return elsewhere.find_solution_in_shards(
-        holder, ConstraintSet(rules), K, weight, settings, np.random.RandomState(0)
-    )
+def fit_there(points, rules, weight=None, *, shards=None, max_samples=2_000, **parameters):
+    shards = DeviceShards(torch.as_tensor(points).to(DEVICE)) if shards is None else shards
+    found = fit_shards(points, shards, rules, K, weight, max_samples=max_samples, **parameters)
+    assert found.report_.plan.home == ""
+    return found
 
 
 @pytest.mark.parametrize("max_samples", [None, 2_000])
@@ -48,35 +44,59 @@ def fit_there(points, rules, weight=None, *, holder=None, **parameters):
     ids=["free", "exact", "some"],
 )
 def test_the_labels_are_those_of_rows_in_memory(large, rules, weight, max_samples):
-    solution, report = fit_there(X, rules, weight, max_samples=max_samples)
-    same, _ = fit_there(X, rules, weight, holder=Local([Shard(X)]), max_samples=max_samples)
-    assert report.feasible
-    np.testing.assert_array_equal(solution.labels, same.labels)
-    np.testing.assert_allclose(solution.centers, same.centers)
+    found = fit_there(X, rules, weight, max_samples=max_samples)
+    same = fit_there(X, rules, weight, shards=cut(X, 1), max_samples=max_samples)
+    assert found.report_.feasible
+    np.testing.assert_array_equal(found.labels_, same.labels_)
+    np.testing.assert_allclose(found.cluster_centers_, same.cluster_centers_)
     # In memory the last few rows are polished one by one.
     model = ConstrainedKMeans(K, random_state=0, max_samples=max_samples)
     model.fit(X, constraints=rules, sample_weight=weight)
-    assert np.mean(solution.labels == model.labels_) > 0.999
-    assert report.inertia == pytest.approx(model.inertia_, rel=1e-5)
+    assert np.mean(found.labels_ == model.labels_) > 0.999
+    assert found.inertia_ == pytest.approx(model.inertia_, rel=1e-5)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_pairs_and_sizes_together(large, dtype):
     points, rules = X.astype(dtype), [*LINKS, SIZES]
-    solution, report = fit_there(points, rules)
-    assert report.feasible
-    independent = audit(points, solution.labels, rules, K)
+    found = fit_there(points, rules)
+    assert found.report_.feasible
+    independent = audit(points, found.labels_, rules, K)
     assert independent.feasible
-    assert independent.inertia == pytest.approx(report.inertia, rel=1e-6)
+    assert independent.inertia == pytest.approx(found.inertia_, rel=1e-6)
     model = ConstrainedKMeans(K, random_state=0).fit(points, constraints=rules)
-    assert report.inertia <= model.inertia_ * 1.002
+    assert found.inertia_ <= model.inertia_ * 1.002
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e5])
 def test_half_of_the_bits_and_a_far_middle(large, shift):
     points = (X + shift).astype(np.float32)
-    solution, report = fit_there(points, [SIZES])
+    found = fit_there(points, [SIZES])
     model = ConstrainedKMeans(K, random_state=0).fit(points, constraints=SIZES)
-    assert report.feasible
-    assert np.mean(solution.labels == model.labels_) > 0.99
-    assert report.inertia == pytest.approx(model.inertia_, rel=1e-4)
+    assert found.report_.feasible
+    assert np.mean(found.labels_ == model.labels_) > 0.99
+    assert found.inertia_ == pytest.approx(model.inertia_, rel=1e-4)
+
+
+PINS = Pin({int(row): int(Y[row]) for row in range(0, N, 61)})
+SOFT = [
+    MustLink(random_links(Y, 150, 0, random_state=5)[0].pairs, weight=30.0),
+    CannotLink(random_links(Y, 0, 150, random_state=6)[1].pairs, weight=30.0),
+]
+FOLLOW = {
+    "pins": [PINS],
+    "soft pairs": SOFT,
+    "pins, soft pairs and sizes": [PINS, *SOFT, SIZES],
+}
+
+
+@pytest.mark.parametrize("max_samples", [None, 2_000])
+@pytest.mark.parametrize("kind", FOLLOW)
+def test_pins_and_soft_pairs_stay_on_the_device(large, kind, max_samples):
+    found = fit_there(X, FOLLOW[kind], max_samples=max_samples)
+    independent = audit(X, found.labels_, FOLLOW[kind], K)
+    assert independent.feasible
+    assert independent.objective == pytest.approx(found.report_.objective, rel=1e-9)
+    model = ConstrainedKMeans(K, random_state=0, max_samples=max_samples)
+    model.fit(X, constraints=FOLLOW[kind])
+    assert found.report_.objective <= model.report_.objective * (1.0 + 1e-3)

@@ -13,13 +13,13 @@ pytest.importorskip("triton")
 
 CUDA = torch.cuda.is_available()
 
-from corral.gpu import fused, passes  # noqa: E402
-from corral.gpu.replay import Replay  # noqa: E402
-from corral.gpu.tuning import Tuning, Tunings  # noqa: E402
-
 from corral.admm.crew import Setup, Threads  # noqa: E402
 from corral.admm.kernels import Step  # noqa: E402
 from corral.admm.schedule import GRADUATE, SETTLE, Schedule  # noqa: E402
+from corral.backends.gpu import fused  # noqa: E402
+from corral.backends.gpu import torch_passes as passes  # noqa: E402
+from corral.backends.gpu.launch import Tuning, Tunings  # noqa: E402
+from corral.backends.gpu.transfer import Replay  # noqa: E402
 
 DEVICE = "cuda" if CUDA else "cpu"
 SUMS = ("points", "mass", "moved", "unbalanced", "outside", "undecided", "radius")
@@ -80,7 +80,7 @@ def walk(make, m, d, k, *, weighted, pulled, dtype, tolerance):
             stiffening = rng.uniform(0.0, 2.0, len(setup.pulled))
             crew.pull(pull, stiffening)
             other.pull(torch.as_tensor(pull.T.copy()).T, torch.as_tensor(stiffening))
-        same = replace(step, centers=step.centers.astype(dtype), norms=step.norms.astype(dtype))
+        same = replace(step, centers=step.centers.astype(dtype), offsets=step.offsets.astype(dtype))
         for name, got, wanted in zip(
             ("totals", "gram"), other.forward(same), crew.forward(step), strict=True
         ):
@@ -144,7 +144,7 @@ def test_layout_changes_no_number(tile, warps):
 
 
 def test_large_x_is_not_kept(monkeypatch):
-    monkeypatch.setattr(fused, "KEPT", 10)
+    monkeypatch.setattr(fused, "DEVICE_X", 10)
     rng = np.random.default_rng(2)
     points = torch.as_tensor(rng.normal(size=(40, 4)).astype(np.float32)).to(DEVICE)
     setup = a_setup(rng, 40, 3, weighted=False, pulled=True)
@@ -209,7 +209,7 @@ def test_fewer_bits_of_the_points_hardly_show():
     gaps = (exact.points - lean.points) / exact.mass[:, None]
     assert 0.0 < np.abs(gaps).max() < 3e-4  # in standard deviations, here of 500 points each
     assert not states[0].lean
-    assert fused.LEAN == 200_000
+    assert fused.LEAN_GROUPS == 200_000
 
 
 def test_repeated_work_sees_what_has_changed():

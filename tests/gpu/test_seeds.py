@@ -9,7 +9,7 @@ from sklearn.datasets import make_blobs
 
 torch = pytest.importorskip("torch")
 
-from corral.gpu.seeds import plus_plus  # noqa: E402
+from corral.backends.gpu.device import device_plus_plus as plus_plus  # noqa: E402
 
 
 @pytest.mark.parametrize("weighted", [False, True])

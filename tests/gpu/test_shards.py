@@ -7,8 +7,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from corral.gpu.holder import TorchHolder  # noqa: E402
-from corral.shards import Shard, passes, transforms  # noqa: E402
+from corral.audit.inertia import piece_inertia, piece_sums  # noqa: E402
+from corral.backends.gpu.device import DeviceShards  # noqa: E402
+from corral.backends.gpu.torch_passes import DeviceCrew  # noqa: E402
+from corral.rows import Shard, shard  # noqa: E402
+from corral.rows import shard_passes as passes  # noqa: E402
 
 N, D, K = 300, 4, 5
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -36,18 +39,18 @@ PASSES = {
     "labels_of": (passes.labels_of, ASK, ROWS, MOVED),
     "cluster_sums": (passes.cluster_sums, ASK, ROWS, MOVED),
     "label_sums": (passes.label_sums, K, LABELS),
-    "label_sums with weights": (passes.label_sums, K, LABELS, WEIGHT**2),
     "label_inertia": (passes.label_inertia, CENTERS, LABELS),
-    "label_inertia with weights": (passes.label_inertia, CENTERS, LABELS, WEIGHT**2),
+    "the audit's sums": (passes.on_points, piece_sums, K, LABELS, WEIGHT**2),
+    "the audit's inertia": (passes.on_points, piece_inertia, CENTERS, LABELS, WEIGHT**2),
     "placed_at": (passes.placed_at, ASK, ROWS, COUNTS),
     "inertia_rows": (passes.inertia_rows, ASK, ROWS, MOVED, CENTERS),
 }
 TRANSFORMS = {
-    "shifted": (transforms.shifted, POINTS[3]),
-    "with_free": (transforms.with_free, ~FREE),
-    "with_weight": (transforms.with_weight, WEIGHT**2),
-    "without weight": (transforms.with_weight, None),
-    "contracted": (transforms.contracted, ROWS, np.array([2, 5]), POINTS[:2], WEIGHT[ROWS]),
+    "shifted": (shard.shifted, POINTS[3]),
+    "with_free": (shard.with_free, ~FREE),
+    "with_weight": (shard.with_weight, WEIGHT**2),
+    "without weight": (shard.with_weight, None),
+    "contracted": (shard.contracted, ROWS, np.array([2, 5]), POINTS[:2], WEIGHT[ROWS]),
 }
 
 
@@ -77,7 +80,7 @@ def test_passes(monkeypatch, name, weighted, entries):
     monkeypatch.setattr(passes, "ENTRIES", entries)
     monkeypatch.setattr(passes, "ENTRIES_ON_DEVICE", entries)
     function, *args = PASSES[name]
-    wanted, got = (function(shard, *args) for shard in shards(weighted))
+    wanted, got = (function(each, *args) for each in shards(weighted))
     assert_same(got, wanted)
 
 
@@ -85,7 +88,7 @@ def test_passes(monkeypatch, name, weighted, entries):
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_transforms(name, weighted):
     function, *args = TRANSFORMS[name]
-    wanted, got = (function(shard, *args) for shard in shards(weighted))
+    wanted, got = (function(each, *args) for each in shards(weighted))
     assert got.points.device.type == DEVICE
     for field in ("points", "weight", "free"):
         a, b = getattr(got, field), getattr(wanted, field)
@@ -107,15 +110,15 @@ def test_half_of_the_bits_stay_half():
     np.testing.assert_array_equal(
         passes.labels_of(got, ASK, ROWS, MOVED), passes.labels_of(wanted, ASK, ROWS, MOVED)
     )
-    moved = transforms.shifted(got, POINTS[3])
+    moved = shard.shifted(got, POINTS[3])
     assert moved.points.dtype == torch.float32
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_few_rows_are_worked_on_where_all_are_in_their_own_precision(dtype):
-    holder = TorchHolder(torch.zeros((10, 2), dtype=torch.float64, device=DEVICE))
-    crew = holder.crew(POINTS[:5, :2].astype(dtype))
-    assert isinstance(crew, TorchHolder)
-    assert crew.shard.points.device == holder.shard.points.device
+    shards = DeviceShards(torch.zeros((10, 2), dtype=torch.float64, device=DEVICE))
+    crew = shards.crew(POINTS[:5, :2].astype(dtype))
+    assert isinstance(crew, DeviceCrew)
+    assert crew.points.device == shards.shard.points.device
     assert crew.dtype == dtype
-    np.testing.assert_allclose(crew.shard.points.cpu(), POINTS[:5, :2], rtol=1e-6)
+    np.testing.assert_allclose(crew.points.cpu(), POINTS[:5, :2], rtol=1e-6)

@@ -3,45 +3,53 @@
 from __future__ import annotations
 
 import pickle
-from itertools import pairwise
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from corral.assign.transport import ship, ship_units
-from corral.elsewhere import find_solution_in_shards, nearest_in_shards
-from corral.geometry import Geometry
-from corral.parameters import make_settings
-from corral.shards import Local, Shard, grouped
-from corral.shards.costs import ShardCosts
-from corral.shards.geometry import ShardGeometry
-from corral.shards.passes import finite
-from corral.shards.refine import Placement
+from local_shards import LocalShards, cut, fit_shards
+from scipy import sparse
 from sklearn.datasets import make_blobs
 
-from corral import CannotLink, ClusterSizes, ConstrainedKMeans, MustLink, Pin, audit, elsewhere
+from corral import (
+    CannotLink,
+    ClusterSizes,
+    ClusterTotals,
+    ConstrainedKMeans,
+    GroupShares,
+    LinearConstraint,
+    MustLink,
+    Pin,
+    audit,
+    rows,
+)
 from corral.assign import NoAssignment
+from corral.assign.far import FarAssignment, Warm
+from corral.assign.sizes import ship, ship_units
 from corral.constraints import ConstraintSet
 from corral.datasets import random_links
+from corral.deadline import NEVER, Deadline, OutOfTime
 from corral.exceptions import InfeasibleConstraintsError, SolverTimeoutError
-from corral.presolve import presolve
-from corral.problem import first_rows
+from corral.polish.refine import refine
+from corral.presolve import SizeBounds, presolve
+from corral.problem import Problem
+from corral.rows import MemoryRows, Shard, ShardRows, ShardTable
+from corral.rows.shard_passes import finite
+from corral.settings import make_settings
 
 N, D, K = 32_000, 4, 10
 X, Y = make_blobs(N, D, centers=K, cluster_std=3.0, random_state=0)
 SIZES = ClusterSizes([N // K] * K)
 
 
-def cut(points, pieces):
-    edges = np.linspace(0, len(points), pieces + 1).astype(int)
-    return Local([Shard(points[a:b]) for a, b in pairwise(edges)])
-
-
 def sharded(points, rules, pieces=3, weight=None, **parameters):
-    model = ConstrainedKMeans(K, random_state=0, **parameters)
-    settings = make_settings(model.get_params(deep=False), points)
-    return find_solution_in_shards(
-        cut(points, pieces), ConstraintSet(rules), K, weight, settings, np.random.RandomState(0)
-    )
+    return fit_shards(points, cut(points, pieces), rules, K, weight, **parameters)
+
+
+def grouped(shards, rules, weight=None):
+    """Rules and rows of a table."""
+    given = presolve(ConstraintSet(rules), sum(shards.lengths), K)
+    return given, ShardTable(shards, weight, "shards").rows(given.group)
 
 
 RULES = {
@@ -57,84 +65,134 @@ RULES = {
 @pytest.mark.parametrize("kind", RULES)
 @pytest.mark.parametrize("pieces", [1, 4])
 def test_the_labels_are_those_of_a_fit_in_memory(kind, pieces):
-    solution, report = sharded(X, RULES[kind], pieces)
+    found = sharded(X, RULES[kind], pieces)
     model = ConstrainedKMeans(K, random_state=0).fit(X, constraints=RULES[kind])
-    np.testing.assert_array_equal(solution.labels, model.labels_)
-    np.testing.assert_allclose(solution.centers, model.cluster_centers_)
-    assert report.feasible
-    assert report.inertia == pytest.approx(model.inertia_, rel=1e-12)
+    assert found.report_.plan.home == ""
+    np.testing.assert_array_equal(found.labels_, model.labels_)
+    np.testing.assert_allclose(found.cluster_centers_, model.cluster_centers_)
+    assert found.report_.feasible
+    assert found.inertia_ == pytest.approx(model.inertia_, rel=1e-12)
 
 
 def test_everything_together_breaks_nothing_and_is_as_good():
     rules = [*random_links(Y, 1500, 1500, random_state=0), SIZES]
-    solution, report = sharded(X, rules)
-    assert report.feasible
-    independent = audit(X, solution.labels, rules, K)
+    found = sharded(X, rules)
+    assert found.report_.feasible
+    independent = audit(X, found.labels_, rules, K)
     assert independent.feasible
-    assert independent.inertia == pytest.approx(report.inertia, rel=1e-9)
+    assert independent.inertia == pytest.approx(found.inertia_, rel=1e-9)
     model = ConstrainedKMeans(K, random_state=0).fit(X, constraints=rules)
-    assert report.inertia <= model.inertia_ * 1.0005
+    assert found.inertia_ <= model.inertia_ * 1.0005
 
 
 def test_weights_are_those_of_a_fit_in_memory():
     weight = np.random.default_rng(0).uniform(0.5, 2.0, N)
-    solution, report = sharded(X, [SIZES], weight=weight)
+    found = sharded(X, [SIZES], weight=weight)
     model = ConstrainedKMeans(K, random_state=0).fit(X, constraints=SIZES, sample_weight=weight)
-    np.testing.assert_array_equal(solution.labels, model.labels_)
-    assert report.inertia == pytest.approx(model.inertia_, rel=1e-12)
+    np.testing.assert_array_equal(found.labels_, model.labels_)
+    assert found.inertia_ == pytest.approx(model.inertia_, rel=1e-12)
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e5])
 def test_float32_and_a_far_middle(shift):
     points = (X + shift).astype(np.float32)
-    solution, report = sharded(points, [SIZES])
+    found = sharded(points, [SIZES])
     model = ConstrainedKMeans(K, random_state=0).fit(points, constraints=SIZES)
-    assert report.feasible
-    assert np.mean(solution.labels == model.labels_) > 0.999
-    assert report.inertia == pytest.approx(model.inertia_, rel=1e-5)
+    assert found.report_.feasible
+    assert np.mean(found.labels_ == model.labels_) > 0.999
+    assert found.inertia_ == pytest.approx(model.inertia_, rel=1e-5)
 
 
 def test_a_start_given_keeps_its_numbers():
     centers = X[:K]
-    solution, _ = sharded(X, [SIZES], init=centers)
+    found = sharded(X, [SIZES], init=centers)
     model = ConstrainedKMeans(K, init=centers, random_state=0).fit(X, constraints=SIZES)
-    np.testing.assert_array_equal(solution.labels, model.labels_)
-    again, _ = sharded(X, [SIZES], init=model.labels_)
-    assert np.mean(again.labels == model.labels_) > 0.999
+    np.testing.assert_array_equal(found.labels_, model.labels_)
+    again = sharded(X, [SIZES], init=model.labels_)
+    assert np.mean(again.labels_ == model.labels_) > 0.999
 
 
-def test_small_problems_and_other_rules_come_home(monkeypatch):
-    def never(*_):
-        raise AssertionError("solved in shards")
+PINS = Pin({int(row): int(Y[row]) for row in range(0, N, 97)})
+SOFT = [
+    MustLink(random_links(Y, 400, 0, random_state=5)[0].pairs, weight=30.0),
+    CannotLink(random_links(Y, 0, 400, random_state=6)[1].pairs, weight=30.0),
+]
+HARD = random_links(Y, 300, 300, random_state=7)
+FOLLOW = {
+    "pins": [PINS],
+    "soft pairs": SOFT,
+    "pins and sizes": [PINS, SIZES],
+    "soft pairs and sizes": [*SOFT, SIZES],
+    "pins, hard and soft pairs, sizes": [PINS, *SOFT, *HARD, SIZES],
+}
 
-    monkeypatch.setattr(elsewhere, "solve_sharded", never)
-    pinned = [SIZES, Pin({0: 3, 1: 4})]
-    solution, report = sharded(X, pinned)
-    assert report.feasible
-    assert solution.labels[:2].tolist() == [3, 4]
-    kept, _ = sharded(X, [SIZES], record_x=[1])
-    assert kept.history.x[1].shape == (N, K)
-    few, _ = sharded(X[:500], [])
+
+@pytest.mark.parametrize("kind", FOLLOW)
+@pytest.mark.parametrize("max_samples", ["auto", None])
+def test_pins_and_soft_pairs_are_solved_where_the_rows_are(kind, max_samples):
+    found = sharded(X, FOLLOW[kind], max_samples=max_samples)
+    assert found.report_.plan.home == ""
+    independent = audit(X, found.labels_, FOLLOW[kind], K)
+    assert independent.feasible
+    assert independent.objective == pytest.approx(found.report_.objective, rel=1e-9)
+    model = ConstrainedKMeans(K, random_state=0, max_samples=max_samples)
+    model.fit(X, constraints=FOLLOW[kind])
+    assert found.report_.objective <= model.report_.objective * (1.0 + 1e-3)
+
+
+FEW = 600
+FIRST = sparse.csr_array((np.ones(2), ([0, 0], [3, K + 3])), shape=(1, FEW * K))
+HOME = {
+    "totals": ClusterTotals(np.arange(FEW) % 7.0, maximum=500.0),
+    "shares": GroupShares(np.arange(FEW) % 2, minimum=0.3),
+    "linear rows": LinearConstraint(FIRST, upper=1.0),
+}
+
+
+@pytest.mark.parametrize("kind", HOME)
+def test_totals_shares_and_linear_rows_come_home(kind):
+    found = sharded(X[:FEW], HOME[kind])
+    assert found.report_.plan.home.startswith("totals, shares and linear rows")
+    model = ConstrainedKMeans(K, random_state=0).fit(X[:FEW], constraints=HOME[kind])
+    np.testing.assert_array_equal(found.labels_, model.labels_)
+
+
+def test_small_problems_and_recorded_iterates_come_home():
+    few = sharded(X[:500], [])
+    assert few.report_.plan.home == "the problem is small"
     model = ConstrainedKMeans(K, random_state=0).fit(X[:500])
-    np.testing.assert_array_equal(few.labels, model.labels_)
+    np.testing.assert_array_equal(few.labels_, model.labels_)
+    kept = sharded(X, [SIZES], record_x=[1])
+    assert "record_x" in kept.report_.plan.home
+    assert kept.history_.x[1].shape == (N, K)
 
 
 def test_groups_that_would_leave_no_room_stay_where_they_were():
     """A cheap cluster attracts more linked rows than it may hold."""
     must, cannot = random_links(Y, 6000, 6000, random_state=3)
-    rules = ConstraintSet([ClusterSizes(np.bincount(Y), ordered=True), must, cannot])
-    holder, problem = grouped(cut(X, 3), rules, K, None)
-    placement = Placement.of(problem, ShardGeometry(holder, problem))
-    centers = np.array([X[j == Y].mean(axis=0) for j in range(K)]) - placement.geometry.middle
+    given = ConstraintSet([ClusterSizes(np.bincount(Y), ordered=True), must, cannot])
+    rules, far = grouped(cut(X, 3), given)
+    place = FarAssignment(rules, far)
+    centers = np.array([X[j == Y].mean(axis=0) for j in range(K)]) - far.middle
     cheap = np.where(np.arange(K) == 3, -1e6, 0.0)
+    before = Y[rules.first_rows][place.tied]
+    now = {"incumbent": None, "deadline": NEVER, "patience": 3.0}
+    assert not place._leaves_room(np.full(len(place.tied), 3), rules.sizes)
+    step = place(centers, warm=Warm(cheap, before), **now)
+    np.testing.assert_array_equal(step.warm.tied, before)
+    assert audit(X, rules.invert(step.labels.labels()), given, K).feasible
+    moved = place(centers, warm=Warm(np.zeros(K), before), **now)
+    assert np.any(moved.warm.tied != before)
+
+
+def test_no_room_and_no_round_before_is_no_assignment():
+    """A group of linked rows that is larger than any cluster may be."""
+    linked = np.flatnonzero(Y == 0)
+    rules, far = grouped(cut(X, 3), MustLink(np.column_stack([linked[:-1], linked[1:]])))
+    sizes = SizeBounds(np.zeros(K, np.int64), np.full(K, len(linked) - 1), ordered=True)
+    place = FarAssignment(replace(rules, sizes=sizes), far)
     with pytest.raises(NoAssignment):
-        placement.assign(centers, cheap)
-    before = Y[first_rows(problem.group)][placement.tied]
-    scan, _, tied = placement.assign(centers, cheap, before=before)
-    np.testing.assert_array_equal(tied, before)
-    assert audit(X, problem.invert(scan.labels()), rules, K).feasible
-    _, _, moved = placement.assign(centers, np.zeros(K), before=before)
-    assert np.any(moved != before)
+        place(X[:K] - far.middle, incumbent=None, warm=None, deadline=NEVER, patience=3.0)
 
 
 def test_contradictions_and_time():
@@ -144,51 +202,105 @@ def test_contradictions_and_time():
         sharded(X, [SIZES], time_limit=0.0)
 
 
+class Countdown:
+    """A deadline that comes after so many questions, whatever the clock says."""
+
+    def __init__(self, questions):
+        self.questions, self.asked = questions, 0
+
+    def check(self):
+        self.asked += 1
+        if self.passed:
+            raise OutOfTime
+
+    @property
+    def passed(self):
+        return self.asked > self.questions
+
+
+def test_a_deadline_in_the_middle_of_a_round_leaves_the_answer_of_the_round_before():
+    rules, far = grouped(cut(X, 3), [SIZES])
+    settings = make_settings(ConstrainedKMeans(K).get_params(deep=False), X.shape)
+    problem, start = Problem.of(rules, far, settings), X[:K] - far.middle
+    first = Countdown(np.inf)
+    expected = refine(problem.until(first), start, max_rounds=1)
+    late = Countdown(first.asked + 1)
+    found = refine(problem.until(late), start)
+    assert late.passed
+    np.testing.assert_array_equal(found.labels.labels(), expected.labels.labels())
+    assert found.objective == pytest.approx(expected.objective, rel=1e-12)
+    with pytest.raises(OutOfTime):
+        refine(problem.until(Countdown(first.asked - 1)), start)
+
+
+def test_searches_ask_the_deadline_and_known_answers_do_not():
+    far = ShardRows(cut(X, 3), np.ones(N))
+    costs, some, reach = far.costs(X[:K] - far.middle), np.arange(5), np.ones(K)
+    scan = costs.scan(np.zeros(K))
+    late = costs.until(Deadline.after(0.0))
+    known = replace(scan, costs=late)
+    searches = [
+        lambda: late.scan(np.zeros(K)),
+        lambda: late.sample(10),
+        lambda: late.of(some),
+        lambda: late.cheapest(some, np.ones(5, np.int64), np.zeros(K)),
+        lambda: known.within(1.0),
+        lambda: known.reach(3, np.ones(K, np.int64)),
+        lambda: known.border(reach),
+        lambda: known.near(reach),
+    ]
+    for search in searches:
+        with pytest.raises(OutOfTime):
+            search()
+    np.testing.assert_array_equal(known.labels(), scan.labels())
+    np.testing.assert_array_equal(known.sums()[0], scan.sums()[0])
+    assert known.inertia(X[:K]) == scan.inertia(X[:K])
+
+
 # --- the parts -----------------------------------------------------------------------------------
 
 
 def test_contraction_where_the_rows_are():
-    rules = ConstraintSet([*random_links(Y, 700, 0, random_state=2), SIZES])
+    given = ConstraintSet([*random_links(Y, 700, 0, random_state=2), SIZES])
     weight = np.random.default_rng(1).uniform(0.0, 2.0, N)
-    holder, problem = grouped(cut(X, 5), rules, K, weight)
-    reference = presolve(X, rules, K, weight)
-    np.testing.assert_allclose(holder.points, reference.points, atol=1e-12)
-    np.testing.assert_allclose(problem.weight, reference.weight)
-    assert problem.scatter == pytest.approx(reference.scatter)
-    own = np.concatenate([shard.weight for shard in holder.shards])
+    rules, far = grouped(cut(X, 5), given, weight)
+    reference = rows.contracted(X, weight, rules.group)
+    np.testing.assert_allclose(far.shards.points, reference.points, atol=1e-12)
+    np.testing.assert_allclose(far.weight, reference.weight)
+    assert far.scatter == pytest.approx(reference.scatter)
+    own = np.concatenate([shard.weight for shard in far.shards.shards])
     np.testing.assert_allclose(own, reference.weight)
 
 
 @pytest.mark.parametrize("far", [0.0, 1e4])
 def test_geometry_from_sums(far):
-    problem = presolve(X + far, [], K)
-    mine, whole = ShardGeometry(cut(X + far, 4), problem), Geometry(problem)
+    mine, whole = ShardRows(cut(X + far, 4), np.ones(N)), MemoryRows(X + far)
     np.testing.assert_allclose(mine.middle, whole.middle)
     assert mine.spread == pytest.approx(whole.spread)
-    assert mine.leading_variance() == pytest.approx(whole.leading_variance())
+    assert mine.separation_scale() == pytest.approx(whole.separation_scale())
     np.testing.assert_allclose(mine.sample(500), whole.sample(500))
     np.testing.assert_allclose(mine.local, whole._local, atol=1e-9)
 
 
 def test_prices_over_shards_find_the_cheapest_assignment():
-    problem = presolve(X, [SIZES], K)
-    holder = cut(X, 4)
-    geometry = ShardGeometry(holder, problem)
-    centers = X[:K] - geometry.middle
-    costs = ShardCosts(geometry.holder, geometry, centers, np.arange(N))
+    far = ShardRows(cut(X, 4), np.ones(N))
+    costs = far.costs(X[:K] - far.middle)
     sizes = np.full(K, N // K)
     scan, _ = ship(costs, sizes, sizes)
     matrix = costs.dense()
     labels, _ = ship_units(matrix, sizes, sizes)
     np.testing.assert_array_equal(np.bincount(scan.labels()), sizes)
-    rows = np.arange(N)
-    assert matrix[rows, scan.labels()].sum() == pytest.approx(matrix[rows, labels].sum(), rel=1e-12)
+    each = np.arange(N)
+    assert matrix[each, scan.labels()].sum() == pytest.approx(matrix[each, labels].sum(), rel=1e-12)
+
+
+def nearest_in(shards, centers):
+    return ShardTable(shards, None, "shards").nearest(centers)
 
 
 def test_nearest_and_finite():
-    holder = cut(X, 3)
     squares = ((X[:, None, :] - X[None, :K]) ** 2).sum(axis=2)
-    np.testing.assert_array_equal(nearest_in_shards(holder, X[:K]), squares.argmin(axis=1))
+    np.testing.assert_array_equal(nearest_in(cut(X, 3), X[:K]), squares.argmin(axis=1))
     bad = X[:100].copy()
     bad[70, 2] = np.nan
     assert finite(Shard(bad)) == 70
@@ -206,15 +318,13 @@ def test_a_shard_travels_without_its_memo():
 
 
 def test_must_links_may_empty_a_shard():
-    rows = np.arange(N - 500, N)
-    holder = Local([Shard(X[:-500]), Shard(X[-500:])])
-    rules = ConstraintSet(MustLink([(0, int(row)) for row in rows]))
-    settings = make_settings(ConstrainedKMeans(K).get_params(deep=False), X)
-    solution, report = find_solution_in_shards(
-        holder, rules, K, None, settings, np.random.RandomState(0)
-    )
-    assert report.feasible
-    assert np.all(solution.labels[rows] == solution.labels[0])
+    linked = np.arange(N - 500, N)
+    shards = LocalShards([Shard(X[:-500]), Shard(X[-500:])])
+    rules = MustLink([(0, int(row)) for row in linked])
+    found = fit_shards(X, shards, rules, K)
+    assert found.report_.plan.home == ""
+    assert found.report_.feasible
+    assert np.all(found.labels_[linked] == found.labels_[0])
 
 
 @pytest.mark.parametrize("far", [0.0, 2e4])
@@ -223,4 +333,4 @@ def test_nearest_of_single_precision_far_from_the_origin(far):
     points = (rng.normal(size=(600, 2)) + 6.0 * rng.integers(0, 2, (600, 1)) + far).astype("f4")
     centers = np.array([[0.0, 0.0], [6.0, 6.0]]) + far
     squares = ((points[:, None, :].astype(float) - centers) ** 2).sum(axis=2)
-    np.testing.assert_array_equal(nearest_in_shards(cut(points, 2), centers), squares.argmin(1))
+    np.testing.assert_array_equal(nearest_in(cut(points, 2), centers), squares.argmin(1))

@@ -8,10 +8,12 @@ every entry of x, are in the passes (:mod:`.kernels`).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import sparse
 
-from .._typing import FloatArray, IntArray
+from .._typing import BoolArray, FloatArray, IntArray
 from ..presolve import LinearRows, Rules
 
 
@@ -112,6 +114,38 @@ def all_pairs(rules: Rules) -> IntArray:
     return np.concatenate([rules.apart, rules.soft.pairs])
 
 
+@dataclass(frozen=True)
+class Ends:
+    """Numbers of all pairs, hard cannot-links first, then soft pairs."""
+
+    groups: IntArray  # (2 p,): all first ends, then all second ends, as places among the pulled
+    n_groups: int  # number of pulled groups, e
+    inverse: FloatArray  # (2 p,): one over the weight of each end in the norms
+    price: FloatArray  # (p,): in units of the costs, infinite for a hard pair
+    together: BoolArray  # (p,): which pairs are must-links
+
+    @classmethod
+    def of(cls, rules: Rules, pulled: IntArray, metric: FloatArray, unit: float) -> Ends:
+        """The pairs among the pulled groups (e,), given their weights in the norms (e,).
+
+        Prices are divided by ``unit``, the mean weight of a group, as the costs are.
+        """
+        soft, hard = rules.soft, len(rules.apart)
+        ends = np.searchsorted(pulled, all_pairs(rules).T.reshape(-1))
+        return cls(
+            groups=ends,
+            n_groups=len(pulled),
+            inverse=1.0 / metric[ends],
+            price=np.concatenate([np.full(hard, np.inf), soft.price / unit]),
+            together=np.concatenate([np.zeros(hard, bool), soft.together]),
+        )
+
+    @property
+    def degree(self) -> IntArray:
+        """Pairs of each pulled group, (e,)."""
+        return np.bincount(self.groups, minlength=self.n_groups)
+
+
 class PairCopies:
     """Two copies of x for each cannot-link and soft pair, with their duals, (k, 2 p) each.
 
@@ -125,31 +159,24 @@ class PairCopies:
     - a soft must-link of price c, ``c/2 |za - zb|``, moves them towards each other by the same
       formula with ``|s| <= c / 2``.
 
-    Arrays are about the pulled groups alone, in order: ``groups`` (e,), their weights ``metric``
-    (e,) in the norms and their start ``x`` (k, e).  Prices are divided by ``unit``, the mean weight
-    of a group, as the costs are.  ``degree`` (e,) is the number of pairs of each group, and
-    ``residual`` the largest difference between x and a copy.
+    ``x`` (k, e) is the start of the pulled groups.  ``degree`` (e,) is the number of pairs of each
+    of them, and ``residual`` the largest difference between x and a copy.
     """
 
-    def __init__(
-        self, rules: Rules, groups: IntArray, metric: FloatArray, x: FloatArray, unit: float
-    ) -> None:
-        soft, hard = rules.soft, len(rules.apart)
-        self._ends = np.searchsorted(groups, all_pairs(rules).T.reshape(-1))
-        together = np.concatenate([np.zeros(hard, bool), soft.together])
-        price = np.concatenate([np.full(hard, np.inf), soft.price / unit])
+    def __init__(self, ends: Ends, x: FloatArray) -> None:
+        self._ends, price, together = ends.groups, ends.price, ends.together
         # Both kinds in one form: a bounded force on ``a + sign b - offset``.
         self._sign = np.where(together, -1.0, 1.0)
         self._offset = np.where(together, 0.0, 1.0)
         self._upper = np.where(together, price / 2.0, price)
         self._lower = np.where(together, -price / 2.0, 0.0)
-        self._inverse = (1.0 / metric[self._ends]).reshape(2, -1)
+        self._inverse = ends.inverse.reshape(2, -1)
         self._share = 1.0 / self._inverse.sum(axis=0)
         n_ends = len(self._ends)
         self._gather = sparse.csr_array(
-            (np.ones(n_ends), (self._ends, np.arange(n_ends))), shape=(len(groups), n_ends)
+            (np.ones(n_ends), (self._ends, np.arange(n_ends))), shape=(ends.n_groups, n_ends)
         )
-        self.degree = np.bincount(self._ends, minlength=len(groups)).astype(float)
+        self.degree = ends.degree.astype(float)
         # In the order of memory in which NumPy writes what it gathers.
         self._copy = np.ascontiguousarray(x[:, self._ends])
         self._dual = np.zeros_like(self._copy)

@@ -19,7 +19,7 @@ from .._arrays import namespace, to_host
 from .._typing import FloatArray, IntArray, Matrix
 from ..presolve import Rules
 from .blocks import Block, Executor, cut
-from .copies import PairCopies
+from .copies import Ends, PairCopies
 from .kernels import Step, Sums, backward, forward
 
 #: Part of the first x that the start labels make; the rest is the uniform assignment.  The start is
@@ -135,7 +135,7 @@ class Crew(Protocol):
     def backward(self, step: Step, theta: FloatArray) -> Sums:
         """The second pass, :func:`.kernels.backward`."""
 
-    def pairs(self, rules: Rules, metric: FloatArray, unit: float) -> Any:
+    def pairs(self, ends: Ends) -> Any:
         """Copies of the pairs, as :class:`.copies.PairCopies`, where :meth:`pulled_x` is."""
 
     def pulled_x(self) -> Any:
@@ -170,7 +170,6 @@ class Threads:
 
     def begin(self, setup: Setup) -> tuple[FloatArray, FloatArray]:
         """Cut the groups into blocks and set them to the start."""
-        self._setup = setup
         itemsize = np.dtype(self.dtype).itemsize
         self.blocks = [
             setup.part(part.start, part.stop).block(self.points[part])
@@ -202,9 +201,9 @@ class Threads:
             add, run(lambda block: backward(block, step, theta, room(block)), self.blocks)
         )
 
-    def pairs(self, rules: Rules, metric: FloatArray, unit: float) -> PairCopies:
+    def pairs(self, ends: Ends) -> PairCopies:
         """Copies of the pairs in this process's memory."""
-        return PairCopies(rules, self._setup.pulled, metric, self.pulled_x(), unit)
+        return PairCopies(ends, self.pulled_x())
 
     def pulled_x(self) -> FloatArray:
         """X of the pulled groups, (k, e)."""

@@ -30,7 +30,7 @@ from .._typing import FloatArray, IntArray
 from ..plan import is_large
 from ..presolve import Rules
 from ..rows import Rows
-from .copies import LinearCopies, Totals, pulled_groups
+from .copies import Ends, LinearCopies, Totals, pulled_groups
 from .crew import Crew, Setup, Threads
 from .history import Options, Recorder, Relaxation
 from .kernels import Step, Sums
@@ -132,7 +132,7 @@ class ProjectedSolver:
             Setup.of(rules, start_labels, weight, metric, self.totals.values, self.pulled)
         )
         self.centers = rows.centres(point_sums, mass, np.zeros_like(point_sums))
-        self.pairs = crew.pairs(rules, self.pulled_metric, self.unit)
+        self.pairs = crew.pairs(Ends.of(rules, self.pulled, self.pulled_metric, self.unit))
         self.linear: LinearCopies | None = None
         if rules.linear is not None:
             self.linear = LinearCopies(rules.linear, self.pulled, crew.pulled_x())

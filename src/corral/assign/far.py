@@ -1,19 +1,21 @@
-"""Exact sizes for rows in shards: linked groups first, the others by prices and a flow.
+"""Exact sizes for rows in shards: tied groups first, all others by prices and a flow.
 
-Groups of one row without pairs or pins are *free*; prices assign them exactly.  The others are
-*tied*.  They are placed first, each where it costs least at the prices of the round before, and
-components with broken pairs are solved again.  The free rows fill the room that is left.  If the
-tied groups would leave too little room, they stay where they were in the round before.
+A group is *tied* if it has several rows, a pin or a pair, hard or soft; all others are *free*.
+Tied groups are assigned first, at the prices of the round before: each to its cheapest cluster,
+then every component of pairs that this breaks is solved again.  Free rows then fill the rest of
+the sizes, by prices and a flow, exactly.  If the tied groups would leave them too little room, the
+tied groups keep the clusters of the round before.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..deadline import NEVER, Deadline
+from ..deadline import Deadline
 from ..plan.thresholds import PATIENCE
 from ..presolve import Rules, SizeBounds
 from ..rows import ShardRows
@@ -25,7 +27,7 @@ from .sizes import first_prices, ship
 
 @dataclass(frozen=True)
 class Warm:
-    """What the next round starts from: prices of the sizes, and labels of the tied groups."""
+    """Prices of the sizes and labels of the tied groups; the next round starts from them."""
 
     prices: FloatArray | None
     tied: IntArray
@@ -53,7 +55,9 @@ class FarAssignment:
 
     def with_rules(self, rules: Rules) -> FarAssignment:
         """The same rows under rules whose sizes are in another order."""
-        return FarAssignment(rules, self.rows)
+        same = copy(self)
+        same.rules = rules
+        return same
 
     def __call__(
         self,
@@ -64,19 +68,17 @@ class FarAssignment:
         deadline: Deadline,
         patience: float,
     ) -> Assignment:
-        """Labels of all groups at the centres.
+        """Assign all groups, tied ones first.
 
         Raises
         ------
         NoAssignment
             The tied groups leave no room for the others, and there was no round before.
         OutOfTime
+            The deadline came before the end of the search.
         """
-        deadline.check()
         k, sizes = self.rules.n_clusters, self.rules.sizes
-        costs = self.rows.costs(centers)
-        # The first round is finished even after the deadline: there would be no answer otherwise.
-        until = NEVER if warm is None else deadline
+        costs = self.rows.costs(centers).until(deadline)
         prices = None if warm is None else warm.prices
         if prices is None and sizes is not None and len(self.tied):
             part = len(self.free) / float(self.rules.n_rows)
@@ -89,7 +91,7 @@ class FarAssignment:
             if warm is not None and not self._leaves_room(labels, sizes):
                 labels = warm.tied
             taken = self.tied_rules.sizes_of(labels)
-            found, price = ship(costs, sizes.lower - taken, sizes.upper - taken, prices, until)
+            found, price = ship(costs, sizes.lower - taken, sizes.upper - taken, prices)
             scan = found if isinstance(found, ShardScan) else _all_placed(costs, found)
         return Assignment(
             scan.patched(self.tied, labels),
@@ -99,13 +101,13 @@ class FarAssignment:
         )
 
     def _leaves_room(self, labels: IntArray, sizes: SizeBounds) -> bool:
-        """Whether the free rows can fill up what the tied groups leave."""
+        """Whether the free rows fit into the sizes that the tied groups leave."""
         taken = self.tied_rules.sizes_of(labels)
         lower, upper = np.maximum(sizes.lower - taken, 0), sizes.upper - taken
         return bool(np.all(upper >= 0) and lower.sum() <= len(self.free) <= upper.sum())
 
     def _preferred(self, costs: ShardCosts, prices: FloatArray) -> IntArray:
-        """Where the tied groups would be at the prices, each row of a group at its price."""
+        """The cheapest cluster of each tied group; every row of a group pays the price."""
         if not len(self.tied):
             return np.empty(0, np.int64)
         labels = costs.cheapest(self.tied, self.tied_rules.count, prices)
@@ -116,7 +118,7 @@ class FarAssignment:
     def _apart(
         self, costs: ShardCosts, prices: FloatArray, labels: IntArray, deadline: Deadline
     ) -> IntArray:
-        """Labels that break no hard pair: components with a broken pair are solved again."""
+        """The labels, with every component that has a broken pair, hard or soft, solved again."""
         graph = self.tied_rules.pairs.graph
         broken = graph.broken(labels)
         if not broken.any():
@@ -132,10 +134,12 @@ class FarAssignment:
 
 
 def _floor(bounds: IntArray, part: float) -> IntArray:
+    """Bounds times a part of one, rounded down."""
     floored: IntArray = np.floor(bounds * part).astype(np.int64)
     return floored
 
 
 def _all_placed(costs: ShardCosts, labels: IntArray) -> ShardScan:
+    """The assignment that gives the free rows these labels."""
     scan = costs.scan(np.zeros(costs.shape[1])).patched(costs.free, labels)
     return replace(scan, counted=np.bincount(labels, minlength=costs.shape[1]))

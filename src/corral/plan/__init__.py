@@ -97,8 +97,8 @@ class Plan:
         """Decide; ``part_of`` is the number of groups of the whole, if these are a sample."""
         size = _sample(rules, facts, settings)
         whole = part_of is None and size == rules.n_groups
-        direct, share = _direct(rules, facts, settings, whole)
-        exchanges, least_exchange = _exchanges(rules)
+        direct, share = _direct(rules, settings, whole)
+        exchanges, least_exchange = _exchanges(rules, facts)
         plan = cls(
             n_groups=rules.n_groups,
             n_clusters=rules.n_clusters,
@@ -116,7 +116,7 @@ class Plan:
             least_drop=_least_drop(entries(rules)),
             exchanges=exchanges,
             least_exchange=least_exchange,
-            trials=_trials(rules),
+            trials=_trials(rules, facts),
             trials_each=_trials_each(rules),
         )
         if settings.repair:
@@ -204,7 +204,7 @@ def _count_every(size: int) -> int:
     return int(np.clip(size // at.COUNT_ENTRIES, 1, at.COUNT_SELDOM))
 
 
-def _direct(rules: Rules, facts: Facts, settings: Settings, whole: bool) -> tuple[int, float]:
+def _direct(rules: Rules, settings: Settings, whole: bool) -> tuple[int, float]:
     """Rounds straight from the seeds before ADMM, and their part of the time.
 
     Small problems, and those whose only rule is sizes where ADMM sees all of it, have a whole
@@ -214,7 +214,7 @@ def _direct(rules: Rules, facts: Facts, settings: Settings, whole: bool) -> tupl
     rival = not small and settings.coarse and whole and rules.only_sized
     if small or rival:
         return at.MAX_ROUNDS, at.DIRECT_SHARE if rival else 1.0
-    return (0, 1.0) if rules.surely_feasible or facts.far else (1, 1.0)
+    return (0, 1.0) if rules.surely_feasible else (1, 1.0)
 
 
 def _rival(rules: Rules, settings: Settings, part_of: int | None) -> str:
@@ -271,10 +271,10 @@ def _least_drop(size: int) -> float:
     return float(min(at.LEAST_DROP * max(size / at.SMALL, 1.0) ** 3, at.MOST_DROP))
 
 
-def _exchanges(rules: Rules) -> tuple[int, float]:
-    """Rounds of exchanges of single groups, and the gain below which they end."""
+def _exchanges(rules: Rules, facts: Facts) -> tuple[int, float]:
+    """Rounds of exchanges of single groups in memory, and the gain below which they end."""
     size = entries(rules)
-    if size > at.LARGE:
+    if size > at.LARGE or facts.far:
         return 0, 0.0
     least = at.LEAST_EXCHANGE * float(np.clip(size / at.SMALL - 1.0, 0.0, 1.0))
     return min(at.MAX_ROUNDS, at.EXCHANGE_ENTRIES // max(size, 1)), least
@@ -291,11 +291,14 @@ def _trials_each(rules: Rules) -> int:
     return min(times * twos, at.MOST_TRIALS)
 
 
-def _trials(rules: Rules) -> int:
+def _trials(rules: Rules, facts: Facts) -> int:
     """How many moves to try in all: fewer where an exact assignment is expensive.
 
-    The more groups there are, the less ADMM leaves to find.
+    The more groups there are, the less ADMM leaves to find.  None for far rows: a move looks at
+    single groups, which must be in memory.
     """
+    if facts.far:
+        return 0
     size = entries(rules)
     different = rules.sizes_vary or rules.numbered or sizes_loose(rules)
     work = _price(rules) * at.ROUNDS_A_TRIAL * size * max(1.0, size / at.SMALL) ** at.DECLINE

@@ -163,3 +163,23 @@ MANY_TIES = 1_000
 #: Most groups that a repair of totals may move, and most moves.  They bound the work of a repair to
 #: their product times the clusters; no difference was measured from 300 groups on.
 REPAIR_GROUPS, REPAIR_MOVES = 3_000, 400
+
+# --- Backends ------------------------------------------------------------------------------------
+
+#: Rows whose margins give the quantiles of all margins of rows in shards.  More of them make the
+#: reach of the prices more exact and send more numbers to this process (gpu.py part c and
+#: dask_scale.py fit).
+MARGINS = 200_000
+#: Groups from which ADMM's kernels on a GPU sum the points with 8 bits instead of 16; the rounding
+#: errors average out over a cluster.  A larger number makes an iteration slower on problems of that
+#: size (gpu.py parts a and b, "all bits").
+LEAN_GROUPS = 200_000
+#: Entries of x up to which ADMM keeps x on a GPU; above, labels are the rounding of its copy v1.  A
+#: larger number takes 4 bytes of GPU memory for each entry (gpu.py part c).
+DEVICE_X = 1 << 24
+#: Entries of x up to which ADMM keeps x with Dask's workers.  A larger number takes 4 or 8 bytes of
+#: their memory for each entry (dask_scale.py fit --all).
+DASK_X = 1 << 20
+#: Bytes of pulls of pairs that Dask may hold before the next checkpoint is written.  A larger
+#: number saves checkpoints and takes memory of the scheduler (dask_scale.py iteration --links).
+PULL_BYTES = 1 << 28

@@ -1,10 +1,9 @@
 """Contracted points wherever they are: the protocol, its form in memory, its form in shards."""
 
-from .distance import EUCLIDEAN, Distance, SquaredEuclidean, SwapSide
-from .holder import Holder
+from .distance import EUCLIDEAN, Distance, SquaredEuclidean, SwapSide, plus_plus
 from .memory import MemoryRows, contracted
 from .protocol import Helper, Rows, Table
-from .shard import Shard
+from .shard import Shard, Shards
 from .shards import ShardRows, contracted_shards
 from .tables import MemoryTable, ShardTable, distances_to
 
@@ -12,17 +11,18 @@ __all__ = [
     "EUCLIDEAN",
     "Distance",
     "Helper",
-    "Holder",
     "MemoryRows",
     "MemoryTable",
     "Rows",
     "Shard",
     "ShardRows",
     "ShardTable",
+    "Shards",
     "SquaredEuclidean",
     "SwapSide",
     "Table",
     "contracted",
     "contracted_shards",
     "distances_to",
+    "plus_plus",
 ]

@@ -12,8 +12,9 @@ from typing import Protocol
 
 import numpy as np
 from scipy.spatial.distance import cdist
+from sklearn.cluster import kmeans_plusplus
 
-from .._typing import FloatArray, IntArray
+from .._typing import FloatArray, IntArray, Matrix
 
 
 class Distance(Protocol):
@@ -154,3 +155,17 @@ def _quotient(shift: FloatArray, rest: FloatArray) -> FloatArray:
 
 #: The distance of k-means.
 EUCLIDEAN = SquaredEuclidean()
+
+
+def plus_plus(
+    points: Matrix, weight: FloatArray, n_clusters: int, random_state: np.random.RandomState
+) -> FloatArray:
+    """k-means++ seeds of points in memory; with fewer points than clusters, some occur twice."""
+    k, m = n_clusters, points.shape[0]
+    if m >= k:
+        given = weight if weight.any() else np.ones(m)
+        seeds, _ = kmeans_plusplus(points, k, sample_weight=given, random_state=random_state)
+    else:
+        seeds = points[np.concatenate([np.arange(m), random_state.randint(m, size=k - m)])]
+    dense = seeds if isinstance(seeds, np.ndarray) else seeds.toarray()
+    return dense.astype(np.float64)

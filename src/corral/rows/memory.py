@@ -16,9 +16,8 @@ from .._typing import FloatArray, IntArray, Matrix
 from ..constraints._checks import sums_by
 from ..presolve.contraction import Contraction
 from .costs import Dense
-from .distance import EUCLIDEAN, Distance
+from .distance import EUCLIDEAN, Distance, plus_plus
 from .protocol import Helper
-from .seeding import plus_plus
 
 #: Squared distance of the middle from the origin, in units of the mean squared distance to the
 #: middle, above which dense points are centred in a copy.  A larger number saves the copy and

@@ -156,6 +156,9 @@ class Table(Protocol):
     def home(self) -> Table:
         """The same in this process's memory."""
 
+    def nearest(self, centers: FloatArray) -> IntArray:
+        """Nearest centre of each row, (n,)."""
+
     def map_points(
         self,
         function: Callable[..., Any],

@@ -1,8 +1,15 @@
-"""A shard: consecutive rows where their arrays are, NumPy's or PyTorch's, and how to change it."""
+"""Shards: consecutive rows where their arrays are, and the protocol of a backend that keeps them.
+
+A backend keeps all rows of X as one or more shards, on a GPU or with Dask's workers.  It implements
+:class:`Shards` and nothing else; :class:`.shards.ShardRows` makes of it the rows that the solvers
+see.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,7 +18,7 @@ from .._typing import FloatArray, IntArray
 
 
 class Shard:
-    """Rows, or groups of rows, with a weight each.
+    """Rows, or groups of rows, with a weight each, as arrays of NumPy or PyTorch.
 
     Parameters
     ----------
@@ -24,7 +31,8 @@ class Shard:
     Attributes
     ----------
     memo : dict
-        What passes remember for the next; never needed, never copied.
+        Results that a pass keeps for the next one.  They only save time: a pass that does not find
+        them computes them again, and they are never copied.
     """
 
     def __init__(self, points: Any, weight: Any = None, free: Any = None) -> None:
@@ -36,7 +44,7 @@ class Shard:
         return int(self.points.shape[0])
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the memo behind."""
+        """Pickle everything but the memo."""
         return {**self.__dict__, "memo": {}}
 
     @property
@@ -50,37 +58,125 @@ class Shard:
         return Shard(**{**given, **changes})
 
     def put(self, a: Any) -> Any:
-        """A NumPy array where the shard's arrays are, floats in their precision."""
+        """Copy a NumPy array to where the shard is, floats in the precision of the points."""
         if self.xp is np:
             return a.astype(self.points.dtype, copy=False) if a.dtype.kind == "f" else a
         moved = self.xp.asarray(a, device=self.points.device)
         return moved.to(self.points.dtype) if a.dtype.kind == "f" else moved
 
     def double(self, a: FloatArray) -> Any:
-        """The same in double precision."""
+        """Copy a NumPy array to where the shard is, in double precision."""
         return a if self.xp is np else self.xp.asarray(a, device=self.points.device)
 
 
+class Shards(Protocol):
+    """All rows of X as shards, in order: what a backend implements.
+
+    Most work is a function that :meth:`map` or :meth:`transform` calls once for each shard, as
+    ``function(shard, *args, *own)``, with arguments for all shards (``args``) and, where given, one
+    tuple of arguments for each shard (``each``).  Such a function must not change the shard, except
+    ``shard.memo``.  It must be importable, so that it can be sent to other machines.
+    """
+
+    @property
+    def dtype(self) -> Any:
+        """NumPy's dtype of the points."""
+        ...
+
+    @property
+    def lengths(self) -> Sequence[int]:
+        """Number of rows in each shard."""
+        ...
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        ...
+
+    def map(
+        self,
+        function: Callable[..., Any],
+        *args: Any,
+        each: Iterable[tuple[Any, ...]] | None = None,
+    ) -> list[Any]:
+        """Small results of the function for every shard, in order, in this process's memory."""
+        ...
+
+    def transform(
+        self,
+        function: Callable[..., Shard],
+        *args: Any,
+        each: Iterable[tuple[Any, ...]] | None = None,
+    ) -> Shards:
+        """The shards that the function makes; they stay where they are."""
+        ...
+
+    def crew(self, points: FloatArray | None = None) -> Any:
+        """The :class:`corral.admm.crew.Crew` that makes ADMM's passes.
+
+        It works on all rows where they are, or on a few points that were fetched to this process.
+        """
+        ...
+
+    def seeds(
+        self,
+        points: FloatArray,
+        weight: FloatArray,
+        n_clusters: int,
+        random_state: np.random.RandomState,
+    ) -> FloatArray:
+        """k-means++ centres of a few points that were fetched to this process."""
+        ...
+
+
+def starts(shards: Shards) -> IntArray:
+    """Numbers of the first row of each shard, then the number of all rows."""
+    return np.concatenate([[0], np.cumsum(shards.lengths)]).astype(np.int64)
+
+
+def shares(shards: Shards, *arrays: Any) -> list[tuple[Any, ...]]:
+    """The part of each array over all rows that belongs to each shard."""
+    return [tuple(a[start:stop] for a in arrays) for start, stop in pairwise(starts(shards))]
+
+
+def by_shard(shards: Shards, rows: IntArray) -> list[IntArray]:
+    """Sorted numbers of rows, cut by shard and counted from its first row."""
+    first = starts(shards)
+    cuts = np.searchsorted(rows, first)
+    return [rows[a:b] - start for a, b, start in zip(cuts[:-1], cuts[1:], first[:-1], strict=True)]
+
+
 def shifted(shard: Shard, middle: FloatArray) -> Shard:
-    """The same rows about the middle."""
+    """The same rows less the middle."""
     moved = shard.xp.astype(shard.points, shard.xp.float64) - shard.double(middle)
     return shard.like(points=shard.xp.astype(moved, shard.points.dtype))
 
 
 def with_free(shard: Shard, free: Any) -> Shard:
-    """The same rows, of which only some are free to be assigned by prices."""
+    """The same rows, of which prices assign only those that ``free`` marks."""
     return shard.like(free=shard.put(free))
 
 
 def with_weight(shard: Shard, weight: FloatArray | None) -> Shard:
-    """The same rows, weighted."""
+    """The same rows with these weights."""
     return shard.like(weight=None if weight is None else shard.put(weight))
 
 
 def contracted(
     shard: Shard, first: IntArray, where: IntArray, means: FloatArray, weight: FloatArray | None
 ) -> Shard:
-    """Groups: their first rows, but ``means`` for those that have several, and their weights."""
+    """One point for each group of rows.
+
+    Parameters
+    ----------
+    shard : Shard
+    first : (g,) array
+        The first row of each group; it is the group's point if the group has no other row.
+    where, means : (h,) and (h, d) arrays
+        Groups of several rows, and the points of these groups.
+    weight : (g,) array or None
+        Of the groups.
+    """
     points = shard.points[shard.put(first)]
     if len(where):
         points[shard.put(where)] = shard.put(means)

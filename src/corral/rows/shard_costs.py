@@ -1,19 +1,22 @@
-"""Costs of rows that live in shards, for assignment by prices."""
+"""Costs of rows in shards, and where prices put these rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
 
 from .._typing import FloatArray, IntArray
+from ..deadline import NEVER, Deadline
+from ..plan.thresholds import MARGINS
 from .costs import Near, reach_of
-from .holder import Holder, by_shard, starts
-from .passes import (
+from .shard import Shards, by_shard, starts
+from .shard_passes import (
     Ask,
     border_rows,
     cluster_sums,
@@ -27,51 +30,71 @@ from .passes import (
     scan_rows,
 )
 
-#: Quantiles of the margins are those of so many of them.
-MARGINS = 200_000
-
-#: Rows of a shard that are not where they prefer to be, and where they are.
+#: Rows of a shard that are not in the cluster they prefer, and the clusters they are in.
 Patch = tuple[IntArray, IntArray]
 
 
 @dataclass(frozen=True)
 class ShardCosts:
-    """As :class:`.costs.Costs`, of the free rows of a holder.
+    """Costs of the free rows; see :class:`.costs.Costs`.
 
     Attributes
     ----------
-    holder : Holder
+    shards : Shards
     centers : (k, d) array
         Relative to the middle of the points.
     offsets : (k,) array
         The clusters' part of the costs.
     free : (f,) array
         Numbers of the rows that are free.
+    deadline : Deadline
+        Asked before every pass that searches for an assignment.  Passes that read a known
+        assignment (labels, sums, inertia) do not ask it.
     """
 
-    holder: Holder
+    shards: Shards
     centers: FloatArray
     offsets: FloatArray
     free: IntArray
+    deadline: Deadline = NEVER
 
     @property
     def eps(self) -> float:
-        """Of the points."""
-        return float(np.finfo(self.holder.dtype).eps)
+        """Relative rounding of the points."""
+        return float(np.finfo(self.shards.dtype).eps)
 
     @property
     def shape(self) -> tuple[int, int]:
         """Free rows and clusters."""
         return len(self.free), len(self.centers)
 
+    def until(self, deadline: Deadline) -> ShardCosts:
+        """The same costs; searches raise ``OutOfTime`` after the deadline."""
+        return replace(self, deadline=deadline)
+
+    def search(
+        self,
+        function: Callable[..., Any],
+        *args: Any,
+        each: Iterable[tuple[Any, ...]] | None = None,
+    ) -> list[Any]:
+        """One pass over all shards, if there is time left.
+
+        Raises
+        ------
+        OutOfTime
+        """
+        self.deadline.check()
+        return self.shards.map(function, *args, each=each)
+
     def ask(self, prices: FloatArray) -> Ask:
-        """The question where rows prefer to be."""
+        """The question which cluster each row prefers at the prices."""
         return Ask(self.centers, self.offsets, prices, uuid4().hex)
 
     def scan(self, prices: FloatArray) -> ShardScan:
         """As :class:`.costs.Costs`."""
         ask = self.ask(prices)
-        counted, scale = zip(*self.holder.map(scan_rows, ask), strict=True)
+        counted, scale = zip(*self.search(scan_rows, ask), strict=True)
         none = np.empty(0, np.int64)
         patches = [(none, none)] * len(counted)
         return ShardScan(self, ask, patches, reduce(add, counted), max(scale))
@@ -84,15 +107,15 @@ class ShardCosts:
     def of(self, rows: IntArray) -> FloatArray:
         """Costs of rows given by sorted numbers."""
         ask = self.ask(np.zeros(len(self.centers)))
-        parts = self.holder.map(costs_of, ask, each=[(r,) for r in by_shard(self.holder, rows)])
+        parts = self.search(costs_of, ask, each=[(r,) for r in by_shard(self.shards, rows)])
         return np.concatenate(parts)
 
     def cheapest(self, rows: IntArray, counts: IntArray, prices: FloatArray) -> IntArray:
-        """Cheapest cluster of some rows, given by sorted numbers, that count several points each."""
-        own = by_shard(self.holder, rows)
+        """Cheapest cluster of rows, given by sorted numbers, that count several points each."""
+        own = by_shard(self.shards, rows)
         cuts = np.cumsum([len(part) for part in own])[:-1]
         each = list(zip(own, np.split(counts, cuts), strict=True))
-        return np.concatenate(self.holder.map(placed_at, self.ask(prices), each=each))
+        return np.concatenate(self.search(placed_at, self.ask(prices), each=each))
 
     def dense(self) -> FloatArray:
         """As :class:`.costs.Costs`."""
@@ -101,7 +124,18 @@ class ShardCosts:
 
 @dataclass(frozen=True)
 class ShardScan:
-    """As :class:`.costs.Scan`."""
+    """An assignment of rows in shards; see :class:`.costs.Scan`.
+
+    Attributes
+    ----------
+    costs : ShardCosts
+    ask : Ask
+        Every row is in the cluster that it prefers by this question, except
+    patches : list of Patch, one a shard
+        these rows.
+    counted : (k,) array
+    scale : float
+    """
 
     costs: ShardCosts
     ask: Ask
@@ -111,26 +145,25 @@ class ShardScan:
 
     def within(self, reach: float) -> int:
         """As :class:`.costs.Scan`."""
-        return sum(self.costs.holder.map(count_within, self.ask, reach))
+        return sum(self.costs.search(count_within, self.ask, reach))
 
     def reach(self, number: int, each: IntArray) -> FloatArray:
-        """As :class:`.costs.Scan`, estimated where there are many rows."""
+        """As :class:`.costs.Scan`, estimated from a sample where there are many rows."""
         stride = max(1, self.costs.shape[0] // MARGINS)
-        parts = self.costs.holder.map(margin_sample, self.ask, stride)
+        parts = self.costs.search(margin_sample, self.ask, stride)
         margins, labels = (np.concatenate(column) for column in zip(*parts, strict=True))
         return reach_of(margins, labels, number // stride, each // stride)
 
     def border(self, reach: FloatArray) -> FloatArray:
         """As :class:`.costs.Scan`."""
-        parts = self.costs.holder.map(border_rows, self.ask, reach, each=self.patches)
+        parts = self.costs.search(border_rows, self.ask, reach, each=self.patches)
         total: FloatArray = reduce(add, parts)
         return total
 
     def near(self, reach: FloatArray) -> Near:
         """As :class:`.costs.Scan`."""
-        holder = self.costs.holder
-        parts = holder.map(near_rows, self.ask, reach, each=self.patches)
-        first = starts(holder)
+        parts = self.costs.search(near_rows, self.ask, reach, each=self.patches)
+        first = starts(self.costs.shards)
         rows = np.concatenate([own + start for (own, *_), start in zip(parts, first, strict=False)])
         labels, gap = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
         return Near(rows, labels, gap)
@@ -143,30 +176,31 @@ class ShardScan:
         return replace(scan, counted=self.counted + change)
 
     def patched(self, rows: IntArray, labels: IntArray) -> ShardScan:
-        """The same with rows, given by sorted numbers, elsewhere; they count as before."""
-        cuts = np.searchsorted(rows, starts(self.costs.holder))
+        """The same with rows, given by sorted numbers, in other clusters; counts stay as before."""
+        shards = self.costs.shards
+        cuts = np.searchsorted(rows, starts(shards))
         patches = [
             _joined(patch, (own, labels[a:b]))
             for patch, own, a, b in zip(
-                self.patches, by_shard(self.costs.holder, rows), cuts[:-1], cuts[1:], strict=True
+                self.patches, by_shard(shards, rows), cuts[:-1], cuts[1:], strict=True
             )
         ]
         return replace(self, patches=patches)
 
     def labels(self) -> IntArray:
         """Labels of all rows, (m,)."""
-        return np.concatenate(self.costs.holder.map(labels_of, self.ask, each=self.patches))
+        return np.concatenate(self.costs.shards.map(labels_of, self.ask, each=self.patches))
 
     def sums(self) -> tuple[FloatArray, FloatArray]:
         """``sum w p`` (k, d) and ``sum w`` (k,) of the clusters."""
-        parts = self.costs.holder.map(cluster_sums, self.ask, each=self.patches)
+        parts = self.costs.shards.map(cluster_sums, self.ask, each=self.patches)
         sums, mass = (reduce(add, column) for column in zip(*parts, strict=True))
         return sums, mass
 
     def inertia(self, centers: FloatArray) -> float:
         """Weighted sum of the squared distances to centres in the shards' coordinates."""
         each = [(*patch, centers) for patch in self.patches]
-        return float(sum(self.costs.holder.map(inertia_rows, self.ask, each=each)))
+        return float(sum(self.costs.shards.map(inertia_rows, self.ask, each=each)))
 
 
 def _joined(old: Patch, new: Patch) -> Patch:

@@ -1,7 +1,7 @@
-"""Rows in shards: on a GPU, or with Dask's workers.
+"""Rows in shards, on a GPU or with Dask's workers, as the solvers see them.
 
-A holder works on its shards where they are (:mod:`.holder`); here are the rows that the solvers see,
-made of passes over all shards (:mod:`.passes`).
+Every method is one pass over all shards, made of the functions in :mod:`.shard_passes`.  A backend
+keeps the shards and runs the passes where these are (:class:`.shard.Shards`).
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from .._typing import FloatArray, IntArray
+from ..constraints._checks import sums_by
 from ..presolve.contraction import Contraction
 from .distance import EUCLIDEAN, Distance
-from .holder import Holder, by_shard, shares
 from .memory import FAR, MemoryRows, largest_eigenvalue
-from .passes import label_inertia, label_sums, moments, rows_of
-from .shard import contracted, shifted, with_free, with_weight
+from .shard import Shards, by_shard, contracted, shares, shifted, with_free, with_weight
 from .shard_costs import ShardCosts, ShardScan
+from .shard_passes import label_inertia, label_sums, moments, rows_of
 
 
 class ShardRows:
@@ -29,8 +29,8 @@ class ShardRows:
 
     Parameters
     ----------
-    holder : Holder
-        Of the contracted points, with their weights.
+    shards : Shards
+        The contracted points, with their weights.
     weight : (m,) array
     scatter : float
     distance : Distance
@@ -47,12 +47,12 @@ class ShardRows:
 
     def __init__(
         self,
-        holder: Holder,
+        shards: Shards,
         weight: FloatArray,
         scatter: float = 0.0,
         distance: Distance = EUCLIDEAN,
     ) -> None:
-        self._given, self.weight, self.scatter, self.distance = holder, weight, scatter, distance
+        self._given, self.weight, self.scatter, self.distance = shards, weight, scatter, distance
         self.free: IntArray | None = None
 
     @property
@@ -67,7 +67,7 @@ class ShardRows:
 
     @cached_property
     def _moments(self) -> tuple[float, FloatArray, float, FloatArray, FloatArray]:
-        """Total weight, middle, spread, covariance about it, and the heaviest row about it."""
+        """Total weight, middle, spread, gram matrix, and the row farthest from the middle."""
         total, sums, *_ = _added(self._given, np.zeros(self._given.n_features))
         middle = self.distance.origin(sums / total)
         _, _, spread, gram, heaviest = _added(self._given, middle)
@@ -89,8 +89,8 @@ class ShardRows:
         return self._moments[2]
 
     @cached_property
-    def holder(self) -> Holder:
-        """The holder of the points, centred where their middle is far from the origin."""
+    def shards(self) -> Shards:
+        """The points, less their middle where that is far from the origin."""
         if self._centred:
             return self._given.transform(shifted, self.middle)
         return self._given
@@ -105,7 +105,7 @@ class ShardRows:
         return np.zeros_like(self.middle) if self._centred else self.middle
 
     def single(self) -> ShardRows:
-        """The same: a device works in the precision of its points."""
+        """The same rows: far rows keep their precision."""
         return self
 
     def take(self, groups: IntArray) -> MemoryRows:
@@ -124,32 +124,32 @@ class ShardRows:
         return MemoryRows(points, self.weight, self.scatter, distance=self.distance)
 
     def _fetch(self, rows: IntArray) -> FloatArray:
-        return fetch(self.holder, rows)
+        return fetch(self.shards, rows)
 
-    def crew(self) -> Holder:
-        """The holder makes ADMM's passes."""
-        return self.holder
+    def crew(self) -> Any:
+        """Who makes ADMM's passes where the rows are."""
+        return self.shards.crew()
 
     def seeds(
         self, n_clusters: int, rows: IntArray, random_state: np.random.RandomState
     ) -> FloatArray:
         """k-means++ centres drawn from some of the rows, relative to the middle."""
         points, weight = self._fetch(rows), self.weight[rows]
-        return self.holder.seeds(points, weight, n_clusters, random_state) - self.local
+        return self.shards.seeds(points, weight, n_clusters, random_state) - self.local
 
     def marked(self, free: IntArray) -> ShardRows:
         """The same rows, of which prices assign only those given by number."""
         alone = np.zeros(self.shape[0], bool)
         alone[free] = True
         same = copy(self)
-        same.__dict__["holder"] = self.holder.transform(with_free, each=shares(self.holder, alone))
+        same.__dict__["shards"] = self.shards.transform(with_free, each=shares(self.shards, alone))
         same.free = free
         return same
 
     def costs(self, centers: FloatArray) -> ShardCosts:
         """Costs of the free rows."""
         free = np.arange(self.shape[0]) if self.free is None else self.free
-        return ShardCosts(self.holder, centers, self.offsets(centers), free)
+        return ShardCosts(self.shards, centers, self.offsets(centers), free)
 
     def nearest(self, centers: FloatArray) -> IntArray:
         """The nearest centre of each group."""
@@ -169,7 +169,7 @@ class ShardRows:
         if isinstance(where, ShardScan):
             sums, mass = where.sums()
         else:
-            parts = self.holder.map(label_sums, n_clusters, each=shares(self.holder, where))
+            parts = self.shards.map(label_sums, n_clusters, each=shares(self.shards, where))
             sums, mass = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
         return self.centres(sums, mass, fallback)
 
@@ -178,7 +178,7 @@ class ShardRows:
         own = centers + self.local
         if isinstance(where, ShardScan):
             return where.inertia(own)
-        return float(sum(self.holder.map(label_inertia, own, each=shares(self.holder, where))))
+        return float(sum(self.shards.map(label_inertia, own, each=shares(self.shards, where))))
 
     def labels(self, where: Any) -> IntArray:
         """Labels of all groups."""
@@ -200,43 +200,43 @@ class ShardRows:
 
 
 def contracted_shards(
-    holder: Holder, weight: FloatArray | None, group: IntArray | None
+    shards: Shards, weight: FloatArray | None, group: IntArray | None
 ) -> ShardRows:
-    """Contract the rows of a holder where they are: only members of larger groups travel."""
-    n = int(sum(holder.lengths))
+    """Contract rows where they are; only rows of groups of several rows come to this process."""
+    n = int(sum(shards.lengths))
     n_groups = n if group is None else int(group.max(initial=-1)) + 1
     if group is None or n_groups == n:
         if weight is None:
-            return ShardRows(holder, np.ones(n))
-        return ShardRows(holder.transform(with_weight, each=shares(holder, weight)), weight)
+            return ShardRows(shards, np.ones(n))
+        return ShardRows(shards.transform(with_weight, each=shares(shards, weight)), weight)
     count = np.bincount(group, minlength=n_groups)
-    total = count.astype(float) if weight is None else np.bincount(group, weight, n_groups)
+    total: FloatArray = sums_by(group, np.ones(n) if weight is None else weight, n_groups)
     joined = np.flatnonzero(count[group] > 1)
     groups, local = np.unique(group[joined], return_inverse=True)
     own_weight = None if weight is None else weight[joined]
     part = Contraction(local, len(groups))
-    means, _, _, scatter = part.apply(fetch(holder, joined), own_weight)
-    # Groups are counted in the order of their first rows, so that each shard keeps a run of them.
+    means, _, _, scatter = part.apply(fetch(shards, joined), own_weight)
+    # Groups are numbered in the order of their first rows, so each shard keeps consecutive groups.
     first = np.flatnonzero(np.diff(np.maximum.accumulate(group), prepend=-1) > 0)
-    firsts = by_shard(holder, first)
+    firsts = by_shard(shards, first)
     edges = np.concatenate([[0], np.cumsum([len(rows) for rows in firsts])])
     each = []
     for rows, (start, stop) in zip(firsts, pairwise(edges), strict=True):
         a, b = np.searchsorted(groups, [start, stop])
         each.append((rows, groups[a:b] - start, means[a:b], total[start:stop]))
-    return ShardRows(holder.transform(contracted, each=each), total, scatter)
+    return ShardRows(shards.transform(contracted, each=each), total, scatter)
 
 
-def fetch(holder: Holder, rows: IntArray) -> FloatArray:
+def fetch(shards: Shards, rows: IntArray) -> FloatArray:
     """Some of the points, given by sorted numbers, in double precision."""
-    return np.concatenate(holder.map(rows_of, each=[(own,) for own in by_shard(holder, rows)]))
+    return np.concatenate(shards.map(rows_of, each=[(own,) for own in by_shard(shards, rows)]))
 
 
 def _added(
-    holder: Holder, about: FloatArray
+    shards: Shards, about: FloatArray
 ) -> tuple[float, FloatArray, float, FloatArray, FloatArray]:
-    """Moments of all shards, and the heaviest row of all."""
-    parts: list[Any] = holder.map(moments, about)
+    """Moments of all shards, and the row with the largest weighted square of all."""
+    parts: list[Any] = shards.map(moments, about)
     total, sums, spread, gram, heaviest = zip(*parts, strict=True)
     top = max(heaviest, key=lambda found: found[0])[1]
     return sum(total), reduce(add, sums), sum(spread), reduce(add, gram), top

@@ -11,9 +11,9 @@ from sklearn.metrics.pairwise import euclidean_distances, pairwise_distances_arg
 from sklearn.utils.extmath import row_norms
 
 from .._typing import FloatArray, IntArray, Matrix
-from .holder import Holder
 from .memory import MemoryRows, contracted
-from .passes import Ask, labels_of, on_points
+from .shard import Shards
+from .shard_passes import Ask, labels_of, on_points
 from .shards import ShardRows, contracted_shards, fetch
 
 
@@ -51,7 +51,7 @@ class MemoryTable:
         return contracted(self.points, self.weight, group)
 
     def home(self) -> Self:
-        """It is here."""
+        """The same: it is in memory already."""
         return self
 
     def map_points(
@@ -60,7 +60,7 @@ class MemoryTable:
         *args: Any,
         each: Iterable[tuple[Any, ...]] | None = None,
     ) -> list[Any]:
-        """Of the one piece."""
+        """The result for the one piece."""
         (own,) = [()] if each is None else each
         return [function(self.points, *args, *own)]
 
@@ -70,40 +70,40 @@ class MemoryTable:
 
 
 class ShardTable:
-    """Rows that a holder keeps elsewhere; see :class:`.protocol.Table`.
+    """Rows that a backend keeps in shards; see :class:`.protocol.Table`.
 
     Parameters
     ----------
-    holder : Holder
+    shards : Shards
     weight : (n,) array or None
     place : str
     """
 
-    def __init__(self, holder: Holder, weight: FloatArray | None, place: str) -> None:
-        self.holder, self.weight, self.place = holder, weight, place
+    def __init__(self, shards: Shards, weight: FloatArray | None, place: str) -> None:
+        self.shards, self.weight, self.place = shards, weight, place
 
     @property
     def lengths(self) -> Sequence[int]:
         """Rows of each shard."""
-        return self.holder.lengths
+        return self.shards.lengths
 
     @property
     def n_features(self) -> int:
         """Number of features."""
-        return self.holder.n_features
+        return self.shards.n_features
 
     @property
     def dtype(self) -> Any:
         """Of the points."""
-        return self.holder.dtype
+        return self.shards.dtype
 
     def rows(self, group: IntArray | None) -> ShardRows:
         """The points, contracted where they are."""
-        return contracted_shards(self.holder, self.weight, group)
+        return contracted_shards(self.shards, self.weight, group)
 
     def home(self) -> MemoryTable:
         """All rows in this process's memory, in their precision."""
-        points = fetch(self.holder, np.arange(sum(self.lengths)))
+        points = fetch(self.shards, np.arange(sum(self.lengths)))
         return MemoryTable(points.astype(self.dtype, copy=False), self.weight)
 
     def map_points(
@@ -112,18 +112,18 @@ class ShardTable:
         *args: Any,
         each: Iterable[tuple[Any, ...]] | None = None,
     ) -> list[Any]:
-        """Where the shards are."""
-        return self.holder.map(on_points, function, *args, each=each)
+        """The results for the shards, computed where these are."""
+        return self.shards.map(on_points, function, *args, each=each)
 
     def nearest(self, centers: FloatArray) -> IntArray:
         """Nearest centre of each row, found where it is."""
         middle = centers.mean(axis=0, dtype=np.float64)
-        # About their middle, so that single precision keeps digits for data far from the origin.
+        # Centres less their middle: single precision then keeps its digits far from the origin.
         local = centers - middle
         norms = (local * local).sum(axis=1) + 2.0 * (local @ middle)
         ask = Ask(local, norms, np.zeros(len(centers)), key=uuid4().hex)
         none = np.empty(0, np.int64)
-        return np.concatenate(self.holder.map(labels_of, ask, none, none))
+        return np.concatenate(self.shards.map(labels_of, ask, none, none))
 
 
 def distances_to(points: Matrix, centers: FloatArray) -> FloatArray:

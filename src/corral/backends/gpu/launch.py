@@ -1,10 +1,10 @@
-"""Launches of the kernels over the segments of a layout."""
+"""Launches of the kernels over the segments of a state, and how the kernels are tuned."""
 
 from __future__ import annotations
 
-import weakref
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -12,31 +12,88 @@ from ..._typing import FloatArray
 from ...admm.kernels import Step
 from ...admm.schedule import GRADUATE
 from ...admm.unpulled import Numbers
-from . import kernels
-from .layout import TILE, Segment
-from .replay import Replay
-from .small import Inbox, Outbox
-from .tuning import Tuning
+from . import triton_kernels
+from .layout import TILE, FusedState, Segment
+from .transfer import Inbox, Outbox, Replay
 
-if TYPE_CHECKING:
-    from .fused import Fused
+
+@dataclass(frozen=True)
+class Tuning:
+    """How a kernel is distributed over the device.
+
+    Attributes
+    ----------
+    tile : int
+        Groups of a tile, a multiple of 16.
+    warps : int
+    registers : int or None
+        Most registers of a thread; None leaves the choice to the compiler.
+    programs : int
+        Programs on each multiprocessor.
+    ahead : bool
+        Whether a program loads its next tile into the device's cache before it works on one.
+    stages : int
+        Tiles in the shared memory of a program, the present one included, where they fit.
+    run : int
+        Tiles whose sums the matrix units add.
+    """
+
+    tile: int = 32
+    warps: int = 8
+    registers: int | None = None
+    programs: int = 4
+    ahead: bool = False
+    stages: int = 1
+    run: int = 16
+
+
+@dataclass(frozen=True)
+class Tunings:
+    """The tunings of all kernels (measured: gpu.py part b on an H200).
+
+    Attributes
+    ----------
+    forward : Tuning
+    graduate, settle : Tuning
+        Of the second pass over plain groups, without and with the sphere.
+    rows : Tuning
+        Of the same over groups with numbers of their own.
+    """
+
+    forward: Tuning = Tuning()
+    graduate: Tuning = Tuning(warps=4, programs=2, ahead=True, run=32)
+    settle: Tuning = Tuning(tile=64, programs=1, ahead=True, stages=2)
+    rows: Tuning = Tuning(programs=1, ahead=True, stages=3)
+
+    def backward(self, sphere: bool, segment: Segment) -> Tuning:
+        """The tuning of the second pass over a segment."""
+        if segment.rows is not None:
+            return self.rows
+        return self.settle if sphere else self.graduate
 
 
 class Launcher:
-    """Runs one kernel over segments; its programs write what they sum.
+    """Runs one kernel over segments; its programs write their sums.
 
     Parameters
     ----------
-    state : Fused
+    state : FusedState
+    tunings : Tunings
     kernel : Triton kernel
     segments : list of Segment
     width : int
         Numbers that a program sums.
     """
 
-    def __init__(self, state: Fused, kernel: Any, segments: list[Segment], width: int) -> None:
-        # Without a cycle the state goes as soon as nobody needs it.
-        self.state: Fused = weakref.proxy(state)
+    def __init__(
+        self,
+        state: FusedState,
+        tunings: Tunings,
+        kernel: Any,
+        segments: list[Segment],
+        width: int,
+    ) -> None:
+        self.state, self.tunings = state, tunings
         self.kernel, self.segments, self.width = kernel, segments, width
         shift = torch.zeros(state.D)
         shift[: state.d] = torch.as_tensor(state.shift)
@@ -47,13 +104,13 @@ class Launcher:
         self._replays = {sphere: Replay(state.device) for sphere in (False, True)}
 
     def start(self, step: Step, numbers: Numbers, theta: FloatArray | None = None) -> None:
-        """Have the device make the pass; does not wait for it."""
+        """Launch the pass; does not wait for it."""
         self.outbox.write(numbers, theta)
         sphere = step.now.phase > GRADUATE
         self._replays[sphere](partial(self._work, sphere))
 
     def run(self, sphere: bool) -> list[torch.Tensor]:
-        """What the programs of each segment sum, (programs, width)."""
+        """Sums of the programs of each segment, (programs, width)."""
         state, outbox = self.state, self.outbox
         summed = []
         for segment in self.segments:
@@ -80,7 +137,7 @@ class Launcher:
         raise NotImplementedError
 
     def _work(self, sphere: bool) -> None:
-        """All that the device does."""
+        """All work of the device in one pass."""
         self.outbox.send()
         self.inbox.send(self.run(sphere))
 
@@ -91,7 +148,7 @@ class Launcher:
         return {}
 
     def _arrays(self, sphere: bool, segment: Segment) -> tuple[Any, ...]:
-        """One array stands for those that this variant does not look at."""
+        """The kernel's arrays; ``sums`` replaces those that this variant does not read."""
         state = self.state
         order = state.layout.order
         return (
@@ -102,7 +159,7 @@ class Launcher:
             state.v2 if sphere else state.sums,
             state.sums,
             state.sums if segment.rows is None else segment.rows,
-            state.pull_state,
+            state.pull,
             state.bonds,
         )
 
@@ -132,9 +189,10 @@ class Launcher:
 class Forward(Launcher):
     """The first pass over the groups that pairs pull."""
 
-    def __init__(self, state: Fused) -> None:
+    def __init__(self, state: FusedState, tunings: Tunings) -> None:
         pulled = [segment for segment in state.layout.segments if segment.pulled]
-        super().__init__(state, kernels.forward, pulled, state.K + kernels.SPARE)
+        width = state.K + triton_kernels.SPARE
+        super().__init__(state, tunings, triton_kernels.forward, pulled, width)
 
     def sums(self) -> FloatArray:
         """The totals, then the gram."""
@@ -143,19 +201,21 @@ class Forward(Launcher):
 
     def tuning(self, sphere: bool, segment: Segment) -> Tuning:
         """The same for all."""
-        return self.state.tunings.forward
+        return self.tunings.forward
 
 
 class Backward(Launcher):
     """The second pass."""
 
-    def __init__(self, state: Fused) -> None:
-        width = state.K * (state.D + kernels.COLUMNS) + kernels.SPARE
-        super().__init__(state, kernels.backward, state.layout.segments, width)
+    def __init__(self, state: FusedState, tunings: Tunings, lean: bool) -> None:
+        width = state.K * (state.D + triton_kernels.COLUMNS) + triton_kernels.SPARE
+        segments = state.layout.segments
+        super().__init__(state, tunings, triton_kernels.backward, segments, width)
+        self.lean = lean
         self._others = [not segment.pulled for segment in self.segments]
 
     def sums(self) -> tuple[FloatArray, FloatArray]:
-        """Over all groups, then over those that nothing pulls."""
+        """Sums over all groups, then over those that nothing pulls."""
         sums = self.inbox.take()
         if self._others == [True]:
             alone = sums[0].copy()
@@ -163,8 +223,8 @@ class Backward(Launcher):
         return sums.sum(axis=0), sums[self._others].sum(axis=0)
 
     def tuning(self, sphere: bool, segment: Segment) -> Tuning:
-        """By phase, and by what groups have."""
-        return self.state.tunings.backward(sphere, segment)
+        """By phase, and by whether groups have numbers of their own."""
+        return self.tunings.backward(sphere, segment)
 
     def _own_arrays(self) -> tuple[Any, ...]:
         return (self.state.kept,)
@@ -173,21 +233,21 @@ class Backward(Launcher):
         state = self.state
         return {
             "KEEP": segment.pulled or state.keep_x,
-            "LEAN": state.lean,
+            "LEAN": self.lean,
             "AHEAD": tuning.ahead and state.points.is_cuda,
             "STAGES": tuning.stages if self._has_room(sphere, tuning) else 1,
             "RUN": tuning.run,
         }
 
     def _has_room(self, sphere: bool, tuning: Tuning) -> bool:
-        """Whether the tiles that stages hold fit beside the centres, the points and some room."""
+        """Whether the tiles of all stages fit into shared memory, with 16 KiB to spare."""
         K, D, tile = self.state.K, self.state.D, tuning.tile
         held = 4 * tile * (tuning.stages - 1) * ((1 + sphere) * K + D)
         return held + 4 * D * (K + tile) + (1 << 14) <= self.shared_bytes
 
 
 def _capacity(device: torch.device) -> tuple[int, int]:
-    """Multiprocessors, and bytes that the threads of a program may share; none if interpreted."""
+    """Multiprocessors, and bytes of shared memory of a program; 1 and 0 without CUDA."""
     if device.type != "cuda":
         return 1, 0
     properties = torch.cuda.get_device_properties(device)

@@ -1,8 +1,8 @@
-"""Where groups lie in the state on a device, and which of them one launch takes.
+"""The state of all groups on a device, and where each group is in it.
 
-The state lies in slabs of 16 groups, (slab, cluster, group in the slab).  Groups that pairs pull
-come first, so that the others never ask for a pull, then all the others, in order.  The last tiles
-of both parts are filled up with places that have no weight in any sum.
+The state is stored in slabs of 16 groups, (slab, cluster, group in the slab).  Groups that pairs
+pull come first, then all others, in order.  The last tiles of both parts are filled with places
+that have no weight in any sum.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ import numpy as np
 import torch
 
 from ..._typing import FloatArray
-from ...admm.crew import Setup
+from ...admm.crew import START_SHARE, Setup
 from ...admm.unpulled import METRIC, row_vectors
 
-#: Groups of a slab, and of the tiles that segments are made of; a kernel's may be smaller.
+#: Groups of a slab, and of a tile of a segment; the tiles of a kernel may be smaller.
 SLAB, TILE = 16, 64
 
 
 @dataclass(frozen=True)
 class Segment:
-    """Tiles that one launch takes.
+    """Tiles of one launch.
 
     Attributes
     ----------
     first, last : int
-        Tiles; the last is not taken.
+        Tiles ``first`` to ``last``, the last not included.
     rows : (5, n) tensor or None
-        Numbers a group; None where all are one.
+        Numbers of each group; None where all are one.
     pulled : bool
     """
 
@@ -69,7 +69,7 @@ class Layout:
         self.segments = self._segments(setup)
 
     def entry(self, labels: torch.Tensor) -> torch.Tensor:
-        """Where the state holds each group's entry of one cluster, (m,)."""
+        """Place in the state of each group's entry of one cluster, (m,)."""
         slab = self.place // SLAB * (SLAB * self.k)
         return slab + labels * SLAB + self.place % SLAB
 
@@ -99,7 +99,7 @@ class Layout:
         return torch.as_tensor(place).to(self.device), torch.as_tensor(order).to(self.device)
 
     def _segments(self, setup: Setup) -> list[Segment]:
-        """What is pulled; then what is plain and fills tiles; then the others."""
+        """Pulled groups; then groups whose numbers are all one, in full tiles; then the others."""
         vectors = row_vectors(setup)
         self.metric_total = float(np.sum(vectors[METRIC], dtype=np.float64))
         first = self.n_pulled // TILE
@@ -131,3 +131,75 @@ class Layout:
 def _up(n: int) -> int:
     """The next multiple of a tile."""
     return -(-n // TILE) * TILE
+
+
+class FusedState:
+    """ADMM's state of all groups on a device, in float32.
+
+    Parameters
+    ----------
+    points : (m, d) tensor
+    setup : Setup
+    most_kept : int
+        Entries of x up to which x is kept.
+
+    Attributes
+    ----------
+    d, k : int
+        Features and clusters.
+    D, K : int
+        The same, rounded up to what a tile has room for.
+    shift : (d,) array
+        The mean of the points, which the kernels subtract.
+    v1, v2 : tensors
+        The copies with their duals; v2, less 1/2, is None before the sphere begins.
+    sums : (3, places) tensor
+        Sums of ``v1``, ``clip(v1)`` and ``v2`` over the clusters.
+    kept : tensor
+        x of all groups if ``keep_x``, else of the pulled ones.
+    pull, bonds : tensors
+        The pull on pulled groups; what it adds to their diagonal, and its sum over the clusters.
+    """
+
+    def __init__(self, points: torch.Tensor, setup: Setup, most_kept: int) -> None:
+        self.points, self.device = points.contiguous(), points.device
+        self.d, self.k = points.shape[1], setup.n_clusters
+        self.K, self.D = room(self.k), room(self.d)
+        self.shift = points.mean(0, dtype=torch.float64).float().double().cpu().numpy()
+        self.layout = layout = Layout(setup, self.device)
+        self.keep_x = layout.length * self.k <= most_kept
+        uniform = 1.0 - START_SHARE
+        self.v1 = torch.full((layout.length * self.k,), uniform / self.k, device=self.device)
+        labels = torch.as_tensor(setup.labels, dtype=torch.int64).to(self.device)
+        self.v1[layout.entry(labels)] += START_SHARE
+        self.v2: Any = None
+        self.sums = torch.full((3, layout.length), uniform, device=self.device)
+        self.sums[:, layout.place] = 1.0
+        n_kept = layout.length if self.keep_x else layout.n_pulled
+        self.kept = self.v1[: n_kept * self.k].clone()
+        self.pull = torch.zeros(layout.n_pulled * self.k, device=self.device)
+        self.bonds = torch.zeros((2, layout.n_pulled), device=self.device)
+
+    def start_sphere(self) -> None:
+        """Begin the sphere's copy, held less 1/2, at the box's."""
+        if self.v2 is None:  # later in place: recorded launches use the same memory
+            self.v2 = torch.empty_like(self.v1)
+        torch.clamp(self.v1, 0.0, 1.0, out=self.v2).sub_(0.5)
+        self.sums[2] = self.sums[1] - 0.5 * self.k
+
+    def set_pull(self, pull: Any, stiffening: Any) -> None:
+        """Hold the pull on the pulled groups, (k, e), and what it adds to their diagonal, (e,)."""
+        pull = torch.as_tensor(pull, dtype=torch.float32, device=self.device)
+        self.bonds[0, : self.layout.e] = torch.as_tensor(stiffening, device=self.device)
+        self.bonds[1, : self.layout.e] = pull.sum(0)
+        self.layout.put_pulled(pull, self.pull)
+
+    def pulled_x(self) -> torch.Tensor:
+        """X of the pulled groups, (k, e); rows of its transpose are contiguous."""
+        pulled = self.kept[: self.layout.n_pulled * self.k]
+        return self.layout.by_place(pulled)[: self.layout.e].T
+
+
+def room(n: int) -> int:
+    """Room for n clusters or features in a tile: a power of two, at least 16."""
+    return int(max(16, 1 << (n - 1).bit_length()))

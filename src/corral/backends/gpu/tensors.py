@@ -1,4 +1,7 @@
-"""Arrays of the user's kind to tensors on a device, and back."""
+"""Arrays of the user's kind to tensors on a device, and back.
+
+PyTorch is imported when it is needed.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,17 @@ import numpy as np
 from scipy import sparse
 
 from ...inputs import library
+from ...rows.shard_passes import finite
+from ..backend import check_device
 
 
 def hold(X: Any, device: str | None = None) -> Any:
-    """A :class:`.holder.TorchHolder` of the rows of X.
+    """The rows of X as :class:`.device.DeviceShards`.
 
     Parameters
     ----------
     X : (n, d) tensor, CuPy array or what NumPy makes an array of
-        A tensor or CuPy array of float32 or float64 that lies where it should is not copied.
+        A tensor or CuPy array of float32 or float64 that is on the device already is not copied.
     device : str, optional
         "cuda", "cuda:1" ...; by default where X is.
 
@@ -32,16 +37,15 @@ def hold(X: Any, device: str | None = None) -> Any:
         If X is no matrix of finite numbers.
     """
     _need_torch(X, device)
-    from ...rows.passes import finite
-    from .holder import TorchHolder
+    from .device import DeviceShards
 
     points = _tensor(X, _device(device))
     _check_shape(points)
-    holder = TorchHolder(points)
-    (row,) = holder.map(finite)
+    shards = DeviceShards(points)
+    (row,) = shards.map(finite)
     if row >= 0:
         raise ValueError(f"Input X contains NaN or infinity in row {row}; all must be finite.")
-    return holder
+    return shards
 
 
 def give_back(a: Any, like: Any) -> Any:
@@ -69,11 +73,10 @@ def _device(device: str | None) -> Any:
     """PyTorch's device of that name, if it is there."""
     import torch
 
+    check_device(device)
     if device is None:
         return None
     kind, _, number = device.partition(":")
-    if kind not in ("cpu", "cuda") or (number and not number.isdigit()):
-        raise ValueError(f"`device` is {device!r}; it must be None, 'cpu', 'cuda' or 'cuda:N'.")
     if kind == "cuda":
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
         if not count:
@@ -102,7 +105,7 @@ def _tensor(X: Any, device: Any) -> Any:
     if tensor.is_complex():
         raise ValueError("Complex data not supported: X must hold real numbers.")
     if tensor.dtype not in (torch.float32, torch.float64):
-        # As in memory: integers become float64.  Half precision is too coarse for sums.
+        # As in memory, integers become float64.  Half precision has too few bits for sums.
         tensor = tensor.to(torch.float32 if tensor.is_floating_point() else torch.float64)
     return tensor.to(device).contiguous()
 
@@ -117,7 +120,7 @@ def _from_numpy(X: Any) -> Any:
     elif not X.dtype.isnative:
         X = X.astype(X.dtype.newbyteorder("="))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of arrays that are not to be written to
+        warnings.simplefilter("ignore", UserWarning)  # of arrays that are read-only
         return torch.as_tensor(np.ascontiguousarray(X))
 
 

@@ -1,8 +1,9 @@
 """Parts of the kernels: how tiles are loaded, multiplied, summed and stored.
 
-The state lies in slabs of 16 groups, (slab, cluster, group in the slab).  A thread that loads four
-neighbours of a slab then holds what the matrix units hand it of the costs: the permutations below
-move nothing between threads.  They depend on ``WARPS``, and only speed does.
+The state is stored in slabs of 16 groups, (slab, cluster, group in the slab).  A thread that loads
+four neighbours of a slab then holds the same entries as the result of the matrix units gives it,
+so that the permutations below move nothing between threads.  The permutations depend on ``WARPS``;
+only the speed depends on them.
 """
 
 from __future__ import annotations

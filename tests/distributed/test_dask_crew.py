@@ -7,19 +7,19 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from corral.geometry import Geometry
-from corral.shards import Shard
 
 from corral.admm import crew
 from corral.admm.crew import Threads
+from corral.admm.history import Options
 from corral.admm.projected import ProjectedSolver, solve_projected
-from corral.problem import LinearRows, Problem, SizeBounds, SoftPairs, TotalBounds
+from corral.presolve import LinearRows, Pairs, Rules, SizeBounds, SoftPairs, TotalBounds
+from corral.rows import MemoryRows, Shard
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 sparse = pytest.importorskip("scipy.sparse")
 
-from corral.distributed import hold  # noqa: E402
+from corral.backends.dask import hold  # noqa: E402
 
 N, D, K = 1200, 4, 5
 CHUNKS = (500, 300, 400)
@@ -31,9 +31,16 @@ def points(dtype=np.float64):
     return (rng.normal(0.0, 3.0, (K, D))[where] + rng.normal(size=(N, D))).astype(dtype)
 
 
-def problem(X, **rules):
-    given = {"weight": np.ones(N), "count": np.ones(N, np.int64), **rules}
-    return Problem(points=X, scatter=0.0, group=np.arange(N), n_clusters=K, **given)
+def problem(X, weight=None, apart=None, soft=None, **rules):
+    """Rules, and rows in memory."""
+    given = {"apart": apart, "soft": soft}
+    links = Pairs(N, **{name: each for name, each in given.items() if each is not None})
+    found = Rules(n_clusters=K, count=np.ones(N, np.int64), pairs=links, **rules)
+    return found, MemoryRows(X, weight)
+
+
+def solver_of(given, crew):
+    return ProjectedSolver(*given, np.arange(N) % K, crew, Options(rho=1.0, rho_growth=1.1))
 
 
 def pairs(n, seed=3):
@@ -68,10 +75,10 @@ def same_blocks(monkeypatch):
     monkeypatch.setattr(crew, "cut", lambda *_: [slice(a, b) for a, b in pairwise(edges)])
 
 
-def run(given, workers, n_steps):
+def run(given, crew, n_steps):
     start = np.random.default_rng(2).integers(0, K, N)
-    solver = ProjectedSolver(given, Geometry(given), start, 1.0, 1.7, workers)
-    with workers.running():
+    solver = ProjectedSolver(*given, start, crew, Options(rho=1.0, rho_growth=1.7))
+    with crew.running():
         objectives = [solver.step() for _ in range(n_steps)]
     return objectives, solver.residuals()
 
@@ -83,12 +90,13 @@ def test_every_iterate_is_that_of_threads(client, monkeypatch, kind):
     given = problem(X, **RULES[kind])
     threads = Threads(X, n_threads=1)
     expected = run(given, threads, 24)
-    with hold(da.from_array(X, chunks=(CHUNKS, D))) as holder:
-        found = run(given, holder, 24)
+    with hold(da.from_array(X, chunks=(CHUNKS, D))) as shards:
+        workers = shards.crew()
+        found = run(given, workers, 24)
         np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
         assert found[1] == pytest.approx(expected[1], rel=1e-9, abs=1e-12)
-        np.testing.assert_allclose(holder.x(), threads.x(), atol=1e-9)
-        np.testing.assert_array_equal(holder.labels(), threads.labels())
+        np.testing.assert_allclose(workers.x(), threads.x(), atol=1e-9)
+        np.testing.assert_array_equal(workers.labels(), threads.labels())
 
 
 @pytest.mark.parametrize("kind", ["sizes", "cannot-links"])
@@ -97,10 +105,11 @@ def test_a_whole_run_in_single_precision(client, monkeypatch, kind):
     X = points(np.float32)
     given = problem(X, **RULES[kind])
     start = np.arange(N) % K
-    expected = solve_projected(given, Geometry(given), start, rho_growth=1.3)
-    with hold(da.from_array(X, chunks=(CHUNKS, D))) as holder:
-        assert holder.dtype == np.float32
-        found = solve_projected(given, Geometry(given), start, rho_growth=1.3, crew=holder)
+    options = Options(rho_growth=1.3)
+    expected = solve_projected(*given, start, options)
+    with hold(da.from_array(X, chunks=(CHUNKS, D))) as shards:
+        assert shards.dtype == np.float32
+        found = solve_projected(*given, start, options, shards.crew())
         assert found.n_iter == expected.n_iter
         np.testing.assert_array_equal(found.labels, expected.labels)
 
@@ -112,8 +121,8 @@ def test_a_whole_run_in_single_precision(client, monkeypatch, kind):
 def test_a_task_a_pass_and_partition_and_one_for_small_results(client, rules, tasks):
     X = points()
     given = problem(X, **RULES[rules])
-    with hold(da.from_array(X, chunks=(CHUNKS, D))) as holder:
-        solver = ProjectedSolver(given, Geometry(given), np.arange(N) % K, 1.0, 1.1, holder)
+    with hold(da.from_array(X, chunks=(CHUNKS, D))) as shards:
+        solver = solver_of(given, shards.crew())
         solver.step()
         with distributed.get_task_stream(client) as stream:
             for _ in range(3):
@@ -135,8 +144,8 @@ def test_passes_go_forth_and_back_and_sums_with_them(client, monkeypatch, kind):
         return submit(function, *columns, key=key, **kwargs)
 
     monkeypatch.setattr(client, "map", recorded)
-    with hold(da.from_array(X, chunks=(CHUNKS, D))) as holder:
-        solver = ProjectedSolver(given, Geometry(given), np.arange(N) % K, 1.0, 1.1, holder)
+    with hold(da.from_array(X, chunks=(CHUNKS, D))) as shards:
+        solver = solver_of(given, shards.crew())
         for _ in range(3):
             solver.step()
     passed = [way for name, way in orders if name in ("forward", "back")]
@@ -146,13 +155,14 @@ def test_passes_go_forth_and_back_and_sums_with_them(client, monkeypatch, kind):
 
 
 def test_x_that_was_not_kept_is_refused(client, monkeypatch):
-    monkeypatch.setattr("corral.distributed.holder.KEEP_X", 0)
+    monkeypatch.setattr("corral.backends.dask.iterations.DASK_X", 0)
     X = points()
     given = problem(X, sizes=EQUAL)
-    with hold(da.from_array(X, chunks=(CHUNKS, D))) as holder:
-        ProjectedSolver(given, Geometry(given), np.arange(N) % K, 1.0, 1.1, holder).step()
+    with hold(da.from_array(X, chunks=(CHUNKS, D))) as shards:
+        workers = shards.crew()
+        solver_of(given, workers).step()
         with pytest.raises(RuntimeError, match="x of 1200 groups and 5 clusters was not kept"):
-            holder.x()
+            workers.x()
 
 
 def doubled(shard, factor, shift):
@@ -165,17 +175,17 @@ def first(shard, row=0):
 
 def test_functions_of_shards_in_order(client):
     X = points()
-    with hold(da.from_array(X, chunks=(CHUNKS, D))) as holder:
-        assert list(holder.lengths) == list(CHUNKS)
-        assert holder.n_features == D
-        np.testing.assert_array_equal(holder.map(first), X[[0, 500, 800]])
-        np.testing.assert_array_equal(holder.map(first, each=[(1,), (2,), (3,)]), X[[1, 502, 803]])
+    with hold(da.from_array(X, chunks=(CHUNKS, D))) as shards:
+        assert list(shards.lengths) == list(CHUNKS)
+        assert shards.n_features == D
+        np.testing.assert_array_equal(shards.map(first), X[[0, 500, 800]])
+        np.testing.assert_array_equal(shards.map(first, each=[(1,), (2,), (3,)]), X[[1, 502, 803]])
         with pytest.raises(ValueError, match="zip"):
-            holder.map(first, each=[(1,)])
-        moved = holder.transform(doubled, 2.0, each=[(0.0,), (1.0,), (2.0,)])
+            shards.map(first, each=[(1,)])
+        moved = shards.transform(doubled, 2.0, each=[(0.0,), (1.0,), (2.0,)])
         np.testing.assert_allclose(moved.map(first), 2.0 * X[[0, 500, 800]] + [[0], [1], [2]])
         assert list(moved.lengths) == list(CHUNKS)
-        np.testing.assert_array_equal(holder.map(first), X[[0, 500, 800]])
+        np.testing.assert_array_equal(shards.map(first), X[[0, 500, 800]])
 
 
 def fail(shard):
@@ -184,25 +194,26 @@ def fail(shard):
 
 def test_what_a_function_raises_is_raised_here(client):
     with (
-        hold(da.from_array(points(), chunks=(CHUNKS, D))) as holder,
+        hold(da.from_array(points(), chunks=(CHUNKS, D))) as shards,
         pytest.raises(ArithmeticError, match="no such thing"),
     ):
-        holder.map(fail)
+        shards.map(fail)
 
 
 def test_passes_before_a_run_are_refused(client):
     with (
-        hold(da.from_array(points(), chunks=(CHUNKS, D))) as holder,
+        hold(da.from_array(points(), chunks=(CHUNKS, D))) as shards,
         pytest.raises(RuntimeError, match="begin"),
     ):
-        holder.labels()
+        shards.crew().labels()
 
 
 def test_nothing_stays_with_dask(client):
     X = points()
     given = problem(X, sizes=EQUAL)
-    with hold(da.from_array(X, chunks=(CHUNKS, D))) as holder:
-        run(given, holder, 5)
+    with hold(da.from_array(X, chunks=(CHUNKS, D))) as shards:
+        workers = shards.crew()
+        run(given, workers, 5)
         # Shards, what is known of them, one state each, and the results of the last task.
         names = ["corral-back", "corral-forget", "corral-setup", "corral-shard"]
         assert comes_to_hold(client, sorted(names * len(CHUNKS)))

@@ -1,7 +1,8 @@
-"""What is done on one shard at a time, between the seeds and the labels.
+"""The work on one shard, for passes over all shards.
 
-Each function takes a :class:`~.shard.Shard` first and gives small NumPy arrays.  What a scan finds
-for every row stays in the shard's memo; a pass that needs it and does not find it scans again.
+Each function takes a :class:`~.shard.Shard` first and gives small NumPy arrays.  The label and
+margin of every row that a scan finds stay in the shard's memo; a pass that needs them and does not
+find them scans again.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ from .._arrays import to_host
 from .._typing import FloatArray, IntArray
 from .shard import Shard
 
-#: Entries of a work array: as much as stays in a core's cache, or fills a GPU.
-ENTRIES, ENTRIES_ON_DEVICE = 1 << 18, 1 << 27
+#: Entries of a work array in memory; larger ones do not stay in the cache of a core.
+ENTRIES = 1 << 18
+#: Entries of a work array on a device; smaller ones do not keep all of a GPU busy.
+ENTRIES_ON_DEVICE = 1 << 27
 
 
 @dataclass(frozen=True)
 class Ask:
-    """Centres and prices, which say where every row prefers to be.
+    """Centres and prices, which say which cluster every row prefers.
 
     A row costs ``weight (norms - 2 point . center) + price`` in a cluster.
 
@@ -31,7 +34,7 @@ class Ask:
     centers : (k, d) array
     norms, prices : (k,) arrays
     key : str
-        Different for every question.
+        Different for every question; the memo is valid for one key.
     """
 
     centers: FloatArray
@@ -41,7 +44,7 @@ class Ask:
 
 
 def _chunks(shard: Shard, width: int, length: int | None = None) -> Iterator[slice]:
-    """Runs of so many rows, or all, whose work array of this width is of a good size."""
+    """Slices of the first ``length`` rows, by default all, that fit a work array of this width."""
     entries = ENTRIES if shard.xp is np else ENTRIES_ON_DEVICE
     step = max(entries // max(width, 1), 1)
     length = len(shard) if length is None else length
@@ -64,7 +67,10 @@ def finite(shard: Shard) -> int:
 
 
 def moments(shard: Shard, about: FloatArray) -> tuple[float, FloatArray, float, FloatArray, Any]:
-    """Weight, ``sum w q``, ``sum w |q|^2``, ``sum w q q'`` and the heaviest row, q = p - about."""
+    """Weight, ``sum w q``, ``sum w |q|^2``, ``sum w q q'`` and the row of largest ``w |q|^2``.
+
+    ``q`` is the point less ``about``.
+    """
     d = shard.points.shape[1]
     total, sums, spread, gram = 0.0, np.zeros(d), 0.0, np.zeros((d, d))
     heaviest: tuple[float, FloatArray] = (-1.0, np.zeros(d))
@@ -72,7 +78,7 @@ def moments(shard: Shard, about: FloatArray) -> tuple[float, FloatArray, float, 
         q = _doubles(shard, shard.points[part]) - shard.double(about)
         wq = q if shard.weight is None else q * _doubles(shard, shard.weight[part])[:, None]
         far = shard.xp.sum(wq * q, axis=1)
-        # Must-links may have taken every row of a shard elsewhere.
+        # A shard has no rows if must-links join all of them to rows of other shards.
         top = int(shard.xp.argmax(far)) if len(shard) else 0
         if len(shard) and float(far[top]) > heaviest[0]:
             heaviest = float(far[top]), to_host(q[top])
@@ -91,7 +97,7 @@ def costs_of(shard: Shard, ask: Ask, rows: IntArray) -> FloatArray:
 
 
 def _costs(shard: Shard, ask: Ask, rows: Any) -> Any:
-    """The same where the shard is."""
+    """Costs of some rows without the prices, where the shard is."""
     costs = _doubles(shard, shard.points[rows]) @ shard.double(ask.centers).T
     costs *= -2.0
     costs += shard.double(ask.norms)
@@ -101,7 +107,7 @@ def _costs(shard: Shard, ask: Ask, rows: Any) -> Any:
 
 
 def scan_rows(shard: Shard, ask: Ask) -> tuple[IntArray, float]:
-    """Put rows where they prefer to be; rows in each cluster, and the largest cost."""
+    """Free rows that prefer each cluster, (k,), and the largest cost in absolute value."""
     found = shard.memo.get("scan")
     if found is None or found[0] != ask.key:
         found = (ask.key, *_scan(shard, ask))
@@ -112,7 +118,7 @@ def scan_rows(shard: Shard, ask: Ask) -> tuple[IntArray, float]:
 
 
 def _scan(shard: Shard, ask: Ask) -> tuple[Any, Any, float]:
-    """Label and margin of every row; rows that are not free have no margin."""
+    """Label and margin of every row; the margin of rows that are not free is infinite."""
     xp, k = shard.xp, len(ask.prices)
     centers, norms, prices = (shard.put(a) for a in (ask.centers, ask.norms, ask.prices))
     labels, margins, scale = [], [], 0.0
@@ -148,7 +154,7 @@ def _margins(shard: Shard, ask: Ask) -> Any:
 
 
 def count_within(shard: Shard, ask: Ask, reach: float) -> int:
-    """Number of rows of such a margin."""
+    """Number of rows whose margin is at most ``reach``."""
     return int(shard.xp.sum(_margins(shard, ask) <= reach))
 
 
@@ -161,7 +167,7 @@ def margin_sample(shard: Shard, ask: Ask, stride: int) -> tuple[FloatArray, IntA
 def near_rows(
     shard: Shard, ask: Ask, reach: FloatArray, rows: IntArray, labels: IntArray
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Rows within reach, where they are, and their gaps; ``rows`` were moved to ``labels``."""
+    """Rows within reach, their clusters and their gaps; ``rows`` were moved to ``labels``."""
     near, here = _near(shard, ask, reach, rows, labels)
     return to_host(near), to_host(here).astype(np.int64), to_host(_gaps(shard, ask, near))
 
@@ -169,14 +175,14 @@ def near_rows(
 def _near(
     shard: Shard, ask: Ask, reach: FloatArray, rows: IntArray, labels: IntArray
 ) -> tuple[Any, Any]:
-    """Rows within reach, and where they are."""
+    """Rows within reach, and their clusters."""
     margins = _margins(shard, ask)
     near = shard.xp.nonzero(margins <= shard.put(reach)[shard.memo["scan"][1]])[0]
     return near, settled(shard, ask, rows, labels)[near]
 
 
 def _gaps(shard: Shard, ask: Ask, rows: Any) -> Any:
-    """What each cluster costs rows more than the cheapest, at the prices."""
+    """Cost of rows in each cluster less that in the cheapest one, at the prices."""
     gap = _costs(shard, ask, rows)
     gap += shard.double(ask.prices)
     gap -= shard.xp.min(gap, axis=1, keepdims=True)
@@ -197,7 +203,7 @@ def border_rows(
 
 
 def settled(shard: Shard, ask: Ask, rows: IntArray, labels: IntArray) -> Any:
-    """Labels of all rows, of which some were moved."""
+    """Labels of all rows, of which ``rows`` were moved to ``labels``."""
     scan_rows(shard, ask)
     found = shard.memo["scan"][1]
     if len(rows):
@@ -207,7 +213,7 @@ def settled(shard: Shard, ask: Ask, rows: IntArray, labels: IntArray) -> Any:
 
 
 def labels_of(shard: Shard, ask: Ask, rows: IntArray, labels: IntArray) -> IntArray:
-    """The same, in this process's memory."""
+    """Labels of all rows as a NumPy array."""
     host: IntArray = to_host(settled(shard, ask, rows, labels)).astype(np.int32)
     return host
 
@@ -274,5 +280,5 @@ def _doubles(shard: Shard, a: Any) -> Any:
 
 
 def on_points(shard: Shard, function: Any, *args: Any) -> Any:
-    """What a function makes of the points of a shard."""
+    """``function(points, *args)`` of the points of a shard."""
     return function(shard.points, *args)

@@ -1,4 +1,4 @@
-"""Dask collections on their way in and out of a fit."""
+"""Dask collections to shards on workers, and labels back to Dask arrays."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import numpy as np
 
 from ..._typing import FloatArray
 from ...rows import Shard
-from .client import close_client, find_client
-from .holder import DaskHolder
-from .partitions import Partitions
-from .tasks import Shape, shape
+from .cluster import Partitions, close_client, find_client
+from .partition_passes import Shape, shape
+from .workers import DaskShards
 
-#: Rows in the chunks of collections that do not know them, by name, of the last few that came in.
-_ROWS: OrderedDict[str, list[int]] = OrderedDict()
+#: Collections whose numbers of rows are remembered; give_back counts those of others again.
 _REMEMBERED = 16
+#: Numbers of rows in the partitions of the last collections that were opened, by name.
+_ROWS: OrderedDict[str, list[int]] = OrderedDict()
 
 
-def hold(X: Any) -> DaskHolder:
+def hold(X: Any) -> DaskShards:
     """The partitions of a Dask collection as shards, on the present client or a local one.
 
     Partitions without rows are left out.
@@ -35,7 +35,7 @@ def hold(X: Any) -> DaskHolder:
 
     Returns
     -------
-    DaskHolder
+    DaskShards
         Close it after use, or let ``with`` do so.
 
     Raises
@@ -53,7 +53,7 @@ def hold(X: Any) -> DaskHolder:
         _remember(X, [rows for rows, *_ in shapes])
         filled = [i for i, (rows, *_) in enumerate(shapes) if rows]
         shards = [partitions.shards[i] for i in filled]
-        return DaskHolder(client, shards, [shapes[i] for i in filled], closes=new)
+        return DaskShards(client, shards, [shapes[i] for i in filled], closes=new)
     except BaseException:
         if new:
             close_client(client)
@@ -76,13 +76,13 @@ def give_back(a: Any, like: Any) -> Any:
 
 
 def by_rows(X: Any, function: Callable[..., FloatArray], *args: Any) -> Any:
-    """What ``function(rows, *args)`` makes of the rows, (n, r), as a Dask array, when it is asked.
+    """``function(rows, *args)``, (n, r), as a lazy Dask array.
 
     Parameters
     ----------
     X : dask.array.Array or dask.dataframe.DataFrame
     function : callable
-        Gives a row for a row.
+        Gives one row for each row.
     *args
         For every call.
     """
@@ -171,7 +171,7 @@ def _shards(client: Any, array: Any) -> list[Any]:
 def _make_shard(chunk: Any) -> Shard:
     """A chunk as a shard, without a copy where it is as it should be.
 
-    What came over the network may lie at odd addresses, where arithmetic is slow.
+    An array that came over the network may not be aligned, which makes arithmetic slow.
     """
     points = np.asarray(chunk)
     return Shard(np.require(points, _dtype(points), ["C", "A"]))
@@ -202,7 +202,7 @@ def _check(partitions: Partitions) -> list[Shape]:
 def _inspect(shard: Shard) -> tuple[Shape, tuple[int, int, float] | None]:
     """The shape, and the first place whose value is not finite."""
     points: FloatArray = shard.points
-    # A sum that is finite has only finite terms; others may just be large.
+    # A finite sum has only finite terms; a sum that is not may have overflowed.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(points.sum()):
             return shape(shard), None

@@ -1,38 +1,39 @@
-"""One run of the relaxed solver over the partitions of a Dask cluster.
+"""ADMM over the partitions of a Dask cluster.
 
-What a run knows of the partitions and its states are results of tasks, which Dask holds where they
-were made.  An iteration is three tasks a partition: the first pass gives small totals, the second
-a new state, and the third the small part of that state.  Where groups are alike and their number is
-the only total, it follows from the sums of the iteration before, and the first pass is left out.
-Old states are let go as soon as the new ones are ordered, so that Dask frees each once it is used.
+The setup and the states of the partitions are results of tasks, which Dask holds where they were
+computed.  An iteration is three tasks a partition: the first pass gives small totals, the second a
+new state, and the third the small part of that state.  If groups are alike and their number is the
+only total, the totals follow from the sums of the iteration before, and the first pass is left
+out.  Old states are released as soon as the new ones are submitted, so that Dask frees each after
+its last use.
 """
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
 from itertools import accumulate, pairwise
 from operator import add
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from ..._typing import FloatArray, IntArray
+from ...admm.copies import Ends, PairCopies
 from ...admm.crew import Setup
 from ...admm.kernels import Step, Sums
 from ...admm.unpulled import Numbers, Unpulled
-from . import passes, tasks
-from .checkpoints import Checkpoints
-from .partitions import Partitions
-from .state import smallest_type
-
-#: Dask remembers the pulls since the last checkpoint; the next is due when they take this much.
-PULL_BYTES = 1 << 28
+from ...plan.thresholds import DASK_X, PULL_BYTES
+from . import partition_passes as passes
+from .cluster import Partitions
+from .state import Checkpoints, smallest_type
 
 
-class Run:
-    """The states of all partitions, and the passes that make new ones.
+class DaskCrew:
+    """Makes ADMM's passes where the partitions are; see :class:`corral.admm.crew.Crew`.
 
     Parameters
     ----------
@@ -41,46 +42,46 @@ class Run:
         Number of groups in each.
     dtype : dtype
         Of the points.
-    setup : Setup
-    keep_x : bool
-        Whether x is part of the states; else it is gone with each pass.
-
-    Attributes
-    ----------
-    pulled : list of (k, e) arrays
-        x of the groups that pairs and linear rows pull, in each partition.
     """
 
-    def __init__(
-        self,
-        partitions: Partitions,
-        lengths: list[int],
-        dtype: Any,
-        setup: Setup,
-        keep_x: bool,
-    ) -> None:
-        self._partitions, self._dtype, self._keep_x = partitions, dtype, keep_x
+    def __init__(self, partitions: Partitions, lengths: list[int], dtype: Any) -> None:
+        self._partitions, self._lengths, self.dtype = partitions, lengths, dtype
+        self.release()
+
+    def release(self) -> None:
+        """Release the states of a run on the workers, and remove its checkpoints."""
+        self._states: list[Any] = []
+        self._frames: list[Any] = []
+        self._checkpoints: Any = None
+
+    @contextmanager
+    def running(self) -> Iterator[Self]:
+        """Workers keep blocks from pass to pass, and drop them at the end."""
+        yield self
+        self._partitions.map("forget", passes.forget, self._partitions.shards)
+
+    def begin(self, setup: Setup) -> tuple[FloatArray, FloatArray]:
+        """Start a run in every partition."""
+        self.release()  # of an earlier run
         self._shape = len(setup.labels), setup.n_clusters
+        self._keep_x = len(setup.labels) * setup.n_clusters <= DASK_X
         self._unpulled: Unpulled | None = None
         self._name, self._number, self._fresh = uuid.uuid4().hex, 0, False
-        edges = [0, *accumulate(lengths)]
-        parts = [_compact(setup.part(a, b), dtype) for a, b in pairwise(edges)]
+        edges = [0, *accumulate(self._lengths)]
+        parts = [_compact(setup.part(a, b), self.dtype) for a, b in pairwise(edges)]
         self._pulled_edges = [0, *accumulate(len(part.pulled) for part in parts)]
         self._pulls: list[passes.Pull | None] = [None] * len(parts)
+        partitions = self._partitions
         self._checkpoints = Checkpoints(partitions.client)
         self._last, self._pull_bytes = 0, 0
         shards = partitions.shards
         partitions.locate(shards)
-        self._frames = partitions.submit("setup", tasks.frame, shards, parts)
-        run, keep = partitions.same(self._name), partitions.same(keep_x)
+        self._frames = partitions.submit("setup", passes.frame, shards, parts)
+        run, keep = partitions.same(self._name), partitions.same(self._keep_x)
         self._states = partitions.submit("start", passes.start, shards, self._frames, run, keep)
-        self.pulled: list[FloatArray] = []
-
-    def start_sums(self, setup: Setup) -> tuple[FloatArray, FloatArray]:
-        """``sum w x p`` (k, d) and ``sum w x`` (k,)."""
         points, mass = (reduce(add, column) for column in zip(*self._summarise(), strict=True))
         if setup.plain:
-            # Rows of x sum to one, so that these are the sums of all points.
+            # Rows of x sum to one, so these are the sums of all points.
             whole, origin = points.sum(axis=0), np.zeros(points.shape[1])
             self._unpulled = Unpulled(setup, origin, lambda _: whole)
         return points, mass
@@ -92,7 +93,7 @@ class Run:
             self._unpulled.start_sphere()
 
     def forward(self, step: Step) -> tuple[FloatArray, FloatArray]:
-        """The first pass, or what it would sum."""
+        """The first pass, or its sums without a pass."""
         self._number += 1
         whole = self._unpulled is not None
         self._order = passes.Order(self._name, self._number, self._keep_x, step, self._fresh, whole)
@@ -106,8 +107,8 @@ class Run:
         totals, gram = (reduce(add, column) for column in zip(*found, strict=True))
         return totals, gram
 
-    def backward(self, theta: FloatArray) -> Sums:
-        """The second pass; then the new states are all that is left of the old."""
+    def backward(self, step: Step, theta: FloatArray) -> Sums:
+        """The second pass, with the step of the first; the new states replace the old ones."""
         paths = self._paths() if self._checkpoint_due() else None
         order = replace(self._order, theta=theta)
         orders = (
@@ -115,7 +116,7 @@ class Run:
             if paths is None
             else [replace(order, path=path) for path in paths]
         )
-        self._states = self._pass("back", tasks.advance, orders)
+        self._states = self._pass("back", passes.advance, orders)
         self._fresh = False
         sums: Sums = reduce(add, self._summarise())
         if self._unpulled is not None:
@@ -125,9 +126,17 @@ class Run:
             self._cut(paths)
         return sums
 
+    def pairs(self, ends: Ends) -> PairCopies:
+        """In this process's memory."""
+        return PairCopies(ends, self.pulled_x())
+
+    def pulled_x(self) -> FloatArray:
+        """X of the groups that pairs and linear rows pull, of the last pass, (k, e)."""
+        return np.concatenate(self._pulled, axis=1)
+
     def pull(self, pull: FloatArray, stiffening: FloatArray) -> None:
         """Each partition its part, with the next pass."""
-        pull, stiffening = pull.astype(self._dtype), stiffening.astype(self._dtype)
+        pull, stiffening = pull.astype(self.dtype), stiffening.astype(self.dtype)
         self._pull_bytes += pull.nbytes
         self._pulls = [
             passes.Pull(pull[:, a:b], stiffening[a:b]) if b > a else None
@@ -135,8 +144,16 @@ class Run:
         ]
 
     def labels(self) -> IntArray:
-        """The rounding of x."""
-        found = self._partitions.map("labels", tasks.labels_of, self._states)
+        """The rounding of x.
+
+        Raises
+        ------
+        RuntimeError
+            If no run has begun.
+        """
+        if not self._states:
+            raise RuntimeError("no run has begun; call `begin` first")
+        found = self._partitions.map("labels", passes.labels_of, self._states)
         return np.concatenate(found).astype(np.int64)
 
     def x(self) -> FloatArray:
@@ -151,7 +168,7 @@ class Run:
             m, k = self._shape
             raise RuntimeError(f"x of {m} groups and {k} clusters was not kept on the workers.")
         columns = self._partitions.shards, self._frames, self._states
-        return np.concatenate(self._partitions.map("x", tasks.x_of, *columns), axis=1).T
+        return np.concatenate(self._partitions.map("x", passes.x_of, *columns), axis=1).T
 
     def _pass(self, name: str, function: Any, orders: list[passes.Order]) -> list[Any]:
         shards = self._partitions.shards
@@ -160,9 +177,9 @@ class Run:
 
     def _summarise(self) -> list[Any]:
         """The sums of the newest states, each read as soon as it is there."""
-        ordered = self._partitions.submit("sums", tasks.summary, self._states, priority=1)
-        found = self._partitions.gather(ordered)
-        sums, self.pulled, saved = (list(column) for column in zip(*found, strict=True))
+        submitted = self._partitions.submit("sums", passes.summary, self._states, priority=1)
+        found = self._partitions.gather(submitted)
+        sums, self._pulled, saved = (list(column) for column in zip(*found, strict=True))
         self._saved = all(saved)
         return sums
 
@@ -173,22 +190,23 @@ class Run:
         return waited >= self._checkpoints.every or self._pull_bytes > PULL_BYTES
 
     def _paths(self) -> list[str]:
-        return self._checkpoints.paths(self._number, len(self._partitions))
+        paths: list[str] = self._checkpoints.paths(self._number, len(self._partitions))
+        return paths
 
     def _cut(self, paths: list[str]) -> None:
-        """Put states that come from files in the place of those with a long history."""
+        """Replace the states by those in the files, which have no history for Dask to remember."""
         if not self._saved:
             self._checkpoints.on = False
             return
         shards = self._partitions.shards
         self._partitions.locate(self._states)
-        self._states = self._partitions.submit("restore", tasks.restore, shards, paths)
+        self._states = self._partitions.submit("restore", passes.restore, shards, paths)
         self._checkpoints.forget(self._last)
         self._last, self._pull_bytes = self._number, 0
 
 
 def _compact(part: Setup, dtype: Any) -> Setup:
-    """The same in the smallest types, for the journey."""
+    """The same in the smallest types, so that less travels."""
 
     def floats(a: FloatArray | None) -> FloatArray | None:
         return None if a is None else a.astype(dtype)

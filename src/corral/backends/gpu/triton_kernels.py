@@ -1,18 +1,19 @@
-"""The two passes of an iteration as Triton kernels: every number of the state once in, once out.
+"""The two passes of an iteration as Triton kernels; each reads and writes the state once.
 
-A program takes tile after tile of ``TILE`` groups.  What it needs of the points and of the state
-it loads once; x is made anew in each of the two passes, which moves fewer bytes than storing it.
-Sums stay in the program and are written once at its end, so that adding them up has one order.
+A program works on one tile of ``TILE`` groups after another.  It loads the points and the state of
+a tile once; x is computed again in each of the two passes, which moves fewer bytes than storing
+it.  Sums stay in the program and are written once at its end, so that they are added in a fixed
+order.
 
-Points are taken less their mean.  Products of float32 are made of three products of bfloat16
-halves, which keeps 16 bits of each factor; ``LEAN``, the sums of the points are made of two, which
-keeps 8 bits of the points there and 16 of the rest.  The matrix units round towards zero, so they
-add up a few tiles only; programs add up the rest outside of them.
+The mean is subtracted from the points.  A product of float32 is three products of bfloat16 halves,
+which keeps 16 bits of each factor.  With ``LEAN`` the sums of the points are two products, which
+keeps 8 bits of the points and 16 of the other factor.  The matrix units round towards zero, so
+they add only a few tiles; programs add the rest outside of them.
 
-What the solver says of the state holds here but for two changes.  ``v2`` is held less 1/2.  The
-mean of a row's right side is not summed up: the centres are centred over the clusters, so that a
-row's costs sum to nothing, and the sums of ``v1``, of ``clip(v1)`` and of ``v2`` over the clusters
-are held with the state, in ``sums``.
+The state is that of :mod:`corral.admm.kernels` with two changes.  ``v2`` is stored less 1/2.  The
+mean of the right side of a row is not computed from its entries: the centres are centred over the
+clusters, so that the costs of a row sum to zero, and the sums of ``v1``, ``clip(v1)`` and ``v2``
+over the clusters are stored with the state, in ``sums``.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from .tiles import (
+from .triton_tiles import (
     along,
     clip,
     clusters,
@@ -35,11 +36,11 @@ from .tiles import (
     within,
 )
 
-#: What a program sums by cluster beside the points: the mass, and ``t z1``.
+#: Sums by cluster of a program in addition to those of the points: the mass, and ``t z1``.
 COLUMNS = 2
-#: Room for single numbers after what a program sums by cluster.
+#: Numbers of a program's output after its sums by cluster, for single statistics.
 SPARE = 16
-#: Which come first there.
+#: The statistics that are stored there, in order.
 STATISTICS = ("moved", "outside", "squares", "radius", "unbalanced")
 
 

@@ -1,0 +1,318 @@
+"""ADMM's passes on a device in PyTorch, and the crew that chooses them or the Triton kernels.
+
+:class:`.fused.Fused` makes the passes for float32 on CUDA devices.  :class:`Blocks` makes them for
+everything else, block by block, with the functions of :mod:`corral.admm.kernels`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import reduce
+from importlib.util import find_spec
+from itertools import pairwise
+from operator import add
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..._typing import FloatArray, IntArray
+from ...admm import kernels
+from ...admm.blocks import Block
+from ...admm.copies import Ends
+from ...admm.crew import START_SHARE, Setup
+from ...admm.kernels import Step, Sums
+
+#: Bytes of one (k, b) array of a block; larger blocks need more work memory on the device.
+BLOCK_BYTES = 1 << 28
+#: Entries of a work array for pairs; more of them make fewer launches and need more memory.
+PAIR_ENTRIES = 1 << 25
+#: Rows whose start is summed at once; more of them need a larger work array.
+START_ROWS = 1 << 18
+#: Lowest compute capability of a device whose matrix units multiply bfloat16, as the kernels do.
+LEAST_CAPABILITY = (8, 0)
+
+
+@contextmanager
+def full_products() -> Iterator[None]:
+    """Keep PyTorch from multiplying float32 with fewer bits."""
+    asked = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(asked)
+
+
+class DeviceCrew:
+    """Makes ADMM's passes over tensors; see :class:`corral.admm.crew.Crew`.
+
+    Parameters
+    ----------
+    points : (m, d) tensor
+    keep_x : bool
+        Whether :meth:`x` may be asked for even if it is large.
+    """
+
+    def __init__(self, points: torch.Tensor, keep_x: bool = False) -> None:
+        self.points, self.keep_x = points, keep_x
+        self._passes: Any = None
+
+    @property
+    def dtype(self) -> Any:
+        """NumPy's dtype of the points."""
+        return numpy_dtype(self.points)
+
+    @contextmanager
+    def running(self) -> Iterator[DeviceCrew]:
+        """Multiply with all bits meanwhile."""
+        with full_products():
+            yield self
+
+    def begin(self, setup: Setup) -> tuple[FloatArray, FloatArray]:
+        """Set up the state on the device."""
+        self._passes = None  # frees the state of an earlier run before the new one takes memory
+        self._passes = passes(self.points, setup, self.keep_x)
+        with full_products():
+            return start_sums(self.points, setup)
+
+    def start_sphere(self) -> None:
+        """Begin the sphere's copy."""
+        self._passes.start_sphere()
+
+    def forward(self, step: Step) -> tuple[FloatArray, FloatArray]:
+        """The first pass."""
+        result: tuple[FloatArray, FloatArray] = self._passes.forward(step)
+        return result
+
+    def backward(self, step: Step, theta: FloatArray | None) -> Sums:
+        """The second pass."""
+        sums: Sums = self._passes.backward(step, theta)
+        return sums
+
+    def pairs(self, ends: Ends) -> DevicePairs:
+        """On the device too."""
+        return DevicePairs(ends, self.pulled_x())
+
+    def pulled_x(self) -> torch.Tensor:
+        """X of the groups that pairs pull, (k, e)."""
+        x: torch.Tensor = self._passes.pulled_x()
+        return x
+
+    def pull(self, pull: Any, stiffening: Any) -> None:
+        """Hold the pull on these groups."""
+        self._passes.pull(pull, stiffening)
+
+    def labels(self) -> IntArray:
+        """The rounding of x, (m,)."""
+        labels: IntArray = self._passes.labels()
+        return labels
+
+    def x(self) -> FloatArray:
+        """The relaxed assignment, (m, k)."""
+        x: FloatArray = self._passes.x()
+        return x
+
+
+def numpy_dtype(a: torch.Tensor) -> Any:
+    """NumPy's dtype of a tensor of floats."""
+    return np.dtype(str(a.dtype).removeprefix("torch."))
+
+
+def passes(points: torch.Tensor, setup: Setup, keep_x: bool = False) -> Any:
+    """The state of a run: the Triton kernels' if they can work on it, else blocks of PyTorch's."""
+    if points.is_cuda and points.dtype == torch.float32 and find_spec("triton") is not None:
+        from .fused import Fused, fits
+
+        capable = torch.cuda.get_device_capability(points.device) >= LEAST_CAPABILITY
+        if capable and fits(points.shape[1], setup):
+            return Fused(points, setup, keep_x=keep_x)
+    return Blocks(points, setup)
+
+
+class Blocks:
+    """Blocks of groups with all of their state, worked on one after another.
+
+    Parameters
+    ----------
+    points : (m, d) tensor
+    setup : Setup
+    """
+
+    def __init__(self, points: torch.Tensor, setup: Setup) -> None:
+        self.device = points.device
+        entries = max(BLOCK_BYTES // points.element_size() // setup.n_clusters, 1)
+        pieces = -(-len(points) // entries)
+        edges = np.linspace(0, len(points), pieces + 1).astype(int).tolist()
+        with self.device:
+            self.blocks = [setup.part(a, b).block(points[a:b]) for a, b in pairwise(edges)]
+
+    def start_sphere(self) -> None:
+        """In every block."""
+        for block in self.blocks:
+            block.start_sphere()
+
+    def forward(self, step: Step) -> tuple[FloatArray, FloatArray]:
+        """Sum over the blocks."""
+        step = self._here(step)
+        with self.device:
+            parts = [kernels.forward(block, step, _room(block)) for block in self.blocks]
+        totals, gram = (reduce(add, column) for column in zip(*parts, strict=True))
+        return totals, gram
+
+    def backward(self, step: Step, theta: FloatArray | None) -> Sums:
+        """Sum over the blocks."""
+        step = self._here(step)
+        with self.device:
+            return reduce(
+                add, (kernels.backward(block, step, theta, _room(block)) for block in self.blocks)
+            )
+
+    def pulled_x(self) -> torch.Tensor:
+        """X of the pulled groups, (k, e); rows of its transpose are contiguous."""
+        return torch.cat([block.pulled_x().T for block in self.blocks]).T
+
+    def pull(self, pull: Any, stiffening: Any) -> None:
+        """Each block its part."""
+        like = self.blocks[0].x
+        pull, stiffening = (
+            torch.as_tensor(a, dtype=like.dtype, device=self.device) for a in (pull, stiffening)
+        )
+        done = 0
+        for block in self.blocks:
+            part = slice(done, done + len(block.pulled))
+            block.pull, block.stiffening = pull[:, part], stiffening[part]
+            done = part.stop
+
+    def labels(self) -> IntArray:
+        """The rounding of x, (m,)."""
+        labels = torch.cat([block.x.argmax(0) for block in self.blocks])
+        rounded: IntArray = labels.cpu().numpy()
+        return rounded
+
+    def x(self) -> FloatArray:
+        """The relaxed assignment, (m, k)."""
+        x: FloatArray = torch.cat([block.x.T for block in self.blocks]).cpu().numpy()
+        return x
+
+    def _here(self, step: Step) -> Step:
+        """The same with its arrays on the device."""
+        both = (step.centers, step.offsets)
+        centers, offsets = (torch.as_tensor(a).to(self.device) for a in both)
+        return replace(step, centers=centers, offsets=offsets)
+
+
+def _room(block: Block) -> tuple[Any, Any]:
+    """Two work arrays; PyTorch reuses the memory of those that are gone."""
+    return torch.empty_like(block.x), torch.empty_like(block.x)
+
+
+def start_sums(points: torch.Tensor, setup: Setup) -> tuple[FloatArray, FloatArray]:
+    """``sum w x p`` (k, d) and ``sum w x`` (k,) at the start, some rows at a time."""
+    k = setup.n_clusters
+    sums = torch.zeros((k, points.shape[1]), dtype=torch.float64, device=points.device)
+    mass = torch.zeros(k, dtype=torch.float64, device=points.device)
+    uniform = (1.0 - START_SHARE) / k
+    for a in range(0, len(points), START_ROWS):
+        part = slice(a, a + START_ROWS)
+        labels = torch.as_tensor(setup.labels[part], dtype=torch.int64).to(points.device)
+        x = torch.full((k, len(labels)), uniform, dtype=points.dtype, device=points.device)
+        x[labels, torch.arange(len(labels), device=points.device)] += START_SHARE
+        if setup.weight is not None:
+            x *= torch.as_tensor(setup.weight[part], dtype=x.dtype).to(x.device)
+        sums += x @ points[part]
+        mass += x.sum(1, dtype=torch.float64)
+    return sums.cpu().numpy(), mass.cpu().numpy()
+
+
+class DevicePairs:
+    """Copies and duals of all pairs on a device; see :class:`corral.admm.copies.PairCopies`.
+
+    They are held end by end, (2, p, k), and worked on some pairs at a time, in place.  The ends of
+    each group are summed in a fixed order, so that the sums are always the same.
+
+    Parameters
+    ----------
+    ends : Ends
+    x : (k, e) tensor
+        The start of the groups that take part.
+
+    Attributes
+    ----------
+    degree : (e,) tensor
+        Pairs of each group.
+    residual : float
+        Largest gap between x and a copy.
+    """
+
+    def __init__(self, ends: Ends, x: torch.Tensor) -> None:
+        def here(a: Any, dtype: Any = x.dtype) -> torch.Tensor:
+            return torch.as_tensor(a, dtype=dtype).to(x.device)
+
+        self._ends = here(ends.groups, torch.int64).view(2, -1)
+        self._by_group = here(np.argsort(ends.groups, kind="stable"), torch.int64)
+        self._firsts = np.concatenate([[0], np.cumsum(ends.degree)])
+        self._inverse = here(ends.inverse).view(2, -1, 1)
+        self._all_hard = bool(np.all(np.isinf(ends.price) & ~ends.together))
+        self._price = here(ends.price)[:, None]
+        self._together = here(ends.together, torch.bool)[:, None]
+        self.degree = here(ends.degree)
+        self._copy = x.T[self._ends]
+        self._dual = torch.zeros_like(self._copy)
+        self._width = max(PAIR_ENTRIES // max(x.shape[0], 1), 1)
+        self.residual = 0.0
+
+    def __len__(self) -> int:
+        """Number of pairs."""
+        return int(self._ends.shape[1])
+
+    def pull(self, rho: float) -> torch.Tensor:
+        """Sum of ``rho z - y`` over the pairs of each group, (k, e)."""
+        shape = (len(self.degree), self._copy.shape[2])
+        summed = torch.zeros(shape, dtype=self._copy.dtype, device=self._copy.device)
+        copy, dual = (a.view(-1, a.shape[2]) for a in (self._copy, self._dual))
+        for groups in self._runs():
+            first, last = self._firsts[groups.start], self._firsts[groups.stop]
+            ends = self._by_group[first:last]
+            force = copy[ends].mul_(rho).sub_(dual[ends])
+            offsets = torch.as_tensor(self._firsts[groups.start : groups.stop + 1] - first)
+            summed[groups] = torch.segment_reduce(
+                force, "sum", offsets=offsets.to(force.device), axis=0, initial=0.0
+            )
+        return summed.T
+
+    def update(self, x: torch.Tensor, rho: float) -> None:
+        """Move the copies by the prox of their prices, and take the dual step."""
+        rows, largest = x.T, torch.zeros((), dtype=x.dtype, device=x.device)
+        for start in range(0, len(self), self._width):
+            part = slice(start, start + self._width)
+            ends, dual = rows[self._ends[:, part]], self._dual[:, part]
+            copy = torch.add(ends, dual, alpha=1.0 / rho, out=self._copy[:, part])
+            copy -= self._forces(copy[0], copy[1], part, rho)
+            ends -= copy
+            dual.add_(ends, alpha=rho)
+            largest = torch.maximum(largest, ends.abs().max())
+        self.residual = float(largest)
+
+    def _forces(self, a: torch.Tensor, b: torch.Tensor, part: slice, rho: float) -> torch.Tensor:
+        """How far the prox of the prices moves both ends, (2, p, k)."""
+        inverse = self._inverse[:, part]
+        step = 1.0 / (inverse[0] + inverse[1])
+        force = (a + b).sub_(1.0).mul_(step).clamp_(min=0.0)
+        if self._all_hard:
+            return inverse * force
+        most, together = self._price[part] / rho, self._together[part]
+        closer = torch.clamp((a - b) * step, -most / 2.0, most / 2.0)
+        force = torch.where(together, closer, torch.minimum(force, most))
+        return inverse * torch.stack([force, torch.where(together, -force, force)])
+
+    def _runs(self) -> Iterator[slice]:
+        """Runs of groups whose ends fill a work array, or of one group with more ends."""
+        start, n = 0, len(self.degree)
+        while start < n:
+            stop = int(np.searchsorted(self._firsts, self._firsts[start] + self._width, "right"))
+            stop = min(max(stop - 1, start + 1), n)
+            yield slice(start, stop)
+            start = stop
