@@ -252,10 +252,9 @@ def as_rows(rows: ArrayLike) -> tuple[IntArray, int | None]:
         return np.flatnonzero(array), len(array)
     positions = as_integers(array, "rows")
     refuse(positions < 0, positions, "rows", "positions count from 0")
-    ordered = np.sort(positions)
-    twice = ordered[1:] == ordered[:-1]
-    if twice.any():
-        row = ordered[1:][twice][0]
+    found, times = np.unique(positions, return_counts=True)
+    if (times > 1).any():
+        row = found[times > 1][0]
         raise ValueError(f"rows holds {row} more than once; a subset has each row at most once.")
     return positions, None
 

@@ -81,6 +81,8 @@ class Constraint(ABC):
     """
 
     _kinds: ClassVar[dict[str, type[Constraint]]] = {}
+    #: Fields with one entry for each part that can be left out.
+    _parts: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Register the kind for :meth:`from_dict`."""
@@ -98,10 +100,10 @@ class Constraint(ABC):
 
     @property
     def n_parts(self) -> int:
-        """Number of parts that can be left out separately, such as pairs; by default 1."""
-        return 1
+        """Number of parts that can be left out separately, such as pairs or pins; else 1."""
+        return len(getattr(self, self._parts[0])) if self._parts else 1
 
-    def take(self, which: ArrayLike) -> Constraint:
+    def take(self, which: ArrayLike) -> Self:
         """Return the constraint with only some of its parts.
 
         The search for a smallest conflict uses this to leave out what is not needed.
@@ -111,7 +113,9 @@ class Constraint(ABC):
         which : int array
             Numbers of the parts to keep, at least one, each in [0, :attr:`n_parts`).
         """
-        return self
+        chosen = np.asarray(which, np.int64)
+        parts = {name: getattr(self, name)[chosen] for name in self._parts}
+        return self._with(**parts) if parts else self
 
     @abstractmethod
     def check(self, n_samples: int, n_clusters: int) -> None:

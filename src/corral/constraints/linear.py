@@ -82,11 +82,11 @@ class LinearConstraint(Constraint):
         """Number of rows of ``A``."""
         return int(self.A.shape[0])
 
-    def take(self, which: ArrayLike) -> LinearConstraint:
+    def take(self, which: ArrayLike) -> Self:
         """Return the constraint with only some rows of ``A``, by their numbers."""
         rows = np.asarray(which, np.int64)
         bounds = self.lower[rows], self.upper[rows]
-        return LinearConstraint(self.A[rows], *bounds, n_clusters=self.n_clusters)
+        return type(self)(self.A[rows], *bounds, n_clusters=self.n_clusters)
 
     def check(self, n_samples: int, n_clusters: int) -> None:
         """Raise ``ValueError`` unless ``A`` has one column for every sample and cluster."""

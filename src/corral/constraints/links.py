@@ -27,6 +27,7 @@ class _Links(Constraint):
     pairs: IntArray
     weight: FloatArray
 
+    _parts = ("pairs", "weight")
     _noun: ClassVar[str]
     _label: ClassVar[str]
     _together: ClassVar[bool]
@@ -64,16 +65,6 @@ class _Links(Constraint):
         """Return only the hard pairs or only the soft pairs; None if there are none."""
         which = np.flatnonzero(np.isinf(self.weight) == hard)
         return self.take(which) if len(which) else None
-
-    @property
-    def n_parts(self) -> int:
-        """Number of pairs."""
-        return len(self.pairs)
-
-    def take(self, which: ArrayLike) -> Self:
-        """Return the constraint with only some of its pairs, by their numbers."""
-        chosen = np.asarray(which, np.int64)
-        return self._with(pairs=self.pairs[chosen], weight=self.weight[chosen])
 
     def check(self, n_samples: int, n_clusters: int) -> None:
         """Raise ``ValueError`` if a pair names a row that is not in the data."""

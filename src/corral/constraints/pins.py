@@ -40,6 +40,8 @@ class Pin(Constraint):
     rows: IntArray
     clusters: IntArray
 
+    _parts = ("rows", "clusters")
+
     def __init__(self, mapping: Any, *, index: Iterable[Any] | None = None) -> None:
         given = mapping.items() if isinstance(mapping, Mapping) else mapping
         items = _checks.as_twos(given, "Pin needs {row: cluster}, or pairs (row, cluster)", "pin")
@@ -60,16 +62,6 @@ class Pin(Constraint):
             pin = int(np.argmax(wrong))
             row, cluster = self.rows[pin], self.clusters[pin]
             raise ValueError(f"pin {pin} is of row {row} to cluster {cluster}{fault}.")
-
-    @property
-    def n_parts(self) -> int:
-        """Number of pins."""
-        return len(self.rows)
-
-    def take(self, which: ArrayLike) -> Self:
-        """Return the constraint with only some of its pins, by their numbers."""
-        chosen = np.asarray(which, np.int64)
-        return self._with(rows=self.rows[chosen], clusters=self.clusters[chosen])
 
     def check(self, n_samples: int, n_clusters: int) -> None:
         """Raise ``ValueError`` if a row or a cluster is out of range."""
@@ -139,13 +131,8 @@ def from_labels(y: ArrayLike) -> Pin:
     array = _checks.as_array(y, "y")
     if array.ndim != 1:
         raise ValueError(f"y has shape {array.shape}; it must be one class per row.")
-    if array.dtype.kind == "O":
-        known = np.array([not _is_missing(value) for value in array], bool)
-        kept = np.asarray(array[known].tolist())
-    else:
-        known = np.ones(len(array), bool) if array.dtype.kind in "USb" else array != -1
-        known &= array == array  # NaN is not equal to itself
-        kept = array[known]
+    known = np.array([not _is_missing(value) for value in array.tolist()], bool)
+    kept = np.asarray(array[known].tolist()) if array.dtype.kind == "O" else array[known]
     clusters = np.unique(kept, return_inverse=True)[1]
     return Pin(np.column_stack([np.flatnonzero(known), clusters]))
 
