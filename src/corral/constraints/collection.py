@@ -95,13 +95,7 @@ class ConstraintSet(Sequence[Constraint]):
     def violations(
         self, labels: ArrayLike, n_clusters: int | None = None
     ) -> tuple[Violations, ...]:
-        """Find the parts of each constraint that labels violate.
-
-        Parameters
-        ----------
-        labels : (n_samples,) int array
-        n_clusters : int, optional
-        """
+        """Find the parts of each constraint that labels violate; see :class:`Constraint`."""
         return tuple(item.violations(labels, n_clusters) for item in self._items)
 
     def subset(self, rows: ArrayLike) -> Self:
@@ -164,14 +158,12 @@ def _entries(values: Any) -> list[dict[str, Any]]:
 
 
 def _flat(constraints: Any) -> Iterator[Constraint]:
-    if constraints is None:
-        return
     if isinstance(constraints, Constraint):
         yield constraints
     elif isinstance(constraints, Iterable) and not isinstance(constraints, (str, bytes, dict)):
         for item in constraints:
             yield from _flat(item)
-    else:
+    elif constraints is not None:
         raise TypeError(
             f"constraints holds {constraints!r}; each must be a constraint such as MustLink, "
             "CannotLink, ClusterSizes, ClusterTotals, GroupShares, Pin or LinearConstraint."

@@ -107,7 +107,12 @@ def read_weighted_pairs(
     ends = [_positions(column, table, source) for column in columns[:2]]
     pairs = np.column_stack(ends)
     source.refuse(pairs[:, 0] == pairs[:, 1], columns[0], "is paired with itself")
-    return pairs, _weights(columns[2], source) if width == 3 else None
+    if width == 2:
+        return pairs, None
+    weights = _numbers(np.float64, columns[2], source, "weight {!r} is not a number")
+    fault = "is not a valid weight; it must be above 0, or inf for a hard pair"
+    source.refuse(~(weights > 0), weights, fault)
+    return pairs, weights
 
 
 def write_pairs(
@@ -225,13 +230,6 @@ def _positions(cells: Sequence[str], table: dict[str, int] | None, source: _Sour
     found = _numbers(np.int64, cells, source, fault)
     source.refuse(found < 0, found, "is negative; rows count from 0")
     return found
-
-
-def _weights(cells: Sequence[str], source: _Source) -> FloatArray:
-    weights = _numbers(np.float64, cells, source, "weight {!r} is not a number")
-    fault = "is not a valid weight; it must be above 0, or inf for a hard pair"
-    source.refuse(~(weights > 0), weights, fault)
-    return weights
 
 
 def _numbers(kind: type, cells: Sequence[str], source: _Source, fault: str) -> NDArray[Any]:

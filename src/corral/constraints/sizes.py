@@ -196,8 +196,7 @@ def merge_sizes(
 
 def _aligned(bounds: Bounds, base: Bounds) -> Bounds:
     here, there = np.lexsort(bounds), np.lexsort(base)
-    same = all(np.array_equal(b[here], c[there]) for b, c in zip(bounds, base, strict=True))
-    if same:
+    if all(np.array_equal(b[here], c[there]) for b, c in zip(bounds, base, strict=True)):
         return base
     if not np.array_equal(base[0], base[1]):
         raise ValueError(

@@ -60,13 +60,11 @@ class Contraction:
         total = sums_by(self.group, w, self.n_groups)
         share = np.where(total[self.group] > 0, w, 1.0)
         share /= sums_by(self.group, share, self.n_groups)[self.group]
-        contract = self._contract_sparse if sparse.issparse(X) else self._contract_dense
-        points, scatter = contract(X, w, share)
+        means = self._sparse_means if sparse.issparse(X) else self._dense_means
+        points, scatter = means(X, w, share)
         return points, total, count, scatter
 
-    def _contract_dense(
-        self, X: FloatArray, w: FloatArray, share: FloatArray
-    ) -> tuple[FloatArray, float]:
+    def _dense_means(self, X: Matrix, w: FloatArray, share: FloatArray) -> tuple[Matrix, float]:
         points = np.empty((self.n_groups, X.shape[1]), X.dtype)
         shared = np.bincount(self.group)[self.group] > 1
         joined, alone = np.flatnonzero(shared), np.flatnonzero(~shared)
@@ -81,9 +79,7 @@ class Contraction:
         members -= means[local]
         return points, float(w[joined] @ np.einsum("ij,ij->i", members, members))
 
-    def _contract_sparse(
-        self, X: sparse.csr_array, w: FloatArray, share: FloatArray
-    ) -> tuple[sparse.csr_array, float]:
+    def _sparse_means(self, X: Matrix, w: FloatArray, share: FloatArray) -> tuple[Matrix, float]:
         n = X.shape[0]
         mix = sparse.csr_array((share, (self.group, np.arange(n))), shape=(self.n_groups, n))
         means = sparse.csr_array(mix @ X)
