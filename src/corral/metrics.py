@@ -47,7 +47,6 @@ def mirkin_index(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
 
     Examples
     --------
-    >>> from corral.metrics import mirkin_index
     >>> mirkin_index([0, 0, 1, 1], [5, 5, 2, 2])
     0.0
     >>> mirkin_index([0, 0, 1, 1], [0, 0, 1, 2])  # one pair of six
@@ -62,7 +61,8 @@ def mirkin_index(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
 def hubert_index(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """Share of agreeing minus share of disagreeing pairs of points: the paper's HI.
 
-    It is ``1 - 2 * mirkin_index(labels_true, labels_pred)``.  The paper prints it in per cent.
+    It is ``1 - 2 * mirkin_index(labels_true, labels_pred)`` (Hubert and Arabie, 1985).  The paper
+    prints it in per cent.
 
     Parameters
     ----------
@@ -73,13 +73,8 @@ def hubert_index(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     float
         Between -1 and 1 (the same clustering); higher is better.
 
-    References
-    ----------
-    Hubert and Arabie (1985), "Comparing partitions".
-
     Examples
     --------
-    >>> from corral.metrics import hubert_index
     >>> hubert_index([0, 0, 1, 1], [5, 5, 2, 2])
     1.0
     >>> hubert_index([0, 0, 1, 1], [0, 0, 1, 2])
@@ -114,7 +109,6 @@ def violations(
     Examples
     --------
     >>> from corral import CannotLink, ClusterSizes, MustLink
-    >>> from corral.metrics import violations
     >>> rules = [MustLink([(0, 1), (1, 2)]), CannotLink([(0, 3)]), ClusterSizes([2, 2])]
     >>> violations([0, 0, 1, 1], rules)
     {'MustLink': 1, 'CannotLink': 0, 'ClusterSizes': 0}

@@ -22,12 +22,6 @@ RELATIVE_TOLERANCE = 1e-9
 """Largest excess over a bound, relative to the sum of magnitudes, that counts as rounding."""
 
 
-def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Make an array read-only and return it."""
-    array.setflags(write=False)
-    return array
-
-
 def name_of(row: int, names: Names) -> str:
     """Return the name of a row for messages."""
     return str(row if names is None else names[row])
@@ -88,6 +82,15 @@ def as_integers(values: Any, what: str, hint: str = "") -> IntArray:
     return array.astype(np.int64)
 
 
+def as_pairs(values: Any, what: str, hint: str = "") -> IntArray:
+    """Read pairs of integers, (p, 2); an empty list means no pairs."""
+    array = as_integers(values, what, hint)
+    array = array.reshape(0, 2) if array.shape == (0,) else array
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise ValueError(f"{what} have shape {array.shape}; it must be (number of pairs, 2).")
+    return array
+
+
 NAMES_HINT = (
     "; convert them to integers if they are row numbers, or pass index= if they are names of rows"
 )
@@ -114,6 +117,17 @@ def as_numbers(values: ArrayLike, what: str, kinds: str = "iuf") -> FloatArray:
     return array
 
 
+def as_column(values: ArrayLike, what: str, count: int, noun: str, has: str) -> FloatArray:
+    """Read one number for all, or one for each of ``count`` pairs or rows."""
+    array = as_numbers(values, what)
+    if array.ndim and array.shape != (count,):
+        raise ValueError(
+            f"{what} has shape {array.shape}, but {has} {plural(count, noun)}; "
+            f"give one number, or one per {noun}."
+        )
+    return np.broadcast_to(array, (count,)).copy()
+
+
 def as_twos(values: Any, rule: str, noun: str) -> list[Any]:
     """List items of length two, such as pairs of names; ``rule`` starts the error message."""
     if hasattr(values, "__array__"):
@@ -130,8 +144,7 @@ def as_twos(values: Any, rule: str, noun: str) -> list[Any]:
 def refuse(wrong: BoolArray, values: NDArray[Any], what: str, allowed: str) -> None:
     """Raise ``ValueError`` for the first value that is marked wrong."""
     if wrong.any():
-        value = np.atleast_1d(values)[int(np.argmax(np.atleast_1d(wrong)))]
-        raise ValueError(f"{what}{_place(wrong)} is {value:.10g}; {allowed}.")
+        raise ValueError(f"{what}{_place(wrong)} is {values[wrong][0]:.10g}; {allowed}.")
 
 
 def _place(wrong: BoolArray) -> str:
@@ -150,42 +163,54 @@ def optional_bound(values: ArrayLike | None, what: str) -> FloatArray | None:
     return array if array.size else None
 
 
-def ordered_bounds(minimum: FloatArray | None, maximum: FloatArray | None) -> None:
-    """Raise ``ValueError`` unless minimum <= maximum and their lengths agree."""
-    if minimum is None or maximum is None:
+def ordered_bounds(**bounds: NDArray[Any] | None) -> None:
+    """Raise ``ValueError`` if the first bound is above the second or their lengths differ."""
+    (below, low), (above, high) = bounds.items()
+    if low is None or high is None:
         return
-    if minimum.ndim and maximum.ndim and len(minimum) != len(maximum):
+    if low.ndim and high.ndim and len(low) != len(high):
         raise ValueError(
-            f"minimum has {len(minimum)} entries, but maximum has {len(maximum)}; "
+            f"{below} has {len(low)} entries, but {above} has {len(high)}; "
             "each is one number or one per cluster."
         )
-    low, high = np.broadcast_arrays(minimum, maximum)
+    low, high = np.broadcast_arrays(low, high)
     wrong = low > high
     if wrong.any():
-        first = int(np.argmax(wrong))
         raise ValueError(
-            f"minimum{_place(wrong)} is {np.ravel(low)[first]:.10g}, above "
-            f"maximum{_place(wrong)}, which is {np.ravel(high)[first]:.10g}."
+            f"{below}{_place(wrong)} is {low[wrong][0]:.10g}, above "
+            f"{above}{_place(wrong)}, which is {high[wrong][0]:.10g}."
         )
 
 
-def one_per_cluster(n_clusters: int, noun: str, **bounds: NDArray[Any] | None) -> None:
-    """Raise ``ValueError`` if a bound is an array whose length is not the number of clusters."""
-    for what, values in bounds.items():
-        if values is not None and np.ndim(values) and len(values) != n_clusters:
+def one_per(unit: str, count: int, noun: str, **values: NDArray[Any] | None) -> None:
+    """Raise ``ValueError`` if an array has not one entry per ``unit``, cluster or row."""
+    fact = f"n_clusters is {count}" if unit == "cluster" else f"X has {count} samples"
+    for what, array in values.items():
+        if array is not None and np.ndim(array) and array.size and len(array) != count:
             raise ValueError(
-                f"{what} has length {len(values)}, but n_clusters is {n_clusters}; "
-                f"give one {noun} per cluster."
+                f"{what} has length {len(array)}, but {fact}; give one {noun} per {unit}."
             )
 
 
-def one_per_row(values: NDArray[Any], n_samples: int, what: str, noun: str) -> None:
-    """Raise ``ValueError`` if there are values, but not one for each row."""
-    if values.size and len(values) != n_samples:
-        raise ValueError(
-            f"{what} has length {len(values)}, but X has {n_samples} samples; "
-            f"give one {noun} per row."
-        )
+def excess_of(value: Any, size: Any, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Return by how much values miss their bounds; rounding, relative to ``size``, counts as 0."""
+    excess = np.maximum(np.maximum(lower - value, value - upper), 0.0)
+    return np.where(excess > RELATIVE_TOLERANCE * size, excess, 0.0)
+
+
+def missed_bound(value: float, low: float, high: float) -> str:
+    """Name the bound that a value misses: ``3``, ``at least 3``, ``at most 3``."""
+    if low == high:
+        return f"{low:.10g}"
+    return f"at least {low:.10g}" if value < low else f"at most {high:.10g}"
+
+
+def short_bound(bound: NDArray[Any]) -> str:
+    """Write one number, or a list of numbers that is shortened if it is long."""
+    if bound.ndim == 0:
+        return f"{bound.item():.10g}"
+    tail = f", ... {len(bound)} in all" if len(bound) > 8 else ""
+    return f"[{', '.join(f'{value:.10g}' for value in bound[:8].tolist())}{tail}]"
 
 
 def as_labels(labels: ArrayLike, n_needed: int = 0, n_exactly: int | None = None) -> IntArray:
@@ -227,10 +252,9 @@ def as_rows(rows: ArrayLike) -> tuple[IntArray, int | None]:
         return np.flatnonzero(array), len(array)
     positions = as_integers(array, "rows")
     refuse(positions < 0, positions, "rows", "positions count from 0")
-    ordered = np.sort(positions)
-    twice = ordered[1:] == ordered[:-1]
-    if twice.any():
-        row = ordered[1:][twice][0]
+    found, times = np.unique(positions, return_counts=True)
+    if (times > 1).any():
+        row = found[times > 1][0]
         raise ValueError(f"rows holds {row} more than once; a subset has each row at most once.")
     return positions, None
 
@@ -262,7 +286,7 @@ def rows_within(rows: ArrayLike, n_samples: int, what: str) -> IntArray:
 
 def positions_of(wanted: Iterable[Any], index: Any, what: str) -> IntArray:
     """Translate names of rows into positions."""
-    table = table_of(index_names(index))
+    table = table_of(index)
     wanted = list(wanted)
     try:
         found = np.fromiter(map(table.get, wanted, repeat(-1)), np.int64, len(wanted))
@@ -276,18 +300,8 @@ def positions_of(wanted: Iterable[Any], index: Any, what: str) -> IntArray:
     return found
 
 
-def table_of(names: Sequence[Any]) -> dict[Any, int]:
+def table_of(index: Any, *, as_text: bool = False) -> dict[Any, int]:
     """Map each name of a row to its position; a name that occurs twice raises."""
-    table = dict(zip(names, range(len(names)), strict=True))
-    if len(table) < len(names):
-        # A later duplicate has replaced the position of the first one.
-        double = next(name for i, name in enumerate(names) if table[name] != i)
-        raise ValueError(f"index holds {double!r} more than once; names of rows must be unique.")
-    return table
-
-
-def index_names(index: Any) -> list[Any]:
-    """List the names of all rows; each must be hashable."""
     if isinstance(index, (str, bytes)) or not isinstance(index, Iterable):
         raise ValueError(f"index cannot be {kind_of(index)}; it must hold one name per row.")
     names = list(index)
@@ -296,4 +310,10 @@ def index_names(index: Any) -> list[Any]:
             raise ValueError(
                 f"index[{row}] is {name!r}; a name must be hashable, such as a string or a number."
             )
-    return names
+    names = list(map(str, names)) if as_text else names
+    table = dict(zip(names, range(len(names)), strict=True))
+    if len(table) < len(names):
+        # A later duplicate has replaced the position of the first one.
+        double = next(name for i, name in enumerate(names) if table[name] != i)
+        raise ValueError(f"index holds {double!r} more than once; names of rows must be unique.")
+    return table

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._typing import IntArray
-from ._checks import Names, frozen
+from ._checks import Names
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +81,8 @@ class Constraint(ABC):
     """
 
     _kinds: ClassVar[dict[str, type[Constraint]]] = {}
+    #: Fields with one entry for each part that can be left out.
+    _parts: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Register the kind for :meth:`from_dict`."""
@@ -97,10 +100,10 @@ class Constraint(ABC):
 
     @property
     def n_parts(self) -> int:
-        """Number of parts that can be left out separately, such as pairs; by default 1."""
-        return 1
+        """Number of parts that can be left out separately, such as pairs or pins; else 1."""
+        return len(getattr(self, self._parts[0])) if self._parts else 1
 
-    def take(self, which: ArrayLike) -> Constraint:
+    def take(self, which: ArrayLike) -> Self:
         """Return the constraint with only some of its parts.
 
         The search for a smallest conflict uses this to leave out what is not needed.
@@ -110,7 +113,9 @@ class Constraint(ABC):
         which : int array
             Numbers of the parts to keep, at least one, each in [0, :attr:`n_parts`).
         """
-        return self
+        chosen = np.asarray(which, np.int64)
+        parts = {name: getattr(self, name)[chosen] for name in self._parts}
+        return self._with(**parts) if parts else self
 
     @abstractmethod
     def check(self, n_samples: int, n_clusters: int) -> None:
@@ -155,9 +160,10 @@ class Constraint(ABC):
     def phrase(self, names: Names = None) -> str:
         """Describe the constraint in a few words, such as ``must-links 3-5, 5-7``."""
 
-    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return values that JSON supports, with the class name under ``kind``."""
+        values = {name: plain(value) for name, value in self._fields().items()}
+        return {"kind": type(self).__name__, **values}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Constraint:
@@ -192,31 +198,59 @@ class Constraint(ABC):
         return cls(**values)
 
     def _set(self, **values: Any) -> None:
-        """Set the fields of a frozen instance; only ``__init__`` may call it."""
+        """Set fields of a frozen instance under construction; arrays and dicts become read-only."""
         for name, value in values.items():
-            object.__setattr__(self, name, value)
+            for array in _arrays(value):
+                array.setflags(write=False)
+            kept = MappingProxyType(dict(value)) if isinstance(value, Mapping) else value
+            object.__setattr__(self, name, kept)
+
+    def _with(self, **values: Any) -> Self:
+        """Return a copy with other values in some fields, without the constructor's checks."""
+        made = type(self).__new__(type(self))
+        made._set(**{**self._fields(), **values})
+        return made
+
+    def _fields(self) -> dict[str, Any]:
+        # mypy does not know that every concrete kind is a dataclass.
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
 
     def _content(self) -> tuple[Any, ...]:
-        # mypy does not know that every concrete kind is a dataclass.
-        values = (getattr(self, f.name) for f in fields(self))  # type: ignore[arg-type]
-        return (type(self), *map(_hashable, values))
+        return (type(self), *map(_hashable, self._fields().values()))
 
     def __eq__(self, other: object) -> bool:
-        """Compare by content."""
         if not isinstance(other, Constraint):
             return NotImplemented
         return self is other or self._content() == other._content()
 
     def __hash__(self) -> int:
-        """Hash by content."""
         return hash(self._content())
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Read-only views of dicts cannot be pickled.
+        values = self.__dict__.items()
+        return {name: dict(v) if isinstance(v, Mapping) else v for name, v in values}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a pickled or copied constraint; its arrays become read-only again."""
-        for value in state.values():
-            for array in _arrays(value):
-                frozen(array)
-        self.__dict__.update(state)
+        self._set(**state)
+
+
+def plain(value: Any) -> Any:
+    """Convert the value of a field to values that JSON supports; infinities become strings."""
+    if isinstance(value, Mapping):
+        return [list(item) for item in value.items()]
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return value
+    array = np.asarray(value)
+    if array.dtype.kind == "f":
+        text = np.where(array > 0, "inf", "-inf")
+        array = np.where(np.isinf(array), text, array.astype(object))
+    return array.tolist()
+
+
+def numbers_from_json(values: Any) -> Any:
+    """Read numbers written by :func:`plain`."""
+    return None if values is None else np.array(values, np.float64)
 
 
 def _arrays(value: Any) -> tuple[Any, ...]:

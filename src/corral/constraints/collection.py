@@ -45,11 +45,9 @@ class ConstraintSet(Sequence[Constraint]):
         object.__setattr__(self, "_items", tuple(_flat(constraints)))
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Raise: a set of constraints is immutable."""
         raise AttributeError(f"cannot assign to {name!r}: a ConstraintSet is immutable")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as the tuple of constraints."""
         return type(self), (self._items,)
 
     @overload
@@ -61,27 +59,18 @@ class ConstraintSet(Sequence[Constraint]):
         return type(self)(self._items[item]) if isinstance(item, slice) else self._items[item]
 
     def __len__(self) -> int:
-        """Return the number of constraints."""
         return len(self._items)
 
-    def __iter__(self) -> Iterator[Constraint]:
-        """Iterate over the constraints."""
-        return iter(self._items)
-
     def __eq__(self, other: object) -> bool:
-        """Compare by content and order."""
         return self._items == other._items if isinstance(other, ConstraintSet) else NotImplemented
 
     def __hash__(self) -> int:
-        """Hash by content."""
         return hash(self._items)
 
     def __add__(self, other: Any) -> Self:
-        """Return a set with further constraints appended."""
         return type(self)([self, other])
 
     def __repr__(self) -> str:
-        """List the constraints, each in its short form."""
         return f"ConstraintSet([{', '.join(map(repr, self._items))}])"
 
     def of_kind(self, kind: type[Kind]) -> tuple[Kind, ...]:
@@ -99,25 +88,14 @@ class ConstraintSet(Sequence[Constraint]):
         return type(self)(item.part(hard=False) for item in self._items)
 
     def check(self, n_samples: int, n_clusters: int) -> None:
-        """Raise ``ValueError`` if a constraint does not fit data of this shape.
-
-        Parameters
-        ----------
-        n_samples, n_clusters : int
-        """
+        """Raise ``ValueError`` if a constraint does not fit data of this shape."""
         for item in self._items:
             item.check(n_samples, n_clusters)
 
     def violations(
         self, labels: ArrayLike, n_clusters: int | None = None
     ) -> tuple[Violations, ...]:
-        """Find the parts of each constraint that labels violate.
-
-        Parameters
-        ----------
-        labels : (n_samples,) int array
-        n_clusters : int, optional
-        """
+        """Find the parts of each constraint that labels violate; see :class:`Constraint`."""
         return tuple(item.violations(labels, n_clusters) for item in self._items)
 
     def subset(self, rows: ArrayLike) -> Self:
@@ -143,12 +121,7 @@ class ConstraintSet(Sequence[Constraint]):
         return "; ".join(item.phrase(names) for item in self._items) or "no constraints"
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
-        """Write all constraints to a JSON file; after an error the old file is unchanged.
-
-        Parameters
-        ----------
-        path : path
-        """
+        """Write all constraints to a JSON file; after an error the old file is unchanged."""
         values = [item.to_dict() for item in self._items]
         document = {"format": FORMAT, "version": VERSION, "constraints": values}
         with atomic_writer(path) as file:
@@ -157,10 +130,6 @@ class ConstraintSet(Sequence[Constraint]):
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> Self:
         """Read constraints from a file written by :meth:`to_json`.
-
-        Parameters
-        ----------
-        path : path
 
         Raises
         ------
@@ -189,14 +158,12 @@ def _entries(values: Any) -> list[dict[str, Any]]:
 
 
 def _flat(constraints: Any) -> Iterator[Constraint]:
-    if constraints is None:
-        return
     if isinstance(constraints, Constraint):
         yield constraints
     elif isinstance(constraints, Iterable) and not isinstance(constraints, (str, bytes, dict)):
         for item in constraints:
             yield from _flat(item)
-    else:
+    elif constraints is not None:
         raise TypeError(
             f"constraints holds {constraints!r}; each must be a constraint such as MustLink, "
             "CannotLink, ClusterSizes, ClusterTotals, GroupShares, Pin or LinearConstraint."

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ._checks import as_integers, as_numbers, index_names, shortened, table_of
+from ._checks import as_numbers, as_pairs, shortened, table_of
 
 Rows = list[list[str]]
 
@@ -92,7 +92,7 @@ def read_weighted_pairs(
 ) -> tuple[IntArray, FloatArray | None]:
     """Read pairs like :func:`read_pairs`, and their weights if there is a third column."""
     lines = _cells(path)
-    table = None if index is None else _text_table(index)
+    table = None if index is None else table_of(index, as_text=True)
     numbers = 1 + np.flatnonzero(np.fromiter(map(len, lines), np.int64, len(lines)))
     rows = list(filter(None, lines))
     if rows and _is_header(rows, table):
@@ -107,7 +107,12 @@ def read_weighted_pairs(
     ends = [_positions(column, table, source) for column in columns[:2]]
     pairs = np.column_stack(ends)
     source.refuse(pairs[:, 0] == pairs[:, 1], columns[0], "is paired with itself")
-    return pairs, _weights(columns[2], source) if width == 3 else None
+    if width == 2:
+        return pairs, None
+    weights = _numbers(np.float64, columns[2], source, "weight {!r} is not a number")
+    fault = "is not a valid weight; it must be above 0, or inf for a hard pair"
+    source.refuse(~(weights > 0), weights, fault)
+    return pairs, weights
 
 
 def write_pairs(
@@ -144,35 +149,24 @@ def write_pairs(
     0,5,1.0
     5,7,2.5
     """
-    rows = _rows_to_write(pairs, index)
+    rows = as_pairs(pairs, "pairs")
     columns = [column.tolist() for column in rows.T]
     header = ["first", "second"]
     if index is not None:
+        if rows.size and not 0 <= rows.min() <= rows.max() < len(index):
+            raise ValueError(f"pairs name row {rows.max()}, but index has {len(index)} names.")
         columns = [[index[row] for row in column] for column in columns]
     if weight is not None:
-        columns.append(_weights_to_write(weight, len(rows)))
+        values = as_numbers(weight, "weight")
+        if values.shape != rows.shape[:1]:
+            fault = f"it must be one per pair, {len(rows)}"
+            raise ValueError(f"weight has shape {values.shape}; {fault}.")
+        columns.append(values.tolist())
         header.append("weight")
     with atomic_writer(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
         writer.writerows(zip(*columns, strict=True))
-
-
-def _rows_to_write(pairs: ArrayLike, index: Sequence[Any] | None) -> IntArray:
-    rows = as_integers(pairs, "pairs")
-    rows = rows if rows.size else rows.reshape(0, 2)
-    if rows.ndim != 2 or rows.shape[1] != 2:
-        raise ValueError(f"pairs have shape {rows.shape}; it must be (number of pairs, 2).")
-    if index is not None and rows.size and not 0 <= rows.min() <= rows.max() < len(index):
-        raise ValueError(f"pairs name row {rows.max()}, but index has {len(index)} names.")
-    return rows
-
-
-def _weights_to_write(weight: ArrayLike, n_pairs: int) -> list[float]:
-    weights = as_numbers(weight, "weight")
-    if weights.shape != (n_pairs,):
-        raise ValueError(f"weight has shape {weights.shape}; it must be one per pair, {n_pairs}.")
-    return list(weights.tolist())
 
 
 class _Source:
@@ -206,10 +200,6 @@ def _cells(path: str | os.PathLike[str]) -> Rows:
         raise ValueError(f"{os.fspath(path)}, line {reader.line_num}: {error}.") from error
 
 
-def _text_table(index: Iterable[Any]) -> dict[str, int]:
-    return table_of([str(name) for name in index_names(index)])
-
-
 #: Usual column names for the two ends of a pair.
 END = re.compile(
     r"(first|second|from|to|source|target|left|right|[abij]"
@@ -225,7 +215,7 @@ def _is_header(rows: Rows, table: dict[str, int] | None) -> bool:
         return False
     if all(END.fullmatch(cell) for cell in cells[:2]) or cells[2:3] in (["weight"], ["Weight"]):
         return True
-    return table is None and len(rows) > 1 and not any(map(_is_number, cells[:2]))
+    return table is None and len(rows) > 1 and not any(_reads(np.float64, c) for c in cells[:2])
 
 
 def _positions(cells: Sequence[str], table: dict[str, int] | None, source: _Source) -> IntArray:
@@ -236,38 +226,23 @@ def _positions(cells: Sequence[str], table: dict[str, int] | None, source: _Sour
         known = shortened(map(repr, table), len(table), 5)
         source.refuse(found < 0, list(map(repr, cells)), f"names no row; the rows are {known}")
         return found
-    try:
-        found = np.fromiter(map(int, cells), np.int64, len(cells))
-    except (ValueError, OverflowError):
-        row = next(row for row, cell in enumerate(cells) if not _fits(cell))
-        fault = "is not the number of a row; to use names, pass index= (or --id-column)"
-        source.fail(row, f"{cells[row]!r} {fault}")
+    fault = "{!r} is not the number of a row; to use names, pass index= (or --id-column)"
+    found = _numbers(np.int64, cells, source, fault)
     source.refuse(found < 0, found, "is negative; rows count from 0")
     return found
 
 
-def _fits(cell: str) -> bool:
+def _numbers(kind: type, cells: Sequence[str], source: _Source, fault: str) -> NDArray[Any]:
     try:
-        return abs(int(cell)) < 2**63
-    except ValueError:
-        return False
+        return np.array(cells, kind)
+    except (ValueError, OverflowError):
+        row = next(row for row, cell in enumerate(cells) if not _reads(kind, cell))
+        source.fail(row, fault.format(cells[row]))
 
 
-def _weights(cells: Sequence[str], source: _Source) -> FloatArray:
+def _reads(kind: type, cell: str) -> bool:
     try:
-        weights = np.fromiter(map(float, cells), np.float64, len(cells))
-    except ValueError:
-        row = next(row for row, cell in enumerate(cells) if not _is_number(cell))
-        source.fail(row, f"weight {cells[row]!r} is not a number")
-    source.refuse(
-        ~(weights > 0), weights, "is not a valid weight; it must be above 0, or inf for a hard pair"
-    )
-    return weights
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
+        kind(cell)
+    except (ValueError, OverflowError):
         return False
     return True

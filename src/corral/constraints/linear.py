@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from .._typing import FloatArray, IntArray
+from .._typing import FloatArray
 from . import _checks
-from ._checks import Names, frozen, plural, refuse
-from .base import Constraint, Violations
-from .totals import numbers_from_json, numbers_to_json
+from ._checks import Names, plural, refuse
+from .base import Constraint, Violations, numbers_from_json, plain
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -62,34 +61,32 @@ class LinearConstraint(Constraint):
     ) -> None:
         matrix = _read_matrix(A)
         low, high = (
-            _read_side(side, matrix.shape[0], what)
+            _checks.as_column(side, what, matrix.shape[0], "row", "A has")
             for side, what in ((lower, "lower"), (upper, "upper"))
         )
         refuse(low == math.inf, low, "lower", "no value can reach it")
         refuse(high == -math.inf, high, "upper", "no value can stay below it")
-        if (low > high).any():
-            first = int(np.argmax(low > high))
-            raise ValueError(
-                f"lower[{first}] is {low[first]:.10g}, above upper[{first}], which is "
-                f"{high[first]:.10g}."
-            )
-        if n_clusters is not None and not _divides(n_clusters, matrix.shape[1]):
+        _checks.ordered_bounds(lower=low, upper=high)
+        whole = isinstance(n_clusters, Integral) and not isinstance(n_clusters, bool)
+        if n_clusters is not None and not (
+            whole and n_clusters >= 1 and matrix.shape[1] % n_clusters == 0
+        ):
             raise ValueError(
                 f"n_clusters is {n_clusters!r}, but A has {matrix.shape[1]} columns; it must be "
                 "an integer of at least 1 that divides their number."
             )
-        self._set(A=matrix, lower=frozen(low), upper=frozen(high), n_clusters=n_clusters)
+        self._set(A=matrix, lower=low, upper=high, n_clusters=n_clusters)
 
     @property
     def n_parts(self) -> int:
         """Number of rows of ``A``."""
         return int(self.A.shape[0])
 
-    def take(self, which: ArrayLike) -> LinearConstraint:
+    def take(self, which: ArrayLike) -> Self:
         """Return the constraint with only some rows of ``A``, by their numbers."""
         rows = np.asarray(which, np.int64)
         bounds = self.lower[rows], self.upper[rows]
-        return LinearConstraint(self.A[rows], *bounds, n_clusters=self.n_clusters)
+        return type(self)(self.A[rows], *bounds, n_clusters=self.n_clusters)
 
     def check(self, n_samples: int, n_clusters: int) -> None:
         """Raise ``ValueError`` unless ``A`` has one column for every sample and cluster."""
@@ -109,33 +106,28 @@ class LinearConstraint(Constraint):
         found = _checks.as_labels(labels)
         k = n_clusters or self.n_clusters or self.A.shape[1] // max(len(found), 1)
         self.check(len(found), k)
-        if self.A.shape[0] and len(found) and not 0 <= found.min() <= found.max() < k:
-            raise ValueError(
-                f"labels must lie in [0, {k - 1}], but range from {found.min()} to {found.max()}."
-            )
         x = np.zeros(self.A.shape[1])
         if self.A.shape[0]:
+            _checks.clusters_in(found, k)
             x[np.arange(len(found)) * k + found] = 1.0
-        value, size = self.A @ x, abs(self.A) @ x
-        excess = np.maximum(np.maximum(self.lower - value, value - self.upper), 0.0)
-        where = np.flatnonzero(excess > _checks.RELATIVE_TOLERANCE * size)
+        value = self.A @ x
+        excess = _checks.excess_of(value, abs(self.A) @ x, self.lower, self.upper)
+        where = np.flatnonzero(excess)
         text = partial(self._describe, value=value)
         return Violations(len(where), float(excess[where].sum()), where, text)
 
     def _describe(self, row: int, names: Names, *, value: FloatArray) -> str:
-        has, low, high = (float(values[row]) for values in (value, self.lower, self.upper))
-        bound = f"{low:.10g}" if low == high else f"at {'least' if has < low else 'most'} "
-        if low != high:
-            bound += f"{low if has < low else high:.10g}"
-        return f"linear row {row} is {has:.10g}, but should be {bound}"
+        bound = _checks.missed_bound(value[row], self.lower[row], self.upper[row])
+        return f"linear row {row} is {value[row]:.10g}, but should be {bound}"
 
     def subset(self, rows: ArrayLike) -> Self | None:
         """Return the rows of ``A`` that concern only the samples ``rows``; see the notes."""
         if not self.A.shape[0]:
             return None
-        positions, k = self._rows_and_clusters(rows)
-        new = np.full(self.A.shape[1] // k, -1, np.int64)
-        new[positions] = np.arange(len(positions))
+        k = self._clusters(_checks.as_rows(rows)[1])
+        n_samples = self.A.shape[1] // k
+        positions = _checks.rows_within(rows, n_samples, "the linear constraint")
+        new = _checks.renumbering(positions, n_samples)
         entries = self.A.tocoo()
         row, column = entries.coords
         inside = new[column // k] >= 0
@@ -148,16 +140,15 @@ class LinearConstraint(Constraint):
                 "give linear constraints for the subset."
             )
         moved = new[column[inside] // k] * k + column[inside] % k
-        A = sparse.csr_array(
-            (entries.data[inside], (row[inside], moved)), (self.A.shape[0], len(positions) * k)
-        )
+        shape = self.A.shape[0], len(positions) * k
+        A = sparse.csr_array((entries.data[inside], (row[inside], moved)), shape)
         kept = np.flatnonzero(~has_outside)
         if not len(kept):
             return None
         return type(self)(A[kept], self.lower[kept], self.upper[kept], n_clusters=k)
 
-    def _rows_and_clusters(self, rows: ArrayLike) -> tuple[IntArray, int]:
-        total = _checks.as_rows(rows)[1]
+    def _clusters(self, total: int | None) -> int:
+        """Return the number of clusters, known or from ``total``, the length of a mask."""
         if self.n_clusters is None and not total:
             raise ValueError(
                 "a LinearConstraint does not know which columns belong to a sample; "
@@ -168,7 +159,7 @@ class LinearConstraint(Constraint):
             raise ValueError(
                 f"rows is a mask of {total} entries, but A has {self.A.shape[1]} columns."
             )
-        return _checks.rows_within(rows, self.A.shape[1] // k, "the linear constraint"), k
+        return k
 
     def phrase(self, names: Names = None) -> str:
         """Give the number of rows in words."""
@@ -184,8 +175,8 @@ class LinearConstraint(Constraint):
             "row": row.tolist(),
             "column": column.tolist(),
             "value": entries.data.tolist(),
-            "lower": numbers_to_json(self.lower),
-            "upper": numbers_to_json(self.upper),
+            "lower": plain(self.lower),
+            "upper": plain(self.upper),
             "n_clusters": self.n_clusters,
         }
 
@@ -198,7 +189,6 @@ class LinearConstraint(Constraint):
         return cls(A, lower, upper, n_clusters=values["n_clusters"])
 
     def __repr__(self) -> str:
-        """Show the shape of ``A``."""
         return f"LinearConstraint({plural(self.A.shape[0], 'row')}, {self.A.shape[1]} columns)"
 
 
@@ -215,21 +205,4 @@ def _read_matrix(A: Any) -> sparse.csr_array:
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
-    for part in (matrix.data, matrix.indices, matrix.indptr):
-        frozen(part)
     return matrix
-
-
-def _divides(n_clusters: Any, n_columns: int) -> bool:
-    whole = isinstance(n_clusters, Integral) and not isinstance(n_clusters, bool)
-    return whole and n_clusters >= 1 and n_columns % n_clusters == 0
-
-
-def _read_side(side: ArrayLike, n_rows: int, what: str) -> FloatArray:
-    array = _checks.as_numbers(side, what)
-    if array.ndim and array.shape != (n_rows,):
-        raise ValueError(
-            f"{what} has shape {array.shape}, but A has {plural(n_rows, 'row')}; "
-            "give one number, or one per row."
-        )
-    return np.broadcast_to(array, (n_rows,)).copy()

@@ -10,9 +10,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._typing import IntArray
+from .._typing import BoolArray, IntArray
 from . import _checks
-from ._checks import Names, frozen, name_of, plural, shortened
+from ._checks import Names, name_of, plural, shortened
 from .base import Constraint, Violations
 
 
@@ -40,6 +40,8 @@ class Pin(Constraint):
     rows: IntArray
     clusters: IntArray
 
+    _parts = ("rows", "clusters")
+
     def __init__(self, mapping: Any, *, index: Iterable[Any] | None = None) -> None:
         given = mapping.items() if isinstance(mapping, Mapping) else mapping
         items = _checks.as_twos(given, "Pin needs {row: cluster}, or pairs (row, cluster)", "pin")
@@ -51,47 +53,30 @@ class Pin(Constraint):
         clusters = _checks.as_integers(values, "clusters of pins")
         if rows.ndim != 1 or clusters.ndim != 1:
             raise ValueError("a pin has one row and one cluster, each an integer.")
-        for wrong, what in ((rows < 0, "the row"), (clusters < 0, "the cluster")):
-            if wrong.any():
-                first = int(np.argmax(wrong))
-                raise ValueError(
-                    f"pin {first} is of row {rows[first]} to cluster {clusters[first]}; "
-                    f"{what} must be at least 0."
-                )
-        self._set(rows=frozen(rows), clusters=frozen(clusters))
+        self._set(rows=rows, clusters=clusters)
+        self._refuse(rows < 0, "; the row must be at least 0")
+        self._refuse(clusters < 0, "; the cluster must be at least 0")
 
-    @property
-    def n_parts(self) -> int:
-        """Number of pins."""
-        return len(self.rows)
-
-    def take(self, which: ArrayLike) -> Self:
-        """Return the constraint with only some of its pins, by their numbers."""
-        chosen = np.asarray(which, np.int64)
-        return type(self)(np.column_stack([self.rows[chosen], self.clusters[chosen]]))
+    def _refuse(self, wrong: BoolArray, fault: str) -> None:
+        if wrong.any():
+            pin = int(np.argmax(wrong))
+            row, cluster = self.rows[pin], self.clusters[pin]
+            raise ValueError(f"pin {pin} is of row {row} to cluster {cluster}{fault}.")
 
     def check(self, n_samples: int, n_clusters: int) -> None:
         """Raise ``ValueError`` if a row or a cluster is out of range."""
-        for values, what, limit in (
-            (self.rows, "rows", n_samples),
-            (self.clusters, "clusters", n_clusters),
-        ):
-            wrong = values >= limit
-            if wrong.any():
-                first = int(np.argmax(wrong))
-                fact = f"X has {limit} samples" if what == "rows" else f"n_clusters is {limit}"
-                raise ValueError(
-                    f"pin {first} is of row {self.rows[first]} to cluster {self.clusters[first]}, "
-                    f"but {fact}; {what} must lie in [0, {limit - 1}]."
-                )
+        n, k = n_samples, n_clusters
+        fault = f", but X has {n} samples; rows must lie in [0, {n - 1}]"
+        self._refuse(self.rows >= n, fault)
+        fault = f", but n_clusters is {k}; clusters must lie in [0, {k - 1}]"
+        self._refuse(self.clusters >= k, fault)
 
     def violations(self, labels: ArrayLike, n_clusters: int | None = None) -> Violations:
         """Find the pinned rows that are in another cluster."""
         found = _checks.as_labels(labels, int(self.rows.max(initial=-1)) + 1)[self.rows]
         where = np.flatnonzero(found != self.clusters)
-        return Violations(
-            len(where), float(len(where)), where, partial(self._describe, found=found)
-        )
+        text = partial(self._describe, found=found)
+        return Violations(len(where), float(len(where)), where, text)
 
     def _describe(self, pin: int, names: Names, *, found: IntArray) -> str:
         row = name_of(int(self.rows[pin]), names)
@@ -102,20 +87,17 @@ class Pin(Constraint):
         """Return the pins of ``rows``, renumbered; see :class:`Constraint`."""
         new = _checks.renumbering(rows, int(self.rows.max(initial=-1)) + 1)[self.rows]
         inside = new >= 0
-        if not inside.any():
-            return None
-        return type(self)(np.column_stack([new[inside], self.clusters[inside]]))
+        moved = self._with(rows=new[inside], clusters=self.clusters[inside])
+        return moved if inside.any() else None
 
     def phrase(self, names: Names = None) -> str:
         """List the pins in a few words, such as ``pins of 3 to cluster 0, 5 to cluster 1``."""
         if not len(self.rows):
             return "no pins"
         noun = "pin" if len(self.rows) == 1 else "pins"
-        return f"{noun} of {pins_in_words(self.rows, self.clusters, names)}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return values that JSON supports."""
-        return {"kind": "Pin", "rows": self.rows.tolist(), "clusters": self.clusters.tolist()}
+        both = zip(self.rows, self.clusters, strict=True)
+        parts = (f"{name_of(int(row), names)} to cluster {cluster}" for row, cluster in both)
+        return f"{noun} of {shortened(parts, len(self.rows))}"
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
@@ -123,15 +105,7 @@ class Pin(Constraint):
         return cls(list(zip(values["rows"], values["clusters"], strict=True)))
 
     def __repr__(self) -> str:
-        """Show the number of pinned rows."""
         return f"Pin({plural(len(self.rows), 'row')})"
-
-
-def pins_in_words(rows: IntArray, clusters: IntArray, names: Names = None) -> str:
-    """Write pins as ``3 to cluster 0, 5 to cluster 1``; a long list is shortened."""
-    both = zip(rows, clusters, strict=True)
-    parts = (f"{name_of(int(row), names)} to cluster {cluster}" for row, cluster in both)
-    return shortened(parts, len(rows))
 
 
 def from_labels(y: ArrayLike) -> Pin:
@@ -157,13 +131,8 @@ def from_labels(y: ArrayLike) -> Pin:
     array = _checks.as_array(y, "y")
     if array.ndim != 1:
         raise ValueError(f"y has shape {array.shape}; it must be one class per row.")
-    if array.dtype.kind == "O":
-        known = np.array([not _is_missing(value) for value in array], bool)
-        kept = np.asarray(array[known].tolist())
-    else:
-        known = np.ones(len(array), bool) if array.dtype.kind in "USb" else array != -1
-        known &= array == array  # NaN is not equal to itself
-        kept = array[known]
+    known = np.array([not _is_missing(value) for value in array.tolist()], bool)
+    kept = np.asarray(array[known].tolist()) if array.dtype.kind == "O" else array[known]
     clusters = np.unique(kept, return_inverse=True)[1]
     return Pin(np.column_stack([np.flatnonzero(known), clusters]))
 

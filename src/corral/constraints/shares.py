@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._typing import FloatArray
 from . import _checks
-from ._checks import Names, frozen, shortened
+from ._checks import Names, shortened
 from .base import Constraint, Violations
 from .totals import ClusterTotals, total_excess
 
 Shares = Mapping[Any, float]
+WORDS = {"minimum": "at least", "maximum": "at most"}
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -61,47 +60,22 @@ class GroupShares(Constraint):
         present = np.unique(array).tolist()
         low = _read_shares(minimum, present, "minimum")
         high = _read_shares(maximum, present, "maximum")
-        for group in low:
-            if low[group] > high.get(group, 1.0):
-                raise ValueError(
-                    f"minimum of group {group!r} is {low[group]:.10g}, above its maximum, "
-                    f"which is {high[group]:.10g}."
-                )
-        self._set(
-            groups=frozen(array),
-            minimum=MappingProxyType(low),
-            maximum=MappingProxyType(high),
-        )
-
-    @classmethod
-    def _unchecked(cls, groups: NDArray[Any], minimum: Shares, maximum: Shares) -> Self:
-        """Create a constraint whose bounds may name groups without rows, as in a subset."""
-        made = cls.__new__(cls)
-        low, high = MappingProxyType(dict(minimum)), MappingProxyType(dict(maximum))
-        made._set(groups=frozen(groups), minimum=low, maximum=high)
-        return made
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return plain dicts, because read-only views of them cannot be pickled."""
-        state = {"minimum": dict(self.minimum), "maximum": dict(self.maximum)}
-        return {"groups": self.groups, **state}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make the bounds read-only again."""
-        bounds = {side: MappingProxyType(state[side]) for side in ("minimum", "maximum")}
-        super().__setstate__({**state, **bounds})
+        for group, share in low.items():
+            if share > high.get(group, 1.0):
+                fault = f"above its maximum, which is {high[group]:.10g}"
+                raise ValueError(f"minimum of group {group!r} is {share:.10g}, {fault}.")
+        self._set(groups=array, minimum=low, maximum=high)
 
     def check(self, n_samples: int, n_clusters: int) -> None:
         """Raise ``ValueError`` unless there is one group per row."""
-        _checks.one_per_row(self.groups, n_samples, "groups", "group")
+        _checks.one_per("row", n_samples, "group", groups=self.groups)
 
-    def expand(self, n_samples: int, n_clusters: int) -> tuple[Constraint, ...]:
+    def expand(self, n_samples: int, n_clusters: int) -> tuple[ClusterTotals, ...]:
         """Return the equivalent totals, minimum shares first."""
-        if not self.groups.size:
-            return ()
+        rules = self._rules() if self.groups.size else ()
         return tuple(
-            ClusterTotals(self._values(group, share), **{side: 0.0})
-            for side, group, share in self._rules()
+            ClusterTotals((self.groups == group) - share, **{side: 0.0})
+            for side, group, share in rules
         )
 
     @property
@@ -113,20 +87,12 @@ class GroupShares(Constraint):
         """Return the constraint with only some of its bounds, numbered minimum shares first."""
         rules = list(self._rules())
         chosen = [rules[number] for number in np.asarray(which, np.int64)]
-        low, high = (
-            {group: share for where, group, share in chosen if where == side}
-            for side in ("minimum", "maximum")
-        )
-        return self._unchecked(self.groups, low, high)
+        return self._with(**{side: {g: s for at, g, s in chosen if at == side} for side in WORDS})
 
     def _rules(self) -> Iterator[tuple[str, Any, float]]:
         for side, shares in (("minimum", self.minimum), ("maximum", self.maximum)):
             for group, share in shares.items():
                 yield side, group, share
-
-    def _values(self, group: Any, share: float) -> FloatArray:
-        values: FloatArray = (self.groups == group) - share
-        return values
 
     def violations(self, labels: ArrayLike, n_clusters: int | None = None) -> Violations:
         """Find the violated bounds, and by how many rows of the group they are violated.
@@ -135,12 +101,8 @@ class GroupShares(Constraint):
         """
         found = _checks.as_labels(labels, n_exactly=len(self.groups) or None)
         k = _checks.clusters_in(found, n_clusters)
-        rules = list(self._rules()) if self.groups.size else []
-        excess = np.zeros((len(rules), k))
-        for row, (side, group, share) in enumerate(rules):
-            lower = np.full(k, 0.0 if side == "minimum" else -np.inf)
-            upper = np.full(k, 0.0 if side == "maximum" else np.inf)
-            excess[row] = total_excess(self._values(group, share), found, lower, upper)[1]
+        totals = [(total.values, *total.bounds(k)) for total in self.expand(len(found), k)]
+        excess = np.array([total_excess(values, found, *b)[1] for values, *b in totals])
         where = np.flatnonzero(excess)
         text = partial(self._describe, labels=found, k=k)
         return Violations(len(where), float(excess.sum()), where, text)
@@ -148,47 +110,28 @@ class GroupShares(Constraint):
     def _describe(self, rule: int, names: Names, *, labels: NDArray[Any], k: int) -> str:
         side, group, share = list(self._rules())[rule // k]
         inside = self.groups[labels == rule % k] == group
-        bound = f"at {'least' if side == 'minimum' else 'most'} {share:.10g}"
-        return (
-            f"cluster {rule % k} has a share {inside.mean():.3g} of {group!r}, "
-            f"but should have {bound}"
-        )
+        has = f"cluster {rule % k} has a share {inside.mean():.3g} of {group!r}"
+        return f"{has}, but should have {WORDS[side]} {share:.10g}"
 
     def subset(self, rows: ArrayLike) -> Self:
         """Return the constraint for ``X[rows]``: the groups of these rows, the same bounds."""
         positions = _checks.rows_within(rows, len(self.groups), "groups")
-        return self._unchecked(self.groups[positions], self.minimum, self.maximum)
+        return self._with(groups=self.groups[positions])
 
     def phrase(self, names: Names = None) -> str:
         """Describe the bounds in a few words, such as ``shares of at least 0.4 of 'b'``."""
-        rules = [
-            f"at {'least' if side == 'minimum' else 'most'} {share:.10g} of {group!r}"
-            for side, group, share in self._rules()
-        ]
+        rules = [f"{WORDS[side]} {share:.10g} of {group!r}" for side, group, share in self._rules()]
         return f"shares of {shortened(rules, len(rules))}" if rules else "no bound on shares"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return values that JSON supports."""
-        return {
-            "kind": "GroupShares",
-            "groups": self.groups.tolist(),
-            "minimum": [list(item) for item in self.minimum.items()],
-            "maximum": [list(item) for item in self.maximum.items()],
-        }
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
         """Create the constraint from the result of :meth:`to_dict`."""
-        low, high = dict(values["minimum"]), dict(values["maximum"])
-        groups = _read_groups(values["groups"])
-        return cls._unchecked(
-            groups,
-            _read_shares(low, list(low), "minimum"),
-            _read_shares(high, list(high), "maximum"),
-        )
+        given = {side: dict(values[side]) for side in WORDS}
+        read = {side: _read_shares(given[side], list(given[side]), side) for side in WORDS}
+        # In a subset, bounds may name groups without rows, which the constructor refuses.
+        return cls(values["groups"])._with(**read)
 
     def __repr__(self) -> str:
-        """Show the number of rows and of bounds."""
         return f"GroupShares({len(self.groups)} rows, {self.n_parts} bounds)"
 
 
@@ -226,7 +169,6 @@ def _read_shares(
     read = {group: _checks.as_numbers(share, f"{what} share") for group, share in shares.items()}
     for group, share in read.items():
         if share.ndim or not 0 <= share <= 1:
-            raise ValueError(
-                f"{what} of group {group!r} is {shares[group]}; a share must lie in [0, 1]."
-            )
+            fault = "a share must lie in [0, 1]"
+            raise ValueError(f"{what} of group {group!r} is {shares[group]}; {fault}.")
     return {group: float(share) for group, share in read.items()}

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
-from .._typing import FloatArray, IntArray
+from .._typing import IntArray
 from . import _checks
-from ._checks import Names, frozen, plural, refuse
+from ._checks import Names, plural, refuse
 from .base import Constraint, Violations
 
 Bounds = tuple[IntArray, IntArray]
@@ -70,26 +70,15 @@ class ClusterSizes(Constraint):
             raise ValueError(
                 f"sizes is {exact}; give one size per cluster, or minimum and maximum."
             )
-        _checks.ordered_bounds(low, high)
+        _checks.ordered_bounds(minimum=low, maximum=high)
         if not isinstance(ordered, (bool, np.bool_)):
             raise ValueError(f"ordered is {ordered!r}; it must be True or False.")
-        self._set(
-            sizes=_integers(exact),
-            minimum=_integers(low),
-            maximum=_integers(high),
-            ordered=bool(ordered),
-        )
+        self._set(sizes=exact, minimum=low, maximum=high, ordered=bool(ordered))
 
     def bounds(self, n_samples: int, n_clusters: int) -> Bounds:
         """Return the smallest and the largest size of each cluster (of each entry if unordered).
 
-        Parameters
-        ----------
-        n_samples, n_clusters : int
-
-        Returns
-        -------
-        lower, upper : (n_clusters,) int arrays
+        Both are int arrays of length ``n_clusters``.
         """
         if self.sizes is not None:
             return self.sizes, self.sizes
@@ -109,18 +98,18 @@ class ClusterSizes(Constraint):
             return 1
         return 2 if self.ordered or low.ndim == high.ndim == 0 else 1
 
-    def take(self, which: ArrayLike) -> ClusterSizes:
+    def take(self, which: ArrayLike) -> Self:
         """Return only the minimum (part 0) or only the maximum (part 1)."""
         if self.n_parts == 1:
             return self
         low = self.minimum if 0 in np.asarray(which) else None
         high = self.maximum if 1 in np.asarray(which) else None
-        return ClusterSizes(minimum=low, maximum=high, ordered=self.ordered)
+        return self._with(minimum=low, maximum=high)
 
     def check(self, n_samples: int, n_clusters: int) -> None:
         """Raise ``ValueError`` unless there is one bound per cluster."""
         bounds = {"sizes": self.sizes, "minimum": self.minimum, "maximum": self.maximum}
-        _checks.one_per_cluster(n_clusters, "size", **bounds)
+        _checks.one_per("cluster", n_clusters, "size", **bounds)
 
     def violations(self, labels: ArrayLike, n_clusters: int | None = None) -> Violations:
         """Find the clusters that are too small or too large.
@@ -161,16 +150,9 @@ class ClusterSizes(Constraint):
         ]
         return " and ".join(parts) or "no bound on cluster sizes"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return values that JSON supports."""
-        listed = {"sizes": self.sizes, "minimum": self.minimum, "maximum": self.maximum}
-        plain = {key: None if b is None else b.tolist() for key, b in listed.items()}
-        return {"kind": "ClusterSizes", **plain, "ordered": self.ordered}
-
     def __repr__(self) -> str:
-        """Show the bounds, shortened if there are many."""
         named = (("", self.sizes), ("minimum=", self.minimum), ("maximum=", self.maximum))
-        shown = [f"{name}{_short(bound)}" for name, bound in named if bound is not None]
+        shown = [f"{name}{_checks.short_bound(b)}" for name, b in named if b is not None]
         if self.ordered:
             shown.append("ordered=True")
         return f"ClusterSizes({', '.join(shown)})"
@@ -191,20 +173,10 @@ def best_order(low: IntArray, high: IntArray, lower: IntArray, upper: IntArray) 
 def merge_sizes(
     sizes: Sequence[ClusterSizes], n_samples: int, n_clusters: int
 ) -> tuple[IntArray, IntArray, bool]:
-    """Combine several size constraints into one.
+    """Combine several size constraints into bounds, and whether bound j belongs to cluster j.
 
-    Returns
-    -------
-    lower, upper : (n_clusters,) int arrays
-        ``lower > upper`` somewhere if they contradict each other.
-    ordered : bool
-        Whether entry j belongs to cluster j.
-
-    Raises
-    ------
-    ValueError
-        If the entries of two constraints can be matched in several ways, so that one list of
-        bounds cannot express both.
+    A lower bound is above the upper one if the constraints contradict each other.  Constraints
+    whose entries can be matched in several ways raise ``ValueError``.
     """
     bounds = [(size.bounds(n_samples, n_clusters), size.ordered) for size in sizes]
     plain = [b for b, _ in bounds if _uniform(b)]
@@ -217,16 +189,14 @@ def merge_sizes(
             "cluster sizes with ordered=True and without it cannot be given together; "
             "combine them into one ClusterSizes."
         )
-    first, rest = (loose[:1], loose[1:]) if loose else ([], [])
-    aligned = [_aligned(other, first[0]) for other in rest]
-    lows, highs = zip(*(first + aligned + tied + plain), strict=True)
+    aligned = [_aligned(other, loose[0]) for other in loose[1:]]
+    lows, highs = zip(*(loose[:1] + aligned + tied + plain), strict=True)
     return np.max(lows, axis=0), np.min(highs, axis=0), bool(tied)
 
 
 def _aligned(bounds: Bounds, base: Bounds) -> Bounds:
     here, there = np.lexsort(bounds), np.lexsort(base)
-    same = all(np.array_equal(b[here], c[there]) for b, c in zip(bounds, base, strict=True))
-    if same:
+    if all(np.array_equal(b[here], c[there]) for b, c in zip(bounds, base, strict=True)):
         return base
     if not np.array_equal(base[0], base[1]):
         raise ValueError(
@@ -247,29 +217,19 @@ def _gap(low: IntArray, high: IntArray, lower: IntArray, upper: IntArray) -> Int
     return gap
 
 
-def _whole(values: ArrayLike | None, what: str) -> FloatArray | None:
+def _whole(values: ArrayLike | None, what: str) -> IntArray | None:
     array = _checks.optional_bound(values, what)
-    if array is not None:
-        refuse(np.isinf(array), array, what, "it must be finite; None means no bound")
-        refuse(array < 0, array, what, "sizes cannot be negative")
-        refuse(array != np.floor(array), array, what, "sizes must be whole numbers")
-    return array
-
-
-def _integers(array: FloatArray | None) -> IntArray | None:
+    if array is None:
+        return None
+    refuse(np.isinf(array), array, what, "it must be finite; None means no bound")
+    refuse(array < 0, array, what, "sizes cannot be negative")
+    refuse(array != np.floor(array), array, what, "sizes must be whole numbers")
     # Clipped because a huge number such as 1e30, meant as "no maximum", would overflow.
-    return None if array is None else frozen(np.minimum(array, 2.0**62).astype(np.int64))
-
-
-def _short(bound: IntArray) -> str:
-    if bound.ndim == 0 or len(bound) <= 8:
-        return str(bound.tolist())
-    return f"[{', '.join(map(str, bound[:7].tolist()))}, ... {len(bound)} in all]"
+    return np.minimum(array, 2.0**62).astype(np.int64)
 
 
 def _describe(
     cluster: int, names: Names, *, size: IntArray, lower: IntArray, upper: IntArray
 ) -> str:
-    has, low, high = (int(values[cluster]) for values in (size, lower, upper))
-    bound = f"{low}" if low == high else f"at least {low}" if has < low else f"at most {high}"
-    return f"cluster {cluster} has {plural(has, 'sample')}, but should have {bound}"
+    bound = _checks.missed_bound(size[cluster], lower[cluster], upper[cluster])
+    return f"cluster {cluster} has {plural(size[cluster], 'sample')}, but should have {bound}"

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._typing import FloatArray
 from . import _checks
-from ._checks import Names, frozen, refuse
-from .base import Constraint, Violations
+from ._checks import Names, refuse
+from .base import Constraint, Violations, numbers_from_json
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -64,23 +64,13 @@ class ClusterTotals(Constraint):
             refuse(low == math.inf, low, "minimum", "no total can reach it")
         if high is not None:
             refuse(high == -math.inf, high, "maximum", "no total can stay below it")
-        _checks.ordered_bounds(low, high)
-        self._set(
-            values=frozen(array),
-            minimum=None if low is None else frozen(low),
-            maximum=None if high is None else frozen(high),
-        )
+        _checks.ordered_bounds(minimum=low, maximum=high)
+        self._set(values=array, minimum=low, maximum=high)
 
     def bounds(self, n_clusters: int) -> tuple[FloatArray, FloatArray]:
         """Return the smallest and the largest total of each cluster, infinite if there is no bound.
 
-        Parameters
-        ----------
-        n_clusters : int
-
-        Returns
-        -------
-        lower, upper : (n_clusters,) float arrays
+        Both are float arrays of length ``n_clusters``.
         """
         lower = np.broadcast_to(-math.inf if self.minimum is None else self.minimum, n_clusters)
         upper = np.broadcast_to(math.inf if self.maximum is None else self.maximum, n_clusters)
@@ -91,28 +81,25 @@ class ClusterTotals(Constraint):
         """2 if there are both a minimum and a maximum, else 1."""
         return 1 if self.minimum is None or self.maximum is None else 2
 
-    def take(self, which: ArrayLike) -> ClusterTotals:
+    def take(self, which: ArrayLike) -> Self:
         """Return only the minimum (part 0) or only the maximum (part 1)."""
         if self.n_parts == 1:
             return self
         low = self.minimum if 0 in np.asarray(which) else None
         high = self.maximum if 1 in np.asarray(which) else None
-        return ClusterTotals(self.values, minimum=low, maximum=high)
+        return self._with(minimum=low, maximum=high)
 
     def check(self, n_samples: int, n_clusters: int) -> None:
         """Raise ``ValueError`` unless there is one value per row and one bound per cluster."""
-        _checks.one_per_row(self.values, n_samples, "values", "value")
-        self._check_bounds(n_clusters)
-
-    def _check_bounds(self, n_clusters: int) -> None:
+        _checks.one_per("row", n_samples, "value", values=self.values)
         bounds = {"minimum": self.minimum, "maximum": self.maximum}
-        _checks.one_per_cluster(n_clusters, "total", **bounds)
+        _checks.one_per("cluster", n_clusters, "total", **bounds)
 
     def violations(self, labels: ArrayLike, n_clusters: int | None = None) -> Violations:
         """Find the clusters whose total is out of bounds."""
         found = _checks.as_labels(labels, n_exactly=len(self.values) or None)
         k = _checks.clusters_in(found, n_clusters, self.minimum, self.maximum)
-        self._check_bounds(k)
+        self.check(len(self.values), k)
         lower, upper = self.bounds(k if self.values.size else 0)
         total, excess = total_excess(self.values, found[: len(self.values)], lower, upper)
         where = np.flatnonzero(excess)
@@ -122,7 +109,7 @@ class ClusterTotals(Constraint):
     def subset(self, rows: ArrayLike) -> Self:
         """Return the constraint for ``X[rows]``: the values of these rows, the same bounds."""
         positions = _checks.rows_within(rows, len(self.values), "values")
-        return type(self)(self.values[positions], minimum=self.minimum, maximum=self.maximum)
+        return self._with(values=self.values[positions])
 
     def expand(self, n_samples: int, n_clusters: int) -> tuple[Constraint, ...]:
         """Return the constraint itself, or nothing if there are no values."""
@@ -132,26 +119,13 @@ class ClusterTotals(Constraint):
         """Describe the bounds in a few words, such as ``cluster totals of at most 8``."""
         return f"cluster totals of {_bounds_in_words(self.minimum, self.maximum)}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return values that JSON supports."""
-        return {
-            "kind": "ClusterTotals",
-            "values": self.values.tolist(),
-            "minimum": numbers_to_json(self.minimum),
-            "maximum": numbers_to_json(self.maximum),
-        }
-
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
         """Create the constraint from the result of :meth:`to_dict`."""
-        return cls(
-            values["values"],
-            minimum=numbers_from_json(values["minimum"]),
-            maximum=numbers_from_json(values["maximum"]),
-        )
+        low, high = (numbers_from_json(values[side]) for side in ("minimum", "maximum"))
+        return cls(values["values"], minimum=low, maximum=high)
 
     def __repr__(self) -> str:
-        """Show the number of values and the bounds."""
         bounds = _bounds_in_words(self.minimum, self.maximum)
         return f"ClusterTotals({len(self.values)} values, {bounds})"
 
@@ -161,43 +135,17 @@ def total_excess(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the sum of each cluster and its excess over the bounds, 0 if within rounding."""
     k = len(lower)
-    total = _checks.sums_by(labels, values, k)[:k]
-    size = _checks.sums_by(labels, np.abs(values), k)[:k]
-    excess = np.maximum(np.maximum(lower - total, total - upper), 0.0)
-    return total, np.where(excess > _checks.RELATIVE_TOLERANCE * size, excess, 0.0)
-
-
-def numbers_to_json(values: FloatArray | None) -> Any:
-    """Convert numbers to values that JSON supports; infinities become strings."""
-    if values is None:
-        return None
-    if values.ndim:
-        return [numbers_to_json(value) for value in values]
-    number = float(values)
-    return str(number) if math.isinf(number) else number
-
-
-def numbers_from_json(values: Any) -> Any:
-    """Invert :func:`numbers_to_json`."""
-    if isinstance(values, list):
-        return [numbers_from_json(value) for value in values]
-    return None if values is None else float(values)
+    total, size = (_checks.sums_by(labels, each, k)[:k] for each in (values, np.abs(values)))
+    return total, _checks.excess_of(total, size, lower, upper)
 
 
 def _bounds_in_words(minimum: FloatArray | None, maximum: FloatArray | None) -> str:
     parts = [
-        f"{word} {_short(bound)}"
+        f"{word} {_checks.short_bound(bound)}"
         for word, bound in (("at least", minimum), ("at most", maximum))
         if bound is not None
     ]
     return " and ".join(parts) or "any amount"
-
-
-def _short(bound: FloatArray) -> str:
-    if bound.ndim == 0:
-        return f"{float(bound):.10g}"
-    tail = f", ... {len(bound)} in all" if len(bound) > 8 else ""
-    return f"[{', '.join(f'{value:.10g}' for value in bound[:8])}{tail}]"
 
 
 def _describe_total(

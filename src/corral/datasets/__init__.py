@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .links import random_links
 from .loaders import (
     load_breast_cancer,
     load_glass,
@@ -12,7 +11,7 @@ from .loaders import (
     load_iris,
     load_wine,
 )
-from .synthetic import make_balanced, make_imbalanced
+from .synthetic import make_balanced, make_imbalanced, random_links
 
 __all__ = [
     "load_breast_cancer",

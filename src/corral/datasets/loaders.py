@@ -7,6 +7,7 @@ there gives their sources.
 from __future__ import annotations
 
 import csv
+from collections.abc import Collection
 from importlib import resources
 from typing import TypeAlias
 
@@ -26,7 +27,7 @@ _GLASS_TYPES = {
     "6": "tableware",
     "7": "headlamps",
 }
-_INCOMPLETE_HEPATITIS = ("BILIRUBIN", "ALK_PHOSPHATE", "SGOT", "ALBUMIN", "PROTIME")
+_HEPATITIS = ({"1": "die", "2": "live"}, "Hepatitis (UCI; 1983).")
 
 
 def load_wine(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
@@ -46,7 +47,6 @@ def load_wine(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
 
     Examples
     --------
-    >>> from corral.datasets import load_wine
     >>> wine = load_wine()
     >>> wine.data.shape, float(wine.data.min()), float(wine.data.max())
     ((178, 13), -1.0, 1.0)
@@ -61,7 +61,6 @@ def load_iris(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
 
     Examples
     --------
-    >>> from corral.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> X.shape, y.shape
     ((150, 4), (150,))
@@ -90,7 +89,6 @@ def load_glass(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
 
     Examples
     --------
-    >>> from corral.datasets import load_glass
     >>> len(load_glass().target_names)
     6
     """
@@ -106,16 +104,13 @@ def load_ionosphere(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
 
     Examples
     --------
-    >>> from corral.datasets import load_ionosphere
     >>> load_ionosphere().data.shape
     (351, 33)
     """
-    bunch = _read(
-        "ionosphere.csv",
-        {"b": "bad", "g": "good"},
-        "Ionosphere (UCI; Sigillito, Wing, Hutton and Baker, 1989), without its constant feature.",
-    )
-    return _finish(_without(bunch, ("a02",)), scaled, return_X_y)
+    source = "Ionosphere (UCI; Sigillito, Wing, Hutton and Baker, 1989)"
+    classes = {"b": "bad", "g": "good"}
+    bunch = _read("ionosphere.csv", classes, f"{source}, without its constant feature.", ("a02",))
+    return _finish(bunch, scaled, return_X_y)
 
 
 def load_hepatitis(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
@@ -126,12 +121,11 @@ def load_hepatitis(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
 
     Examples
     --------
-    >>> from corral.datasets import load_hepatitis
     >>> load_hepatitis().data.shape
     (142, 14)
     """
-    bunch = _complete(_without(_read_hepatitis(), _INCOMPLETE_HEPATITIS))
-    return _finish(bunch, scaled, return_X_y)
+    incomplete = ("BILIRUBIN", "ALK_PHOSPHATE", "SGOT", "ALBUMIN", "PROTIME")
+    return _finish(_read("hepatitis.csv", *_HEPATITIS, incomplete), scaled, return_X_y)
 
 
 def load_hepatitis1(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
@@ -142,62 +136,38 @@ def load_hepatitis1(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
 
     Examples
     --------
-    >>> from corral.datasets import load_hepatitis1
     >>> load_hepatitis1().data.shape
     (80, 19)
     """
-    return _finish(_complete(_read_hepatitis()), scaled, return_X_y)
+    return _finish(_read("hepatitis.csv", *_HEPATITIS), scaled, return_X_y)
 
 
-def _read_hepatitis() -> Bunch:
-    return _read("hepatitis.csv", {"1": "die", "2": "live"}, "Hepatitis (UCI; 1983).")
+def _read(name: str, classes: dict[str, str], source: str, without: Collection[str] = ()) -> Bunch:
+    """Read a file of ``data/``: a header, numbers or empty cells, the class in the last column.
 
-
-def _read(filename: str, classes: dict[str, str], description: str) -> Bunch:
-    """Read a file of ``data/``: a header, numbers or empty cells, the class in the last column."""
-    path = resources.files(__package__).joinpath("data", filename)
+    Some features are dropped, then the points with missing values.
+    """
+    path = resources.files(__package__).joinpath("data", name)
     header, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
+    kept = [column for column, feature in enumerate(header[:-1]) if feature not in without]
+    complete = [row for row in rows if all(row[column] for column in kept)]
     codes = list(classes)
-    data: FloatArray = np.array([[float(cell or "nan") for cell in row[:-1]] for row in rows])
-    target: IntArray = np.array([codes.index(row[-1]) for row in rows], dtype=np.int64)
     return Bunch(
-        data=data,
-        target=target,
-        feature_names=header[:-1],
+        data=np.array([[float(row[column]) for column in kept] for row in complete]),
+        target=np.array([codes.index(row[-1]) for row in complete], dtype=np.int64),
+        feature_names=[header[column] for column in kept],
         target_names=np.array(list(classes.values())),
-        DESCR=f"{description}\nUCI Machine Learning Repository, CC BY 4.0.",
+        DESCR=f"{source}\nUCI Machine Learning Repository, CC BY 4.0.",
     )
-
-
-def _without(bunch: Bunch, features: tuple[str, ...]) -> Bunch:
-    """Drop some features."""
-    kept = [name not in features for name in bunch.feature_names]
-    names = [name for name in bunch.feature_names if name not in features]
-    return Bunch(**{**bunch, "data": bunch.data[:, kept], "feature_names": names})
-
-
-def _complete(bunch: Bunch) -> Bunch:
-    """Drop the points with missing values."""
-    rows = ~np.isnan(bunch.data).any(axis=1)
-    return Bunch(**{**bunch, "data": bunch.data[rows], "target": bunch.target[rows]})
 
 
 def _finish(bunch: Bunch, scaled: bool, return_X_y: bool) -> Loaded:
     """Scale the data if asked, and return the five fields that all loaders have."""
-    data = _scale(bunch.data) if scaled else bunch.data
+    data = bunch.data
+    if scaled:
+        low, high = data.min(axis=0), data.max(axis=0)
+        data = 2.0 * ((data - low) / (high - low)) - 1.0
     if return_X_y:
         return data, bunch.target
-    return Bunch(
-        data=data,
-        target=bunch.target,
-        feature_names=list(bunch.feature_names),
-        target_names=bunch.target_names,
-        DESCR=bunch.DESCR,
-    )
-
-
-def _scale(data: FloatArray) -> FloatArray:
-    """Map the minimum of each feature to -1 and its maximum to 1; no feature may be constant."""
-    low, high = data.min(axis=0), data.max(axis=0)
-    scaled: FloatArray = 2.0 * ((data - low) / (high - low)) - 1.0
-    return scaled
+    rest = {key: bunch[key] for key in ("target", "target_names", "DESCR")}
+    return Bunch(data=data, feature_names=list(bunch.feature_names), **rest)

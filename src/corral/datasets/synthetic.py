@@ -1,17 +1,21 @@
-"""The two synthetic data sets of the paper, rebuilt from its text and figure captions.
+"""The two synthetic data sets of the paper, and random links that agree with known classes.
 
-The paper does not give a generator.  It says: 700 points in two clusters; *Balanced* has 350 and
-350 points in four groups, two of them dense, and k-means joins the dense groups; *ImBalanced* has
-600 and 100 points of different density with a gap y between the clusters.  The shapes and sizes
-below are our choice; with them k-means gives the results of table 3 in the paper.
+The data sets are rebuilt from the text and the figure captions of the paper, which gives no
+generator.  It says: 700 points in two clusters; *Balanced* has 350 and 350 points in four groups,
+two of them dense, and k-means joins the dense groups; *ImBalanced* has 600 and 100 points of
+different density with a gap y between the clusters.  The shapes and sizes below are our choice;
+with them k-means gives the results of table 3 in the paper.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
+from sklearn.utils.random import sample_without_replacement
 
 from .._typing import FloatArray, IntArray
+from ..constraints import CannotLink, MustLink
 
 #: Number of points in a dense and in a thin group of the balanced set.
 DENSE, THIN = 250, 100
@@ -46,7 +50,6 @@ def make_balanced(
 
     Examples
     --------
-    >>> from corral.datasets import make_balanced
     >>> X, y = make_balanced(x_gap=3, y_gap=3, random_state=0)
     >>> X.shape, y.tolist().count(0), y.tolist().count(1)
     ((700, 2), 350, 350)
@@ -82,7 +85,6 @@ def make_imbalanced(gap: float = 0.1, *, random_state: Seed = None) -> tuple[Flo
 
     Examples
     --------
-    >>> from corral.datasets import make_imbalanced
     >>> X, y = make_imbalanced(gap=0.3, random_state=0)
     >>> X.shape, y.tolist().count(0), y.tolist().count(1)
     ((700, 2), 600, 100)
@@ -106,3 +108,69 @@ def _disc(size: int, radius: float, rng: np.random.RandomState) -> FloatArray:
 def _check_gap(name: str, gap: float) -> None:
     if not 0.0 <= gap < np.inf:
         raise ValueError(f"`{name}` is {gap!r}; it must be a finite number of at least 0.")
+
+
+def random_links(
+    y: ArrayLike,
+    n_must_link: int,
+    n_cannot_link: int,
+    *,
+    random_state: Seed = None,
+) -> tuple[MustLink, CannotLink]:
+    """Draw must-links inside the classes of `y` and cannot-links between them.
+
+    Every pair of rows of one class is equally likely to become a must-link, and every pair of
+    rows of two classes a cannot-link.  No pair is drawn twice.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        The class of each row.
+    n_must_link, n_cannot_link : int
+        Number of must-links and of cannot-links.
+    random_state : int, RandomState or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    must_link : MustLink
+    cannot_link : CannotLink
+
+    Examples
+    --------
+    >>> must_link, cannot_link = random_links([0, 0, 1, 1], 2, 4, random_state=0)
+    >>> sorted(must_link.pairs.tolist())
+    [[0, 1], [2, 3]]
+    >>> sorted(cannot_link.pairs.tolist())
+    [[0, 2], [0, 3], [1, 2], [1, 3]]
+    """
+    classes = np.asarray(y)
+    if classes.ndim != 1:
+        raise ValueError(f"`y` has shape {classes.shape}; it must have one class for each row.")
+    rng = check_random_state(random_state)
+    _, codes, counts = np.unique(classes, return_inverse=True, return_counts=True)
+    order = np.argsort(codes, kind="stable")
+    position = np.arange(len(order))
+    # Rows are sorted by class: row i is followed by the rest of its class, then by later classes.
+    end = np.repeat(np.cumsum(counts), counts)
+    inside = _draw("n_must_link", n_must_link, position + 1, end, rng)
+    between = _draw("n_cannot_link", n_cannot_link, end, np.full_like(end, len(order)), rng)
+    # The smaller row number comes first.
+    must, cannot = (np.sort(order[pairs], axis=1) for pairs in (inside, between))
+    return MustLink(must), CannotLink(cannot)
+
+
+def _draw(
+    name: str, size: int, first: IntArray, last: IntArray, rng: np.random.RandomState
+) -> IntArray:
+    """Draw `size` of the pairs (i, p) with ``first[i] <= p < last[i]``, each at most once.
+
+    The pairs are numbered row by row.  A binary search converts a number to its pair, so no list
+    of all pairs is needed.
+    """
+    start = np.concatenate([[0], np.cumsum(last - first)])
+    if not 0 <= size <= start[-1]:
+        raise ValueError(f"`{name}` is {size}, but `y` allows 0 to {start[-1]} such pairs.")
+    numbers = sample_without_replacement(int(start[-1]), int(size), random_state=rng)
+    left = np.searchsorted(start, numbers, side="right") - 1
+    return np.column_stack([left, first[left] + numbers - start[left]])

@@ -166,10 +166,6 @@ REPAIR_GROUPS, REPAIR_MOVES = 3_000, 400
 
 # --- Backends ------------------------------------------------------------------------------------
 
-#: Rows whose margins give the quantiles of all margins of rows in shards.  More of them make the
-#: reach of the prices more exact and send more numbers to this process (gpu.py part c and
-#: dask_scale.py fit).
-MARGINS = 200_000
 #: Groups from which ADMM's kernels on a GPU sum the points with 8 bits instead of 16; the rounding
 #: errors average out over a cluster.  A larger number makes an iteration slower on problems of that
 #: size (gpu.py parts a and b, "all bits").

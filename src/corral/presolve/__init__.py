@@ -19,14 +19,14 @@ from ..constraints import (
     ConstraintSet,
     LinearConstraint,
     MustLink,
-    Pin,
 )
 from ..constraints._checks import Names, sums_by
 from ..constraints.sizes import merge_sizes
 from .bounds import LinearRows, SizeBounds, Sums, TotalBounds
 from .contraction import Contraction
 from .contradictions import raise_contradictions
-from .pair_graph import PairGraph
+from .facts import Facts
+from .pair_graph import PairGraph, pair_keys
 from .rules import Pairs, Rules, SoftPairs
 
 __all__ = [
@@ -53,26 +53,10 @@ def presolve(
 ) -> Rules:
     """Check the constraints against the shape of the data and put them into plain arrays.
 
-    Parameters
-    ----------
-    constraints : ConstraintSet, or what makes one
-    n_samples, n_clusters : int
-    names : sequence, optional
-        What to call the rows in error messages.
-    contract : bool, default True
-        False keeps every row a group of its own and hard must-links as pairs, and looks for no
-        contradictions: for the answer of least violation, and for Algorithm 1.
-
-    Returns
-    -------
-    Rules
-
-    Raises
-    ------
-    ValueError
-        If a constraint does not fit the data.
-    InfeasibleConstraintsError
-        If the constraints contradict each other in a way that can be seen without solving.
+    Constraints that do not fit the data raise ``ValueError``, contradictions that can be seen
+    without solving ``InfeasibleConstraintsError`` with the ``names`` of the rows.  Without
+    ``contract`` every row is a group of its own, hard must-links stay pairs, and contradictions
+    are not looked for: for the answer of least violation, and for Algorithm 1.
 
     Examples
     --------
@@ -85,21 +69,22 @@ def presolve(
     given = ConstraintSet(constraints)
     given.check(n, k)
     rules = given.expand(n, k)
-    must = _stacked([link.pairs for link in rules.hard.of_kind(MustLink)])
-    cannot = _stacked([link.pairs for link in rules.hard.of_kind(CannotLink)])
-    contraction = Contraction.of_links(n, must if contract else must[:0])
-    group, m = contraction.group, contraction.n_groups
+    facts = Facts(rules, n, k, names)
     if contract:
-        raise_contradictions(rules, group, k, names)
+        raise_contradictions(facts)
+    group = facts.group if contract else np.arange(n)
+    count = np.bincount(group)
+    m = len(count)
+    rows, clusters = facts.pins.values.T
     return Rules(
         n_clusters=k,
-        count=np.bincount(group, minlength=m),
+        count=count,
         group=group,
-        pins=_pins(rules, group, k),
+        pins=np.column_stack(np.divmod(np.unique(group[rows] * k + clusters), k)),
         pairs=Pairs(
             m,
-            apart=_unique_pairs(group[cannot], m),
-            together=_unique_pairs(must if not contract else must[:0], m),
+            apart=_unique_pairs(group[facts.cannot.values], m),
+            together=_unique_pairs(facts.must.values[: 0 if contract else None], m),
             soft=_soft_pairs(rules.soft, group, m),
         ),
         sizes=_sizes(rules, n, k),
@@ -108,20 +93,9 @@ def presolve(
     )
 
 
-def _stacked(pairs: list[IntArray]) -> IntArray:
-    return np.concatenate([np.empty((0, 2), np.int64), *pairs])
-
-
 def _unique_pairs(pairs: IntArray, m: int) -> IntArray:
     """Give each unordered pair once, the smaller end first."""
-    keys = np.unique(pairs.min(axis=1) * m + pairs.max(axis=1))
-    return np.column_stack(np.divmod(keys, max(m, 1)))
-
-
-def _pins(rules: ConstraintSet, group: IntArray, k: int) -> IntArray:
-    keys = [group[pin.rows] * k + pin.clusters for pin in rules.of_kind(Pin)]
-    unique = np.unique(np.concatenate([np.empty(0, np.int64), *keys]))
-    return np.column_stack(np.divmod(unique, k))
+    return np.column_stack(np.divmod(np.unique(pair_keys(pairs, m)), max(m, 1)))
 
 
 def _soft_pairs(soft: ConstraintSet, group: IntArray, m: int) -> SoftPairs:
@@ -130,15 +104,14 @@ def _soft_pairs(soft: ConstraintSet, group: IntArray, m: int) -> SoftPairs:
     links = [*together, *soft.of_kind(CannotLink)]
     if not links:
         return SoftPairs.none()
-    ends = np.sort(group[np.concatenate([link.pairs for link in links])], axis=1)
+    ends = group[np.concatenate([link.pairs for link in links])]
     price = np.concatenate([link.weight for link in links])
     joins = np.arange(len(ends)) < sum(len(link.pairs) for link in together)
     alive = ~(joins & (ends[:, 0] == ends[:, 1]))  # a must-link inside a group is obeyed
-    keys = (ends[alive, 0] * m + ends[alive, 1]) * 2 + joins[alive]
+    keys = pair_keys(ends[alive], m) * 2 + joins[alive]
     unique, which = np.unique(keys, return_inverse=True)
     pairs = np.column_stack(np.divmod(unique // 2, m))
-    prices = sums_by(which, price[alive], len(unique))
-    return SoftPairs(pairs, prices, unique % 2 == 1)
+    return SoftPairs(pairs, sums_by(which, price[alive], len(unique)), unique % 2 == 1)
 
 
 def _sizes(rules: ConstraintSet, n: int, k: int) -> SizeBounds | None:
@@ -146,9 +119,8 @@ def _sizes(rules: ConstraintSet, n: int, k: int) -> SizeBounds | None:
     if not given:
         return None
     lower, upper, ordered = merge_sizes(given, n, k)
-    if not lower.any() and (upper >= n).all():
-        return None
-    return SizeBounds(lower, upper, ordered)
+    idle = not lower.any() and (upper >= n).all()
+    return None if idle else SizeBounds(lower, upper, ordered)
 
 
 def _totals(rules: ConstraintSet, group: IntArray, m: int, k: int) -> tuple[TotalBounds, ...]:
@@ -167,7 +139,5 @@ def _linear(rules: ConstraintSet, group: IntArray, m: int, k: int) -> LinearRows
     row, column = rows.coords
     moved = group[column // k] * k + column % k
     A = sparse.csr_array((rows.data, (row, moved)), shape=(rows.shape[0], m * k))
-    lower, upper = (
-        np.concatenate([getattr(r, side) for r in given]) for side in ("lower", "upper")
-    )
-    return LinearRows(A, lower, upper)
+    lower, upper = zip(*((rule.lower, rule.upper) for rule in given), strict=True)
+    return LinearRows(A, np.concatenate(lower), np.concatenate(upper))

@@ -19,13 +19,7 @@ from .graphs import components
 
 @dataclass(frozen=True)
 class Contraction:
-    """Rows joined into groups.
-
-    Attributes
-    ----------
-    group : (n,) int array
-        The group of each row, counted in the order of their first rows.
-    n_groups : int
+    """Rows joined into groups, which are counted in the order of their first rows.
 
     Examples
     --------
@@ -52,25 +46,11 @@ class Contraction:
     def apply(
         self, X: Matrix, weight: ArrayLike | None = None
     ) -> tuple[Matrix, FloatArray, IntArray, float]:
-        """Contract the rows of ``X``.
+        """Contract the rows of ``X``, dense or CSR, with weights that are 1 by default.
 
-        Parameters
-        ----------
-        X : (n, d) array or CSR
-        weight : (n,) array, optional
-            Sample weights, not negative; 1 by default.
-
-        Returns
-        -------
-        points : (m, d) array or CSR
-            Weighted mean of each group, the plain mean where all weights are 0.  ``X`` itself if
-            no rows are joined.
-        weight : (m,) array
-            Sum of the weights.
-        count : (m,) int array
-            Number of rows.
-        scatter : float
-            ``sum_i w_i |x_i - mean of its group|^2``.
+        Returns the weighted mean of each group (the plain mean where all weights are 0, ``X``
+        itself if no rows are joined), the sum of its weights, the number of its rows, and the
+        scatter ``sum_i w_i |x_i - mean of its group|^2``.
         """
         n = X.shape[0]
         w = np.ones(n) if weight is None else np.asarray(weight, np.float64)
@@ -80,18 +60,14 @@ class Contraction:
         total = sums_by(self.group, w, self.n_groups)
         share = np.where(total[self.group] > 0, w, 1.0)
         share /= sums_by(self.group, share, self.n_groups)[self.group]
-        if sparse.issparse(X):
-            points, scatter = self._contract_sparse(X, w, total, share)
-        else:
-            points, scatter = self._contract_dense(X, w, count, share)
+        means = self._sparse_means if sparse.issparse(X) else self._dense_means
+        points, scatter = means(X, w, share)
         return points, total, count, scatter
 
-    def _contract_dense(
-        self, X: FloatArray, w: FloatArray, count: IntArray, share: FloatArray
-    ) -> tuple[FloatArray, float]:
+    def _dense_means(self, X: Matrix, w: FloatArray, share: FloatArray) -> tuple[Matrix, float]:
         points = np.empty((self.n_groups, X.shape[1]), X.dtype)
-        joined = np.flatnonzero(count[self.group] > 1)
-        alone = np.flatnonzero(count[self.group] == 1)
+        shared = np.bincount(self.group)[self.group] > 1
+        joined, alone = np.flatnonzero(shared), np.flatnonzero(~shared)
         points[self.group[alone]] = X[alone]
         # Only rows of larger groups are widened to float64.
         members, of = X[joined].astype(np.float64), self.group[joined]
@@ -101,16 +77,14 @@ class Contraction:
         means = mix @ members
         points[groups] = means
         members -= means[local]
-        scatter = float(w[joined] @ np.einsum("ij,ij->i", members, members))
-        return points, scatter
+        return points, float(w[joined] @ np.einsum("ij,ij->i", members, members))
 
-    def _contract_sparse(
-        self, X: sparse.csr_array, w: FloatArray, total: FloatArray, share: FloatArray
-    ) -> tuple[sparse.csr_array, float]:
+    def _sparse_means(self, X: Matrix, w: FloatArray, share: FloatArray) -> tuple[Matrix, float]:
         n = X.shape[0]
         mix = sparse.csr_array((share, (self.group, np.arange(n))), shape=(self.n_groups, n))
         means = sparse.csr_array(mix @ X)
         # Differences would fill in, so the scatter is a difference of squared norms here.
+        total = sums_by(self.group, w, self.n_groups)
         scatter = float(w @ _squared_norms(X) - total @ _squared_norms(means))
         means.sort_indices()
         return means.astype(X.dtype), max(scatter, 0.0)

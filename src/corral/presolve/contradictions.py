@@ -12,12 +12,11 @@ import numpy as np
 
 from .._typing import IntArray
 from ..constraints import ConstraintSet
-from ..constraints._checks import Names, name_of
+from ..constraints._checks import name_of
 from ..exceptions import InfeasibleConstraintsError
-from .facts import Bounds, Facts, Found, links_in_words, pair_keys, steps_of
+from .facts import Bounds, Facts, Found, links_in_words, steps_of
 from .graphs import find_clique
-
-__all__ = ["raise_contradictions"]
+from .pair_graph import pair_keys
 
 MAX_CHAINS = 16
 """Most cannot-links inside a group for which the chain of must-links is computed.
@@ -26,28 +25,10 @@ A larger number gives shorter chains in messages; each chain costs one breadth-f
 """
 
 
-def raise_contradictions(
-    rules: ConstraintSet, group: IntArray, n_clusters: int, names: Names = None
-) -> None:
-    """Raise the first contradiction found.
-
-    Parameters
-    ----------
-    rules : ConstraintSet
-        Primitive constraints that fit the data.
-    group : (n,) int array
-        The must-link group of each row.
-    n_clusters : int
-    names : sequence, optional
-        Names of the rows for the message.
-
-    Raises
-    ------
-    InfeasibleConstraintsError
-    """
-    facts = Facts(rules, group, n_clusters, names)
+def raise_contradictions(facts: Facts) -> None:
+    """Raise the first contradiction found."""
     # With one cluster every cannot-link is a contradiction; no must-link is needed to explain it.
-    first = [find_too_many_apart] if n_clusters == 1 else []
+    first = [find_too_many_apart] if facts.k == 1 else []
     for find in (*first, *FINDERS):
         found = find(facts)
         if found is not None:
@@ -95,26 +76,22 @@ def find_apart_in_group(facts: Facts) -> Found:
     sentence = (
         f"samples {i} and {j} must not be together, but {links_in_words(steps, facts.names)} them."
     )
-    conflict = [*facts.must.cut(facts.links_of(steps)), *facts.cannot.cut([clashing[best]])]
-    return sentence, ConstraintSet(conflict)
+    links = facts.must.cut(facts.links_of(steps))
+    return sentence, ConstraintSet([links, facts.cannot.cut([clashing[best]])])
 
 
 def find_two_pins(facts: Facts) -> Found:
     """Find pins of one row, or of rows that must-links join, to different clusters."""
     rows, clusters = facts.pins.values.T
-    for key in (rows, facts.group[rows]):
-        first = np.full(facts.n, -1, np.int64)
-        first[key[::-1]] = np.arange(len(key))[::-1]
-        clashing = np.flatnonzero(clusters != clusters[first[key]])
-        if len(clashing):
-            return _two_pins(facts, int(first[key][clashing[0]]))
-    return None
-
-
-def _two_pins(facts: Facts, one: int) -> Found:
-    """Explain why pin number ``one`` contradicts another pin of the same group."""
-    rows, clusters = facts.pins.values.T
     group = facts.group[rows]
+    for key in (rows, group):
+        _, first, which = np.unique(key, return_index=True, return_inverse=True)
+        clashing = np.flatnonzero(clusters != clusters[first[which]])
+        if len(clashing):
+            break
+    else:
+        return None
+    one = int(first[which][clashing[0]])
     others = np.flatnonzero((group == group[one]) & (clusters != clusters[one]))
     chain = facts.chain(int(rows[one]), rows[others])
     other = int(others[rows[others] == chain[-1]][0])
@@ -124,56 +101,45 @@ def _two_pins(facts: Facts, one: int) -> Found:
     if len(chain) == 1:
         return f"sample {i} is pinned to cluster {a} and to cluster {b}.", ConstraintSet(conflict)
     steps = steps_of(chain)
-    sentence = (
-        f"samples {i} and {j} are pinned to clusters {a} and {b}, but "
-        f"{links_in_words(steps, facts.names)} them."
-    )
+    joined = f"{links_in_words(steps, facts.names)} them"
+    sentence = f"samples {i} and {j} are pinned to clusters {a} and {b}, but {joined}."
     return sentence, ConstraintSet([*facts.must.cut(facts.links_of(steps)), *conflict])
 
 
 def find_pinned_together(facts: Facts) -> Found:
     """Find a cannot-link between rows that pins put together, directly or through must-links."""
     rows, clusters = facts.pins.values.T
+    group = facts.group[rows]
     cluster = np.full(facts.n, -1, np.int64)
-    cluster[facts.group[rows]] = clusters
+    cluster[group] = clusters
     ends = cluster[facts.group[facts.cannot.values]]
     clashing = np.flatnonzero((ends[:, 0] == ends[:, 1]) & (ends[:, 0] >= 0))
     if not len(clashing):
         return None
     pair = facts.cannot.values[clashing[0]]
-    group = facts.group[rows]
     chains = [facts.chain(int(end), rows[group == facts.group[end]]) for end in pair]
     pins = [int(np.flatnonzero(rows == chain[-1])[0]) for chain in chains]
     steps = np.concatenate([steps_of(chain) for chain in chains])
     i, j = (name_of(int(row), facts.names) for row in pair)
-    sentence = f"samples {i} and {j} must not be together, but "
-    if len(steps):
-        p, q = (name_of(chain[-1], facts.names) for chain in chains)
-        sentence += (
-            f"samples {p} and {q} are pinned to cluster {clusters[pins[0]]} and "
-            f"{links_in_words(steps, facts.names)} them to these."
-        )
-    else:
-        sentence += f"both are pinned to cluster {clusters[pins[0]]}."
-    conflict = [
-        *facts.must.cut(facts.links_of(steps)),
-        *facts.cannot.cut(clashing[:1]),
-        *facts.pins.cut(pins),
-    ]
-    return sentence, ConstraintSet(conflict)
+    p, q = (name_of(chain[-1], facts.names) for chain in chains)
+    who = f"samples {p} and {q}" if len(steps) else "both"
+    joined = f" and {links_in_words(steps, facts.names)} them to these" if len(steps) else ""
+    sentence = (
+        f"samples {i} and {j} must not be together, but {who} are pinned to cluster "
+        f"{clusters[pins[0]]}{joined}."
+    )
+    links = facts.must.cut(facts.links_of(steps))
+    return sentence, ConstraintSet([links, facts.cannot.cut(clashing[:1]), facts.pins.cut(pins)])
 
 
 def find_group_too_large(facts: Facts) -> Found:
     """Find a must-link group that is larger than the maximum size of every cluster."""
-    if not facts.sizes:
-        return None
     count = np.bincount(facts.group)
-    largest = int(np.argmax(count))
-    sizes = facts.fewest_sizes(lambda bounds: bool(count[largest] > bounds[1].max()))
+    sizes = facts.fewest_sizes(lambda bounds: bool(count.max() > bounds[1].max()))
     if not sizes:
         return None
     most = int(facts.merged(sizes)[1].max())
-    rows = np.flatnonzero(facts.group == largest)
+    rows = np.flatnonzero(facts.group == np.argmax(count))
     sentence = (
         f"must-links join {len(rows)} samples ({facts.call(rows)}), but no cluster may have "
         f"more than {most} ({facts.call_sizes(sizes)})."

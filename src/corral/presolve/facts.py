@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse import csgraph
 
 from .._typing import IntArray
 from ..constraints import CannotLink, ClusterSizes, Constraint, ConstraintSet, MustLink, Pin
 from ..constraints._checks import Names, name_of, shortened
 from ..constraints.links import pairs_in_words
 from ..constraints.sizes import merge_sizes
-from .graphs import chain_to, link_graph, nearest_first
+from .graphs import components, link_graph
+from .pair_graph import pair_keys
 
 Found: TypeAlias = tuple[str, ConstraintSet] | None
 """A sentence and the constraints that contradict each other; None if there is no contradiction."""
@@ -25,61 +28,46 @@ Bounds: TypeAlias = tuple[IntArray, IntArray, bool]
 
 @dataclass(frozen=True)
 class Table:
-    """The parts of several constraints of one kind (pairs or pins) in one array.
+    """The parts of several constraints of one kind in one (p, 2) array.
 
-    Attributes
-    ----------
-    constraints : sequence of Constraint
-    values : (p, 2) int array
-        The two rows of each pair, or the row and the cluster of each pin.
-    source, position : (p,) int arrays
-        The constraint of each part, and its number in that constraint.
+    A part is the two rows of a pair, or the row and the cluster of a pin.
     """
 
     constraints: Sequence[Constraint]
     values: IntArray
-    source: IntArray
-    position: IntArray
-
-    @classmethod
-    def of(cls, constraints: Sequence[Constraint], values: list[IntArray]) -> Table:
-        """Stack the values of constraints of one kind."""
-        lengths = [len(part) for part in values]
-        empty = np.empty(0, np.int64)
-        return cls(
-            constraints,
-            np.concatenate([empty.reshape(0, 2), *values]),
-            np.repeat(np.arange(len(values)), lengths),
-            np.concatenate([empty, *map(np.arange, lengths)]),
-        )
 
     def cut(self, which: Iterable[int] | IntArray) -> list[Constraint]:
         """Return the user's constraints, reduced to the chosen pairs or pins."""
         chosen = np.unique(np.fromiter(which, np.int64))
-        return [
-            rule.take(self.position[chosen][self.source[chosen] == number])
-            for number, rule in enumerate(self.constraints)
-            if (self.source[chosen] == number).any()
-        ]
+        ends = np.cumsum([rule.n_parts for rule in self.constraints])
+        parts = np.split(chosen, np.searchsorted(chosen, ends))
+        own = zip(self.constraints, ends, parts, strict=False)
+        return [rule.take(part - end + rule.n_parts) for rule, end, part in own if len(part)]
 
 
 class Facts:
     """The hard constraints as plain arrays, with the queries that several checks need."""
 
-    def __init__(self, rules: ConstraintSet, group: IntArray, k: int, names: Names) -> None:
+    def __init__(self, rules: ConstraintSet, n: int, k: int, names: Names) -> None:
         hard = rules.hard
         must, cannot = hard.of_kind(MustLink), hard.of_kind(CannotLink)
         pins = hard.of_kind(Pin)
-        self.must = Table.of(must, [link.pairs for link in must])
-        self.cannot = Table.of(cannot, [link.pairs for link in cannot])
-        self.pins = Table.of(pins, [np.column_stack([pin.rows, pin.clusters]) for pin in pins])
+        none = np.empty((0, 2), np.int64)
+        self.must = Table(must, np.concatenate([none, *(link.pairs for link in must)]))
+        self.cannot = Table(cannot, np.concatenate([none, *(link.pairs for link in cannot)]))
+        pinned = (np.column_stack([pin.rows, pin.clusters]) for pin in pins)
+        self.pins = Table(pins, np.concatenate([none, *pinned]))
         self.sizes = hard.of_kind(ClusterSizes)
-        self.group, self.n, self.k, self.names = group, len(group), k, names
+        self.group, self.n, self.k, self.names = components(n, self.must.values), n, k, names
 
     @cached_property
-    def graph(self) -> sparse.csr_array:
-        """The must-links as a graph."""
+    def _graph(self) -> sparse.csr_array:
         return link_graph(self.n, self.must.values)
+
+    def _near(self, start: int) -> tuple[IntArray, IntArray]:
+        """Rows joined with a row, the nearest first, and the row from which each was reached."""
+        order, met_from = csgraph.breadth_first_order(self._graph, start, directed=False)
+        return order, met_from
 
     @cached_property
     def _must_order(self) -> tuple[IntArray, IntArray]:
@@ -94,18 +82,18 @@ class Facts:
 
     def chain(self, start: int, ends: IntArray) -> list[int]:
         """Return the shortest chain of must-links from a row to the nearest row of ``ends``."""
-        order, met_from = nearest_first(self.graph, start)
+        order, met_from = self._near(start)
         return chain_to(met_from, start, int(order[np.isin(order, ends)][0]))
 
     def tree(self, rows: IntArray) -> IntArray:
         """Return must-links that connect rows of one group: chains from the first to the others."""
-        _, met_from = nearest_first(self.graph, int(rows[0]))
+        _, met_from = self._near(int(rows[0]))
         steps = [steps_of(chain_to(met_from, int(rows[0]), int(row))) for row in rows[1:]]
         return np.unique(self.links_of(np.concatenate(steps))) if steps else np.empty(0, np.int64)
 
     def around(self, start: int, size: int) -> IntArray:
         """Return must-links that connect ``size`` rows: ``start`` and the rows nearest to it."""
-        order, met_from = nearest_first(self.graph, start)
+        order, met_from = self._near(start)
         near = order[1:size]
         return self.links_of(np.column_stack([met_from[near], near]))
 
@@ -130,25 +118,22 @@ class Facts:
         kept = self.sizes
         for size in self.sizes:
             fewer = tuple(other for other in kept if other is not size)
-            if fewer and self._still_clash(fewer, clash):
-                kept = fewer
+            # ValueError: they cannot be merged without the constraint that is left out.
+            with suppress(ValueError):
+                kept = fewer if fewer and clash(self.merged(fewer)) else kept
         return kept
-
-    def _still_clash(self, sizes: Sequence[ClusterSizes], clash: Callable[[Bounds], bool]) -> bool:
-        try:
-            return clash(self.merged(sizes))
-        except ValueError:  # they cannot be merged without a constraint that was left out
-            return False
 
     def call_sizes(self, sizes: Sequence[ClusterSizes]) -> str:
         """Describe size constraints: ``minimum cluster size 3 and maximum cluster size 5``."""
         return " and ".join(size.phrase() for size in sizes)
 
 
-def pair_keys(pairs: IntArray, n: int) -> IntArray:
-    """Number the unordered pairs among ``n`` rows, each differently."""
-    keys: IntArray = pairs.min(axis=1) * n + pairs.max(axis=1)
-    return keys
+def chain_to(met_from: IntArray, start: int, end: int) -> list[int]:
+    """Follow the predecessors from ``end`` and return the rows from ``start`` to ``end``."""
+    chain = [end]
+    while chain[-1] != start:
+        chain.append(int(met_from[chain[-1]]))
+    return chain[::-1]
 
 
 def steps_of(chain: Sequence[int]) -> IntArray:

@@ -1,4 +1,4 @@
-"""Graphs of links: connected components, shortest chains and cliques."""
+"""Graphs of links: connected components and cliques."""
 
 from __future__ import annotations
 
@@ -39,20 +39,6 @@ def components(n: int, pairs: IntArray) -> IntArray:
     return rank[label]
 
 
-def nearest_first(graph: sparse.csr_array, start: int) -> tuple[IntArray, IntArray]:
-    """Search breadth first: return the vertices in order of distance, and their predecessors."""
-    order, met_from = csgraph.breadth_first_order(graph, start, directed=False)
-    return order, met_from
-
-
-def chain_to(met_from: IntArray, start: int, end: int) -> list[int]:
-    """Follow the predecessors from ``end`` and return the vertices from ``start`` to ``end``."""
-    chain = [end]
-    while chain[-1] != start:
-        chain.append(int(met_from[chain[-1]]))
-    return chain[::-1]
-
-
 def find_clique(m: int, pairs: IntArray, size: int) -> IntArray | None:
     """Look for ``size`` vertices that are all linked with each other.
 
@@ -74,15 +60,13 @@ def _pruned(graph: sparse.csr_array, size: int) -> sparse.csr_array:
     """Remove vertices with too few links, and links in too few triangles, for such a clique."""
     for _ in range(10):
         before = graph.nnz
-        core = (np.diff(graph.indptr) >= size - 1).astype(np.float64)
-        keep = sparse.diags_array(core)
+        keep = sparse.diags_array((np.diff(graph.indptr) >= size - 1).astype(np.float64))
         graph = sparse.csr_array(keep @ graph @ keep)
         graph.eliminate_zeros()
         if size > 2 and np.square(np.diff(graph.indptr).astype(float)).sum() <= MAX_WORK:
-            triangles = sparse.csr_array((graph @ graph) * graph)
-            triangles.data = (triangles.data >= size - 2).astype(np.float64)
-            triangles.eliminate_zeros()
-            graph = triangles
+            graph = sparse.csr_array((graph @ graph) * graph)
+            graph.data = (graph.data >= size - 2).astype(np.float64)
+            graph.eliminate_zeros()
         if graph.nnz in (0, before):
             break
     return graph

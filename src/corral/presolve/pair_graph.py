@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,18 +13,18 @@ from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints._checks import sums_by
 
 
+def pair_keys(pairs: IntArray, n: int) -> IntArray:
+    """Number the unordered pairs among ``n`` groups or rows, each differently."""
+    keys: IntArray = pairs.min(axis=1) * n + pairs.max(axis=1)
+    return keys
+
+
 @dataclass(frozen=True)
 class PairGraph:
     """Pairs ``a[p] < b[p]`` of groups, each once, with what agreeing and differing cost.
 
-    Attributes
-    ----------
-    n_groups : int
-    a, b : (p,) arrays
-    same, differ : (p,) arrays
-        Infinite for a hard cannot-link and a hard must-link.
-    impossible : bool
-        Whether a group must be apart from itself, which no labels can do.
+    ``same`` is infinite for a hard cannot-link and ``differ`` for a hard must-link.  The graph is
+    ``impossible`` if a group must be apart from itself.
     """
 
     n_groups: int
@@ -48,8 +48,7 @@ class PairGraph:
         >>> graph.a, graph.b, graph.same
         (array([0]), array([1]), array([7.]))
         """
-        keys = pairs.min(axis=1) * n_groups + pairs.max(axis=1)
-        keys, index = np.unique(keys, return_inverse=True)
+        keys, index = np.unique(pair_keys(pairs, n_groups), return_inverse=True)
         a, b = np.divmod(keys, n_groups)
         same, differ = sums_by(index, same, len(keys)), sums_by(index, differ, len(keys))
         loop = a == b
@@ -58,13 +57,8 @@ class PairGraph:
 
     def of(self, keep: BoolArray | IntArray) -> PairGraph:
         """The same groups with the pairs selected by a mask or by number."""
-        return replace(
-            self,
-            a=self.a[keep],
-            b=self.b[keep],
-            same=self.same[keep],
-            differ=self.differ[keep],
-        )
+        pairs = self.a[keep], self.b[keep], self.same[keep], self.differ[keep]
+        return PairGraph(self.n_groups, *pairs, self.impossible)
 
     @cached_property
     def component(self) -> IntArray:

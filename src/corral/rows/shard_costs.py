@@ -13,7 +13,6 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
-from ..plan.thresholds import MARGINS
 from .costs import Near, reach_of
 from .shard import Shards, by_shard, starts
 from .shard_passes import (
@@ -32,6 +31,11 @@ from .shard_passes import (
 
 #: Rows of a shard that are not in the cluster they prefer, and the clusters they are in.
 Patch = tuple[IntArray, IntArray]
+
+#: Rows whose margins give the quantiles of all margins of rows in shards.  More of them make the
+#: reach of the prices more exact and send more numbers to this process (gpu.py part c and
+#: dask_scale.py fit).
+MARGINS = 200_000
 
 
 @dataclass(frozen=True)
