@@ -126,11 +126,7 @@ class EquiSizedFCM(BestOfRuns):
 
 
 def sized_memberships(distance: FloatArray, sizes: FloatArray) -> FloatArray:
-    """Optimal memberships for squared distances (n, k) and sizes.
-
-    Newton's method on the dual, started from plain fuzzy c-means; a step is halved until the dual
-    increases.
-    """
+    """Optimal memberships for squared distances (n, k), by Newton's method on the dual."""
     inverse = 1.0 / distance
     n, k = distance.shape
     sizes = sizes * (n / sizes.sum())

@@ -30,8 +30,6 @@ from .base import (
     squared_distances,
 )
 
-INIT = Limit(None, words=("k-means++",))
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PlainKMeans(Baseline):
@@ -242,7 +240,7 @@ class MinSizeKMeans(BestOfRuns):
         sized, rows = presolve(rules, len(X), k), MemoryRows(X)
         init: str | FloatArray = self.init
         if isinstance(init, str):
-            INIT.check("init", init)
+            Limit(None, words=("k-means++",)).check("init", init)
         else:
             init = check_centers(init, (k, X.shape[1]))
 

@@ -173,14 +173,10 @@ class Sweeper:
         self._linked = np.unique(np.concatenate([links.must, links.cannot]))
 
     def assign(
-        self,
-        cost: FloatArray,
-        prices: Prices,
-        labels: IntArray,
-        random_state: np.random.RandomState,
+        self, cost: FloatArray, prices: Prices, labels: IntArray, rng: np.random.RandomState
     ) -> IntArray:
         """The better of two passes: one from these labels (-1: none yet), and one from none."""
-        order = random_state.permutation(self._linked).tolist()
+        order = rng.permutation(self._linked).tolist()
         fresh = self._sweep(cost, prices, np.full_like(labels, -1), order)
         if (labels < 0).all():
             return fresh
