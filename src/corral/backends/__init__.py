@@ -8,10 +8,11 @@ process's memory.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,39 +20,38 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 
 from ..inputs import brought, check_points, check_weights, is_dask, library, on_gpu
-from ..rows import MemoryTable, ShardTable, Table
+from ..rows import MemoryTable, ShardTable
 
 DEVICES = re.compile(r"cpu|cuda(:\d+)?")
 
 
-class Backend(Protocol):
-    """Data of one kind."""
+@dataclass(frozen=True)
+class Backend(ABC):
+    """Data of one kind, and how results over its rows are given back."""
 
-    def opened(self, estimator: BaseEstimator, weight: ArrayLike | None) -> Any:
+    X: Any
+
+    @abstractmethod
+    def opened(
+        self, estimator: BaseEstimator, weight: ArrayLike | None
+    ) -> AbstractContextManager[MemoryTable | ShardTable]:
         """A context in which the rows are a :class:`~corral.rows.Table`."""
-        ...
 
     def give(self, a: Any) -> Any:
         """An array over the rows, in the kind of the data."""
-        ...
+        return a
 
     def give_small(self, a: Any) -> Any:
         """An array of a few numbers, where the user would look for it."""
-        ...
+        return self.give(a)
 
     def by_rows(self, function: Callable[..., Any], *args: Any) -> Any:
         """What ``function(rows, *args)`` makes of NumPy rows, in the kind of the data."""
-        ...
+        return self.give(function(brought(self.X), *args))
 
 
 def backend_of(X: Any, device: str | None) -> Backend:
-    """The backend for X.
-
-    Raises
-    ------
-    ValueError, ImportError, RuntimeError
-        If ``device`` is unknown, or what it takes is not there.
-    """
+    """The backend for X; an error if ``device`` is unknown or does not fit X."""
     if device is not None and not (isinstance(device, str) and DEVICES.fullmatch(device)):
         raise ValueError(f"`device` is {device!r}; it must be None, 'cpu', 'cuda' or 'cuda:N'.")
     if is_dask(X):
@@ -67,44 +67,29 @@ def backend_of(X: Any, device: str | None) -> Backend:
     return InMemory(X)
 
 
-@dataclass(frozen=True)
-class InMemory:
+class InMemory(Backend):
     """An array, data frame or CSR in this process's memory."""
 
-    X: Any
-
     @contextmanager
-    def opened(self, estimator: BaseEstimator, weight: ArrayLike | None) -> Iterator[Table]:
+    def opened(self, estimator: BaseEstimator, weight: ArrayLike | None) -> Iterator[MemoryTable]:
         """Check the values."""
         points = check_points(brought(self.X), estimator)
         yield MemoryTable(points, check_weights(brought(weight), points.shape[0]))
 
-    def give(self, a: Any) -> Any:
-        """As it is."""
-        return a
-
-    give_small = give
-
-    def by_rows(self, function: Callable[..., Any], *args: Any) -> Any:
-        """At once."""
-        return function(brought(self.X), *args)
-
 
 @dataclass(frozen=True)
-class OnDevice:
+class OnDevice(Backend):
     """A tensor or array on a GPU, or one that is to go there."""
 
-    X: Any
     device: str | None
 
     @contextmanager
-    def opened(self, estimator: BaseEstimator, weight: ArrayLike | None) -> Iterator[Table]:
+    def opened(self, estimator: BaseEstimator, weight: ArrayLike | None) -> Iterator[ShardTable]:
         """Hold the rows on the device."""
         from .gpu import hold
 
         holder = hold(self.X, self.device)
-        n = int(sum(holder.lengths))
-        yield ShardTable(holder, check_weights(brought(weight), n), "gpu")
+        yield ShardTable(holder, check_weights(brought(weight), sum(holder.lengths)), "gpu")
 
     def give(self, a: Any) -> Any:
         """On the device of X."""
@@ -112,27 +97,17 @@ class OnDevice:
 
         return give_back(a, like=self.X)
 
-    give_small = give
 
-    def by_rows(self, function: Callable[..., Any], *args: Any) -> Any:
-        """In this process, then on the device."""
-        return self.give(function(brought(self.X), *args))
-
-
-@dataclass(frozen=True)
-class WithDask:
+class WithDask(Backend):
     """A Dask array or data frame."""
 
-    X: Any
-
     @contextmanager
-    def opened(self, estimator: BaseEstimator, weight: ArrayLike | None) -> Iterator[Table]:
+    def opened(self, estimator: BaseEstimator, weight: ArrayLike | None) -> Iterator[ShardTable]:
         """Hold the partitions with Dask's workers."""
         from .dask import hold
 
         with hold(self.X) as holder:
-            n = int(sum(holder.lengths))
-            yield ShardTable(holder, check_weights(brought(weight), n), "dask")
+            yield ShardTable(holder, check_weights(brought(weight), sum(holder.lengths)), "dask")
 
     def give(self, a: Any) -> Any:
         """In chunks of the same rows."""
