@@ -49,31 +49,14 @@ def outline(X: Any) -> Any:
 
 
 def check_points(X: Any, estimator: BaseEstimator) -> Matrix:
-    """A finite float array or CSR array; float32 is kept.
-
-    Raises
-    ------
-    ValueError, TypeError
-        scikit-learn's, for NaN, infinity, wrong shapes and the like.
-    """
-    points = check_array(
-        X,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        input_name="X",
-        estimator=estimator,
-    )
+    """A finite float array or CSR array; float32 is kept.  The errors are scikit-learn's."""
+    dtypes = [np.float64, np.float32]
+    points = check_array(X, accept_sparse="csr", dtype=dtypes, input_name="X", estimator=estimator)
     return sparse.csr_array(points) if sparse.issparse(points) else points
 
 
 def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray | None:
-    """One weight a sample, finite and not negative, or None.
-
-    Raises
-    ------
-    ValueError
-        With the first weight that is not so.
-    """
+    """One weight a sample, finite and not negative, or None."""
     if sample_weight is None:
         return None
     weight = as_floats(sample_weight, "sample_weight")

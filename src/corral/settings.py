@@ -13,9 +13,6 @@ from sklearn.utils import check_random_state
 from ._typing import FloatArray, IntArray
 from .deadline import Deadline
 
-SOLVERS = ("projected", "algorithm1")
-INITS = ("k-means++", "random")
-
 #: What "auto" means for each solver.
 AUTO: Mapping[str, Mapping[str, float]] = {
     "projected": {"tol": 1e-2, "rho": 1.0, "rho_growth": 1.03, "rho_every": 1},
@@ -24,6 +21,66 @@ AUTO: Mapping[str, Mapping[str, float]] = {
 
 #: Called once an iteration, as (iteration, objective, residual, rules broken).
 Progress = Callable[[int, float, float, int], None]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Allowed values of a parameter: some words (or None), and finite numbers of one type.
+
+    Numbers are above ``above`` and from ``least`` to ``most``.  If ``number`` is None, only the
+    words are allowed.
+    """
+
+    number: type[Any] | None = Real
+    least: float = -np.inf
+    above: float = -np.inf
+    most: float = np.inf
+    words: tuple[str | None, ...] = ()
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise ``ValueError`` with the parameter, its value and what is allowed."""
+        if value is None or isinstance(value, str):
+            right = value in self.words
+        else:
+            number = self.number is not None and isinstance(value, self.number)
+            right = number and not isinstance(value, bool) and self._holds(value)
+        if not right:
+            raise ValueError(f"`{name}` is {value!r}; it must be {self._allowed()}.")
+
+    def _holds(self, value: Any) -> bool:
+        return bool(self.above < value < np.inf and self.least <= value <= self.most)
+
+    def _allowed(self) -> str:
+        options = [repr(word) for word in self.words]
+        if self.number is not None:
+            noun = "an integer" if self.number is Integral else "a finite number"
+            bound = (
+                f"above {self.above:g}" if self.above > -np.inf else f"of at least {self.least:g}"
+            )
+            if self.most < np.inf:
+                bound = f"from {self.least:g} up to {self.most:g}"
+            options.append(f"{noun} {bound}")
+        return " or ".join(options)
+
+
+COUNT = Limit(Integral, least=1)
+POSITIVE = Limit(above=0.0)
+NOT_NEGATIVE = Limit(least=0.0)
+
+#: Parameters of the estimator whose values can be checked one by one.
+LIMITS = {
+    "solver": Limit(None, words=("projected", "algorithm1")),
+    "on_infeasible": Limit(None, words=("raise", "relax")),
+    "n_init": replace(COUNT, words=("auto",)),
+    "max_iter": COUNT,
+    "tol": replace(NOT_NEGATIVE, words=("auto",)),
+    "rho": replace(POSITIVE, words=("auto",)),
+    "rho_growth": Limit(least=1.0, words=("auto",)),
+    "rho_every": replace(COUNT, words=("auto",)),
+    "max_samples": replace(COUNT, words=("auto", None)),
+    "time_limit": replace(NOT_NEGATIVE, words=(None,)),
+}
+INIT = Limit(None, words=("k-means++", "random"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,20 +109,19 @@ class Settings:
     progress: Progress | None = None
 
     @property
-    def coarse(self) -> bool:
-        """Whether ADMM may see fewer groups and digits than there are: exact steps see all."""
-        exact = self.repair and self.solver == "projected"
-        return exact and not self.record_x and self.max_samples is not None
-
-    @property
     def reorders(self) -> bool:
         """Whether sizes in a given order may be solved in any order and numbered at the end."""
         return self.repair and self.solver == "projected"
 
+    @property
+    def coarse(self) -> bool:
+        """Whether ADMM may see fewer groups and digits than there are: exact steps see all."""
+        return self.reorders and not self.record_x and self.max_samples is not None
+
     def for_pilot(self) -> Settings:
-        """How to solve a small sample of the problem: once, and without telling anyone."""
-        once = replace(self, init="k-means++", n_init=1, max_samples=None)
-        return replace(once, record_x=(), progress=None)
+        """How to solve a small sample of the problem: once, and without progress or records."""
+        start: Any = {"init": "k-means++", "n_init": 1, "max_samples": None}
+        return replace(self, **start, record_x=(), progress=None)
 
 
 def make_settings(
@@ -73,50 +129,46 @@ def make_settings(
 ) -> Settings:
     """Check the parameters of the estimator against each other and the data.
 
-    Parameters
-    ----------
-    parameters : mapping
-        ``get_params()`` of the estimator.
-    shape : (n_samples, n_features)
-    progress : callable, optional
-        Called once an iteration of ADMM.
+    ``parameters`` is ``get_params()`` of the estimator, ``shape`` is (n_samples, n_features).
 
     Raises
     ------
     ValueError, TypeError
         With the parameter, its value and what is allowed.
     """
-    solver = _choice(parameters, "solver", SOLVERS)
-    relaxes = _choice(parameters, "on_infeasible", ("raise", "relax")) == "relax"
-    _flag(parameters, "repair")
-    limit = _number(parameters, "time_limit", least=0.0)
+    for name, limit in LIMITS.items():
+        limit.check(name, parameters[name])
+    repair, solver = parameters["repair"], parameters["solver"]
+    if not isinstance(repair, (bool, np.bool_)):
+        raise ValueError(f"`repair` is {repair!r}; it must be True or False.")
+    filled = {
+        name: float(default if isinstance(parameters[name], str) else parameters[name])
+        for name, default in AUTO[solver].items()
+    }
+    free_growth = isinstance(parameters["rho_growth"], str)
     return Settings(
         solver=solver,
         init=_init(parameters["init"], shape, parameters["n_clusters"]),
-        n_init=_auto_or_count(parameters, "n_init", "auto"),
-        max_iter=_count(parameters, "max_iter"),
-        tol=_auto_number(parameters, "tol", solver, least=0.0),
-        rho=_auto_number(parameters, "rho", solver, above=0.0),
-        rho_growth=_auto_number(parameters, "rho_growth", solver, least=1.0),
-        rho_every=int(_auto_or_count(parameters, "rho_every", int(AUTO[solver]["rho_every"]))),
-        hurries=solver == "projected"
-        and isinstance(parameters["rho_growth"], str)
-        and bool(parameters["repair"]),
-        repair=parameters["repair"],
-        relaxes=relaxes,
+        n_init=_plain(parameters["n_init"]),
+        max_iter=int(parameters["max_iter"]),
+        tol=filled["tol"],
+        rho=filled["rho"],
+        rho_growth=filled["rho_growth"],
+        rho_every=int(filled["rho_every"]),
+        hurries=solver == "projected" and free_growth and bool(repair),
+        repair=bool(repair),
+        relaxes=parameters["on_infeasible"] == "relax",
         record_x=_iterations(parameters["record_x"]),
-        max_samples=None
-        if parameters["max_samples"] is None
-        else _auto_or_count(parameters, "max_samples", "auto"),
+        max_samples=_plain(parameters["max_samples"]),
         n_jobs=_jobs(parameters["n_jobs"]),
-        deadline=Deadline.after(limit),
+        deadline=Deadline.after(parameters["time_limit"]),
         progress=progress,
     )
 
 
 def check_n_clusters(n_clusters: Any, n_samples: int) -> None:
     """Raise unless there are enough samples for the clusters."""
-    _count({"n_clusters": n_clusters}, "n_clusters")
+    COUNT.check("n_clusters", n_clusters)
     if n_samples < n_clusters:
         raise ValueError(
             f"n_samples={n_samples} should be >= n_clusters={n_clusters}: every cluster needs a "
@@ -124,66 +176,9 @@ def check_n_clusters(n_clusters: Any, n_samples: int) -> None:
         )
 
 
-def _choice(parameters: Mapping[str, Any], name: str, allowed: tuple[str, ...]) -> str:
-    value = parameters[name]
-    if not isinstance(value, str) or value not in allowed:
-        options = " or ".join(repr(option) for option in allowed)
-        raise ValueError(f"`{name}` is {value!r}; it must be {options}.")
-    return value
-
-
-def _flag(parameters: Mapping[str, Any], name: str) -> None:
-    if not isinstance(parameters[name], (bool, np.bool_)):
-        raise ValueError(f"`{name}` is {parameters[name]!r}; it must be True or False.")
-
-
-def _count(parameters: Mapping[str, Any], name: str) -> int:
-    value = parameters[name]
-    if not _whole(value) or value < 1:
-        raise ValueError(f"`{name}` is {value!r}; it must be an integer of at least 1.")
-    return int(value)
-
-
-def _auto_or_count(parameters: Mapping[str, Any], name: str, auto: int | str) -> int | str:
-    if isinstance(parameters[name], str):
-        if parameters[name] == "auto":
-            return auto
-        raise ValueError(
-            f'`{name}` is {parameters[name]!r}; it must be "auto" or an integer of at least 1.'
-        )
-    return _count(parameters, name)
-
-
-def _number(
-    parameters: Mapping[str, Any],
-    name: str,
-    *,
-    least: float = -np.inf,
-    above: float = -np.inf,
-    other: str = "None",
-) -> float | None:
-    value = parameters[name]
-    if value is None and other == "None":
-        return None
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    if not real or not np.isfinite(value) or value < least or value <= above:
-        bound = f"above {above:g}" if above > -np.inf else f"of at least {least:g}"
-        raise ValueError(f"`{name}` is {value!r}; it must be a finite number {bound}, or {other}.")
-    return float(value)
-
-
-def _auto_number(
-    parameters: Mapping[str, Any],
-    name: str,
-    solver: str,
-    *,
-    least: float = -np.inf,
-    above: float = -np.inf,
-) -> float:
-    if isinstance(parameters[name], str) and parameters[name] == "auto":
-        return AUTO[solver][name]
-    value = _number(parameters, name, least=least, above=above, other='"auto"')
-    return AUTO[solver][name] if value is None else value
+def _plain(value: Any) -> Any:
+    """A NumPy integer as an int; words stay."""
+    return int(value) if isinstance(value, Integral) else value
 
 
 def _jobs(value: Any) -> int | None:
@@ -207,10 +202,11 @@ def _whole(value: Any) -> bool:
 def _init(init: Any, shape: tuple[int, int], n_clusters: int) -> str | FloatArray | IntArray:
     """The name of a start, or centres or labels as arrays."""
     if isinstance(init, str):
-        return _choice({"init": init}, "init", INITS)
+        INIT.check("init", init)
+        return init
     given = np.asarray(init)
     if given.ndim == 2:
-        return _init_centers(given, shape[1], n_clusters)
+        return check_centers(given, (n_clusters, shape[1]))
     if given.ndim == 1:
         return _init_labels(given, shape[0], n_clusters)
     raise ValueError(
@@ -219,12 +215,11 @@ def _init(init: Any, shape: tuple[int, int], n_clusters: int) -> str | FloatArra
     )
 
 
-def _init_centers(given: Any, n_features: int, n_clusters: int) -> FloatArray:
-    if given.shape != (n_clusters, n_features):
-        raise ValueError(
-            f"`init` has shape {given.shape}; centres must have shape ({n_clusters}, {n_features})."
-        )
+def check_centers(given: Any, shape: tuple[int, int]) -> FloatArray:
+    """The first centres that a parameter ``init`` holds: finite numbers of this shape."""
     centers = as_floats(given, "init")
+    if centers.shape != shape:
+        raise ValueError(f"`init` has shape {centers.shape}; centres must have shape {shape}.")
     if not np.isfinite(centers).all():
         row, column = np.argwhere(~np.isfinite(centers))[0]
         raise ValueError(
@@ -261,12 +256,7 @@ def as_floats(values: Any, name: str) -> FloatArray:
 
 
 def make_random_state(random_state: Any) -> np.random.RandomState:
-    """A generator from the estimator's parameter.
-
-    Raises
-    ------
-    ValueError
-    """
+    """A generator from the estimator's parameter; ``ValueError`` with what is allowed."""
     try:
         return check_random_state(random_state)  # type: ignore[no-any-return]
     except ValueError as error:

@@ -134,7 +134,7 @@ def test_size_methods_refuse_other_kinds(kind):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (COPKMeans(2, max_restarts=0), "`max_restarts` is 0; it must be an integer from 1"),
+        (COPKMeans(2, max_restarts=0), "`max_restarts` is 0; it must be an integer of at least 1"),
         (E2CP(2, alpha=1.0), "`alpha` is 1.0; it must be a finite number from 0 up to 1"),
         (E2CP(2, scale="wide"), "`scale` is 'wide'; it must be 'auto' or a finite number"),
         (PPC(2, covariance_type="tied"), "'full' or 'diag' or 'spherical'"),

@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from corral import CannotLink, ConstraintSet, MustLink
 from corral.baselines import ConstrainedCompleteLink
 from corral.baselines.base import Links
-from corral.baselines.ccl import linked_distances
+from corral.baselines.pairwise import linked_distances
 from corral.datasets import load_wine, random_links
 
 

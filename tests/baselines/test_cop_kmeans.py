@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from sklearn.metrics import pairwise_distances_argmin
 
-from corral import CannotLink, InfeasibleConstraintsError, MustLink
+from corral import CannotLink, ConstraintSet, InfeasibleConstraintsError, MustLink
 from corral.baselines import COPKMeans, DeadEndError
-from corral.baselines.cop_kmeans import _Groups
+from corral.baselines.kmeans import _Groups
 from corral.datasets import load_iris, random_links
 from corral.presolve import presolve
+from corral.presolve.graphs import link_graph
 
 
 def literal_pass(distance, order, must, cannot):
@@ -34,12 +35,12 @@ def literal_pass(distance, order, must, cannot):
     return labels
 
 
-def closed_links(problem):
-    must = problem.group[:, None] == problem.group
-    barred = np.zeros((problem.n_groups, problem.n_groups), bool)
-    barred[tuple(problem.apart.T)] = True
+def closed_links(rules):
+    group = rules.row_groups
+    barred = np.zeros((rules.n_groups, rules.n_groups), bool)
+    barred[tuple(rules.apart.T)] = True
     barred |= barred.T
-    return must, barred[problem.group][:, problem.group]
+    return group[:, None] == group, barred[group][:, group]
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -48,17 +49,17 @@ def test_a_pass_is_the_papers(seed):
     n, k = 30, int(rng.integers(2, 5))
     hidden = rng.integers(0, k, n)
     X, centers = rng.normal(size=(n, 2)), rng.normal(size=(k, 2))
-    problem = presolve(X, random_links(hidden, 10, 12, random_state=seed), k)
-    groups = _Groups.of(problem.group, problem.apart, problem.n_groups)
+    rules = presolve(ConstraintSet(random_links(hidden, 10, 12, random_state=seed)), n, k)
+    groups = _Groups(rules.row_groups, link_graph(rules.n_groups, rules.apart))
     order = rng.permutation(n)
-    visit = groups.visit(order)
+    leader, linked = groups.visit(order)
     distance = ((X[:, None] - centers) ** 2).sum(axis=2)
-    wanted = literal_pass(distance, order, *closed_links(problem))
+    wanted = literal_pass(distance, order, *closed_links(rules))
     if wanted is None:
         with pytest.raises(DeadEndError):
-            groups.place(distance[visit.leader], visit.linked)
+            groups.place(distance[leader], linked)
     else:
-        assert np.array_equal(groups.place(distance[visit.leader], visit.linked), wanted)
+        assert np.array_equal(groups.place(distance[leader], linked), wanted)
 
 
 @pytest.mark.parametrize("seed", range(10))

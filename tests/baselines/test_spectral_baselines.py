@@ -10,12 +10,13 @@ from sklearn.neighbors import kneighbors_graph
 
 from corral import CannotLink, ConstraintSet, MustLink
 from corral.baselines import E2CP, ConstrainedNCut
-from corral.baselines.base import Links, path_distances
-from corral.baselines.spectral import (
+from corral.baselines.base import Links
+from corral.baselines.pairwise import (
     link_signs,
     moved,
     neighbour_graph,
     normalised,
+    path_distances,
     propagate,
     reach,
 )

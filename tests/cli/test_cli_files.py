@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from corral.cli.output import whole_file
+from corral.constraints.files import atomic_writer
 
 # Writes half of the labels, says so, and waits to be killed.
 HALFWAY = """
@@ -29,7 +29,7 @@ def write_csv(file, labels, delimiter=","):
     whole(file, labels, delimiter)
 
 all_rows, output.Labels.rows = output.Labels.rows, rows
-whole, output.write_csv = output.write_csv, write_csv
+whole, output.WRITERS[".csv"] = output.write_csv, write_csv
 run(["fit", "near.csv", "--id-column", "id", "-k", "3", "-o", "labels.csv"])
 """
 
@@ -43,7 +43,7 @@ def test_a_process_killed_while_writing_leaves_what_was_there(folder, before):
         [sys.executable, "-c", HALFWAY], stdout=subprocess.PIPE, text=True, cwd=folder
     ) as process:
         assert process.stdout.readline() == "half\n"
-        (draft,) = folder.glob(".labels.*.tmp.csv")
+        (draft,) = folder.glob(".labels.csv.*.tmp")
         assert draft.read_text().startswith("id,label,distance\np0,")
         process.kill()
     if before is None:
@@ -57,8 +57,8 @@ def test_an_error_while_writing_leaves_what_was_there(tmp_path):
     target.write_text("old")
 
     def fail():
-        with whole_file(str(target)) as draft:
-            draft.write_text("half")
+        with atomic_writer(target) as file:
+            file.write("half")
             raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
@@ -70,9 +70,8 @@ def test_an_error_while_writing_leaves_what_was_there(tmp_path):
 def test_a_finished_file_takes_the_place_of_the_old_one(tmp_path):
     target = tmp_path / "labels.csv"
     target.write_text("old")
-    with whole_file(str(target)) as draft:
-        assert draft.suffix == ".csv"
-        draft.write_text("new")
+    with atomic_writer(target) as file:
+        file.write("new")
         assert target.read_text() == "old"
     assert target.read_text() == "new"
     assert list(tmp_path.iterdir()) == [target]

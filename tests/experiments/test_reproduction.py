@@ -258,7 +258,7 @@ def test_bar_is_silent_unless_on_a_terminal(monkeypatch):
 
 def test_time_left_is_that_of_the_rest_at_the_same_speed(monkeypatch):
     clock = iter([100.0, 160.0])
-    monkeypatch.setattr("corral.cli.output.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("corral.deadline.time.monotonic", lambda: next(clock))
     assert ProgressBar(Terminal(), 6).minutes_left(2) == 2.0
 
 

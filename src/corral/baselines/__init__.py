@@ -21,15 +21,13 @@ EquiSizedFCM            ClusterSizes, exact              in the sums of membersh
 """
 
 from .base import DeadEndError
-from .ccl import ConstrainedCompleteLink
 from .cobweb import COPCobweb
-from .cop_kmeans import COPKMeans
 from .fuzzy import EquiSizedFCM
-from .kmeans import MinSizeKMeans, PlainKMeans
+from .kmeans import COPKMeans, MinSizeKMeans, PlainKMeans
 from .mpckmeans import MPCKMeans
+from .pairwise import E2CP, ConstrainedCompleteLink, ConstrainedNCut
 from .pckmeans import PCKMeans
 from .ppc import PPC
-from .spectral import E2CP, ConstrainedNCut
 
 __all__ = [
     "E2CP",

@@ -5,19 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from .._typing import FloatArray, IntArray
 from ..constraints import CannotLink, Constraint, ConstraintSet, MustLink
 from ..report import audit
-from ..settings import check_n_clusters
+from ..settings import COUNT, Limit, check_n_clusters, make_random_state
 
 
 class DeadEndError(RuntimeError):
@@ -27,50 +25,6 @@ class DeadEndError(RuntimeError):
     """
 
 
-@dataclass(frozen=True)
-class Limit:
-    """Allowed values of a parameter: numbers from ``least`` to ``most``, and the words.
-
-    Attributes
-    ----------
-    least, most : float
-    whole : bool
-        Only integers are allowed.
-    words : tuple of str
-        Texts that are allowed as well.
-    number : bool
-        False if only the words are allowed.
-    """
-
-    least: float = -np.inf
-    most: float = np.inf
-    whole: bool = False
-    words: tuple[str, ...] = ()
-    number: bool = True
-
-    def check(self, name: str, value: Any) -> None:
-        """Raise ``ValueError`` with the parameter, its value and what is allowed."""
-        if isinstance(value, str) and value in self.words:
-            return
-        kind = Integral if self.whole else Real
-        right = self.number and isinstance(value, kind) and not isinstance(value, bool)
-        if not right or not np.isfinite(value) or not self.least <= value <= self.most:
-            raise ValueError(f"`{name}` is {value!r}; it must be {self._allowed()}.")
-
-    def _allowed(self) -> str:
-        options = [repr(word) for word in self.words]
-        if self.number:
-            noun = "an integer" if self.whole else "a finite number"
-            above = f" up to {self.most:g}" if np.isfinite(self.most) else ""
-            options.append(f"{noun} from {self.least:g}{above}")
-        return " or ".join(options)
-
-
-COUNT = Limit(least=1, whole=True)
-POSITIVE = Limit(least=float(np.finfo(float).tiny))
-NOT_NEGATIVE = Limit(least=0.0)
-
-
 def parameter(default: Any, limit: Limit) -> Any:
     """Declare a parameter of an estimator: its default and the values that ``fit`` accepts."""
     return field(default=default, metadata={"limit": limit})
@@ -78,15 +32,9 @@ def parameter(default: Any, limit: Limit) -> Any:
 
 @dataclass(frozen=True)
 class Answer:
-    """Result of one run.
+    """Result of one run: labels, the other attributes that ``fit`` sets, and the cost.
 
-    Attributes
-    ----------
-    labels : (n_samples,) int array
-    attributes : mapping
-        The other attributes that ``fit`` sets, by name.
-    cost : float
-        The run with the lowest cost is kept.
+    The run with the lowest cost is kept.
     """
 
     labels: IntArray
@@ -135,7 +83,7 @@ class Baseline(ClusterMixin, BaseEstimator, ABC):
                 declared.metadata["limit"].check(declared.name, getattr(self, declared.name))
         rules = self._usable(ConstraintSet(constraints), len(points))
         run = self._prepare(points, rules)
-        answer = self._repeat(run, check_random_state(self.random_state))
+        answer = self._repeat(run, make_random_state(self.random_state))
         report = audit(points, answer.labels, rules, self.n_clusters)
         validate_data(self, X, skip_check_array=True)
         for name, value in answer.attributes.items():
@@ -203,24 +151,16 @@ class FirstSuccess(Baseline):
 def alternate(
     assign: Callable[[FloatArray, IntArray], IntArray],
     update: Callable[[IntArray, FloatArray], FloatArray],
-    labels: IntArray,
     centers: FloatArray,
+    n_samples: int,
     max_iter: int,
 ) -> tuple[IntArray, FloatArray, int]:
     """Assignments and centres in turn, until the labels stay the same or ``max_iter`` is reached.
 
-    Parameters
-    ----------
-    assign : callable(centers, labels) -> labels
-    update : callable(labels, centers) -> centers
-    labels, centers : arrays
-        The start.
-    max_iter : int
-
-    Returns
-    -------
-    labels, centers, n_iter
+    The functions are ``assign(centers, labels)`` and ``update(labels, centers)``; the first labels
+    are -1.  Returns the labels, the centres and the number of iterations.
     """
+    labels = np.full(n_samples, -1)
     for n_iter in range(1, max_iter + 1):  # noqa: B007 - returned
         found = assign(centers, labels)
         if np.array_equal(found, labels):
@@ -242,17 +182,12 @@ class Links:
     @classmethod
     def of(cls, rules: ConstraintSet, price: float = np.inf) -> Links:
         """Collect the links; hard ones get the weight ``price``."""
-        must, must_weight = _stacked(rules.of_kind(MustLink), price)
-        cannot, cannot_weight = _stacked(rules.of_kind(CannotLink), price)
-        return cls(must, cannot, must_weight, cannot_weight)
-
-
-def _stacked(
-    links: tuple[MustLink, ...] | tuple[CannotLink, ...], price: float
-) -> tuple[IntArray, FloatArray]:
-    pairs = np.concatenate([np.empty((0, 2), np.int64), *(link.pairs for link in links)])
-    weight = np.concatenate([np.empty(0), *(link.weight for link in links)])
-    return pairs, np.where(np.isinf(weight), price, weight)
+        kinds: tuple[Any, Any] = MustLink, CannotLink
+        links = [rules.of_kind(kind) for kind in kinds]
+        none = np.empty((0, 2), np.int64)
+        pairs = [np.concatenate([none, *(link.pairs for link in kind)]) for kind in links]
+        weights = [np.concatenate([none[:, 0], *(link.weight for link in kind)]) for kind in links]
+        return cls(*pairs, *(np.where(np.isinf(weight), price, weight) for weight in weights))
 
 
 def squared_distances(X: FloatArray, centers: FloatArray) -> FloatArray:
@@ -265,17 +200,3 @@ def means(X: FloatArray, labels: IntArray, fallback: FloatArray) -> FloatArray:
     member = (labels == np.arange(len(fallback))[:, None]).astype(float)
     count = member.sum(axis=1, keepdims=True)
     return np.where(count > 0, member @ X / np.maximum(count, 1.0), fallback)
-
-
-def path_distances(X: FloatArray, must: IntArray) -> FloatArray:
-    """Shortest-path distances (n, n) when must-linked points have the distance 0.
-
-    The Euclidean distances are a metric, so a path is shorter than the direct way only if it
-    passes must-linked points.  The recursion of Floyd and Warshall runs over these alone.
-    """
-    distance: FloatArray = squareform(pdist(X))
-    distance[must[:, 0], must[:, 1]] = 0.0
-    distance[must[:, 1], must[:, 0]] = 0.0
-    for via in np.unique(must):
-        np.minimum(distance, distance[:, via, None] + distance[via], out=distance)
-    return distance

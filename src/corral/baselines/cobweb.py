@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -12,7 +12,8 @@ from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
 from ..presolve import Contraction, presolve
 from ..presolve.graphs import link_graph
-from .base import POSITIVE, Answer, DeadEndError, FirstSuccess, Run, parameter
+from ..settings import POSITIVE
+from .base import Answer, DeadEndError, FirstSuccess, Run, parameter
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -144,10 +145,13 @@ def _units(X: FloatArray, joined: Contraction, apart: IntArray) -> list[_Concept
 
 
 def _merged(first: _Concept, second: _Concept) -> _Concept:
-    both = first.alone()
+    both = replace(first.alone(), children=[first, second])
     both.absorb(second)
-    both.children = [first, second]
     return both
+
+
+def _without(concepts: list[_Concept], *left_out: _Concept) -> list[_Concept]:
+    return [concept for concept in concepts if not any(concept is other for other in left_out)]
 
 
 @dataclass(frozen=True)
@@ -170,7 +174,7 @@ class _Tree:
     def insert(self, unit: _Concept) -> None:
         """Add a unit, from the root down to a leaf."""
         if not hasattr(self, "root"):
-            self.root = _Concept(unit.moments, set(unit.members), set(unit.barred), [unit])
+            self.root = replace(unit.alone(), children=[unit])
             return
         node: _Concept | None = self.root
         while node is not None:
@@ -197,13 +201,12 @@ class _Tree:
         if best is None:
             return
         yield _Move(added, children, best)
-        rest = [child for child in children if child is not best]
+        rest = _without(children, best)
         if best.children:
             split = [*rest, *best.children]
             yield _Move(self._hosts(split, unit)[2], split, again=True)
         if second is not None and len(rest) > 1 and best.allows(second):
-            others = [child for child in rest if child is not second]
-            both = _merged(best, second)
+            others, both = _without(rest, second), _merged(best, second)
             utility = self._utility([*others, _merged(both, unit)])
             yield _Move(utility, [*others, both], both)
 
@@ -237,21 +240,14 @@ class _Tree:
         return np.asarray(count * (1.0 / deviation).sum(axis=-1))
 
     def cut(self, n_clusters: int) -> list[_Concept]:
-        """Split and merge the children of the root until there are ``n_clusters``.
-
-        More remain if cannot-links forbid every merger, fewer if there are fewer units.
-        """
+        """Split and merge the children of the root until there are ``n_clusters``, if possible."""
         parts = list(self.root.children)
         while len(parts) < n_clusters and any(part.children for part in parts):
-            splits = [
-                [*(other for other in parts if other is not part), *part.children]
-                for part in parts
-                if part.children
-            ]
+            splits = [[*_without(parts, part), *part.children] for part in parts if part.children]
             parts = max(splits, key=self._utility)
         while len(parts) > n_clusters:
             mergers = [
-                [*(part for part in parts if part is not a and part is not b), _merged(a, b)]
+                [*_without(parts, a, b), _merged(a, b)]
                 for a, b in combinations(parts, 2)
                 if a.allows(b)
             ]

@@ -9,9 +9,10 @@ from sklearn.cluster import kmeans_plusplus
 
 from .._typing import FloatArray
 from ..constraints import ClusterSizes, ConstraintSet
-from ..presolve import SizeBounds, presolve
+from ..presolve import presolve
+from ..settings import COUNT, NOT_NEGATIVE
 from ..start import match_sizes
-from .base import COUNT, NOT_NEGATIVE, Answer, BestOfRuns, Run, parameter, squared_distances
+from .base import Answer, BestOfRuns, Run, parameter, squared_distances
 
 #: Newton's method stops when the sums of memberships differ from the sizes by less, as a share
 #: of the number of points; a smaller value costs more Newton steps.
@@ -86,7 +87,15 @@ class EquiSizedFCM(BestOfRuns):
     def _prepare(self, X: FloatArray, rules: ConstraintSet) -> Run:
         k = self.n_clusters
         sized = presolve(rules, len(X), k)
-        _check_exact(sized.sizes, rules)
+        if len(rules) and (sized.sizes is None or not sized.sizes.exact):
+            raise ValueError(
+                "EquiSizedFCM takes exact sizes, such as ClusterSizes([59, 71, 48]), but was given "
+                f"{rules.phrase()}."
+            )
+        if sized.sizes is not None and not sized.sizes.lower.all():
+            raise ValueError(
+                f"sizes are {sized.sizes.lower.tolist()}; EquiSizedFCM needs sizes from 1."
+            )
         least_move = self.tol * np.sqrt(X.var(axis=0).sum())
 
         def run(random_state: np.random.RandomState) -> Answer:
@@ -96,7 +105,9 @@ class EquiSizedFCM(BestOfRuns):
             sizes = match_sizes(sized, counts).sizes
             wanted = np.full(k, len(X) / k) if sizes is None else sizes.lower.astype(float)
             for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - kept as n_iter_
-                distance = _away_from_zero(squared_distances(X, centers))
+                distance = squared_distances(X, centers)
+                # The memberships divide by the distances, so these have a positive minimum.
+                distance = np.maximum(distance, 1e-8 * (distance.max() or 1.0))
                 memberships = sized_memberships(distance, wanted)
                 share = memberships**2
                 before, centers = centers, share.T @ X / share.sum(axis=0)[:, None]
@@ -114,30 +125,8 @@ class EquiSizedFCM(BestOfRuns):
         return run
 
 
-def _check_exact(sizes: SizeBounds | None, rules: ConstraintSet) -> None:
-    """Raise unless there are no sizes, or exact sizes that leave no cluster empty."""
-    if not len(rules):
-        return
-    if sizes is None or not np.array_equal(sizes.lower, sizes.upper):
-        raise ValueError(
-            f"EquiSizedFCM takes exact sizes, such as ClusterSizes([59, 71, 48]), but was given "
-            f"{rules.phrase()}."
-        )
-    if not sizes.lower.all():
-        raise ValueError(f"sizes are {sizes.lower.tolist()}; EquiSizedFCM needs sizes from 1.")
-
-
-def _away_from_zero(distance: FloatArray) -> FloatArray:
-    """Distances with a small positive minimum, since the memberships divide by them."""
-    return np.maximum(distance, 1e-8 * (distance.max() or 1.0))
-
-
 def sized_memberships(distance: FloatArray, sizes: FloatArray) -> FloatArray:
-    """Optimal memberships for squared distances (n, k) and sizes.
-
-    Newton's method on the dual, started from plain fuzzy c-means; a step is halved until the dual
-    increases.
-    """
+    """Optimal memberships for squared distances (n, k), by Newton's method on the dual."""
     inverse = 1.0 / distance
     n, k = distance.shape
     sizes = sizes * (n / sizes.sum())
@@ -149,8 +138,12 @@ def sized_memberships(distance: FloatArray, sizes: FloatArray) -> FloatArray:
             break
         # If no point belongs to two clusters, the dual is linear; the ridge keeps the step finite.
         ridge = 1e-3 * missed * n / distance.mean()
-        curvature = _curvature(np.where(point.memberships > 0.0, inverse, 0.0))
-        step = np.linalg.lstsq(curvature + ridge * np.eye(k), gap, rcond=None)[0]
+        # Minus the Hessian of the dual; its rows add up to 0, which gives the diagonal exactly.
+        active = np.where(point.memberships > 0.0, inverse, 0.0)
+        curvature = -active.T @ (active / active.sum(axis=1)[:, None])
+        np.fill_diagonal(curvature, 0.0)
+        np.fill_diagonal(curvature, -curvature.sum(axis=1))
+        step = np.linalg.lstsq(curvature / 2.0 + ridge * np.eye(k), gap, rcond=None)[0]
         found = _ascent(inverse, sizes, point, step)
         if found is None:
             break
@@ -161,10 +154,8 @@ def sized_memberships(distance: FloatArray, sizes: FloatArray) -> FloatArray:
 def _ascent(
     inverse: FloatArray, sizes: FloatArray, point: _DualPoint, step: FloatArray
 ) -> _DualPoint | None:
-    """The first of the step, its half, its quarter and so on that increases the dual, or None.
-
-    Near the optimum rounding hides the increase; there a smaller error of the sizes counts.
-    """
+    """The first of the step, its half, its quarter and so on that increases the dual, or None."""
+    # Near the optimum rounding hides the increase; there a smaller error of the sizes counts.
     rounding = 1e-9 * abs(point.value)
     for _ in range(MAX_HALVINGS):
         found = _dual(inverse, sizes, point.multiplier + step)
@@ -173,14 +164,6 @@ def _ascent(
             return found
         step = step / 2.0
     return None
-
-
-def _curvature(active: FloatArray) -> FloatArray:
-    """Minus the Hessian of the dual; its rows add up to 0, which gives the diagonal exactly."""
-    curvature = -active.T @ (active / active.sum(axis=1)[:, None])
-    np.fill_diagonal(curvature, 0.0)
-    np.fill_diagonal(curvature, -curvature.sum(axis=1))
-    return np.asarray(curvature / 2.0)
 
 
 @dataclass(frozen=True)

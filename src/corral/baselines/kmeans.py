@@ -1,4 +1,4 @@
-"""Plain k-means, and k-means with cluster sizes by min-cost flow."""
+"""k-means: plain, with links that no assignment breaks, and with sizes by min-cost flow."""
 
 from __future__ import annotations
 
@@ -6,15 +6,29 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.cluster import KMeans
 
-from .._typing import FloatArray
+from .._typing import FloatArray, IntArray
 from ..assign import assign
 from ..constraints import ClusterSizes, Constraint, ConstraintSet
 from ..presolve import presolve
+from ..presolve.graphs import link_graph
 from ..rows import MemoryRows
+from ..settings import COUNT, Limit, check_centers
 from ..start import make_start, match_sizes
-from .base import COUNT, Answer, Baseline, BestOfRuns, Run, alternate, parameter
+from .base import (
+    Answer,
+    Baseline,
+    BestOfRuns,
+    DeadEndError,
+    FirstSuccess,
+    Run,
+    alternate,
+    means,
+    parameter,
+    squared_distances,
+)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -55,10 +69,119 @@ class PlainKMeans(Baseline):
     def _prepare(self, X: FloatArray, rules: ConstraintSet) -> Run:
         def run(random_state: np.random.RandomState) -> Answer:
             found = KMeans(self.n_clusters, n_init=self.n_init, random_state=random_state).fit(X)
-            attributes = {"cluster_centers_": found.cluster_centers_, "n_iter_": found.n_iter_}
-            return Answer(found.labels_, attributes)
+            centers, n_iter = found.cluster_centers_, found.n_iter_
+            return Answer(found.labels_, {"cluster_centers_": centers, "n_iter_": n_iter})
 
         return run
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class COPKMeans(FirstSuccess):
+    """COP-KMEANS of Wagstaff et al.: greedy, with hard links.
+
+    The points are visited one after the other.  Each is assigned to the nearest cluster where it
+    breaks no link with the points assigned before it.  If there is none, the run fails, and
+    another one starts from other centres.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    max_restarts : int, default=1000
+        Runs to try; the first that succeeds is the answer.
+    max_iter : int, default=300
+    random_state : int, RandomState or None, default=None
+        Determines the initial centres, which are rows of X, and the order of the points.
+
+    Attributes
+    ----------
+    labels_ : (n_samples,) int array
+    cluster_centers_ : (n_clusters, n_features) array
+    n_iter_ : int
+        Iterations of the run that succeeded.
+    n_runs_ : int
+        Number of runs up to the one that succeeded.
+    report_ : Report
+
+    Raises
+    ------
+    DeadEndError
+        By ``fit``, if every run fails.
+    InfeasibleConstraintsError
+        By ``fit``, if presolve finds that the links contradict each other.
+
+    Notes
+    -----
+    The transitive closure of the links is taken first, as in the paper.  The member of a
+    must-link group that is visited first decides for the group, and the group is not assigned to
+    a cluster with a group that has a cannot-link with any of its members.
+
+    References
+    ----------
+    K. Wagstaff, C. Cardie, S. Rogers, S. Schroedl, "Constrained k-means clustering with
+    background knowledge", ICML 2001.
+
+    Examples
+    --------
+    >>> from corral import CannotLink
+    >>> from corral.baselines import COPKMeans
+    >>> X = [[0.0], [1.0], [8.0], [9.0]]
+    >>> model = COPKMeans(n_clusters=2, random_state=0).fit(X, constraints=CannotLink([(2, 3)]))
+    >>> bool(model.labels_[2] != model.labels_[3])
+    True
+    """
+
+    max_restarts: int = parameter(1000, COUNT)
+    max_iter: int = parameter(300, COUNT)
+
+    def _prepare(self, X: FloatArray, rules: ConstraintSet) -> Run:
+        joined = presolve(rules, len(X), self.n_clusters)
+        groups = _Groups(joined.row_groups, link_graph(joined.n_groups, joined.apart))
+
+        def run(random_state: np.random.RandomState) -> Answer:
+            first = X[random_state.choice(len(X), self.n_clusters, replace=False)]
+            leader, linked = groups.visit(random_state.permutation(len(X)))
+            labels, centers, n_iter = alternate(
+                lambda centers, _: groups.place(squared_distances(X[leader], centers), linked),
+                lambda labels, centers: means(X, labels, centers),
+                first,
+                len(X),
+                self.max_iter,
+            )
+            return Answer(labels, {"cluster_centers_": centers, "n_iter_": n_iter})
+
+        return run
+
+
+class _Groups:
+    """Must-link groups: the group of each row, and the cannot-linked groups of each group."""
+
+    def __init__(self, group: IntArray, barred: sparse.csr_array) -> None:
+        self._group = group
+        self._barred = [part.tolist() for part in np.split(barred.indices, barred.indptr[1:-1])]
+        self._linked = np.flatnonzero(np.diff(barred.indptr))
+
+    def visit(self, order: IntArray) -> tuple[IntArray, IntArray]:
+        """The first member of each group, and the groups with cannot-links in visiting order."""
+        _, first = np.unique(self._group[order], return_index=True)
+        return order[first], self._linked[np.argsort(first[self._linked])]
+
+    def place(self, distance: FloatArray, linked: IntArray) -> IntArray:
+        """Labels of the rows, from the distances of the first members of the groups.
+
+        ``DeadEndError`` if a group has a cannot-link into every cluster.
+        """
+        # Groups without cannot-links are independent and take the nearest centre at once.
+        labels = distance.argmin(axis=1)
+        placed = [-1] * len(self._barred)
+        nearest_first = np.argsort(distance[linked], axis=1, kind="stable").tolist()
+        for group, clusters in zip(linked.tolist(), nearest_first, strict=True):
+            taken = {placed[other] for other in self._barred[group]}
+            home = next((cluster for cluster in clusters if cluster not in taken), None)
+            if home is None:
+                raise DeadEndError("COP-KMEANS met a point that fits no cluster")
+            placed[group] = home
+        labels[linked] = [placed[group] for group in linked.tolist()]
+        return np.asarray(labels[self._group])
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -115,7 +238,11 @@ class MinSizeKMeans(BestOfRuns):
     def _prepare(self, X: FloatArray, rules: ConstraintSet) -> Run:
         k = self.n_clusters
         sized, rows = presolve(rules, len(X), k), MemoryRows(X)
-        init = self._checked_init(X)
+        init: str | FloatArray = self.init
+        if isinstance(init, str):
+            Limit(None, words=("k-means++",)).check("init", init)
+        else:
+            init = check_centers(init, (k, X.shape[1]))
 
         def run(random_state: np.random.RandomState) -> Answer:
             start = make_start(sized, rows, init, random_state)
@@ -124,8 +251,8 @@ class MinSizeKMeans(BestOfRuns):
             labels, centers, n_iter = alternate(
                 lambda centers, _: assign(matched, rows.costs(centers).dense()).labels,
                 lambda labels, centers: rows.means(labels, k, centers),
-                np.full(matched.n_groups, -1),
                 start.centers,
+                len(X),
                 self.max_iter,
             )
             inertia = rows.inertia(labels, centers)
@@ -142,14 +269,3 @@ class MinSizeKMeans(BestOfRuns):
         # Runs from given centres are all the same.
         once = not isinstance(self.init, str)
         return run(random_state) if once else super()._repeat(run, random_state)
-
-    def _checked_init(self, X: FloatArray) -> str | FloatArray:
-        if isinstance(self.init, str):
-            if self.init == "k-means++":
-                return self.init
-            raise ValueError(f"`init` is {self.init!r}; it must be 'k-means++' or an array.")
-        centers = np.asarray(self.init, np.float64)
-        shape = (self.n_clusters, X.shape[1])
-        if centers.shape != shape:
-            raise ValueError(f"`init` has shape {centers.shape}; centres must have shape {shape}.")
-        return centers

@@ -9,17 +9,8 @@ from scipy.spatial.distance import cdist
 
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
-from .base import (
-    COUNT,
-    NOT_NEGATIVE,
-    POSITIVE,
-    Answer,
-    BestOfRuns,
-    Links,
-    Run,
-    means,
-    parameter,
-)
+from ..settings import COUNT, NOT_NEGATIVE, POSITIVE
+from .base import Answer, BestOfRuns, Links, Run, means, parameter
 from .pckmeans import Prices, Sweeper, first_centers
 
 
@@ -133,12 +124,10 @@ class _Pairs:
 
     def prices(self, metrics: FloatArray) -> Prices:
         """The weights times f_M and f_C of each pair in each cluster."""
-        links = self._links
         widest = (self._farthest(metrics) * metrics).sum(axis=1)
-        return Prices(
-            links.must_weight[:, None] * (self._must @ metrics.T),
-            links.cannot_weight[:, None] * np.maximum(widest - self._cannot @ metrics.T, 0.0),
-        )
+        nearness = np.maximum(widest - self._cannot @ metrics.T, 0.0)
+        must, cannot = self._links.must_weight[:, None], self._links.cannot_weight[:, None]
+        return Prices(must * (self._must @ metrics.T), cannot * nearness)
 
     def learn(
         self, labels: IntArray, centers: FloatArray, metrics: FloatArray, least: FloatArray

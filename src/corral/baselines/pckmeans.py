@@ -5,26 +5,15 @@ The first centres and the assignment with prices are also those of MPCKMeans.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
 from ..presolve.graphs import components
-from .base import (
-    COUNT,
-    Answer,
-    BestOfRuns,
-    Limit,
-    Links,
-    Run,
-    alternate,
-    means,
-    parameter,
-    squared_distances,
-)
+from ..settings import COUNT, NOT_NEGATIVE
+from .base import Answer, BestOfRuns, Links, Run, alternate, means, parameter, squared_distances
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -85,7 +74,7 @@ class PCKMeans(BestOfRuns):
 
     _soft = True
 
-    weight: float | str = parameter("auto", Limit(least=0.0, words=("auto",)))
+    weight: float | str = parameter("auto", replace(NOT_NEGATIVE, words=("auto",)))
     max_iter: int = parameter(300, COUNT)
 
     def _prepare(self, X: FloatArray, rules: ConstraintSet) -> Run:
@@ -93,10 +82,8 @@ class PCKMeans(BestOfRuns):
         price = float(X.var(axis=0).sum()) if isinstance(self.weight, str) else self.weight
         links = Links.of(rules, price)
         sweeper = Sweeper(links, len(X))
-        prices = Prices(
-            np.repeat(links.must_weight[:, None], k, axis=1),
-            np.repeat(links.cannot_weight[:, None], k, axis=1),
-        )
+        weights = links.must_weight, links.cannot_weight
+        prices = Prices(*(np.repeat(weight[:, None], k, axis=1) for weight in weights))
 
         def run(random_state: np.random.RandomState) -> Answer:
             labels, centers, n_iter = alternate(
@@ -104,8 +91,8 @@ class PCKMeans(BestOfRuns):
                     squared_distances(X, centers), prices, labels, random_state
                 ),
                 lambda labels, centers: means(X, labels, centers),
-                np.full(len(X), -1),
                 first_centers(X, links, k, random_state, spread=False),
+                len(X),
                 self.max_iter,
             )
             total = sweeper.total(squared_distances(X, centers), prices, labels)
@@ -116,34 +103,26 @@ class PCKMeans(BestOfRuns):
 
 
 def first_centers(
-    X: FloatArray,
-    links: Links,
-    n_clusters: int,
-    random_state: np.random.RandomState,
-    *,
-    spread: bool,
+    X: FloatArray, links: Links, k: int, random_state: np.random.RandomState, *, spread: bool
 ) -> FloatArray:
     """Centres of must-link neighbourhoods, and further ones if these are too few.
 
-    If there are more neighbourhoods than clusters, the largest are taken; with ``spread`` they
-    are chosen one by one by size and distance to those chosen (weighted farthest-first).  If
-    there are fewer, the next centre is a point with cannot-links to all neighbourhoods, if there
-    is one.  The others are drawn with a probability proportional to the squared distance to the
-    centres so far.
+    If there are too many, the largest are taken; with ``spread`` they are chosen one by one by
+    size and distance to those chosen (weighted farthest-first).  If there are too few, a point
+    with cannot-links to all neighbourhoods comes next, and the others are drawn as in k-means++.
     """
     group = components(len(X), links.must)
     count = np.bincount(group)
     hoods = np.flatnonzero(count > 1)
     hoods = hoods[np.argsort(-count[hoods], kind="stable")]
     centers = np.array([X[group == hood].mean(axis=0) for hood in hoods]).reshape(-1, X.shape[1])
-    if len(hoods) >= n_clusters:
-        size = count[hoods].astype(float)
-        chosen = _farthest_first(centers, size, n_clusters) if spread else slice(n_clusters)
+    if len(hoods) >= k:
+        chosen = _farthest_first(centers, count[hoods].astype(float), k) if spread else slice(k)
         return np.asarray(centers[chosen])
     outsider = _outsider(links.cannot, group, hoods)
     if outsider is not None:
         centers = np.concatenate([centers, X[outsider : outsider + 1]])
-    while len(centers) < n_clusters:
+    while len(centers) < k:
         chance = squared_distances(X, centers).min(axis=1) if len(centers) else np.ones(len(X))
         chance = chance / chance.sum() if chance.any() else np.full(len(X), 1.0 / len(X))
         centers = np.concatenate([centers, X[random_state.choice(len(X), 1, p=chance)]])
@@ -164,8 +143,6 @@ def _farthest_first(centers: FloatArray, size: FloatArray, n_clusters: int) -> I
 
 def _outsider(cannot: IntArray, group: IntArray, hoods: IntArray) -> int | None:
     """The first point with cannot-links to every neighbourhood, if there is one."""
-    if not len(hoods):
-        return None
     ends = np.concatenate([cannot, cannot[:, ::-1]])
     barred = np.column_stack([ends[:, 0], group[ends[:, 1]]])
     barred = np.unique(barred[np.isin(barred[:, 1], hoods)], axis=0)
@@ -185,15 +162,6 @@ class Prices:
     must: FloatArray
     cannot: FloatArray
 
-    def total(self, links: Links, labels: IntArray) -> float:
-        """Cost of all pairs that the labels break."""
-        h, l_ = labels[links.must].T
-        p = np.arange(len(h))
-        torn = np.where(h != l_, (self.must[p, h] + self.must[p, l_]) / 2.0, 0.0).sum()
-        h, l_ = labels[links.cannot].T
-        joined = np.where(h == l_, self.cannot[np.arange(len(h)), h], 0.0).sum()
-        return float(torn + joined)
-
 
 class Sweeper:
     """Assignment with prices: linked points one by one in random order, the others at once."""
@@ -205,18 +173,10 @@ class Sweeper:
         self._linked = np.unique(np.concatenate([links.must, links.cannot]))
 
     def assign(
-        self,
-        cost: FloatArray,
-        prices: Prices,
-        labels: IntArray,
-        random_state: np.random.RandomState,
+        self, cost: FloatArray, prices: Prices, labels: IntArray, rng: np.random.RandomState
     ) -> IntArray:
-        """The better of two passes: one from these labels, and one from no labels.
-
-        The first never raises the total, but linked points rarely leave their cluster in it.
-        Labels of -1 mean that there are none yet.
-        """
-        order = random_state.permutation(self._linked).tolist()
+        """The better of two passes: one from these labels (-1: none yet), and one from none."""
+        order = rng.permutation(self._linked).tolist()
         fresh = self._sweep(cost, prices, np.full_like(labels, -1), order)
         if (labels < 0).all():
             return fresh
@@ -226,7 +186,12 @@ class Sweeper:
     def total(self, cost: FloatArray, prices: Prices, labels: IntArray) -> float:
         """Cost of the points and of the broken pairs."""
         own = float(cost[np.arange(len(labels)), labels].sum())
-        return own + prices.total(self._links, labels)
+        h, l_ = labels[self._links.must].T
+        p = np.arange(len(h))
+        torn = np.where(h != l_, (prices.must[p, h] + prices.must[p, l_]) / 2.0, 0.0).sum()
+        h, l_ = labels[self._links.cannot].T
+        joined = np.where(h == l_, prices.cannot[np.arange(len(h)), h], 0.0).sum()
+        return own + float(torn + joined)
 
     def _sweep(
         self, cost: FloatArray, prices: Prices, labels: IntArray, order: list[int]
@@ -249,7 +214,7 @@ class Sweeper:
         return np.asarray(result)
 
 
-def _partners(pairs: IntArray, n_samples: int) -> Sequence[list[tuple[int, int]]]:
+def _partners(pairs: IntArray, n_samples: int) -> list[list[tuple[int, int]]]:
     """For each point, the numbers of its pairs and their other ends."""
     partners: list[list[tuple[int, int]]] = [[] for _ in range(n_samples)]
     for pair, (i, j) in enumerate(pairs.tolist()):

@@ -12,9 +12,9 @@ from sklearn.cluster import KMeans
 
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
-from .base import COUNT, NOT_NEGATIVE, Answer, BestOfRuns, Limit, Links, Run, parameter
+from ..settings import COUNT, NOT_NEGATIVE, Limit
+from .base import Answer, BestOfRuns, Links, Run, parameter
 
-COVARIANCE_TYPES = Limit(words=("full", "diag", "spherical"), number=False)
 #: The mean field has converged when no probability changes by more in one sweep.
 SETTLED = 1e-4
 #: Largest number of sweeps of the mean field in one E-step; the next E-step continues from there.
@@ -87,10 +87,9 @@ class PPC(BestOfRuns):
     """
 
     _soft = True
-    _soft = True
 
     weight: float = parameter(10.0, NOT_NEGATIVE)
-    covariance_type: str = parameter("full", COVARIANCE_TYPES)
+    covariance_type: str = parameter("full", Limit(None, words=("full", "diag", "spherical")))
     reg_covar: float = parameter(1e-6, NOT_NEGATIVE)
     max_iter: int = parameter(100, COUNT)
     tol: float = parameter(1e-3, NOT_NEGATIVE)
@@ -175,25 +174,19 @@ class Mixture:
 
     @classmethod
     def estimate(cls, X: FloatArray, shares: FloatArray, kind: str, floor: float) -> Mixture:
-        """The M-step: the most likely mixture for the probabilities ``shares`` (n, k).
-
-        ``floor`` is added to the variances.
-        """
+        """The M-step for the probabilities ``shares`` (n, k); ``floor`` is added to variances."""
         count = shares.sum(axis=0) + 10.0 * np.finfo(float).eps
         means = shares.T @ X / count[:, None]
-        parts = [
-            _scatter(X - mean, share, kind) for mean, share in zip(means, shares.T, strict=True)
-        ]
+        pairs = zip(means, shares.T, strict=True)
+        parts = [_scatter(X - mean, share, kind) for mean, share in pairs]
         covariances = np.stack(parts) / count.reshape(-1, *[1] * parts[0].ndim)
         covariances += floor * (np.eye(X.shape[1]) if kind == "full" else 1.0)
         return cls(count / count.sum(), means, covariances)
 
     def log_densities(self, X: FloatArray) -> FloatArray:
         """``log(weight_j N(x_i; mean_j, covariance_j))`` as an (n, k) array."""
-        parts = [
-            _log_normal(X - mean, covariance)
-            for mean, covariance in zip(self.means, self.covariances, strict=True)
-        ]
+        pairs = zip(self.means, self.covariances, strict=True)
+        parts = [_log_normal(X - mean, covariance) for mean, covariance in pairs]
         return np.stack(parts, axis=1) + np.log(self.weights)
 
 

@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import sys
 
-#: Exit codes of the commands.
-FINE, FAULT, BAD_INPUT, INFEASIBLE, OUT_OF_TIME, INTERRUPTED = 0, 1, 2, 3, 4, 130
-
 MISSING = "corral: the command line needs click, which is not installed: pip install 'corral[cli]'"
 
 

@@ -15,11 +15,11 @@ from .. import __version__
 from ..baselines import DeadEndError
 from ..deadline import OutOfTime
 from ..exceptions import BrokenAnswerError, InfeasibleConstraintsError
-from . import BAD_INPUT, FAULT, FINE, INFEASIBLE, INTERRUPTED, OUT_OF_TIME
 from .compare import compare
 from .demo import demo
 from .fit import check, fit
 from .options import debug_option
+from .output import BAD_INPUT, FAULT, FINE, INFEASIBLE, INTERRUPTED, OUT_OF_TIME
 from .reproduce import reproduce
 
 EPILOG = """\b
@@ -75,13 +75,7 @@ def app() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command and give its exit code; an error becomes one sentence on the error stream.
-
-    Parameters
-    ----------
-    arguments : sequence of str
-        The words after ``corral`` on the command line.
-    """
+    """Run a command and give its exit code; an error becomes one sentence on the error stream."""
     try:
         code = app.main(list(arguments), prog_name="corral", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as asked:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import sys
 import warnings
@@ -14,31 +13,15 @@ from typing import Any
 import click
 from sklearn.metrics import adjusted_rand_score
 
-from .. import (
-    CannotLink,
-    ClusterSizes,
-    ConstrainedKMeans,
-    Constraint,
-    ConstraintSet,
-    InfeasibleConstraintsError,
-    MustLink,
-    SolverTimeoutError,
-    audit,
-    baselines,
-)
+from .. import ConstrainedKMeans, Constraint, ConstraintSet, audit, baselines
+from ..baselines.base import Baseline
+from ..constraints.files import atomic_writer
 from ..deadline import Deadline
+from ..exceptions import InfeasibleConstraintsError, SolverTimeoutError
 from .data import Points
 from .fit import load, with_ids
-from .options import (
-    data_options,
-    debug_option,
-    json_option,
-    quiet_option,
-    rule_options,
-    seed_option,
-    time_limit_option,
-)
-from .output import check_output, write_text
+from .options import data_options, printing_options, rule_options, seed_option, time_limit_option
+from .output import check_output
 
 EPILOG = """\b
 Examples:
@@ -58,8 +41,6 @@ HEAD = {
 }
 
 
-LINKS: tuple[type[Constraint], ...] = (MustLink, CannotLink)
-ANY: tuple[type[Constraint], ...] = (Constraint,)
 #: Largest number of points for COP-COBWEB, which is slow, and for the methods that store (n, n)
 #: matrices: 200 MB each at 5,000 points.
 MOST_POINTS = 5_000
@@ -69,21 +50,14 @@ MOST_POINTS = 5_000
 class Method:
     """A method of the table.
 
-    Attributes
-    ----------
-    name : str
-    make : callable(n_clusters, seed, time_limit) -> estimator
-    kinds : tuple of Constraint classes
-        Constraints that it takes; with others it is not run.
-    soft : bool
-        Whether links may have a finite weight.
-    most_points : int, optional
-        With more points it is not run.
+    ``make(n_clusters, seed, time_limit)`` gives the estimator.  The method is not run with kinds
+    of constraints that it does not take, with soft links unless ``soft``, and with more than
+    ``most_points`` points.
     """
 
     name: str
     make: Callable[[int, int, float | None], Any]
-    kinds: tuple[type[Constraint], ...]
+    kinds: tuple[type[Constraint], ...] = (Constraint,)
     soft: bool = False
     most_points: int | None = None
 
@@ -99,40 +73,36 @@ class Method:
         return None
 
 
-def _corral(solver: str) -> Callable[[int, int, float | None], Any]:
-    def make(n_clusters: int, seed: int, time_limit: float | None) -> Any:
-        return ConstrainedKMeans(
-            n_clusters, solver=solver, random_state=seed, time_limit=time_limit
-        )
+def _corral(name: str, solver: str, *, soft: bool) -> Method:
+    def make(k: int, seed: int, time_limit: float | None) -> Any:
+        return ConstrainedKMeans(k, solver=solver, random_state=seed, time_limit=time_limit)
 
-    return make
+    return Method(name, make, soft=soft)
 
 
-def _plain(kind: type[Any]) -> Callable[[int, int, float | None], Any]:
-    """A method without a time limit."""
+def _baseline(name: str, kind: type[Baseline], most_points: int | None = None) -> Method:
+    """A method without a time limit, which takes the constraints that its class names."""
 
-    def make(n_clusters: int, seed: int, time_limit: float | None) -> Any:
-        return kind(n_clusters, random_state=seed)
+    def make(k: int, seed: int, time_limit: float | None) -> Any:
+        return kind(k, random_state=seed)
 
-    return make
+    return Method(name, make, kind._kinds, kind._soft, most_points)
 
 
 METHODS = (
-    Method("corral", _corral("projected"), ANY, soft=True),
-    Method("corral, algorithm1", _corral("algorithm1"), ANY),
-    Method("k-means, no rules", _plain(baselines.PlainKMeans), ANY, soft=True),
-    Method("COP-KMeans", _plain(baselines.COPKMeans), LINKS),
-    Method("COP-COBWEB", _plain(baselines.COPCobweb), LINKS, most_points=MOST_POINTS),
-    Method(
-        "complete link", _plain(baselines.ConstrainedCompleteLink), LINKS, most_points=MOST_POINTS
-    ),
-    Method("E2CP", _plain(baselines.E2CP), LINKS, most_points=MOST_POINTS),
-    Method("normalised cuts", _plain(baselines.ConstrainedNCut), LINKS, most_points=MOST_POINTS),
-    Method("PPC", _plain(baselines.PPC), LINKS, soft=True),
-    Method("PCKMeans", _plain(baselines.PCKMeans), LINKS, soft=True),
-    Method("MPCKMeans", _plain(baselines.MPCKMeans), LINKS, soft=True),
-    Method("k-means, minimum sizes", _plain(baselines.MinSizeKMeans), (ClusterSizes,)),
-    Method("equi-sized c-means", _plain(baselines.EquiSizedFCM), (ClusterSizes,)),
+    _corral("corral", "projected", soft=True),
+    _corral("corral, algorithm1", "algorithm1", soft=False),
+    _baseline("k-means, no rules", baselines.PlainKMeans),
+    _baseline("COP-KMeans", baselines.COPKMeans),
+    _baseline("COP-COBWEB", baselines.COPCobweb, MOST_POINTS),
+    _baseline("complete link", baselines.ConstrainedCompleteLink, MOST_POINTS),
+    _baseline("E2CP", baselines.E2CP, MOST_POINTS),
+    _baseline("normalised cuts", baselines.ConstrainedNCut, MOST_POINTS),
+    _baseline("PPC", baselines.PPC),
+    _baseline("PCKMeans", baselines.PCKMeans),
+    _baseline("MPCKMeans", baselines.MPCKMeans),
+    _baseline("k-means, minimum sizes", baselines.MinSizeKMeans),
+    _baseline("equi-sized c-means", baselines.EquiSizedFCM),
 )
 
 
@@ -162,9 +132,7 @@ class Line:
 @seed_option
 @time_limit_option("For corral's own solvers; the other methods have no limit.")
 @click.option("-o", "--output", type=click.Path(), help="The table as .csv.")
-@quiet_option
-@json_option
-@debug_option
+@printing_options
 def compare(
     truth: str | None,
     seed: int,
@@ -183,10 +151,19 @@ def compare(
     for method in METHODS:
         if talking:
             click.echo(f"{method.name} ...", err=True)
-        lines.append(_run(method, points, rules, n_clusters, seed, time_limit, classes))
-    names = [name for name in HEAD if _has_values(name, rules, classes)]
+        refusal = method.refusal(rules, len(points.X))
+        if refusal is None:
+            model = method.make(n_clusters, seed, time_limit)
+            lines.append(_run(method.name, model, points, rules, classes))
+        else:
+            lines.append(Line(method.name, note=refusal))
+    empty = {"objective": not len(rules.soft), "agreement": classes is None}
+    names = [name for name in HEAD if not empty.get(name, False)]
     if output is not None:
-        write_text(output, _as_csv(lines, names))
+        with atomic_writer(output) as file:
+            table = csv.DictWriter(file, names, extrasaction="ignore", lineterminator="\n")
+            table.writeheader()
+            table.writerows(asdict(line) for line in lines)
     if as_json:
         click.echo(json.dumps([asdict(line) for line in lines], allow_nan=False))
     elif not quiet:
@@ -194,50 +171,33 @@ def compare(
 
 
 def _run(
-    method: Method,
-    points: Points,
-    rules: ConstraintSet,
-    n_clusters: int,
-    seed: int,
-    time_limit: float | None,
-    classes: list[str] | None,
+    name: str, model: Any, points: Points, rules: ConstraintSet, classes: list[str] | None
 ) -> Line:
-    """Fit one method and audit its labels under the user's rules."""
-    refusal = method.refusal(rules, len(points.X))
-    if refusal is not None:
-        return Line(method.name, note=refusal)
+    """Fit a model and audit its labels under the user's rules."""
     clock = Deadline.after(None)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            labels = (
-                method.make(n_clusters, seed, time_limit).fit(points.X, constraints=rules).labels_
-            )
+            labels = model.fit(points.X, constraints=rules).labels_
     except InfeasibleConstraintsError as clash:
-        raise with_ids(clash, points, n_clusters) from clash
+        raise with_ids(clash, points, model.n_clusters) from clash
     except SolverTimeoutError:
-        return Line(method.name, seconds=clock.elapsed, note="out of time")
+        return Line(name, seconds=clock.elapsed, note="out of time")
     except baselines.DeadEndError:
-        return Line(method.name, seconds=clock.elapsed, note="found no answer")
+        return Line(name, seconds=clock.elapsed, note="found no answer")
     except (ValueError, FloatingPointError) as error:
         # The rules were checked before, so this method cannot use one of them.
-        return Line(method.name, note=_first_words(error))
+        return Line(name, note=_first_words(error))
     seconds = clock.elapsed
-    report = audit(points.X, labels, rules, n_clusters)
+    report = audit(points.X, labels, rules, model.n_clusters)
     return Line(
-        method.name,
+        name,
         inertia=report.inertia,
         objective=report.objective,
         broken=sum(entry.violations.count for entry in report.entries),
         agreement=None if classes is None else float(adjusted_rand_score(classes, labels)),
         seconds=seconds,
     )
-
-
-def _has_values(name: str, rules: ConstraintSet, classes: list[str] | None) -> bool:
-    if name == "objective":
-        return bool(len(rules.soft))
-    return name != "agreement" or classes is not None
 
 
 def _text(value: Any) -> str:
@@ -249,16 +209,6 @@ def _text(value: Any) -> str:
 def _first_words(error: Exception) -> str:
     text = " ".join(str(error).split()).partition(";")[0]
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _as_csv(lines: Sequence[Line], names: Sequence[str]) -> str:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(names)
-    for line in lines:
-        values = asdict(line)
-        writer.writerow(["" if values[name] is None else values[name] for name in names])
-    return buffer.getvalue()
 
 
 def _as_text(lines: Sequence[Line], names: Sequence[str]) -> str:

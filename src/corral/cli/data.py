@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._typing import FloatArray
-from .options import DataOptions
+from .options import Options
 
 #: Cells without a value, in lower case.
 BLANK = ("", "nan", "na", "null", "none")
@@ -24,33 +23,17 @@ FORMATS = "CSV, TSV, Parquet and npy"
 
 @dataclass(frozen=True)
 class Table:
-    """Named columns of a file.
+    """Named columns of a file, which are texts in CSV and TSV.
 
-    Attributes
-    ----------
-    path : str
-    columns : dict of sequences
-        Texts from CSV and TSV; values of the file's own types otherwise.
-    lines : sequence of int, optional
-        Line number of each row in a text file, for messages.
+    ``lines`` holds the line number of each row in a text file, for messages.
     """
 
     path: str
     columns: dict[str, Sequence[Any]]
     lines: Sequence[int] | None = None
 
-    def __len__(self) -> int:
-        """Count the rows."""
-        return len(next(iter(self.columns.values())))
-
     def column(self, name: str) -> Sequence[Any]:
-        """Give a column by its name.
-
-        Raises
-        ------
-        ValueError
-            With the columns of the file.
-        """
+        """Give a column by its name."""
         if name not in self.columns:
             known = ", ".join(list(self.columns)[:20])
             raise ValueError(f"{self.path} has no column {name!r}; its columns are {known}.")
@@ -61,13 +44,7 @@ class Table:
         return ["" if cell is None else str(cell).strip() for cell in self.column(name)]
 
     def numbers(self, name: str) -> FloatArray:
-        """Give a column as finite numbers.
-
-        Raises
-        ------
-        ValueError
-            With the first cell that is not a finite number.
-        """
+        """Give a column as finite numbers."""
         cells = self.column(name)
         try:
             values = np.asarray(cells, dtype=np.float64)
@@ -89,15 +66,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Points:
-    """The points to cluster.
-
-    Attributes
-    ----------
-    X : (n, d) array
-        Scaled as ``--scale`` says.
-    ids : list of str or None
-    table : Table
-    """
+    """The points to cluster, scaled as ``--scale`` says, and the table that they are from."""
 
     X: FloatArray
     ids: list[str] | None
@@ -109,19 +78,10 @@ class Points:
         return range(len(self.X)) if self.ids is None else self.ids
 
 
-def load_points(options: DataOptions, used_elsewhere: Sequence[str]) -> Points:
+def load_points(options: Options, used_elsewhere: Sequence[str]) -> Points:
     """Read the file and take the columns to cluster by.
 
-    Parameters
-    ----------
-    options : DataOptions
-    used_elsewhere : sequence of str
-        Columns that rules use; they are not clustered by unless ``--columns`` names them.
-
-    Raises
-    ------
-    ValueError, OSError, ModuleNotFoundError
-        With a message for the user.
+    Columns that are used elsewhere are left out unless ``--columns`` names them.
     """
     table = read_table(options.points, options.header)
     ids = None if options.id_column is None else _unique(table, options.id_column)
@@ -137,12 +97,8 @@ def load_points(options: DataOptions, used_elsewhere: Sequence[str]) -> Points:
 def read_table(path: str, header: bool | None = None) -> Table:
     """Read a file by its ending.
 
-    Parameters
-    ----------
-    path : str
-    header : bool, optional
-        Whether the first line of a text file names the columns.  By default it does if none of
-        its cells is a number.
+    ``header`` says whether the first line of a text file names the columns.  By default it does
+    if none of its cells is a number.
     """
     suffix = Path(path).suffix.lower()
     if suffix == ".npy":
@@ -238,8 +194,7 @@ def _scaled(X: FloatArray, how: str) -> FloatArray:
     low, high = X.min(axis=0), X.max(axis=0)
     middle = low if how == "minmax" else X.mean(axis=0)
     width = high - low if how == "minmax" else X.std(axis=0)
-    scaled: NDArray[Any] = (X - middle) / np.where(high > low, width, 1.0)
-    return scaled
+    return np.asarray((X - middle) / np.where(high > low, width, 1.0))
 
 
 def _number(cell: Any) -> float:

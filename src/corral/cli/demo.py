@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,27 @@ from sklearn.metrics import adjusted_rand_score
 
 from .. import ClusterSizes, ConstrainedKMeans, ConstraintSet
 from ..baselines import PlainKMeans
+from ..constraints.files import atomic_writer
 from ..datasets import load_wine, random_links
-from .data import Points, Table
 from .fit import save_picture
-from .options import debug_option
-from .output import PAGES, PICTURES, check_output, write_text
+from .options import debug_option, picture_options
+from .output import check_pictures, write_text
 
 SIZES = (59, 71, 48)
+SUMMARY = """\
+178 wines of three growers, 13 measurements each. The rules: 30 pairs of the same grower,
+30 pairs of different growers, and the number of wines of each grower.
+
+{}
+
+agreement with the growers (adjusted Rand index, 1 is perfect)
+  k-means without rules  {:.3f}
+  corral with rules      {:.3f}"""
+NEXT = """\
+wrote points.csv, ml.csv and cl.csv; in that folder, try
+
+  corral fit points.csv --id-column wine --must-link ml.csv --cannot-link cl.csv \\
+    --sizes 59,71,48 -o labels.csv --report report.html"""
 
 EPILOG = """\b
 Examples:
@@ -31,13 +44,11 @@ Examples:
 @click.option(
     "--save", type=click.Path(file_okay=False), help="Folder to write the demo's files to."
 )
-@click.option("--report", type=click.Path(), help="HTML page with tables and pictures.")
-@click.option("--plot", type=click.Path(), help="Picture of the clusters: .png, .pdf, .svg.")
+@picture_options
 @debug_option
 def demo(save: str | None, report: str | None, plot: str | None) -> None:
     """Cluster 178 wines of three growers, with some known pairs and known sizes."""
-    check_output(report, PAGES, "--report")
-    check_output(plot, PICTURES, "--plot")
+    check_pictures(report, plot)
     if save is not None and (report is not None or plot is not None):
         raise click.UsageError(
             "--save only writes the demo's files; leave --report and --plot out."
@@ -50,36 +61,24 @@ def demo(save: str | None, report: str | None, plot: str | None) -> None:
         return
     model = ConstrainedKMeans(3, random_state=0).fit(wine.data, constraints=rules)
     free = PlainKMeans(3, random_state=0).fit(wine.data)
-    click.echo(
-        "178 wines of three growers, 13 measurements each. The rules: 30 pairs of the same grower,"
-    )
-    click.echo("30 pairs of different growers, and the number of wines of each grower.\n")
-    click.echo(f"{model.report_}\n")
-    click.echo("agreement with the growers (adjusted Rand index, 1 is perfect)")
-    click.echo(f"  k-means without rules  {adjusted_rand_score(wine.target, free.labels_):.3f}")
-    click.echo(f"  corral with rules      {adjusted_rand_score(wine.target, model.labels_):.3f}")
+    scores = [adjusted_rand_score(wine.target, found.labels_) for found in (free, model)]
+    click.echo(SUMMARY.format(model.report_, *scores))
     if report is not None:
         write_text(report, model.report_.to_html(title="corral: 178 wines"))
     if plot is not None:
-        save_picture(plot, Points(wine.data, None, Table("wine", {})), rules, model)
+        save_picture(plot, wine.data, rules, model)
 
 
 def _save(folder: Path, wine: Any, rules: ConstraintSet) -> None:
     """Write the data and the pairs as files, and print the command that uses them."""
     folder.mkdir(parents=True, exist_ok=True)
     ids = [f"w{row}" for row in range(len(wine.data))]
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["wine", *wine.feature_names])
     rows = zip(ids, wine.data.tolist(), strict=True)
-    writer.writerows([name, *(f"{value:.6g}" for value in row)] for name, row in rows)
-    write_text(str(folder / "points.csv"), buffer.getvalue())
+    with atomic_writer(folder / "points.csv") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["wine", *wine.feature_names])
+        writer.writerows([name, *(f"{value:.6g}" for value in row)] for name, row in rows)
     must_link, cannot_link, _ = rules
     for links, name in ((must_link, "ml.csv"), (cannot_link, "cl.csv")):
         links.to_csv(folder / name, index=ids)  # type: ignore[attr-defined]
-    sizes = ",".join(map(str, SIZES))
-    click.echo(f"{folder}: wrote points.csv, ml.csv and cl.csv; in that folder, try\n")
-    click.echo(
-        "  corral fit points.csv --id-column wine --must-link ml.csv --cannot-link cl.csv \\"
-    )
-    click.echo(f"    --sizes {sizes} -o labels.csv --report report.html")
+    click.echo(f"{folder}: {NEXT}")

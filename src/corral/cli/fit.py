@@ -21,33 +21,29 @@ from .. import (
     Report,
     SolverTimeoutError,
 )
+from .._typing import FloatArray
+from ..constraints.files import atomic_writer
 from ..deadline import Deadline, OutOfTime
 from ..infeasible.conflict import explain
 from ..plots import plot_clusters
-from . import FINE, INFEASIBLE
 from .data import Points, load_points
 from .options import (
-    DataOptions,
-    RuleOptions,
-    SolverOptions,
+    Options,
     data_options,
-    debug_option,
-    json_option,
-    pick,
-    quiet_option,
+    picture_options,
+    printing_options,
     rule_options,
     solver_options,
-    stacked,
     time_limit_option,
 )
 from .output import (
-    PAGES,
-    PICTURES,
+    FINE,
+    INFEASIBLE,
     WRITERS,
     FitProgress,
     Labels,
     check_output,
-    whole_file,
+    check_pictures,
     write_csv,
     write_labels,
     write_text,
@@ -77,22 +73,19 @@ Examples:
 \b
 Exit codes: 0 feasible, 2 bad input, 3 infeasible, 4 not decided within the time limit."""
 
-output_options = stacked(
-    click.option("-o", "--output", type=click.Path(), help="Labels: .csv, .tsv, .parquet or .npy."),
-    click.option("--report", type=click.Path(), help="HTML page with tables and pictures."),
-    click.option("--plot", type=click.Path(), help="Picture of the clusters: .png, .pdf, .svg."),
-)
-
 
 @click.command(epilog=FIT_EPILOG, short_help="Cluster a file under rules.")
 @data_options
 @rule_options
 @solver_options
-@output_options
-@quiet_option
-@json_option
-@debug_option
+@click.option("-o", "--output", type=click.Path(), help="Labels: .csv, .tsv, .parquet or .npy.")
+@picture_options
+@printing_options
 def fit(
+    seed: int,
+    n_init: int | str,
+    time_limit: float | None,
+    jobs: int | None,
     output: str | None,
     report: str | None,
     plot: str | None,
@@ -102,11 +95,13 @@ def fit(
 ) -> None:
     """Cluster the rows of POINTS (CSV, TSV, Parquet or npy) so that the rules are obeyed."""
     check_output(output, tuple(WRITERS), "--output")
-    check_output(report, PAGES, "--report")
-    check_output(plot, PICTURES, "--plot")
+    check_pictures(report, plot)
     points, rules, n_clusters = load(options)
     clock = Deadline.after(None)
-    model = fit_model(points, rules, n_clusters, pick(SolverOptions, options), quiet=quiet)
+    model = ConstrainedKMeans(
+        n_clusters, n_init=n_init, time_limit=time_limit, n_jobs=jobs, random_state=seed
+    )
+    fit_model(model, points, rules, quiet=quiet)
     seconds = clock.elapsed
     own = points.X - model.cluster_centers_[model.labels_]
     labels = Labels(points.names, model.labels_, np.linalg.norm(own, axis=1))
@@ -114,11 +109,13 @@ def fit(
     if report is not None:
         write_text(report, found.to_html(title=f"corral: {Path(points.table.path).name}"))
     if plot is not None:
-        save_picture(plot, points, rules, model)
+        save_picture(plot, points.X, rules, model)
     if output is not None:
         write_labels(output, labels)
     elif not as_json:
-        click.echo(_as_csv(labels), nl=False)
+        buffer = io.StringIO()
+        write_csv(buffer, labels)
+        click.echo(buffer.getvalue(), nl=False)
     if as_json:
         click.echo(_as_json(model, found, labels if output is None else None, seconds))
     elif not quiet:
@@ -130,9 +127,7 @@ def fit(
 @data_options
 @rule_options
 @time_limit_option("After it the question is left undecided, with exit code 4.")
-@quiet_option
-@json_option
-@debug_option
+@printing_options
 def check(time_limit: float | None, quiet: bool, as_json: bool, **options: Any) -> int:
     """Say whether the rules can be obeyed, or which of them contradict each other."""
     points, rules, n_clusters = load(options)
@@ -163,9 +158,9 @@ def load(
     options: dict[str, Any], not_coordinates: Sequence[str] = ()
 ) -> tuple[Points, ConstraintSet, int]:
     """Read the points, the rules and the number of clusters, and check them."""
-    asked = pick(RuleOptions, options)
+    asked = Options(**options)
     n_clusters = count_clusters(asked)
-    points = load_points(pick(DataOptions, options), [*columns_of_rules(asked), *not_coordinates])
+    points = load_points(asked, [*columns_of_rules(asked), *not_coordinates])
     if n_clusters > len(points.X):
         raise ValueError(
             f"-k is {n_clusters}, but {points.table.path} has {len(points.X)} rows; every cluster "
@@ -175,18 +170,11 @@ def load(
 
 
 def fit_model(
-    points: Points, rules: ConstraintSet, n_clusters: int, how: SolverOptions, *, quiet: bool
-) -> ConstrainedKMeans:
+    model: ConstrainedKMeans, points: Points, rules: ConstraintSet, *, quiet: bool
+) -> None:
     """Fit with a progress bar; print warnings; name the user's ids in contradictions."""
-    model = ConstrainedKMeans(
-        n_clusters,
-        n_init=how.n_init,
-        time_limit=how.time_limit,
-        n_jobs=how.jobs,
-        random_state=how.seed,
-    )
     # Other processes cannot update the progress bar.
-    in_process = how.jobs in (None, 1)
+    in_process = model.n_jobs in (None, 1)
     with (
         FitProgress(sys.stderr, model.max_iter, enabled=in_process and not quiet) as progress,
         warnings.catch_warnings(record=True) as caught,
@@ -196,11 +184,10 @@ def fit_model(
         try:
             model.fit(points.X, constraints=rules)
         except InfeasibleConstraintsError as clash:
-            raise with_ids(clash, points, n_clusters) from clash
+            raise with_ids(clash, points, model.n_clusters) from clash
     for warning in caught if not quiet else ():
         if issubclass(warning.category, UserWarning):
             click.echo(f"corral: warning: {warning.message}", err=True)
-    return model
 
 
 def with_ids(
@@ -209,32 +196,22 @@ def with_ids(
     """The same contradiction with the user's ids, if there are ids and the time is enough."""
     if points.ids is None:
         return clash
-    deadline = Deadline.after(RENAME_SECONDS)
+    n, deadline = len(points.X), Deadline.after(RENAME_SECONDS)
     try:
-        again = explain(
-            len(points.X), n_clusters, clash.conflict, deadline=deadline, names=points.ids
-        )
+        again = explain(n, n_clusters, clash.conflict, deadline=deadline, names=points.ids)
     except OutOfTime:
         return clash
     return again or clash
 
 
-def save_picture(path: str, points: Points, rules: ConstraintSet, model: Any) -> None:
+def save_picture(path: str, X: FloatArray, rules: ConstraintSet, model: Any) -> None:
     """Write a picture of the clusters."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8.0, 5.6), layout="constrained")
-    plot_clusters(
-        points.X, model.labels_, rules, centers=model.cluster_centers_, ax=figure.subplots()
-    )
-    with whole_file(path) as draft:
-        figure.savefig(draft, dpi=150)
-
-
-def _as_csv(labels: Labels) -> str:
-    buffer = io.StringIO()
-    write_csv(buffer, labels)
-    return buffer.getvalue()
+    plot_clusters(X, model.labels_, rules, centers=model.cluster_centers_, ax=figure.subplots())
+    with atomic_writer(path) as file:
+        figure.savefig(file.buffer, format=Path(path).suffix[1:].lower(), dpi=150)
 
 
 def _as_json(

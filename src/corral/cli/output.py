@@ -1,21 +1,22 @@
-"""What a command writes: complete files, and a progress bar on the terminal."""
+"""What a command gives back: its exit code, complete files, and a progress bar."""
 
 from __future__ import annotations
 
 import csv
-import secrets
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TextIO
 
 import numpy as np
 
 from .._typing import FloatArray, IntArray
+from ..constraints.files import atomic_writer
 from ..deadline import Deadline
+
+#: Exit codes of the commands.
+FINE, FAULT, BAD_INPUT, INFEASIBLE, OUT_OF_TIME, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 #: Length of the progress bar, in characters.
 WIDTH = 20
@@ -25,7 +26,6 @@ PATIENCE = 0.5
 PACE = 0.1
 
 PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg")
-PAGES = (".html", ".htm")
 PARQUET = (".parquet", ".pq")
 
 
@@ -45,26 +45,8 @@ class Labels:
 HEAD = ("id", "label", "distance")
 
 
-@contextmanager
-def whole_file(path: str) -> Iterator[Path]:
-    """A temporary file beside ``path`` that replaces it if the block ends without an error."""
-    target = Path(path)
-    # The ending is kept, because libraries read the format from it.
-    draft = target.with_name(f".{target.stem}.{secrets.token_hex(4)}.tmp{target.suffix}")
-    try:
-        yield draft
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
 def check_output(path: str | None, endings: Sequence[str], option: str) -> None:
-    """Check that a file can be written, before the computation starts.
-
-    Raises
-    ------
-    ValueError, ModuleNotFoundError
-    """
+    """Raise an error if a file cannot be written, before the computation starts."""
     if path is None:
         return
     ending = Path(path).suffix.lower()
@@ -75,10 +57,8 @@ def check_output(path: str | None, endings: Sequence[str], option: str) -> None:
         raise ValueError(f"{option} is {path!r}, but {str(Path(path).parent)!r} is no folder.")
     if Path(path).is_dir():
         raise ValueError(f"{option} is {path!r}, which is a folder.")
-    for needed, module, extra in (
-        (PICTURES, "matplotlib", "plot"),
-        (PARQUET, "pyarrow", "parquet"),
-    ):
+    needs = (PICTURES, "matplotlib", "plot"), (PARQUET, "pyarrow", "parquet")
+    for needed, module, extra in needs:
         if ending in needed and find_spec(module) is None:
             raise ModuleNotFoundError(
                 f"{option} {path} needs {module}, which is not installed: "
@@ -87,54 +67,56 @@ def check_output(path: str | None, endings: Sequence[str], option: str) -> None:
             )
 
 
+def check_pictures(report: str | None, plot: str | None) -> None:
+    """Check the files of ``--report`` and ``--plot``."""
+    check_output(report, (".html", ".htm"), "--report")
+    check_output(plot, PICTURES, "--plot")
+
+
 def write_labels(path: str, labels: Labels) -> None:
     """Write the labels in the format of the file's ending."""
-    with whole_file(path) as draft:
-        WRITERS[Path(path).suffix.lower()](draft, labels)
+    with atomic_writer(path) as file:
+        WRITERS[Path(path).suffix.lower()](file, labels)
 
 
 def write_text(path: str, text: str) -> None:
-    """Write a text file."""
-    with whole_file(path) as draft:
-        draft.write_text(text, encoding="utf-8")
+    """Write a text file, completely or not at all."""
+    with atomic_writer(path) as file:
+        file.write(text)
 
 
-def write_csv(file: Any, labels: Labels, delimiter: str = ",") -> None:
+def write_csv(file: TextIO, labels: Labels, delimiter: str = ",") -> None:
     """Write a header and the rows to an open file."""
     writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
     writer.writerow(HEAD)
     writer.writerows((name, label, f"{distance:.10g}") for name, label, distance in labels.rows())
 
 
-def _write_delimited(delimiter: str) -> Callable[[Path, Labels], None]:
-    def write(path: Path, labels: Labels) -> None:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            write_csv(file, labels, delimiter)
-
-    return write
+def _write_tsv(file: TextIO, labels: Labels) -> None:
+    write_csv(file, labels, delimiter="\t")
 
 
-def _write_npy(path: Path, labels: Labels) -> None:
+def _write_npy(file: TextIO, labels: Labels) -> None:
     ids = np.asarray(labels.ids)
     kinds = [("id", ids.dtype), ("label", np.int64), ("distance", np.float64)]
     rows = np.empty(len(ids), dtype=kinds)
     rows["id"], rows["label"], rows["distance"] = ids, labels.labels, labels.distances
-    np.save(path, rows, allow_pickle=False)
+    np.save(file.buffer, rows, allow_pickle=False)
 
 
-def _write_parquet(path: Path, labels: Labels) -> None:
+def _write_parquet(file: TextIO, labels: Labels) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
     columns = (list(labels.ids), labels.labels, labels.distances)
-    parquet.write_table(pa.table(dict(zip(HEAD, columns, strict=True))), path)
+    parquet.write_table(pa.table(dict(zip(HEAD, columns, strict=True))), file.buffer)
 
 
-WRITERS: dict[str, Callable[[Path, Labels], None]] = {
-    ".csv": _write_delimited(","),
-    ".txt": _write_delimited(","),
-    ".tsv": _write_delimited("\t"),
-    ".tab": _write_delimited("\t"),
+WRITERS: dict[str, Callable[[TextIO, Labels], None]] = {
+    ".csv": write_csv,
+    ".txt": write_csv,
+    ".tsv": _write_tsv,
+    ".tab": _write_tsv,
     ".npy": _write_npy,
     ".parquet": _write_parquet,
     ".pq": _write_parquet,
@@ -142,31 +124,17 @@ WRITERS: dict[str, Callable[[Path, Labels], None]] = {
 
 
 class ProgressBar:
-    """One line on a terminal that shows how far the work is; on other streams it writes nothing.
-
-    Parameters
-    ----------
-    stream : text stream
-    total : int
-        Amount of work, in any unit.
-    enabled : bool, default=True
-    """
+    """One line on a terminal that shows how much of ``total`` is done; nothing on other streams."""
 
     def __init__(self, stream: Any, total: int, *, enabled: bool = True) -> None:
-        self._stream = stream
-        self._total = total
-        self._shown = 0
+        self._stream, self._total, self._shown = stream, total, 0
         self._clock = Deadline.after(None)
         self._next = PATIENCE
         self._enabled = enabled and total > 0 and stream.isatty()
 
-    def due(self) -> bool:
-        """Whether it is time to update the line."""
-        return self._enabled and self._clock.elapsed >= self._next
-
     def show(self, done: int, text: str) -> None:
         """Update the line, if it is due: the bar for the work done, then the text."""
-        if not self.due():
+        if not self._enabled or self._clock.elapsed < self._next:
             return
         filled = round(WIDTH * min(done / self._total, 1.0))
         self._write(f"[{'#' * filled}{'.' * (WIDTH - filled)}] {text}")
@@ -180,12 +148,7 @@ class ProgressBar:
         """Begin."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Clear the line, also after an error."""
         if self._shown:
             self._write("")
@@ -199,10 +162,7 @@ class ProgressBar:
 
 
 class FitProgress(ProgressBar):
-    """The progress bar of a fit; the solver calls it once per iteration.
-
-    ``total`` is the largest number of iterations of a run; most runs end earlier.
-    """
+    """The progress bar of a fit, whose ``total`` is the largest number of iterations of a run."""
 
     _run = 0
 
@@ -211,14 +171,6 @@ class FitProgress(ProgressBar):
     ) -> None:
         """Show the state of the solver; iteration 1 begins another run."""
         self._run += iteration == 1
-        if not self.due():
-            return
-        parts = [
-            f"run {self._run}",
-            f"iteration {iteration}",
-            f"objective {objective:.6g}",
-            f"residual {residual:.2g}",
-        ]
-        if violations is not None:
-            parts.append(f"{violations} broken")
-        self.show(iteration, "  ".join(parts))
+        text = f"run {self._run}  iteration {iteration}  objective {objective:.6g}"
+        broken = "" if violations is None else f"  {violations} broken"
+        self.show(iteration, f"{text}  residual {residual:.2g}{broken}")

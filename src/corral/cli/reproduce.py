@@ -79,13 +79,7 @@ def reproduce(
 
 
 def load_experiments() -> ModuleType:
-    """Import the package ``reproduction`` from the checkout.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If there is no checkout.
-    """
+    """Import the package ``reproduction`` from the checkout."""
     folder = find_benchmarks()
     if folder is None:
         raise ModuleNotFoundError(
@@ -100,11 +94,7 @@ def load_experiments() -> ModuleType:
 
 
 def find_benchmarks() -> Path | None:
-    """The folder ``benchmarks`` of a checkout.
-
-    The checkout is the one that this package is installed from, else the current folder or a
-    parent of it.
-    """
+    """The folder ``benchmarks`` of the checkout: where corral is installed from, or around here."""
     installed_from = Path(__file__).resolve().parents[3]
     here = Path.cwd()
     for root in (installed_from, here, *here.parents):

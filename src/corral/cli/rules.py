@@ -21,26 +21,20 @@ from .. import (
     from_labels,
 )
 from .data import BLANK, Points
-from .options import RuleOptions
+from .options import Options
 
 Link = TypeVar("Link", MustLink, CannotLink)
 
 
-def columns_of_rules(options: RuleOptions) -> list[str]:
+def columns_of_rules(options: Options) -> list[str]:
     """Names of the columns that the rules use."""
     named = [_split(text, 1, "--capacity", "COLUMN:MAX")[0] for text in options.capacity]
     named += [_split(text, 2, "--share", "COLUMN:MIN:MAX")[0] for text in options.share]
     return named if options.pin is None else [*named, options.pin]
 
 
-def count_clusters(options: RuleOptions) -> int:
-    """Number of clusters, from ``-k`` or from the sizes.
-
-    Raises
-    ------
-    ValueError
-        If neither is given, or they differ.
-    """
+def count_clusters(options: Options) -> int:
+    """Number of clusters, from ``-k`` or from the sizes."""
     if options.n_clusters is None:
         if options.sizes is None:
             raise ValueError("the number of clusters is missing; give -k or --sizes.")
@@ -53,27 +47,15 @@ def count_clusters(options: RuleOptions) -> int:
     return options.n_clusters
 
 
-def make_rules(options: RuleOptions, points: Points, n_clusters: int) -> ConstraintSet:
-    """All rules that the options name, checked against the points.
-
-    Parameters
-    ----------
-    options : RuleOptions
-    points : Points
-    n_clusters : int
-
-    Raises
-    ------
-    ValueError
-        With a message for the user.
-    """
+def make_rules(options: Options, points: Points, n_clusters: int) -> ConstraintSet:
+    """All rules that the options name, checked against the points."""
     rules = ConstraintSet(_rules(options, points, n_clusters))
     rules.check(len(points.X), n_clusters)
     return rules
 
 
 def _rules(
-    options: RuleOptions, points: Points, n_clusters: int
+    options: Options, points: Points, n_clusters: int
 ) -> Iterator[Constraint | ConstraintSet]:
     if options.soft is not None and not (options.must_link or options.cannot_link):
         raise ValueError(
@@ -134,9 +116,7 @@ def _pins(points: Points, column: str, n_clusters: int) -> Constraint:
             f"are {n_clusters} clusters; give at most {n_clusters} names, or cluster numbers "
             "from 0."
         )
-    return from_labels(
-        np.array([known.get(row) for row in range(len(texts))], dtype=object),
-    )
+    return from_labels(np.array([known.get(row) for row in range(len(texts))], dtype=object))
 
 
 def _split(text: str, colons: int, option: str, form: str) -> list[str]:

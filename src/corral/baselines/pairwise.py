@@ -1,28 +1,90 @@
-"""Spectral clustering with links: E2CP and normalised cuts."""
+"""Methods on the distances of all pairs: complete link, E2CP and normalised cuts."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.cluster.hierarchy import linkage
 from scipy.linalg import eigh, solve
+from scipy.spatial.distance import pdist, squareform
 from sklearn.cluster import KMeans
 
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
 from ..presolve.graphs import components
-from .base import (
-    COUNT,
-    POSITIVE,
-    Answer,
-    Baseline,
-    Limit,
-    Links,
-    Run,
-    parameter,
-    path_distances,
-)
+from ..settings import COUNT, POSITIVE, Limit
+from .base import Answer, Baseline, Links, Run, parameter
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ConstrainedCompleteLink(Baseline):
+    """Constrained complete-link (CCL) of Klein, Kamvar and Manning.
+
+    The distance of a must-linked pair becomes 0, and all other distances become those of the
+    shortest paths.  The distance of a cannot-linked pair becomes the largest distance plus 1;
+    complete link then keeps whole clusters apart.  Without constraints it is plain complete-link
+    clustering.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    random_state : ignored
+        The method is deterministic; the parameter is there for the common interface.
+
+    Attributes
+    ----------
+    labels_ : (n_samples,) int array
+    linkage_ : (n_samples - 1, 4) array
+        The tree, as SciPy writes it.
+    report_ : Report
+        Links may be broken, because the tree is cut where ``n_clusters`` clusters are left.
+
+    Notes
+    -----
+    A pair that is both must-linked and cannot-linked gets the largest distance.
+
+    References
+    ----------
+    D. Klein, S. Kamvar, C. Manning, "From instance-level constraints to space-level
+    constraints: making the most of prior knowledge in data clustering", ICML 2002.
+
+    Examples
+    --------
+    >>> from corral import MustLink
+    >>> from corral.baselines import ConstrainedCompleteLink
+    >>> X = [[0.0], [1.0], [8.0], [9.0], [20.0]]
+    >>> ConstrainedCompleteLink(n_clusters=2).fit(X).labels_
+    array([0, 0, 0, 0, 1], dtype=int32)
+    >>> ConstrainedCompleteLink(n_clusters=2).fit(X, constraints=MustLink([(3, 4)])).labels_
+    array([0, 0, 1, 1, 1], dtype=int32)
+    """
+
+    def _prepare(self, X: FloatArray, rules: ConstraintSet) -> Run:
+        def run(random_state: np.random.RandomState) -> Answer:
+            tree = np.empty((0, 4))
+            if len(X) > 1:
+                tree = linkage(linked_distances(X, Links.of(rules)), "complete")
+            return Answer(cut(tree, self.n_clusters), {"linkage_": tree})
+
+        return run
+
+
+def linked_distances(X: FloatArray, links: Links) -> FloatArray:
+    """Condensed distances, changed by the links."""
+    distance = path_distances(X, links.must)
+    set_pairs(distance, links.cannot, distance.max() + 1.0)
+    return np.asarray(squareform(distance, checks=False))
+
+
+def cut(tree: FloatArray, n_clusters: int) -> IntArray:
+    """Labels after all but the last ``n_clusters - 1`` merges, also where heights are equal."""
+    n = len(tree) + 1
+    merged = tree[: n - n_clusters, :2].astype(np.int64)
+    nodes = n + np.arange(len(merged))
+    edges = np.concatenate([np.column_stack([merged[:, side], nodes]) for side in (0, 1)])
+    return components(2 * n - 1, edges)[:n]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -30,27 +92,24 @@ class _Spectral(Baseline):
     """Base class: a subclass makes the similarities, whose relaxed normalised cut is the answer."""
 
     n_neighbors: int = parameter(20, COUNT)
-    scale: float | str = parameter("auto", Limit(least=POSITIVE.least, words=("auto",)))
+    scale: float | str = parameter("auto", replace(POSITIVE, words=("auto",)))
 
     def _prepare(self, X: FloatArray, rules: ConstraintSet) -> Run:
         links = Links.of(rules)
         plain = path_distances(X, links.must[:0])
         width = reach(plain, self.n_neighbors) if isinstance(self.scale, str) else self.scale
-        similarity = self._similarities(X, plain, links, width)
+        similarity = self._affinity(X, plain, links, width)
         embedding = embed(similarity, self.n_clusters)
 
         def run(random_state: np.random.RandomState) -> Answer:
             # The best of ten starts, as in scikit-learn's SpectralClustering.
-            model = KMeans(self.n_clusters, n_init=10, random_state=random_state)
-            labels = np.asarray(model.fit(embedding).labels_)
-            return Answer(labels, {"affinity_matrix_": similarity})
+            model = KMeans(self.n_clusters, n_init=10, random_state=random_state).fit(embedding)
+            return Answer(model.labels_, {"affinity_matrix_": similarity})
 
         return run
 
     @abstractmethod
-    def _similarities(
-        self, X: FloatArray, distance: FloatArray, links: Links, width: float
-    ) -> FloatArray:
+    def _affinity(self, X: FloatArray, plain: FloatArray, links: Links, width: float) -> FloatArray:
         """Similarities (n, n), from Euclidean distances, the links and the Gaussian's width."""
 
 
@@ -109,12 +168,10 @@ class E2CP(_Spectral):
     True
     """
 
-    alpha: float = parameter(0.8, Limit(0.0, 1.0 - 1e-9))
+    alpha: float = parameter(0.8, Limit(least=0.0, most=1.0 - 1e-9))
 
-    def _similarities(
-        self, X: FloatArray, distance: FloatArray, links: Links, width: float
-    ) -> FloatArray:
-        similarity = neighbour_graph(distance, self.n_neighbors, width)
+    def _affinity(self, X: FloatArray, plain: FloatArray, links: Links, width: float) -> FloatArray:
+        similarity = neighbour_graph(plain, self.n_neighbors, width)
         if not len(links.must) and not len(links.cannot):
             return similarity
         score = propagate(link_signs(len(X), links), similarity, self.alpha)
@@ -167,9 +224,7 @@ class ConstrainedNCut(_Spectral):
     True
     """
 
-    def _similarities(
-        self, X: FloatArray, distance: FloatArray, links: Links, width: float
-    ) -> FloatArray:
+    def _affinity(self, X: FloatArray, plain: FloatArray, links: Links, width: float) -> FloatArray:
         similarity = neighbour_graph(path_distances(X, links.must), self.n_neighbors, width)
         apply_links(similarity, links, components(len(X), links.must))
         return similarity
@@ -179,8 +234,7 @@ def link_signs(n: int, links: Links) -> FloatArray:
     """The symmetric matrix Z: +1 at must-links, -1 at cannot-links."""
     signs = np.zeros((n, n))
     for pairs, sign in ((links.must, 1.0), (links.cannot, -1.0)):
-        signs[pairs[:, 0], pairs[:, 1]] = sign
-        signs[pairs[:, 1], pairs[:, 0]] = sign
+        set_pairs(signs, pairs, sign)
     return signs
 
 
@@ -251,3 +305,22 @@ def _inverse_root_degrees(similarity: FloatArray) -> FloatArray:
     """``D^(-1/2)`` as a vector; 1 for a point without neighbours."""
     degree = similarity.sum(axis=1)
     return np.asarray(1.0 / np.sqrt(np.where(degree > 0.0, degree, 1.0)))
+
+
+def set_pairs(matrix: FloatArray, pairs: IntArray, value: float) -> None:
+    """Set the entries of these pairs in a symmetric matrix."""
+    matrix[pairs[:, 0], pairs[:, 1]] = value
+    matrix[pairs[:, 1], pairs[:, 0]] = value
+
+
+def path_distances(X: FloatArray, must: IntArray) -> FloatArray:
+    """Shortest-path distances (n, n) when must-linked points have the distance 0.
+
+    The Euclidean distances are a metric, so a path is shorter than the direct way only if it
+    passes must-linked points.  The recursion of Floyd and Warshall runs over these alone.
+    """
+    distance: FloatArray = squareform(pdist(X))
+    set_pairs(distance, must, 0.0)
+    for via in np.unique(must):
+        np.minimum(distance, distance[:, via, None] + distance[via], out=distance)
+    return distance
