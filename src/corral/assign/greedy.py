@@ -13,9 +13,7 @@ from ..presolve import Rules, SizeBounds
 from ..presolve.graphs import link_graph
 from .check import with_pins
 from .result import NoAssignment
-from .sizes import solve_sizes
-from .sizes.flow import transport
-from .sizes.prices import flow_prices
+from .sizes import solve_sizes, split_prices
 from .sums.repair import share_out
 
 #: Most passes over the groups in which each takes its cheapest allowed cluster.
@@ -38,25 +36,8 @@ def solve_greedily(
     displaces the neighbours in one cluster.  Then, as from a given start, each group moves to its
     cheapest allowed cluster in a few sweeps.
 
-    Parameters
-    ----------
-    rules : Rules
-        Whose pins and cannot-links are obeyed; no other rule is looked at.
-    cost : (m, k) array
-    start : (m,) array, optional
-        Labels that obey the rules.
-    deadline : Deadline, optional
-        The sweeps end when it has passed.  Groups are placed without asking it: it is the last
-        method that can give an answer.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from corral.presolve import Pairs, Rules
-    >>> pairs = Pairs(3, apart=np.array([[0, 1], [1, 2]]))
-    >>> rules = Rules(n_clusters=2, count=np.ones(3, int), pairs=pairs)
-    >>> solve_greedily(rules, np.array([[0.0, 1.0], [0.0, 5.0], [0.0, 1.0]]))
-    array([1, 0, 1])
+    A start obeys the rules.  The sweeps end with the deadline.  Groups are placed without asking
+    it: this is the last method that can give an answer.
     """
     priced = with_pins(rules, cost)
     graph = link_graph(rules.n_groups, rules.apart)
@@ -133,31 +114,8 @@ def solve_crowded(
     """Cheap labels that obey pins, cannot-links and sizes, or None if the search fails.
 
     Groups are placed greedily at the prices of the sizes, which keeps the sizes nearly.  Then
-    groups of one row that share no pair are assigned again, so that the sizes are kept.
-
-    Parameters
-    ----------
-    rules : Rules
-        With pins, cannot-links and sizes only.
-    cost : (m, k) array
-    start : (m,) array, optional
-        Labels that obey the rules.
-    deadline : Deadline, optional
-        Asked only if there is a start.
-
-    Raises
-    ------
-    OutOfTime
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from corral.presolve import Pairs, Rules, SizeBounds
-    >>> pairs = Pairs(4, apart=np.array([[0, 1]]))
-    >>> sizes = SizeBounds(np.array([2, 2]), np.array([2, 2]), ordered=True)
-    >>> rules = Rules(n_clusters=2, count=np.ones(4, int), pairs=pairs, sizes=sizes)
-    >>> solve_crowded(rules, np.array([[0.0, 3.0], [0.0, 1.0], [0.0, 9.0], [5.0, 0.0]]))
-    array([0, 1, 0, 1])
+    groups of one row that share no pair are assigned again, so that the sizes are kept.  The
+    deadline is asked, and OutOfTime raised, only if there is a start, which obeys the rules.
     """
     if rules.sizes is None:
         return None
@@ -182,6 +140,4 @@ def _prices(cost: FloatArray, count: IntArray, sizes: SizeBounds, deadline: Dead
         if found is not None:
             return found
     deadline.check()
-    unit_cost = cost / count[:, None]
-    flow = transport(unit_cost, count, sizes.lower, sizes.upper)
-    return flow_prices(flow > 0, unit_cost, flow.sum(axis=0), sizes)
+    return split_prices(cost, count, sizes)

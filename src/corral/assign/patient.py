@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,12 @@ from .greedy import solve_crowded, solve_greedily
 from .result import Assignment, NoAssignment
 
 
+@dataclass(frozen=True)
 class NearAssignment:
     """Assigns rows in memory to centres; the same rules in every round."""
 
-    def __init__(self, rules: Rules, rows: MemoryRows) -> None:
-        self.rules, self.rows = rules, rows
+    rules: Rules
+    rows: MemoryRows
 
     def with_rules(self, rules: Rules) -> NearAssignment:
         """The same rows under rules whose sizes are in another order."""
@@ -54,20 +56,8 @@ def assign_patiently(
 ) -> Assignment:
     """Exact assignment, or a feasible one where integer programs take longer than the patience.
 
-    Parameters
-    ----------
-    rules, cost, incumbent, prices, match_sizes
-        As for :func:`.exact.assign`.
-    deadline : Deadline
-    patience : float
-        Seconds for integer programs.
-
-    Raises
-    ------
-    NoAssignment
-        It is proven that no labels obey the rules.
-    OutOfTime
-        The deadline itself came first.
+    Arguments and errors are those of :func:`.exact.assign`, but OutOfTime is only raised when the
+    deadline itself came first.
     """
     hurried = deadline.left <= patience
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -17,14 +17,8 @@ from ..constraints._checks import sums_by
 class PairGraph:
     """Pairs ``a[p] < b[p]`` of groups, each once, with what agreeing and differing cost.
 
-    Attributes
-    ----------
-    n_groups : int
-    a, b : (p,) arrays
-    same, differ : (p,) arrays
-        Infinite for a hard cannot-link and a hard must-link.
-    impossible : bool
-        Whether a group must be apart from itself, which no labels can do.
+    ``same`` is infinite for a hard cannot-link and ``differ`` for a hard must-link.  ``impossible``
+    says that a group must be apart from itself, which no labels can do.
     """
 
     n_groups: int
@@ -38,16 +32,7 @@ class PairGraph:
     def of_pairs(
         cls, n_groups: int, pairs: IntArray, same: FloatArray, differ: FloatArray
     ) -> PairGraph:
-        """Make it of pairs in any order: parallel ones add up, and loops are left out.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> pairs, price = np.array([[1, 0], [0, 1], [2, 2]]), np.array([3.0, 4.0, 5.0])
-        >>> graph = PairGraph.of_pairs(3, pairs, price, np.zeros(3))
-        >>> graph.a, graph.b, graph.same
-        (array([0]), array([1]), array([7.]))
-        """
+        """Make it of pairs in any order: parallel ones add up, and loops are left out."""
         keys = pairs.min(axis=1) * n_groups + pairs.max(axis=1)
         keys, index = np.unique(keys, return_inverse=True)
         a, b = np.divmod(keys, n_groups)
@@ -58,13 +43,8 @@ class PairGraph:
 
     def of(self, keep: BoolArray | IntArray) -> PairGraph:
         """The same groups with the pairs selected by a mask or by number."""
-        return replace(
-            self,
-            a=self.a[keep],
-            b=self.b[keep],
-            same=self.same[keep],
-            differ=self.differ[keep],
-        )
+        a, b, same, differ = self.a[keep], self.b[keep], self.same[keep], self.differ[keep]
+        return PairGraph(self.n_groups, a, b, same, differ, self.impossible)
 
     @cached_property
     def component(self) -> IntArray:

@@ -8,7 +8,6 @@ learning of CP-SAT solves most such problems in milliseconds.  Of cannot-links a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -30,15 +29,7 @@ LEVELS = 2.0**40
 
 
 def search(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:
-    """Labels that obey all hard rules, or None if it is proven that there are none.
-
-    Size bounds that are not tied to clusters may be handed out in any order.
-
-    Raises
-    ------
-    OutOfTime
-        The deadline came before an answer or a proof.
-    """
+    """As :func:`corral.assign.feasible`, by CP-SAT alone."""
     from ortools.sat.python import cp_model  # imports pandas
 
     model, x = _model(rules, cp_model, deadline)
@@ -166,25 +157,11 @@ def _adder(cp_model: Any, model: Any) -> Any:
     return add
 
 
-def peel(
-    rules: Rules, solve_core: Callable[[Rules], IntArray | None], deadline: Deadline = NEVER
-) -> IntArray | None:
-    """Labels that keep hard cannot-links and pins, or None if there are none.
+def peel(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:
+    """As :func:`search`, for rules with hard cannot-links and pins only, one pin for a group.
 
     A group with fewer neighbours than clusters open to it can always be placed last.  Such groups
-    are removed in sweeps, and only the others are given to ``solve_core``.
-
-    Parameters
-    ----------
-    rules : Rules
-        Only its cannot-links and pins are looked at; no group has two pins.
-    solve_core : callable
-        Labels of the remaining rules, or None.
-    deadline : Deadline, optional
-
-    Raises
-    ------
-    OutOfTime
+    are removed in sweeps, and only the others are searched.
     """
     a, b = rules.apart.T
     if np.any(a == b):
@@ -206,7 +183,7 @@ def peel(
     labels = np.full(rules.n_groups, -1)
     left = np.flatnonzero(alive)
     if len(left):
-        found = solve_core(rules.part(left))
+        found = search(rules.part(left), deadline)
         if found is None:
             return None
         labels[left] = found

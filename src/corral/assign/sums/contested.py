@@ -19,7 +19,7 @@ from ...deadline import NEVER, Deadline, OutOfTime
 from ...plan import is_large
 from ...plan.thresholds import PROGRAM_ENTRIES, PROGRAM_PATIENCE, TANGLE_GROUPS
 from ...presolve import Rules, Sums
-from ..check import broken
+from ..check import broken, cost_of
 from ..pairs import descend, pair_graph, solve_pairs
 from ..program.milp import solve_milp
 from ..result import Assignment, NoAssignment
@@ -58,22 +58,8 @@ def solve_contested(
 ) -> Assignment:
     """Cheapest labels under sizes, totals and pairs, in the order of the sizes given.
 
-    Parameters
-    ----------
-    rules : Rules
-        Without linear rows; its pins are not looked at.
-    cost : (m, k) array
-        Infinite where a group may not go.
-    incumbent, prices
-        As for :func:`corral.assign.assign`.
-    deadline : Deadline, optional
-        For programs.
-    until : Deadline, optional
-        For prices and the first feasible answer.
-
-    Raises
-    ------
-    NoAssignment, OutOfTime
+    Arguments and errors are those of :func:`corral.assign.assign`, but there are no linear rows,
+    pins are infinite costs, and ``until`` is the deadline for prices and the first answer.
     """
     sums = rules.sums()
     start = _first_prices(cost, sums, until)
@@ -177,8 +163,7 @@ class _Best:
         """Keep labels that break nothing and cost less."""
         if labels is None or broken(self.rules, labels):
             return
-        total = float(self.cost[np.arange(len(labels)), labels].sum())
-        total += self.rules.soft.cost(labels)
+        total = cost_of(self.rules, self.cost, labels)
         if total < self.value:
             self.labels, self.value = labels, total
 
@@ -220,5 +205,4 @@ class _Pairs:
         found = solve_milp(part, cost, deadline=self.until)
         if not found.optimal:
             raise OutOfTime
-        labels: IntArray = found.labels
-        return labels
+        return np.asarray(found.labels)
