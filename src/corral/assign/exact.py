@@ -23,7 +23,7 @@ from .program.cpsat import peel, search
 from .program.milp import solve_milp, solve_roughly
 from .result import Assignment, NoAssignment
 from .sizes import solve_sizes
-from .sums.contested import solve_contested
+from .sums import solve_contested
 
 
 def assign(

@@ -31,9 +31,15 @@ def assign_relaxed(
     groups, clusters = rules.pins.T
     np.add.at(own, groups, 1.0)
     np.add.at(own, (groups, clusters), -1.0)
-    labels, least, proven = _first_stage(model, breaking, cost.shape, deadline)
+    values, proven = _on_all_columns(model, cost).solve(breaking, deadline)
+    if values is None:
+        raise OutOfTime
+    labels = _labels(values, cost)
     if proven:
-        labels, proven = _second_stage(rules, model, breaking, cost, (labels, least), deadline)
+        least = float(breaking @ values)
+        most = np.array([least + 1e-6 * max(1.0, abs(least))])
+        no_more = model.with_rows(sparse.csr_array(breaking[None, :]), np.array([-np.inf]), most)
+        labels, proven = _cheapest(rules, no_more, cost, labels, deadline)
     order = None
     if rules.sizes is not None and not rules.sizes.ordered:
         order = _closest_order(rules.sizes, rules.sizes_of(labels))
@@ -65,42 +71,29 @@ def violation(rules: Rules, labels: IntArray) -> float:
     return amount
 
 
-def _first_stage(
-    model: Model, breaking: FloatArray, shape: tuple[int, ...], deadline: Deadline
-) -> tuple[IntArray, float, bool]:
-    """Labels of least violation, that least, and whether it is proven."""
-    part = highs.cut(model, np.ones(len(breaking), bool), shape[0])
-    values, proven = part.solve(breaking, deadline)
-    if values is None:
-        raise OutOfTime
-    labels = values[: shape[0] * shape[1]].reshape(shape).argmax(axis=1)
-    return labels, float(breaking @ values), proven
+def _on_all_columns(model: Model, cost: FloatArray) -> highs.Cut:
+    return highs.cut(model, np.ones(len(model.price), bool), len(cost))
 
 
-def _second_stage(
-    rules: Rules,
-    model: Model,
-    breaking: FloatArray,
-    cost: FloatArray,
-    first: tuple[IntArray, float],
-    deadline: Deadline,
+def _labels(values: FloatArray, cost: FloatArray) -> IntArray:
+    return np.asarray(values[: cost.size].reshape(cost.shape).argmax(axis=1))
+
+
+def _cheapest(
+    rules: Rules, model: Model, cost: FloatArray, labels: IntArray, deadline: Deadline
 ) -> tuple[IntArray, bool]:
-    """Labels of least cost that break no more than the first stage's."""
-    labels, least = first
+    """Labels of least cost that break no more than the given ones, and whether it is proven."""
     shifted = cost - cost.min(axis=1, keepdims=True)
     unit = (float(np.median(shifted.max(axis=1))) or float(shifted.max()) or 1.0) / 1e3
     objective = model.price / unit
     objective[: cost.size] = shifted.ravel() / unit
-    most = np.array([least + 1e-6 * max(1.0, abs(least))])
-    no_more = model.with_rows(sparse.csr_array(breaking[None, :]), np.array([-np.inf]), most)
-    part = highs.cut(no_more, np.ones(len(breaking), bool), cost.shape[0])
     try:
-        values, proven = part.solve(objective, deadline)
+        values, proven = _on_all_columns(model, cost).solve(objective, deadline)
     except (OutOfTime, NoAssignment):
         return labels, False
     if values is None:
         return labels, False
-    found = values[: cost.size].reshape(cost.shape).argmax(axis=1)
+    found = _labels(values, cost)
     if violation(rules, found) > violation(rules, labels) * (1 + 1e-6) + 1e-6:
         return labels, False
     return found, proven
