@@ -19,8 +19,9 @@ from tiny_problems import (
 )
 
 from corral.assign import NoAssignment, assign, broken, exact
+from corral.assign import sums as contested
 from corral.assign.program.milp import solve_milp
-from corral.assign.sums import contested, duals
+from corral.assign.sums import duals
 from corral.assign.sums.repair import restricted
 from corral.deadline import Deadline
 from corral.plan.thresholds import LARGE

@@ -3,8 +3,7 @@
 :func:`.exact.assign` takes the cheapest method that the rules allow: nearest centre, elimination
 over the graph of pairs (:mod:`.pairs`), prices and min-cost flow (:mod:`.sizes`), prices for
 several sums (:mod:`.sums`), or integer programming (:mod:`.program`).  :mod:`.patient` gives up the
-proof where it takes too long and takes labels of :mod:`.greedy` instead; :mod:`.far` assigns rows
-in shards.
+proof where it takes too long and takes greedy labels instead; :mod:`.far` assigns rows in shards.
 """
 
 from __future__ import annotations

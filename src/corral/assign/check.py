@@ -7,6 +7,7 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..presolve import LinearRows, Rules, SizeBounds, TotalBounds
+from ..presolve.bounds import outside
 from .result import NoAssignment
 
 #: Part of the sum of absolute values by which a sum may miss a bound because of rounding; half of
@@ -15,13 +16,7 @@ TOLERANCE = 0.5e-9
 
 
 def with_pins(rules: Rules, cost: FloatArray) -> FloatArray:
-    """Costs with infinity wherever a pin forbids the cluster.
-
-    Raises
-    ------
-    NoAssignment
-        When one group is pinned to two clusters.
-    """
+    """Costs, infinite where a pin forbids the cluster; NoAssignment if two pins contradict."""
     if not len(rules.pins):
         return cost
     groups, clusters = rules.pins.T
@@ -36,13 +31,7 @@ def with_pins(rules: Rules, cost: FloatArray) -> FloatArray:
 def broken(rules: Rules, labels: IntArray, *, any_order: bool = False) -> tuple[str, ...]:
     """Names of the kinds of hard rule that the labels break; empty when they break none.
 
-    Parameters
-    ----------
-    rules : Rules
-    labels : (m,) array
-        Cluster of each group.
-    any_order : bool
-        Accept sizes that fit the bounds in another order, where the rules leave it open.
+    With ``any_order`` sizes may fit the bounds in another order, where the rules leave it open.
 
     Examples
     --------
@@ -69,6 +58,11 @@ def broken(rules: Rules, labels: IntArray, *, any_order: bool = False) -> tuple[
     return tuple(kinds)
 
 
+def cost_of(rules: Rules, cost: FloatArray, labels: IntArray) -> float:
+    """What the labels cost, soft pairs included."""
+    return float(cost[np.arange(len(labels)), labels].sum()) + rules.soft.cost(labels)
+
+
 def total_excess(total: TotalBounds, labels: IntArray) -> FloatArray:
     """How far each cluster's total is out of its bounds, 0 within rounding."""
     k = len(total.lower)
@@ -86,7 +80,7 @@ def row_excess(rows: LinearRows, labels: IntArray) -> FloatArray:
 def _excess(
     value: FloatArray, magnitude: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> FloatArray:
-    excess = np.maximum(np.maximum(lower - value, value - upper), 0.0)
+    excess = outside(value, lower, upper)
     return np.where(excess > TOLERANCE * magnitude, excess, 0.0)
 
 

@@ -17,13 +17,13 @@ from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline, OutOfTime
 from ..plan.thresholds import CONTESTED_ENTRIES, TANGLE_ENTRIES
 from ..presolve import Rules
-from .check import broken, with_pins
+from .check import broken, cost_of, with_pins
 from .pairs import descend, pair_graph, solve_pairs
 from .program.cpsat import peel, search
 from .program.milp import solve_milp, solve_roughly
 from .result import Assignment, NoAssignment
 from .sizes import solve_sizes
-from .sums.contested import solve_contested
+from .sums import solve_contested
 
 
 def assign(
@@ -96,28 +96,15 @@ def assign(
 def feasible(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:
     """Labels that obey all hard rules, or None if it is proven that there are none.
 
-    Size bounds that are not tied to clusters may be given to clusters in any order.
-
-    Raises
-    ------
-    OutOfTime
-        The deadline came before an answer or a proof.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from corral.presolve import Pairs, Rules
-    >>> pairs = Pairs(3, apart=np.array([[0, 1], [1, 2], [0, 2]]))
-    >>> triangle = Rules(n_clusters=2, count=np.ones(3, int), pairs=pairs)
-    >>> feasible(triangle) is None
-    True
+    Size bounds that are not tied to clusters may be given to clusters in any order.  Raises
+    OutOfTime if the deadline comes before an answer or a proof.
     """
     # With random costs the linear relaxation has one best vertex, which is often a whole one.
     cost = np.random.default_rng(0).random((rules.n_groups, rules.n_clusters))
     try:
         pinned = with_pins(rules, cost)
         if not rules.bounded and not len(rules.together):
-            return peel(rules, lambda part: search(part, deadline), deadline)
+            return peel(rules, deadline)
         labels = solve_roughly(rules, pinned, deadline=deadline)
     except NoAssignment:
         return None
@@ -153,8 +140,8 @@ def _obeyed(rules: Rules, labels: IntArray) -> bool:
 
 
 def _answer(rules: Rules, cost: FloatArray, labels: IntArray, match: bool) -> Assignment:
-    total = float(cost[np.arange(len(labels)), labels].sum()) + rules.soft.cost(labels)
-    return Assignment(labels, total, order=np.arange(rules.n_clusters) if match else None)
+    order = np.arange(rules.n_clusters) if match else None
+    return Assignment(labels, cost_of(rules, cost, labels), order=order)
 
 
 def _pairs(
@@ -172,7 +159,6 @@ def _pairs(
                 return known
         found = solve_milp(part, part_cost, deadline=soon)
         proven = proven and found.optimal
-        labels: IntArray = found.labels
-        return labels
+        return np.asarray(found.labels)
 
     return solve_pairs(rules, cost, core, until), proven

@@ -55,13 +55,7 @@ class Elimination:
 
 
 def pair_graph(rules: Rules) -> PairGraph:
-    """The graph of pairs.
-
-    Raises
-    ------
-    NoAssignment
-        If a group must be apart from itself.
-    """
+    """The graph of pairs; raises NoAssignment if a group must be apart from itself."""
     graph = rules.pairs.graph
     if graph.impossible:
         raise NoAssignment
@@ -71,17 +65,9 @@ def pair_graph(rules: Rules) -> PairGraph:
 def solve_pairs(
     rules: Rules, cost: FloatArray, solve_core: SolveCore, deadline: Deadline = NEVER
 ) -> IntArray:
-    """Cheapest labels under pairs alone.
+    """Cheapest labels under pairs alone; no other rule is looked at.
 
-    Parameters
-    ----------
-    rules : Rules
-        Its sizes, totals and linear rows are not looked at.
-    cost : (m, k) array
-        Infinite where a group may not go.
-    solve_core : callable
-        Gives the best labels of what elimination leaves.
-    deadline : Deadline, optional
+    Costs are infinite where a group may not go; ``solve_core`` is given what elimination leaves.
 
     Raises
     ------
@@ -251,22 +237,7 @@ def descend(graph: PairGraph, cost: FloatArray, deadline: Deadline = NEVER) -> I
     """Labels that no single move improves, or None if they break a hard pair.
 
     In every sweep the groups move that gain more than all their neighbours: no two of them share
-    a pair, so the gains add up.
-
-    Parameters
-    ----------
-    graph : PairGraph
-    cost : (m, k) array
-        Infinite where a group may not go.
-    deadline : Deadline, optional
-        The sweeps end when it has passed.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> one = PairGraph.of_pairs(2, np.array([[0, 1]]), np.array([np.inf]), np.array([0.0]))
-    >>> descend(one, np.array([[0.0, 5.0], [0.0, 3.0]]))
-    array([0, 1])
+    a pair, so the gains add up.  Sweeps end with the deadline.
     """
     m, k = cost.shape
     least = cost.min(axis=1)

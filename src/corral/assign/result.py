@@ -17,7 +17,7 @@ class Assignment:
     labels : (m,) array
         The cluster of each group; of rows in shards, the scan that holds them there.
     cost : float
-        Sum of ``cost[g, labels[g]]`` plus the price of the soft pairs broken; NaN if unknown.
+        With the price of the soft pairs broken; NaN if unknown.
     optimal : bool
         False when a time limit ended the search; the labels are the best found until then.
     order : (k,) array or None
@@ -26,9 +26,8 @@ class Assignment:
     soft : float or None
         Price of the soft pairs broken, where the labels are outside this process.
     warm : object
-        What the next round starts from.  In memory it holds the prices per point of each cluster,
-        where sizes have been priced; with several sums it has one row for sizes, if there are
-        any, and one for each total.
+        What the next round starts from.  In memory: prices per point of each cluster; with several
+        sums one row for sizes, if there are any, and one for each total.
     """
 
     labels: Any

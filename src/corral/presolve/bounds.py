@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints._checks import sums_by
+
+
+def outside(value: Any, lower: Any, upper: Any) -> Any:
+    """By how much each value misses its bounds."""
+    return np.maximum(np.maximum(lower - value, value - upper), 0)
 
 
 @dataclass(frozen=True)
@@ -39,14 +45,7 @@ class SizeBounds:
         return replace(self, lower=self.lower[order], upper=self.upper[order])
 
     def scaled(self, share: float, n_rows: int) -> SizeBounds:
-        """Bounds for ``n_rows`` rows, a share of all; they add up if they did before.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> SizeBounds(np.array([3, 5]), np.array([3, 5]), True).scaled(0.5, 4).lower
-        array([1, 3])
-        """
+        """Bounds for ``n_rows`` rows, a share of all; they add up if they did before."""
         if self.exact:
             both = scaled_bounds(self.lower, n_rows / float(self.lower.sum()))
             return replace(self, lower=both, upper=both)
@@ -95,14 +94,7 @@ class TotalBounds:
 
 @dataclass(frozen=True)
 class Sums:
-    """Several bounded sums: ``lower[r, j] <= sum of values[r] over cluster j <= upper[r, j]``.
-
-    Attributes
-    ----------
-    values : (r, m) array
-    lower, upper : (r, k) arrays
-        Infinite where there is no bound.
-    """
+    """Several bounded sums: ``lower[r, j] <= sum of values[r] over cluster j <= upper[r, j]``."""
 
     values: FloatArray
     lower: FloatArray
@@ -149,7 +141,7 @@ class Sums:
 
     def outside(self, reached: FloatArray) -> FloatArray:
         """By how much each sum misses its bounds, (r, k)."""
-        return np.maximum(np.maximum(self.lower - reached, reached - self.upper), 0.0)
+        return np.asarray(outside(reached, self.lower, self.upper))
 
 
 @dataclass(frozen=True)

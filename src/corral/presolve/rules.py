@@ -55,14 +55,8 @@ class SoftPairs:
 class Pairs:
     """All pairs of the groups; its graph is made once and shared by rules that share the pairs.
 
-    Attributes
-    ----------
-    n_groups : int
-    apart : (e, 2) array
-        Hard cannot-links, each once.
-    together : (f, 2) array
-        Hard must-links that were not contracted.
-    soft : SoftPairs
+    ``apart`` holds hard cannot-links, each once, and ``together`` the hard must-links that were not
+    contracted.
     """
 
     n_groups: int
@@ -168,11 +162,6 @@ class Rules:
         return self.summed or self.linear is not None
 
     @property
-    def unit_counts(self) -> bool:
-        """Whether every group is one row."""
-        return bool(np.all(self.count == 1))
-
-    @property
     def free(self) -> bool:
         """Whether nothing but the costs decides where a group goes."""
         return not (len(self.pins) or self.paired or self.bounded)
@@ -181,7 +170,7 @@ class Rules:
     def surely_feasible(self) -> bool:
         """Whether no labels can be ruled out after presolve: single rows fit any valid sizes."""
         free = replace(self, sizes=None).free
-        return free and (self.sizes is None or self.unit_counts)
+        return free and (self.sizes is None or bool(np.all(self.count == 1)))
 
     @property
     def only_sized(self) -> bool:

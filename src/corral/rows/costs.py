@@ -8,7 +8,7 @@ elsewhere offer the same interface.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -24,15 +24,9 @@ LONG_ROWS = 24
 
 @dataclass(frozen=True)
 class Near:
-    """Rows of small margin: another cluster costs little more than the cheapest.
+    """Rows of small margin, and where they are.
 
-    Attributes
-    ----------
-    rows : (r,) array
-    labels : (r,) array
-        Where they are.
-    gap : (r, k) array
-        What each cluster costs more than the cheapest, at the prices.
+    ``gap``, (r, k), is what each cluster costs more than the cheapest, at the prices.
     """
 
     rows: IntArray
@@ -46,35 +40,28 @@ class Scan(Protocol):
     @property
     def counted(self) -> IntArray:
         """Rows in each cluster, (k,)."""
-        ...
 
     @property
     def scale(self) -> float:
         """The largest cost of a row in its cluster, prices included, in absolute value."""
-        ...
 
     def within(self, reach: float) -> int:
         """Number of rows whose next best cluster costs at most ``reach`` more."""
-        ...
 
     def reach(self, number: int, each: IntArray) -> FloatArray:
         """Margins, (k,), within which are ``number`` rows in all and ``each`` of every cluster.
 
         The margin of a row is what its next best cluster costs more.
         """
-        ...
 
     def border(self, reach: FloatArray) -> FloatArray:
         """Rows in cluster a, (k, k), for which b costs at most ``reach[a]`` more than the best."""
-        ...
 
     def near(self, reach: FloatArray) -> Near:
         """The rows within the reach of their clusters."""
-        ...
 
     def moved(self, near: Near, labels: IntArray) -> Scan:
         """The same with some rows elsewhere."""
-        ...
 
 
 class Costs(Protocol):
@@ -83,30 +70,19 @@ class Costs(Protocol):
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and clusters."""
-        ...
 
     @property
     def eps(self) -> float:
         """Relative rounding of the costs."""
-        ...
 
     def scan(self, prices: FloatArray) -> Any:
-        """Put all rows into their cheapest clusters at the prices, a :class:`Scan`.
-
-        Raises
-        ------
-        NoAssignment
-            If a row may go nowhere.
-        """
-        ...
+        """Put all rows into their cheapest clusters at the prices, a :class:`Scan`."""
 
     def sample(self, size: int) -> FloatArray:
         """Costs of ``size`` rows drawn at random."""
-        ...
 
     def dense(self) -> FloatArray:
         """All costs as a matrix."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -114,11 +90,7 @@ class Dense:
     """Costs as a matrix in memory, infinite where a row may not go."""
 
     matrix: FloatArray
-
-    @property
-    def eps(self) -> float:
-        """Relative rounding of double precision."""
-        return float(np.finfo(np.float64).eps)
+    eps: ClassVar[float] = float(np.finfo(np.float64).eps)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -169,7 +141,10 @@ class DenseScan:
 
     def border(self, reach: FloatArray) -> FloatArray:
         """As :class:`Scan`."""
-        return border(self.near(reach), reach)
+        near, k = self.near(reach), len(reach)
+        row, to = np.nonzero(near.gap <= reach[near.labels][:, None])
+        counts = np.bincount(near.labels[row] * k + to, minlength=k * k)
+        return counts.reshape(k, k).astype(float)
 
     def near(self, reach: FloatArray) -> Near:
         """As :class:`Scan`."""
@@ -186,14 +161,7 @@ class DenseScan:
 
 
 def reach_of(margin: FloatArray, labels: IntArray, number: int, each: IntArray) -> FloatArray:
-    """Reaches as :meth:`Scan.reach` gives them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> reach_of(np.array([1.0, 2.0, 7.0, 9.0]), np.array([0, 0, 1, 1]), 1, np.array([1, 1]))
-    array([2., 9.])
-    """
+    """Reaches as :meth:`Scan.reach` gives them."""
     reach = np.full(len(each), _ranked(margin, number))
     within = np.bincount(labels[margin <= reach[0]], minlength=len(each))
     for a in np.flatnonzero(within <= each):
@@ -210,35 +178,11 @@ def _ranked(margin: FloatArray, rank: int) -> float:
     return found if np.isfinite(found) else float(margin[np.isfinite(margin)].max(initial=0.0))
 
 
-def border(near: Near, reach: FloatArray) -> FloatArray:
-    """Count the rows of each cluster, (k, k), for which another is within reach."""
-    k = near.gap.shape[1]
-    row, to = np.nonzero(near.gap <= reach[near.labels][:, None])
-    counts = np.bincount(near.labels[row] * k + to, minlength=k * k)
-    return counts.reshape(k, k).astype(float)
-
-
 def scan(cost: FloatArray, prices: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Cheapest cluster of each row at the prices.
+    """Cheapest cluster of each row at the prices, that least cost, and the margin.
 
-    Parameters
-    ----------
-    cost : (m, k) array
-        Infinite where a row may not go.
-    prices : (k,) array
-
-    Returns
-    -------
-    labels : (m,) array
-        ``argmin_j cost[i, j] + prices[j]``, the first of equals.
-    best, margin : (m,) arrays
-        That minimum, and what the next best cluster costs more; infinite if there is none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> scan(np.array([[1.0, 4.0], [5.0, 3.0]]), np.array([0.0, 1.0]))
-    (array([0, 1]), array([1., 4.]), array([4., 1.]))
+    The cluster is the first of equals.  The margin is what the next best cluster costs more, and
+    infinite if there is none.
     """
     m, k = cost.shape
     labels, best, margin = np.zeros(m, np.int64), np.empty(m), np.full(m, np.inf)

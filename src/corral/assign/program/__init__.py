@@ -17,18 +17,8 @@ T = TypeVar("T")
 def interruptible(call: Callable[[], T], stop: Callable[[], None] | None = None) -> T:
     """Return ``call()``, letting Ctrl-C end the wait for it.
 
-    Parameters
-    ----------
-    call : callable
-        What to run; it should spend its time outside the GIL.
-    stop : callable, optional
-        Asks an interrupted call to end.  Without it the call continues in the background until
-        its own end or time limit.
-
-    Examples
-    --------
-    >>> interruptible(lambda: 6 * 7)
-    42
+    ``stop`` asks an interrupted call to end.  Without it the call continues in the background until
+    its own end or time limit.
     """
     # Python delivers signals to the main thread only.
     if threading.current_thread() is not threading.main_thread():

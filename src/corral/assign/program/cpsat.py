@@ -8,7 +8,6 @@ learning of CP-SAT solves most such problems in milliseconds.  Of cannot-links a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -30,15 +29,7 @@ LEVELS = 2.0**40
 
 
 def search(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:
-    """Labels that obey all hard rules, or None if it is proven that there are none.
-
-    Size bounds that are not tied to clusters may be handed out in any order.
-
-    Raises
-    ------
-    OutOfTime
-        The deadline came before an answer or a proof.
-    """
+    """As :func:`corral.assign.feasible`, by CP-SAT alone."""
     from ortools.sat.python import cp_model  # imports pandas
 
     model, x = _model(rules, cp_model, deadline)
@@ -104,17 +95,17 @@ def _model(rules: Rules, cp_model: Any, deadline: Deadline) -> tuple[Any, list[l
         for u, v in zip(x[a], x[b], strict=True):
             model.add_implication(u, v)
     _add_sizes(rules, cp_model, model, x)
-    add_sum = _adder(cp_model, model)
     for total in rules.totals:
         for j in range(k):
             column = [row[j] for row in x]
-            add_sum(column, total.values, float(total.lower[j]), float(total.upper[j]))
+            _add_sum(model, column, total.values, float(total.lower[j]), float(total.upper[j]))
     if rules.linear is not None:
         rows, flat = rules.linear, [var for row in x for var in row]
         for r in range(rows.A.shape[0]):
             part = slice(rows.A.indptr[r], rows.A.indptr[r + 1])
             chosen = [flat[c] for c in rows.A.indices[part]]
-            add_sum(chosen, rows.A.data[part], float(rows.lower[r]), float(rows.upper[r]))
+            lower, upper = float(rows.lower[r]), float(rows.upper[r])
+            _add_sum(model, chosen, rows.A.data[part], lower, upper)
     return model, x
 
 
@@ -136,55 +127,41 @@ def _add_sizes(rules: Rules, cp_model: Any, model: Any, x: list[list[Any]]) -> N
         model.add(size[j] <= total(y[j], sizes.upper.tolist()))
 
 
-def _adder(cp_model: Any, model: Any) -> Any:
-    """A function that adds ``lower <= values @ variables <= upper`` in whole numbers.
+def _add_sum(
+    model: Any, variables: list[Any], values: FloatArray, lower: float, upper: float
+) -> None:
+    """Add ``lower <= values @ variables <= upper`` in whole numbers.
 
     Floats are rounded and the bounds moved outwards by the largest possible error of rounding.  So
     what is infeasible in whole numbers is infeasible; what is feasible has to be checked.
     """
+    from ortools.sat.python import cp_model
 
-    def add(variables: list[Any], values: FloatArray, lower: float, upper: float) -> None:
-        whole = np.array_equal(values, np.rint(values)) and np.abs(values).sum() < LEVELS
-        scale, give = 1.0, 0.0
-        if not whole:
-            scale, give = LEVELS / float(np.abs(values).sum()), len(values) / 2 + LEVELS * 1e-9
-        limit = int(4 * LEVELS)
+    whole = np.array_equal(values, np.rint(values)) and np.abs(values).sum() < LEVELS
+    limit = int(4 * LEVELS)
+    if whole:
+        # A whole sum of at least 2.5 is at least 3; a bound of 3 + 1e-12 is 3 with rounding.
+        scale = 1.0
+        least, most = lower - 1e-9 * abs(lower), upper + 1e-9 * abs(upper)
+        low = -limit if lower < -limit else int(np.ceil(least))
+        high = limit if upper > limit else int(np.floor(most))
+    else:
+        scale, give = LEVELS / float(np.abs(values).sum()), len(values) / 2 + LEVELS * 1e-9
         low = -limit if lower * scale < -limit else int(np.floor(lower * scale - give))
         high = limit if upper * scale > limit else int(np.ceil(upper * scale + give))
-        if whole:
-            # A whole sum of at least 2.5 is at least 3; a bound of 3 + 1e-12 is 3 with rounding.
-            low = low if low == -limit else int(np.ceil(lower - 1e-9 * abs(lower)))
-            high = high if high == limit else int(np.floor(upper + 1e-9 * abs(upper)))
-        if low > high:
-            model.add_bool_or([])
-            return
-        coefficients = np.rint(values * scale).astype(np.int64).tolist()
-        model.add_linear_constraint(
-            cp_model.LinearExpr.weighted_sum(variables, coefficients), low, high
-        )
-
-    return add
+    if low > high:
+        model.add_bool_or([])
+        return
+    coefficients = np.rint(values * scale).astype(np.int64).tolist()
+    total = cp_model.LinearExpr.weighted_sum(variables, coefficients)
+    model.add_linear_constraint(total, low, high)
 
 
-def peel(
-    rules: Rules, solve_core: Callable[[Rules], IntArray | None], deadline: Deadline = NEVER
-) -> IntArray | None:
-    """Labels that keep hard cannot-links and pins, or None if there are none.
+def peel(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:
+    """As :func:`search`, for rules with hard cannot-links and pins only, one pin for a group.
 
     A group with fewer neighbours than clusters open to it can always be placed last.  Such groups
-    are removed in sweeps, and only the others are given to ``solve_core``.
-
-    Parameters
-    ----------
-    rules : Rules
-        Only its cannot-links and pins are looked at; no group has two pins.
-    solve_core : callable
-        Labels of the remaining rules, or None.
-    deadline : Deadline, optional
-
-    Raises
-    ------
-    OutOfTime
+    are removed in sweeps, and only the others are searched.
     """
     a, b = rules.apart.T
     if np.any(a == b):
@@ -206,7 +183,7 @@ def peel(
     labels = np.full(rules.n_groups, -1)
     left = np.flatnonzero(alive)
     if len(left):
-        found = solve_core(rules.part(left))
+        found = search(rules.part(left), deadline)
         if found is None:
             return None
         labels[left] = found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import optimize, sparse
@@ -30,11 +30,81 @@ class Relaxed:
 
 @dataclass(frozen=True)
 class Cut:
-    """A model's chosen columns, and the rows that can still bind."""
+    """Some columns of a model, and the rows that can bind, among them the first ``always``."""
 
+    model: Model
     columns: BoolArray
     rows: BoolArray
     A: sparse.csr_array
+    always: int
+
+    def relax(self, cost: FloatArray, deadline: Deadline, *, elastic: bool = False) -> Relaxed:
+        """Solve the linear relaxation; raises NoAssignment if it is infeasible.
+
+        ``elastic`` allows to break rows beyond the first ``always``, at a cost of 1 for each unit.
+        """
+        lower, upper = self.model.lower[self.rows], self.model.upper[self.rows]
+        equal = lower == upper
+        under, over = ~equal & np.isfinite(upper), ~equal & np.isfinite(lower)
+        A, cost, top = self.A, cost[self.columns], self.model.ceiling[self.columns]
+        if elastic:
+            slack = sparse.eye_array(len(lower), format="csr")[:, self.always :]
+            A = sparse.hstack([A, slack, -slack], format="csr")
+            cost = np.concatenate([cost, np.ones(2 * slack.shape[1])])
+            top = np.concatenate([top, np.full(2 * slack.shape[1], np.inf)])
+        left = deadline.check()
+        result = interruptible(
+            lambda: optimize.linprog(
+                cost,
+                A_ub=sparse.vstack([A[under], -A[over]], format="csr"),
+                b_ub=np.concatenate([upper[under], -lower[over]]),
+                A_eq=A[equal],
+                b_eq=upper[equal],
+                bounds=np.column_stack([np.zeros(len(top)), top]),
+                method="highs-ds",
+                options={"time_limit": left} if deadline.finite else {},
+            )
+        )
+        if result.status == 2:
+            raise NoAssignment
+        if result.status != 0:
+            raise OutOfTime
+        dual = np.zeros(len(lower))
+        dual[equal] = result.eqlin.marginals
+        below, above = np.split(result.ineqlin.marginals, [np.count_nonzero(under)])
+        at_lower, at_upper = np.maximum(dual, 0.0), np.minimum(dual, 0.0)
+        at_upper[under], at_lower[over] = np.minimum(below, 0.0), np.maximum(-above, 0.0)
+        return Relaxed(
+            _spread(result.x[: self.A.shape[1]], self.columns),
+            _spread(at_lower, self.rows),
+            _spread(at_upper, self.rows),
+            float(result.fun),
+        )
+
+    def solve(self, cost: FloatArray, deadline: Deadline) -> tuple[FloatArray | None, bool]:
+        """Solve in whole numbers; the values of all columns, and whether they are optimal.
+
+        Gives None when the time ended before any answer, and raises NoAssignment if there is none.
+        """
+        options: dict[str, float] = {"mip_rel_gap": RELATIVE_GAP}
+        left = deadline.check()
+        if deadline.finite:
+            options["time_limit"] = left
+        lower, upper = self.model.lower[self.rows], self.model.upper[self.rows]
+        result = interruptible(
+            lambda: optimize.milp(
+                cost[self.columns],
+                integrality=self.model.integral[self.columns].astype(np.uint8),
+                bounds=optimize.Bounds(0.0, self.model.ceiling[self.columns]),
+                constraints=optimize.LinearConstraint(self.A, lower, upper),
+                options=options,
+            )
+        )
+        if result.status == 2:
+            raise NoAssignment
+        if result.x is None:
+            return None, False
+        return _spread(result.x, self.columns), result.status == 0
 
 
 def cut(model: Model, columns: BoolArray, always: int) -> Cut:
@@ -46,34 +116,14 @@ def cut(model: Model, columns: BoolArray, always: int) -> Cut:
     least = np.bincount(row, np.minimum(reach, 0.0), A.shape[0])
     rows = (most > model.upper) | (least < model.lower)
     rows[:always] = True
-    return Cut(columns, rows, A[np.flatnonzero(rows)])
+    return Cut(model, columns, rows, A[np.flatnonzero(rows)], always)
 
 
-def relax(model: Model, cost: FloatArray, part: Cut, deadline: Deadline) -> Relaxed:
-    """Solve the linear relaxation on the chosen columns.
-
-    Raises
-    ------
-    NoAssignment
-        When the relaxation on these columns is infeasible.
-    """
-    program = _Program.of(model, part)
-    return program.solve(cost[part.columns], model, part, deadline)
-
-
-def reconcile(model: Model, part: Cut, always: int, deadline: Deadline) -> tuple[Relaxed, float]:
-    """Break the rows beyond the first ``always`` as little as possible on the chosen columns.
-
-    Returns
-    -------
-    relaxed : Relaxed
-        Its objective is the total violation.
-    broken : float
-        The least total violation; 0 if the relaxation on these columns is feasible.
-    """
-    program = _Program.of(model, part).elastic(np.flatnonzero(part.rows) >= always)
-    relaxed = program.solve(np.zeros(int(part.columns.sum())), model, part, deadline)
-    return relaxed, relaxed.value
+def _spread(values: FloatArray, places: BoolArray) -> FloatArray:
+    """The values at the chosen places, 0 elsewhere."""
+    spread = np.zeros(len(places))
+    spread[places] = values
+    return spread
 
 
 def price(
@@ -100,103 +150,3 @@ def missing(opened: BoolArray, reduced: FloatArray) -> BoolArray:
     """Closed columns that would improve the relaxation."""
     least = np.where(opened, reduced, np.inf).min(axis=1, keepdims=True)
     return np.asarray(~opened & (reduced < least - 1e-7))
-
-
-@dataclass(frozen=True)
-class _Program:
-    """The rows of a cut model, sorted into equalities and the two kinds of inequality."""
-
-    A: sparse.csr_array
-    equal: BoolArray
-    under: BoolArray
-    over: BoolArray
-    slack: sparse.csr_array | None = None
-
-    @classmethod
-    def of(cls, model: Model, part: Cut) -> _Program:
-        lower, upper = model.lower[part.rows], model.upper[part.rows]
-        equal = lower == upper
-        return cls(part.A, equal, ~equal & np.isfinite(upper), ~equal & np.isfinite(lower))
-
-    def elastic(self, rows: BoolArray) -> _Program:
-        """Give the rows a slack in both directions, at a cost of 1."""
-        one = sparse.eye_array(len(rows), format="csr")[:, np.flatnonzero(rows)]
-        return replace(self, slack=sparse.hstack([one, -one], format="csr"))
-
-    def solve(self, cost: FloatArray, model: Model, part: Cut, deadline: Deadline) -> Relaxed:
-        lower, upper = model.lower[part.rows], model.upper[part.rows]
-        A, top = self.A, model.ceiling[part.columns]
-        if self.slack is not None:
-            A = sparse.hstack([A, self.slack], format="csr")
-            cost = np.concatenate([cost, np.ones(self.slack.shape[1])])
-            top = np.concatenate([top, np.full(self.slack.shape[1], np.inf)])
-        left = deadline.check()
-        result = interruptible(
-            lambda: optimize.linprog(
-                cost,
-                A_ub=sparse.vstack([A[self.under], -A[self.over]], format="csr"),
-                b_ub=np.concatenate([upper[self.under], -lower[self.over]]),
-                A_eq=A[self.equal],
-                b_eq=upper[self.equal],
-                bounds=np.column_stack([np.zeros(len(top)), top]),
-                method="highs-ds",
-                options={"time_limit": left} if deadline.finite else {},
-            )
-        )
-        if result.status == 2:
-            raise NoAssignment
-        if result.status != 0:
-            raise OutOfTime
-        return self._relaxed(result, model, part)
-
-    def _relaxed(self, result: optimize.OptimizeResult, model: Model, part: Cut) -> Relaxed:
-        x = np.zeros(len(model.price))
-        x[part.columns] = result.x[: self.A.shape[1]]
-        at_lower, at_upper = np.zeros(len(model.lower)), np.zeros(len(model.lower))
-        chosen = np.flatnonzero(part.rows)
-        fixed, sides = result.eqlin.marginals, result.ineqlin.marginals
-        half = int(self.under.sum())
-        at_upper[chosen[self.equal]] = np.minimum(fixed, 0.0)
-        at_lower[chosen[self.equal]] = np.maximum(fixed, 0.0)
-        at_upper[chosen[self.under]] = np.minimum(sides[:half], 0.0)
-        at_lower[chosen[self.over]] = np.maximum(-sides[half:], 0.0)
-        return Relaxed(x, at_lower, at_upper, float(result.fun))
-
-
-def solve(
-    model: Model, cost: FloatArray, part: Cut, deadline: Deadline
-) -> tuple[FloatArray | None, bool]:
-    """Solve in whole numbers on the chosen columns.
-
-    Returns
-    -------
-    values : (N,) array or None
-        None when the time ended before any answer.
-    optimal : bool
-
-    Raises
-    ------
-    NoAssignment
-        When the model on these columns is infeasible.
-    """
-    options: dict[str, float] = {"mip_rel_gap": RELATIVE_GAP}
-    left = deadline.check()
-    if deadline.finite:
-        options["time_limit"] = left
-    rules = optimize.LinearConstraint(part.A, model.lower[part.rows], model.upper[part.rows])
-    result = interruptible(
-        lambda: optimize.milp(
-            cost[part.columns],
-            integrality=model.integral[part.columns].astype(np.uint8),
-            bounds=optimize.Bounds(0.0, model.ceiling[part.columns]),
-            constraints=rules,
-            options=options,
-        )
-    )
-    if result.status == 2:
-        raise NoAssignment
-    if result.x is None:
-        return None, False
-    values = np.zeros(len(cost))
-    values[part.columns] = result.x
-    return values, result.status == 0

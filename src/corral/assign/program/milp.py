@@ -20,10 +20,9 @@ from ..._typing import BoolArray, FloatArray, IntArray
 from ...deadline import NEVER, Deadline, OutOfTime
 from ...plan.thresholds import FEW_COLUMNS
 from ...presolve import Rules
-from ..check import broken, matching_order
+from ..check import broken, cost_of, matching_order
 from ..result import Assignment, NoAssignment
-from ..sizes.flow import transport
-from ..sizes.prices import flow_prices
+from ..sizes import split_prices
 from . import cpsat, highs
 from .model import Model, build, forbid
 
@@ -40,18 +39,9 @@ def solve_milp(
     deadline: Deadline = NEVER,
     match_sizes: bool = False,
 ) -> Assignment:
-    """Cheapest labels under all rules.
+    """Cheapest labels under all rules but the pins, which the costs hold as infinities.
 
-    Parameters
-    ----------
-    rules : Rules
-        Its pins are not looked at.
-    cost : (m, k) array
-        Infinite where a group may not go.
-    incumbent : (m,) array, optional
-        Labels to do better than; ignored if they break a rule.
-    deadline, match_sizes
-        As for :func:`corral.assign.assign`.
+    Arguments and errors are those of :func:`corral.assign.assign`.
     """
     search = _Search(rules, cost, match_sizes, deadline)
     if incumbent is not None:
@@ -74,24 +64,15 @@ def solve_roughly(
 ) -> IntArray | None:
     """Any labels that obey the rules, sizes in any order, or None if a short search finds none.
 
-    Parameters
-    ----------
-    rules, cost, deadline
-        As for :func:`solve_milp`.
-    patience : float
-        Seconds for the search in whole numbers, after the linear relaxation.
-
-    Raises
-    ------
-    NoAssignment
-        When the linear relaxation is infeasible.
+    ``patience`` is for the search in whole numbers, after the linear relaxation; NoAssignment is
+    raised if that is infeasible.
     """
     search = _Search(rules, cost, True, deadline)
     search.relax()
     if search.best is None:
         search.deadline = deadline.within(patience)
         with suppress(NoAssignment, OutOfTime):
-            search.try_columns(ROUGH_COLUMNS)
+            search.solve(search.cheapest(ROUGH_COLUMNS))
     return search.best
 
 
@@ -146,11 +127,10 @@ class _Search:
 
     def relax(self) -> None:
         """Solve the linear relaxation by adding columns until none would improve it."""
-        opened = self._cheapest(max(FIRST_COLUMNS, FEW_COLUMNS / len(self.cost)))
+        opened = self.cheapest(max(FIRST_COLUMNS, FEW_COLUMNS / len(self.cost)))
         while True:
-            part = highs.cut(self.model, self._columns(opened), len(self.cost))
             try:
-                relaxed = highs.relax(self.model, self.objective, part, self.deadline)
+                relaxed = self._cut(opened).relax(self.objective, self.deadline)
             except NoAssignment:
                 if opened.sum() == self.allowed.sum():
                     raise
@@ -175,13 +155,11 @@ class _Search:
         """
         nothing = np.zeros(len(self.objective))
         while True:
-            part = highs.cut(self.model, self._columns(opened), len(self.cost))
-            relaxed, amount = highs.reconcile(self.model, part, len(self.cost), self.deadline)
-            if amount <= 1e-9:
+            relaxed = self._cut(opened).relax(nothing, self.deadline, elastic=True)
+            if relaxed.value <= 1e-9:
                 return opened
-            wanted = highs.missing(
-                opened, highs.price(self.model, self.allowed, relaxed, nothing)[1]
-            )
+            _, reduced = highs.price(self.model, self.allowed, relaxed, nothing)
+            wanted = highs.missing(opened, reduced)
             if not wanted.any():
                 # Infeasible up to tolerances; the relaxation on all columns decides.
                 return self.allowed
@@ -195,7 +173,7 @@ class _Search:
             opened = self.allowed & (self.gap <= reach)
             everything = opened.sum() == self.allowed.sum()
             try:
-                self._solve(opened)
+                self.solve(opened)
             except NoAssignment:
                 if self.best is None:
                     if everything:
@@ -205,10 +183,6 @@ class _Search:
             if everything or (self.best is not None and self.room <= reach):
                 break
             per_group *= 2
-
-    def try_columns(self, per_group: float) -> None:
-        """Solve in whole numbers on the columns of least gap, without a proof."""
-        self._solve(self._cheapest(per_group))
 
     def _rescue(self) -> None:
         """Find any answer, or prove that there is none, without regard to costs."""
@@ -230,19 +204,16 @@ class _Search:
         """The best labels with their cost in the caller's unit."""
         if self.best is None:
             raise OutOfTime
-        rows = np.arange(len(self.best))
-        value = float(self.original[rows, self.best].sum()) + self.rules.soft.cost(self.best)
-        order = None
+        value, order = cost_of(self.rules, self.original, self.best), None
         if self.match and self.rules.sizes is not None:
             order = matching_order(self.rules.sizes, self.rules.sizes_of(self.best))
         return Assignment(self.best, value, optimal, order)
 
-    def _solve(self, opened: BoolArray) -> None:
+    def solve(self, opened: BoolArray) -> None:
         """Solve on the open columns; forbid answers that obey the rules only within a tolerance."""
-        model = self.model
+        part = self._cut(opened)
         while True:
-            part = highs.cut(model, self._columns(opened), len(self.cost))
-            values, optimal = highs.solve(model, self.objective, part, self.deadline)
+            values, optimal = part.solve(self.objective, self.deadline)
             if values is None:
                 raise OutOfTime
             x = values[: self.cost.size].reshape(self.cost.shape)
@@ -251,7 +222,8 @@ class _Search:
                 raise OutOfTime
             if obeyed:
                 return
-            model = forbid(model, np.rint(values), self.cost.size)
+            model = forbid(part.model, np.rint(values), self.cost.size)
+            part = highs.cut(model, part.columns, len(self.cost))
 
     def _quantile(self, per_group: float) -> float:
         """Gap below which there are about ``per_group`` columns a group."""
@@ -259,7 +231,7 @@ class _Search:
         place = int(per_group * len(self.cost)) - 1
         return float(np.partition(gaps, place)[place]) if place < len(gaps) else np.inf
 
-    def _cheapest(self, per_group: float) -> BoolArray:
+    def cheapest(self, per_group: float) -> BoolArray:
         """Columns of small gap, at least two for each group and those of the best labels."""
         second = np.partition(self.gap, min(1, self.gap.shape[1] - 1), axis=1)[:, :2].max(axis=1)
         opened = self.gap <= np.maximum(second[:, None], self._quantile(per_group))
@@ -268,34 +240,28 @@ class _Search:
             opened[np.arange(len(self.best)), self.best] = True
         return np.asarray(opened)
 
-    def _columns(self, opened: BoolArray) -> BoolArray:
-        """Mask over all columns of the model: the open ones of x and everything else."""
+    def _cut(self, opened: BoolArray) -> highs.Cut:
+        """The model on the open columns of x and all others."""
         columns = np.ones(self.model.A.shape[1], bool)
         columns[: opened.size] = opened.ravel()
-        return columns
+        return highs.cut(self.model, columns, len(self.cost))
 
 
 def _size_gaps(rules: Rules, cost: FloatArray, *, any_order: bool) -> FloatArray:
     """Gaps of the columns at the prices of the sizes alone: an estimate of which matter.
 
-    Raises
-    ------
-    NoAssignment
-        When the sizes cannot be met even by splitting groups.  With ``any_order`` that is no proof,
-        and the gaps are those of the costs.
+    Raises NoAssignment if the sizes cannot be met even by splitting groups.  With ``any_order``
+    that is no proof, and the gaps are those of the costs.
     """
     sizes, count = rules.sizes, rules.count
     if sizes is None:
         return cost
-    unit_cost = cost / count[:, None]
     try:
-        shipped = transport(unit_cost, count, sizes.lower, sizes.upper)
+        priced = cost + count[:, None] * split_prices(cost, count, sizes)
     except NoAssignment:
         if any_order:
             return cost
         raise
-    lambdas = flow_prices(shipped > 0, unit_cost, shipped.sum(axis=0), sizes)
-    priced = cost + count[:, None] * lambdas
     return np.asarray(priced - priced.min(axis=1, keepdims=True))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from ..._typing import BoolArray, FloatArray, IntArray
-from ...presolve import LinearRows, Rules, SizeBounds, SoftPairs, TotalBounds
+from ...presolve import LinearRows, Rules, SizeBounds, TotalBounds
 from ..check import TOLERANCE
 
 #: Rows, columns and values of some entries.
@@ -24,13 +24,8 @@ Entries = tuple[IntArray, IntArray, FloatArray]
 class Model:
     """``lower <= A v <= upper``, ``0 <= v <= ceiling``; the first ``m * k`` of v are x.
 
-    Attributes
-    ----------
-    price : (N,) array
-        What each column costs beyond the assignment's own cost (soft pairs).
-    violation : (N,) array
-        How much of a hard rule each unit of a column breaks; all 0 unless elastic.
-    integral : (N,) array of bool
+    ``price`` is what each column costs beyond the assignment's own cost (soft pairs), and
+    ``violation`` how much of a hard rule each unit of it breaks, which is 0 unless elastic.
     """
 
     A: sparse.csr_array
@@ -54,29 +49,20 @@ class Model:
 def build(rules: Rules, *, match_sizes: bool = False, elastic: bool = False) -> Model:
     """Write all rules except the pins, which close columns instead.
 
-    Parameters
-    ----------
-    match_sizes : bool
-        Let the model choose which cluster gets which of the size bounds.
-    elastic : bool
-        Let every hard rule be broken, at a price counted in ``violation``.
+    ``match_sizes`` lets the model choose which cluster gets which of the size bounds.  ``elastic``
+    lets every hard rule be broken, at a price counted in ``violation``.
     """
-    rows = _Rows(rules.n_groups, rules.n_clusters)
-    rows.add(
-        np.repeat(np.arange(rows.m), rows.k),
-        np.arange(rows.m * rows.k),
-        np.ones(rows.m * rows.k),
-        np.ones(rows.m),
-        np.ones(rows.m),
-    )
-    _add_soft(rows, rules.soft, priced=True)
-    if elastic:
-        for pairs, together in ((rules.apart, False), (rules.together, True)):
-            one = SoftPairs(pairs, np.ones(len(pairs)), np.full(len(pairs), together))
-            _add_soft(rows, one, priced=False)
-    else:
-        _add_apart(rows, rules.apart)
-        _add_together(rows, rules.together)
+    m, k = rules.n_groups, rules.n_clusters
+    rows = _Rows(m, k)
+    group, one = np.repeat(np.arange(m), k), np.ones(m * k)
+    rows.add((group, np.arange(m * k), one), np.ones(m), np.ones(m))
+    soft = rules.soft
+    slack = rows.new_columns(np.repeat(soft.price, k))
+    _add_pairs(rows, soft.pairs, soft.together, slack)
+    for pairs, kind in ((rules.apart, False), (rules.together, True)):
+        together, size = np.full(len(pairs), kind), len(pairs) * k
+        broken = rows.new_columns(np.zeros(size), violation=np.ones(size)) if elastic else None
+        _add_pairs(rows, pairs, together, broken)
     if rules.sizes is not None:
         _add_sizes(rows, rules.count, rules.sizes, match_sizes, elastic)
     for total in rules.totals:
@@ -149,21 +135,15 @@ class _Rows:
         self.n_columns += size
         return np.arange(self.n_columns - size, self.n_columns)
 
-    def add(
-        self,
-        row: IntArray,
-        column: IntArray,
-        value: FloatArray,
-        lower: FloatArray,
-        upper: FloatArray,
-    ) -> None:
-        """Append rows; ``row`` counts from the first of them."""
+    def add(self, entries: Entries, lower: FloatArray, upper: FloatArray) -> None:
+        """Append rows, which the entries count from 0."""
+        row, column, value = entries
         self.entries.append((row + self.n_rows, column, value))
         self.bounds.append((lower, upper))
         self.n_rows += len(lower)
 
     def model(self) -> Model:
-        row, column, value = (np.concatenate(part) for part in zip(*self.entries, strict=True))
+        row, column, value = _joined(*self.entries)
         lower, upper = (np.concatenate(part) for part in zip(*self.bounds, strict=True))
         ceiling, integral, price, violation = (
             np.concatenate(part) for part in zip(*self.columns, strict=True)
@@ -173,60 +153,31 @@ class _Rows:
         return Model(A, lower, upper, ceiling, integral, price, violation)
 
 
-def _pair_columns(rows: _Rows, pairs: IntArray) -> tuple[IntArray, IntArray]:
-    """Columns ``x_aj`` and ``x_bj`` of all pairs (a, b) and clusters j, pair by pair."""
-    clusters = np.arange(rows.k)
-    first, second = pairs[:, :1] * rows.k + clusters, pairs[:, 1:] * rows.k + clusters
-    return first.ravel(), second.ravel()
+def _joined(*parts: Entries) -> Entries:
+    row, column, value = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return row, column, value
 
 
-def _add_apart(rows: _Rows, pairs: IntArray) -> None:
-    """``x_aj + x_bj <= 1``."""
-    first, second = _pair_columns(rows, pairs)
-    number = np.arange(len(first))
-    rows.add(
-        np.concatenate([number, number]),
-        np.concatenate([first, second]),
-        np.ones(2 * len(first)),
-        np.full(len(first), -np.inf),
-        np.ones(len(first)),
-    )
-
-
-def _add_together(rows: _Rows, pairs: IntArray) -> None:
-    """``x_aj - x_bj = 0``."""
-    first, second = _pair_columns(rows, pairs)
-    number = np.arange(len(first))
-    rows.add(
-        np.concatenate([number, number]),
-        np.concatenate([first, second]),
-        np.repeat([1.0, -1.0], len(first)),
-        np.zeros(len(first)),
-        np.zeros(len(first)),
-    )
-
-
-def _add_soft(rows: _Rows, soft: SoftPairs, *, priced: bool) -> None:
+def _add_pairs(
+    rows: _Rows, pairs: IntArray, together: BoolArray, slack: IntArray | None = None
+) -> None:
     """``x_aj + x_bj - s_pj <= 1`` to be apart, ``x_aj - x_bj - s_pj <= 0`` to be together.
 
     One slack per cluster instead of one per pair makes the linear relaxation tighter.  The meaning
-    is the same: in whole numbers exactly one slack of a broken pair is 1.
+    is the same: in whole numbers exactly one slack of a broken pair is 1.  Without slacks the rows
+    to be together are equations.
     """
-    first, second = _pair_columns(rows, soft.pairs)
-    each = np.repeat(soft.price, rows.k)
-    if priced:
-        slack = rows.new_columns(each)
+    clusters = np.arange(rows.k)
+    first, second = ((end[:, None] * rows.k + clusters).ravel() for end in pairs.T)
+    sign = np.repeat(np.where(together, -1.0, 1.0), rows.k)
+    number, one = np.arange(len(first)), np.ones(len(first))
+    entries = [(number, first, one), (number, second, sign)]
+    lower = np.full(len(first), -np.inf)
+    if slack is None:
+        lower[sign < 0] = 0.0
     else:
-        slack = rows.new_columns(np.zeros(len(each)), violation=each)
-    sign = np.repeat(np.where(soft.together, -1.0, 1.0), rows.k)
-    number = np.arange(len(first))
-    rows.add(
-        np.concatenate([number, number, number]),
-        np.concatenate([first, second, slack]),
-        np.concatenate([np.ones(len(first)), sign, -np.ones(len(first))]),
-        np.full(len(first), -np.inf),
-        (sign + 1) / 2,
-    )
+        entries.append((number, slack, -one))
+    rows.add(_joined(*entries), lower, (sign + 1) / 2)
 
 
 def _add_per_cluster(
@@ -241,8 +192,7 @@ def _add_per_cluster(
     column = group[:, None] * rows.k + np.arange(rows.k)
     row = np.broadcast_to(np.arange(rows.k), column.shape)
     own = (row.ravel(), column.ravel(), np.repeat(values[group].astype(float), rows.k))
-    row, column, value = (np.concatenate(part) for part in zip(own, *more, strict=True))
-    rows.add(row, column, value, lower, upper)
+    rows.add(_joined(own, *more), lower, upper)
 
 
 def _give(rows: _Rows, size: int, unit: float, sides: tuple[float, ...] = (1.0, -1.0)) -> Entries:
@@ -284,8 +234,8 @@ def _matched(rows: _Rows, sizes: SizeBounds) -> tuple[Entries, Entries]:
     y = rows.new_columns(np.zeros(rows.k * kinds), integral=True)
     cluster, kind = np.divmod(np.arange(rows.k * kinds), kinds)
     one = np.ones(rows.k * kinds)
-    rows.add(cluster, y, one, np.ones(rows.k), np.ones(rows.k))
-    rows.add(kind, y, one, number.astype(float), number.astype(float))
+    rows.add((cluster, y, one), np.ones(rows.k), np.ones(rows.k))
+    rows.add((kind, y, one), number.astype(float), number.astype(float))
     lower, upper = -bounds[kind].T.astype(float)
     return (cluster, y, lower), (cluster, y, upper)
 
@@ -300,12 +250,10 @@ def _add_total(rows: _Rows, total: TotalBounds, elastic: bool) -> None:
 
 def _add_linear(rows: _Rows, linear: LinearRows, elastic: bool) -> None:
     """Linear rows as they are; violations are counted by amount."""
-    entries = linear.A.tocoo()
-    parts = [*entries.coords, entries.data.astype(float)]
-    if elastic:
-        give = _give(rows, linear.A.shape[0], 1.0)
-        parts = [np.concatenate(both) for both in zip(parts, give, strict=True)]
-    rows.add(parts[0], parts[1], parts[2], *_widened(linear.lower, linear.upper))
+    own = linear.A.tocoo()
+    give = [_give(rows, linear.A.shape[0], 1.0)] if elastic else []
+    entries = _joined((*own.coords, own.data.astype(float)), *give)
+    rows.add(entries, *_widened(linear.lower, linear.upper))
 
 
 def mean_size(values: FloatArray) -> float:
@@ -314,13 +262,8 @@ def mean_size(values: FloatArray) -> float:
 
 
 def _widened(lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Bounds moved outwards by the rounding that sums are allowed."""
-    return _moved(lower, -TOLERANCE), _moved(upper, TOLERANCE)
-
-
-def _moved(bound: FloatArray, by: float) -> FloatArray:
-    finite = np.isfinite(bound)
-    return np.where(finite, bound + by * np.abs(np.where(finite, bound, 0.0)), bound)
+    """Bounds moved outwards by the rounding that sums are allowed; infinite ones stay."""
+    return lower - TOLERANCE * np.abs(lower), upper + TOLERANCE * np.abs(upper)
 
 
 def _row_scale(values: FloatArray) -> float:

@@ -9,7 +9,8 @@ from scipy.optimize import linear_sum_assignment
 from ..._typing import FloatArray, IntArray
 from ...deadline import NEVER, Deadline, OutOfTime
 from ...presolve import Rules, SizeBounds
-from ..check import matching_order, row_excess, total_excess
+from ...presolve.bounds import outside
+from ..check import cost_of, matching_order, row_excess, total_excess
 from ..result import Assignment, NoAssignment
 from . import highs
 from .model import Model, build, mean_size
@@ -18,26 +19,11 @@ from .model import Model, build, mean_size
 def assign_relaxed(
     rules: Rules, cost: FloatArray, *, deadline: Deadline = NEVER
 ) -> tuple[Assignment, float]:
-    """Labels of least total violation and, among those, of least cost.
+    """Labels of least total :func:`violation` and, among those, of least cost; and that violation.
 
-    Parameters
-    ----------
-    rules : Rules
-        Made without contracting must-links, so that each can be broken on its own.  Sizes whose
-        order is free are matched to clusters in the best order.
-    cost : (m, k) array
-    deadline : Deadline, optional
-
-    Returns
-    -------
-    assignment : Assignment
-    violation : float
-        As :func:`violation` measures it.
-
-    Raises
-    ------
-    OutOfTime
-        The deadline came before any answer.
+    The rules are made without contracting must-links, so that each can be broken on its own.
+    Sizes whose order is free are matched to clusters in the best order.  Raises OutOfTime if the
+    deadline comes before any answer.
     """
     model = build(rules, match_sizes=True, elastic=True)
     breaking = model.violation.copy()
@@ -45,13 +31,19 @@ def assign_relaxed(
     groups, clusters = rules.pins.T
     np.add.at(own, groups, 1.0)
     np.add.at(own, (groups, clusters), -1.0)
-    labels, least, proven = _first_stage(model, breaking, cost.shape, deadline)
+    values, proven = _on_all_columns(model, cost).solve(breaking, deadline)
+    if values is None:
+        raise OutOfTime
+    labels = _labels(values, cost)
     if proven:
-        labels, proven = _second_stage(rules, model, breaking, cost, (labels, least), deadline)
-    total = float(cost[np.arange(len(labels)), labels].sum()) + rules.soft.cost(labels)
+        least = float(breaking @ values)
+        most = np.array([least + 1e-6 * max(1.0, abs(least))])
+        no_more = model.with_rows(sparse.csr_array(breaking[None, :]), np.array([-np.inf]), most)
+        labels, proven = _cheapest(rules, no_more, cost, labels, deadline)
     order = None
     if rules.sizes is not None and not rules.sizes.ordered:
         order = _closest_order(rules.sizes, rules.sizes_of(labels))
+    total = cost_of(rules, cost, labels)
     return Assignment(labels, total, proven, order), violation(rules, labels)
 
 
@@ -71,7 +63,7 @@ def violation(rules: Rules, labels: IntArray) -> float:
         sizes, counted = rules.sizes, rules.sizes_of(labels)
         if not sizes.ordered:
             sizes = sizes.permuted(_closest_order(sizes, counted))
-        amount += float(_outside(counted, sizes.lower, sizes.upper).sum())
+        amount += float(outside(counted, sizes.lower, sizes.upper).sum())
     for total in rules.totals:
         amount += float(total_excess(total, labels).sum()) / mean_size(total.values)
     if rules.linear is not None:
@@ -79,49 +71,32 @@ def violation(rules: Rules, labels: IntArray) -> float:
     return amount
 
 
-def _first_stage(
-    model: Model, breaking: FloatArray, shape: tuple[int, ...], deadline: Deadline
-) -> tuple[IntArray, float, bool]:
-    """Labels of least violation, that least, and whether it is proven."""
-    part = highs.cut(model, np.ones(len(breaking), bool), shape[0])
-    values, proven = highs.solve(model, breaking, part, deadline)
-    if values is None:
-        raise OutOfTime
-    labels = values[: shape[0] * shape[1]].reshape(shape).argmax(axis=1)
-    return labels, float(breaking @ values), proven
+def _on_all_columns(model: Model, cost: FloatArray) -> highs.Cut:
+    return highs.cut(model, np.ones(len(model.price), bool), len(cost))
 
 
-def _second_stage(
-    rules: Rules,
-    model: Model,
-    breaking: FloatArray,
-    cost: FloatArray,
-    first: tuple[IntArray, float],
-    deadline: Deadline,
+def _labels(values: FloatArray, cost: FloatArray) -> IntArray:
+    return np.asarray(values[: cost.size].reshape(cost.shape).argmax(axis=1))
+
+
+def _cheapest(
+    rules: Rules, model: Model, cost: FloatArray, labels: IntArray, deadline: Deadline
 ) -> tuple[IntArray, bool]:
-    """Labels of least cost that break no more than the first stage's."""
-    labels, least = first
+    """Labels of least cost that break no more than the given ones, and whether it is proven."""
     shifted = cost - cost.min(axis=1, keepdims=True)
     unit = (float(np.median(shifted.max(axis=1))) or float(shifted.max()) or 1.0) / 1e3
     objective = model.price / unit
     objective[: cost.size] = shifted.ravel() / unit
-    most = np.array([least + 1e-6 * max(1.0, abs(least))])
-    no_more = model.with_rows(sparse.csr_array(breaking[None, :]), np.array([-np.inf]), most)
-    part = highs.cut(no_more, np.ones(len(breaking), bool), cost.shape[0])
     try:
-        values, proven = highs.solve(no_more, objective, part, deadline)
+        values, proven = _on_all_columns(model, cost).solve(objective, deadline)
     except (OutOfTime, NoAssignment):
         return labels, False
     if values is None:
         return labels, False
-    found = values[: cost.size].reshape(cost.shape).argmax(axis=1)
+    found = _labels(values, cost)
     if violation(rules, found) > violation(rules, labels) * (1 + 1e-6) + 1e-6:
         return labels, False
     return found, proven
-
-
-def _outside(value: IntArray, lower: IntArray, upper: IntArray) -> IntArray:
-    return np.asarray(np.maximum(lower - value, 0) + np.maximum(value - upper, 0))
 
 
 def _closest_order(sizes: SizeBounds, counted: IntArray) -> IntArray:
@@ -129,5 +104,5 @@ def _closest_order(sizes: SizeBounds, counted: IntArray) -> IntArray:
     exact = matching_order(sizes, counted)
     if exact is not None:
         return exact
-    apart = _outside(counted[:, None], sizes.lower, sizes.upper)
+    apart = outside(counted[:, None], sizes.lower, sizes.upper)
     return np.asarray(linear_sum_assignment(apart)[1])

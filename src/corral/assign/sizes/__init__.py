@@ -29,8 +29,9 @@ from ...presolve import SizeBounds
 from ...presolve.bounds import scaled_bounds
 from ...rows.costs import Costs, Dense, DenseScan
 from ..result import NoAssignment
-from .flow import transport
+from .flow import fitting, transport
 from .preferences import State
+from .prices import flow_prices
 from .prices import prices as explaining_prices
 
 #: Rows that take part in a step for each misplaced row; more make a step longer and a proof
@@ -65,27 +66,22 @@ def solve_sizes(
 
     Small problems are one flow; there the prices are None, because the next round is one too.
 
-    Parameters
-    ----------
-    cost : (m, k) array
-        Infinite where a group may not go.
-    count : (m,) array
-        All equal.
-    sizes : SizeBounds
-    prices : (k,) array, optional
-        Per point, to start from.
-    deadline : Deadline, optional
-
     Raises
     ------
-    NoAssignment
-        When the groups do not fit.
-    OutOfTime
+    NoAssignment, OutOfTime
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cost = np.array([[0.0, 2.0], [0.0, 3.0], [0.0, 7.0]])
+    >>> sizes = SizeBounds(np.array([1, 2]), np.array([1, 2]), ordered=True)
+    >>> solve_sizes(cost, np.ones(3, int), sizes)
+    (array([1, 1, 0]), None)
     """
     each = int(count[0])
     lower, upper = -(-sizes.lower // each), sizes.upper // each
     if cost.size <= FLOW_WARM:
-        return _flow(cost, *_fitting(lower, upper, len(cost))), None
+        return _flow(cost, lower, upper), None
     start = None if prices is None else each * prices
     labels, found = ship_units(cost, lower, upper, start, deadline)
     return labels, found / each
@@ -98,41 +94,9 @@ def ship_units(
     prices: FloatArray | None = None,
     deadline: Deadline = NEVER,
 ) -> tuple[IntArray, FloatArray]:
-    """Cheapest labels with ``lower[j]`` to ``upper[j]`` rows in cluster j, and their prices.
-
-    Parameters
-    ----------
-    cost : (m, k) array
-        Infinite where a row may not go; left as it is.
-    lower, upper : (k,) arrays of int
-    prices : (k,) array, optional
-        To start from.  They do not change the answer; good ones make it faster.
-    deadline : Deadline, optional
-
-    Returns
-    -------
-    labels : (m,) array
-    prices : (k,) array
-        ``labels[i]`` is in ``argmin_j cost[i, j] + prices[j]`` up to rounding.  Where bounds are
-        intervals a price is at least 0 above the lower bound and at most 0 below the upper.
-
-    Raises
-    ------
-    NoAssignment
-        When the rows do not fit.
-    OutOfTime
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> cost = np.array([[0.0, 2.0], [0.0, 3.0], [0.0, 7.0]])
-    >>> ship_units(cost, np.array([1, 2]), np.array([1, 2]))
-    (array([1, 1, 0]), array([ 1.5, -1.5]))
-    """
+    """As :func:`ship`, for costs in memory; gives labels and prices."""
     scan, found = ship(Dense(cost), lower, upper, prices, deadline)
-    if isinstance(scan, DenseScan):
-        return scan.labels, found
-    return scan, found
+    return scan.labels if isinstance(scan, DenseScan) else scan, found
 
 
 def ship(
@@ -142,16 +106,18 @@ def ship(
     prices: FloatArray | None = None,
     deadline: Deadline = NEVER,
 ) -> tuple[Any, FloatArray]:
-    """As :func:`ship_units`, for costs wherever they are.
+    """Cheapest way to put ``lower[j]`` to ``upper[j]`` rows into cluster j, and its prices.
 
-    Returns
-    -------
-    scan : Scan or (m,) array
-        Rows in their clusters; labels if all went into one flow.
-    prices : (k,) array
+    Gives a :class:`Scan`, or labels if all rows went into one flow.  Prices to start from do not
+    change the answer; good ones make it faster.  Row i is in ``argmin_j cost[i, j] + prices[j]`` up
+    to rounding; a price is at least 0 above the lower bound and at most 0 below the upper one.
+
+    Raises
+    ------
+    NoAssignment, OutOfTime
     """
     m, k = costs.shape
-    lower, upper = _fitting(lower, upper, m)
+    lower, upper = fitting(lower, upper, m)
     few = m * k <= (FLOW_COLD if prices is None else FLOW_WARM)
     if few or (prices is None and m < FLOW_ROWS_EACH * k):
         return _all_at_once(costs.dense(), lower, upper, deadline)
@@ -171,14 +137,6 @@ def ship(
         state = min(found, state, key=lambda state: state.misplaced)
         widen *= 4
     return state.scan, state.prices
-
-
-def _fitting(lower: IntArray, upper: IntArray, m: int) -> tuple[IntArray, IntArray]:
-    """Bounds that m rows can fill."""
-    lower, upper = np.maximum(lower, 0), np.minimum(upper, m)
-    if np.any(lower > upper) or not lower.sum() <= m <= upper.sum():
-        raise NoAssignment
-    return lower, upper
 
 
 def _approach(state: State, widen: int) -> State:
@@ -205,6 +163,13 @@ def _all_at_once(
 def _flow(cost: FloatArray, lower: IntArray, upper: IntArray) -> IntArray:
     labels: IntArray = transport(cost, np.ones(len(cost), np.int64), lower, upper).argmax(axis=1)
     return labels
+
+
+def split_prices(cost: FloatArray, count: IntArray, sizes: SizeBounds) -> FloatArray:
+    """Price per point of each cluster if groups could be split; raises NoAssignment."""
+    unit_cost = cost / count[:, None]
+    flow = transport(unit_cost, count, sizes.lower, sizes.upper)
+    return flow_prices(flow > 0, unit_cost, flow.sum(axis=0), sizes)
 
 
 def first_prices(

@@ -19,6 +19,14 @@ from ..result import NoAssignment
 LEVELS = 2.0**44
 
 
+def fitting(lower: IntArray, upper: IntArray, total: int) -> tuple[IntArray, IntArray]:
+    """The bounds between 0 and the total; raises NoAssignment if the total does not fit."""
+    lower, upper = np.maximum(lower, 0), np.minimum(upper, total)
+    if np.any(lower > upper) or not lower.sum() <= total <= upper.sum():
+        raise NoAssignment
+    return lower, upper
+
+
 def transport(
     unit_cost: FloatArray, supply: IntArray, lower: IntArray, upper: IntArray
 ) -> IntArray:
@@ -29,43 +37,52 @@ def transport(
     NoAssignment
         When the supplies do not fit.
     """
-    total = int(supply.sum())
-    lower, upper = np.maximum(lower, 0), np.minimum(upper, total)
-    if np.any(lower > upper) or not lower.sum() <= total <= upper.sum():
-        raise NoAssignment
+    lower, upper = fitting(lower, upper, int(supply.sum()))
     arcs = np.flatnonzero(np.isfinite(unit_cost))
     least = unit_cost.min(axis=1, keepdims=True)
     if not np.isfinite(least).all():
         raise NoAssignment
-    shifted = (unit_cost - least).ravel()[arcs]
-    largest = float(shifted.max(initial=0.0))
+    return flow_over((unit_cost - least).ravel()[arcs], arcs, supply, lower, upper)
+
+
+def flow_over(
+    cost: FloatArray,
+    arcs: IntArray,
+    supply: IntArray,
+    lower: IntArray,
+    upper: IntArray,
+    toll: FloatArray | float = 0.0,
+) -> IntArray:
+    """Cheapest flow (m, k) over some arcs, ``row * k + cluster`` each, whose least cost is 0.
+
+    Cluster j takes at least ``lower[j]`` units and up to ``upper[j]``, the further ones for a toll.
+    """
+    m, k = len(supply), len(lower)
+    toll = np.broadcast_to(toll, k)
+    largest = max(float(cost.max(initial=0.0)), float(toll.max(initial=0.0)))
     # OR-Tools multiplies the costs by the number of nodes and refuses those that overflow.
-    levels = min(LEVELS, 2.0**60 / (unit_cost.shape[0] + unit_cost.shape[1] + 2))
+    levels = min(LEVELS, 2.0**60 / (m + k + 2))
     while True:
-        whole = np.rint(shifted * (levels / largest if largest > 0 else 0.0))
-        flow = ship(whole.astype(np.int64), arcs, supply, lower, upper)
+        scale = levels / largest if largest > 0 else 0.0
+        whole, tolls = (np.rint(value * scale).astype(np.int64) for value in (cost, toll))
+        flow = _whole_flow(whole, arcs, supply, lower, upper, tolls)
         if flow is not None:
             return flow
         levels /= 2.0**6
 
 
-def ship(
-    whole_cost: IntArray,
+def _whole_flow(
+    cost: IntArray,
     arcs: IntArray,
     supply: IntArray,
     lower: IntArray,
     upper: IntArray,
-    toll: IntArray | None = None,
+    toll: IntArray,
 ) -> IntArray | None:
     """Flow for whole costs, or None if they are too large for the solver.
 
     A lower bound is met by the standard transformation: cluster j takes ``lower[j]`` for good,
-    and up to ``upper[j] - lower[j]`` more go on to a common sink, each for ``toll[j]``.
-
-    Raises
-    ------
-    NoAssignment
-        When the supplies do not fit.
+    and up to ``upper[j] - lower[j]`` more go on to a common sink.
     """
     from ortools.graph.python import min_cost_flow  # 40 ms that most imports never need
 
@@ -73,17 +90,13 @@ def ship(
     solver = min_cost_flow.SimpleMinCostFlow()
     tail, cluster = np.divmod(arcs.astype(np.int32), np.int32(k))
     links = solver.add_arcs_with_capacity_and_unit_cost(
-        tail, cluster + np.int32(m), supply[tail], whole_cost
+        tail, cluster + np.int32(m), supply[tail], cost
     )
     spare = upper - lower
     if spare.any():
         ends = np.arange(m, m + k, dtype=np.int32)
-        solver.add_arcs_with_capacity_and_unit_cost(
-            ends,
-            np.full(k, m + k, np.int32),
-            spare,
-            np.zeros(k, np.int64) if toll is None else toll,
-        )
+        sink = np.full(k, m + k, np.int32)
+        solver.add_arcs_with_capacity_and_unit_cost(ends, sink, spare, toll)
     nodes = np.arange(m + k + 1, dtype=np.int32)
     solver.set_nodes_supplies(nodes, np.concatenate([supply, -lower, [lower.sum() - supply.sum()]]))
     status = solver.solve()
@@ -94,34 +107,3 @@ def ship(
     flow = np.zeros(m * k, np.int64)
     flow[arcs] = solver.flows(links)
     return flow.reshape(m, k)
-
-
-def ship_some(
-    gap: FloatArray,
-    arcs: IntArray,
-    shape: tuple[int, int],
-    least: IntArray,
-    most: IntArray,
-    toll: FloatArray,
-) -> IntArray:
-    """Flow of one unit a row over some arcs, at least cost plus a toll for each unit above least.
-
-    Parameters
-    ----------
-    gap : (n_arcs,) array
-        Cost of each arc.
-    arcs : (n_arcs,) array
-        ``row * k + cluster`` of each arc.
-    shape : (m, k)
-    least, most : (k,) arrays of int
-    toll : (k,) array
-    """
-    largest = max(float(gap.max(initial=0.0)), float(toll.max(initial=0.0)))
-    levels = min(LEVELS, 2.0**60 / (sum(shape) + 2))
-    while True:
-        scale = levels / largest if largest > 0 else 0.0
-        whole, tolls = (np.rint(value * scale).astype(np.int64) for value in (gap, toll))
-        flow = ship(whole, arcs, np.ones(shape[0], np.int64), least, most, tolls)
-        if flow is not None:
-            return flow
-        levels /= 2.0**6

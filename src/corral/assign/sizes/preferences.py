@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from ..._typing import BoolArray, FloatArray, IntArray
 from ...deadline import NEVER, Deadline
 from ...plan.thresholds import MANY_TIES
-from ...rows.costs import Costs
+from ...rows.costs import Costs, Scan
 from ..result import NoAssignment
-from .flow import ship_some
+from .flow import flow_over
 from .prices import add_outside, cheapest_moves, newton_step, settle, signed_prices
 
 #: Longest change of a price in one step, in units of the largest margin that the step looks at;
@@ -23,24 +22,13 @@ LONGEST_STEP = 8.0
 
 @dataclass
 class State:
-    """Labels that are the cheapest for their own sizes, and the bounds that sizes should keep.
-
-    Attributes
-    ----------
-    costs : Costs
-    lower, upper : (k,) arrays of int
-    prices : (k,) array
-        At which every row is where it costs least.
-    scan : Scan
-        The rows in their clusters.
-    deadline : Deadline
-    """
+    """Rows where they cost least at the prices, a :class:`Scan`, and bounds on their numbers."""
 
     costs: Costs
     lower: IntArray
     upper: IntArray
     prices: FloatArray
-    scan: Any
+    scan: Scan
     deadline: Deadline = NEVER
 
     @classmethod
@@ -52,13 +40,11 @@ class State:
         prices: FloatArray,
         deadline: Deadline = NEVER,
     ) -> State:
-        """Rows where they cost least at the prices; ties are broken in favour of the bounds.
+        """The state at the prices; ties are broken in favour of the bounds.
 
         Raises
         ------
-        NoAssignment
-            If a row may go nowhere.
-        OutOfTime
+        NoAssignment, OutOfTime
         """
         deadline.check()
         if np.all(lower == upper):
@@ -76,19 +62,13 @@ class State:
         """The same rows and bounds at other prices."""
         return State.at(self.costs, self.lower, self.upper, prices, self.deadline)
 
-    @property
-    def counted(self) -> IntArray:
-        """Rows in each cluster."""
-        counted: IntArray = self.scan.counted
-        return counted
-
     def _imbalance(self) -> tuple[IntArray, IntArray]:
         """Rows too many and too few in each cluster.
 
         A cluster with a positive price should be at its upper bound, one with a negative price at
         its lower bound.
         """
-        counted = self.counted
+        counted = self.scan.counted
         low = np.where(self.prices > 0, self.upper, self.lower)
         high = np.where(self.prices < 0, self.lower, self.upper)
         return np.maximum(counted - high, 0), np.maximum(low - counted, 0)
@@ -103,8 +83,7 @@ class State:
     @property
     def rounding(self) -> float:
         """Differences between costs up to which they count as equal."""
-        scale: float = self.scan.scale + float(np.abs(self.prices).max())
-        return 32.0 * self.costs.eps * scale
+        return 32.0 * self.costs.eps * (self.scan.scale + float(np.abs(self.prices).max()))
 
     def even_out(self) -> None:
         """Move rows with equal costs in bulk, if there are too many to leave them to the flow."""
@@ -117,9 +96,9 @@ class State:
             over, under = self._imbalance()
             # First between clusters out of bounds, then also into and out of those with room.
             if stage == 1:
-                under = np.where(unpriced, np.maximum(self.upper - self.counted, 0), 0)
+                under = np.where(unpriced, np.maximum(self.upper - self.scan.counted, 0), 0)
             elif stage == 2:
-                over = np.where(unpriced, np.maximum(self.counted - self.lower, 0), 0)
+                over = np.where(unpriced, np.maximum(self.scan.counted - self.lower, 0), 0)
             if over.any() and under.any():
                 spread = spread_ties(equal, tied.labels, over, under, self.deadline)
                 tied = replace(tied, labels=spread)
@@ -158,8 +137,8 @@ class State:
         self.deadline.check()
         reach = self._reach(taking_part)
         near = self.scan.near(reach)
-        counted, before, gap = self.counted, near.labels, near.gap
-        rest = counted - np.bincount(before, minlength=len(counted))
+        before, gap = near.labels, near.gap
+        rest = self.scan.counted - np.bincount(before, minlength=len(reach))
         try:
             after = self._settled(gap, before, rest, reach)
         except NoAssignment:
@@ -183,8 +162,7 @@ class State:
         """
         over, _ = self._imbalance()
         k, times = len(over), max(1, number // (4 * max(self.misplaced, 1)))
-        reach: FloatArray = self.scan.reach(number, times * over + number // (4 * k) + 1)
-        return reach
+        return self.scan.reach(number, times * over + number // (4 * k) + 1)
 
     def _settled(
         self, gap: FloatArray, before: IntArray, rest: IntArray, reach: FloatArray
@@ -222,7 +200,8 @@ class State:
         toll -= toll.min() if np.any(most > least) else 0.0
         toll[most == least] = 0.0
         arcs = np.flatnonzero(opened[free])
-        flow = ship_some(gap[free].ravel()[arcs], arcs, (len(free), k), least, most, toll)
+        supply = np.ones(len(free), np.int64)
+        flow = flow_over(gap[free].ravel()[arcs], arcs, supply, least, most, toll)
         after = before.copy()
         after[free] = flow.argmax(axis=1)
         return after
@@ -235,28 +214,9 @@ def spread_ties(
     under: IntArray,
     deadline: Deadline = NEVER,
 ) -> IntArray:
-    """Move rows from clusters with too many to clusters with too few, at no change of cost.
+    """New labels, with rows moved from clusters that have too many to those that have too few.
 
-    Parameters
-    ----------
-    tied : (t, k) array
-        Clusters that are equally good for each row, its own among them.
-    labels : (t,) array
-    over, under : (k,) arrays of int
-        How many rows each cluster has too many, and too few.
-    deadline : Deadline, optional
-
-    Returns
-    -------
-    (t,) array
-        New labels, each tied with the old one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> tied = np.array([[True, True, False], [False, True, True], [False, True, True]])
-    >>> spread_ties(tied, np.array([0, 1, 1]), np.array([1, 0, 0]), np.array([0, 0, 1]))
-    array([1, 2, 1])
+    ``tied[i, j]`` says that cluster j is as good as its own for row i; only such moves are made.
     """
     labels, over, under = labels.copy(), over.copy(), under.copy()
     k = tied.shape[1]

@@ -27,21 +27,9 @@ def prices(
     ``(u_j - u_l) * (lambda[j] - lambda[l])``.  Where other rules keep groups from their best
     cluster no such prices exist; then the largest violation is as small as possible.
 
-    Parameters
-    ----------
-    labels : (m,) array
-    cost : (m, k) array
-    sizes : SizeBounds, optional
-        Where a cluster has an interval of sizes, its price is 0 strictly inside the interval,
-        at least 0 at the upper end and at most 0 at the lower end.  Without intervals prices are
-        determined up to a constant; their mean is then 0.
-    count : (m,) array, optional
-        Members of each group, 1 unless given.
-
-    Returns
-    -------
-    (k,) array
-        Midway between the lowest and the highest such prices.
+    Where a cluster has an interval of sizes, its price is 0 strictly inside the interval, at least
+    0 at the upper end and at most 0 at the lower end.  Without intervals prices are determined up
+    to a constant; their mean is then 0.  They are midway between the lowest and the highest.
     """
     m, k = cost.shape
     count = np.ones(m, np.int64) if count is None else count
@@ -97,28 +85,16 @@ def add_outside(
 
 
 def settle(moves: FloatArray, *, anchored: bool) -> tuple[FloatArray, float]:
-    """Prices at which no move pays.
+    """Prices with ``prices[a] <= prices[b] + moves[a, b]``, and by how much a move can still pay.
 
-    Parameters
-    ----------
-    moves : (k + 1, k + 1) array
-        What the cheapest move from cluster a to b costs; the last node is the outside.
-        Its diagonal is overwritten.
-    anchored : bool
-        Whether the price of the outside is fixed at 0; otherwise the mean of the prices is 0.
-
-    Returns
-    -------
-    prices : (k,) array
-        ``prices[a] <= prices[b] + moves[a, b]``: the mean of those that shortest paths to and
-        from every cluster give.
-    missed : float
-        By how much a move can still pay: 0 unless some cycle of moves does.
+    They are the mean of those that shortest paths to and from every cluster give.  Anchored, the
+    price of the outside, which is the last node, is 0; otherwise the mean of the prices is 0.  A
+    move still pays only if some cycle of moves does.  The diagonal is overwritten.
     """
     np.fill_diagonal(moves, 0.0)
     missed = 0.0
-    high, low = _potentials(moves), _potentials(moves.T)
-    if high is None or low is None:
+    (high, ended), (low, ended_too) = _bellman_ford(moves), _bellman_ford(moves.T)
+    if not (ended and ended_too):
         missed = -_least_mean_cycle(moves)
         lifted = moves + missed * (1.0 + 1e-9)
         np.fill_diagonal(lifted, 0.0)
@@ -127,13 +103,8 @@ def settle(moves: FloatArray, *, anchored: bool) -> tuple[FloatArray, float]:
     return np.asarray(result[:-1] - (result[-1] if anchored else result[:-1].mean())), missed
 
 
-def _potentials(moves: FloatArray) -> FloatArray | None:
-    """Highest prices ``p <= 0`` with ``p[a] <= p[b] + moves[a, b]``, None if there are none."""
-    price, done = _bellman_ford(moves)
-    return price if done else None
-
-
 def _bellman_ford(moves: FloatArray) -> tuple[FloatArray, bool]:
+    """Highest prices ``p <= 0`` with ``p[a] <= p[b] + moves[a, b]``, and whether there are any."""
     price = np.zeros(len(moves))
     for _ in range(len(moves) + 1):
         lower = (moves + price).min(axis=1)
@@ -161,24 +132,9 @@ def newton_step(
     signed: BoolArray,
     fixed: BoolArray,
 ) -> FloatArray:
-    """One step of Newton's method for prices with signs, ``system @ change = excess``.
+    """One step of Newton's method, ``system @ change = excess``, with a semidefinite system.
 
-    Parameters
-    ----------
-    system : (s, s) array
-        Positive semidefinite: what leaves, for a unit of change.
-    excess, prices : (s,) arrays
-    signed : (s,) array of bool
-        Prices that end at 0 rather than change their sign.
-    fixed : (s,) array of bool
-        Prices that stay.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> system, none = np.diag([2.0, 4.0]), np.zeros(2, bool)
-    >>> newton_step(system, np.array([2.0, -4.0]), np.array([0.0, 0.5]), ~none, none)
-    array([ 1. , -0.5])
+    Signed prices end at 0 rather than change their sign; fixed prices stay.
     """
     step = np.zeros(len(system))
     scale = np.diag(system)

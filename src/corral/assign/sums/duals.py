@@ -38,18 +38,10 @@ STEPS_TRIED = 6
 
 @dataclass(frozen=True)
 class View:
-    """The best labels at some prices.
+    """The best labels under the pairs at some prices, (r, k), and the bound.
 
-    Attributes
-    ----------
-    prices : (r, k) array
-    labels : (m,) array
-        Best under the pairs.
-    best, margin : (m,) arrays
-        Least priced cost of each group without pairs, and what its next best cluster costs more.
-    repair : (m,) array
-        What the component of each group costs more because of its pairs.
-    bound : float
+    ``best`` and ``margin`` are the least priced cost of each group without pairs, and what its next
+    best cluster costs more; ``repair`` is what its component costs more because of its pairs.
     """
 
     prices: FloatArray
@@ -115,18 +107,7 @@ def ascend(
 ) -> View:
     """Raise the bound by Newton's method until less than one group is misplaced.
 
-    Parameters
-    ----------
-    cost : (m, k) array
-        Infinite where a group may not go.
-    sums : Sums
-    start : (r, k) array
-        Prices to start from.
-    placing : callable
-    rounds : int
-        Most steps.
-    deadline : Deadline, optional
-        No step begins after it.
+    At most ``rounds`` steps are made, and none begins after the deadline.
     """
     view = look(cost, sums, _allowed(sums, start), placing)
     for _ in range(rounds):

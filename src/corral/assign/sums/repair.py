@@ -8,6 +8,7 @@ from ..._typing import BoolArray, FloatArray, IntArray
 from ...deadline import NEVER, Deadline, OutOfTime
 from ...plan.thresholds import REPAIR_GROUPS, REPAIR_MOVES
 from ...presolve import Rules, Sums
+from ...presolve.bounds import outside
 from ..result import NoAssignment
 from ..sizes import ship_units
 from .duals import View
@@ -20,51 +21,23 @@ def restricted(
 
     Bounds are reduced by what the others take; their pairs with chosen groups become costs.
     """
-    soft, left = rules.soft, cost[chosen]
-    for pairs, together in ((rules.apart, False), (rules.together, True)):
-        hard = np.full(len(pairs), np.inf)
-        _charge(left, pairs, hard, np.full(len(pairs), together), labels, chosen)
-    _charge(left, soft.pairs, soft.price, soft.together, labels, chosen)
-    return rules.less(labels, chosen), left
-
-
-def _charge(
-    left: FloatArray,
-    pairs: IntArray,
-    price: FloatArray,
-    together: BoolArray,
-    labels: IntArray,
-    chosen: BoolArray,
-) -> None:
-    """Add to the costs of the chosen groups what their pairs with the others cost."""
-    number = np.cumsum(chosen) - 1
-    for a, b in (pairs.T, pairs.T[::-1]):
+    left, number, graph = cost[chosen], np.cumsum(chosen) - 1, rules.pairs.graph
+    for a, b in ((graph.a, graph.b), (graph.b, graph.a)):
         half = chosen[a] & ~chosen[b]
-        rows, clusters = number[a[half]], labels[b[half]]
-        same = np.where(together[half], 0.0, price[half])
-        differ = np.where(together[half], price[half], 0.0)
-        extra = np.repeat(differ[:, None], left.shape[1], axis=1)
-        extra[np.arange(len(rows)), clusters] = same
-        np.add.at(left, rows, extra)
+        extra = np.repeat(graph.differ[half, None], left.shape[1], axis=1)
+        extra[np.arange(len(extra)), labels[b[half]]] = graph.same[half]
+        np.add.at(left, number[a[half]], extra)
+    return rules.less(labels, chosen), left
 
 
 def repaired(
     rules: Rules, cost: FloatArray, sums: Sums, view: View, deadline: Deadline = NEVER
 ) -> IntArray | None:
-    """Labels that keep all sums, made from those of the view, or None if that fails.
+    """Labels that keep all sums, made from those of the view; None if that fails or time ends.
 
     Only groups move that share no pair with each other, and only where their pairs allow it.  If
     only sizes are bounded, the groups of one row are assigned again.  Otherwise groups move one at
     a time, each time the move that corrects most for its cost.
-
-    Parameters
-    ----------
-    rules : Rules
-    cost : (m, k) array
-    sums : Sums
-    view : View
-    deadline : Deadline, optional
-        None is the answer when it has passed.
     """
     if rules.sizes is not None and not rules.totals:
         return share_out(rules, cost, view.labels, view.margin, view.prices[0], deadline)
@@ -86,22 +59,11 @@ def share_out(
     prices: FloatArray,
     deadline: Deadline = NEVER,
 ) -> IntArray | None:
-    """Assign groups of one row again so that the sizes are kept; None if that fails.
+    """Assign groups of one row again so that the sizes are kept; None if that fails or time ends.
 
-    Parameters
-    ----------
-    rules : Rules
-        Whose only sums are sizes.
-    cost : (m, k) array
-    labels : (m,) array
-        They obey the pairs.
-    margin : (m,) array
-        What the next best cluster of a group costs more.  Of two groups in a pair, that of the
-        smaller margin may move.
-    prices : (k,) array
-        To start from.
-    deadline : Deadline, optional
-        None is the answer when it has passed.
+    Sizes are the only sums, the labels obey the pairs, and prices are those to start from.  The
+    margin is what the next best cluster of a group costs more: of two groups in a pair, that of the
+    smaller margin may move.
     """
     chosen = _unrelated(rules, margin, rules.count == 1)
     part, part_cost = restricted(rules, cost, labels, chosen)
@@ -155,12 +117,10 @@ def _best_move(
     rows = np.arange(len(own))
     corrected = np.zeros(cost.shape)
     for r, value in enumerate(sums.values):
-        now = sums.outside(reached)[r]
         low, high = sums.lower[r], sums.upper[r]
-        arrived = reached[r] + value[:, None]
-        then = np.maximum(np.maximum(low - arrived, arrived - high), 0.0)
-        left = reached[r][own] - value
-        gone = np.maximum(np.maximum(low[own] - left, left - high[own]), 0.0)
+        now = outside(reached[r], low, high)
+        then = outside(reached[r] + value[:, None], low, high)
+        gone = outside(reached[r][own] - value, low[own], high[own])
         corrected += (now - then + (now[own] - gone)[:, None]) / unit[r]
     corrected[rows, own] = 0.0
     rise = cost - cost[rows, own][:, None]
