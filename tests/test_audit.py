@@ -207,7 +207,7 @@ def test_points_may_come_in_many_forms(convert):
         ({"sample_weight": [1, np.inf, 1, 1, 1]}, r"`sample_weight`\[1\] is inf"),
         ({"sample_weight": "heavy"}, "`sample_weight` must be numbers"),
         ({"centers": [[1.0, 2.0]]}, r"`centers` has shape \(1, 2\); .* must be \(2, 1\)"),
-        ({"centers": [[1.0], [np.inf]]}, "`centers` has an entry that is infinite"),
+        ({"centers": [[1.0], [np.inf]]}, "`centers`.* is inf; each must be finite"),
     ],
 )
 def test_what_does_not_fit_is_refused(arguments, message):

@@ -296,6 +296,5 @@ def _checked_centers(centers: ArrayLike, shape: tuple[int, int]) -> FloatArray:
     mean = as_numbers(centers, "`centers`")
     if mean.shape != shape:
         raise ValueError(f"`centers` has shape {mean.shape}; its shape must be {shape}.")
-    if not np.isfinite(mean).all():
-        raise ValueError("`centers` has an entry that is infinite; each must be finite.")
+    refuse(~np.isfinite(mean), mean, "`centers`", "each must be finite")
     return mean
