@@ -94,11 +94,7 @@ class Partitions:
         return [a] * len(self)
 
     def submit(
-        self,
-        name: str,
-        function: Callable[..., Any],
-        *columns: Sequence[Any],
-        priority: int = 0,
+        self, name: str, function: Callable[..., Any], *columns: Sequence[Any], priority: int = 0
     ) -> list[Any]:
         """Submit one task a partition, under a name that Dask's dashboard shows.
 

@@ -11,7 +11,7 @@ its last use.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
@@ -35,16 +35,10 @@ from .state import Checkpoints, smallest_type
 class DaskCrew:
     """Makes ADMM's passes where the partitions are; see :class:`corral.admm.crew.Crew`.
 
-    Parameters
-    ----------
-    partitions : Partitions
-    lengths : list of int
-        Number of groups in each.
-    dtype : dtype
-        Of the points.
+    ``lengths`` are the numbers of groups in the partitions, and ``dtype`` is that of the points.
     """
 
-    def __init__(self, partitions: Partitions, lengths: list[int], dtype: Any) -> None:
+    def __init__(self, partitions: Partitions, lengths: Sequence[int], dtype: Any) -> None:
         self._partitions, self._lengths, self.dtype = partitions, lengths, dtype
         self.release()
 

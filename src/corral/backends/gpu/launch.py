@@ -86,12 +86,7 @@ class Launcher:
     """
 
     def __init__(
-        self,
-        state: FusedState,
-        tunings: Tunings,
-        kernel: Any,
-        segments: list[Segment],
-        width: int,
+        self, state: FusedState, tunings: Tunings, kernel: Any, segments: list[Segment], width: int
     ) -> None:
         self.state, self.tunings = state, tunings
         self.kernel, self.segments, self.width = kernel, segments, width
