@@ -34,14 +34,7 @@ class Warm:
 
 
 class FarAssignment:
-    """Assigns rows in shards to centres; the same rules in every round.
-
-    Parameters
-    ----------
-    rules : Rules
-        Without totals and linear rows.
-    rows : ShardRows
-    """
+    """Assigns rows in shards to centres under rules without totals and linear rows."""
 
     def __init__(self, rules: Rules, rows: ShardRows) -> None:
         alone = rules.count == 1
@@ -70,12 +63,8 @@ class FarAssignment:
     ) -> Assignment:
         """Assign all groups, tied ones first.
 
-        Raises
-        ------
-        NoAssignment
-            The tied groups leave no room for the others, and there was no round before.
-        OutOfTime
-            The deadline came before the end of the search.
+        NoAssignment says that the tied groups leave no room for the others, and that there was no
+        round before; OutOfTime that the deadline came before the end of the search.
         """
         k, sizes = self.rules.n_clusters, self.rules.sizes
         costs = self.rows.costs(centers).until(deadline)
@@ -134,7 +123,6 @@ class FarAssignment:
 
 
 def _floor(bounds: IntArray, part: float) -> IntArray:
-    """Bounds times a part of one, rounded down."""
     floored: IntArray = np.floor(bounds * part).astype(np.int64)
     return floored
 

@@ -22,13 +22,7 @@ BACKENDS = (WithDask, OnDevice, InMemory)
 
 
 def backend_of(X: Any, device: str | None) -> Backend:
-    """The backend for X.
-
-    Raises
-    ------
-    ValueError
-        If ``device`` is unknown, or not allowed for X.
-    """
+    """The backend for X; ValueError if ``device`` is unknown, or not allowed for X."""
     check_device(device)
     kind = next(kind for kind in BACKENDS if kind.takes(X, device))
     return kind(X, device)

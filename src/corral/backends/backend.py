@@ -24,40 +24,24 @@ class Backend(Protocol):
 
     @classmethod
     def takes(cls, X: Any, device: str | None) -> bool:
-        """Whether this backend is the one for X.
-
-        Raises
-        ------
-        ValueError
-            If X is of its kind and the device is not allowed for it.
-        """
-        ...
+        """Whether this backend is the one for X; ValueError for a device not allowed for it."""
 
     def opened(
         self, estimator: BaseEstimator, weight: ArrayLike | None
     ) -> AbstractContextManager[Table]:
         """A context in which the rows, checked, are a :class:`~corral.rows.Table`."""
-        ...
 
     def give(self, a: Any) -> Any:
         """An array over the rows, in the kind of X."""
-        ...
 
     def give_small(self, a: Any) -> Any:
         """An array that does not grow with the rows, in the kind that suits X."""
-        ...
 
     def by_rows(self, function: Callable[..., Any], *args: Any) -> Any:
         """``function(rows, *args)`` of NumPy rows, in the kind of X."""
-        ...
 
 
 def check_device(device: Any) -> None:
-    """Refuse what is no name of a device.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Raise ValueError for what is no name of a device."""
     if device is not None and not (isinstance(device, str) and _DEVICES.fullmatch(device)):
         raise ValueError(f"`device` is {device!r}; it must be None, 'cpu', 'cuda' or 'cuda:N'.")

@@ -33,24 +33,9 @@ def relax_or_raise(
 ) -> Solution:
     """The labels of least violation if the user asked for them; otherwise say why.
 
-    Parameters
-    ----------
-    failure : exception
-        One of :data:`NoAnswer`.
-    constraints : ConstraintSet
-    table : Table
-    n_clusters : int
-    settings : Settings
-    random_state : RandomState
-    names : sequence, optional
-        What to call the rows.
-
-    Raises
-    ------
-    InfeasibleConstraintsError
-        With the user's own constraints that clash.
-    SolverTimeoutError
-        When the time limit ran out without an answer or a proof.
+    ``failure`` is one of :data:`NoAnswer`.  InfeasibleConstraintsError has the user's own
+    constraints that clash; SolverTimeoutError says that the time limit ran out without an answer
+    or a proof.
     """
     deadline = settings.deadline
     if isinstance(failure, OutOfTime):

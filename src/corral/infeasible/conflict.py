@@ -36,25 +36,10 @@ def explain(
 ) -> InfeasibleConstraintsError | None:
     """Decide whether constraints are feasible, and if not, find a small conflict.
 
-    Parameters
-    ----------
-    n_samples, n_clusters : int
-    constraints : ConstraintSet
-        They must fit data of this shape; soft pairs are ignored.
-    deadline : Deadline, optional
-    names : sequence, optional
-        Names of the rows for the message.
-
-    Returns
-    -------
-    InfeasibleConstraintsError or None
-        An error that the caller can raise.  Its ``conflict`` is infeasible and, if there was
-        enough time, feasible without any one of its rules.  None if the constraints are feasible.
-
-    Raises
-    ------
-    OutOfTime
-        The deadline passed before either was proven.
+    The constraints must fit data of this shape; soft pairs are ignored.  None says that they are
+    feasible.  The ``conflict`` of the error is infeasible and, if there was enough time, feasible
+    without any one of its rules.  OutOfTime is raised if the deadline passed before either was
+    proven.
 
     Examples
     --------

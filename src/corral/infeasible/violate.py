@@ -17,18 +17,9 @@ from ..start import make_start
 def solve_violating(problem: Problem, random_state: np.random.RandomState) -> Solution:
     """Alternate means and assignments of least violation until the objective stops falling.
 
-    Every assignment has the least total violation there is, so the objective alone decides.
-
-    Parameters
-    ----------
-    problem : Problem
-        Made without contraction, so that every rule can be broken.
-    random_state : RandomState
-
-    Raises
-    ------
-    OutOfTime
-        The deadline came before the first assignment.
+    Every assignment has the least total violation there is, so the objective alone decides.  The
+    problem is made without contraction, so that every rule can be broken.  OutOfTime says that the
+    deadline came before the first assignment.
     """
     rules, rows, settings = problem.rules, problem.rows, problem.settings
     centers = make_start(rules, rows, settings.init, random_state).centers

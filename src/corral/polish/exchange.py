@@ -9,6 +9,7 @@ pairs or linear rows are moved; sizes and totals are kept in bounds.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -44,7 +45,7 @@ class Exchange:
         bound = np.concatenate([rules.pins[:, 0], *pairs])
         self.mobile = np.full(rules.n_groups, rules.linear is None)
         self.mobile[bound.astype(np.int64)] = False
-        self.bounds = _Bounds(rules.sums())
+        self.sums = rules.sums()  # of sizes and totals
 
     def improve(self, labels: IntArray, centers: FloatArray, objective: float) -> IntArray | None:
         """Labels after one round of changes that pay, or None if there is none."""
@@ -53,7 +54,7 @@ class Exchange:
         mass = self.rows.mass(labels, self.n_clusters)
         clusters = Clusters(labels, centers, mass, self.rows.distances(centers))
         changes = self._moves(clusters, NEGLIGIBLE * objective)
-        if not changes and len(self.bounds):
+        if not changes and len(self.sums):
             changes = self._swaps(clusters, NEGLIGIBLE * objective)
         return _apply(labels, changes) if changes else None
 
@@ -65,7 +66,7 @@ class Exchange:
         )
         gain[rows, own] = -np.inf
         gain[~self.mobile] = -np.inf
-        gain[~self.bounds.allows_moves(own)] = -np.inf
+        gain[~_allowed_moves(self.sums, own)] = -np.inf
         to = gain.argmax(axis=1)
         best = gain[rows, to]
         paying = np.flatnonzero(best > least)
@@ -80,16 +81,15 @@ class Exchange:
         members = [
             np.flatnonzero((clusters.labels == j) & self.mobile) for j in range(self.n_clusters)
         ]
-        totals = self.bounds.sums.reached(clusters.labels)
+        totals = self.sums.reached(clusters.labels)
         found = []
-        for a, b in zip(*np.triu_indices(self.n_clusters, 1), strict=True):
+        for a, b in combinations(range(self.n_clusters), 2):
             from_a = _cheapest(members[a], loss[members[a], b])
             from_b = _cheapest(members[b], loss[members[b], a])
             if not (len(from_a) and len(from_b)):
                 continue
-            gain = self._swap_gains(clusters, int(a), int(b), from_a, from_b)
-            allowed = self.bounds.allows_swaps(totals, int(a), int(b), from_a, from_b)
-            gain[~allowed] = -np.inf
+            gain = self._swap_gains(clusters, a, b, from_a, from_b)
+            gain[~_allowed_swaps(self.sums, totals, (a, b), from_a, from_b)] = -np.inf
             g, h = np.unravel_index(gain.argmax(), gain.shape)
             if gain[g, h] > least:
                 found.append((gain[g, h], np.array([from_a[g], from_b[h]]), np.array([b, a])))
@@ -106,44 +106,32 @@ class Exchange:
         return self.rows.distance.swap_gains(first, second, inner)
 
 
-@dataclass(frozen=True)
-class _Bounds:
-    """Sizes and totals, to ask whether a change keeps them."""
+def _allowed_moves(sums: Sums, labels: IntArray) -> BoolArray:
+    """Whether group g may move to cluster j, (m, k), by sizes and totals."""
+    allowed = np.ones((len(labels), sums.lower.shape[1]), bool)
+    columns = sums.values, sums.lower, sums.upper, sums.reached(labels)
+    for value, lower, upper, total in zip(*columns, strict=True):
+        left = total[labels] - value
+        allowed &= ((left >= lower[labels]) & (left <= upper[labels]))[:, None]
+        arrived = total + value[:, None]
+        allowed &= (arrived >= lower) & (arrived <= upper)
+    return allowed
 
-    sums: Sums
 
-    def __len__(self) -> int:
-        return len(self.sums)
-
-    def allows_moves(self, labels: IntArray) -> BoolArray:
-        """Whether group g may move to cluster j, (m, k)."""
-        sums = self.sums
-        allowed = np.ones((len(labels), sums.lower.shape[1]), bool)
-        for value, lower, upper, total in zip(
-            sums.values, sums.lower, sums.upper, sums.reached(labels), strict=True
-        ):
-            left = total[labels] - value
-            allowed &= ((left >= lower[labels]) & (left <= upper[labels]))[:, None]
-            arrived = total + value[:, None]
-            allowed &= (arrived >= lower) & (arrived <= upper)
-        return allowed
-
-    def allows_swaps(
-        self, totals: FloatArray, a: int, b: int, from_a: IntArray, from_b: IntArray
-    ) -> BoolArray:
-        """Whether g of cluster a and h of cluster b may change places, (g, h), given the sums."""
-        allowed = np.ones((len(from_a), len(from_b)), bool)
-        sums = self.sums
-        for value, lower, upper, total in zip(
-            sums.values, sums.lower, sums.upper, totals, strict=True
-        ):
-            change = value[from_b][None, :] - value[from_a][:, None]
-            if not change.any():
-                continue
-            for j, signed in ((a, change), (b, -change)):
-                then = total[j] + signed
-                allowed &= (change == 0) | ((then >= lower[j]) & (then <= upper[j]))
-        return allowed
+def _allowed_swaps(
+    sums: Sums, totals: FloatArray, clusters: tuple[int, int], from_a: IntArray, from_b: IntArray
+) -> BoolArray:
+    """Whether g and h of two clusters may change places, (g, h), given the totals of the sums."""
+    allowed, (a, b) = np.ones((len(from_a), len(from_b)), bool), clusters
+    columns = sums.values, sums.lower, sums.upper, totals
+    for value, lower, upper, total in zip(*columns, strict=True):
+        change = value[from_b][None, :] - value[from_a][:, None]
+        if not change.any():
+            continue
+        for j, signed in ((a, change), (b, -change)):
+            then = total[j] + signed
+            allowed &= (change == 0) | ((then >= lower[j]) & (then <= upper[j]))
+    return allowed
 
 
 def _cheapest(members: IntArray, loss: FloatArray) -> IntArray:

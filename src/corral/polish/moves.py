@@ -83,10 +83,7 @@ def relocate(
 
 
 def kick(
-    problem: Problem,
-    labels: IntArray,
-    centers: FloatArray,
-    random_state: np.random.RandomState,
+    problem: Problem, labels: IntArray, centers: FloatArray, random_state: np.random.RandomState
 ) -> Iterator[Proposal]:
     """Move a random centre to a random point, drawn as k-means++ draws, without end."""
     data = problem.near

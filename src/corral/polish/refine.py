@@ -27,24 +27,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Answer:
-    """Labels that obey every hard rule.
+    """Labels that obey every hard rule."""
 
-    Attributes
-    ----------
-    labels : (m,) array
-        Of rows in shards, the scan that holds them there.
-    centers : (k, d) array
-        Means of the clusters, relative to the middle of the rows.
-    objective : float
-        Inertia over the groups plus the price of the soft pairs broken.
-    rules : Rules
-        With the size bounds in the order that these labels obey.
-    """
-
-    labels: Any
-    centers: FloatArray
-    objective: float
-    rules: Rules
+    labels: Any  # (m,); of rows in shards, the scan that holds them there
+    centers: FloatArray  # means of the clusters, (k, d), relative to the middle of the rows
+    objective: float  # inertia over the groups plus the price of the soft pairs broken
+    rules: Rules  # with the size bounds in the order that these labels obey
 
     def beats(self, other: Answer | None) -> bool:
         """Whether the objective is lower by more than rounding."""
@@ -61,20 +49,9 @@ def refine(
 ) -> Answer | None:
     """Alternate exact assignment and means until the objective stops falling.
 
-    Parameters
-    ----------
-    problem : Problem
-    centers : (k, d) array
-    incumbent : (m,) array, optional
-        Labels that obey the rules, if some are known.
-    to_beat : float
-        Give up (None) when the objective will hardly fall below this.
-    max_rounds : int
-
-    Raises
-    ------
-    NoAssignment, OutOfTime
-        From the first assignment; later ones fall back on the labels in hand.
+    ``incumbent`` are labels that obey the rules, if some are known.  None is given when the
+    objective will hardly fall below ``to_beat``.  NoAssignment and OutOfTime come from the first
+    assignment; later ones fall back on the labels in hand.
     """
     place = assigner(problem.rules, problem.rows)
     best: Answer | None = None
@@ -128,12 +105,8 @@ def evaluate(problem: Problem, step: Assignment, centers: FloatArray) -> Answer:
 def first_answer(problem: Problem, centers: FloatArray, max_rounds: int = MAX_ROUNDS) -> Answer:
     """Refine centres; where the sizes at hand do not fit the other rules, match them anew.
 
-    Raises
-    ------
-    NoAssignment
-        It is proven that no labels obey the rules, whatever the order of the sizes.  Of rows in
-        shards it is no proof: linked groups leave no room for the others.
-    OutOfTime
+    NoAssignment proves that no labels obey the rules, whatever the order of the sizes.  Of rows in
+    shards it is no proof: linked groups leave no room for the others.
     """
     try:
         answer = refine(problem, centers, max_rounds=max_rounds)

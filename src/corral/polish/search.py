@@ -17,10 +17,7 @@ from .refine import Answer, evaluate, refine
 
 
 def improve(
-    problem: Problem,
-    answer: Answer,
-    random_state: np.random.RandomState,
-    least_trials: int = 0,
+    problem: Problem, answer: Answer, random_state: np.random.RandomState, least_trials: int = 0
 ) -> Answer:
     """Leave local optima by exchanges and moves until none pays or the budget is spent."""
     answer = exchange(problem, answer)

@@ -2,15 +2,15 @@
 
 from .distance import EUCLIDEAN, Distance, SquaredEuclidean, SwapSide, plus_plus
 from .memory import MemoryRows, contracted
-from .protocol import Helper, Rows, Table
-from .shard import Shard, Shards
+from .protocol import Rows, Table
+from .shard import Each, Shard, Shards
 from .shards import ShardRows, contracted_shards
 from .tables import MemoryTable, ShardTable, distances_to
 
 __all__ = [
     "EUCLIDEAN",
     "Distance",
-    "Helper",
+    "Each",
     "MemoryRows",
     "MemoryTable",
     "Rows",

@@ -31,11 +31,7 @@ class Distance(Protocol):
         """The part of the costs that depends on the cluster alone, (k,)."""
 
     def centres(
-        self,
-        sums: FloatArray,
-        mass: FloatArray,
-        local: FloatArray,
-        fallback: FloatArray | None,
+        self, sums: FloatArray, mass: FloatArray, local: FloatArray, fallback: FloatArray | None
     ) -> FloatArray:
         """Best centres from sums of points and of weights; without weight, the fallback."""
 
@@ -51,37 +47,27 @@ class Distance(Protocol):
         """How far the objective falls when group g moves to cluster j, (m, k)."""
 
     def swap_gains(self, first: SwapSide, second: SwapSide, inner: FloatArray) -> FloatArray:
-        """How far it falls when groups of two clusters change places, (g, h)."""
+        """How far it falls when groups of two clusters change places, (g, h).
+
+        ``inner`` has their inner products about the centre of the first cluster.
+        """
 
 
 @dataclass(frozen=True)
 class SwapSide:
-    """Some groups of one cluster that may change places with groups of another.
+    """Some groups of one cluster that may change places with groups of another."""
 
-    Attributes
-    ----------
-    weight : (g,) array
-    mass : float
-        Weight of their cluster.
-    here, there : (g,) arrays
-        Squared distances to the centre of their own cluster and of the other.
-    """
-
-    weight: FloatArray
-    mass: float
-    here: FloatArray
-    there: FloatArray
+    weight: FloatArray  # (g,)
+    mass: float  # of their cluster
+    here: FloatArray  # squared distances to the centre of their own cluster, (g,)
+    there: FloatArray  # and to that of the other, (g,)
 
 
 class SquaredEuclidean:
-    """Squared Euclidean distance to the mean: k-means.
-
-    Coordinates are taken about the weighted mean of all points, so that a shift of the data
-    changes nothing.
-    """
+    """Squared Euclidean distance to the mean: k-means."""
 
     def origin(self, mean: FloatArray) -> FloatArray:
-        """The mean."""
+        """The mean, so that a shift of the data changes nothing."""
         return mean
 
     def offsets(self, centers: FloatArray, local: FloatArray) -> FloatArray:
@@ -90,11 +76,7 @@ class SquaredEuclidean:
         return norms
 
     def centres(
-        self,
-        sums: FloatArray,
-        mass: FloatArray,
-        local: FloatArray,
-        fallback: FloatArray | None,
+        self, sums: FloatArray, mass: FloatArray, local: FloatArray, fallback: FloatArray | None
     ) -> FloatArray:
         """Weighted means; the origin where there is neither weight nor a fallback."""
         tiny = mass <= np.finfo(float).tiny
@@ -124,17 +106,11 @@ class SquaredEuclidean:
         return gains
 
     def swap_gains(self, first: SwapSide, second: SwapSide, inner: FloatArray) -> FloatArray:
-        """``|S_a'|^2/W_a' + |S_b'|^2/W_b' - |S_a|^2/W_a - |S_b|^2/W_b`` for all pairs (g, h).
+        """``|S_a'|^2/W_a' + |S_b'|^2/W_b' - |S_a|^2/W_a - |S_b|^2/W_b``, g of a and h of b.
 
         Written about ``mu_a`` and ``mu_b``, where ``S_a`` and ``S_b`` vanish: then
-        ``S_j' = +-(w_h (p_h - mu_j) - w_g (p_g - mu_j))``.
-
-        Parameters
-        ----------
-        first, second : SwapSide
-            Groups g of cluster a and h of cluster b.
-        inner : (g, h) array
-            ``(p_g - mu_a) . (p_h - mu_a)``; written over.
+        ``S_j' = +-(w_h (p_h - mu_j) - w_g (p_g - mu_j))``.  ``inner``, which is
+        ``(p_g - mu_a) . (p_h - mu_a)``, is written over.
         """
         w_g, w_h = first.weight[:, None], second.weight[None, :]
         ga, gb, ha, hb = first.here[:, None], first.there[:, None], second.there, second.here

@@ -17,7 +17,7 @@ from ..constraints._checks import sums_by
 from ..presolve.contraction import Contraction
 from .costs import Dense
 from .distance import EUCLIDEAN, Distance, plus_plus
-from .protocol import Helper
+from .shard import Shards
 
 #: Squared distance of the middle from the origin, in units of the mean squared distance to the
 #: middle, above which dense points are centred in a copy.  A larger number saves the copy and
@@ -30,27 +30,10 @@ SINGLE_RANGE = 1e-20, 1e30
 
 
 class MemoryRows:
-    """Contracted points with what every step needs of them, computed once.
+    """Contracted points with what every step needs of them; see :class:`.protocol.Rows`.
 
-    Parameters
-    ----------
-    points : (m, d) array or CSR
-        Weighted mean of each group.
-    weight : (m,) array
-        Sum of the sample weights of each group.
-    scatter : float
-        Inertia inside the groups, the same for every assignment.
-    helper : Helper, optional
-        Who makes ADMM's passes and seeds for these points; threads of this process by default.
-    distance : Distance
-
-    Attributes
-    ----------
-    middle : (d,) array
-        Weighted mean of all points; centres are held relative to it.
-    total_weight : float
-    spread : float
-        Weighted sum of the squared distances to ``middle``.
+    ``helper`` makes ADMM's passes and seeds for points that were fetched from shards; without one
+    threads of this process do.
     """
 
     far = False
@@ -60,13 +43,14 @@ class MemoryRows:
         points: Matrix,
         weight: FloatArray | None = None,
         scatter: float = 0.0,
-        helper: Helper | None = None,
+        helper: Shards | None = None,
         distance: Distance = EUCLIDEAN,
     ) -> None:
         self.points, self.scatter, self.helper, self.distance = points, scatter, helper, distance
         self._given = points
+        self.shape, self.dtype = (points.shape[0], points.shape[1]), points.dtype
         given = np.ones(points.shape[0]) if weight is None else weight
-        self.weight = given.astype(np.float64, copy=False)
+        self.weight: FloatArray = given.astype(np.float64, copy=False)
         self.total_weight = float(self.weight.sum())
         some = self.weight if self.total_weight > 0.0 else np.ones_like(self.weight)
         mean = np.asarray(some @ self.points, np.float64) / some.sum()
@@ -76,7 +60,7 @@ class MemoryRows:
         self.spread = float(self.weight @ self._square)
         far = self.middle @ self.middle * self.total_weight > FAR * self.spread
         if far and not sparse.issparse(self.points):
-            self.points = (self.points - self.middle).astype(self.points.dtype)
+            self.points = (self.points - self.middle).astype(self.dtype)
             self._local = np.zeros_like(self.middle)
             self._square = self._squares()
             self.spread = float(self.weight @ self._square)
@@ -89,35 +73,21 @@ class MemoryRows:
         return np.where(squares > rounding, squares, 0.0)
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Groups and features."""
-        return self.points.shape[0], self.points.shape[1]
-
-    @property
-    def dtype(self) -> Any:
-        """NumPy's dtype of the points."""
-        return self.points.dtype
-
-    @property
     def fits_single(self) -> bool:
-        """Whether single precision would lose nothing that ADMM tells apart.
-
-        That is so for dense points in double precision whose squares are neither too large nor
-        too small for it.
-        """
+        """Dense points in double precision, with squares that single precision represents well."""
         dense = isinstance(self.points, np.ndarray) and self.points.dtype == np.float64
         least, most = SINGLE_RANGE
         farthest = float(self._square.max(initial=0.0))
         return dense and self.spread > least * self.total_weight and farthest < most
 
     def single(self) -> MemoryRows:
-        """The same rows about their middle, in single precision."""
+        """About their middle."""
         moved: FloatArray = np.empty(self.points.shape, np.float32)
         np.subtract(self.points, self._local, out=moved, casting="same_kind")
         return MemoryRows(moved, self.weight, self.scatter, self.helper, self.distance)
 
     def take(self, groups: IntArray) -> MemoryRows:
-        """Some of the groups, worked on in this process; the scatter inside groups is left out."""
+        """Without the scatter inside groups."""
         return MemoryRows(self._given[groups], self.weight[groups], distance=self.distance)
 
     def home(self) -> Self:
@@ -125,13 +95,13 @@ class MemoryRows:
         return self
 
     def crew(self) -> Any:
-        """Who makes ADMM's passes elsewhere; None for threads of this process."""
+        """That of the helper, if there is one."""
         return None if self.helper is None else self.helper.crew(self.points)
 
     def seeds(
         self, n_clusters: int, rows: IntArray, random_state: np.random.RandomState
     ) -> FloatArray:
-        """k-means++ centres drawn from some of the rows, relative to the middle."""
+        """Drawn by the helper, if there is one."""
         points, weight = self._given, self.weight
         if len(rows) < len(weight):
             points, weight = points[rows], weight[rows]
@@ -147,7 +117,7 @@ class MemoryRows:
         return np.maximum(squares, 0.0, out=squares)
 
     def costs(self, centers: FloatArray) -> Dense:
-        """What it costs to put group g into cluster j: its weight times the squared distance."""
+        """Weight times squared distance."""
         distances = self.distances(centers)
         distances *= self.weight[:, None]
         return Dense(distances)
@@ -158,10 +128,7 @@ class MemoryRows:
         return nearest
 
     def offsets(self, centers: FloatArray) -> FloatArray:
-        """The clusters' part of the costs, (k,): ``offsets - 2 points @ centers'`` are the costs.
-
-        What does not depend on the cluster is left out.
-        """
+        """``offsets - 2 points @ centers'`` are the costs but for a constant of each row."""
         return self.distance.offsets(centers, self._local)
 
     def centres(self, sums: Matrix, mass: FloatArray, fallback: FloatArray | None) -> FloatArray:
@@ -172,8 +139,8 @@ class MemoryRows:
         self, labels: IntArray, n_clusters: int, fallback: FloatArray | None = None
     ) -> FloatArray:
         """Centres of the clusters; one without weight keeps its fallback."""
-        mass = sums_by(labels, self.weight, n_clusters)
-        return self.centres(self._members(labels, n_clusters) @ self.points, mass, fallback)
+        sums = self._members(labels, n_clusters) @ self.points
+        return self.centres(sums, self.mass(labels, n_clusters), fallback)
 
     def _members(self, labels: IntArray, k: int) -> Matrix:
         """Weights of the groups in their clusters, (k, m)."""
@@ -277,13 +244,7 @@ def contracted(points: Matrix, weight: FloatArray | None, group: IntArray | None
 def largest_eigenvalue(image: Any, direction: FloatArray, n_steps: int) -> float:
     """Largest eigenvalue of a positive semidefinite matrix by power iteration.
 
-    Parameters
-    ----------
-    image : callable
-        The matrix times a vector.
-    direction : array
-        Where to start.
-    n_steps : int
+    ``image(vector)`` is the matrix times the vector; ``direction`` is where to start.
     """
     value = 0.0
     for _ in range(n_steps):

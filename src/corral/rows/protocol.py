@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from .._typing import FloatArray, IntArray
 from .distance import Distance
-
-
-class Helper(Protocol):
-    """Who works on a few points that were fetched from where the rows are."""
-
-    def crew(self, points: FloatArray) -> Any:
-        """Who makes ADMM's passes over these points, an :class:`.admm.crew.Crew`."""
-
-    def seeds(
-        self,
-        points: FloatArray,
-        weight: FloatArray,
-        n_clusters: int,
-        random_state: np.random.RandomState,
-    ) -> FloatArray:
-        """k-means++ centres of these points."""
+from .shard import Each
 
 
 class Rows(Protocol):
@@ -35,29 +20,12 @@ class Rows(Protocol):
     :class:`.costs.Scan` that an assignment gave.
     """
 
-    @property
-    def far(self) -> bool:
-        """Whether the rows are outside this process's memory."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Groups and features."""
-
-    @property
-    def dtype(self) -> Any:
-        """NumPy's dtype of the points."""
-
-    @property
-    def distance(self) -> Distance:
-        """How costs and centres are made."""
-
-    @property
-    def weight(self) -> FloatArray:
-        """Sum of the sample weights of each group, (m,)."""
-
-    @property
-    def scatter(self) -> float:
-        """Inertia inside the groups, the same for every assignment."""
+    far: bool  # whether the rows are outside this process's memory
+    shape: tuple[int, int]  # groups and features
+    dtype: Any  # NumPy's dtype of the points
+    distance: Distance  # how costs and centres are made
+    weight: FloatArray  # sum of the sample weights of each group, (m,)
+    scatter: float  # inertia inside the groups, the same for every assignment
 
     @property
     def middle(self) -> FloatArray:
@@ -130,25 +98,11 @@ class Table(Protocol):
     The audit looks at these, not at what the solvers made of them.
     """
 
-    @property
-    def lengths(self) -> Sequence[int]:
-        """Number of rows in each piece."""
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-
-    @property
-    def dtype(self) -> Any:
-        """NumPy's dtype of the points."""
-
-    @property
-    def weight(self) -> FloatArray | None:
-        """Sample weights, None if all are one."""
-
-    @property
-    def place(self) -> str:
-        """Where the rows are: "memory", "gpu" or "dask"."""
+    lengths: Sequence[int]  # number of rows in each piece
+    n_features: int
+    dtype: Any  # NumPy's dtype of the points
+    weight: FloatArray | None  # sample weights; None if all are one
+    place: str  # where the rows are: "memory", "gpu" or "dask"
 
     def rows(self, group: IntArray | None) -> Rows:
         """The contracted points, given the group of each row."""
@@ -159,10 +113,5 @@ class Table(Protocol):
     def nearest(self, centers: FloatArray) -> IntArray:
         """Nearest centre of each row, (n,)."""
 
-    def map_points(
-        self,
-        function: Callable[..., Any],
-        *args: Any,
-        each: Iterable[tuple[Any, ...]] | None = None,
-    ) -> list[Any]:
+    def map_points(self, function: Callable[..., Any], *args: Any, each: Each = None) -> list[Any]:
         """``function(points, *args, *own)`` for every piece, in order."""

@@ -12,27 +12,21 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.random import RandomState
 
 from .._arrays import namespace
 from .._typing import FloatArray, IntArray
+
+#: Arguments of a function that differ from shard to shard, one tuple a shard.
+Each = Iterable[tuple[Any, ...]] | None
 
 
 class Shard:
     """Rows, or groups of rows, with a weight each, as arrays of NumPy or PyTorch.
 
-    Parameters
-    ----------
-    points : (b, d) array
-    weight : (b,) array or None
-        None if all are one.
-    free : (b,) array of bool, or None
-        Rows that prices assign; None for all.
-
-    Attributes
-    ----------
-    memo : dict
-        Results that a pass keeps for the next one.  They only save time: a pass that does not find
-        them computes them again, and they are never copied.
+    ``weight`` is None if all are one.  ``free`` marks the rows that prices assign; None for all.
+    ``memo`` has results that a pass keeps for the next one.  They only save time: a pass that does
+    not find them computes them again, and they are never copied.
     """
 
     def __init__(self, points: Any, weight: Any = None, free: Any = None) -> None:
@@ -78,55 +72,26 @@ class Shards(Protocol):
     ``shard.memo``.  It must be importable, so that it can be sent to other machines.
     """
 
-    @property
-    def dtype(self) -> Any:
-        """NumPy's dtype of the points."""
-        ...
+    dtype: Any  # NumPy's dtype of the points
+    lengths: Sequence[int]  # number of rows in each shard
+    n_features: int
 
-    @property
-    def lengths(self) -> Sequence[int]:
-        """Number of rows in each shard."""
-        ...
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        ...
-
-    def map(
-        self,
-        function: Callable[..., Any],
-        *args: Any,
-        each: Iterable[tuple[Any, ...]] | None = None,
-    ) -> list[Any]:
+    def map(self, function: Callable[..., Any], *args: Any, each: Each = None) -> list[Any]:
         """Small results of the function for every shard, in order, in this process's memory."""
-        ...
 
-    def transform(
-        self,
-        function: Callable[..., Shard],
-        *args: Any,
-        each: Iterable[tuple[Any, ...]] | None = None,
-    ) -> Shards:
+    def transform(self, function: Callable[..., Shard], *args: Any, each: Each = None) -> Shards:
         """The shards that the function makes; they stay where they are."""
-        ...
 
     def crew(self, points: FloatArray | None = None) -> Any:
         """The :class:`corral.admm.crew.Crew` that makes ADMM's passes.
 
         It works on all rows where they are, or on a few points that were fetched to this process.
         """
-        ...
 
     def seeds(
-        self,
-        points: FloatArray,
-        weight: FloatArray,
-        n_clusters: int,
-        random_state: np.random.RandomState,
+        self, points: FloatArray, weight: FloatArray, n_clusters: int, random_state: RandomState
     ) -> FloatArray:
         """k-means++ centres of a few points that were fetched to this process."""
-        ...
 
 
 def starts(shards: Shards) -> IntArray:
@@ -165,17 +130,9 @@ def with_weight(shard: Shard, weight: FloatArray | None) -> Shard:
 def contracted(
     shard: Shard, first: IntArray, where: IntArray, means: FloatArray, weight: FloatArray | None
 ) -> Shard:
-    """One point for each group of rows.
+    """One point for each group: its first row, or for groups of several rows their means.
 
-    Parameters
-    ----------
-    shard : Shard
-    first : (g,) array
-        The first row of each group; it is the group's point if the group has no other row.
-    where, means : (h,) and (h, d) arrays
-        Groups of several rows, and the points of these groups.
-    weight : (g,) array or None
-        Of the groups.
+    ``first`` has the first row of each group; ``where`` are the groups of several rows.
     """
     points = shard.points[shard.put(first)]
     if len(where):

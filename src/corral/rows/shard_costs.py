@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -14,7 +14,7 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
 from .costs import Near, reach_of
-from .shard import Shards, by_shard, starts
+from .shard import Each, Shards, by_shard, starts
 from .shard_passes import (
     Ask,
     border_rows,
@@ -42,24 +42,14 @@ MARGINS = 200_000
 class ShardCosts:
     """Costs of the free rows; see :class:`.costs.Costs`.
 
-    Attributes
-    ----------
-    shards : Shards
-    centers : (k, d) array
-        Relative to the middle of the points.
-    offsets : (k,) array
-        The clusters' part of the costs.
-    free : (f,) array
-        Numbers of the rows that are free.
-    deadline : Deadline
-        Asked before every pass that searches for an assignment.  Passes that read a known
-        assignment (labels, sums, inertia) do not ask it.
+    The deadline is asked before every pass that searches for an assignment.  Passes that read a
+    known assignment (labels, sums, inertia) do not ask it.
     """
 
     shards: Shards
-    centers: FloatArray
-    offsets: FloatArray
-    free: IntArray
+    centers: FloatArray  # (k, d), relative to the middle of the points
+    offsets: FloatArray  # the clusters' part of the costs, (k,)
+    free: IntArray  # numbers of the rows that are free
     deadline: Deadline = NEVER
 
     @property
@@ -76,18 +66,8 @@ class ShardCosts:
         """The same costs; searches raise ``OutOfTime`` after the deadline."""
         return replace(self, deadline=deadline)
 
-    def search(
-        self,
-        function: Callable[..., Any],
-        *args: Any,
-        each: Iterable[tuple[Any, ...]] | None = None,
-    ) -> list[Any]:
-        """One pass over all shards, if there is time left.
-
-        Raises
-        ------
-        OutOfTime
-        """
+    def search(self, function: Callable[..., Any], *args: Any, each: Each = None) -> list[Any]:
+        """One pass over all shards; ``OutOfTime`` is raised after the deadline."""
         self.deadline.check()
         return self.shards.map(function, *args, each=each)
 
@@ -117,8 +97,7 @@ class ShardCosts:
     def cheapest(self, rows: IntArray, counts: IntArray, prices: FloatArray) -> IntArray:
         """Cheapest cluster of rows, given by sorted numbers, that count several points each."""
         own = by_shard(self.shards, rows)
-        cuts = np.cumsum([len(part) for part in own])[:-1]
-        each = list(zip(own, np.split(counts, cuts), strict=True))
+        each = zip(own, _cut_like(own, counts), strict=True)
         return np.concatenate(self.search(placed_at, self.ask(prices), each=each))
 
     def dense(self) -> FloatArray:
@@ -128,22 +107,11 @@ class ShardCosts:
 
 @dataclass(frozen=True)
 class ShardScan:
-    """An assignment of rows in shards; see :class:`.costs.Scan`.
-
-    Attributes
-    ----------
-    costs : ShardCosts
-    ask : Ask
-        Every row is in the cluster that it prefers by this question, except
-    patches : list of Patch, one a shard
-        these rows.
-    counted : (k,) array
-    scale : float
-    """
+    """An assignment of rows in shards; see :class:`.costs.Scan`."""
 
     costs: ShardCosts
-    ask: Ask
-    patches: Sequence[Patch]
+    ask: Ask  # every row is in the cluster that it prefers by this question,
+    patches: Sequence[Patch]  # except these rows of each shard
     counted: IntArray
     scale: float
 
@@ -182,14 +150,9 @@ class ShardScan:
     def patched(self, rows: IntArray, labels: IntArray) -> ShardScan:
         """The same with rows, given by sorted numbers, in other clusters; counts stay as before."""
         shards = self.costs.shards
-        cuts = np.searchsorted(rows, starts(shards))
-        patches = [
-            _joined(patch, (own, labels[a:b]))
-            for patch, own, a, b in zip(
-                self.patches, by_shard(shards, rows), cuts[:-1], cuts[1:], strict=True
-            )
-        ]
-        return replace(self, patches=patches)
+        own = by_shard(shards, rows)
+        new = zip(own, _cut_like(own, labels), strict=True)
+        return replace(self, patches=[*map(_joined, self.patches, new)])
 
     def labels(self) -> IntArray:
         """Labels of all rows, (m,)."""
@@ -205,6 +168,10 @@ class ShardScan:
         """Weighted sum of the squared distances to centres in the shards' coordinates."""
         each = [(*patch, centers) for patch in self.patches]
         return float(sum(self.costs.shards.map(inertia_rows, self.ask, each=each)))
+
+
+def _cut_like(parts: list[IntArray], a: IntArray) -> list[IntArray]:
+    return np.split(a, np.cumsum([len(part) for part in parts])[:-1])
 
 
 def _joined(old: Patch, new: Patch) -> Patch:

@@ -28,19 +28,12 @@ class Ask:
     """Centres and prices, which say which cluster every row prefers.
 
     A row costs ``weight (norms - 2 point . center) + price`` in a cluster.
-
-    Attributes
-    ----------
-    centers : (k, d) array
-    norms, prices : (k,) arrays
-    key : str
-        Different for every question; the memo is valid for one key.
     """
 
-    centers: FloatArray
-    norms: FloatArray
-    prices: FloatArray
-    key: str
+    centers: FloatArray  # (k, d)
+    norms: FloatArray  # (k,)
+    prices: FloatArray  # (k,)
+    key: str  # different for every question; the memo is valid for one key
 
 
 def _chunks(shard: Shard, width: int, length: int | None = None) -> Iterator[slice]:

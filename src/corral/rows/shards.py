@@ -25,25 +25,10 @@ from .shard_passes import label_inertia, label_sums, moments, rows_of
 
 
 class ShardRows:
-    """Contracted points in shards; see :class:`.protocol.Rows`.
-
-    Parameters
-    ----------
-    shards : Shards
-        The contracted points, with their weights.
-    weight : (m,) array
-    scatter : float
-    distance : Distance
-
-    Attributes
-    ----------
-    free : (f,) array or None
-        Groups that prices assign; None for all.
-    """
+    """Contracted points in shards, with their weights; see :class:`.protocol.Rows`."""
 
     far = True
-    #: ADMM keeps the precision that the points have where they are.
-    fits_single = False
+    fits_single = False  # ADMM keeps the precision that the points have where they are
 
     def __init__(
         self,
@@ -53,17 +38,8 @@ class ShardRows:
         distance: Distance = EUCLIDEAN,
     ) -> None:
         self._given, self.weight, self.scatter, self.distance = shards, weight, scatter, distance
-        self.free: IntArray | None = None
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Groups and features."""
-        return len(self.weight), self._given.n_features
-
-    @property
-    def dtype(self) -> Any:
-        """NumPy's dtype of the points."""
-        return self._given.dtype
+        self.shape, self.dtype = (len(weight), shards.n_features), shards.dtype
+        self.free: IntArray | None = None  # groups that prices assign; None for all
 
     @cached_property
     def _moments(self) -> tuple[float, FloatArray, float, FloatArray, FloatArray]:
@@ -91,9 +67,7 @@ class ShardRows:
     @cached_property
     def shards(self) -> Shards:
         """The points, less their middle where that is far from the origin."""
-        if self._centred:
-            return self._given.transform(shifted, self.middle)
-        return self._given
+        return self._given.transform(shifted, self.middle) if self._centred else self._given
 
     @property
     def _centred(self) -> bool:
@@ -110,21 +84,13 @@ class ShardRows:
 
     def take(self, groups: IntArray) -> MemoryRows:
         """Some of the groups, given by sorted numbers, in this process's memory."""
-        points = self._fetch(groups) + (self.middle - self.local)
-        return MemoryRows(
-            points.astype(self.dtype),
-            self.weight[groups],
-            helper=self._given,
-            distance=self.distance,
-        )
+        points = (fetch(self.shards, groups) + (self.middle - self.local)).astype(self.dtype)
+        return MemoryRows(points, self.weight[groups], 0.0, self._given, self.distance)
 
     def home(self) -> MemoryRows:
         """All groups in this process's memory."""
         points = fetch(self._given, np.arange(self.shape[0])).astype(self.dtype, copy=False)
         return MemoryRows(points, self.weight, self.scatter, distance=self.distance)
-
-    def _fetch(self, rows: IntArray) -> FloatArray:
-        return fetch(self.shards, rows)
 
     def crew(self) -> Any:
         """Who makes ADMM's passes where the rows are."""
@@ -134,7 +100,7 @@ class ShardRows:
         self, n_clusters: int, rows: IntArray, random_state: np.random.RandomState
     ) -> FloatArray:
         """k-means++ centres drawn from some of the rows, relative to the middle."""
-        points, weight = self._fetch(rows), self.weight[rows]
+        points, weight = fetch(self.shards, rows), self.weight[rows]
         return self.shards.seeds(points, weight, n_clusters, random_state) - self.local
 
     def marked(self, free: IntArray) -> ShardRows:
@@ -188,7 +154,7 @@ class ShardRows:
     def sample(self, size: int) -> FloatArray:
         """About so many of the points, evenly spaced."""
         m = self.shape[0]
-        return self._fetch(np.arange(0, m, max(1, m // size)))
+        return fetch(self.shards, np.arange(0, m, max(1, m // size)))
 
     def separation_scale(self, n_steps: int = 20) -> float:
         """The largest eigenvalue of the weighted covariance, by power iteration."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 from uuid import uuid4
 
@@ -12,39 +12,20 @@ from sklearn.utils.extmath import row_norms
 
 from .._typing import FloatArray, IntArray, Matrix
 from .memory import MemoryRows, contracted
-from .shard import Shards
+from .shard import Each, Shards
 from .shard_passes import Ask, labels_of, on_points
 from .shards import ShardRows, contracted_shards, fetch
 
 
 class MemoryTable:
-    """Rows in this process's memory; see :class:`.protocol.Table`.
-
-    Parameters
-    ----------
-    points : (n, d) array or CSR
-    weight : (n,) array or None
-    """
+    """Rows in this process's memory, dense or CSR; see :class:`.protocol.Table`."""
 
     place = "memory"
 
     def __init__(self, points: Matrix, weight: FloatArray | None = None) -> None:
         self.points, self.weight = points, weight
-
-    @property
-    def lengths(self) -> Sequence[int]:
-        """All rows are one piece."""
-        return [int(self.points.shape[0])]
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return int(self.points.shape[1])
-
-    @property
-    def dtype(self) -> Any:
-        """Of the points."""
-        return self.points.dtype
+        self.lengths: Sequence[int] = [int(points.shape[0])]
+        self.n_features, self.dtype = int(points.shape[1]), points.dtype
 
     def rows(self, group: IntArray | None) -> MemoryRows:
         """The contracted points."""
@@ -54,12 +35,7 @@ class MemoryTable:
         """The same: it is in memory already."""
         return self
 
-    def map_points(
-        self,
-        function: Callable[..., Any],
-        *args: Any,
-        each: Iterable[tuple[Any, ...]] | None = None,
-    ) -> list[Any]:
+    def map_points(self, function: Callable[..., Any], *args: Any, each: Each = None) -> list[Any]:
         """The result for the one piece."""
         (own,) = [()] if each is None else each
         return [function(self.points, *args, *own)]
@@ -70,32 +46,11 @@ class MemoryTable:
 
 
 class ShardTable:
-    """Rows that a backend keeps in shards; see :class:`.protocol.Table`.
-
-    Parameters
-    ----------
-    shards : Shards
-    weight : (n,) array or None
-    place : str
-    """
+    """Rows that a backend keeps in shards; see :class:`.protocol.Table`."""
 
     def __init__(self, shards: Shards, weight: FloatArray | None, place: str) -> None:
         self.shards, self.weight, self.place = shards, weight, place
-
-    @property
-    def lengths(self) -> Sequence[int]:
-        """Rows of each shard."""
-        return self.shards.lengths
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return self.shards.n_features
-
-    @property
-    def dtype(self) -> Any:
-        """Of the points."""
-        return self.shards.dtype
+        self.lengths, self.n_features, self.dtype = shards.lengths, shards.n_features, shards.dtype
 
     def rows(self, group: IntArray | None) -> ShardRows:
         """The points, contracted where they are."""
@@ -106,12 +61,7 @@ class ShardTable:
         points = fetch(self.shards, np.arange(sum(self.lengths)))
         return MemoryTable(points.astype(self.dtype, copy=False), self.weight)
 
-    def map_points(
-        self,
-        function: Callable[..., Any],
-        *args: Any,
-        each: Iterable[tuple[Any, ...]] | None = None,
-    ) -> list[Any]:
+    def map_points(self, function: Callable[..., Any], *args: Any, each: Each = None) -> list[Any]:
         """The results for the shards, computed where these are."""
         return self.shards.map(on_points, function, *args, each=each)
 

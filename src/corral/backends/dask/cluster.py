@@ -7,6 +7,7 @@ import logging
 import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from joblib import cpu_count
@@ -17,20 +18,10 @@ logger = logging.getLogger(__name__)
 
 
 def find_client() -> tuple[Any, bool]:
-    """The present client, or a new one of a local cluster with a process a core.
+    """The present client, or a new one of a local cluster with a process a core; and if it is new.
 
-    Returns
-    -------
-    client : distributed.Client
-    new : bool
-        Whether it was made here; :func:`close_client` closes it.
-
-    Raises
-    ------
-    ImportError
-        If dask.distributed is not installed, with what to do.
-    RuntimeError
-        If no local cluster can be started.
+    :func:`close_client` closes a new one.  ImportError says that dask.distributed is missing,
+    RuntimeError that no local cluster can be started.
     """
     try:
         distributed = importlib.import_module("distributed")
@@ -67,13 +58,7 @@ def close_client(client: Any) -> None:
 
 
 class Partitions:
-    """Futures of shards, one a partition.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    shards : list of Future
-    """
+    """Futures of shards, one a partition, with their client."""
 
     def __init__(self, client: Any, shards: Sequence[Any]) -> None:
         self.client, self.shards = client, list(shards)
@@ -94,11 +79,7 @@ class Partitions:
         return [a] * len(self)
 
     def submit(
-        self,
-        name: str,
-        function: Callable[..., Any],
-        *columns: Sequence[Any],
-        priority: int = 0,
+        self, name: str, function: Callable[..., Any], *columns: Sequence[Any], priority: int = 0
     ) -> list[Any]:
         """Submit one task a partition, under a name that Dask's dashboard shows.
 
@@ -113,7 +94,7 @@ class Partitions:
         # A task carries all its arguments, so that Dask can run it again elsewhere.
         with (
             dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}),
-            dask.annotate(workers=_Homes(self._homes), allow_other_workers=True),
+            dask.annotate(workers=partial(_home, self._homes), allow_other_workers=True),
         ):
             futures: list[Any] = self.client.map(
                 function, *(column[way] for column in columns), key=keys[way], priority=priority
@@ -146,11 +127,6 @@ class Partitions:
         return self.gather(self.submit(name, function, *columns))
 
 
-class _Homes:
-    """Tells Dask which worker a task should go to, by the number at the end of its key."""
-
-    def __init__(self, homes: list[list[str]]) -> None:
-        self._homes = homes
-
-    def __call__(self, key: str) -> list[str]:
-        return self._homes[int(key.rpartition("-")[2])]
+def _home(homes: list[list[str]], key: str) -> list[str]:
+    """The worker that a task should go to, by the number at the end of its key."""
+    return homes[int(key.rpartition("-")[2])]

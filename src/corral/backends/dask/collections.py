@@ -25,25 +25,9 @@ _ROWS: OrderedDict[str, list[int]] = OrderedDict()
 def hold(X: Any) -> DaskShards:
     """The partitions of a Dask collection as shards, on the present client or a local one.
 
-    Partitions without rows are left out.
-
-    Parameters
-    ----------
-    X : dask.array.Array or dask.dataframe.DataFrame
-        Of finite numbers; float32 is kept, all else becomes float64.  Columns in several chunks
-        are brought together first.
-
-    Returns
-    -------
-    DaskShards
-        Close it after use, or let ``with`` do so.
-
-    Raises
-    ------
-    ImportError
-        If dask.distributed is not installed.
-    ValueError, TypeError
-        If X is no such table.
+    X must be a table of finite numbers, otherwise ValueError or TypeError is raised.  float32 is
+    kept, all else becomes float64.  Columns in several chunks are brought together first, and
+    partitions without rows are left out.  Close the shards after use, or let ``with`` do so.
     """
     array = _as_array(X)
     client, new = find_client()
@@ -61,13 +45,7 @@ def hold(X: Any) -> DaskShards:
 
 
 def give_back(a: Any, like: Any) -> Any:
-    """An array over the rows of a collection as a Dask array, in chunks of the same rows.
-
-    Parameters
-    ----------
-    a : (n,) array
-    like : dask.array.Array or dask.dataframe.DataFrame
-    """
+    """An array over the rows of a collection, (n,), as a Dask array in chunks of the same rows."""
     da = importlib.import_module("dask.array")
     rows, name = _rows(like), f"corral-labels-{uuid.uuid4().hex}"
     pieces = np.split(a, np.cumsum(rows)[:-1])
@@ -76,16 +54,7 @@ def give_back(a: Any, like: Any) -> Any:
 
 
 def by_rows(X: Any, function: Callable[..., FloatArray], *args: Any) -> Any:
-    """``function(rows, *args)``, (n, r), as a lazy Dask array.
-
-    Parameters
-    ----------
-    X : dask.array.Array or dask.dataframe.DataFrame
-    function : callable
-        Gives one row for each row.
-    *args
-        For every call.
-    """
+    """``function(rows, *args)``, one row for each row, as a lazy Dask array."""
     array = _as_array(X)
     example = function(np.ones((1, array.shape[1]), _dtype(array)), *args)
     return array.map_blocks(
@@ -107,8 +76,7 @@ def _rows(X: Any) -> list[int]:
     """Number of rows in every partition."""
     if hasattr(X, "chunks") and not np.isnan(X.chunks[0]).any():
         return list(X.chunks[0])
-    known = _ROWS.get(_name(X))
-    if known:
+    if known := _ROWS.get(_name(X)):
         return known
     if hasattr(X, "chunks"):
         return list(X.compute_chunk_sizes().chunks[0])
@@ -158,12 +126,9 @@ def _of_frame(X: Any) -> Any:
 
 def _shards(client: Any, array: Any) -> list[Any]:
     """Futures of shards, one for every chunk of rows."""
-    delayed = importlib.import_module("dask").delayed
-    make, token = delayed(_make_shard, pure=False), uuid.uuid4().hex
-    shards = [
-        make(chunk, dask_key_name=f"corral-shard-{token}-{i}")
-        for i, chunk in enumerate(array.to_delayed().ravel())
-    ]
+    make = importlib.import_module("dask").delayed(_make_shard, pure=False)
+    chunks, name = array.to_delayed().ravel(), f"corral-shard-{uuid.uuid4().hex}"
+    shards = [make(chunk, dask_key_name=f"{name}-{i}") for i, chunk in enumerate(chunks)]
     futures: list[Any] = client.compute(shards)
     return futures
 
@@ -204,9 +169,8 @@ def _inspect(shard: Shard) -> tuple[Shape, tuple[int, int, float] | None]:
     points: FloatArray = shard.points
     # A finite sum has only finite terms; a sum that is not may have overflowed.
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(points.sum()):
-            return shape(shard), None
-    bad = np.argwhere(~np.isfinite(points))
+        finite = np.isfinite(points.sum())
+    bad: Any = [] if finite else np.argwhere(~np.isfinite(points))
     if not len(bad):
         return shape(shard), None
     row, column = bad[0].tolist()

@@ -11,7 +11,7 @@ its last use.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
@@ -35,16 +35,10 @@ from .state import Checkpoints, smallest_type
 class DaskCrew:
     """Makes ADMM's passes where the partitions are; see :class:`corral.admm.crew.Crew`.
 
-    Parameters
-    ----------
-    partitions : Partitions
-    lengths : list of int
-        Number of groups in each.
-    dtype : dtype
-        Of the points.
+    ``lengths`` are the numbers of groups in the partitions, and ``dtype`` is that of the points.
     """
 
-    def __init__(self, partitions: Partitions, lengths: list[int], dtype: Any) -> None:
+    def __init__(self, partitions: Partitions, lengths: Sequence[int], dtype: Any) -> None:
         self._partitions, self._lengths, self.dtype = partitions, lengths, dtype
         self.release()
 
@@ -73,8 +67,7 @@ class DaskCrew:
         self._pulls: list[passes.Pull | None] = [None] * len(parts)
         partitions = self._partitions
         self._checkpoints = Checkpoints(partitions.client)
-        self._last, self._pull_bytes = 0, 0
-        shards = partitions.shards
+        self._last, self._pull_bytes, shards = 0, 0, partitions.shards
         partitions.locate(shards)
         self._frames = partitions.submit("setup", passes.frame, shards, parts)
         run, keep = partitions.same(self._name), partitions.same(self._keep_x)
@@ -101,28 +94,22 @@ class DaskCrew:
             self._numbers = Numbers.of(step, self._unpulled.shift)
             gram = self._unpulled.gram(self._numbers)
             return self._unpulled.totals(self._numbers)[None], np.array([[gram]])
-        found = self._partitions.gather(
-            self._pass("forward", passes.first_pass, self._partitions.same(self._order))
-        )
+        orders = self._partitions.same(self._order)
+        found = self._partitions.gather(self._pass("forward", passes.first_pass, orders))
         totals, gram = (reduce(add, column) for column in zip(*found, strict=True))
         return totals, gram
 
     def backward(self, step: Step, theta: FloatArray) -> Sums:
         """The second pass, with the step of the first; the new states replace the old ones."""
-        paths = self._paths() if self._checkpoint_due() else None
-        order = replace(self._order, theta=theta)
-        orders = (
-            self._partitions.same(order)
-            if paths is None
-            else [replace(order, path=path) for path in paths]
-        )
+        paths, order = self._paths(), replace(self._order, theta=theta)
+        orders = [replace(order, path=path) for path in paths] or self._partitions.same(order)
         self._states = self._pass("back", passes.advance, orders)
         self._fresh = False
         sums: Sums = reduce(add, self._summarise())
         if self._unpulled is not None:
             self._unpulled.move(self._numbers, theta)
             self._unpulled.project(sums.mass)
-        if paths is not None:
+        if paths:
             self._cut(paths)
         return sums
 
@@ -144,26 +131,14 @@ class DaskCrew:
         ]
 
     def labels(self) -> IntArray:
-        """The rounding of x.
-
-        Raises
-        ------
-        RuntimeError
-            If no run has begun.
-        """
+        """The rounding of x; RuntimeError if no run has begun."""
         if not self._states:
             raise RuntimeError("no run has begun; call `begin` first")
         found = self._partitions.map("labels", passes.labels_of, self._states)
         return np.concatenate(found).astype(np.int64)
 
     def x(self) -> FloatArray:
-        """The relaxed assignment, (m, k).
-
-        Raises
-        ------
-        RuntimeError
-            If it was not kept.
-        """
+        """The relaxed assignment, (m, k); RuntimeError if it was not kept."""
         if not self._keep_x:
             m, k = self._shape
             raise RuntimeError(f"x of {m} groups and {k} clusters was not kept on the workers.")
@@ -183,14 +158,12 @@ class DaskCrew:
         self._saved = all(saved)
         return sums
 
-    def _checkpoint_due(self) -> bool:
-        if not self._checkpoints.on:
-            return False
-        waited = self._number - self._last
-        return waited >= self._checkpoints.every or self._pull_bytes > PULL_BYTES
-
     def _paths(self) -> list[str]:
-        paths: list[str] = self._checkpoints.paths(self._number, len(self._partitions))
+        """Where the partitions save their states now; nowhere if no checkpoint is due."""
+        kept, waited = self._checkpoints, self._number - self._last
+        if not kept.on or (waited < kept.every and self._pull_bytes <= PULL_BYTES):
+            return []
+        paths: list[str] = kept.paths(self._number, len(self._partitions))
         return paths
 
     def _cut(self, paths: list[str]) -> None:

@@ -81,35 +81,16 @@ class Tag:
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """The arguments of a pass over a partition.
+    """The arguments of a pass over a partition."""
 
-    Attributes
-    ----------
-    run : str
-        Name of the run.
-    number : int
-        Number of the iteration.
-    keep_x : bool
-        Whether x is part of the state.
-    step : Step
-    fresh : bool
-        Whether the sphere's copy begins in this iteration.
-    whole : bool
-        Whether there was no first pass.
-    theta : (q, k) array
-        The totals' part of x, for the second pass.
-    path : str or None
-        Where to save the state after the second pass.
-    """
-
-    run: str
-    number: int
-    keep_x: bool
+    run: str  # name of the run
+    number: int  # of the iteration
+    keep_x: bool  # whether x is part of the state
     step: Step
-    fresh: bool
-    whole: bool = False
-    theta: FloatArray | None = None
-    path: str | None = None
+    fresh: bool  # whether the sphere's copy begins in this iteration
+    whole: bool = False  # whether there was no first pass
+    theta: FloatArray | None = None  # the totals' part of x, (q, k), for the second pass
+    path: str | None = None  # where to save the state after the second pass
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,14 +42,7 @@ _local = threading.local()
 
 
 class BlockLayout:
-    """Where the blocks of a partition are in one long array, each of them contiguous.
-
-    Parameters
-    ----------
-    n_rows, n_clusters : int
-    dtype : dtype
-        Of the points.
-    """
+    """Where the blocks of a partition are in one long array, each of them contiguous."""
 
     def __init__(self, n_rows: int, n_clusters: int, dtype: Any) -> None:
         self.n_rows, self.n_clusters, self.dtype = n_rows, n_clusters, np.dtype(dtype)
@@ -67,7 +60,7 @@ class BlockLayout:
     def rooms(self) -> list[tuple[FloatArray, ...]]:
         """Three work arrays for every block, the same memory for all, the calling thread's own."""
         k, sizes = self.n_clusters, [part.stop - part.start for part in self.slices]
-        arrays = work(k * max(sizes), self.dtype)
+        arrays = _work(k * max(sizes), self.dtype)
         return [tuple(a[: k * b].reshape(k, b) for a in arrays) for b in sizes]
 
 
@@ -75,30 +68,16 @@ class BlockLayout:
 class State:
     """What the next iteration needs of a partition, and what the last one found.
 
-    Attributes
-    ----------
-    v1, v2 : (k b,) arrays
-        Copies with their duals, see :mod:`corral.admm.kernels`, block after block; ``v2`` is None
-        before the sphere begins.
-    labels : (b,) array
-        The rounding of x, in the smallest type that holds them.
-    x : (k b,) array or None
-        The relaxed assignment, where somebody wants it.
-    sums : object
-        What the pass adds up over the partition; None once it is known.
-    pulled : (k, e) array
-        x of the groups that pairs and linear rows pull.
-    saved : bool
-        Whether it is in its checkpoint.
+    ``v1`` and ``v2`` are copies with their duals, see :mod:`corral.admm.kernels`.
     """
 
-    v1: FloatArray
-    v2: FloatArray | None
-    labels: IntArray
-    x: FloatArray | None = None
-    sums: Any = None
-    pulled: FloatArray | None = None
-    saved: bool = False
+    v1: FloatArray  # block after block, (k b,)
+    v2: FloatArray | None  # None before the sphere begins
+    labels: IntArray  # the rounding of x, (b,), in the smallest type that holds it
+    x: FloatArray | None = None  # the relaxed assignment, (k b,), where somebody wants it
+    sums: Any = None  # what the pass adds up over the partition; None once it is known
+    pulled: FloatArray | None = None  # x of the groups that pairs and linear rows pull, (k, e)
+    saved: bool = False  # whether it is in its checkpoint
 
     def __sizeof__(self) -> int:
         """Bytes, as Dask counts them against the memory of a worker."""
@@ -110,7 +89,8 @@ class State:
         arrays = {"v1": self.v1, "v2": self.v2, "labels": self.labels, "x": self.x}
         partial = path.with_suffix(f".{id(self):x}")
         with partial.open("wb") as file:
-            np.savez(file, allow_pickle=False, **_given(arrays))
+            given = {name: a for name, a in arrays.items() if a is not None}
+            np.savez(file, allow_pickle=False, **given)
         partial.replace(path)
 
     @classmethod
@@ -121,15 +101,9 @@ class State:
         return cls(found["v1"], found.get("v2"), found["labels"], found.get("x"), saved=True)
 
 
-def _given(arrays: dict[str, Any]) -> dict[str, Any]:
-    return {name: a for name, a in arrays.items() if a is not None}
-
-
 def smallest_type(n_clusters: int) -> type[np.unsignedinteger[Any]]:
     """The smallest type that holds the numbers of so many clusters."""
-    if n_clusters <= 1 << 8:
-        return np.uint8
-    return np.uint16 if n_clusters <= 1 << 16 else np.uint32
+    return next(t for t in (np.uint8, np.uint16, np.uint32) if n_clusters - 1 <= np.iinfo(t).max)
 
 
 class _Lease:
@@ -162,7 +136,7 @@ def _find(size: int, dtype: Any) -> FloatArray:
     return np.empty(size, dtype)
 
 
-def work(size: int, dtype: Any) -> tuple[FloatArray, ...]:
+def _work(size: int, dtype: Any) -> tuple[FloatArray, ...]:
     """Three work arrays of at least this size, the calling thread's own."""
     found: tuple[FloatArray, ...] | None = getattr(_local, "work", None)
     if found is None or found[0].dtype != dtype or len(found[0]) < size:
@@ -173,29 +147,14 @@ def work(size: int, dtype: Any) -> tuple[FloatArray, ...]:
 class Checkpoints:
     """A folder that this process and all workers see, for the states of a run.
 
-    A state is saved every ``every`` iterations.  Later states can be computed again from there, so
-    that Dask need not remember how to compute earlier ones.
+    While ``on``, a state is saved every ``every`` iterations.  Later states can be computed again
+    from there, so that Dask need not remember how to compute earlier ones.
 
     Dask's configuration may hold ``corral.checkpoint.directory``, an existing folder that all
-    workers share, and ``corral.checkpoint.every``, the number of iterations between two
-    checkpoints (0 for none).  By default the folder is a temporary one of this machine, and there
-    are no checkpoints if some worker does not see it: a lost state is then computed again from the
-    start of the run.
-
-    Parameters
-    ----------
-    client : distributed.Client
-
-    Attributes
-    ----------
-    on : bool
-        Whether checkpoints are written.
-    every : int
-
-    Raises
-    ------
-    ValueError
-        If a worker does not see the folder that the configuration names.
+    workers share (otherwise ValueError), and ``corral.checkpoint.every``, the number of iterations
+    between two checkpoints (0 for none).  By default the folder is a temporary one of this machine,
+    and there are no checkpoints if some worker does not see it: a lost state is then computed again
+    from the start of the run.
     """
 
     def __init__(self, client: Any) -> None:
@@ -230,5 +189,4 @@ class Checkpoints:
 
 
 def _sees(folder: str) -> bool:
-    """Whether a folder is there."""
     return Path(folder).is_dir()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from ..._typing import FloatArray
 from ...admm.crew import Crew, Threads
-from ...rows import Shard, plus_plus
+from ...rows import Each, Shard, plus_plus
 from .cluster import Partitions, close_client
 from .iterations import DaskCrew
 from .partition_passes import Call, Shape, call, shape
@@ -19,17 +19,9 @@ from .partition_passes import Call, Shape, call, shape
 class DaskShards:
     """Shards on the workers of a Dask cluster; see :class:`corral.rows.Shards`.
 
-    As a context manager it releases everything at the end.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    shards : list of Future
-        Of shards.
-    shapes : list of tuples, optional
-        What :func:`.partition_passes.shape` gives for them, if it is known.
-    closes : bool
-        Whether the client is closed at the end.
+    As a context manager it releases everything at the end, and closes the client if ``closes``.
+    ``shards`` are futures; ``shapes`` is what :func:`.partition_passes.shape` gives for them, if it
+    is known.
     """
 
     def __init__(
@@ -44,8 +36,8 @@ class DaskShards:
         self._crew: Callable[[], DaskCrew | None] = lambda: None
         shapes = self.map(shape) if shapes is None else shapes
         self._partitions.locate(self._partitions.shards)
-        self._lengths = [length for length, _, _ in shapes]
-        self._n_features, self._dtype = shapes[0][1], np.dtype(shapes[0][2])
+        self.lengths: Sequence[int] = [length for length, _, _ in shapes]
+        self.n_features, self.dtype = shapes[0][1], np.dtype(shapes[0][2])
 
     def __enter__(self) -> Self:
         return self
@@ -63,55 +55,27 @@ class DaskShards:
             self._closes = False
             close_client(client)
 
-    @property
-    def lengths(self) -> Sequence[int]:
-        """Number of rows in each shard."""
-        return self._lengths
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return self._n_features
-
-    @property
-    def dtype(self) -> Any:
-        """NumPy's dtype of the points."""
-        return self._dtype
-
-    def map(
-        self,
-        function: Callable[..., Any],
-        *args: Any,
-        each: Iterable[tuple[Any, ...]] | None = None,
-    ) -> list[Any]:
-        """Small results of the function for every shard, in order, in this process's memory."""
+    def map(self, function: Callable[..., Any], *args: Any, each: Each = None) -> list[Any]:
+        """Tasks on the workers."""
         return self._partitions.gather(self._call(function, args, each))
 
     def transform(
-        self,
-        function: Callable[..., Shard],
-        *args: Any,
-        each: Iterable[tuple[Any, ...]] | None = None,
+        self, function: Callable[..., Shard], *args: Any, each: Each = None
     ) -> DaskShards:
-        """The shards that the function makes; they stay on their workers."""
+        """New shards on the same workers."""
         return DaskShards(self._partitions.client, self._call(function, args, each))
 
     def crew(self, points: FloatArray | None = None) -> Crew:
         """Workers make ADMM's passes over all rows, threads of this process over a few."""
         if points is not None:
             return Threads(points)
-        crew = DaskCrew(self._partitions, self._lengths, self._dtype)
+        crew = DaskCrew(self._partitions, self.lengths, self.dtype)
         self._crew = weakref.ref(crew)  # its states go as soon as the run is over
         return crew
 
     seeds = staticmethod(plus_plus)
 
-    def _call(
-        self,
-        function: Callable[..., Any],
-        args: tuple[Any, ...],
-        each: Iterable[tuple[Any, ...]] | None,
-    ) -> list[Any]:
+    def _call(self, function: Callable[..., Any], args: tuple[Any, ...], each: Each) -> list[Any]:
         shards = self._partitions.shards
         own = self._partitions.same(()) if each is None else each
         calls = [Call(function, args, its) for _, its in zip(shards, own, strict=True)]

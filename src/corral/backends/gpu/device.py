@@ -2,64 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.random import RandomState
 
 from ..._typing import FloatArray
-from ...rows import Shard, plus_plus
+from ...rows import Each, Shard, plus_plus
 from .torch_passes import DeviceCrew, full_products, numpy_dtype
 
 
 class DeviceShards:
-    """One shard on one device; see :class:`corral.rows.Shards`.
-
-    Parameters
-    ----------
-    points : (n, d) tensor
-        Of float32 or float64.
-    weight : (n,) tensor, optional
-        None if all are one.
-    free : (n,) tensor of bool, optional
-        Rows that prices assign, all by default.
-    """
+    """One shard on one device, of float32 or float64; see :class:`corral.rows.Shards`."""
 
     def __init__(self, points: torch.Tensor, weight: Any = None, free: Any = None) -> None:
-        self.shard = Shard(points, weight, free)
+        self.shard, self.dtype = Shard(points, weight, free), numpy_dtype(points)
+        self.lengths: Sequence[int] = [len(points)]
+        self.n_features = int(points.shape[1])
 
-    @property
-    def dtype(self) -> Any:
-        """NumPy's dtype of the points."""
-        return numpy_dtype(self.shard.points)
-
-    @property
-    def lengths(self) -> Sequence[int]:
-        """Number of rows in the one shard."""
-        return [len(self.shard)]
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return int(self.shard.points.shape[1])
-
-    def map(
-        self,
-        function: Callable[..., Any],
-        *args: Any,
-        each: Iterable[tuple[Any, ...]] | None = None,
-    ) -> list[Any]:
+    def map(self, function: Callable[..., Any], *args: Any, each: Each = None) -> list[Any]:
         """The result for the one shard."""
         (own,) = [()] if each is None else list(each)
         with full_products():
             return [function(self.shard, *args, *own)]
 
     def transform(
-        self,
-        function: Callable[..., Shard],
-        *args: Any,
-        each: Iterable[tuple[Any, ...]] | None = None,
+        self, function: Callable[..., Shard], *args: Any, each: Each = None
     ) -> DeviceShards:
         """The shard that the function makes."""
         (made,) = self.map(function, *args, each=each)
@@ -72,11 +42,7 @@ class DeviceShards:
         return DeviceCrew(torch.as_tensor(points).to(self.shard.points.device))
 
     def seeds(
-        self,
-        points: FloatArray,
-        weight: FloatArray,
-        n_clusters: int,
-        random_state: np.random.RandomState,
+        self, points: FloatArray, weight: FloatArray, n_clusters: int, random_state: RandomState
     ) -> FloatArray:
         """k-means++ centres, drawn on the device."""
         if len(points) < n_clusters or not weight.any():
@@ -89,20 +55,12 @@ class DeviceShards:
 
 
 def device_plus_plus(
-    points: torch.Tensor, weight: torch.Tensor, n_clusters: int, random_state: np.random.RandomState
+    points: torch.Tensor, weight: torch.Tensor, n_clusters: int, random_state: RandomState
 ) -> torch.Tensor:
     """k-means++: rows of the points, each the best of a few drawn by their share of the costs.
 
-    scikit-learn draws the same rows from the same random numbers.
-
-    Parameters
-    ----------
-    points : (m, d) tensor
-        At least as many as clusters.
-    weight : (m,) tensor
-        In the dtype of the points, and not all zero.
-    n_clusters : int
-    random_state : RandomState
+    scikit-learn draws the same rows from the same random numbers.  There must be at least as many
+    points as clusters, and weights, in the same dtype, that are not all zero.
     """
     local = points - points.mean(dim=0)  # squares of points far from the origin lose digits
     squares = (local * local).sum(dim=1)

@@ -38,18 +38,10 @@ def fits(n_features: int, setup: Setup) -> bool:
 
 
 class Fused:
-    """ADMM's passes on a CUDA device, in float32.
+    """ADMM's passes on a CUDA device, in float32, for a setup that :func:`fits`.
 
-    Parameters
-    ----------
-    points : (m, d) tensor
-    setup : Setup
-        For which :func:`fits` holds.
-    keep_x : bool
-        Whether :meth:`x` may be asked for even if it is large.
-    tunings : Tunings, optional
-    lean : bool, optional
-        Whether the points are summed with 8 bits instead of 16; by default where there are many.
+    With ``keep_x``, :meth:`x` may be asked for even if it is large.  With ``lean`` the points are
+    summed with 8 bits instead of 16; by default where there are many.
     """
 
     def __init__(
@@ -128,18 +120,10 @@ class Fused:
         return labels
 
     def x(self) -> FloatArray:
-        """The relaxed assignment, (m, k).
-
-        Raises
-        ------
-        RuntimeError
-            If it was not kept.
-        """
-        layout, k = self.state.layout, self.state.k
+        """The relaxed assignment, (m, k); RuntimeError if it was not kept."""
+        layout, m, k = self.state.layout, self.state.layout.m, self.state.k
         if not self.state.keep_x:
-            raise RuntimeError(
-                f"x of {layout.m} groups and {k} clusters was not kept on the device."
-            )
+            raise RuntimeError(f"x of {m} groups and {k} clusters was not kept on the device.")
         x: FloatArray = layout.by_place(self.state.kept)[layout.place].cpu().numpy()
         return x
 

@@ -19,45 +19,23 @@ from .transfer import Inbox, Outbox, Replay
 
 @dataclass(frozen=True)
 class Tuning:
-    """How a kernel is distributed over the device.
+    """How a kernel is distributed over the device."""
 
-    Attributes
-    ----------
-    tile : int
-        Groups of a tile, a multiple of 16.
-    warps : int
-    registers : int or None
-        Most registers of a thread; None leaves the choice to the compiler.
-    programs : int
-        Programs on each multiprocessor.
-    ahead : bool
-        Whether a program loads its next tile into the device's cache before it works on one.
-    stages : int
-        Tiles in the shared memory of a program, the present one included, where they fit.
-    run : int
-        Tiles whose sums the matrix units add.
-    """
-
-    tile: int = 32
+    tile: int = 32  # groups of a tile, a multiple of 16
     warps: int = 8
-    registers: int | None = None
-    programs: int = 4
-    ahead: bool = False
-    stages: int = 1
-    run: int = 16
+    registers: int | None = None  # most of a thread; None leaves the choice to the compiler
+    programs: int = 4  # on each multiprocessor
+    ahead: bool = False  # whether a program loads its next tile into the cache before it works
+    stages: int = 1  # tiles in the shared memory of a program, where they fit
+    run: int = 16  # tiles whose sums the matrix units add
 
 
 @dataclass(frozen=True)
 class Tunings:
     """The tunings of all kernels (measured: gpu.py part b on an H200).
 
-    Attributes
-    ----------
-    forward : Tuning
-    graduate, settle : Tuning
-        Of the second pass over plain groups, without and with the sphere.
-    rows : Tuning
-        Of the same over groups with numbers of their own.
+    ``graduate`` and ``settle`` are those of the second pass over plain groups, without and with the
+    sphere; ``rows`` is that over groups with numbers of their own.
     """
 
     forward: Tuning = Tuning()
@@ -65,33 +43,12 @@ class Tunings:
     settle: Tuning = Tuning(tile=64, programs=1, ahead=True, stages=2)
     rows: Tuning = Tuning(programs=1, ahead=True, stages=3)
 
-    def backward(self, sphere: bool, segment: Segment) -> Tuning:
-        """The tuning of the second pass over a segment."""
-        if segment.rows is not None:
-            return self.rows
-        return self.settle if sphere else self.graduate
-
 
 class Launcher:
-    """Runs one kernel over segments; its programs write their sums.
-
-    Parameters
-    ----------
-    state : FusedState
-    tunings : Tunings
-    kernel : Triton kernel
-    segments : list of Segment
-    width : int
-        Numbers that a program sums.
-    """
+    """Runs one kernel over segments; its programs write ``width`` sums each."""
 
     def __init__(
-        self,
-        state: FusedState,
-        tunings: Tunings,
-        kernel: Any,
-        segments: list[Segment],
-        width: int,
+        self, state: FusedState, tunings: Tunings, kernel: Any, segments: list[Segment], width: int
     ) -> None:
         self.state, self.tunings = state, tunings
         self.kernel, self.segments, self.width = kernel, segments, width
@@ -111,8 +68,7 @@ class Launcher:
 
     def run(self, sphere: bool) -> list[torch.Tensor]:
         """Sums of the programs of each segment, (programs, width)."""
-        state, outbox = self.state, self.outbox
-        summed = []
+        state, outbox, summed = self.state, self.outbox, []
         for segment in self.segments:
             tuning = self.tuning(sphere, segment)
             n_tiles = (segment.last - segment.first) * (TILE // tuning.tile)
@@ -149,19 +105,11 @@ class Launcher:
 
     def _arrays(self, sphere: bool, segment: Segment) -> tuple[Any, ...]:
         """The kernel's arrays; ``sums`` replaces those that this variant does not read."""
-        state = self.state
-        order = state.layout.order
-        return (
-            state.points,
-            self.shift,
-            state.sums if order is None else order,
-            state.v1,
-            state.v2 if sphere else state.sums,
-            state.sums,
-            state.sums if segment.rows is None else segment.rows,
-            state.pull,
-            state.bonds,
-        )
+        state, sums = self.state, self.state.sums
+        order = sums if state.layout.order is None else state.layout.order
+        rows = sums if segment.rows is None else segment.rows
+        copies = state.v1, state.v2 if sphere else sums
+        return (state.points, self.shift, order, *copies, sums, rows, state.pull, state.bonds)
 
     def _integers(self, segment: Segment, tiles: int) -> tuple[int, ...]:
         layout = self.state.layout
@@ -224,7 +172,9 @@ class Backward(Launcher):
 
     def tuning(self, sphere: bool, segment: Segment) -> Tuning:
         """By phase, and by whether groups have numbers of their own."""
-        return self.tunings.backward(sphere, segment)
+        if segment.rows is not None:
+            return self.tunings.rows
+        return self.tunings.settle if sphere else self.tunings.graduate
 
     def _own_arrays(self) -> tuple[Any, ...]:
         return (self.state.kept,)

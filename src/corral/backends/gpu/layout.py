@@ -23,41 +23,20 @@ SLAB, TILE = 16, 64
 
 @dataclass(frozen=True)
 class Segment:
-    """Tiles of one launch.
-
-    Attributes
-    ----------
-    first, last : int
-        Tiles ``first`` to ``last``, the last not included.
-    rows : (5, n) tensor or None
-        Numbers of each group; None where all are one.
-    pulled : bool
-    """
+    """Tiles of one launch."""
 
     first: int
-    last: int
-    rows: Any
+    last: int  # not included
+    rows: Any  # numbers of each group, (5, n); None where all are one
     pulled: bool
 
 
 class Layout:
     """Places of the groups of a run.
 
-    Parameters
-    ----------
-    setup : Setup
-    device : torch.device
-
-    Attributes
-    ----------
-    length, n_pulled : int
-        Places in all, and those of pulled groups, filled up to whole tiles.
-    place : (m,) tensor
-        Of each group.
-    order : (length,) tensor or None
-        The group at each place; None where group and place have the same number.
-    segments : list of Segment
-    metric_total : float
+    There are ``length`` places in all, ``n_pulled`` of them for pulled groups, both filled up to
+    whole tiles.  ``place`` is that of each group, and ``order`` the group at each place, None where
+    group and place have the same number.
     """
 
     def __init__(self, setup: Setup, device: torch.device) -> None:
@@ -105,14 +84,14 @@ class Layout:
         first = self.n_pulled // TILE
         plain = all(np.all(vector == 1.0) for vector in vectors)
         full = first + ((self.m - self.e) // TILE if plain else 0)
-        rows = self._by_row(vectors) if first or full * TILE < self.length else None
+        rows: Any = self._by_row(vectors) if first or full * TILE < self.length else None
         cuts = [
             (0, first, False, True),
             (first, full, True, False),
             (full, self.length // TILE, False, False),
         ]
         return [
-            Segment(a, b, None if ones else self._of_tiles(rows, a, b), pulled)
+            Segment(a, b, None if ones else rows[:, a * TILE : b * TILE].contiguous(), pulled)
             for a, b, ones, pulled in cuts
             if b > a
         ]
@@ -124,9 +103,6 @@ class Layout:
             own[self.place] = torch.as_tensor(vector, dtype=torch.float32).to(self.device)
         return rows
 
-    def _of_tiles(self, rows: Any, first: int, last: int) -> torch.Tensor:
-        return rows[:, first * TILE : last * TILE].contiguous()
-
 
 def _up(n: int) -> int:
     """The next multiple of a tile."""
@@ -136,35 +112,16 @@ def _up(n: int) -> int:
 class FusedState:
     """ADMM's state of all groups on a device, in float32.
 
-    Parameters
-    ----------
-    points : (m, d) tensor
-    setup : Setup
-    most_kept : int
-        Entries of x up to which x is kept.
-
-    Attributes
-    ----------
-    d, k : int
-        Features and clusters.
-    D, K : int
-        The same, rounded up to what a tile has room for.
-    shift : (d,) array
-        The mean of the points, which the kernels subtract.
-    v1, v2 : tensors
-        The copies with their duals; v2, less 1/2, is None before the sphere begins.
-    sums : (3, places) tensor
-        Sums of ``v1``, ``clip(v1)`` and ``v2`` over the clusters.
-    kept : tensor
-        x of all groups if ``keep_x``, else of the pulled ones.
-    pull, bonds : tensors
-        The pull on pulled groups; what it adds to their diagonal, and its sum over the clusters.
+    ``D`` and ``K`` are the features and clusters that a tile has room for.  ``v1`` and ``v2`` are
+    the copies with their duals; ``v2``, less 1/2, is None before the sphere begins.  ``kept`` is x
+    of all groups if that has at most ``most_kept`` entries, else of the pulled ones.
     """
 
     def __init__(self, points: torch.Tensor, setup: Setup, most_kept: int) -> None:
         self.points, self.device = points.contiguous(), points.device
         self.d, self.k = points.shape[1], setup.n_clusters
         self.K, self.D = room(self.k), room(self.d)
+        # The kernels subtract the mean of the points.
         self.shift = points.mean(0, dtype=torch.float64).float().double().cpu().numpy()
         self.layout = layout = Layout(setup, self.device)
         self.keep_x = layout.length * self.k <= most_kept
@@ -173,11 +130,13 @@ class FusedState:
         labels = torch.as_tensor(setup.labels, dtype=torch.int64).to(self.device)
         self.v1[layout.entry(labels)] += START_SHARE
         self.v2: Any = None
+        # Sums of v1, clip(v1) and v2 over the clusters.
         self.sums = torch.full((3, layout.length), uniform, device=self.device)
         self.sums[:, layout.place] = 1.0
         n_kept = layout.length if self.keep_x else layout.n_pulled
         self.kept = self.v1[: n_kept * self.k].clone()
         self.pull = torch.zeros(layout.n_pulled * self.k, device=self.device)
+        # What the pull adds to the diagonal of pulled groups, and its sum over the clusters.
         self.bonds = torch.zeros((2, layout.n_pulled), device=self.device)
 
     def start_sphere(self) -> None:

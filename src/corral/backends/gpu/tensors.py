@@ -18,25 +18,15 @@ from ..backend import check_device
 
 
 def hold(X: Any, device: str | None = None) -> Any:
-    """The rows of X as :class:`.device.DeviceShards`.
+    """The rows of X as :class:`.device.DeviceShards`, by default where X is.
 
-    Parameters
-    ----------
-    X : (n, d) tensor, CuPy array or what NumPy makes an array of
-        A tensor or CuPy array of float32 or float64 that is on the device already is not copied.
-    device : str, optional
-        "cuda", "cuda:1" ...; by default where X is.
-
-    Raises
-    ------
-    ImportError
-        Without PyTorch.
-    RuntimeError
-        Without the device.
-    ValueError
-        If X is no matrix of finite numbers.
+    A tensor or CuPy array of float32 or float64 that is on the device already is not copied.
+    ImportError says that PyTorch is missing, RuntimeError that the device is, and ValueError that X
+    is no matrix of finite numbers.
     """
-    _need_torch(X, device)
+    if find_spec("torch") is None:
+        asked = "X is a CuPy array, which" if device is None else f"device={device!r}"
+        raise ImportError(f"{asked} needs PyTorch: pip install corral[gpu]")
     from .device import DeviceShards
 
     points = _tensor(X, _device(device))
@@ -61,12 +51,6 @@ def give_back(a: Any, like: Any) -> Any:
         with like.device:
             return cupy.asarray(host)
     return host
-
-
-def _need_torch(X: Any, device: str | None) -> None:
-    if find_spec("torch") is None:
-        asked = "X is a CuPy array, which" if device is None else f"device={device!r}"
-        raise ImportError(f"{asked} needs PyTorch: pip install corral[gpu]")
 
 
 def _device(device: str | None) -> Any:
@@ -127,9 +111,9 @@ def _from_numpy(X: Any) -> Any:
 def _check_shape(points: Any) -> None:
     if points.ndim != 2:
         raise ValueError(f"Expected 2D array, got {points.ndim}D array instead.")
-    for number, what in zip(points.shape, ("sample", "feature"), strict=True):
+    shape = tuple(points.shape)
+    for number, what in zip(shape, ("sample", "feature"), strict=True):
         if not number:
-            shape = tuple(points.shape)
             raise ValueError(
                 f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required."
             )

@@ -49,21 +49,12 @@ def full_products() -> Iterator[None]:
 class DeviceCrew:
     """Makes ADMM's passes over tensors; see :class:`corral.admm.crew.Crew`.
 
-    Parameters
-    ----------
-    points : (m, d) tensor
-    keep_x : bool
-        Whether :meth:`x` may be asked for even if it is large.
+    With ``keep_x``, :meth:`x` may be asked for even if it is large.
     """
 
     def __init__(self, points: torch.Tensor, keep_x: bool = False) -> None:
-        self.points, self.keep_x = points, keep_x
+        self.points, self.keep_x, self.dtype = points, keep_x, numpy_dtype(points)
         self._passes: Any = None
-
-    @property
-    def dtype(self) -> Any:
-        """NumPy's dtype of the points."""
-        return numpy_dtype(self.points)
 
     @contextmanager
     def running(self) -> Iterator[DeviceCrew]:
@@ -133,13 +124,7 @@ def passes(points: torch.Tensor, setup: Setup, keep_x: bool = False) -> Any:
 
 
 class Blocks:
-    """Blocks of groups with all of their state, worked on one after another.
-
-    Parameters
-    ----------
-    points : (m, d) tensor
-    setup : Setup
-    """
+    """Blocks of groups with all of their state, worked on one after another."""
 
     def __init__(self, points: torch.Tensor, setup: Setup) -> None:
         self.device = points.device
@@ -188,9 +173,8 @@ class Blocks:
 
     def labels(self) -> IntArray:
         """The rounding of x, (m,)."""
-        labels = torch.cat([block.x.argmax(0) for block in self.blocks])
-        rounded: IntArray = labels.cpu().numpy()
-        return rounded
+        labels: IntArray = torch.cat([block.x.argmax(0) for block in self.blocks]).cpu().numpy()
+        return labels
 
     def x(self) -> FloatArray:
         """The relaxed assignment, (m, k)."""
@@ -231,20 +215,8 @@ class DevicePairs:
     """Copies and duals of all pairs on a device; see :class:`corral.admm.copies.PairCopies`.
 
     They are held end by end, (2, p, k), and worked on some pairs at a time, in place.  The ends of
-    each group are summed in a fixed order, so that the sums are always the same.
-
-    Parameters
-    ----------
-    ends : Ends
-    x : (k, e) tensor
-        The start of the groups that take part.
-
-    Attributes
-    ----------
-    degree : (e,) tensor
-        Pairs of each group.
-    residual : float
-        Largest gap between x and a copy.
+    each group are summed in a fixed order, so that the sums are always the same.  ``x``, (k, e), is
+    the start of the groups that take part.
     """
 
     def __init__(self, ends: Ends, x: torch.Tensor) -> None:

@@ -20,21 +20,9 @@ UNPACKED = 512
 class Outbox:
     """Numbers of an iteration, sent to the device in one transfer.
 
-    Parameters
-    ----------
-    K, D : int
-        Clusters and features that there is room for.
-    device : torch.device
-
-    Attributes
-    ----------
-    centers : (2, K, D) tensor
-        In halves of bfloat16.
-    plain, own : (3, K) tensors
-        Numbers of each cluster, for plain groups and for groups with numbers of their own: the term
-        added to the costs, ``1 / k``, and the totals' multiplier.  For plain groups the first
-        contains all three.
-    scalars : (16,) tensor
+    ``centers`` are in halves of bfloat16.  ``plain`` and ``own`` are numbers of each cluster, for
+    plain groups and for groups with numbers of their own: the term added to the costs, ``1 / k``,
+    and the totals' multiplier.  For plain groups the first contains all three.
     """
 
     def __init__(self, K: int, D: int, device: torch.device) -> None:
@@ -55,8 +43,7 @@ class Outbox:
         plain, own = plain.reshape(3, self.K)[:, :k], own.reshape(3, self.K)[:, :k]
         plain[0], plain[1] = numbers.costs + (1.0 / k - pull), 1.0 / k
         own[0], own[1], own[2] = numbers.costs, 1.0 / k, pull
-        # In the order in which the kernels read them.
-        n = numbers
+        n = numbers  # in the order in which the kernels read them:
         scalars[:6] = n.inverse, n.inside, n.dual, n.sphere, n.ratio, n.fade
 
     def send(self) -> None:
@@ -68,13 +55,7 @@ class Outbox:
 
 
 class Inbox:
-    """Sums of a pass, brought from the device.
-
-    Parameters
-    ----------
-    rows, width : int
-    device : torch.device
-    """
+    """Sums of a pass, brought from the device."""
 
     def __init__(self, rows: int, width: int, device: torch.device) -> None:
         self.device, pinned = device, device.type == "cuda"
@@ -101,11 +82,7 @@ class Replay:
 
     The host launches the graph once instead of every copy and kernel in it, which takes it a tenth
     of the time.  The work must use the same memory every time and must not wait for the device.
-
-    Parameters
-    ----------
-    device : torch.device
-        Without CUDA the work is done again every time.
+    Without CUDA the work is done again every time.
     """
 
     def __init__(self, device: torch.device) -> None:

@@ -58,10 +58,7 @@ def _constant(centers, columns, shift, cluster, K: tl.constexpr, D: tl.constexpr
 
 @triton.jit
 def _coefficients(scalars):
-    """Those of x, then what stays of the duals.
-
-    They are read here, not handed over, so that a launch can be repeated with others.
-    """
+    """Those of x, then what stays of the duals; read here, so that a launch can be repeated."""
     inverse, inside, dual = tl.load(scalars), tl.load(scalars + 1), tl.load(scalars + 2)
     sphere, ratio, fade = tl.load(scalars + 3), tl.load(scalars + 4), tl.load(scalars + 5)
     return inverse, inside, dual, sphere, ratio, fade
@@ -76,16 +73,9 @@ def _solution(
 ):  # fmt: skip
     """Solve the x-system of a tile without totals; give what it was made of, too.
 
-    Returns
-    -------
-    x, z, y : (K, TILE)
-        ``z = clip(v1)`` and ``y = v1 - z``.
-    points, rest : (TILE, D)
-        In halves.
-    part : (TILE,)
-        The inverse of the diagonal in that of a group that nothing pulls.
-    y_sum, v2_sum : (TILE,)
-        Over the clusters.
+    Gives x, ``z = clip(v1)`` and ``y = v1 - z``, (K, TILE); the points in halves; the inverse of
+    the diagonal in units of that of a group that nothing pulls; and the sums of y and v2 over the
+    clusters.
     """
     place = tile * TILE + groups(TILE)
     b, b_rest = halves(points - shift, True)
