@@ -12,7 +12,8 @@ from pathlib import Path
 from statistics import median
 
 #: Functions of the module ``time`` that read a clock.
-CLOCKS = {f"{name}{unit}" for name in ("monotonic", "perf_counter", "time") for unit in ("", "_ns")}
+NAMES = ("monotonic", "perf_counter", "process_time", "thread_time", "clock_gettime", "time")
+CLOCKS = {f"{name}{unit}" for name in NAMES for unit in ("", "_ns")}
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -111,6 +111,11 @@ SITUATIONS = {
         (30_000, 3, {}),
         {"sample": 30_000, "rival": "none"},
     ),
+    "linear rows, many": (
+        lambda n, k: [LinearConstraint(np.ones((1, n * k)), upper=n)],
+        (5_000, 3, {}),
+        {"assignment": "integer program"},
+    ),
     "no sample wanted": (
         lambda n, k: [equal(n, k)],
         (100_000, 10, {"max_samples": None}),
@@ -119,7 +124,15 @@ SITUATIONS = {
     "no repair": (
         lambda n, k: [equal(n, k)],
         (100_000, 10, {"repair": False}),
-        {"sample": 100_000, "single": False, "growth": 1.03},
+        {
+            "sample": 100_000,
+            "single": False,
+            "growth": 1.03,
+            "direct": 0,
+            "assignment": "rounding",
+            "exchanges": 0,
+            "trials": 0,
+        },
     ),
     "growth as asked": (
         lambda n, k: [],
@@ -180,6 +193,34 @@ def test_more_rows_never_mean_more_work_a_row(n):
     assert then.exchanges <= now.exchanges
     assert then.trials <= now.trials
     assert then.least_drop >= now.least_drop
+
+
+def test_the_report_shows_what_was_decided_for_the_sample():
+    X = np.random.default_rng(0).normal(size=(20_000, 2))
+    plan = ConstrainedKMeans(3, random_state=0, n_init=1).fit(X).report_.plan
+    alone = plan_of([], plan.sample, 3, part_of=20_000)
+    assert plan.n_groups == 20_000 > plan.sample == 2_000
+    names = ("single", "growth", "hardens", "count_every", "rival")
+    assert [getattr(plan, name) for name in names] == [getattr(alone, name) for name in names]
+    assert (plan.rival, plan.hardens) == ("moves", False)
+
+
+@pytest.mark.parametrize(
+    ("n", "part_of", "make", "rival"),
+    [
+        (2_000, 10**6, lambda n, k: [], "moves"),
+        (2_000, 4_000, lambda n, k: [], "moves"),
+        (2_000, 4_000, lambda n, k: [CannotLink([(0, 1)])], "polish"),
+        (2_000, 10**6, lambda n, k: [CannotLink([(0, 1)])], "moves"),
+        (20_000, 10**6, lambda n, k: [equal(n, k)], "start"),
+        (20_000, 10**6, lambda n, k: [some_totals(n, k)], "none"),
+        (20_000, 10**6, lambda n, k: [ClusterSizes(minimum=1)], "pilot"),
+    ],
+)
+def test_what_competes_on_a_sample(n, part_of, make, rival):
+    plan = plan_of(make(n, 5), n, 5, part_of=part_of)
+    assert plan.rival == rival
+    assert not plan.hardens
 
 
 def test_uneven_weights_enlarge_the_sample():

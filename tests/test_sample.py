@@ -17,9 +17,8 @@ from corral.plan.thresholds import (
     SAMPLE_SUMMED,
     SAMPLE_SUMMED_EACH,
 )
-from corral.sample import draw
 from corral.solve import Run
-from corral.start import Start
+from corral.start import Start, draw
 
 N, K = 5000, 4
 RNG = np.random.default_rng(0)

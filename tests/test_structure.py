@@ -20,9 +20,6 @@ MOST_PARAMETERS = 8
 #: one, since Triton has no structures, and a helper that returns many values is not free.
 KERNELS = {"_balance", "_fetch_tile", "_solution", "_write", "backward", "forward", "load"}
 
-#: Class methods that build an object from all its parts, as its ``__init__`` would.
-CONSTRUCTORS: set[str] = set()
-
 #: The only module that may read a clock.
 CLOCK = "corral.deadline"
 
@@ -37,8 +34,7 @@ def is_kernel(function):
 
 
 def is_constructor(function):
-    named = function.name in CONSTRUCTORS and "classmethod" in function.decorators
-    return named or function.short_name == "__init__"
+    return function.short_name == "__init__"
 
 
 def is_command(function):
@@ -93,13 +89,7 @@ def test_exceptions_are_needed(house):
         if is_kernel(function)
         and (function.body > LONGEST_BODY or function.parameters > MOST_PARAMETERS)
     }
-    constructors = {
-        function.name
-        for function in found
-        if is_constructor(function) and function.parameters > MOST_PARAMETERS
-    }
     assert kernels == KERNELS
-    assert constructors >= CONSTRUCTORS
 
 
 def test_no_import_cycles(house):

@@ -10,8 +10,8 @@ import torch
 
 from corral.admm.blocks import one_blas_thread
 from corral.admm.crew import Setup
-from corral.admm.kernels import Step
 from corral.admm.schedule import GRADUATE, SETTLE, Schedule
+from corral.admm.updates import Step
 from corral.backends.gpu.fused import Fused
 from corral.backends.gpu.launch import Tuning, Tunings
 

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from corral.admm.crew import Setup, Threads
-from corral.admm.kernels import Step
 from corral.admm.schedule import GRADUATE, SETTLE, Schedule
+from corral.admm.updates import Step
 from corral.backends.gpu.fused import Fused
 from corral.backends.gpu.torch_passes import Blocks, start_sums
 

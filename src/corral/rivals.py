@@ -25,17 +25,11 @@ from .assign import NoAssignment
 from .constraints._checks import sums_by
 from .deadline import OutOfTime
 from .plan import pilot_groups
-from .plan.thresholds import TRIALS_EACH_CLUSTER
+from .plan.thresholds import LEAST_RELOCATION, PILOT_ROUNDS, TRIALS_EACH_CLUSTER
 from .polish import Answer, first_answer, improve, relocate
 from .presolve import Rules
 from .problem import Problem
-from .sample import draw
-from .start import match_sizes
-
-#: Part of the objective that moving a cluster must save for it to be moved without other moves.
-WRONG = 0.05
-#: Rounds of assignment and means after which the two starts of a pilot are compared.
-PILOT_ROUNDS = 10
+from .start import draw, match_sizes
 
 #: Solves a problem from a seed and gives labels of its groups and centres as the user has them.
 SolveSmall = Callable[[Problem, int], tuple[IntArray, FloatArray]]
@@ -129,7 +123,7 @@ def _polished(view: Problem, relaxed: Relaxation, random_state: np.random.Random
 def _resettled(view: Problem, answer: Answer) -> Answer:
     """Move clusters to where they save much, as long as that pays."""
     for _ in range(view.n_clusters):
-        own, least = view.with_rules(answer.rules), WRONG * answer.objective
+        own, least = view.with_rules(answer.rules), LEAST_RELOCATION * answer.objective
         proposal = next(relocate(own, answer.labels, answer.centers, least), None)
         if proposal is None:
             break

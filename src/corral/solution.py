@@ -41,7 +41,8 @@ class Solution:
     n_iter : int
     converged : bool
         Whether the relaxed solver stopped by its own rule.
-    plan : Plan
+    plan : Plan or None
+        None if no plan was followed, for the labels of least violation.
     may_violate : bool
         Whether hard rules may be broken, as the user asked for.
     """
@@ -53,7 +54,7 @@ class Solution:
     history: History
     n_iter: int
     converged: bool
-    plan: Plan
+    plan: Plan | None
     may_violate: bool = False
 
 

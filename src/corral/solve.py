@@ -23,15 +23,14 @@ from .constraints import ConstraintSet
 from .constraints._checks import Names, sums_by
 from .deadline import Deadline, OutOfTime
 from .infeasible import out_of_time, raise_conflict
-from .plan import is_large
+from .plan import Plan, is_large
 from .polish import Answer, evaluate, first_answer, improve, refine
 from .presolve import Rules, presolve
 from .problem import Problem
 from .rivals import better_labels, direct
 from .rows import MemoryRows, Table
-from .sample import sample
 from .solution import Solution, numbered
-from .start import Start, group_labels, make_start, match_sizes
+from .start import Start, group_labels, make_start, match_sizes, sample
 
 #: Bytes of X above which bringing it into this process's memory is worth a warning.
 MANY_BYTES = 1 << 30
@@ -162,6 +161,8 @@ class Run:
         """Start, relax, assign, polish, with rivals."""
         problem, random_state = self.problem, np.random.RandomState(seed)
         view, groups = sample(problem, random_state)
+        if groups is not None:
+            logger.info("plan of the sample: %s", view.plan)
         start, row_labels = self._start(view, groups, random_state)
         counts = sums_by(start.labels, view.rules.count, view.n_clusters)
         rules = match_sizes(problem.rules, counts)
@@ -177,7 +178,7 @@ class Run:
             labels = group_labels(problem.rules, labels)
         answer = self._repaired(view, labels, relaxed, rival)
         answer = improve(problem, answer, random_state)
-        return _solution(problem, answer, relaxed)
+        return _solution(problem, answer, relaxed, view.plan)
 
     def _start(
         self, view: Problem, groups: IntArray | None, random_state: np.random.RandomState
@@ -231,7 +232,7 @@ class Run:
             problem = self.paper.with_rules(replace(self.paper.rules, sizes=rules.sizes))
             centers = problem.rows.means(labels, problem.n_clusters)
         answer = evaluate(problem, Assignment(labels, np.nan), centers)
-        return _solution(problem, answer, relaxed)
+        return _solution(problem, answer, relaxed, self.problem.plan)
 
     def _repaired(
         self, view: Problem, labels: IntArray, relaxed: Relaxation, rival: Answer | None
@@ -244,8 +245,9 @@ class Run:
         means = view.rows.means(labels, k, relaxed.centers - offset)
         try:
             answer = first_answer(problem.with_rules(rules), view.shifted(means, problem))
-        except OutOfTime:
-            if rival is None:
+        except (OutOfTime, NoAssignment) as failure:
+            proven = isinstance(failure, NoAssignment) and not problem.rows.far
+            if rival is None or proven:
                 raise
             return rival
         if rival is None or not rival.beats(answer):
@@ -263,8 +265,8 @@ def _refined(problem: Problem, rival: Answer) -> Answer:
     return found if found is not None and found.beats(rival) else rival
 
 
-def _solution(problem: Problem, answer: Answer, relaxed: Relaxation) -> Solution:
-    """The answer with labels of the rows, in the user's coordinates."""
+def _solution(problem: Problem, answer: Answer, relaxed: Relaxation, seen: Plan) -> Solution:
+    """The answer with labels of the rows, in the user's coordinates; ``seen`` planned ADMM."""
     rows = problem.rows
     return Solution(
         labels=problem.rules.invert(rows.labels(answer.labels)),
@@ -274,7 +276,7 @@ def _solution(problem: Problem, answer: Answer, relaxed: Relaxation) -> Solution
         history=relaxed.history,
         n_iter=relaxed.n_iter,
         converged=relaxed.converged,
-        plan=problem.plan,
+        plan=problem.plan.with_sample(seen),
         may_violate=not problem.settings.repair,
     )
 

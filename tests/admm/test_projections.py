@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from corral.admm.algorithm1.updates import project_box, project_sphere
+from corral.admm.copies import Ends, PairCopies
 
 Vector = NDArray[np.floating[Any]]
 SIZE = 12
@@ -69,3 +70,38 @@ def test_the_centre_of_the_sphere_and_its_neighbours_land_on_it(offset: float) -
 def test_the_sphere_bears_large_arguments() -> None:
     image = project_sphere(np.linspace(-1e200, 1e200, SIZE))
     assert np.linalg.norm(image - 0.5) == pytest.approx(BINARY_RADIUS)
+
+
+def apart(a: Vector, b: Vector, weights: tuple[float, float]) -> tuple[Vector, Vector]:
+    """The copies that one hard cannot-link makes of two rows; without duals, a projection."""
+    ends = Ends(np.arange(2), 2, 1.0 / np.array(weights), np.array([np.inf]), np.array([False]))
+    x, rho = np.stack([a, b], axis=1), 3.0
+    copies = PairCopies(ends, x)
+    copies.update(x, rho)
+    # The pull is rho z - y with y = rho (x - z).
+    near = (copies.pull(rho) / rho + x) / 2.0
+    return near[:, 0], near[:, 1]
+
+
+@pytest.mark.parametrize("weights", [(1.0, 1.0), (3.0, 1.0), (0.2, 5.0)])
+def test_apart_is_nearest_in_its_metric(weights: tuple[float, float]) -> None:
+    rng = np.random.default_rng(5)
+    for a, b in rng.normal(0.5, 1, (200, 2, 1)):
+        near_a, near_b = apart(a, b, weights)
+        assert (near_a + near_b <= 1 + 1e-14).all()
+        best = weights[0] * (near_a - a) ** 2 + weights[1] * (near_b - b) ** 2
+        other_a = a + rng.normal(0, 1, 50)
+        other_b = np.minimum(b + rng.normal(0, 1, 50), 1 - other_a)
+        other = weights[0] * (other_a - a) ** 2 + weights[1] * (other_b - b) ** 2
+        assert (other >= best - 1e-12).all()
+
+
+def test_rows_that_are_apart_stay() -> None:
+    rng = np.random.default_rng(6)
+    a, b = rng.normal(0.5, 1, (2, 7))
+    once = apart(a, b, (2.0, 3.0))
+    inside = a + b <= 1
+    assert 0 < inside.sum() < len(inside)
+    for near, given in zip(once, (a, b), strict=True):
+        np.testing.assert_allclose(near[inside], given[inside], atol=1e-15)
+    np.testing.assert_allclose(apart(*once, (2.0, 3.0)), once, atol=1e-14)

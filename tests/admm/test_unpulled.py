@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from corral.admm.crew import Setup, Threads
-from corral.admm.kernels import Step
 from corral.admm.schedule import GRADUATE, SETTLE, Schedule
 from corral.admm.unpulled import Numbers, Unpulled
+from corral.admm.updates import Step
 
 M, D, K = 400, 3, 5
 NO_PINS = np.empty((0, 2), np.int64)

@@ -10,8 +10,8 @@ import pytest
 
 from corral.admm import crew
 from corral.admm.crew import Setup
-from corral.admm.kernels import Step
 from corral.admm.schedule import SETTLE, Schedule
+from corral.admm.updates import Step
 from corral.backends.dask import partition_passes as passes
 from corral.backends.dask import state as states_of
 from corral.backends.dask.iterations import _compact

@@ -20,7 +20,7 @@ from .._typing import FloatArray, IntArray, Matrix
 from ..presolve import Rules
 from .blocks import Block, Executor, cut
 from .copies import Ends, PairCopies
-from .kernels import Step, Sums, backward, forward
+from .updates import Step, Sums, update_copies, update_x
 
 #: Part of the first x that the start labels make; the rest is the uniform assignment.  The start is
 #: forgotten while the ridge is high, so that a larger part changes little.
@@ -130,10 +130,10 @@ class Crew(Protocol):
         """Begin the sphere's copy, :meth:`.blocks.Block.start_sphere`."""
 
     def forward(self, step: Step) -> tuple[FloatArray, FloatArray]:
-        """The first pass, :func:`.kernels.forward`."""
+        """The first pass, :func:`.updates.update_x`."""
 
     def backward(self, step: Step, theta: FloatArray) -> Sums:
-        """The second pass, :func:`.kernels.backward`."""
+        """The second pass, :func:`.updates.update_copies`."""
 
     def pairs(self, ends: Ends) -> Any:
         """Copies of the pairs, as :class:`.copies.PairCopies`, where :meth:`pulled_x` is."""
@@ -190,7 +190,7 @@ class Threads:
     def forward(self, step: Step) -> tuple[FloatArray, FloatArray]:
         """The first pass, summed over the blocks."""
         room = self.executor.room
-        parts = self.executor.map(lambda block: forward(block, step, room(block)), self.blocks)
+        parts = self.executor.map(lambda block: update_x(block, step, room(block)), self.blocks)
         totals, gram = (reduce(add, column) for column in zip(*parts, strict=True))
         return totals, gram
 
@@ -198,7 +198,7 @@ class Threads:
         """The second pass, summed over the blocks."""
         run, room = self.executor.map, self.executor.room
         return reduce(
-            add, run(lambda block: backward(block, step, theta, room(block)), self.blocks)
+            add, run(lambda block: update_copies(block, step, theta, room(block)), self.blocks)
         )
 
     def pairs(self, ends: Ends) -> PairCopies:

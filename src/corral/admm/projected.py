@@ -10,7 +10,7 @@ It differs from Algorithm 1 (see ``docs/notation.md``) in these points, each exa
 - sizes, capacities and quotas are totals of each cluster, equal to or between bounds;
 - a ridge decays before the sphere's penalty grows (:mod:`.schedule`).
 
-An iteration is two passes over blocks of groups (:mod:`.kernels`), each followed by a small
+An iteration is two passes over blocks of groups (:mod:`.updates`), each followed by a small
 reduction; :mod:`.crew` says who makes them.  Group g counts with its weight ``r_g`` in every norm,
 so that a point of weight two does what two points do.
 
@@ -33,8 +33,8 @@ from ..rows import Rows
 from .copies import Ends, LinearCopies, Totals, pulled_groups
 from .crew import Crew, Setup, Threads
 from .history import Options, Recorder, Relaxation
-from .kernels import Step, Sums
 from .schedule import CENTRES_END, GRADUATE, HARDEN, RIDGE_END, Schedule
+from .updates import Step, Sums
 
 #: Least weight of a group in the norms, in mean weights; its weight in the costs stays as it is.  A
 #: larger number lets the penalties outweigh the costs of more light groups; zero would divide by

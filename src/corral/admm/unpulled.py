@@ -14,8 +14,8 @@ import numpy as np
 
 from .._typing import FloatArray
 from .crew import START_SHARE, Setup
-from .kernels import Step
 from .schedule import GRADUATE
+from .updates import Step
 
 #: Places in :func:`row_vectors`: factor of the costs, weight, metric, value of the total, and that
 #: value over the metric.

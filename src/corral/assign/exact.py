@@ -15,7 +15,8 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline, OutOfTime
-from ..plan.thresholds import CONTESTED_ENTRIES, TANGLE_ENTRIES
+from ..plan import prices_first
+from ..plan.thresholds import TANGLE_ENTRIES
 from ..presolve import Rules
 from .check import broken, cost_of, with_pins
 from .pairs import descend, pair_graph, solve_pairs
@@ -86,7 +87,7 @@ def assign(
         return replace(_answer(rules, cost, incumbent, match=False), optimal=False)
     if found is not None:
         return found
-    if cost.size > CONTESTED_ENTRIES and not match and rules.linear is None:
+    if prices_first(rules) and not match:
         return solve_contested(
             rules, pinned, incumbent=incumbent, deadline=soon, until=until, prices=prices
         )

@@ -16,8 +16,8 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..deadline import Deadline
-from ..plan.thresholds import PATIENCE
 from ..presolve import Rules, SizeBounds
+from ..presolve.bounds import scaled_bounds
 from ..rows import ShardRows
 from ..rows.shard_costs import ShardCosts, ShardScan
 from .patient import assign_patiently
@@ -71,9 +71,10 @@ class FarAssignment:
         prices = None if warm is None else warm.prices
         if prices is None and sizes is not None and len(self.tied):
             part = len(self.free) / float(self.rules.n_rows)
-            prices = first_prices(costs, _floor(sizes.lower, part), _floor(sizes.upper, part))
+            lower, upper = scaled_bounds(sizes.lower, part), scaled_bounds(sizes.upper, part)
+            prices = first_prices(costs, lower, upper)
         price = np.zeros(k) if prices is None else prices
-        labels = self._apart(costs, price, self._preferred(costs, price), deadline)
+        labels = self._apart(costs, price, self._preferred(costs, price), deadline, patience)
         if sizes is None:
             scan = costs.scan(np.zeros(k))
         else:
@@ -105,7 +106,12 @@ class FarAssignment:
         return labels
 
     def _apart(
-        self, costs: ShardCosts, prices: FloatArray, labels: IntArray, deadline: Deadline
+        self,
+        costs: ShardCosts,
+        prices: FloatArray,
+        labels: IntArray,
+        deadline: Deadline,
+        patience: float,
     ) -> IntArray:
         """The labels, with every component that has a broken pair, hard or soft, solved again."""
         graph = self.tied_rules.pairs.graph
@@ -118,13 +124,8 @@ class FarAssignment:
         part = self.tied_rules.part(rows)
         cost = costs.of(self.tied[rows]) + part.count[:, None] * prices
         labels = labels.copy()
-        labels[rows] = assign_patiently(part, cost, None, deadline, patience=PATIENCE).labels
+        labels[rows] = assign_patiently(part, cost, None, deadline, patience=patience).labels
         return labels
-
-
-def _floor(bounds: IntArray, part: float) -> IntArray:
-    floored: IntArray = np.floor(bounds * part).astype(np.int64)
-    return floored
 
 
 def _all_placed(costs: ShardCosts, labels: IntArray) -> ShardScan:

@@ -30,7 +30,8 @@ MOST_RESTARTS = 5
 #: Groups in the sample, in all and for each cluster, where sizes or totals bound sums.  More of
 #: them give better centres and a longer ADMM (jobs sizes-100000-10, million).
 SAMPLE_SUMMED, SAMPLE_SUMMED_EACH = 20_000, 200
-#: The same without sums, where ADMM only has to find the clusters (job pairs-10000).
+#: Groups in the sample, in all and for each cluster, where no sums are bounded and ADMM only has to
+#: find the clusters (job pairs-10000).
 SAMPLE_FREE, SAMPLE_FREE_EACH = 2_000, 400
 #: Factor by which a sample of rows of uneven weight may grow; it loses that much precision.
 MOST_UNEVEN = 10.0
@@ -51,18 +52,18 @@ SINGLE_ENTRIES = 6_000
 #: on sums.  Where it is fast, exact steps and moves find what a slow ADMM would (jobs small-*;
 #: quality_start.py).
 FAST_SUMMED, FAST_FREE = 6_000, 20_000
-#: Growth of the penalty an iteration for half as many entries and fewer.
+#: Growth of the penalty an iteration up to half of FAST_SUMMED or FAST_FREE entries.
 FAST_GROWTH = 1.1
 #: Clusters up to which the penalty grows as asked; with more, the growth less one is multiplied by
 #: ``sqrt(10 / k)``, as more clusters separate one after another (job sizes-20000-100).
 SLOW_CLUSTERS = 10
-#: Least such factor.
+#: Smallest factor by which many clusters slow the growth of the penalty.
 SLOWEST = 0.4
 #: Clusters up to which ADMM may end with the ridge where sizes are the only rule; exact sizes then
 #: find the rest as fast (job sizes-100000-10).
 EARLY_CLUSTERS = 10
 #: Entries for each iteration between two counts of the violations, and the most iterations between
-#: them.  Counting costs a pass over the labels; more entries count more often.
+#: them.  Counting costs a pass over the labels; a larger COUNT_ENTRIES counts more often.
 COUNT_ENTRIES, COUNT_SELDOM = 5_000, 50
 #: Features up to which Algorithm 1 decomposes the Gram matrix of the points; with more, it solves
 #: for w by conjugate gradients.  At 1,024 features the decomposition takes 0.7 s and makes an
@@ -85,10 +86,15 @@ PILOT_FROM, PILOT_MOST = 10_000, 24_000
 PILOT_EACH = 30
 #: Entries of a sample up to which it is polished after ADMM where nothing is summed.
 POLISHED = 200_000
-#: Part of all groups below which such a sample is polished with moves.
+#: Part of all groups below which a sample without bounded sums is polished with moves.
 SMALL_PART = 0.2
-#: Trials of moves for each cluster there, at least.
+#: Least trials of moves for each cluster on a sample that is polished with moves.
 TRIALS_EACH_CLUSTER = 2
+#: Part of the objective that relocating one cluster of a sample must save; smaller savings are left
+#: to the polish of all groups.
+LEAST_RELOCATION = 0.05
+#: Rounds of assignment and means after which ADMM's centres and a pilot's are compared.
+PILOT_ROUNDS = 10
 
 # --- Polish --------------------------------------------------------------------------------------
 
@@ -116,8 +122,8 @@ SETTLED, DECLINE_SETTLED = 8_000, 5.0
 #: Price of one exact assignment, in looks at every entry of x, by kind of rule: totals or linear
 #: rows; sizes with pairs or unequal groups; pairs; sizes; none.
 PRICES = {"program": 3000.0, "sizes and pairs": 300.0, "pairs": 20.0, "sizes": 10.0, "none": 1.0}
-#: Seconds after which an exact assignment gives the best labels it has, and the same in later
-#: rounds where greedy labels go on from the round before.
+#: Seconds after which an exact assignment gives the best labels it has; and seconds in later rounds
+#: of a problem whose first round ended so, which start from the greedy labels of the round before.
 PATIENCE, LATER_PATIENCE = 3.0, 0.3
 
 # --- Exact assignment ----------------------------------------------------------------------------

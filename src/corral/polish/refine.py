@@ -19,7 +19,8 @@ from ..start import match_capacities
 
 #: How often the order of the sizes is chosen anew where no simple order fits the other rules.
 REMATCHES = 4
-#: A refinement is given up when so many more drops like the last would not be enough.
+#: A refinement is given up if this many further drops of the size of the last one would not reach
+#: the objective to beat.
 LOOK_AHEAD = 2.0
 
 logger = logging.getLogger(__name__)

@@ -108,7 +108,7 @@ class ShardRows:
         alone = np.zeros(self.shape[0], bool)
         alone[free] = True
         same = copy(self)
-        same.__dict__["shards"] = self.shards.transform(with_free, each=shares(self.shards, alone))
+        same.shards = self.shards.transform(with_free, each=shares(self.shards, alone))
         same.free = free
         return same
 

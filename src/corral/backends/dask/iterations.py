@@ -24,8 +24,8 @@ import numpy as np
 from ..._typing import FloatArray, IntArray
 from ...admm.copies import Ends, PairCopies
 from ...admm.crew import Setup
-from ...admm.kernels import Step, Sums
 from ...admm.unpulled import Numbers, Unpulled
+from ...admm.updates import Step, Sums
 from ...plan.thresholds import DASK_X, PULL_BYTES
 from . import partition_passes as passes
 from .cluster import Partitions

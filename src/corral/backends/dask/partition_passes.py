@@ -24,8 +24,8 @@ import numpy as np
 from ..._typing import FloatArray, IntArray
 from ...admm.blocks import Block
 from ...admm.crew import Setup, start_sums
-from ...admm.kernels import Step, Sums, backward, forward
 from ...admm.schedule import GRADUATE
+from ...admm.updates import Step, Sums, update_copies, update_x
 from ...rows import Shard
 from .state import BlockLayout, State, smallest_type
 
@@ -117,7 +117,7 @@ def start(shard: Shard, part: Setup, run: str, keep_x: bool) -> State:
 def first_pass(
     shard: Shard, part: Setup, state: State, pull: Pull | None, order: Order
 ) -> tuple[FloatArray, FloatArray]:
-    """:func:`corral.admm.kernels.forward` over the blocks; x stays in the shard's memo."""
+    """:func:`corral.admm.updates.update_x` over the blocks; x stays in the shard's memo."""
     blocks, _ = _recall(shard, part, order)
     sums = _forward(blocks, layout_of(shard, part), state, pull, order)
     _remember(shard, blocks, Tag(order.run, order.number))
@@ -125,7 +125,7 @@ def first_pass(
 
 
 def second_pass(shard: Shard, part: Setup, state: State, pull: Pull | None, order: Order) -> State:
-    """:func:`corral.admm.kernels.backward` over the blocks, into a new state."""
+    """:func:`corral.admm.updates.update_copies` over the blocks, into a new state."""
     blocks, tag = _recall(shard, part, order)
     layout = layout_of(shard, part)
     if not order.whole and tag != Tag(order.run, order.number):
@@ -140,8 +140,8 @@ def second_pass(shard: Shard, part: Setup, state: State, pull: Pull | None, orde
         if order.whole:
             # All blocks share the memory of x, so that it stays in the cache.
             block.x = room[2]
-            forward(block, order.step, (room[0], room[1]))
-        sums.append(backward(block, order.step, order.theta, (room[0], room[1])))
+            update_x(block, order.step, (room[0], room[1]))
+        sums.append(update_copies(block, order.step, order.theta, (room[0], room[1])))
         _round(block.x, new.labels[rows])
         if x is not None:
             x[...] = block.x
@@ -192,7 +192,7 @@ def _forward(
             its = slice(done, done + len(block.pulled))
             block.pull, block.stiffening = pull.pull[:, its], pull.stiffening[its]
             done = its.stop
-        parts.append(forward(block, order.step, (room[0], room[1])))
+        parts.append(update_x(block, order.step, (room[0], room[1])))
     totals, gram = (reduce(add, column) for column in zip(*parts, strict=True))
     return totals, gram
 

@@ -68,7 +68,7 @@ class BlockLayout:
 class State:
     """What the next iteration needs of a partition, and what the last one found.
 
-    ``v1`` and ``v2`` are copies with their duals, see :mod:`corral.admm.kernels`.
+    ``v1`` and ``v2`` are copies with their duals, see :mod:`corral.admm.updates`.
     """
 
     v1: FloatArray  # block after block, (k b,)

@@ -15,9 +15,9 @@ import torch
 
 from ..._typing import FloatArray, IntArray
 from ...admm.crew import Setup
-from ...admm.kernels import Step, Sums
 from ...admm.schedule import GRADUATE
 from ...admm.unpulled import Numbers, Unpulled
+from ...admm.updates import Step, Sums
 from ...plan.thresholds import DEVICE_X, LEAN_GROUPS
 from . import triton_kernels
 from .launch import Backward, Forward, Tunings
@@ -67,7 +67,7 @@ class Fused:
         self.unpulled.start_sphere()
 
     def forward(self, step: Step) -> tuple[FloatArray, FloatArray]:
-        """The sums of :func:`corral.admm.kernels.forward`; x is not kept."""
+        """The sums of :func:`corral.admm.updates.update_x`; x is not kept."""
         state, numbers = self.state, self._numbers_of(step)
         totals, gram = self.unpulled.totals(numbers), self.unpulled.gram(numbers)
         if state.layout.e:
@@ -78,7 +78,7 @@ class Fused:
         return totals[None], np.array([[gram]])
 
     def backward(self, step: Step, theta: FloatArray | None) -> Sums:
-        """As :func:`corral.admm.kernels.backward`; theta must sum to zero over the clusters."""
+        """As :func:`corral.admm.updates.update_copies`; theta must sum to zero over clusters."""
         state, numbers = self.state, self._numbers_of(step)
         k, K, D = state.k, state.K, state.D
         self._backward.start(step, numbers, theta)

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 
 from ..._typing import FloatArray
-from ...admm.kernels import Step
 from ...admm.schedule import GRADUATE
 from ...admm.unpulled import Numbers
+from ...admm.updates import Step
 from . import triton_kernels
 from .layout import TILE, FusedState, Segment
 from .transfer import Inbox, Outbox, Replay

@@ -1,7 +1,7 @@
 """ADMM's passes on a device in PyTorch, and the crew that chooses them or the Triton kernels.
 
 :class:`.fused.Fused` makes the passes for float32 on CUDA devices.  :class:`Blocks` makes them for
-everything else, block by block, with the functions of :mod:`corral.admm.kernels`.
+everything else, block by block, with the functions of :mod:`corral.admm.updates`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import numpy as np
 import torch
 
 from ..._typing import FloatArray, IntArray
-from ...admm import kernels
+from ...admm import updates
 from ...admm.blocks import Block
 from ...admm.copies import Ends
 from ...admm.crew import START_SHARE, Setup
-from ...admm.kernels import Step, Sums
+from ...admm.updates import Step, Sums
 
 #: Bytes of one (k, b) array of a block; larger blocks need more work memory on the device.
 BLOCK_BYTES = 1 << 28
@@ -143,7 +143,7 @@ class Blocks:
         """Sum over the blocks."""
         step = self._here(step)
         with self.device:
-            parts = [kernels.forward(block, step, _room(block)) for block in self.blocks]
+            parts = [updates.update_x(block, step, _room(block)) for block in self.blocks]
         totals, gram = (reduce(add, column) for column in zip(*parts, strict=True))
         return totals, gram
 
@@ -152,7 +152,8 @@ class Blocks:
         step = self._here(step)
         with self.device:
             return reduce(
-                add, (kernels.backward(block, step, theta, _room(block)) for block in self.blocks)
+                add,
+                (updates.update_copies(block, step, theta, _room(block)) for block in self.blocks),
             )
 
     def pulled_x(self) -> torch.Tensor:

@@ -10,7 +10,7 @@ which keeps 16 bits of each factor.  With ``LEAN`` the sums of the points are tw
 keeps 8 bits of the points and 16 of the other factor.  The matrix units round towards zero, so
 they add only a few tiles; programs add the rest outside of them.
 
-The state is that of :mod:`corral.admm.kernels` with two changes.  ``v2`` is stored less 1/2.  The
+The state is that of :mod:`corral.admm.updates` with two changes.  ``v2`` is stored less 1/2.  The
 mean of the right side of a row is not computed from its entries: the centres are centred over the
 clusters, so that the costs of a row sum to zero, and the sums of ``v1``, ``clip(v1)`` and ``v2``
 over the clusters are stored with the state, in ``sums``.

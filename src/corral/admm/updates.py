@@ -60,7 +60,7 @@ class Sums:
         return Sums(*(getattr(self, name) + getattr(other, name) for name in names))
 
 
-def forward(block: Block, step: Step, room: tuple[Any, Any]) -> tuple[FloatArray, FloatArray]:
+def update_x(block: Block, step: Step, room: tuple[Any, Any]) -> tuple[FloatArray, FloatArray]:
     """Solve the x-system without totals into ``block.x``, and sum what the totals need.
 
     ``a x = box z1 - y2 + sphere z2 - y3 - cost`` with rows that sum to one and ``a = box + sphere +
@@ -97,7 +97,9 @@ def forward(block: Block, step: Step, room: tuple[Any, Any]) -> tuple[FloatArray
     return block.totals()
 
 
-def backward(block: Block, step: Step, theta: FloatArray | None, room: tuple[Any, Any]) -> Sums:
+def update_copies(
+    block: Block, step: Step, theta: FloatArray | None, room: tuple[Any, Any]
+) -> Sums:
     """Add the totals' part to x, project z1 and z2, step in y2 and y3, and sum for the centres."""
     xp, x, v1, (z1, other) = block.xp, block.x, block.v1, room
     before, now = step.before, step.now

@@ -15,9 +15,9 @@ from corral.admm import crew as crew_module
 from corral.admm.blocks import Block, Executor, cut
 from corral.admm.crew import Threads
 from corral.admm.history import Options
-from corral.admm.kernels import Step, backward, forward
 from corral.admm.projected import ProjectedSolver
 from corral.admm.schedule import GRADUATE, SETTLE, Schedule
+from corral.admm.updates import Step, update_copies, update_x
 from corral.deadline import Deadline
 from corral.presolve import SizeBounds, TotalBounds
 
@@ -156,8 +156,8 @@ def test_the_passes_run_in_any_array_library(library, kind, phase):
     for convert in (np.asarray, other.asarray):
         block, step, theta = one_block(convert, kind, phase)
         room = Executor(1).room(block)
-        totals, gram = forward(block, step, room)
-        sums = backward(block, step, theta, room)
+        totals, gram = update_x(block, step, room)
+        sums = update_copies(block, step, theta, room)
         states = [to_host(a) for a in (block.x, block.v1, block.v2, block.pulled_x())]
         assert isinstance(block.x, type(convert(0.0)))
         results.append([totals, gram, *dataclasses.astuple(sums), *states, block.labels()])

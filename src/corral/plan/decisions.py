@@ -1,0 +1,328 @@
+"""Every decision that depends on the size or the kind of a problem, made in one place.
+
+:meth:`Plan.of` looks at the rules, at a few facts about the rows and at the user's settings, and
+fixes how the problem is solved.  Solvers read the plan and decide nothing of the kind themselves.
+The numbers behind the decisions are in :mod:`.thresholds`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+
+from .._typing import FloatArray, IntArray
+from ..presolve import Rules
+from ..settings import Settings
+from . import thresholds as at
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a plan needs to know of the rows.
+
+    ``far`` rows are outside this process's memory; ``fits_single`` says that single precision is
+    enough for ADMM; ``unevenness`` is that of the weights (:func:`unevenness`).
+    """
+
+    far: bool = False
+    fits_single: bool = True
+    unevenness: float = 1.0
+
+
+def entries(rules: Rules) -> int:
+    """Entries of x."""
+    return rules.n_groups * rules.n_clusters
+
+
+def is_large(rules: Rules) -> bool:
+    """Whether passes over x are expensive."""
+    return entries(rules) > at.LARGE
+
+
+def prices_first(rules: Rules) -> bool:
+    """Whether prices tell which groups need a program, instead of one program for all."""
+    return entries(rules) > at.CONTESTED_ENTRIES and rules.linear is None
+
+
+def sizes_loose(rules: Rules) -> bool:
+    """Whether bounds on the sizes leave room for two clusters in one dense region."""
+    if rules.sizes is None:
+        return False
+    n = rules.n_rows
+    room = np.minimum(rules.sizes.upper, n) - rules.sizes.lower
+    return bool(np.max(room) > at.LOOSE * n / rules.n_clusters)
+
+
+def unevenness(weight: FloatArray, count: IntArray) -> float:
+    """Rows that tell as much as one would if all had the same weight, at most ``MOST_UNEVEN``."""
+    total = float(weight.sum())
+    if total <= 0.0:
+        return 1.0
+    squares = float(weight @ (weight / count.astype(np.float64)))
+    return float(np.clip(count.sum() * squares / total**2, 1.0, at.MOST_UNEVEN))
+
+
+def pilot_groups(n_clusters: int) -> int:
+    """Groups of a pilot sample."""
+    return max(at.SMALL // n_clusters, at.PILOT_EACH * n_clusters)
+
+
+def _decision(words: str) -> Any:
+    """A field of the plan, with what it decides in words."""
+    return field(metadata={"words": words})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """How one problem is solved: each field is a decision, with its meaning in words."""
+
+    n_groups: int = _decision("groups of rows")
+    n_clusters: int = _decision("clusters")
+    home: str = _decision("brought into memory because")
+    restarts: int = _decision("restarts")
+    sample: int = _decision("groups that ADMM sees")
+    single: bool = _decision("ADMM in single precision")
+    growth: float = _decision("growth of ADMM's penalty an iteration")
+    hardens: bool = _decision("ADMM goes on until x is binary")
+    count_every: int = _decision("iterations between two counts of violations")
+    direct: int = _decision("rounds from the seeds before ADMM, at most")
+    direct_share: float = _decision("part of the time left for these")
+    rival: str = _decision("rival of ADMM on its sample")
+    assignment: str = _decision("exact assignment by")
+    least_drop: float = _decision("relative drop of the objective that ends rounds")
+    exchanges: int = _decision("rounds of exchanges of groups, at most")
+    least_exchange: float = _decision("relative gain that ends exchanges")
+    trials: int = _decision("trials of moves of clusters, at most")
+    trials_each: int = _decision("trials of one kind of move on one answer, at most")
+
+    @classmethod
+    def of(cls, rules: Rules, facts: Facts, settings: Settings, part_of: int | None = None) -> Plan:
+        """Decide; ``part_of`` is the number of groups of the whole, if these are a sample."""
+        size = _sample(rules, facts, settings)
+        whole = part_of is None and size == rules.n_groups
+        direct, share = _direct(rules, settings, whole)
+        exchanges, least_exchange = _exchanges(rules, facts)
+        plan = cls(
+            n_groups=rules.n_groups,
+            n_clusters=rules.n_clusters,
+            home=_home(rules, settings, size) if facts.far else "",
+            restarts=_restarts(rules, settings),
+            sample=size,
+            single=_single(rules, facts, settings),
+            growth=_growth(rules, settings),
+            hardens=part_of is None and not _ends_early(rules, settings),
+            count_every=_count_every(entries(rules)),
+            direct=direct,
+            direct_share=share,
+            rival=_rival(rules, settings, part_of),
+            assignment=_assignment(rules, facts),
+            least_drop=_least_drop(entries(rules)),
+            exchanges=exchanges,
+            least_exchange=least_exchange,
+            trials=_trials(rules, facts),
+            trials_each=_trials_each(rules),
+        )
+        if settings.solver == "algorithm1":  # which has a schedule of its own
+            plan = replace(plan, hardens=False, count_every=1)
+        if settings.repair:
+            return plan
+        return replace(plan, direct=0, assignment="rounding", exchanges=0, trials=0)
+
+    def with_sample(self, sample: Plan) -> Plan:
+        """The same with what was decided for the sample that ADMM sees."""
+        names = ("single", "growth", "hardens", "count_every", "rival")
+        return replace(self, **{name: getattr(sample, name) for name in names})
+
+    def table(self) -> list[tuple[str, str]]:
+        """Decisions in words, and their values."""
+        decided = [(each.metadata["words"], getattr(self, each.name)) for each in fields(self)]
+        return [(words, _said(value)) for words, value in decided if value != ""]
+
+    def __str__(self) -> str:
+        return "; ".join(f"{words}: {value}" for words, value in self.table())
+
+
+def _said(value: int | float | bool | str) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:g}" if isinstance(value, float) else value
+
+
+def _home(rules: Rules, settings: Settings, size: int) -> str:
+    """Why far rows are brought into this process's memory, or nothing if they stay."""
+    if settings.solver != "projected" or not settings.repair or settings.record_x:
+        return "only the default solver with repair, and without record_x, works where they are"
+    if rules.totals or rules.linear is not None:
+        return "totals, shares and linear rows are solved in memory"
+    small = rules.n_rows * rules.n_clusters <= at.LARGE
+    few = settings.max_samples == "auto" and size == rules.n_groups
+    return "the problem is small" if small or few else ""
+
+
+def _restarts(rules: Rules, settings: Settings) -> int:
+    """Restarts; a start given by the user needs but one."""
+    if not isinstance(settings.init, str):
+        return 1
+    if isinstance(settings.n_init, int):
+        return settings.n_init
+    return int(np.clip(at.RESTART_ENTRIES // max(entries(rules), 1), 1, at.MOST_RESTARTS))
+
+
+def _sample(rules: Rules, facts: Facts, settings: Settings) -> int:
+    """Groups that ADMM sees: a number, all, or as many as show the clusters."""
+    m, wanted = rules.n_groups, settings.max_samples
+    if not settings.coarse or rules.linear is not None or wanted is None:
+        return m
+    if not isinstance(wanted, str):
+        return min(m, max(wanted, rules.n_clusters))
+    least, each = at.SAMPLE_FREE, at.SAMPLE_FREE_EACH
+    if rules.summed:
+        least, each = at.SAMPLE_SUMMED, at.SAMPLE_SUMMED_EACH
+    enough = int(max(least, each * rules.n_clusters) * facts.unevenness)
+    return enough if m > at.WORTH_SAMPLING * enough else m
+
+
+def _single(rules: Rules, facts: Facts, settings: Settings) -> bool:
+    """Single precision, where exact steps follow and no value of a total can overflow it."""
+    plain = not rules.totals and rules.linear is None
+    return settings.coarse and facts.fits_single and plain and entries(rules) > at.SINGLE_ENTRIES
+
+
+def _growth(rules: Rules, settings: Settings) -> float:
+    """Growth of the penalty an iteration: fast for few entries, slow for many clusters."""
+    growth = settings.rho_growth
+    if settings.hurries:
+        slower = np.clip(np.sqrt(at.SLOW_CLUSTERS / rules.n_clusters), at.SLOWEST, 1.0)
+        slow, fast = (settings.rho_growth - 1.0) * slower, at.FAST_GROWTH - 1.0
+        middle = at.FAST_SUMMED if rules.summed else at.FAST_FREE
+        # From fast at half the middle to slow at twice the middle, evenly on a logarithmic scale.
+        share = np.clip(0.5 + 0.5 * np.log2(entries(rules) / middle), 0.0, 1.0)
+        growth = 1.0 + fast ** (1.0 - share) * slow**share
+    return float(growth ** (1.0 / settings.rho_every))
+
+
+def _ends_early(rules: Rules, settings: Settings) -> bool:
+    """Whether ADMM may stop once it knows where the centres are."""
+    few = rules.n_clusters <= at.EARLY_CLUSTERS and entries(rules) > at.FAST_SUMMED
+    return settings.coarse and rules.only_sized and few
+
+
+def _count_every(size: int) -> int:
+    """Iterations between two counts of the violations, so that counting stays a small part."""
+    return int(np.clip(size // at.COUNT_ENTRIES, 1, at.COUNT_SELDOM))
+
+
+def _direct(rules: Rules, settings: Settings, whole: bool) -> tuple[int, float]:
+    """Rounds straight from the seeds before ADMM, and their part of the time.
+
+    Small problems, and those whose only rule is sizes where ADMM sees all of it, have a whole
+    rival.  Others have one round if they may be infeasible: a feasible answer, or a proof, first.
+    """
+    small = entries(rules) <= at.SMALL
+    rival = not small and settings.coarse and whole and rules.only_sized
+    if small or rival:
+        return at.MAX_ROUNDS, at.DIRECT_SHARE if rival else 1.0
+    return (0, 1.0) if rules.surely_feasible else (1, 1.0)
+
+
+def _rival(rules: Rules, settings: Settings, part_of: int | None) -> str:
+    """What competes with ADMM's answer on the groups that it saw."""
+    if settings.max_samples is None or settings.solver != "projected" or not settings.repair:
+        return "none"
+    if _needs_pilot(rules):
+        return "pilot"
+    if part_of is None:
+        return "none"
+    if rules.only_sized:
+        return "start"
+    if rules.summed or entries(rules) > at.POLISHED:
+        return "none"
+    return "moves" if rules.free or rules.n_groups < at.SMALL_PART * part_of else "polish"
+
+
+def _needs_pilot(rules: Rules) -> bool:
+    """Whether moves would matter where trying them takes too long, but for a sample."""
+    k = rules.n_clusters
+    few = pilot_groups(k) * k
+    large = entries(rules) > max(at.PILOT_FROM, at.WORTH_SAMPLING * few)
+    # With totals a trial on a sample is expensive too, and linear rows do not shrink.
+    movable = few <= at.PILOT_MOST and not rules.totals and rules.linear is None
+    return k > 1 and large and movable and (sizes_loose(rules) or _sizes_unequal(rules))
+
+
+def _sizes_unequal(rules: Rules) -> bool:
+    """Whether sizes that may change hands differ by much."""
+    sizes, n = rules.sizes, rules.n_rows
+    if sizes is None or not rules.sizes_vary:
+        return False
+    middle = (sizes.lower + np.minimum(sizes.upper, n)) / 2.0
+    return bool(np.ptp(middle) > at.UNEQUAL * n / rules.n_clusters)
+
+
+def _assignment(rules: Rules, facts: Facts) -> str:
+    """The method of exact assignment that the rules ask for, in words."""
+    program = "prices and programs" if prices_first(rules) else "integer program"
+    if rules.totals or rules.linear is not None:
+        return program
+    if rules.sizes is None:
+        return "components of pairs" if rules.paired else "nearest centre"
+    if not rules.paired and np.ptp(rules.count) == 0:
+        return "prices and flow"
+    if facts.far:
+        return "linked groups first, then prices and flow"
+    return program
+
+
+def _least_drop(size: int) -> float:
+    """Relative fall of the objective below which rounds end: it grows with their cost."""
+    return float(min(at.LEAST_DROP * max(size / at.SMALL, 1.0) ** 3, at.MOST_DROP))
+
+
+def _exchanges(rules: Rules, facts: Facts) -> tuple[int, float]:
+    """Rounds of exchanges of single groups in memory, and the gain below which they end."""
+    size = entries(rules)
+    if size > at.LARGE or facts.far:
+        return 0, 0.0
+    least = at.LEAST_EXCHANGE * float(np.clip(size / at.SMALL - 1.0, 0.0, 1.0))
+    return min(at.MAX_ROUNDS, at.EXCHANGE_ENTRIES // max(size, 1)), least
+
+
+def _trials_each(rules: Rules) -> int:
+    """Trials of one kind of move on one answer.
+
+    One for every two clusters if sizes are free, two if they are given, three if they may also
+    change hands.
+    """
+    twos = rules.n_clusters * (rules.n_clusters - 1) // 2
+    times = 1 if rules.sizes is None else 3 if rules.sizes_vary else 2
+    return min(times * twos, at.MOST_TRIALS)
+
+
+def _trials(rules: Rules, facts: Facts) -> int:
+    """How many moves to try in all: fewer where an exact assignment is expensive.
+
+    The more groups there are, the less ADMM leaves to find.  None for far rows: a move looks at
+    single groups, which must be in memory.
+    """
+    if facts.far:
+        return 0
+    size = entries(rules)
+    different = rules.sizes_vary or rules.numbered or sizes_loose(rules)
+    work = _price(rules) * at.ROUNDS_A_TRIAL * size * max(1.0, size / at.SMALL) ** at.DECLINE
+    if rules.summed and not different:
+        work *= max(1.0, size / at.SETTLED) ** at.DECLINE_SETTLED
+    return int(min(at.MOVE_BUDGET / work, at.MOST_TRIALS_TIMES * at.MOST_TRIALS))
+
+
+def _price(rules: Rules) -> float:
+    """What an exact assignment costs, about, against looking at every entry of x once."""
+    if rules.totals or rules.linear is not None:
+        return at.PRICES["program"]
+    paired = bool(len(rules.apart) or len(rules.soft.price))
+    if rules.sizes is None:
+        return at.PRICES["pairs" if paired else "none"]
+    return at.PRICES["sizes and pairs" if paired or np.ptp(rules.count) > 0 else "sizes"]
