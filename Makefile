@@ -49,7 +49,7 @@ types: $(TOOLS)
 
 # One BLAS thread for each of the two workers, so that they do not compete for the cores.
 unit: $(TOOLS)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term:skip-covered
 
 # An environment of its own, in which each lower bound of pyproject.toml is the exact version.
 LOWEST_VENV := build/lowest-venv

@@ -513,7 +513,8 @@ def test_verbose_logs_a_line_a_restart(cloud, caplog):
         fitted = model(verbose=True, n_init=3).fit(cloud)
     lines = [r.getMessage() for r in caplog.records if r.name.startswith("corral")]
     assert [line for line in lines if "3 of 3" in line]
-    assert len([line for line in lines if "objective" in line]) == 3
+    assert len([line for line in lines if line.startswith("plan: ")]) == 1
+    assert len([line for line in lines if line.startswith("run ") and "objective" in line]) == 3
     assert any(f"{fitted.inertia_:.8g}" in line for line in lines)
 
 

@@ -18,7 +18,7 @@ from tiny_problems import (
     with_pairs,
 )
 
-from corral.assign import NoAssignment, assign, broken, exact
+from corral.assign import NoAssignment, assign, broken
 from corral.assign import sums as contested
 from corral.assign.program.milp import solve_milp
 from corral.assign.sums import duals
@@ -31,7 +31,7 @@ from corral.presolve import SizeBounds, SoftPairs, TotalBounds
 @pytest.fixture
 def always(monkeypatch):
     """Small problems go the way of large ones."""
-    monkeypatch.setattr(exact, "CONTESTED_ENTRIES", 0)
+    monkeypatch.setattr("corral.plan.thresholds.CONTESTED_ENTRIES", 0)
     monkeypatch.setattr(contested, "FIRST_CONTESTED", 1)
     monkeypatch.setattr(duals, "LEAST_ROWS", 2)
 
