@@ -55,18 +55,17 @@ SOFT = [
 ]
 
 
-@pytest.mark.parametrize("max_samples", ["auto", None])
 @pytest.mark.parametrize(
     "rules", [[PINS], SOFT, [PINS, *SOFT, SIZES]], ids=["pins", "soft pairs", "both and sizes"]
 )
-def test_pins_and_soft_pairs_stay_with_the_workers(client, rules, max_samples):
-    found = model(max_samples=max_samples)
+def test_pins_and_soft_pairs_stay_with_the_workers(client, rules):
+    found = model()
     found.fit(da.from_array(X, chunks=CHUNKS), constraints=rules)
     assert found.report_.plan.home == ""
     independent = audit(X, found.labels_.compute(), rules, K)
     assert independent.feasible
     assert independent.objective == pytest.approx(found.report_.objective, rel=1e-9)
-    expected = model(max_samples=max_samples).fit(X, constraints=rules)
+    expected = model().fit(X, constraints=rules)
     assert found.report_.objective <= expected.report_.objective * (1.0 + 1e-3)
 
 
