@@ -41,6 +41,7 @@ __all__ = [
     "History",
     "InfeasibleConstraintsError",
     "LinearConstraint",
+    "LowerBound",
     "MustLink",
     "Pin",
     "Report",
@@ -49,15 +50,19 @@ __all__ = [
     "__version__",
     "audit",
     "from_labels",
+    "lower_bound",
     "read_pairs",
     "write_pairs",
 ]
 
-_MODULES = ("baselines", "datasets", "metrics", "plots")
+_MODULES = ("baselines", "datasets", "metrics", "plots", "proof")
+_PROOF = ("LowerBound", "lower_bound")
 
 
 def __getattr__(name: str) -> Any:
     """Import a submodule when it is first asked for, so that ``import corral`` stays quick."""
     if name in _MODULES:
         return import_module(f"{__name__}.{name}")
+    if name in _PROOF:
+        return getattr(import_module(f"{__name__}.proof"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ..assign import feasible
@@ -103,8 +102,8 @@ def lower_bound(
 
     Notes
     -----
-    The bound is the dual value of the semidefinite relaxation of Peng and Wei with pair and triangle
-    inequalities.  It needs about 100 bytes for each pair of groups, and time that grows with the
+    The bound is the dual value of the semidefinite relaxation of Peng and Wei, with pair and
+    triangle inequalities.  It needs about 100 bytes for each pair of groups, and time that grows with the
     cube of the number of groups; rows that must-links or pins join are one group.
 
     Examples
@@ -123,7 +122,7 @@ def lower_bound(
     check_n_clusters(n_clusters, n)
     _check_feasible(given, n, n_clusters, deadline, row_names(X))
     grouped = Grouped.of(points, weight, given, n_clusters)
-    ascent = Ascent(grouped.relaxation(), np.random.RandomState(0))
+    ascent = Ascent(grouped.relaxation())
     value = max(ascent.run(deadline, upper), 0.0)
     return LowerBound(
         value=value,

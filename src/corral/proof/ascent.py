@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 
 import numpy as np
+from scipy import sparse
 
-from .._typing import FloatArray
+from .._typing import FloatArray, IntArray
 from ..deadline import Deadline, OutOfTime
 from .cuts import Cuts
 from .relaxation import Relaxation
@@ -25,13 +26,16 @@ EVERY = 50
 CLOSED = 1e-6
 #: Relative rise of the bound below which an evaluation without new cuts ends the search.
 LEAST_RISE = 1e-7
+#: Evaluations that the gap may still need at the present rate before a node is given up and
+#: branched on; the rate is that of the last few evaluations.
+PATIENCE, RATE_OVER = 20, 4
 
 
 class Ascent:
     """Multipliers, the best bound so far and the cuts of one relaxation."""
 
-    def __init__(self, relaxation: Relaxation, random_state: np.random.RandomState) -> None:
-        self.relaxation, self.random_state = relaxation, random_state
+    def __init__(self, relaxation: Relaxation) -> None:
+        self.relaxation, self.random_state = relaxation, np.random.RandomState(0)
         self.cuts = Cuts(relaxation.weight)
         v = relaxation.spectral.v
         self.Z: FloatArray = np.outer(v, v)
@@ -40,24 +44,54 @@ class Ascent:
         self.best = relaxation.constant
         self.n_iter = 0
 
-    def run(self, deadline: Deadline, upper: float | None = None) -> float:
-        """Raise the bound until it meets ``upper``, stands still or the time is over."""
-        last = -np.inf
-        while True:
+    def start_from(self, other: Ascent, turn: sparse.csr_array) -> None:
+        """Take over the multipliers of a relaxation whose groups these groups join.
+
+        ``turn`` turns a matrix of the other's groups into one of these.
+        """
+        unit = other.relaxation.unit / self.relaxation.unit
+        self.Z, dual = (np.asarray(turn @ (turn @ each).T) for each in (other.Z, other.dual))
+        self.dual = unit * dual
+        self.cuts.take_over(other.cuts, _homes(turn), unit)
+
+    def run(
+        self,
+        deadline: Deadline,
+        upper: float | None = None,
+        *,
+        most: float = np.inf,
+        hurry: bool = False,
+    ) -> float:
+        """Raise the bound until it meets ``upper``, stands still or the time is over.
+
+        ``most`` is the largest number of iterations; with ``hurry`` they end as soon as the bound
+        rises slowly.
+        """
+        values: list[float] = []
+        while self.n_iter < most:
             try:
                 for _ in range(EVERY):
                     moved = self._iterate(deadline)
             except OutOfTime:
-                return self.best
-            value = self._evaluate(moved)
-            log.info("bound %.8g after %d iterations, %d cuts", value, self.n_iter, len(self.cuts))
+                break
+            values.append(self._evaluate(moved))
+            log.info("bound %.8g, %d iterations, %d cuts", self.best, self.n_iter, len(self.cuts))
             if upper is not None and upper - self.best <= CLOSED * abs(upper):
-                return self.best
+                break
             added = self.cuts.renew(self.Y, self.random_state)
-            done = not added and self.cuts.exhausted
-            if done and value - last <= LEAST_RISE * abs(value):
-                return self.best
-            last = value
+            rise = self.best - max(values[:-1], default=-np.inf)
+            if not added and self.cuts.exhausted and rise <= LEAST_RISE * abs(self.best):
+                break
+            if hurry and upper is not None and self._is_slow(values, upper):
+                break
+        return self.best
+
+    def _is_slow(self, values: list[float], upper: float) -> bool:
+        """Whether the gap would need many more evaluations at the present rate."""
+        if len(values) <= RATE_OVER:
+            return False
+        rate = (max(values) - max(values[:-RATE_OVER])) / RATE_OVER
+        return upper - self.best > PATIENCE * rate
 
     def _iterate(self, deadline: Deadline) -> FloatArray:
         """One iteration; gives ``V - A* multiplier``, of which Z is the part in the box."""
@@ -76,3 +110,11 @@ class Ascent:
         value = self.relaxation.value(U, PENALTY * (self.V - moved))
         self.best = max(self.best, value)
         return value
+
+
+def _homes(turn: sparse.csr_array) -> IntArray:
+    """The row of the one entry of each column."""
+    rows, columns = turn.tocoo().coords
+    homes = np.empty(turn.shape[1], np.int64)
+    homes[columns] = rows
+    return homes

@@ -41,6 +41,23 @@ class Cuts:
         """Number of inequalities."""
         return len(self.corners)
 
+    def take_over(self, other: Cuts, home: IntArray, factor: float) -> None:
+        """Take over the inequalities of groups that these groups join.
+
+        ``home`` is the new group of each old one.  Inequalities between fewer groups than before
+        are left out.
+        """
+        corners = np.where(other.corners < 0, -1, home[other.corners])
+        g, h, i = corners.T
+        distinct = (g != h) & (g != i) & (h != i)
+        base = len(self.scale) + 1
+        _, first = np.unique((corners + 1) @ [base * base, base, 1], return_index=True)
+        kept = first[distinct[first]]
+        if len(kept):
+            self.corners, self.multiplier = corners[kept], factor * other.multiplier[kept]
+            self._worth = other._worth
+            self._build()
+
     def _build(self) -> None:
         """Make A for the present corners."""
         (g, h, i), r, m = self.corners.T, self.scale, len(self.scale)

@@ -25,6 +25,8 @@ class Relaxation:
 
     Attributes
     ----------
+    groups : (m,) array
+        The groups of the rules that have weight.
     cost : (m, m) array
         C divided by ``unit``, so that its largest entry is 1.
     lower, upper : (m, m) arrays
@@ -36,6 +38,7 @@ class Relaxation:
         Bound on the rounding errors of ``constant + unit * <cost, Y>``.
     """
 
+    groups: IntArray
     cost: FloatArray
     lower: FloatArray
     upper: FloatArray
@@ -63,7 +66,7 @@ class Relaxation:
         spectral = SpectralSet(
             root / np.linalg.norm(root), rules.n_clusters, not full, LANCZOS_FROM
         )
-        return cls(C / unit, lower, upper, weight, spectral, unit, scatter, error)
+        return cls(heavy, C / unit, lower, upper, weight, spectral, unit, scatter, error)
 
     def value(self, U: FloatArray, pull: FloatArray) -> float:
         """A number that is surely not above the objective of any clustering.

@@ -1,0 +1,89 @@
+"""Projections onto the spectral set, and errors of eigenvalues."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import linalg
+
+from corral.proof.cuts import Cuts
+from corral.proof.spectrum import SpectralSet, eigenvalue_error
+
+
+def clustering(rng, weight, k):
+    """The matrix Y of random labels, every cluster with a row."""
+    labels = np.concatenate([np.arange(k), rng.integers(0, k, len(weight) - k)])
+    rng.shuffle(labels)
+    same = labels[:, None] == labels
+    total = np.bincount(labels, weight)[labels]
+    return same * np.sqrt(np.outer(weight, weight)) / total[:, None]
+
+
+@pytest.mark.parametrize("may_be_empty", [False, True])
+@pytest.mark.parametrize("lanczos_from", [10, 1000])
+def test_projection_is_the_nearest_point_of_the_set(may_be_empty, lanczos_from):
+    rng = np.random.default_rng(0)
+    m, k = 60, 4
+    weight = rng.uniform(0.5, 3.0, m)
+    v = np.sqrt(weight / weight.sum())
+    spectral = SpectralSet(v, k, may_be_empty, lanczos_from)
+    T = rng.normal(size=(m, m))
+    T = (T + T.T) / 10
+    Y = spectral.project(T)
+    values = linalg.eigvalsh(Y)
+    assert values.min() > -1e-8 and values.max() < 1 + 1e-8
+    np.testing.assert_allclose(Y @ v, v, atol=1e-8)
+    assert Y.trace() <= k + 1e-6
+    assert may_be_empty or Y.trace() == pytest.approx(k)
+    # The nearest point of a convex set: no point of the set lies on the other side.
+    for _ in range(30):
+        assert np.sum((T - Y) * (clustering(rng, weight, k) - Y)) <= 1e-6
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_eigenvalues_are_within_the_stated_error(scale):
+    rng = np.random.default_rng(0)
+    signs = linalg.hadamard(16)
+    for _ in range(20):
+        known = np.sort(rng.integers(-50, 50, 16)).astype(float)
+        # Whole numbers over 16: exact in binary, so that the eigenvalues are known exactly.
+        M = scale * ((signs * known) @ signs.T / 16)
+        values, vectors = linalg.eigh(M)
+        error = eigenvalue_error(M, values, vectors)
+        slack = 8 * np.finfo(float).eps * scale * 50  # of scaling M
+        assert np.abs(values - scale * known).max() <= error + slack
+        assert error <= 1e-10 * scale * 50
+
+
+def test_cuts_hold_for_every_clustering():
+    rng = np.random.default_rng(0)
+    m = 12
+    weight = rng.uniform(0.5, 3.0, m)
+    cuts = Cuts(weight)
+    noise = rng.uniform(size=(m, m))
+    assert cuts.renew((noise + noise.T) / 2, np.random.RandomState(0)) > 0
+    for k in (1, 2, 3, 5):
+        for _ in range(20):
+            cuts.multiplier = rng.uniform(size=len(cuts))
+            pull = cuts.moved(np.zeros((m, m)), 1.0)
+            assert np.sum(pull * clustering(rng, weight, k)) <= 1e-12
+
+
+def test_cuts_find_what_is_violated():
+    rng = np.random.default_rng(1)
+    m = 10
+    Y = rng.uniform(size=(m, m))
+    Y = (Y + Y.T) / 2
+    cuts = Cuts(np.ones(m))
+    cuts.renew(Y, np.random.RandomState(0))
+    violated = set()
+    for g in range(m):
+        for h in range(m):
+            if h != g and Y[g, h] > Y[g, g]:
+                violated.add((g, h, -1))
+            for i in range(h + 1, m):
+                if g not in (h, i) and Y[g, h] + Y[g, i] > Y[g, g] + Y[h, i]:
+                    violated.add((g, h, i))
+    found = {tuple(corner) for corner in cuts.corners.tolist()}
+    assert found <= violated
+    assert len(found) == min(len(violated), 5 * m)
