@@ -7,7 +7,7 @@ import pytest
 from scipy import linalg
 
 from corral.proof.cuts import Cuts
-from corral.proof.spectrum import SpectralSet, eigenvalue_error
+from corral.proof.spectrum import SpectralSet, shown_semidefinite
 
 
 def clustering(rng, weight, k):
@@ -31,7 +31,8 @@ def test_projection_is_the_nearest_point_of_the_set(may_be_empty, lanczos_from):
     T = (T + T.T) / 10
     Y = spectral.project(T)
     values = linalg.eigvalsh(Y)
-    assert values.min() > -1e-8 and values.max() < 1 + 1e-8
+    assert values.min() > -1e-8
+    assert values.max() < 1 + 1e-8
     np.testing.assert_allclose(Y @ v, v, atol=1e-8)
     assert Y.trace() <= k + 1e-6
     assert may_be_empty or Y.trace() == pytest.approx(k)
@@ -40,19 +41,34 @@ def test_projection_is_the_nearest_point_of_the_set(may_be_empty, lanczos_from):
         assert np.sum((T - Y) * (clustering(rng, weight, k) - Y)) <= 1e-6
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-def test_eigenvalues_are_within_the_stated_error(scale):
-    rng = np.random.default_rng(0)
+def hadamard(known, scale):
+    """A matrix with known eigenvalues: whole numbers over 16 are exact in binary."""
     signs = linalg.hadamard(16)
-    for _ in range(20):
-        known = np.sort(rng.integers(-50, 50, 16)).astype(float)
-        # Whole numbers over 16: exact in binary, so that the eigenvalues are known exactly.
-        M = scale * ((signs * known) @ signs.T / 16)
-        values, vectors = linalg.eigh(M)
-        error = eigenvalue_error(M, values, vectors)
-        slack = 8 * np.finfo(float).eps * scale * 50  # of scaling M
-        assert np.abs(values - scale * known).max() <= error + slack
-        assert error <= 1e-10 * scale * 50
+    return scale * ((signs * known) @ signs.T / 16)
+
+
+@pytest.mark.parametrize("scale", [2.0**-20, 1.0, 2.0**20])
+def test_least_product_is_safe_and_tight(scale):
+    rng = np.random.default_rng(0)
+    for k in (1, 2, 5):
+        for may_be_empty in (False, True):
+            known = rng.integers(-50, 50, 16).astype(float)
+            # The first vector of the Hadamard matrix is v.
+            spectral = SpectralSet(np.full(16, 0.25), k, may_be_empty, 1000)
+            rest = np.sort(known[1:])[: k - 1]
+            true = scale * (known[0] + (np.minimum(rest, 0.0) if may_be_empty else rest).sum())
+            least = spectral.least(hadamard(known, scale), 0.0)
+            assert true - 1e-9 * scale * 50 <= least <= true
+
+
+@pytest.mark.parametrize("scale", [2.0**-20, 1.0, 2.0**20])
+def test_semidefinite_is_shown_only_where_it_is_true(scale):
+    rng = np.random.default_rng(0)
+    for lowest in (-3.0, 0.0, 2.0):
+        known = np.concatenate([[lowest], rng.integers(3, 50, 15)])
+        margin = shown_semidefinite(hadamard(known, scale))
+        assert scale * lowest + margin >= 0.0
+        assert margin <= max(-20.0 * scale * lowest, 1e-9 * scale * 50)
 
 
 def test_cuts_hold_for_every_clustering():

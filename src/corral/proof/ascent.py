@@ -72,9 +72,9 @@ class Ascent:
             try:
                 for _ in range(EVERY):
                     moved = self._iterate(deadline)
+                values.append(self._evaluate(moved, deadline))
             except OutOfTime:
                 break
-            values.append(self._evaluate(moved))
             log.info("bound %.8g, %d iterations, %d cuts", self.best, self.n_iter, len(self.cuts))
             if upper is not None and upper - self.best <= CLOSED * abs(upper):
                 break
@@ -104,10 +104,10 @@ class Ascent:
         self.n_iter += 1
         return moved
 
-    def _evaluate(self, moved: FloatArray) -> float:
+    def _evaluate(self, moved: FloatArray, deadline: Deadline) -> float:
         """The bound that the present multipliers prove."""
         U = PENALTY * (self.Z - moved)
-        value = self.relaxation.value(U, PENALTY * (self.V - moved))
+        value = self.relaxation.value(U, PENALTY * (self.V - moved), deadline)
         self.best = max(self.best, value)
         return value
 

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.spatial.distance import pdist, squareform
 
 from .._typing import FloatArray, IntArray
+from ..deadline import NEVER, Deadline
 from ..plan.thresholds import LANCZOS_FROM
 from ..presolve import Rules
 from .spectrum import EPS, SpectralSet
@@ -68,7 +69,7 @@ class Relaxation:
         )
         return cls(heavy, C / unit, lower, upper, weight, spectral, unit, scatter, error)
 
-    def value(self, U: FloatArray, pull: FloatArray) -> float:
+    def value(self, U: FloatArray, pull: FloatArray, deadline: Deadline = NEVER) -> float:
         """A number that is surely not above the objective of any clustering.
 
         ``U`` holds multipliers of the box: not negative where the upper bound is infinite.
@@ -79,7 +80,7 @@ class Relaxation:
         most = np.where(U < 0.0, self.upper, 0.0)
         terms = np.maximum(U, 0.0) * self.lower + np.minimum(U, 0.0) * most
         edges = float(terms.sum()) - 64 * EPS * float(np.abs(terms).sum())
-        least = self.spectral.least(M, rounding) + edges
+        least = self.spectral.least(M, rounding, deadline) + edges
         return self.constant + self.unit * least - self.error - 4 * EPS * abs(self.unit * least)
 
 

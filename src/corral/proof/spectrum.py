@@ -6,6 +6,7 @@ A symmetric matrix Y belongs to the *spectral set* if ``Y v = v``, its other eig
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -47,23 +48,19 @@ class SpectralSet:
         v = self.v
         Tv = T @ v
         w = Tv - (v @ Tv) / 2 * v
-        low = float(np.abs(T).sum(axis=1).max()) + 1.0
+        low = 1.01 * float(np.abs(T).sum(axis=1).max())
         return np.asarray(T - np.outer(v, w + low / 2 * v) - np.outer(w + low / 2 * v, v))
 
     def _leading(self, T: FloatArray, deadline: Deadline) -> tuple[FloatArray, FloatArray]:
         """Eigenvalues and eigenvectors, at least all that the projection keeps."""
         m = len(T)
 
-        def times(x: FloatArray) -> FloatArray:
-            deadline.check()
-            return np.asarray(T @ x)
-
         deadline.check()
         while m > self.lanczos_from and self.k + self._spare < m // 4:
-            matrix = LinearOperator(T.shape, matvec=times, dtype=T.dtype)
+            few = self.k + self._spare
             try:
                 values, vectors = eigsh(
-                    matrix, self.k + self._spare, which="LA", v0=self._start, tol=1e-7
+                    _asking(T, deadline), few, which="LA", v0=self._start, tol=1e-7
                 )
             except ArpackNoConvergence:
                 break
@@ -88,36 +85,75 @@ class SpectralSet:
                 high = middle
         return np.clip(values - high, 0.0, 1.0)
 
-    def least(self, M: FloatArray, error: float) -> float:
+    def least(self, M: FloatArray, error: float, deadline: Deadline = NEVER) -> float:
         """A number that is surely not above ``<M, Y>`` for any Y of the set.
 
-        The minimum is ``v'Mv`` plus the k - 1 smallest eigenvalues of M on the complement of v, or
-        the negative ones of them where clusters may be empty.  ``error`` bounds the Frobenius norm
-        of the rounding errors that M has already.
+        ``error`` bounds the Frobenius norm of the rounding errors that M has already.
+
+        On the complement of v let q_1, ... be approximate eigenvectors of M for its smallest
+        eigenvalues l_1, ..., l_(k-1), and t be about the next one.  If ``M - t I + sum_i (t - l_i)
+        q_i q_i' + d I`` is positive semidefinite, then ``<M, Y> >= v'Mv + (k - 1) (t - d) - sum_i
+        (t - l_i) |q_i|^2``.  A Cholesky decomposition shows that it is; no accuracy of the
+        eigenvectors is needed.
         """
-        v, size = self.v, float(np.linalg.norm(M))
-        # Without v its eigenvalue is above all others, so that the first are those wanted.
+        m, v = len(M), self.v
+        size = float(np.linalg.norm(M))
         others = -self._without_v(-M)
-        values, vectors = linalg.eigh(others, check_finite=False)
-        top = float(np.abs(values).max())
-        smallest = values[: self.k - 1] - eigenvalue_error(others, values, vectors)
-        smallest -= 20 * EPS * (size + top)  # the rounding of `others`
-        if self.may_be_empty:
-            smallest = np.minimum(smallest, 0.0)
-        along = float(v @ M @ v) - 4 * len(v) * EPS * size
+        values, vectors = self._smallest(others, deadline)
+        t = float(values[-1]) if m > self.k else float(values[-1]) + 1.0
+        t = min(t, 0.0) if self.may_be_empty else t
+        below = np.minimum(values[: self.k - 1] - t, 0.0)
+        q = vectors[:, : self.k - 1]
+        raised = others - (q * below) @ q.T
+        raised[np.diag_indices(m)] -= t
+        margin = shown_semidefinite(raised, deadline)
+        # The rounding of the matrices above, each entry of which is a sum of few products.
+        margin += 8 * (self.k + 8) * EPS * (size + float(np.linalg.norm(others)))
+        lengths = np.square(q).sum(axis=0) * (1.0 + 4 * m * EPS)
+        along = float(v @ M @ v) - 4 * m * EPS * size
         # Every Y has a Frobenius norm of at most the root of its trace.
-        return along + float(smallest.sum()) - error * self.k**0.5
+        return along + (self.k - 1) * (t - margin) + float(below @ lengths) - error * self.k**0.5
+
+    def _smallest(self, M: FloatArray, deadline: Deadline) -> tuple[FloatArray, FloatArray]:
+        """The k smallest eigenvalues, about, and their vectors."""
+        m = len(M)
+        wanted = min(self.k, m)
+        if m > self.lanczos_from:
+            with suppress(ArpackNoConvergence):
+                values, vectors = eigsh(_asking(M, deadline), wanted, which="SA", tol=1e-10)
+                order = np.argsort(values)
+                return values[order], vectors[:, order]
+        deadline.check()
+        values, vectors = linalg.eigh(M, subset_by_index=(0, wanted - 1), check_finite=False)
+        return values, vectors
 
 
-def eigenvalue_error(M: FloatArray, values: FloatArray, vectors: FloatArray) -> float:
-    """A bound on the error of every computed eigenvalue of a symmetric matrix.
+def _asking(M: FloatArray, deadline: Deadline) -> LinearOperator:
+    """The matrix as an operator that asks the deadline at every product."""
 
-    With ``E = M - Q D Q'`` and ``F = Q'Q - I`` the eigenvalues of M and D differ by at most
-    ``|E| + |F| |D|`` (Weyl's and Ostrowski's inequalities).  Frobenius norms bound the norms; the
-    rounding of the products is added.
+    def times(x: FloatArray) -> FloatArray:
+        deadline.check()
+        return np.asarray(M @ x)
+
+    return LinearOperator(M.shape, matvec=times, dtype=M.dtype)
+
+
+def shown_semidefinite(M: FloatArray, deadline: Deadline = NEVER) -> float:
+    """A number d for which ``M + d I`` is surely positive semidefinite.
+
+    If the decomposition of Cholesky ends without a negative pivot, the matrix it was given differs
+    from a semidefinite one by at most ``(m + 2) eps`` times its trace (Rump).
     """
     m = len(M)
-    top = float(np.abs(values).max())
-    rest = float(np.linalg.norm(M - (vectors * values) @ vectors.T))
-    skew = float(np.linalg.norm(vectors.T @ vectors - np.eye(m)))
-    return rest + skew * top + 4 * m**1.5 * EPS * top
+    shifted = M.copy()
+    trace = float(np.abs(np.diag(M)).sum())
+    margin = 2 * (m + 2) * EPS * trace
+    while True:
+        deadline.check()
+        shifted[np.diag_indices(m)] = np.diag(M) + margin
+        try:
+            linalg.cholesky(shifted, lower=True, check_finite=False)
+        except linalg.LinAlgError:
+            margin = 10.0 * margin + EPS
+            continue
+        return margin + 2 * (m + 2) * EPS * (trace + m * margin)
