@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy import linalg
 
+from corral.deadline import NEVER
 from corral.proof.cuts import Cuts
-from corral.proof.spectrum import SpectralSet, shown_semidefinite
+from corral.proof.matrices import InMemory
+from corral.proof.spectrum import SpectralSet
 
 
 def clustering(rng, weight, k):
@@ -20,13 +22,13 @@ def clustering(rng, weight, k):
 
 
 @pytest.mark.parametrize("may_be_empty", [False, True])
-@pytest.mark.parametrize("lanczos_from", [10, 1000])
-def test_projection_is_the_nearest_point_of_the_set(may_be_empty, lanczos_from):
+@pytest.mark.parametrize("matrices", [InMemory(10), InMemory(1000)])
+def test_projection_is_the_nearest_point_of_the_set(may_be_empty, matrices):
     rng = np.random.default_rng(0)
     m, k = 60, 4
     weight = rng.uniform(0.5, 3.0, m)
     v = np.sqrt(weight / weight.sum())
-    spectral = SpectralSet(v, k, may_be_empty, lanczos_from)
+    spectral = SpectralSet(v, k, may_be_empty, matrices)
     T = rng.normal(size=(m, m))
     T = (T + T.T) / 10
     Y = spectral.project(T)
@@ -54,7 +56,7 @@ def test_least_product_is_safe_and_tight(scale):
         for may_be_empty in (False, True):
             known = rng.integers(-50, 50, 16).astype(float)
             # The first vector of the Hadamard matrix is v.
-            spectral = SpectralSet(np.full(16, 0.25), k, may_be_empty, 1000)
+            spectral = SpectralSet(np.full(16, 0.25), k, may_be_empty, InMemory(1000))
             rest = np.sort(known[1:])[: k - 1]
             true = scale * (known[0] + (np.minimum(rest, 0.0) if may_be_empty else rest).sum())
             least = spectral.least(hadamard(known, scale), 0.0)
@@ -66,7 +68,8 @@ def test_semidefinite_is_shown_only_where_it_is_true(scale):
     rng = np.random.default_rng(0)
     for lowest in (-3.0, 0.0, 2.0):
         known = np.concatenate([[lowest], rng.integers(3, 50, 15)])
-        margin = shown_semidefinite(hadamard(known, scale))
+        spectral = SpectralSet(np.full(16, 0.25), 2, False, InMemory(1000))
+        margin = spectral._shown_semidefinite(hadamard(known, scale), NEVER)
         assert scale * lowest + margin >= 0.0
         assert margin <= max(-20.0 * scale * lowest, 1e-9 * scale * 50)
 
@@ -75,7 +78,7 @@ def test_cuts_hold_for_every_clustering():
     rng = np.random.default_rng(0)
     m = 12
     weight = rng.uniform(0.5, 3.0, m)
-    cuts = Cuts(weight)
+    cuts = Cuts(weight, InMemory(1000))
     noise = rng.uniform(size=(m, m))
     assert cuts.renew((noise + noise.T) / 2, np.random.RandomState(0)) > 0
     for k in (1, 2, 3, 5):
@@ -90,7 +93,7 @@ def test_cuts_find_what_is_violated():
     m = 10
     Y = rng.uniform(size=(m, m))
     Y = (Y + Y.T) / 2
-    cuts = Cuts(np.ones(m))
+    cuts = Cuts(np.ones(m), InMemory(1000))
     cuts.renew(Y, np.random.RandomState(0))
     violated = set()
     for g in range(m):

@@ -70,6 +70,7 @@ def lower_bound(
     sample_weight: ArrayLike | None = None,
     upper: float | None = None,
     time_limit: float | None = 10,
+    device: str | None = None,
 ) -> LowerBound:
     """Prove that no clustering under the rules has an objective below some number.
 
@@ -86,6 +87,8 @@ def lower_bound(
         search ends when the bound meets it.
     time_limit : float or None
         Seconds for the search; with None it goes on until the bound does not rise any more.
+    device : str, optional
+        A PyTorch device such as "cuda", on which the matrices are kept.
 
     Returns
     -------
@@ -103,8 +106,8 @@ def lower_bound(
     Notes
     -----
     The bound is the dual value of the semidefinite relaxation of Peng and Wei, with pair and
-    triangle inequalities.  It needs about 100 bytes for each pair of groups, and time that grows with the
-    cube of the number of groups; rows that must-links or pins join are one group.
+    triangle inequalities.  It needs about 100 bytes for each pair of groups, and time that grows
+    with the cube of the number of groups.  Rows that must-links or pins join are one group.
 
     Examples
     --------
@@ -122,7 +125,7 @@ def lower_bound(
     check_n_clusters(n_clusters, n)
     _check_feasible(given, n, n_clusters, deadline, row_names(X))
     grouped = Grouped.of(points, weight, given, n_clusters)
-    ascent = Ascent(grouped.relaxation())
+    ascent = Ascent(grouped.relaxation(device))
     value = max(ascent.run(deadline, upper), 0.0)
     return LowerBound(
         value=value,

@@ -7,11 +7,13 @@ any iteration give a valid bound, so the search may end at any time.
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from .._typing import FloatArray, IntArray
+from .._arrays import namespace, to_host
+from .._typing import IntArray
 from ..deadline import Deadline, OutOfTime
 from .cuts import Cuts
 from .relaxation import Relaxation
@@ -36,11 +38,10 @@ class Ascent:
 
     def __init__(self, relaxation: Relaxation) -> None:
         self.relaxation, self.random_state = relaxation, np.random.RandomState(0)
-        self.cuts = Cuts(relaxation.weight)
+        self.cuts = Cuts(relaxation.weight, relaxation.spectral.matrices)
         v = relaxation.spectral.v
-        self.Z: FloatArray = np.outer(v, v)
-        self.dual: FloatArray = np.zeros_like(self.Z)
-        self.Y: FloatArray = self.Z
+        self.Z = self.Y = v[:, None] * v
+        self.dual = 0.0 * self.Z
         self.best = relaxation.constant
         self.n_iter = 0
 
@@ -78,7 +79,7 @@ class Ascent:
             log.info("bound %.8g, %d iterations, %d cuts", self.best, self.n_iter, len(self.cuts))
             if upper is not None and upper - self.best <= CLOSED * abs(upper):
                 break
-            added = self.cuts.renew(self.Y, self.random_state)
+            added = self.cuts.renew(to_host(self.Y), self.random_state)
             rise = self.best - max(values[:-1], default=-np.inf)
             if not added and self.cuts.exhausted and rise <= LEAST_RISE * abs(self.best):
                 break
@@ -93,18 +94,18 @@ class Ascent:
         rate = (max(values) - max(values[:-RATE_OVER])) / RATE_OVER
         return upper - self.best > PATIENCE * rate
 
-    def _iterate(self, deadline: Deadline) -> FloatArray:
+    def _iterate(self, deadline: Deadline) -> Any:
         """One iteration; gives ``V - A* multiplier``, of which Z is the part in the box."""
         relaxed = self.relaxation
         self.Y = relaxed.spectral.project(self.Z - (relaxed.cost + self.dual) / PENALTY, deadline)
         self.V = self.Y + self.dual / PENALTY
         moved = self.cuts.project(self.V, relaxed.lower, relaxed.upper)
-        self.Z = np.clip(moved, relaxed.lower, relaxed.upper)
+        self.Z = namespace(moved).clip(moved, relaxed.lower, relaxed.upper)
         self.dual = self.dual + STEP * PENALTY * (self.Y - self.Z)
         self.n_iter += 1
         return moved
 
-    def _evaluate(self, moved: FloatArray, deadline: Deadline) -> float:
+    def _evaluate(self, moved: Any, deadline: Deadline) -> float:
         """The bound that the present multipliers prove."""
         U = PENALTY * (self.Z - moved)
         value = self.relaxation.value(U, PENALTY * (self.V - moved), deadline)

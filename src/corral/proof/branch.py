@@ -117,8 +117,8 @@ class Tree:
 def undecided(ascent: Ascent) -> tuple[int, int] | None:
     """The pair of groups about which the relaxation is most in doubt; None if all are decided."""
     relaxed = ascent.relaxation
-    root = np.sqrt(np.diag(ascent.Y) / relaxed.weight)
-    share = np.abs(ascent.Y) / np.outer(*2 * [np.sqrt(relaxed.weight) * root])
+    root = np.sqrt(np.diag(ascent.Y))
+    share = np.abs(ascent.Y) / np.outer(root, root)
     doubt = np.where(relaxed.upper > 0.0, np.minimum(share, np.abs(1.0 - share)), -1.0)
     np.fill_diagonal(doubt, -1.0)
     g, h = np.unravel_index(int(np.argmax(doubt)), doubt.shape)

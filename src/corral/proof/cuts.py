@@ -9,11 +9,15 @@ are in one cluster, and 0 otherwise.  So for all groups g, h, i
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
+from .._arrays import namespace, to_host
 from .._typing import BoolArray, FloatArray, IntArray
 from ..plan.thresholds import CUT_ENTRIES, CUTS_EACH
+from .matrices import Matrices
 
 #: Violation from which an inequality is added, in units of the mean of ``z_gg``: at first, and at
 #: last.  It falls by the factor whenever few are found.
@@ -30,7 +34,8 @@ class Cuts:
     stands for two places of the matrix.
     """
 
-    def __init__(self, weight: FloatArray) -> None:
+    def __init__(self, weight: FloatArray, matrices: Matrices) -> None:
+        self.matrices = matrices
         root = 1.0 / np.sqrt(weight)
         self.scale: FloatArray = root / root.mean()
         self.corners: IntArray = np.empty((0, 3), np.int64)
@@ -69,28 +74,15 @@ class Cuts:
         signs = (1.0, -1.0, 1.0, -1.0)
         values = np.concatenate([s * r[a] * r[b] for s, (a, b) in zip(signs, ends, strict=True)])
         entries, column = np.unique(place, return_inverse=True)
-        self._at = np.divmod(entries, m)
-        self._half = np.where(self._at[0] == self._at[1], 1.0, 0.5)
-        shape = (len(g), len(entries))
-        self._A = sparse.csr_array((values, (rows, column)), shape=shape)
-        self._AT = sparse.csr_array(self._A.T)
-        self._step = 1.0 / self._norm()
+        a, b = np.divmod(entries, m)
+        half = np.where(a == b, 1.0, 0.5)
+        A = sparse.csr_array((values, (rows, column)), shape=(len(g), len(entries)))
+        self._step = 1.0 / _norm(A, half)
+        put = self.matrices.put
+        self._at, self._half, self._off = (put(a), put(b)), put(half), put(np.flatnonzero(a != b))
+        self._A, self._AT = put(A), put(sparse.csr_array(A.T))
 
-    def _norm(self) -> float:
-        """The largest eigenvalue of A A* by the power method, and a little more."""
-        x: FloatArray = np.ones(len(self))
-        size = 1.0
-        for _ in range(15):
-            x = self._A @ (self._half * (self._AT @ x))
-            size = float(np.linalg.norm(x))
-            x /= size
-        return 1.02 * size
-
-    def pull(self) -> tuple[tuple[IntArray, IntArray], FloatArray]:
-        """Places in the upper triangle, and the entries of ``A* multiplier`` there."""
-        return self._at, self._half * (self._AT @ self.multiplier)
-
-    def project(self, V: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    def project(self, V: Any, lower: Any, upper: Any) -> Any:
         """``V - A* multiplier`` with better multipliers for the projection onto box and cuts.
 
         Cut to the bounds, the result is nearly the point of the box that obeys the cuts and is
@@ -99,23 +91,24 @@ class Cuts:
         """
         if not len(self):
             return V
-        own, low, high = (each[self._at] for each in (V, lower, upper))
-        last, ahead, momentum = self.multiplier, self.multiplier, 1.0
+        xp, (own, low, high) = namespace(V), (each[self._at] for each in (V, lower, upper))
+        last = ahead = self.matrices.put(self.multiplier)
+        momentum = 1.0
         for _ in range(STEPS):
-            point = np.clip(own - self._half * (self._AT @ ahead), low, high)
-            new = np.maximum(ahead + self._step * (self._A @ point), 0.0)
+            point = xp.clip(own - self._half * (self._AT @ ahead), low, high)
+            new = xp.clip(ahead + self._step * (self._A @ point), 0.0, None)
             grown = (1.0 + (1.0 + 4.0 * momentum**2) ** 0.5) / 2.0
             ahead = new + (momentum - 1.0) / grown * (new - last)
             last, momentum = new, grown
-        self.multiplier = last
+        self.multiplier = to_host(last)
         return self.moved(V, -1.0)
 
-    def moved(self, V: FloatArray, factor: float) -> FloatArray:
+    def moved(self, V: Any, factor: float) -> Any:
         """``V + factor * A* multiplier``."""
-        (rows, columns), pull = self.pull()
-        moved, off = V.copy(), rows != columns
-        moved[rows, columns] += factor * pull
-        moved[columns[off], rows[off]] += factor * pull[off]
+        pull = factor * self._half * (self._AT @ self.matrices.put(self.multiplier))
+        moved, (rows, columns), off = V + 0.0, self._at, self._off
+        moved[rows, columns] += pull
+        moved[columns[off], rows[off]] += pull[off]
         return moved
 
     @property
@@ -148,6 +141,17 @@ class Cuts:
         base = len(self.scale) + 1
         powers = np.array([base * base, base, 1])
         return np.isin((corners + 1) @ powers, (self.corners + 1) @ powers)
+
+
+def _norm(A: sparse.csr_array, half: FloatArray) -> float:
+    """The largest eigenvalue of A A* by the power method, and a little more."""
+    x: FloatArray = np.ones(A.shape[0])
+    size = 1.0
+    for _ in range(15):
+        x = A @ (half * (A.T @ x))
+        size = float(np.linalg.norm(x))
+        x /= size
+    return 1.02 * size
 
 
 def _pairs(z: FloatArray, worth: float) -> tuple[IntArray, FloatArray]:

@@ -23,7 +23,9 @@ from ..constraints import (
     MustLink,
     Pin,
 )
+from ..plan.thresholds import LANCZOS_FROM
 from ..presolve import Contraction, Rules, presolve
+from .matrices import InMemory, OnDevice
 from .relaxation import Relaxation
 
 #: Bytes that the search needs for each pair of groups: a dozen matrices of doubles.
@@ -62,9 +64,10 @@ class Grouped:
             others.append("soft links")
         return cls(np.asarray(dense, np.float64), total, scatter, rules, used, tuple(others))
 
-    def relaxation(self) -> Relaxation:
-        """The semidefinite relaxation of these groups."""
-        return Relaxation.of(self.points, self.weight, self.scatter, self.rules)
+    def relaxation(self, device: str | None = None) -> Relaxation:
+        """The semidefinite relaxation of these groups, with its matrices in memory or on a GPU."""
+        matrices = InMemory(LANCZOS_FROM) if device is None else OnDevice(device)
+        return Relaxation.of(self.points, self.weight, self.scatter, self.rules, matrices)
 
 
 def pin_links(kinds: ConstraintSet) -> list[MustLink | CannotLink]:

@@ -9,14 +9,16 @@ sqrt(w / sum of w)``, and to a box: cannot-links, pins and sizes bound its entri
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
 
+from .._arrays import namespace
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
-from ..plan.thresholds import LANCZOS_FROM
 from ..presolve import Rules
+from .matrices import Matrices
 from .spectrum import EPS, SpectralSet
 
 
@@ -40,9 +42,9 @@ class Relaxation:
     """
 
     groups: IntArray
-    cost: FloatArray
-    lower: FloatArray
-    upper: FloatArray
+    cost: Any
+    lower: Any
+    upper: Any
     weight: FloatArray
     spectral: SpectralSet
     unit: float
@@ -50,7 +52,14 @@ class Relaxation:
     error: float
 
     @classmethod
-    def of(cls, points: FloatArray, weight: FloatArray, scatter: float, rules: Rules) -> Relaxation:
+    def of(
+        cls,
+        points: FloatArray,
+        weight: FloatArray,
+        scatter: float,
+        rules: Rules,
+        matrices: Matrices,
+    ) -> Relaxation:
         """The relaxation of the groups; groups without weight are left out."""
         heavy = np.flatnonzero(weight > 0.0)
         lower, upper = box(rules, weight, heavy)
@@ -64,22 +73,32 @@ class Relaxation:
         # Each squared distance has at most this error, and <sqrt(w w'), Y> is the sum of weights.
         far = float(np.square(local).sum(axis=1).max(initial=0.0))
         error = 16 * (points.shape[1] + 8) * EPS * (far * float(weight.sum()) + scatter)
-        spectral = SpectralSet(
-            root / np.linalg.norm(root), rules.n_clusters, not full, LANCZOS_FROM
+        v = matrices.put(root / np.linalg.norm(root))
+        return cls(
+            heavy,
+            matrices.put(C / unit),
+            matrices.put(lower),
+            matrices.put(upper),
+            weight,
+            SpectralSet(v, rules.n_clusters, not full, matrices),
+            unit,
+            scatter,
+            error,
         )
-        return cls(heavy, C / unit, lower, upper, weight, spectral, unit, scatter, error)
 
-    def value(self, U: FloatArray, pull: FloatArray, deadline: Deadline = NEVER) -> float:
+    def value(self, U: Any, pull: Any, deadline: Deadline = NEVER) -> float:
         """A number that is surely not above the objective of any clustering.
 
         ``U`` holds multipliers of the box: not negative where the upper bound is infinite.
         ``pull`` is ``A* multiplier`` of the cuts.
         """
         M = self.cost - U + pull
-        rounding = 4 * EPS * float(np.linalg.norm(np.abs(self.cost) + np.abs(U) + np.abs(pull)))
-        most = np.where(U < 0.0, self.upper, 0.0)
-        terms = np.maximum(U, 0.0) * self.lower + np.minimum(U, 0.0) * most
-        edges = float(terms.sum()) - 64 * EPS * float(np.abs(terms).sum())
+        size = abs(self.cost) + abs(U) + abs(pull)
+        rounding = 4 * EPS * float((size * size).sum()) ** 0.5
+        xp = namespace(U)
+        edge = xp.where(U > 0.0, self.lower, xp.where(U < 0.0, self.upper, 0.0 * U))
+        terms = U * edge
+        edges = float(terms.sum()) - 64 * EPS * float(abs(terms).sum())
         least = self.spectral.least(M, rounding, deadline) + edges
         return self.constant + self.unit * least - self.error - 4 * EPS * abs(self.unit * least)
 
