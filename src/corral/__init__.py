@@ -25,6 +25,7 @@ from .constraints import (
 )
 from .estimator import ConstrainedKMeans
 from .exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
+from .progress import Progress
 from .report import Report, audit
 
 __version__ = "0.2.0"
@@ -43,6 +44,7 @@ __all__ = [
     "LinearConstraint",
     "MustLink",
     "Pin",
+    "Progress",
     "Report",
     "SolverTimeoutError",
     "Violations",

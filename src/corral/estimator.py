@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -24,9 +25,10 @@ from .infeasible import NoAnswer, relax_or_raise
 from .inputs import brought, check_weights, outline, row_names, talking
 from .presolve import presolve
 from .problem import Problem, paper_problem
+from .progress import Progress
 from .report import Report
 from .rows import distances_to
-from .settings import Progress, check_n_clusters, make_random_state, make_settings
+from .settings import check_n_clusters, make_random_state, make_settings
 from .solution import Solution, check_answer
 from .solve import place, solve
 
@@ -79,7 +81,7 @@ class ConstrainedKMeans(
         The same seed gives the same answer, unless time cut a search short: ``time_limit``, or an
         exact assignment that took longer than a few seconds.
     verbose : bool or int, default=False
-        Log the plan and the progress, one line a restart.
+        Log the plan and the progress, a line a second and one a restart.
     record_x : sequence of int, default=()
         Iterations at which ``history_`` keeps the relaxed assignment.
     max_samples : int, "auto" or None, default="auto"
@@ -120,9 +122,6 @@ class ConstrainedKMeans(
     >>> model.report_.feasible
     True
     """
-
-    #: Called once an iteration, as (iteration, objective, residual, rules broken).
-    _progress: Progress | None = None
 
     def __init__(
         self,
@@ -172,6 +171,7 @@ class ConstrainedKMeans(
         *,
         constraints: Any = None,
         sample_weight: ArrayLike | None = None,
+        callback: Callable[[Progress], Any] | None = None,
     ) -> Self:
         """Cluster the rows of X under the constraints.
 
@@ -187,6 +187,9 @@ class ConstrainedKMeans(
             ``ConstraintSet(constraints).subset(rows)``.
         sample_weight : array-like of shape (n_samples,), optional
             Sizes count points all the same; totals count their values.
+        callback : callable, optional
+            Called with a :class:`~corral.Progress` up to ten times a second and at the end.  If it
+            returns True, the fit ends as if ``time_limit`` had come.
 
         Returns
         -------
@@ -196,8 +199,7 @@ class ConstrainedKMeans(
         with talking(self.verbose), backend.opened(self, sample_weight) as table:
             n, k, names = sum(table.lengths), self.n_clusters, row_names(X)
             check_n_clusters(k, n)
-            params = self.get_params(deep=False)
-            settings = make_settings(params, (n, table.n_features), self._progress)
+            settings = make_settings(self.get_params(deep=False), (n, table.n_features), callback)
             random_state = make_random_state(self.random_state)
             try:
                 rules = presolve(given, n, k, names=names)
@@ -205,6 +207,7 @@ class ConstrainedKMeans(
                 solution = solve(problem, random_state, paper_problem(given, table, settings, k))
             except NoAnswer as failure:
                 solution = relax_or_raise(failure, given, table, k, settings, random_state, names)
+            settings.progress.finish(None if solution.may_violate else solution.objective)
             report = Report.of(table, solution.labels, given, k, table.weight)
             dtype = table.dtype
         report = replace(report, history=solution.history, names=names, plan=solution.plan)
@@ -223,7 +226,7 @@ class ConstrainedKMeans(
         self.inertia_ = report.inertia
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history
-        self.report_ = report
+        self.report_ = replace(report, features=getattr(self, "feature_names_in_", None))
         self._n_features_out = self.n_clusters
 
     def fit_predict(
@@ -233,9 +236,11 @@ class ConstrainedKMeans(
         *,
         constraints: Any = None,
         sample_weight: ArrayLike | None = None,
+        callback: Callable[[Progress], Any] | None = None,
     ) -> Any:
         """Fit, and give the labels that obey the constraints; parameters as in :meth:`fit`."""
-        return self.fit(X, y, constraints=constraints, sample_weight=sample_weight).labels_
+        own: Any = {"constraints": constraints, "sample_weight": sample_weight}
+        return self.fit(X, y, **own, callback=callback).labels_
 
     def fit_transform(
         self,
