@@ -188,8 +188,7 @@ class ConstrainedKMeans(
         sample_weight : array-like of shape (n_samples,), optional
             Sizes count points all the same; totals count their values.
         callback : callable, optional
-            Called with a :class:`~corral.Progress` up to ten times a second and at the end.  If it
-            returns True, the fit ends as if ``time_limit`` had come.
+            Called with a :class:`~corral.Progress`; its answer True ends the fit as a time limit.
 
         Returns
         -------
