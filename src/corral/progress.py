@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -57,7 +56,7 @@ class Progress:
     restart 2 of 10: admm 120, best 17,350,100, 3.2 s
     """
 
-    phase: str = PHASES[0]
+    phase: str
     restart: int = 0
     n_restarts: int = 0
     iteration: int = 0
@@ -90,7 +89,8 @@ class Reporter:
             )
         self._callback, self._clock = callback, Deadline.after(seconds)
         self._thread: int | None = threading.get_ident()
-        self._now, self._stopped = Progress(), False
+        self._place: dict[str, Any] = {"phase": PHASES[0], "iteration": 0, "best": None}
+        self._stopped = False
         self._next = self._next_line = 0.0
         self.deadline = replace(self._clock, watch=self)
 
@@ -104,7 +104,7 @@ class Reporter:
 
     def step(self, objective: float | None = None) -> None:
         """Count an iteration; an objective is that of an answer which obeys the rules."""
-        self._update(iteration=self._now.iteration + 1, best=self._best(objective))
+        self._update(iteration=self._place["iteration"] + 1, best=self._best(objective))
 
     def end(self, restart: int, objective: float | None) -> None:
         """Tell that so many restarts have ended, in other processes."""
@@ -122,26 +122,27 @@ class Reporter:
         return self._stopped
 
     def _best(self, objective: float | None) -> float | None:
-        found = [value for value in (self._now.best, objective) if value is not None]
-        return min(found, default=None)
+        best: float | None = self._place["best"]
+        return best if objective is None else min(objective, np.inf if best is None else best)
 
     def _update(self, **changes: Any) -> None:
         if self._thread == threading.get_ident():
-            self._now = replace(self._now, **changes)
+            self._place.update(changes)
             self._tell()
 
     def _tell(self) -> None:
-        elapsed, left = self._clock.elapsed, self._clock.left
+        elapsed = self._clock.elapsed
         if elapsed < min(self._next, self._next_line):
             return
-        now = replace(self._now, elapsed=elapsed, left=left if math.isfinite(left) else None)
+        left = self._clock.left if self._clock.finite else None
+        now = Progress(**self._place, elapsed=elapsed, left=left)
         if elapsed >= self._next_line:
             self._next_line = elapsed + LINE_PACE
             logger.info("%s", now)
         if elapsed >= self._next:
             self._next = elapsed + PACE
             answer = None if self._callback is None else self._callback(now)
-            self._stopped = isinstance(answer, (bool, np.bool_)) and bool(answer)
+            self._stopped |= isinstance(answer, (bool, np.bool_)) and bool(answer)
 
     def __reduce__(self) -> Any:
         return quiet, ()
