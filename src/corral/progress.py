@@ -77,8 +77,11 @@ class Reporter:
     The fit says where it is with :meth:`begin`, :meth:`enter` and :meth:`step`.  Every question to
     its ``deadline`` is an occasion to tell, so progress comes from inside every long loop.  A
     callback that returns True ends the deadline.  Only the thread that made the reporter is heard;
-    a quiet one hears nobody, and a copy in another process is quiet.
+    a quiet one hears nobody, and a copy in another process is quiet.  ``unit`` turns an objective
+    of the search into the user's unit.
     """
+
+    unit: Callable[[float], float] = float
 
     def __init__(
         self, callback: Callable[[Progress], Any] | None = None, seconds: float | None = None
@@ -123,7 +126,9 @@ class Reporter:
 
     def _best(self, objective: float | None) -> float | None:
         best: float | None = self._place["best"]
-        return best if objective is None else min(objective, np.inf if best is None else best)
+        if objective is None:
+            return best
+        return min(self.unit(objective), np.inf if best is None else best)
 
     def _update(self, **changes: Any) -> None:
         if self._thread == threading.get_ident():
