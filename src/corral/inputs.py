@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Integral
 from typing import Any
@@ -15,7 +15,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
 from ._typing import FloatArray, Matrix
+from ._words import refuse_words
+from .constraints import Constraint, ConstraintSet
 from .settings import as_floats
+
+logger = logging.getLogger(__name__)
 
 
 def library(a: Any) -> str:
@@ -80,10 +84,55 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray
 
 def row_names(X: Any) -> Any:
     """The index labels of a pandas frame, for messages; None where rows have only numbers."""
+    index = _index(X)
+    return None if index is None or np.array_equal(index, np.arange(len(index))) else list(index)
+
+
+def _index(X: Any) -> Any:
+    """The index of a pandas or Dask frame, or None."""
     index = getattr(X, "index", None)
-    if index is None or callable(index) or not hasattr(X, "iloc"):
-        return None
-    return None if np.array_equal(index, np.arange(len(index))) else list(index)
+    return None if callable(index) or not hasattr(X, "iloc") else index
+
+
+def rules_for(X: Any, constraints: Any) -> tuple[ConstraintSet, int]:
+    """The constraints with names looked up in the index of X, and how many of them do not apply.
+
+    Rules that do not apply come from :meth:`ConstraintSet.for_folds` and name rows outside X.
+    """
+    given = ConstraintSet(constraints)
+    if not given.named:
+        return given, 0
+    index = _index(X)
+    if index is None:
+        raise ValueError(
+            f"{next(rule for rule in given if rule.named)!r} needs the names of the rows, but X "
+            "has no index; give X as a pandas data frame whose index holds the names (a step of a "
+            "pipeline keeps it with set_output(transform='pandas')), or pass index= to the rule."
+        )
+    found = given.resolve(list(brought(index)))
+    outside = given.n_parts - found.n_parts
+    if outside:
+        logger.info("%d of %d rules name rows outside X and do not apply", outside, given.n_parts)
+    return found, outside
+
+
+def refuse_others(y: Any, unknown: Iterable[str] = (), known: Iterable[str] = ()) -> None:
+    """Raise ``TypeError`` for constraints in place of y, which is ignored, and unknown keywords."""
+    refuse_words("fit", unknown, known)
+    if _holds_rules(y):
+        raise TypeError(
+            "constraints were given as y, which is ignored; give them by keyword: constraints=..."
+        )
+
+
+def _holds_rules(y: Any) -> bool:
+    if isinstance(y, (Constraint, ConstraintSet)):
+        return True
+    if isinstance(y, Mapping):
+        y = list(y.values())
+    objects = isinstance(y, np.ndarray) and y.dtype == object
+    listed = isinstance(y, (list, tuple, set, frozenset, Iterator))
+    return (listed or objects) and any(map(_holds_rules, y))
 
 
 @contextmanager

@@ -85,7 +85,7 @@ def test_a_subset_drops_what_says_nothing():
         GroupShares,
         Pin,
     ]
-    assert part[0] == MustLink([(0, 1)])
+    assert part[0] == MustLink([(0, 1)], n_samples=2)
 
 
 def test_json_round_trip(tmp_path):
