@@ -23,6 +23,7 @@ OURS = {
     **dict.fromkeys(("cl", "cannot_link", "cannot_links"), PAIRS.format("CannotLink")),
     **dict.fromkeys(("constraint", "constraints", "rules"), RULES),
     "k": "n_clusters",
+    "names": "index",
     "w": "MustLink(pairs, weight=...)",
     **dict.fromkeys(("min", "lower"), "minimum"),
     **dict.fromkeys(("max", "upper"), "maximum"),
@@ -35,7 +36,7 @@ def refuse_words(where: str, given: Iterable[str], known: Iterable[str]) -> None
     word = next((word for word in given if word not in names), None)
     if word is None:
         return
-    close = get_close_matches(word, names, 1)
+    close = get_close_matches(word, names, 1, 0.75)
     ours = OURS.get(word, close[0] if close else None)
     advice = f"write {ours}" if ours else f"it takes {', '.join(names)}"
     raise TypeError(f"{where} has no keyword {word!r}; {advice}.")

@@ -38,8 +38,8 @@ class Feasibility:
         return self.feasible is True
 
     def __repr__(self) -> str:
-        verdict = {True: "feasible", False: "infeasible", None: "undecided"}[self.feasible]
-        return f"{verdict}: {self.message}"
+        verdict = {True: "feasible: ", False: "infeasible: ", None: ""}[self.feasible]
+        return verdict + self.message
 
 
 def check(
@@ -77,37 +77,36 @@ def check(
     --------
     >>> from corral import CannotLink, ClusterSizes, MustLink, check
     >>> check(6, [MustLink([(0, 1), (1, 2)]), ClusterSizes([3, 3])], n_clusters=2)
-    feasible: 6 rows, 2 clusters, MustLink(2 pairs), ClusterSizes([3, 3])
-    >>> found = check(6, CannotLink([(0, 1), (1, 2), (2, 0)]), n_clusters=2)
+    feasible: 6 points, 2 clusters, MustLink(2 pairs), ClusterSizes([3, 3])
+    >>> found = check(6, [MustLink([(0, 1)]), CannotLink([(0, 1)])], n_clusters=2)
     >>> found
-    infeasible: No assignment to 2 clusters obeys these together: cannot-links 0-1, 1-2, 2-0.
+    infeasible: samples 0 and 1 must not be together, but must-link 0-1 joins them.
     >>> bool(found), found.conflict
-    (False, ConstraintSet([CannotLink(3 pairs)]))
+    (False, ConstraintSet([MustLink(1 pair), CannotLink(1 pair)]))
     """
     LIMITS["time_limit"].check("time_limit", time_limit)
-    deadline = Deadline.after(time_limit)
-    names = row_names(X) if index is None else list(index)
-    n = _count_rows(X)
+    deadline, n = Deadline.after(time_limit), _count_rows(X)
+    check_n_clusters(n_clusters, n)
     if index is None:
-        rules, _ = rules_for(X, constraints)
+        names, (rules, _) = row_names(X), rules_for(X, constraints)
     else:
+        names = list(index)
+        rules = ConstraintSet(constraints).resolve(names)
         if len(names) != n:
             raise ValueError(f"`index` holds {len(names)} names, but X has {n} samples.")
-        rules = ConstraintSet(constraints).resolve(names)
-    check_n_clusters(n_clusters, n)
     rules.check(n, n_clusters)
     try:
         clash = explain(n, int(n_clusters), rules, deadline=deadline, names=names)
     except OutOfTime:
         message = (
-            f"after {deadline.elapsed:.3g} s neither labels that obey the rules nor a proof that "
-            "there are none; increase the time limit"
+            f"not decided after {deadline.elapsed:.3g} s: found neither labels that obey the rules "
+            "nor a proof that there are none; increase the time limit"
         )
         return Feasibility(None, None, message)
     if clash is not None:
         return Feasibility(False, clash.conflict, str(clash))
     kinds = ", ".join(map(repr, rules)) or "no rules"
-    return Feasibility(True, None, f"{n} rows, {n_clusters} clusters, {kinds}")
+    return Feasibility(True, None, f"{n} points, {n_clusters} clusters, {kinds}")
 
 
 def _count_rows(X: Any) -> int:

@@ -63,7 +63,7 @@ def test_bad_pins_are_refused(mapping, message):
 def test_pins_must_fit_the_data():
     pin = Pin({1: 0, 7: 3})
     pin.check(8, 4)
-    with pytest.raises(ValueError, match=r"pin 1 is of row 7 .* X has 7 samples; indices .* \[0, 6\]"):
+    with pytest.raises(ValueError, match=r"pin 1 is of row 7 .* X has 7 samples; .* \[0, 6\]"):
         pin.check(7, 4)
     with pytest.raises(ValueError, match=r"n_clusters is 3; clusters must lie in \[0, 2\]"):
         pin.check(8, 3)

@@ -211,15 +211,7 @@ class InFolds(Constraint, kind=False):
     rules: ConstraintSet
     index: tuple[Any, ...]
 
-    @property
-    def named(self) -> bool:
-        """True: the rules of a part of the data follow from the names of its rows."""
-        return True
-
-    @property
-    def hard(self) -> bool:
-        """Whether at least one of the constraints is hard."""
-        return any(rule.hard for rule in self.rules)
+    named = True
 
     @property
     def n_parts(self) -> int:
@@ -231,28 +223,14 @@ class InFolds(Constraint, kind=False):
         table = table_of(self.index)
         return self.rules.subset(positions_of(index, table, "rows of X", " (by for_folds)"))
 
-    def _refuse(self) -> NoReturn:
-        raise ValueError(f"{self!r} need names of rows; use resolve(index) first.")
-
-    def check(self, n_samples: int, n_clusters: int) -> None:
-        """Raise ``ValueError``: :meth:`resolve` gives the constraints that can be checked."""
-        self._refuse()
-
-    def violations(self, labels: ArrayLike, n_clusters: int | None = None) -> Violations:
-        """Raise ``ValueError``: :meth:`resolve` gives the constraints of the labelled rows."""
-        self._refuse()
-
-    def subset(self, rows: ArrayLike) -> Constraint:
-        """Raise ``ValueError``: :meth:`resolve` takes the names of the rows instead."""
-        self._refuse()
-
     def phrase(self, names: Names = None) -> str:
         """Describe each constraint in a few words."""
         return self.rules.phrase(self.index)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Raise ``ValueError``: write the constraints themselves to a file."""
-        raise ValueError(f"{self!r} cannot be written; write the rules before for_folds.")
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise ValueError(f"{self!r} need names of rows; use resolve(index) first.")
+
+    check = violations = subset = to_dict = _refuse
 
     def __repr__(self) -> str:
         return f"rules for folds of {len(self.index)} rows"
