@@ -18,10 +18,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ._typing import FloatArray
 from ._words import our_words
 from .backends import Backend, InMemory, backend_of
+from .constraints.lookup import rules_for
 from .deadline import Deadline
 from .exceptions import BrokenAnswerError
 from .infeasible import NoAnswer, relax_or_raise
-from .inputs import brought, check_weights, outline, refuse_others, row_names, rules_for, talking
+from .inputs import brought, check_weights, outline, refuse_others, row_names, talking
 from .presolve import presolve
 from .problem import Problem, paper_problem
 from .report import Report

@@ -10,9 +10,10 @@ from typing import Any
 from sklearn.utils.validation import _num_samples
 
 from .constraints import ConstraintSet
+from .constraints.lookup import rules_for
 from .deadline import Deadline, OutOfTime
 from .infeasible.conflict import explain
-from .inputs import row_names, rules_for
+from .inputs import row_names
 from .settings import LIMITS, check_n_clusters
 
 

@@ -17,9 +17,8 @@ from sklearn.utils import check_array
 from ._typing import FloatArray, Matrix
 from ._words import refuse_words
 from .constraints import Constraint, ConstraintSet
+from .constraints.lookup import row_index
 from .settings import as_floats
-
-logger = logging.getLogger(__name__)
 
 
 def library(a: Any) -> str:
@@ -84,36 +83,8 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray
 
 def row_names(X: Any) -> Any:
     """The index labels of a pandas frame, for messages; None where rows have only numbers."""
-    index = _index(X)
+    index = row_index(X)
     return None if index is None or np.array_equal(index, np.arange(len(index))) else list(index)
-
-
-def _index(X: Any) -> Any:
-    """The index of a pandas or Dask frame, or None."""
-    index = getattr(X, "index", None)
-    return None if callable(index) or not hasattr(X, "iloc") else index
-
-
-def rules_for(X: Any, constraints: Any) -> tuple[ConstraintSet, int]:
-    """The constraints with names looked up in the index of X, and how many of them do not apply.
-
-    Rules that do not apply come from :meth:`ConstraintSet.for_folds` and name rows outside X.
-    """
-    given = ConstraintSet(constraints)
-    if not given.named:
-        return given, 0
-    index = _index(X)
-    if index is None:
-        raise ValueError(
-            f"{next(rule for rule in given if rule.named)!r} needs the names of the rows, but X "
-            "has no index; give X as a pandas data frame whose index holds the names (a step of a "
-            "pipeline keeps it with set_output(transform='pandas')), or pass index= to the rule."
-        )
-    found = given.resolve(list(brought(index)))
-    outside = given.n_parts - found.n_parts
-    if outside:
-        logger.info("%d of %d rules name rows outside X and do not apply", outside, given.n_parts)
-    return found, outside
 
 
 def refuse_others(y: Any, unknown: Iterable[str] = (), known: Iterable[str] = ()) -> None:

@@ -14,7 +14,8 @@ from sklearn.utils.validation import validate_data
 
 from .._typing import FloatArray, IntArray
 from ..constraints import CannotLink, Constraint, ConstraintSet, MustLink
-from ..inputs import refuse_others, rules_for
+from ..constraints.lookup import rules_for
+from ..inputs import refuse_others
 from ..report import audit
 from ..settings import COUNT, Limit, check_n_clusters, make_random_state
 

@@ -113,7 +113,8 @@ class RowRule(Constraint, kind=False):
 
     def to_dict(self) -> dict[str, Any]:
         """Return values that JSON supports; ``n_samples`` is there only if it is known."""
-        strange = [name for name in self._rows.flat if self.named and not isinstance(name, str)]
+        names = self._rows.flat if self.named else ()
+        strange = [name for name in names if not isinstance(name, str)]
         if strange:
             raise ValueError(f"{self._what} name {strange[0]!r}; in JSON a name must be text.")
         values = super().to_dict()

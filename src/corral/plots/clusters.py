@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 
 from .._typing import FloatArray, IntArray, Matrix
 from ..constraints import CannotLink, ConstraintSet, MustLink
-from ..inputs import rules_for
+from ..constraints.lookup import rules_for
 from ._style import BROKEN, GREY, INK, checked_labels, colour, marker, one_axes, plain
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from ..audit.inertia import cluster_means
 from ..constraints import Constraint
 from ..constraints._checks import as_numbers, refuse
 from ..constraints.files import atomic_writer
-from ..inputs import rules_for
+from ..constraints.lookup import rules_for
 from .page import to_fragment, to_page, to_tables
 from .pictures import View, to_pictures
 
