@@ -29,6 +29,12 @@ class Feasibility:
         If the rules cannot be obeyed, a small part of them that already cannot.
     message : str
         The same in one sentence.
+
+    Examples
+    --------
+    >>> from corral import ClusterSizes, check
+    >>> "yes" if check(5, ClusterSizes([3, 2]), 2) else "no"
+    'yes'
     """
 
     feasible: bool | None

@@ -156,6 +156,11 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
             "rules.json: LinearConstraint cannot be read",
         ),
         (
+            '{"format": "corral constraints", "version": 1, "constraints": [{"kind": '
+            '"LinearConstraint", "shape": [1e15, 1e15], "row": [], "column": [], "value": []}]}',
+            "rules.json: LinearConstraint cannot be read",
+        ),
+        (
             '{"format": "corral constraints", "version": 1, "constraints": [{"kind": "Pin"}]}',
             "rules.json: Pin cannot be read without 'rows'",
         ),

@@ -198,7 +198,7 @@ class Constraint(ABC):
             return made_by.from_values(rest)
         except KeyError as error:
             raise ValueError(f"{kind} cannot be read without {error}.") from error
-        except (ArithmeticError, AttributeError, IndexError, TypeError, ValueError) as error:
+        except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
             raise ValueError(f"{kind} cannot be read from {sorted(rest)}: {error}") from error
 
     @classmethod
