@@ -25,6 +25,7 @@ from .constraints import (
 )
 from .estimator import ConstrainedKMeans
 from .exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
+from .feasibility import Feasibility, check
 from .report import Report, audit
 
 __version__ = "0.2.0"
@@ -37,6 +38,7 @@ __all__ = [
     "ConstrainedKMeans",
     "Constraint",
     "ConstraintSet",
+    "Feasibility",
     "GroupShares",
     "History",
     "InfeasibleConstraintsError",
@@ -48,6 +50,7 @@ __all__ = [
     "Violations",
     "__version__",
     "audit",
+    "check",
     "from_labels",
     "read_pairs",
     "write_pairs",
