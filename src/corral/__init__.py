@@ -25,6 +25,7 @@ from .constraints import (
 )
 from .estimator import ConstrainedKMeans
 from .exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
+from .feasibility import Feasibility, check
 from .progress import Progress
 from .report import Report, audit
 
@@ -38,6 +39,7 @@ __all__ = [
     "ConstrainedKMeans",
     "Constraint",
     "ConstraintSet",
+    "Feasibility",
     "GroupShares",
     "History",
     "InfeasibleConstraintsError",
@@ -50,6 +52,7 @@ __all__ = [
     "Violations",
     "__version__",
     "audit",
+    "check",
     "from_labels",
     "read_pairs",
     "write_pairs",
