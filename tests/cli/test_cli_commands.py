@@ -174,10 +174,10 @@ def test_progress_shows_and_clears(impatient):
         line(Progress("start", 2, 2, 0, 1e6, 1.5, 3.5))
         line(Progress("audit", 2, 2, 0, 1e99, 1e99, 1e99))
     shown = stream.getvalue().split("\r")
-    assert shown[2].startswith("[##..................] restart 1 of 2: admm 50, 0.0 s")
-    expected = "[##########..........] restart 2 of 2: start, best 1,000,000, 3.5 s left"
+    assert shown[2].startswith("[#.........] restart 1 of 2: admm 50, 0.0 s")
+    expected = "[#####.....] restart 2 of 2: start, best 1,000,000, 3.5 s left"
     assert shown[3].rstrip() == expected
-    assert shown[4].startswith("[####################] ")
+    assert shown[4].startswith("[##########] ")
     assert all(len(text) < get_terminal_size().columns for text in shown)
     assert shown[-2].strip() == ""
     assert len(shown[-2]) >= len(shown[4].rstrip())

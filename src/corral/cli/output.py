@@ -21,7 +21,7 @@ from ..progress import PHASES, Progress
 FINE, FAULT, BAD_INPUT, INFEASIBLE, OUT_OF_TIME, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 #: Length of the progress bar, in characters.
-WIDTH = 20
+WIDTH = 10
 #: Seconds before the progress bar appears; shorter work shows none.
 PATIENCE = 0.5
 #: Seconds between two updates of the progress bar.
