@@ -26,6 +26,7 @@ from .constraints import (
 from .estimator import ConstrainedKMeans
 from .exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
 from .feasibility import Feasibility, check
+from .progress import Progress
 from .report import Report, audit
 
 __version__ = "0.2.0"
@@ -45,6 +46,7 @@ __all__ = [
     "LinearConstraint",
     "MustLink",
     "Pin",
+    "Progress",
     "Report",
     "SolverTimeoutError",
     "Violations",

@@ -164,16 +164,13 @@ def fit_model(
     model: ConstrainedKMeans, points: Points, rules: ConstraintSet, *, quiet: bool
 ) -> None:
     """Fit with a progress bar; print warnings; name the user's ids in contradictions."""
-    # Other processes cannot update the progress bar.
-    in_process = model.n_jobs in (None, 1)
     with (
-        FitProgress(sys.stderr, model.max_iter, enabled=in_process and not quiet) as progress,
+        FitProgress(sys.stderr, enabled=not quiet) as progress,
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always", UserWarning)
-        model._progress = progress if in_process else None
         try:
-            model.fit(points.X, constraints=rules)
+            model.fit(points.X, constraints=rules, callback=progress)
         except InfeasibleConstraintsError as clash:
             raise with_ids(clash, points, model.n_clusters) from clash
     for warning in caught if not quiet else ():
