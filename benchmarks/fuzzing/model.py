@@ -70,12 +70,13 @@ def satisfiable(items: list[Term], n: int, k: int, tolerance: Fraction) -> bool 
     if k**n <= 5_000:
         return bool(obeying(items, n, k, tolerance).any())
     try:
-        return _solve(items, n, k, tolerance)
+        return solve(items, n, k, tolerance)
     except OverflowError:
         return bool(obeying(items, n, k, tolerance).any()) if k**n <= MOST else None
 
 
-def _solve(items: list[Term], n: int, k: int, tolerance: Fraction) -> bool | None:
+def solve(items: list[Term], n: int, k: int, tolerance: Fraction) -> bool | None:
+    """Whether any labels obey the hard terms, by CP-SAT; OverflowError if numbers are too large."""
     model = cp_model.CpModel()
     x = [[model.new_bool_var("") for _ in range(k)] for _ in range(n)]
     for i in range(n):
@@ -104,14 +105,8 @@ def _add_row(model: Any, x: Any, row: Row, tolerance: Fraction) -> None:
     scaled, low, high = whole(row, tolerance)
     if sum(map(abs, scaled.values())) > LARGEST:
         raise OverflowError
-    if not scaled:
-        if low > 0 or high < 0:
-            model.add_bool_or([])
-        return
-    total = sum(c * x[i][j] for (i, j), c in scaled.items() if c)
-    model.add_linear_constraint(total, low, high) if not isinstance(total, int) else (
-        model.add_bool_or([]) if low > 0 or high < 0 else None
-    )
+    total = cp_model.LinearExpr.weighted_sum([x[i][j] for i, j in scaled], list(scaled.values()))
+    model.add_linear_constraint(total, low, high)
 
 
 def _add_match(model: Any, x: Any, match: Match) -> None:
