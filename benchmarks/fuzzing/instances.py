@@ -118,7 +118,7 @@ def make(seed: int) -> Instance:
     form = str(rng.choice(list(FORMS), p=list(FORMS.values())))
     X, extreme = _points(rng, n, form)
     planted = _planted(rng, X, k)
-    kind = rng.choice(["planted", "free", "spoiled"], p=[0.65, 0.15, 0.2])
+    kind = rng.choice(["planted", "free", "spoiled"], p=[0.55, 0.15, 0.3])
     scale = float(np.var(X, axis=0).sum()) or 1.0
     goal = planted if kind != "free" else rng.integers(k, size=n).tolist()
     rules = [
