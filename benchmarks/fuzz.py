@@ -3,20 +3,25 @@
 ``python benchmarks/fuzz.py --count 5000 --workers 2`` tries 5,000 instances with all kinds of
 rules, degenerate data and extreme scales.  Each is checked by a program that shares no code with
 corral: rules in exact fractions, a CP-SAT model of feasibility, and all labellings of up to nine
-rows.  ``--seed 123 --count 1`` repeats one instance; ``--shrink 60`` also makes it smaller.
+rows.  ``--infeasible`` tries only rules that contradict each other.  ``--seed 123 --count 1``
+repeats one instance; ``--shrink 60`` also makes it smaller.
 The exit code is 1 if anything fails.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import time
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 from fuzzing.crew import outcomes
 from fuzzing.instances import make
+from fuzzing.model import satisfiable
+from fuzzing.rules import LOOSE, terms
 
 #: Target: share of the instances with known optimum whose labels are optimal.
 NEEDED = 0.995
@@ -109,6 +114,16 @@ def reproduce(summary: Summary, seconds: float) -> None:
         print(f"\n# {kind}: seed {seed}\n{instance.script()}")
 
 
+def contradictory(first: int) -> Iterator[int]:
+    """Seeds of instances whose rules contradict each other, by the fuzzer's own model."""
+    for seed in itertools.count(first):
+        instance = make(seed)
+        items = terms(instance.rules, instance.n, instance.k)
+        possible = satisfiable(items, instance.n, instance.k, LOOSE)
+        if possible is False and not instance.options:
+            yield seed
+
+
 def main() -> int:
     """Try the instances; print failures, a table and a program for each kind of failure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -116,12 +131,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="seed of the first instance")
     parser.add_argument("--workers", type=int, default=2, help="processes")
     parser.add_argument(
+        "--infeasible", action="store_true", help="only instances with contradictory rules"
+    )
+    parser.add_argument(
         "--shrink", type=float, default=0.0, metavar="SECONDS", help="make reproducers smaller"
     )
     options = parser.parse_args()
     summary = Summary(options.count)
-    seeds = list(range(options.seed, options.seed + options.count))
-    for outcome in outcomes(seeds, options.workers):
+    seeds = contradictory(options.seed) if options.infeasible else itertools.count(options.seed)
+    for outcome in outcomes(itertools.islice(seeds, options.count), options.workers):
         summary.add(outcome)
         summary.progress()
     summary.table()

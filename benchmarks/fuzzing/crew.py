@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import tempfile
@@ -66,14 +67,14 @@ class Worker:
         self.seed, self.since = -1 if seed is None else seed, time.monotonic()
 
 
-def outcomes(seeds: list[int], workers: int) -> Iterator[Any]:
+def outcomes(seeds: Iterator[int], workers: int) -> Iterator[Any]:
     """The outcome of each seed, in the order in which they end."""
     from .trial import Outcome
 
-    left = list(reversed(seeds))
-    crew = [Worker.start() for _ in range(min(workers, len(seeds)))]
-    for worker in crew:
-        worker.give(left.pop())
+    crew = []
+    for seed in itertools.islice(seeds, workers):
+        crew.append(Worker.start())
+        crew[-1].give(seed)
     while crew:
         ready = wait([worker.pipe for worker in crew], timeout=1.0)
         for worker in list(crew):
@@ -92,6 +93,6 @@ def outcomes(seeds: list[int], workers: int) -> Iterator[Any]:
                 crew[crew.index(worker)] = worker = Worker.start()
             else:
                 continue
-            worker.give(left.pop() if left else None)
+            worker.give(next(seeds, None))
             if worker.seed < 0:
                 crew.remove(worker)

@@ -128,6 +128,7 @@ def make(seed: int) -> Instance:
     ]
     if kind == "spoiled" and rules:
         spoil(rng, rules, planted, k)
+    _one_order(rules)
     return Instance(
         seed,
         X,
@@ -140,6 +141,14 @@ def make(seed: int) -> Instance:
         extreme,
         {"on_infeasible": "relax"} if rng.uniform() < 0.08 else {},
     )
+
+
+def _one_order(rules: list[Rule]) -> None:
+    """Make all sizes unordered if some are: corral refuses ordered and unordered ones together."""
+    sizes = [rule for rule in rules if rule["kind"] == "ClusterSizes"]
+    if not all(rule["ordered"] for rule in sizes):
+        for rule in sizes:
+            rule["ordered"] = False
 
 
 def _shape(rng: Any) -> tuple[int, int]:
