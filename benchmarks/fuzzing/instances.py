@@ -128,7 +128,7 @@ def make(seed: int) -> Instance:
     ]
     if kind == "spoiled" and rules:
         spoil(rng, rules, planted, k)
-    _one_order(rules)
+    rules = _one_order(rules)
     return Instance(
         seed,
         X,
@@ -143,12 +143,19 @@ def make(seed: int) -> Instance:
     )
 
 
-def _one_order(rules: list[Rule]) -> None:
-    """Make all sizes unordered if some are: corral refuses ordered and unordered ones together."""
+def _one_order(rules: list[Rule]) -> list[Rule]:
+    """Leave out sizes that corral refuses: ordered with unordered ones, and two unordered lists."""
     sizes = [rule for rule in rules if rule["kind"] == "ClusterSizes"]
-    if not all(rule["ordered"] for rule in sizes):
-        for rule in sizes:
-            rule["ordered"] = False
+    if all(rule["ordered"] for rule in sizes):
+        return rules
+    for rule in sizes:
+        rule["ordered"] = False
+    lists = [
+        rule
+        for rule in sizes
+        if any(isinstance(rule[field], list) for field in ("sizes", "minimum", "maximum"))
+    ]
+    return [rule for rule in rules if not any(rule is other for other in lists[1:])]
 
 
 def _shape(rng: Any) -> tuple[int, int]:

@@ -192,7 +192,10 @@ def source(rule: Rule, names: list[str] | None = None) -> str:
         return f"LinearConstraint({matrix}, lower={rule['lower']}, upper={rule['upper']})"
     first = {"ClusterSizes": "sizes", "ClusterTotals": "values", "GroupShares": "groups"}[kind]
     given = [str(rule[first])] if rule[first] is not None else []
-    given += [f"{side}={rule[side]}" for side in ("minimum", "maximum") if rule[side] is not None]
+    sides = {side: rule[side] for side in ("minimum", "maximum")}
+    if kind == "GroupShares":
+        sides = {s: dict(v) if isinstance(v, list) else v for s, v in sides.items()}
+    given += [f"{side}={value}" for side, value in sides.items() if value not in (None, {})]
     given += ["ordered=True"] if rule.get("ordered") else []
     return f"{kind}({', '.join(given)})"
 
