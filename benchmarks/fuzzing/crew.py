@@ -88,6 +88,7 @@ def outcomes(seeds: Iterator[int], workers: int) -> Iterator[Any]:
                     crew[crew.index(worker)] = worker = Worker.start()
             elif time.monotonic() - worker.since > PATIENCE:
                 worker.process.kill()
+                worker.process.join()
                 failure = ("slow", f"no end after {PATIENCE:.0f} s")
                 yield Outcome(worker.seed, make(worker.seed).what(), failures=[failure])
                 crew[crew.index(worker)] = worker = Worker.start()
