@@ -21,14 +21,18 @@ PROMPT = 2.0
 #: Seconds until the interrupt, at most.
 LATEST = 5.0
 
-#: A process that fits: it says "ready" when it begins.
+#: A process that fits: it says "ready" when it begins and "done" when it was not interrupted.
 SCRIPT = """
 import sys
 sys.path.insert(0, {folder!r})
 from fuzzing.hard import prepare
 call = prepare({name!r}, {seed}, None)
 print("ready", file=sys.stderr, flush=True)
-call()
+try:
+    call()
+except Exception as error:
+    print(type(error).__name__, file=sys.stderr)
+print("done", file=sys.stderr, flush=True)
 """
 
 #: The command line; it says "ready" once it is imported.
@@ -69,7 +73,6 @@ def interrupt(name: str, seed: int, *, command_line: bool) -> Interrupted:
             if _strike(one, command, Path(folder), rows):
                 return one
         latest = one.seconds * 0.8
-    one.failure = one.failure or ""
     one.way += " (ended)"
     return one
 
@@ -104,7 +107,10 @@ def _strike(one: Interrupted, command: list[str], folder: Path, rows: int) -> bo
             one.seconds, one.code = time.perf_counter() - begun, process.returncode
             return False
         except subprocess.TimeoutExpired:
-            pass
+            one.seconds = one.moment
+        if "\ndone" in _said(folder):
+            _end_group(process)
+            return False
         struck = time.perf_counter()
         # As a terminal does: to all processes of the group.
         os.killpg(process.pid, signal.SIGINT)
@@ -115,6 +121,11 @@ def _strike(one: Interrupted, command: list[str], folder: Path, rows: int) -> bo
         one.seconds = time.perf_counter() - struck
         left = _end_group(process)
     one.code = process.returncode
+    if "\ndone" in _said(folder) or (one.way == "command line" and one.code in (0, 3)):
+        # It was about to end anyway, or it ignored the interrupt.
+        ignored = one.seconds > 0.2
+        one.failure = "ignored the interrupt" if ignored else ""
+        return ignored
     problems = [one.failure] if one.failure else []
     problems += _problems(one, _said(folder), left)
     problems += _files(folder, before | {"errors.txt"}, rows)
