@@ -124,6 +124,8 @@ def _strike(one: Interrupted, command: list[str], folder: Path, rows: int) -> bo
     if "\ndone" in _said(folder) or (one.way == "command line" and one.code in (0, 3)):
         # It was about to end anyway, or it ignored the interrupt.
         ignored = one.seconds > 0.2
+        if not ignored:
+            one.seconds = one.moment
         one.failure = "ignored the interrupt" if ignored else ""
         return ignored
     problems = [one.failure] if one.failure else []
