@@ -144,17 +144,15 @@ def make(seed: int) -> Instance:
 
 
 def _one_order(rules: list[Rule]) -> list[Rule]:
-    """Leave out sizes that corral refuses: ordered with unordered ones, and two unordered lists."""
-    sizes = [rule for rule in rules if rule["kind"] == "ClusterSizes"]
-    if all(rule["ordered"] for rule in sizes):
-        return rules
-    for rule in sizes:
-        rule["ordered"] = False
+    """Leave out lists of sizes that corral refuses: unordered lists together with other lists."""
     lists = [
         rule
-        for rule in sizes
-        if any(isinstance(rule[field], list) for field in ("sizes", "minimum", "maximum"))
+        for rule in rules
+        if rule["kind"] == "ClusterSizes"
+        and any(isinstance(rule[field], list) for field in ("sizes", "minimum", "maximum"))
     ]
+    if all(rule["ordered"] for rule in lists):
+        return rules
     return [rule for rule in rules if not any(rule is other for other in lists[1:])]
 
 
