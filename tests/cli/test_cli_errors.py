@@ -22,7 +22,7 @@ BAD_INPUT = {
     "k is no number": (("near.csv", "-k", "many"), "'many' is not a valid integer"),
     "k too large": (("near.csv", "--id-column", "id", "-k", "13"), "near.csv has 12 rows"),
     "k is zero": (("near.csv", "-k", "0"), "x>=1"),
-    "kind of file": (("notes.doc", "-k", "2"), "CSV, TSV, Parquet and npy can"),
+    "kind of file": (("notes.doc", "-k", "2"), "CSV, TSV, Excel, Parquet and npy can"),
     "empty": (("empty.csv", "-k", "2"), "empty.csv has no rows"),
     "header only": (("header.csv", "-k", "2"), "header.csv has no rows"),
     "ragged": (("ragged.csv", "-k", "2"), "ragged.csv, line 3: 1 cells, but there are 2 columns"),
@@ -227,7 +227,7 @@ ELSEWHERE = {
         "near.npy has no column 'z'",
     ),
     "compare into a text": (
-        ("compare", "near.npy", "-k", "2", "-o", "table.txt"),
+        ("compare", "near.npy", "-k", "2", "-o", "table.doc"),
         "its ending must be one of .csv",
     ),
     "demo into a file": (("demo", "--save", "ml.csv"), "Directory 'ml.csv' is a file"),
@@ -289,8 +289,7 @@ def test_check_out_of_time(folder, corral, monkeypatch):
     def late(*args, **options):
         raise OutOfTime
 
-    # The command hides the module of the same name.
-    monkeypatch.setattr(sys.modules["corral.cli.fit"], "explain", late)
+    monkeypatch.setattr("corral.infeasible.conflict.explain", late)
     done = corral("check", "near.csv", "--id-column", "id", "-k", 3, "--time-limit", 1)
     assert done.code == 4
     assert_one_sentence(done)

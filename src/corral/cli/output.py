@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterator, Sequence
+import io
+import json
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Self, TextIO
+from typing import TYPE_CHECKING, Any, Self
 
+import click
 import numpy as np
 
-from .._typing import FloatArray, IntArray
-from ..constraints.files import atomic_writer
 from ..deadline import Deadline
+
+if TYPE_CHECKING:
+    from .. import Report
+    from .._typing import FloatArray, IntArray
+    from .data import Points
 
 #: Exit codes of the commands.
 FINE, FAULT, BAD_INPUT, INFEASIBLE, OUT_OF_TIME, INTERRUPTED = 0, 1, 2, 3, 4, 130
+#: Exit code of ``corral audit`` if the labels break a hard rule.
+BROKEN = 1
 
 #: Length of the progress bar, in characters.
 WIDTH = 20
@@ -26,101 +34,132 @@ PATIENCE = 0.5
 PACE = 0.1
 
 PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg")
-PARQUET = (".parquet", ".pq")
+TABLES = (".csv", ".txt", ".tsv", ".tab", ".csv.gz", ".tsv.gz", ".xlsx", ".npy", ".parquet", ".pq")
+#: Endings that the file of an option may have.
+ENDINGS = {
+    "--output": TABLES,
+    "--report": (".html", ".htm"),
+    "--plot": PICTURES,
+    "--model": (".json",),
+    "--save": (".csv",),
+}
+#: Module and extra that the endings of some files need.
+NEEDS = dict.fromkeys(PICTURES, ("matplotlib", "plot")) | {
+    ".parquet": ("pyarrow", "parquet"),
+    ".pq": ("pyarrow", "parquet"),
+    ".xlsx": ("openpyxl", "xlsx"),
+}
+
+
+def check_output(option: str, path: str | None, *, force: bool, inputs: Sequence[str] = ()) -> None:
+    """Raise an error if a file cannot or must not be written, before the computation starts."""
+    from .tables import ending_of, require
+
+    if path is None:
+        return
+    said, target, ending = f"{option} is {path!r}", Path(path), ending_of(path)
+    if ending not in ENDINGS[option]:
+        raise ValueError(f"{said}; its ending must be one of {', '.join(ENDINGS[option])}.")
+    if not target.parent.is_dir():
+        raise ValueError(f"{said}, but {str(target.parent)!r} is no folder.")
+    if target.is_dir():
+        raise ValueError(f"{said}, which is a folder.")
+    if ending in NEEDS:
+        require(*NEEDS[ending], f"{option} {path}")
+    if target.exists():
+        if any(name != "-" and target.samefile(name) for name in inputs):
+            raise ValueError(f"{said}, which is a file that it reads; give another name.")
+        if not force:
+            raise ValueError(f"{said}, which exists; give another name, or --force.")
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Result of ``corral fit``: for each row its id, its label and the distance to the centre."""
+    """Result for each row: its id and other columns, its label, and the distance to the centre."""
 
     ids: Sequence[Any]
     labels: IntArray
     distances: FloatArray
+    others: dict[str, Any]
+    decimal: str = "."
 
-    def rows(self) -> Iterator[tuple[Any, int, float]]:
-        """Iterate over the rows as plain values."""
-        return zip(self.ids, self.labels.tolist(), self.distances.tolist(), strict=True)
+    @classmethod
+    def of(
+        cls, points: Points, labels: IntArray, centers: FloatArray, others: dict[str, Any]
+    ) -> Labels:
+        """The labels of points."""
+        distances = np.linalg.norm(points.X - centers[labels], axis=1)
+        return cls(points.names, labels, distances, others, points.table.decimal)
+
+    def columns(self) -> dict[str, Any]:
+        """The columns of the file of labels."""
+        return {**self.others, "label": self.labels, "distance": self.distances}
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """One object for each row, with the same keys whatever the columns are called."""
+        rows = zip(self.ids, self.labels.tolist(), self.distances.tolist(), strict=True)
+        return [dict(zip(("id", "label", "distance"), row, strict=True)) for row in rows]
 
 
-HEAD = ("id", "label", "distance")
-
-
-def check_output(path: str | None, endings: Sequence[str], option: str) -> None:
-    """Raise an error if a file cannot be written, before the computation starts."""
-    if path is None:
-        return
-    ending = Path(path).suffix.lower()
-    if ending not in endings:
-        allowed = ", ".join(endings)
-        raise ValueError(f"{option} is {path!r}; its ending must be one of {allowed}.")
-    if not Path(path).parent.is_dir():
-        raise ValueError(f"{option} is {path!r}, but {str(Path(path).parent)!r} is no folder.")
-    if Path(path).is_dir():
-        raise ValueError(f"{option} is {path!r}, which is a folder.")
-    needs = (PICTURES, "matplotlib", "plot"), (PARQUET, "pyarrow", "parquet")
-    for needed, module, extra in needs:
-        if ending in needed and find_spec(module) is None:
-            raise ModuleNotFoundError(
-                f"{option} {path} needs {module}, which is not installed: "
-                f"pip install 'corral[{extra}]'",
-                name=module,
+def columns_before(points: Points, id_column: str | None, keep_columns: bool) -> dict[str, Any]:
+    """The columns to write before the labels: the ids, or all columns of the file."""
+    columns = points.table.columns if keep_columns else {id_column or "id": points.names}
+    for name in ("label", "distance"):
+        if name in columns:
+            raise ValueError(
+                f"the labels cannot be written after a column {name!r}: that is the name of one "
+                "of their own columns; rename it, or leave --keep-columns out."
             )
+    return columns
 
 
-def check_pictures(report: str | None, plot: str | None) -> None:
-    """Check the files of ``--report`` and ``--plot``."""
-    check_output(report, (".html", ".htm"), "--report")
-    check_output(plot, PICTURES, "--plot")
+def deliver(
+    labels: Labels,
+    report: Report,
+    *,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+    values: dict[str, Any] | None = None,
+) -> None:
+    """Write the labels to a file or to the standard output, and print the report.
 
+    ``values`` are added to the JSON object.
+    """
+    from .tables import write_csv, write_table
 
-def write_labels(path: str, labels: Labels) -> None:
-    """Write the labels in the format of the file's ending."""
-    with atomic_writer(path) as file:
-        WRITERS[Path(path).suffix.lower()](file, labels)
+    if output is not None:
+        write_table(output, labels.columns(), labels.decimal)
+    if as_json:
+        rows = {"labels": labels.as_json()} if output is None else {}
+        click.echo(json.dumps({**report.to_dict(), **(values or {}), **rows}, allow_nan=False))
+        return
+    if output is None:
+        buffer = io.StringIO()
+        write_csv(buffer, labels.columns(), labels.decimal)
+        click.echo(buffer.getvalue(), nl=False)
+    if not quiet:
+        # If the labels are on the standard output, nothing else is.
+        click.echo(str(report), err=output is None)
 
 
 def write_text(path: str, text: str) -> None:
     """Write a text file, completely or not at all."""
+    from ..constraints.files import atomic_writer
+
     with atomic_writer(path) as file:
         file.write(text)
 
 
-def write_csv(file: TextIO, labels: Labels, delimiter: str = ",") -> None:
-    """Write a header and the rows to an open file."""
-    writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(HEAD)
-    writer.writerows((name, label, f"{distance:.10g}") for name, label, distance in labels.rows())
-
-
-def _write_tsv(file: TextIO, labels: Labels) -> None:
-    write_csv(file, labels, delimiter="\t")
-
-
-def _write_npy(file: TextIO, labels: Labels) -> None:
-    ids = np.asarray(labels.ids)
-    kinds = [("id", ids.dtype), ("label", np.int64), ("distance", np.float64)]
-    rows = np.empty(len(ids), dtype=kinds)
-    rows["id"], rows["label"], rows["distance"] = ids, labels.labels, labels.distances
-    np.save(file.buffer, rows, allow_pickle=False)
-
-
-def _write_parquet(file: TextIO, labels: Labels) -> None:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    columns = (list(labels.ids), labels.labels, labels.distances)
-    parquet.write_table(pa.table(dict(zip(HEAD, columns, strict=True))), file.buffer)
-
-
-WRITERS: dict[str, Callable[[TextIO, Labels], None]] = {
-    ".csv": write_csv,
-    ".txt": write_csv,
-    ".tsv": _write_tsv,
-    ".tab": _write_tsv,
-    ".npy": _write_npy,
-    ".parquet": _write_parquet,
-    ".pq": _write_parquet,
-}
+@contextmanager
+def spoken_warnings(quiet: bool) -> Iterator[None]:
+    """Print the warnings of a block as sentences on the error stream, unless ``quiet``."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for warning in caught if not quiet else ():
+        if issubclass(warning.category, UserWarning):
+            click.echo(f"corral: warning: {warning.message}", err=True)
 
 
 class ProgressBar:

@@ -15,6 +15,12 @@ from scipy import sparse
 from .._typing import IntArray
 from ._checks import Names
 
+#: Errors of constructors that are given values of wrong types or lengths.
+_UNREADABLE = (
+    *(ArithmeticError, AttributeError, LookupError, MemoryError),
+    *(RecursionError, TypeError, ValueError),
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Violations:
@@ -180,7 +186,7 @@ class Constraint(ABC):
             return made_by.from_values(rest)
         except KeyError as error:
             raise ValueError(f"{kind} cannot be read without {error}.") from error
-        except (TypeError, ValueError) as error:
+        except _UNREADABLE as error:
             raise ValueError(f"{kind} cannot be read from {sorted(rest)}: {error}") from error
 
     @classmethod

@@ -140,6 +140,11 @@ class ConstraintSet(Sequence[Constraint]):
             values = json.loads(Path(path).read_text(encoding="utf-8"))
         except ValueError as error:
             raise ValueError(f"{os.fspath(path)} is not a JSON file: {error}.") from error
+        except RecursionError:
+            raise ValueError(
+                f"{os.fspath(path)}: lists or objects are nested too deeply; a file of constraints "
+                "has a few levels."
+            ) from None
         try:
             return cls(map(Constraint.from_dict, _entries(values)))
         except ValueError as error:
