@@ -24,4 +24,7 @@ def main() -> None:
     except KeyboardInterrupt:  # outside of a command, such as during an import
         sys.stderr.write("corral: interrupted\n")
         code = 130
+    # After an interrupt inside exec, which dataclasses call, python -m ends by the signal and not
+    # with the code; another exec resets that.
+    exec("")
     raise SystemExit(code)

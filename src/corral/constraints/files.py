@@ -26,7 +26,7 @@ from ._checks import as_numbers, as_pairs, shortened, table_of
 Rows = list[list[str]]
 
 #: First characters of a cell that make spreadsheets read it as a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+FORMULA = ("=", "+", "-", "@", "\t", "\n")
 #: Largest number of known names that a misspelt one is compared with.
 MOST_COMPARED = 10_000
 
@@ -65,15 +65,16 @@ def text_of(data: bytes, name: str) -> str:
 def safe_text(value: Any) -> str:
     """The text of a cell of a CSV file, with an apostrophe before what would be a formula.
 
-    Spreadsheets compute a cell that begins with =, +, -, @, a tab or a carriage return, and some
+    Spreadsheets compute a cell that begins with =, +, -, @, a tab or a line break, and some
     formulas run programs.  Numbers stay as they are, with a decimal point or a decimal comma.
+    A carriage return becomes a line feed, because the module csv puts no quotes around it.
 
     Examples
     --------
     >>> [safe_text(cell) for cell in ("=1+1", "-1,5", "ann")]
     ["'=1+1", '-1,5', 'ann']
     """
-    text = str(value)
+    text = str(value).replace("\r\n", "\n").replace("\r", "\n")
     formula = text.startswith(FORMULA) and not _reads(float, text.replace(",", "."))
     return f"'{text}" if formula else text
 
