@@ -78,7 +78,7 @@ BAD_INPUT = {
     "no values": (("blank.csv", "-k", "2", "--missing", "drop"), "each row lacks a value"),
     "no mean": (("blank.csv", "-k", "2", "--missing", "mean"), "column 'y' has no value"),
     "half a gzip file": (("half.csv.gz", "-k", "2"), "half.csv.gz is not a complete gzip file"),
-    "no sheet": (("broken.xlsx", "-k", "2"), "broken.xlsx is not an Excel file"),
+    "no sheet": (("broken.xlsx", "-k", "2"), "broken.xlsx cannot be read as an Excel file"),
     "overwrite the points": (
         ("near.csv", "-k", "2", "--id-column", "id", "-o", "near.csv", "--force"),
         "--output is 'near.csv', which is a file that it reads",

@@ -9,7 +9,7 @@ import click
 
 from . import options as opt
 from .fit import load, with_ids
-from .output import Labels, check_output, columns_before, deliver
+from .output import check_output, columns_before, deliver, label_columns
 
 EPILOG = """\b
 Examples:
@@ -65,5 +65,5 @@ def assign(
         raise with_ids(clash, points, n_clusters) from clash
     report = audit(points.X, labels, rules, n_clusters, points.weight, centers)
     report = replace(report, names=points.called)
-    found = Labels.of(points, labels, centers, others)
-    deliver(found, report, output=output, as_json=as_json, quiet=quiet)
+    columns = {**others, **label_columns(labels, points, centers)}
+    deliver(columns, points, report, output=output, as_json=as_json, quiet=quiet)

@@ -36,7 +36,7 @@ class Space:
         if not present.any(axis=0).all():
             empty = columns[int(np.argmin(present.any(axis=0)))]
             raise ValueError(f"column {empty!r} has no value, so there is no mean to fill in.")
-        fill = np.where(present, values, 0.0).sum(axis=0) / present.sum(axis=0)
+        fill = values.mean(axis=0, where=present)
         values = np.where(present, values, fill)
         low, high = values.min(axis=0), values.max(axis=0)
         middle, width = np.zeros(len(fill)), np.ones(len(fill))
@@ -48,9 +48,8 @@ class Space:
 
     def points(self, values: FloatArray) -> FloatArray:
         """The points of these values."""
-        return np.asarray(
-            (np.where(np.isnan(values), self.fill, values) - self.middle) / self.width
-        )
+        filled = np.where(np.isnan(values), self.fill, values)
+        return np.asarray((filled - self.middle) / self.width)
 
 
 @dataclass(frozen=True)

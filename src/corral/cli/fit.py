@@ -25,10 +25,10 @@ from .output import (
     INFEASIBLE,
     INTERRUPTED,
     FitProgress,
-    Labels,
     check_output,
     columns_before,
     deliver,
+    label_columns,
     spoken_warnings,
     write_text,
 )
@@ -125,7 +125,7 @@ def fit(
     if stopped:
         click.echo("corral: interrupted; the answer is the best so far", err=True)
     centers = fitted.cluster_centers_
-    labels = Labels.of(points, fitted.labels_, centers, others)
+    columns = {**others, **label_columns(fitted.labels_, points, centers)}
     found = replace(fitted.report_, names=points.called)
     if report is not None:
         write_text(report, found.to_html(title=f"corral: {Path(points.table.name).name}"))
@@ -138,7 +138,7 @@ def fit(
         "seconds": round(clock.elapsed, 3),
         "centers": centers.tolist(),
     }
-    deliver(labels, found, output=output, as_json=as_json, quiet=quiet, values=values)
+    deliver(columns, points, found, output=output, as_json=as_json, quiet=quiet, values=values)
     return INTERRUPTED if stopped else FINE
 
 

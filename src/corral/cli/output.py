@@ -7,7 +7,6 @@ import json
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -34,10 +33,8 @@ PATIENCE = 0.5
 PACE = 0.1
 
 PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg")
-TABLES = (".csv", ".txt", ".tsv", ".tab", ".csv.gz", ".tsv.gz", ".xlsx", ".npy", ".parquet", ".pq")
-#: Endings that the file of an option may have.
+#: Endings that the file of an option may have; others are tables.
 ENDINGS = {
-    "--output": TABLES,
     "--report": (".html", ".htm"),
     "--plot": PICTURES,
     "--model": (".json",),
@@ -53,13 +50,14 @@ NEEDS = dict.fromkeys(PICTURES, ("matplotlib", "plot")) | {
 
 def check_output(option: str, path: str | None, *, force: bool, inputs: Sequence[str] = ()) -> None:
     """Raise an error if a file cannot or must not be written, before the computation starts."""
-    from .tables import ending_of, require
+    from .tables import WRITERS, ending_of, require
 
     if path is None:
         return
     said, target, ending = f"{option} is {path!r}", Path(path), ending_of(path)
-    if ending not in ENDINGS[option]:
-        raise ValueError(f"{said}; its ending must be one of {', '.join(ENDINGS[option])}.")
+    endings = ENDINGS.get(option, WRITERS)
+    if ending not in endings:
+        raise ValueError(f"{said}; its ending must be one of {', '.join(endings)}.")
     if not target.parent.is_dir():
         raise ValueError(f"{said}, but {str(target.parent)!r} is no folder.")
     if target.is_dir():
@@ -71,34 +69,6 @@ def check_output(option: str, path: str | None, *, force: bool, inputs: Sequence
             raise ValueError(f"{said}, which is a file that it reads; give another name.")
         if not force:
             raise ValueError(f"{said}, which exists; give another name, or --force.")
-
-
-@dataclass(frozen=True)
-class Labels:
-    """Result for each row: its id and other columns, its label, and the distance to the centre."""
-
-    ids: Sequence[Any]
-    labels: IntArray
-    distances: FloatArray
-    others: dict[str, Any]
-    decimal: str = "."
-
-    @classmethod
-    def of(
-        cls, points: Points, labels: IntArray, centers: FloatArray, others: dict[str, Any]
-    ) -> Labels:
-        """The labels of points."""
-        distances = np.linalg.norm(points.X - centers[labels], axis=1)
-        return cls(points.names, labels, distances, others, points.table.decimal)
-
-    def columns(self) -> dict[str, Any]:
-        """The columns of the file of labels."""
-        return {**self.others, "label": self.labels, "distance": self.distances}
-
-    def as_json(self) -> list[dict[str, Any]]:
-        """One object for each row, with the same keys whatever the columns are called."""
-        rows = zip(self.ids, self.labels.tolist(), self.distances.tolist(), strict=True)
-        return [dict(zip(("id", "label", "distance"), row, strict=True)) for row in rows]
 
 
 def columns_before(points: Points, id_column: str | None, keep_columns: bool) -> dict[str, Any]:
@@ -113,8 +83,15 @@ def columns_before(points: Points, id_column: str | None, keep_columns: bool) ->
     return columns
 
 
+def label_columns(labels: IntArray, points: Points, centers: FloatArray) -> dict[str, Any]:
+    """The label of each point, and its distance to the centre of the cluster."""
+    distances = np.linalg.norm(points.X - centers[labels], axis=1)
+    return {"label": labels, "distance": distances}
+
+
 def deliver(
-    labels: Labels,
+    columns: dict[str, Any],
+    points: Points,
     report: Report,
     *,
     output: str | None,
@@ -124,19 +101,24 @@ def deliver(
 ) -> None:
     """Write the labels to a file or to the standard output, and print the report.
 
-    ``values`` are added to the JSON object.
+    ``values`` are added to the JSON object, in which the ids are called ``id``.
     """
     from .tables import write_csv, write_table
 
+    decimal = points.table.decimal
     if output is not None:
-        write_table(output, labels.columns(), labels.decimal)
+        write_table(output, columns, decimal)
     if as_json:
-        rows = {"labels": labels.as_json()} if output is None else {}
-        click.echo(json.dumps({**report.to_dict(), **(values or {}), **rows}, allow_nan=False))
+        names = ("id", "label", "distance")
+        rows = zip(points.names, *(columns[name].tolist() for name in names[1:]), strict=True)
+        found = {**report.to_dict(), **(values or {})}
+        if output is None:
+            found["labels"] = [dict(zip(names, row, strict=True)) for row in rows]
+        click.echo(json.dumps(found, allow_nan=False))
         return
     if output is None:
         buffer = io.StringIO()
-        write_csv(buffer, labels.columns(), labels.decimal)
+        write_csv(buffer, columns, decimal)
         click.echo(buffer.getvalue(), nl=False)
     if not quiet:
         # If the labels are on the standard output, nothing else is.

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TextIO
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -63,10 +62,7 @@ class Table:
     def numbers(self, name: str, *, gaps: bool = False) -> FloatArray:
         """Give a column as finite numbers; with ``gaps``, cells without a value are NaN."""
         cells = self.column(name)
-        try:
-            values = np.asarray(cells, dtype=np.float64)
-        except (TypeError, ValueError):
-            values = np.array([_number(cell, self.decimal) for cell in cells])
+        values = _numbers(cells, self.decimal)
         wrong = np.flatnonzero(~np.isfinite(values)).tolist()
         row = next((row for row in wrong if not (gaps and _is_blank(cells[row]))), None)
         if row is not None:
@@ -121,14 +117,15 @@ def read_table(
 
 
 def _text_rows(path: str, delimiters: str, head: bool) -> list[tuple[int, list[str]]]:
-    text = text_of(_bytes(path, head), "standard input" if path == "-" else path)
+    name = "standard input" if path == "-" else path
+    text = text_of(_bytes(path, head), name)
     first = text.lstrip().partition("\n")[0]
-    lines = io.StringIO(text, newline="")
-    reader = csv.reader(lines, delimiter=max(delimiters, key=first.count))
+    delimiter = max(delimiters, key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
         return [(reader.line_num, row) for row in reader if any(map(str.strip, row))]
     except csv.Error as error:
-        raise ValueError(f"{path}, line {reader.line_num}: {error}.") from error
+        raise ValueError(f"{name}, line {reader.line_num}: {error}.") from error
 
 
 def _bytes(path: str, head: bool) -> bytes:
@@ -208,8 +205,8 @@ def _sheet_rows(path: str, head: bool) -> list[tuple[int, list[Any]]]:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         rows = [*book.worksheets[0].iter_rows(max_row=2 if head else None, values_only=True)]
         book.close()
-    except (BadZipFile, LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} is not an Excel file (.xlsx): {error}.") from error
+    except Exception as error:  # the library raises errors of many kinds
+        raise ValueError(f"{path} cannot be read as an Excel file: {error}.") from error
     # Sheets may have empty cells at the right and empty rows below.
     widths = [max((i for i, c in enumerate(row, 1) if c is not None), default=0) for row in rows]
     padded = ([*row, *[None] * max(widths)][: max(widths)] for row in rows)
@@ -230,7 +227,17 @@ def _is_blank(cell: Any) -> bool:
     return cell is None or str(cell).strip().lower() in BLANK
 
 
-def _number(cell: Any, decimal: str = ".") -> float:
+def _numbers(cells: Sequence[Any], decimal: str) -> FloatArray:
+    """All cells as numbers, NaN where they are none."""
+    if decimal == ".":
+        try:
+            return np.asarray(cells, dtype=np.float64)
+        except (TypeError, ValueError):
+            pass
+    return np.array([_number(cell, decimal) for cell in cells])
+
+
+def _number(cell: Any, decimal: str) -> float:
     try:
         if decimal == "," and isinstance(cell, str):
             # A point would separate thousands.
@@ -315,15 +322,12 @@ def _write_sheet(file: TextIO, columns: Columns, decimal: str) -> None:
         try:
             made = WriteOnlyCell(sheet, value)
         except IllegalCharacterError:
-            raise ValueError(
-                f"the text {value!r} has a control character, which Excel files cannot hold; "
-                "write another format."
-            ) from None
+            fault = "has a control character, which Excel files cannot hold"
+            raise ValueError(f"{value!r} {fault}; write another format.") from None
         made.data_type = "s"
         return made
 
-    plain = [c.tolist() if isinstance(c, np.ndarray) else c for c in columns.values()]
-    for row in [tuple(columns), *zip(*plain, strict=True)]:
+    for row in [tuple(columns), *zip(*columns.values(), strict=True)]:
         sheet.append([cell(value) for value in row])
     book.save(file.buffer)
 

@@ -93,7 +93,8 @@ def read_pairs(path: str | os.PathLike[str], index: Iterable[Any] | None = None)
     ----------
     path : path
         Two columns, or three columns of which the last is a weight (checked, but not returned).
-        The separator is a comma, a semicolon or a tab.  Blank lines are skipped.
+        The separator is a comma, a semicolon or a tab.  Blank lines are skipped.  The file may be
+        compressed by gzip.
     index : sequence, optional
         Names of the rows, if the file holds names instead of positions.
 
