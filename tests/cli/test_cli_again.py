@@ -15,12 +15,13 @@ import pytest
 from corral import ClusterSizes, ConstrainedKMeans, ConstraintSet, SolverTimeoutError, audit
 
 POINTS = ("points.csv", "--id-column", "id", "--columns", "x,y")
-RULES = ("--must-link", "ml.csv", "--cannot-link", "cl.csv", "--total", "demand:10:40")
+RULES = ("--must-link", "ml.csv", "--cannot-link", "cl.csv", "--max-size", "5")
+QUICK = ("--n-init", "1", "-q")
 
 
 @pytest.fixture
 def labelled(folder, corral):
-    assert corral("fit", *POINTS, "-k", 3, *RULES, "-o", "labels.csv", "-q").code == 0
+    assert corral("fit", *POINTS, "-k", 3, *RULES, "-o", "labels.csv", *QUICK).code == 0
     return folder
 
 
@@ -82,7 +83,7 @@ def test_bad_labels(folder, corral, case):
 
 @pytest.mark.parametrize("scale", ["none", "standard", "minmax"])
 def test_new_rows_go_to_the_nearest_centre_in_the_scale_of_the_fit(folder, corral, scale, points):
-    words = ("--scale", scale, "--model", "model.json", "-o", "labels.csv")
+    words = ("--scale", scale, "--model", "model.json", "-o", "labels.csv", *QUICK)
     assert corral("fit", *POINTS, "-k", 3, *words).code == 0
     (folder / "new.csv").write_text("name,y,x\nu,0,1\nv,30,60\nw,6,12\n")
     done = corral("assign", "new.csv", "--id-column", "name", "--model", "model.json", "--json")
@@ -99,7 +100,7 @@ def test_new_rows_go_to_the_nearest_centre_in_the_scale_of_the_fit(folder, corra
 
 
 def test_new_rows_obey_rules_of_their_own(folder, corral, labels_of):
-    corral("fit", *POINTS, "-k", 3, "--model", "model.json", "-o", "labels.csv")
+    corral("fit", *POINTS, "-k", 3, "--model", "model.json", "-o", "labels.csv", *QUICK)
     model = ("--model", "model.json", "--id-column", "id")
     label = labels_of(corral("assign", "points.csv", *model, *RULES, "--sizes", "5,5,2").out)
     assert label["p0"] == label["p4"]
@@ -150,7 +151,7 @@ def test_weights_move_the_centres(folder, corral, points):
 
 
 def test_totals_have_two_bounds(folder, corral):
-    words = ("--total", "demand:20:32", "--json")
+    words = ("--total", "demand:20:32", "--json", *QUICK)
     found = json.loads(corral("fit", *POINTS, "-k", 3, *words).out)
     label = np.array([row["label"] for row in found["labels"]])
     totals = np.bincount(label, weights=np.arange(1, 13))
@@ -208,7 +209,9 @@ class TestInterrupt:
     def test_signals(self, folder, corral, monkeypatch, words, n_signals, answer, code, written):
         monkeypatch.setattr(ConstrainedKMeans, "fit", self.fit(n_signals, answer=answer))
         before = signal.getsignal(signal.SIGINT)
-        done = corral("fit", *POINTS, "-k", 3, *words, "-o", "labels.csv", "--model", "m.json")
+        done = corral(
+            "fit", *POINTS, "-k", 3, *words, "-o", "labels.csv", "--model", "m.json", *QUICK
+        )
         assert done.code == code
         assert signal.getsignal(signal.SIGINT) is before
         assert (folder / "labels.csv").exists() == (folder / "m.json").exists() == written

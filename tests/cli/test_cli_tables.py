@@ -17,7 +17,19 @@ from corral.cli.app import app
 from corral.cli.tables import WRITERS, read_table, write_table
 from corral.constraints.files import FORMULA, safe_text
 
-BASE = ("fit", "points.csv", "--id-column", "id", "--columns", "x,y", "-k", "3", "-q")
+BASE = (
+    "fit",
+    "points.csv",
+    "--id-column",
+    "id",
+    "--columns",
+    "x,y",
+    "-k",
+    "3",
+    "-q",
+    "--n-init",
+    "1",
+)
 #: Ids that a spreadsheet would compute, and ids that it would not.
 FORMULAS = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1"]
 HARMLESS = ["-7", "+1e3", "-1,5", "ann", "1=1", "'quoted", "", "a\nb"]
