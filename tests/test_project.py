@@ -23,7 +23,7 @@ PACKAGE = ROOT / "src" / "corral"
 # The way of the data.  A module may import from the layers above its own line, never from its
 # own layer (but a package from itself) or below.
 LAYERS = [
-    {"_arrays", "_typing", "deadline", "exceptions"},
+    {"_arrays", "_typing", "_words", "deadline", "exceptions"},
     {"constraints", "settings"},
     {"presolve", "audit", "metrics", "datasets", "inputs"},
     {"rows", "plan"},
@@ -31,7 +31,7 @@ LAYERS = [
     {"start", "assign", "backends", "plots", "solution"},
     {"polish", "report"},
     {"rivals", "infeasible"},
-    {"solve"},
+    {"solve", "feasibility"},
     {"estimator", "baselines"},
     {"__init__"},
     {"cli"},

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from .estimator import ConstrainedKMeans
     from .exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
+    from .feasibility import Feasibility, check
     from .report import Report, audit
 
 __version__ = "0.2.0"
@@ -41,6 +42,7 @@ __all__ = [
     "ConstrainedKMeans",
     "Constraint",
     "ConstraintSet",
+    "Feasibility",
     "GroupShares",
     "History",
     "InfeasibleConstraintsError",
@@ -52,13 +54,14 @@ __all__ = [
     "Violations",
     "__version__",
     "audit",
+    "check",
     "from_labels",
     "read_pairs",
     "write_pairs",
 ]
 
 #: Modules that hold the public names, those that are imported quickly first.
-_HOMES = ("exceptions", "constraints", "admm.history", "report", "estimator")
+_HOMES = ("exceptions", "constraints", "admm.history", "report", "feasibility", "estimator")
 
 
 def __getattr__(name: str) -> Any:

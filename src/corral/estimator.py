@@ -16,12 +16,13 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._typing import FloatArray
+from ._words import our_words
 from .backends import Backend, InMemory, backend_of
-from .constraints import ConstraintSet
+from .constraints.lookup import rules_for
 from .deadline import Deadline
 from .exceptions import BrokenAnswerError
 from .infeasible import NoAnswer, relax_or_raise
-from .inputs import brought, check_weights, outline, row_names, talking
+from .inputs import brought, check_weights, outline, refuse_others, row_names, talking
 from .presolve import presolve
 from .problem import Problem, paper_problem
 from .report import Report
@@ -124,6 +125,7 @@ class ConstrainedKMeans(
     #: Called once an iteration, as (iteration, objective, residual, rules broken).
     _progress: Progress | None = None
 
+    @our_words
     def __init__(
         self,
         n_clusters: int = 8,
@@ -172,6 +174,7 @@ class ConstrainedKMeans(
         *,
         constraints: Any = None,
         sample_weight: ArrayLike | None = None,
+        **unknown: Any,
     ) -> Self:
         """Cluster the rows of X under the constraints.
 
@@ -182,18 +185,23 @@ class ConstrainedKMeans(
             stay where they are, and labels come back in kind.
         y : ignored
         constraints : Constraint, iterable of them, or None
-            Rows are counted from 0; with ``index=`` links and pins take names instead.  They mean
-            the rows of this X: for a part of it, as in cross-validation, give
-            ``ConstraintSet(constraints).subset(rows)``.
+            Rows are counted from 0.  Links and pins may also have names of rows, which are looked
+            up in the index of the data frame X.  Rules mean the rows of this X: for a part of it,
+            as in cross-validation, give ``ConstraintSet(constraints).subset(rows)``, or
+            ``.for_folds(index)`` with data frames.
         sample_weight : array-like of shape (n_samples,), optional
             Sizes count points all the same; totals count their values.
+        **unknown
+            Refused, with what corral calls the same thing where other packages have the keyword.
 
         Returns
         -------
         self
         """
-        backend, given = backend_of(X, self.device), ConstraintSet(constraints)
+        refuse_others(y, unknown, ("constraints", "sample_weight"))
+        backend = backend_of(X, self.device)
         with talking(self.verbose), backend.opened(self, sample_weight) as table:
+            given, outside = rules_for(X, constraints)
             n, k, names = sum(table.lengths), self.n_clusters, row_names(X)
             check_n_clusters(k, n)
             params = self.get_params(deep=False)
@@ -207,7 +215,8 @@ class ConstrainedKMeans(
                 solution = relax_or_raise(failure, given, table, k, settings, random_state, names)
             report = Report.of(table, solution.labels, given, k, table.weight)
             dtype = table.dtype
-        report = replace(report, history=solution.history, names=names, plan=solution.plan)
+        known = {"history": solution.history, "names": names, "plan": solution.plan}
+        report = replace(report, **known, outside=outside)
         check_answer(solution, report, settings)
         self._store(X, solution, report, dtype, backend)
         return self
@@ -227,26 +236,16 @@ class ConstrainedKMeans(
         self._n_features_out = self.n_clusters
 
     def fit_predict(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        constraints: Any = None,
-        sample_weight: ArrayLike | None = None,
+        self, X: Any, y: Any = None, *, constraints: Any = None, **fit_params: Any
     ) -> Any:
         """Fit, and give the labels that obey the constraints; parameters as in :meth:`fit`."""
-        return self.fit(X, y, constraints=constraints, sample_weight=sample_weight).labels_
+        return self.fit(X, y, constraints=constraints, **fit_params).labels_
 
     def fit_transform(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        constraints: Any = None,
-        sample_weight: ArrayLike | None = None,
+        self, X: Any, y: Any = None, *, constraints: Any = None, **fit_params: Any
     ) -> Any:
         """Fit, and give the distances to the centres; parameters as in :meth:`fit`."""
-        return self.fit(X, y, constraints=constraints, sample_weight=sample_weight).transform(X)
+        return self.fit(X, y, constraints=constraints, **fit_params).transform(X)
 
     def predict(self, X: Any) -> Any:
         """Nearest centre of each row, free of constraints.
@@ -285,6 +284,7 @@ class ConstrainedKMeans(
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
         """
+        refuse_others(y)
         squares = np.min(brought(self.transform(X)), axis=1) ** 2
         weight = check_weights(brought(sample_weight), len(squares))
         return -float(np.dot(squares, np.ones(len(squares)) if weight is None else weight))
@@ -312,7 +312,7 @@ class ConstrainedKMeans(
         SolverTimeoutError
             If ``time_limit`` ran out first.
         """
-        backend, given = self._checked(X), ConstraintSet(constraints)
+        backend, (given, _) = self._checked(X), rules_for(X, constraints)
         with backend.opened(self, sample_weight) as table:
             centers, deadline = self._centers.astype(np.float64), Deadline.after(self.time_limit)
             labels = place(table.home(), given, centers, deadline, row_names(X))

@@ -95,14 +95,6 @@ BAD_INPUT = {
         ("labels.csv", "-k", "2", "--columns", "x", "--keep-columns"),
         "cannot be written after a column 'label'",
     ),
-    "rules of no kind": (
-        ("near.npy", "-k", "2", "--rules", "kind.json"),
-        "kind.json: kind is 'MustLnk'; it must be one of",
-    ),
-    "rules too deep": (
-        ("near.npy", "-k", "2", "--rules", "deep.json"),
-        "deep.json: lists or objects are nested too deeply",
-    ),
     "rules of numbers too large": (
         ("near.npy", "-k", "2", "--rules", "large.json"),
         "large.json: LinearConstraint cannot be read",
@@ -150,6 +142,14 @@ BAD_INPUT = {
     "other JSON": (
         ("near.npy", "-k", "2", "--constraints", "list.json"),
         "list.json: not a file of constraints",
+    ),
+    "JSON of an unknown kind": (
+        ("near.npy", "-k", "2", "--constraints", "magic.json"),
+        "magic.json: kind is 'Magic'; it must be one of CannotLink",
+    ),
+    "deep JSON": (
+        ("near.npy", "-k", "2", "--constraints", "deep.json"),
+        "deep.json: lists or objects are nested too deep",
     ),
     "constraints of other data": (
         ("near.npy", "-k", "2", "--constraints", "set.json"),
@@ -220,6 +220,9 @@ def mess(folder):
         "self.csv": "3,3\n",
         "dear.csv": "1,3,dear\n",
         "list.json": "[]",
+        "deep.json": "[" * 100_000,
+        "magic.json": '{"format": "corral constraints", "version": 1, '
+        '"constraints": [{"kind": "Magic"}]}',
         "quote.csv": 'x,y\n"1,2\n',
         "broken.npy": "no array",
         "broken.parquet": "no table",
@@ -228,8 +231,6 @@ def mess(folder):
         "minus.csv": "x,w\n1,1\n2,-1\n",
         "blank.csv": "x,y\n1,\n2,\n",
         "labels.csv": "x,label\n1,0\n2,0\n",
-        "kind.json": RULES % '{"kind": "MustLnk"}',
-        "deep.json": RULES % ("[" * 100_000),
         "large.json": RULES
         % '{"kind": "LinearConstraint", "shape": [1, 24], "row": [0], "column": [1e30], '
         '"value": [1], "lower": [0], "upper": [1], "n_clusters": 2}',
@@ -355,7 +356,7 @@ def test_check_out_of_time(folder, corral, monkeypatch):
     def late(*args, **options):
         raise OutOfTime
 
-    monkeypatch.setattr("corral.infeasible.conflict.explain", late)
+    monkeypatch.setattr("corral.feasibility.explain", late)
     done = corral("check", "near.csv", "--id-column", "id", "-k", 3, "--time-limit", 1)
     assert done.code == 4
     assert_one_sentence(done)

@@ -90,7 +90,7 @@ def run(arguments: Sequence[str]) -> int:
         if "--debug" in arguments:
             click.echo(traceback.format_exc(), err=True)
         if isinstance(error, InfeasibleConstraintsError) and "--json" in arguments:
-            click.echo(verdict(error))
+            click.echo(verdict(str(error), error.conflict))
         click.echo(f"corral: {sentence(error)}", err=True)
         return exit_code(error)
     return code if isinstance(code, int) else FINE

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -34,7 +34,7 @@ from .output import (
 )
 
 if TYPE_CHECKING:
-    from .. import ConstrainedKMeans, ConstraintSet
+    from .. import ConstrainedKMeans, Constraint, ConstraintSet
     from .._typing import FloatArray
     from .data import Points, Space
 
@@ -151,35 +151,24 @@ def fit(
 @opt.printing_options
 def check(time_limit: float | None, quiet: bool, as_json: bool, **options: Any) -> int:
     """Say whether the rules can be obeyed, or which of them contradict each other."""
-    from ..infeasible.conflict import explain
+    from ..feasibility import check as decide
 
     points, rules, n_clusters = load(opt.Options(**options), quiet=quiet)
-    deadline = Deadline.after(time_limit)
-    try:
-        clash = explain(len(points.X), n_clusters, rules, deadline=deadline, names=points.called)
-    except OutOfTime as late:
-        seconds = deadline.elapsed
-        raise SolverTimeoutError(
-            f"not decided after {seconds:.3g} s: found neither labels that obey the rules nor a "
-            "proof that there are none; increase --time-limit",
-            seconds,
-            "undecided",
-        ) from late
+    found = decide(len(points.X), rules, n_clusters, time_limit=time_limit, index=points.called)
+    if found.feasible is None:
+        raise SolverTimeoutError(found.message, time_limit or 0.0, "undecided")
     if as_json:
-        click.echo(verdict(clash))
+        click.echo(verdict(None if found else found.message, found.conflict or ()))
     elif not quiet:
-        rules_text = ", ".join(map(repr, rules)) or "no rules"
-        what = f"{len(points.X)} points, {n_clusters} clusters, {rules_text}"
-        click.echo(f"feasible: {what}" if clash is None else f"infeasible: {clash}")
-    return FINE if clash is None else INFEASIBLE
+        click.echo(repr(found))
+    return FINE if found else INFEASIBLE
 
 
-def verdict(clash: InfeasibleConstraintsError | None) -> str:
+def verdict(reason: str | None, conflict: Iterable[Constraint]) -> str:
     """Whether the rules can be obeyed, why not, and the rules of the conflict, as JSON."""
-    conflict = [] if clash is None else [rule.to_dict() for rule in clash.conflict]
-    reason = None if clash is None else str(clash)
-    found = {"feasible": clash is None, "reason": reason, "conflict": conflict}
-    return json.dumps(found, allow_nan=False)
+    rules = [rule.to_dict() for rule in conflict]
+    values = {"feasible": reason is None, "reason": reason, "conflict": rules}
+    return json.dumps(values, allow_nan=False)
 
 
 def load(

@@ -58,7 +58,8 @@ def count_clusters(options: Options) -> int:
 
 def make_rules(options: Options, points: Points, n_clusters: int) -> ConstraintSet:
     """All rules that the options name, checked against the points."""
-    of_file = ConstraintSet(_rules_on_rows(options, points))
+    names = range(points.n_rows) if points.all_ids is None else points.all_ids
+    of_file = ConstraintSet(_rules_on_rows(options, points)).resolve(names)
     if not points.complete:
         of_file = _without_dropped(of_file, points, n_clusters)
     rules = ConstraintSet([of_file, *_rules_of_columns(options, points, n_clusters)])

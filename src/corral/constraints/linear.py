@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._typing import FloatArray
+from .._words import our_words
 from . import _checks
-from ._checks import Names, plural, refuse
+from ._checks import FOLDS, Names, plural, refuse
 from .base import Constraint, Violations, numbers_from_json, plain
 
 
@@ -51,6 +52,7 @@ class LinearConstraint(Constraint):
     upper: FloatArray
     n_clusters: int | None
 
+    @our_words
     def __init__(
         self,
         A: Any,
@@ -98,7 +100,7 @@ class LinearConstraint(Constraint):
         if self.A.shape[0] and self.A.shape[1] != n_samples * n_clusters:
             raise ValueError(
                 f"A has {self.A.shape[1]} columns, but X has {n_samples} samples and n_clusters "
-                f"is {n_clusters}; it must have {n_samples * n_clusters}."
+                f"is {n_clusters}; it must have {n_samples * n_clusters}{FOLDS}."
             )
 
     def violations(self, labels: ArrayLike, n_clusters: int | None = None) -> Violations:

@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 
 from .._typing import FloatArray, IntArray, Matrix
 from ..constraints import CannotLink, ConstraintSet, MustLink
+from ..constraints.lookup import rules_for
 from ._style import BROKEN, GREY, INK, checked_labels, colour, marker, one_axes, plain
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def plot_clusters(
     label, k = checked_labels(labels, None if centers is None else len(np.asarray(centers)))
     if len(label) != points.shape[0]:
         raise ValueError(f"`labels` has {len(label)} entries, but X has {points.shape[0]} samples.")
-    rules = ConstraintSet(constraints)
+    rules, _ = rules_for(X, constraints)
     present = np.unique(label)
     if centers is None:
         middle = np.zeros((k, points.shape[1]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,9 +16,10 @@ from sklearn.utils import check_array
 from .._typing import FloatArray, IntArray
 from ..audit import Entry, Findings, InMemory, PointPieces, examine
 from ..audit.inertia import cluster_means
-from ..constraints import Constraint, ConstraintSet
+from ..constraints import Constraint
 from ..constraints._checks import as_numbers, refuse
 from ..constraints.files import atomic_writer
+from ..constraints.lookup import rules_for
 from .page import to_fragment, to_page, to_tables
 from .pictures import View, to_pictures
 
@@ -57,6 +58,9 @@ class Report(Findings):
     view, history, names
         What the HTML page shows besides: some of the points, the solver's history, and what to
         call the rows.
+    outside : int
+        Number of rules that do not apply because they name rows outside X; such rules come from
+        :meth:`ConstraintSet.for_folds`.
     plan
         The decisions that the solver took; :meth:`how` prints them.
 
@@ -175,6 +179,8 @@ def _summary(findings: Findings) -> list[str]:
     ]
     if findings.soft_cost:
         lines.insert(2, f"soft     {findings.soft_cost:.6g} for broken soft pairs")
+    if findings.outside:
+        lines.append(f"outside  {findings.outside} rules name other rows and do not apply")
     return lines
 
 
@@ -250,10 +256,10 @@ def audit(
     k = int(n_clusters)
     label = _checked_labels(labels, points.shape[0], k)
     weight = _checked_weights(sample_weight, len(label))
-    rules = ConstraintSet(constraints)
+    rules, outside = rules_for(X, constraints)
     rules.check(len(label), k)
     mean = None if centers is None else _checked_centers(centers, (k, points.shape[1]))
-    return Report.of(InMemory(points), label, rules, k, weight, mean)
+    return replace(Report.of(InMemory(points), label, rules, k, weight, mean), outside=outside)
 
 
 def _checked_labels(labels: ArrayLike, n_samples: int, n_clusters: int) -> IntArray:

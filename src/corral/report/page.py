@@ -95,6 +95,7 @@ def _summary(findings: Findings, n_iterations: int | None) -> str:
         "inertia": findings.inertia,
         "soft cost": findings.soft_cost or None,
         "objective": findings.objective if findings.soft_cost else None,
+        "rules of other rows": findings.outside or None,
         "iterations": n_iterations,
     }
     cards = "".join(
