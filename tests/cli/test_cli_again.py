@@ -181,14 +181,16 @@ def test_json_holds_the_conflict(folder, corral, command):
 class TestInterrupt:
     """Ctrl-C keeps the best answer if asked to; the exit code is 130 either way."""
 
-    def fit(self, n_signals, *, answer=True):
+    def fit(self, words, n_signals, answer):
         """A fit that is interrupted, and ends as soon as its callback asks for it."""
         plain = ConstrainedKMeans.fit
 
         def fit(model, X, y=None, *, callback=None, **given):
             for _ in range(n_signals):
                 os.kill(os.getpid(), signal.SIGINT)
-            assert callback is None or callback(SimpleNamespace()) is (n_signals > 0)
+            if "--keep-best" in words:
+                progress = SimpleNamespace(phase="", restart=1, n_restarts=1)
+                assert callback(progress) is (n_signals > 0)
             if not answer:
                 raise SolverTimeoutError("no answer", 1.0, "none")
             return plain(model, X, y, **given)
@@ -207,7 +209,7 @@ class TestInterrupt:
         ],
     )
     def test_signals(self, folder, corral, monkeypatch, words, n_signals, answer, code, written):
-        monkeypatch.setattr(ConstrainedKMeans, "fit", self.fit(n_signals, answer=answer))
+        monkeypatch.setattr(ConstrainedKMeans, "fit", self.fit(words, n_signals, answer))
         before = signal.getsignal(signal.SIGINT)
         done = corral(
             "fit", *POINTS, "-k", 3, *words, "-o", "labels.csv", "--model", "m.json", *QUICK
