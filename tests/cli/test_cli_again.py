@@ -111,7 +111,10 @@ def test_new_rows_obey_rules_of_their_own(folder, corral, labels_of):
     assert json.loads(clash.out)["feasible"] is False
     # Fewer rows than clusters are no mistake.
     (folder / "one.csv").write_text("x,y\n1,1\n")
-    assert corral("assign", "one.csv", "--model", "model.json").code == 0
+    assert corral("assign", "one.csv", "--model", "model.json", "-o", "one-label.csv").code == 0
+    done = corral("audit", "one.csv", "one-label.csv", "-k", 3, "--json")
+    assert done.code == 0
+    assert sorted(json.loads(done.out)["sizes"]) == [0, 0, 1]
 
 
 def test_missing_values_of_new_rows_become_the_mean_of_the_fit(folder, corral, points):

@@ -55,7 +55,7 @@ def assign(
     space, centers = read_model(path)
     asked = opt.Options(**options, n_clusters=len(centers))
     check_output("--output", output, force=force, inputs=[*asked.files, path])
-    points, rules, n_clusters = load(asked, quiet=quiet, space=space)
+    points, rules, n_clusters = load(asked, quiet=quiet, space=space, may_be_empty=True)
     others = columns_before(points, asked.id_column, keep_columns)
     model = ConstrainedKMeans(n_clusters, time_limit=time_limit)
     model.cluster_centers_, model.n_features_in_ = centers, centers.shape[1]

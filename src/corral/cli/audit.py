@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from .data import Points
     from .tables import Table
 
+#: Largest label; without -k the number of clusters follows from the labels.
+LARGEST = 999_999
+
 EPILOG = """\b
 Examples:
   corral audit points.csv labels.csv --id-column shop --must-link ml.csv --max-size 60
@@ -65,7 +68,7 @@ def audit(
     values = read_labels(table, label_column)
     if asked.n_clusters is None and asked.sizes is None:
         asked = replace(asked, n_clusters=int(values.max()) + 1)
-    points, rules, n_clusters = load(asked, quiet=quiet)
+    points, rules, n_clusters = load(asked, quiet=quiet, may_be_empty=True)
     label = values[rows_of(table, asked.id_column, points)]
     found = examine(points.X, label, rules, n_clusters, points.weight)
     found = replace(found, names=points.called)
@@ -81,12 +84,12 @@ def audit(
 def read_labels(table: Table, column: str) -> IntArray:
     """The labels of a file, in its own order."""
     values = table.numbers(column)
-    wrong = np.flatnonzero((values != np.floor(values)) | (values < 0) | (values >= len(values)))
+    wrong = np.flatnonzero((values != np.floor(values)) | (values < 0) | (values > LARGEST))
     if len(wrong):
         row = int(wrong[0])
         raise ValueError(
             f"{table.name}, {table.place(row)}, column {column!r}: {values[row]:g} is not a label; "
-            f"labels are whole numbers from 0 to at most {len(values) - 1}."
+            f"labels are whole numbers from 0 to at most {LARGEST}."
         )
     return values.astype(np.int64)
 

@@ -177,10 +177,11 @@ def load(
     quiet: bool,
     not_coordinates: Sequence[str] = (),
     space: Space | None = None,
+    may_be_empty: bool = False,
 ) -> tuple[Points, ConstraintSet, int]:
     """Read the points, the rules and the number of clusters, and check them.
 
-    ``space`` is that of a fitted model, whose clusters may stay empty.
+    ``space`` is that of a fitted model.  ``may_be_empty`` allows more clusters than rows.
     """
     from .data import load_points
     from .rules import columns_of_rules, count_clusters, make_rules, number_columns
@@ -189,7 +190,7 @@ def load(
     with spoken_warnings(quiet):
         used = [*columns_of_rules(asked), *not_coordinates]
         points = load_points(asked, used, number_columns(asked), space)
-        if space is None and n_clusters > len(points.X):
+        if n_clusters > len(points.X) and not may_be_empty:
             raise ValueError(
                 f"-k is {n_clusters}, but {points.table.name} has {len(points.X)} rows; every "
                 "cluster needs one."
