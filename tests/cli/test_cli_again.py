@@ -181,57 +181,55 @@ def test_json_holds_the_conflict(folder, corral, command):
     assert found["reason"]
 
 
-class TestInterrupt:
+def interrupted(words, n_signals, answer):
+    """A fit that is interrupted, and ends as soon as its callback asks for it."""
+    plain = ConstrainedKMeans.fit
+
+    def fit(model, X, y=None, *, callback=None, **given):
+        for _ in range(n_signals):
+            os.kill(os.getpid(), signal.SIGINT)
+        if "--keep-best" in words:
+            progress = SimpleNamespace(phase="", restart=1, n_restarts=1)
+            assert callback(progress) is (n_signals > 0)
+        if not answer:
+            raise SolverTimeoutError("no answer", 1.0, "none")
+        return plain(model, X, y, **given)
+
+    return fit
+
+
+@pytest.mark.parametrize(
+    ("words", "n_signals", "answer", "code", "written"),
+    [
+        (["--keep-best"], 0, True, 0, True),
+        (["--keep-best"], 1, True, 130, True),
+        (["--keep-best"], 1, False, 130, False),
+        (["--keep-best"], 2, True, 130, False),
+        (["--keep-best"], 0, False, 4, False),
+        ([], 1, True, 130, False),
+    ],
+)
+def test_interrupted(folder, corral, monkeypatch, words, n_signals, answer, code, written):
     """Ctrl-C keeps the best answer if asked to; the exit code is 130 either way."""
+    monkeypatch.setattr(ConstrainedKMeans, "fit", interrupted(words, n_signals, answer))
+    before = signal.getsignal(signal.SIGINT)
+    done = corral("fit", *POINTS, "-k", 3, *words, "-o", "labels.csv", "--model", "m.json", *QUICK)
+    assert done.code == code
+    assert signal.getsignal(signal.SIGINT) is before
+    assert (folder / "labels.csv").exists() == (folder / "m.json").exists() == written
+    assert list(folder.glob(".*")) == []
+    if code == 130:
+        assert "corral: interrupted" in done.err
 
-    def fit(self, words, n_signals, answer):
-        """A fit that is interrupted, and ends as soon as its callback asks for it."""
-        plain = ConstrainedKMeans.fit
 
-        def fit(model, X, y=None, *, callback=None, **given):
-            for _ in range(n_signals):
-                os.kill(os.getpid(), signal.SIGINT)
-            if "--keep-best" in words:
-                progress = SimpleNamespace(phase="", restart=1, n_restarts=1)
-                assert callback(progress) is (n_signals > 0)
-            if not answer:
-                raise SolverTimeoutError("no answer", 1.0, "none")
-            return plain(model, X, y, **given)
-
-        return fit
-
-    @pytest.mark.parametrize(
-        ("words", "n_signals", "answer", "code", "written"),
-        [
-            (["--keep-best"], 0, True, 0, True),
-            (["--keep-best"], 1, True, 130, True),
-            (["--keep-best"], 1, False, 130, False),
-            (["--keep-best"], 2, True, 130, False),
-            (["--keep-best"], 0, False, 4, False),
-            ([], 1, True, 130, False),
-        ],
+def test_interrupted_during_an_import():
+    code = (
+        "import sys\n"
+        "class Slow:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'corral.cli.app': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Slow())\n"
+        "from corral.cli import main; main()"
     )
-    def test_signals(self, folder, corral, monkeypatch, words, n_signals, answer, code, written):
-        monkeypatch.setattr(ConstrainedKMeans, "fit", self.fit(words, n_signals, answer))
-        before = signal.getsignal(signal.SIGINT)
-        done = corral(
-            "fit", *POINTS, "-k", 3, *words, "-o", "labels.csv", "--model", "m.json", *QUICK
-        )
-        assert done.code == code
-        assert signal.getsignal(signal.SIGINT) is before
-        assert (folder / "labels.csv").exists() == (folder / "m.json").exists() == written
-        assert list(folder.glob(".*")) == []
-        if code == 130:
-            assert "corral: interrupted" in done.err
-
-    def test_during_an_import(self, folder):
-        code = (
-            "import sys\n"
-            "class Slow:\n"
-            "    def find_spec(self, name, path=None, target=None):\n"
-            "        if name == 'corral.cli.app': raise KeyboardInterrupt\n"
-            "sys.meta_path.insert(0, Slow())\n"
-            "from corral.cli import main; main()"
-        )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-        assert (done.returncode, done.stderr) == (130, "corral: interrupted\n")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "corral: interrupted\n")

@@ -122,6 +122,7 @@ def fit(
         on_infeasible=on_infeasible,
     )
     stopped = fit_model(fitted, points, rules, quiet=quiet, keep_best=keep_best)
+    seconds = clock.elapsed
     if stopped:
         click.echo("corral: interrupted; the answer is the best so far", err=True)
     centers = fitted.cluster_centers_
@@ -135,7 +136,7 @@ def fit(
         write_model(model, points.space, centers)
     values = {
         "n_iter": int(fitted.n_iter_),
-        "seconds": round(clock.elapsed, 3),
+        "seconds": round(seconds, 3),
         "centers": centers.tolist(),
     }
     deliver(columns, points, found, output=output, as_json=as_json, quiet=quiet, values=values)
