@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .estimator import ConstrainedKMeans
     from .exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
     from .feasibility import Feasibility, check
+    from .progress import Progress
     from .report import Report, audit
 
 __version__ = "0.2.0"
@@ -49,6 +50,7 @@ __all__ = [
     "LinearConstraint",
     "MustLink",
     "Pin",
+    "Progress",
     "Report",
     "SolverTimeoutError",
     "Violations",
@@ -61,7 +63,10 @@ __all__ = [
 ]
 
 #: Modules that hold the public names, those that are imported quickly first.
-_HOMES = ("exceptions", "constraints", "admm.history", "report", "feasibility", "estimator")
+_HOMES = (
+    *("exceptions", "progress", "constraints", "admm.history"),
+    *("report", "feasibility", "estimator"),
+)
 
 
 def __getattr__(name: str) -> Any:

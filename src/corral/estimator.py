@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -25,9 +26,10 @@ from .infeasible import NoAnswer, relax_or_raise
 from .inputs import brought, check_weights, outline, refuse_others, row_names, talking
 from .presolve import presolve
 from .problem import Problem, paper_problem
+from .progress import Progress
 from .report import Report
 from .rows import distances_to
-from .settings import Progress, check_n_clusters, make_random_state, make_settings
+from .settings import check_n_clusters, make_random_state, make_settings
 from .solution import Solution, check_answer
 from .solve import place, solve
 
@@ -80,7 +82,7 @@ class ConstrainedKMeans(
         The same seed gives the same answer, unless time cut a search short: ``time_limit``, or an
         exact assignment that took longer than a few seconds.
     verbose : bool or int, default=False
-        Log the plan and the progress, one line a restart.
+        Log the plan and the progress, a line a second and one a restart.
     record_x : sequence of int, default=()
         Iterations at which ``history_`` keeps the relaxed assignment.
     max_samples : int, "auto" or None, default="auto"
@@ -121,9 +123,6 @@ class ConstrainedKMeans(
     >>> model.report_.feasible
     True
     """
-
-    #: Called once an iteration, as (iteration, objective, residual, rules broken).
-    _progress: Progress | None = None
 
     @our_words
     def __init__(
@@ -174,6 +173,7 @@ class ConstrainedKMeans(
         *,
         constraints: Any = None,
         sample_weight: ArrayLike | None = None,
+        callback: Callable[[Progress], Any] | None = None,
         **unknown: Any,
     ) -> Self:
         """Cluster the rows of X under the constraints.
@@ -191,6 +191,8 @@ class ConstrainedKMeans(
             ``.for_folds(index)`` with data frames.
         sample_weight : array-like of shape (n_samples,), optional
             Sizes count points all the same; totals count their values.
+        callback : callable, optional
+            Called with a :class:`~corral.Progress`; its answer True ends the fit as a time limit.
         **unknown
             Refused, with what corral calls the same thing where other packages have the keyword.
 
@@ -198,14 +200,13 @@ class ConstrainedKMeans(
         -------
         self
         """
-        refuse_others(y, unknown, ("constraints", "sample_weight"))
+        refuse_others(y, unknown, ("constraints", "sample_weight", "callback"))
         backend = backend_of(X, self.device)
         with talking(self.verbose), backend.opened(self, sample_weight) as table:
             given, outside = rules_for(X, constraints)
             n, k, names = sum(table.lengths), self.n_clusters, row_names(X)
             check_n_clusters(k, n)
-            params = self.get_params(deep=False)
-            settings = make_settings(params, (n, table.n_features), self._progress)
+            settings = make_settings(self.get_params(deep=False), (n, table.n_features), callback)
             random_state = make_random_state(self.random_state)
             try:
                 rules = presolve(given, n, k, names=names)
@@ -213,6 +214,7 @@ class ConstrainedKMeans(
                 solution = solve(problem, random_state, paper_problem(given, table, settings, k))
             except NoAnswer as failure:
                 solution = relax_or_raise(failure, given, table, k, settings, random_state, names)
+            settings.progress.finish(None if solution.may_violate else solution.objective)
             report = Report.of(table, solution.labels, given, k, table.weight)
             dtype = table.dtype
         known = {"history": solution.history, "names": names, "plan": solution.plan}
@@ -232,7 +234,7 @@ class ConstrainedKMeans(
         self.inertia_ = report.inertia
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history
-        self.report_ = report
+        self.report_ = replace(report, features=getattr(self, "feature_names_in_", None))
         self._n_features_out = self.n_clusters
 
     def fit_predict(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
@@ -12,15 +12,13 @@ from sklearn.utils import check_random_state
 
 from ._typing import FloatArray, IntArray
 from .deadline import Deadline
+from .progress import QUIET, Reporter
 
 #: What "auto" means for each solver.
 AUTO: Mapping[str, Mapping[str, float]] = {
     "projected": {"tol": 1e-2, "rho": 1.0, "rho_growth": 1.03, "rho_every": 1},
     "algorithm1": {"tol": 1e-5, "rho": 20.0, "rho_growth": 1.1, "rho_every": 5},
 }
-
-#: Called once an iteration, as (iteration, objective, residual, rules broken).
-Progress = Callable[[int, float, float, int], None]
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,7 @@ class Settings:
     max_samples: int | str | None
     n_jobs: int | None
     deadline: Deadline
-    progress: Progress | None = None
+    progress: Reporter = QUIET
 
     @property
     def reorders(self) -> bool:
@@ -118,18 +116,23 @@ class Settings:
         """Whether ADMM may see fewer groups and digits than there are: exact steps see all."""
         return self.reorders and not self.record_x and self.max_samples is not None
 
+    def for_part(self) -> Settings:
+        """How to solve a sample of the problem: its answers are no progress of the whole."""
+        return replace(self, progress=QUIET)
+
     def for_pilot(self) -> Settings:
         """How to solve a small sample of the problem: once, and without progress or records."""
         start: Any = {"init": "k-means++", "n_init": 1, "max_samples": None}
-        return replace(self, **start, record_x=(), progress=None)
+        return replace(self.for_part(), **start, record_x=())
 
 
 def make_settings(
-    parameters: Mapping[str, Any], shape: tuple[int, int], progress: Progress | None = None
+    parameters: Mapping[str, Any], shape: tuple[int, int], callback: Any = None
 ) -> Settings:
     """Check the parameters of the estimator against each other and the data.
 
     ``parameters`` is ``get_params()`` of the estimator, ``shape`` is (n_samples, n_features).
+    ``callback`` is told of the progress; the deadline, which can stop the fit, begins here.
 
     Raises
     ------
@@ -145,6 +148,7 @@ def make_settings(
         name: float(default if isinstance(parameters[name], str) else parameters[name])
         for name, default in AUTO[solver].items()
     }
+    progress = Reporter(callback, parameters["time_limit"])
     free_growth = isinstance(parameters["rho_growth"], str)
     return Settings(
         solver=solver,
@@ -161,7 +165,7 @@ def make_settings(
         record_x=_iterations(parameters["record_x"]),
         max_samples=_plain(parameters["max_samples"]),
         n_jobs=_jobs(parameters["n_jobs"]),
-        deadline=Deadline.after(parameters["time_limit"]),
+        deadline=progress.deadline,
         progress=progress,
     )
 

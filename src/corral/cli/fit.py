@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +36,7 @@ from .output import (
 if TYPE_CHECKING:
     from .. import ConstrainedKMeans, Constraint, ConstraintSet
     from .._typing import FloatArray
+    from ..progress import Progress
     from .data import Points, Space
 
 #: Time limit, in seconds, for explaining a contradiction again with the user's ids; after it, the
@@ -202,10 +203,11 @@ def load(
 class KeepBest:
     """Ctrl-C during a fit: the first asks the solver to stop, the second interrupts it.
 
-    Called by the solver, it says whether to stop.
+    It is the callback of the fit, and ``shown`` is called with the progress.
     """
 
-    asked = False
+    def __init__(self, shown: Callable[[Progress], Any]) -> None:
+        self._shown, self.asked = shown, False
 
     def __enter__(self) -> Self:
         """Take over the signal."""
@@ -216,8 +218,9 @@ class KeepBest:
         """Give the signal back."""
         signal.signal(signal.SIGINT, self._before)
 
-    def __call__(self, progress: object) -> bool:
-        """Whether to stop with the best answer so far."""
+    def __call__(self, progress: Progress) -> bool:
+        """Show the progress, and say whether to stop with the best answer so far."""
+        self._shown(progress)
         return self.asked
 
     def _interrupt(self, *signal_and_frame: object) -> None:
@@ -238,26 +241,21 @@ def fit_model(
 
     Returns whether Ctrl-C ended it, which ``keep_best`` allows.
     """
-    stop, in_process = KeepBest(), model.n_jobs in (None, 1)
-    given: dict[str, Any] = {"constraints": rules, "sample_weight": points.weight}
-    if keep_best:
-        given["callback"] = stop
     with (
-        # Other processes cannot update the progress bar.
-        FitProgress(sys.stderr, model.max_iter, enabled=in_process and not quiet) as progress,
+        FitProgress(sys.stderr, enabled=not quiet) as progress,
         spoken_warnings(quiet),
-        stop if keep_best else nullcontext(),
+        KeepBest(progress) if keep_best else nullcontext() as stop,
     ):
-        model._progress = progress if in_process else None
         try:
-            model.fit(points.X, **given)
+            watcher = stop or progress
+            model.fit(points.X, constraints=rules, sample_weight=points.weight, callback=watcher)
         except SolverTimeoutError:
-            if stop.asked:  # there is no answer yet
+            if stop and stop.asked:  # there is no answer yet
                 raise KeyboardInterrupt from None
             raise
         except InfeasibleConstraintsError as clash:
             raise with_ids(clash, points, model.n_clusters) from clash
-    return stop.asked
+    return stop is not None and stop.asked
 
 
 def with_ids(
