@@ -120,6 +120,7 @@ def test_only_declared_dependencies_are_imported(path):
         "matplotlib",
         "click",
         "pyarrow",
+        "openpyxl",
     }
     declared |= EXTRAS.get(unit(path), set())
     assert {top for top, *_ in imports(path)} <= declared | set(sys.stdlib_module_names)
