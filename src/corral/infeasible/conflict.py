@@ -110,7 +110,8 @@ class _Search:
 
         Each later test is then on fewer parts.
         """
-        parts = parts_of(self.items)
+        # The search prefers to keep what comes first, and maximums explain more than minimums.
+        parts = parts_of(self.items)[::-1]
         for bunched in (lambda part: part[0], self._group_of(), lambda part: part):
             bunches: dict[object, Bunch] = {}
             for part in parts:
