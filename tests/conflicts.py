@@ -158,7 +158,7 @@ def exact_sizes(rng, n, k, pairs):
 
 
 def one_size_for_all(rng, n, k, pairs):
-    low, high = n // k - rng.integers(0, 2), -(-n // k) + rng.integers(0, 2)
+    low, high = max(n // k - rng.integers(0, 2), 0), -(-n // k) + rng.integers(0, 2)
     side = rng.integers(3)
     return ClusterSizes(minimum=low if side != 1 else None, maximum=high if side else None)
 

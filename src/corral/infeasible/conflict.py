@@ -25,7 +25,7 @@ Bunch = list[Part]
 
 #: Most seconds spent on reducing a conflict that the solver, or presolve, has proven; more give
 #: smaller conflicts.  Those of presolve are small before.
-PATIENCE, PATIENCE_OF_PRESOLVE = 20.0, 2.0
+PATIENCE, PATIENCE_OF_PRESOLVE = 20.0, 5.0
 
 #: What is said of a conflict that time did not suffice to reduce.
 UNFINISHED = ", which there was no time to narrow down"

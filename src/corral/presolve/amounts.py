@@ -171,7 +171,7 @@ def find_wrong_sums(facts: Facts) -> Found:
     """Find totals whose bounds add up to less, or to more, than the values of all rows."""
     for total in facts.totals:
         value = float(total.values.sum())
-        slack = facts.k * RELATIVE_TOLERANCE * float(np.abs(total.values).sum())
+        slack = _allowance(facts, float(np.abs(total.values).sum()))
         for rule in _single(total):
             lower, upper = (float(bound.sum()) for bound in rule.bounds(facts.k))
             if lower - slack <= value <= upper + slack:
@@ -222,11 +222,12 @@ def find_wrong_shares(facts: Facts) -> Found:
     """Find a share that the rows do not have in all."""
     for rule, least, group, share, count in _shares(facts):
         excess = (count - share * facts.n) * (-1 if least else 1)
-        if excess > RELATIVE_TOLERANCE * facts.n:
+        if excess > _allowance(facts, facts.n):
+            here, bound = _percent(count / facts.n, 3), _percent(share)
+            here = _percent(count / facts.n) if here == bound else here
             sentence = (
-                f"{count} of {facts.n} samples are {group}, {_percent(count / facts.n, share)}, "
-                f"so not every cluster can have at {'least' if least else 'most'} "
-                f"{_percent(share)}."
+                f"{count} of {facts.n} samples are {group}, {here}, so not every cluster can have "
+                f"at {'least' if least else 'most'} {bound}."
             )
             return sentence, ConstraintSet(rule), True
     return None
@@ -283,7 +284,10 @@ def _single(rule: Kind) -> list[Kind]:
     return [rule.take([number]) for number in range(rule.n_parts)]
 
 
-def _percent(share: float, apart_from: float = -1.0) -> str:
-    """Write a share in percent, with few digits if they tell it from another one."""
-    short = f"{100 * share:.3g} %"
-    return short if apart_from >= 0 and short != _percent(apart_from) else f"{100 * share:.10g} %"
+def _percent(share: float, digits: int = 10) -> str:
+    return f"{100 * share:.{digits}g} %"
+
+
+def _allowance(facts: Facts, magnitude: float) -> float:
+    """Return by how much the sums of all clusters together may miss their bounds by rounding."""
+    return facts.k * RELATIVE_TOLERANCE * magnitude

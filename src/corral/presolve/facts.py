@@ -68,11 +68,8 @@ class Table:
 
     def cut(self, which: Iterable[int] | IntArray) -> list[Constraint]:
         """Return the user's constraints, reduced to the chosen pairs or pins."""
-        chosen = np.unique(np.fromiter(which, np.int64))
-        ends = np.cumsum([rule.n_parts for rule in self.constraints])
-        parts = np.split(chosen, np.searchsorted(chosen, ends))
-        own = zip(self.constraints, ends, parts, strict=False)
-        return [rule.take(part - end + rule.n_parts) for rule, end, part in own if len(part)]
+        parts = parts_of(self.constraints)
+        return cut(self.constraints, {parts[number] for number in which})
 
 
 class Facts:
@@ -157,9 +154,10 @@ class Facts:
         kept = parts_of(self.sizes)
         if not kept or not clash(self.merged(self.sizes)):
             return []
-        for part in tuple(kept):
+        for part in (*kept, *kept):
             fewer = [other for other in kept if other != part]
-            # ValueError: they cannot be merged without the part that is left out.
+            # ValueError: they cannot be merged without the part that is left out.  That may change
+            # when others are left out, so each part is tried twice.
             with suppress(ValueError):
                 kept = fewer if fewer and clash(self.merged(cut(self.sizes, fewer))) else kept
         return cut(self.sizes, kept)
