@@ -22,6 +22,7 @@ from corral.constraints import (
 from corral.deadline import Deadline, OutOfTime
 from corral.exceptions import InfeasibleConstraintsError
 from corral.infeasible.conflict import explain, shrunk
+from corral.infeasible.placed import can_be_placed
 from corral.presolve import presolve
 
 
@@ -61,6 +62,16 @@ def test_what_is_feasible_has_no_conflict(seed):
     rules = random_rules(rng, n, k)
     if AllLabels(n, k).feasible(rules):
         assert explain(n, k, ConstraintSet(rules)) is None
+    else:
+        loose = presolve(rules, n, k, contract=False)
+        assert not can_be_placed(loose)
+
+
+def test_placing_groups_answers_easy_questions():
+    pairs, pins = CannotLink([(0, 1), (1, 2), (3, 4)]), Pin({5: 1, 6: 0})
+    sizes, values = ClusterSizes([3, 4], ordered=True), ClusterTotals(range(7), maximum=15)
+    assert can_be_placed(presolve([pairs, pins, sizes, values], 7, 2))
+    assert can_be_placed(presolve(ClusterSizes(minimum=3), 7, 2))
 
 
 def test_an_odd_cycle_in_the_users_names():

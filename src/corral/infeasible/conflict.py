@@ -19,6 +19,7 @@ from ..plan.thresholds import REDUCED_ENTRIES, REDUCED_PARTS
 from ..presolve import presolve
 from ..presolve.facts import Part, cut, parts_of
 from ..presolve.graphs import components
+from .placed import can_be_placed
 
 #: Parts that the search leaves out together.
 Bunch = list[Part]
@@ -139,6 +140,8 @@ class _Search:
     def _decide(self, constraints: ConstraintSet) -> bool:
         try:
             rules = presolve(constraints, self.n_samples, self.n_clusters)
+            if can_be_placed(rules, self.deadline):
+                return False
             if rules.n_groups * rules.n_clusters <= self.most_entries:
                 return feasible(rules, self.deadline) is None
         except InfeasibleConstraintsError:
