@@ -22,7 +22,8 @@ from .assign import Assignment, NoAssignment, assign
 from .constraints import ConstraintSet
 from .constraints._checks import Names, sums_by
 from .deadline import Deadline, OutOfTime
-from .infeasible import out_of_time, raise_conflict
+from .exceptions import InfeasibleConstraintsError
+from .infeasible import conflict_of, out_of_time
 from .plan import Plan, is_large
 from .polish import Answer, evaluate, first_answer, improve, refine
 from .presolve import Rules, presolve
@@ -320,13 +321,13 @@ def place(
     InfeasibleConstraintsError, SolverTimeoutError
     """
     n, k = sum(table.lengths), len(centers)
-    rules = presolve(given, n, k, names=names)
-    rows = table.rows(rules.group)
     try:
+        rules = presolve(given, n, k, names=names)
+        rows = table.rows(rules.group)
         cost = rows.costs(centers - rows.middle).dense()
         step = assign(rules, cost, deadline=deadline, match_sizes=True)
-    except NoAssignment:
-        raise_conflict(n, k, given, deadline, names)
+    except (NoAssignment, InfeasibleConstraintsError) as failure:
+        raise conflict_of(failure, n, k, given, deadline, names) from None
     except OutOfTime as late:
         raise out_of_time(deadline) from late
     if not step.optimal:

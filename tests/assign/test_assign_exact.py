@@ -12,6 +12,7 @@ from tiny_problems import (
     clustered,
     labelings,
     make_rules,
+    misses,
     obeys,
     random_problem,
     value,
@@ -19,6 +20,7 @@ from tiny_problems import (
 )
 
 from corral.assign import NoAssignment, assign, broken, feasible
+from corral.assign.program.cpsat import search
 from corral.deadline import Deadline, OutOfTime
 from corral.presolve import SizeBounds, SoftPairs, TotalBounds
 
@@ -142,3 +144,15 @@ def test_soft_pairs_outweigh_costs_only_by_their_price():
         soft = SoftPairs(np.array([[0, 1]]), np.array([price]), np.array([True]))
         found = assign(make_rules([1, 1], 2, soft=soft), cost + np.array([[0.0, 1e-3], [0.0, 0.0]]))
         np.testing.assert_array_equal(found.labels, labels)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sums_of_floats_that_are_exactly_tight_are_feasible(seed):
+    """The bounds are the sums of hidden labels, so these obey them."""
+    rng = np.random.default_rng(seed)
+    values, hidden = np.pi * rng.integers(1, 17, 7) / 4, rng.integers(0, 4, 7)
+    least = np.bincount(hidden, values, 4) - np.pi / 4 * rng.integers(0, 2, 4)
+    rules = make_rules(np.ones(7, int), 4, totals=(TotalBounds(values, least, np.full(4, np.inf)),))
+    for found in (search(rules), feasible(rules)):
+        assert found is not None
+        assert misses(rules, found) < 1e-9 * values.sum()

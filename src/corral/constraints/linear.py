@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from .._typing import FloatArray
+from .._typing import FloatArray, IntArray
 from .._words import our_words
 from . import _checks
-from ._checks import FOLDS, Names, plural, refuse
+from ._checks import FOLDS, Names, plural, refuse, shortened
 from .base import Constraint, Violations, numbers_from_json, plain
 
 
@@ -79,16 +79,22 @@ class LinearConstraint(Constraint):
             )
         self._set(A=matrix, lower=low, upper=high, n_clusters=n_clusters)
 
+    def _sides(self) -> IntArray:
+        """Row and side, 0 lower and 1 upper, of each finite bound."""
+        return np.argwhere(np.isfinite(np.column_stack([self.lower, self.upper])))
+
     @property
     def n_parts(self) -> int:
-        """Number of rows of ``A``."""
-        return int(self.A.shape[0])
+        """Number of finite bounds."""
+        return len(self._sides())
 
     def take(self, which: ArrayLike) -> Self:
-        """Return the constraint with only some rows of ``A``, by their numbers."""
-        rows = np.asarray(which, np.int64)
-        bounds = self.lower[rows], self.upper[rows]
-        return type(self)(self.A[rows], *bounds, n_clusters=self.n_clusters)
+        """Return only some bounds, row by row and lower before upper, and the rows they need."""
+        row, side = self._sides()[np.asarray(which, np.int64)].T
+        rows, place = np.unique(row, return_inverse=True)
+        bounds = np.tile([-math.inf, math.inf], (len(rows), 1))
+        bounds[place, side] = np.where(side == 0, self.lower[row], self.upper[row])
+        return type(self)(self.A[rows], *bounds.T, n_clusters=self.n_clusters)
 
     def check(self, n_samples: int, n_clusters: int) -> None:
         """Raise ``ValueError`` unless ``A`` has one column for every sample and cluster."""
@@ -164,8 +170,11 @@ class LinearConstraint(Constraint):
         return k
 
     def phrase(self, names: Names = None) -> str:
-        """Give the number of rows in words."""
-        return plural(self.A.shape[0], "linear row")
+        """Give the rows by their bounds, such as ``linear rows of at most 1, at least 3``."""
+        rows = zip(self.lower, self.upper, strict=True)
+        bounds = shortened((_in_words(low, high) for low, high in rows), len(self.lower))
+        noun = "linear row" if len(self.lower) == 1 else "linear rows"
+        return f"{noun} of {bounds}" if bounds else "no linear rows"
 
     def to_dict(self) -> dict[str, Any]:
         """Return values that JSON supports; ``A`` is stored as coordinates and values."""
@@ -192,6 +201,13 @@ class LinearConstraint(Constraint):
 
     def __repr__(self) -> str:
         return f"LinearConstraint({plural(self.A.shape[0], 'row')}, {self.A.shape[1]} columns)"
+
+
+def _in_words(low: float, high: float) -> str:
+    """Write the bounds of a row: ``3``, ``at least 3``, ``at least 3 and at most 5``."""
+    sides = [f"at least {low:.10g}"] * math.isfinite(low)
+    sides += [f"at most {high:.10g}"] * math.isfinite(high)
+    return f"{low:.10g}" if low == high else " and ".join(sides) or "any value"
 
 
 def _read_matrix(A: Any) -> sparse.csr_array:

@@ -15,7 +15,7 @@ from .._typing import FloatArray
 from .._words import our_words
 from . import _checks
 from ._checks import Names, refuse
-from .base import Constraint, Violations, numbers_from_json
+from .base import Constraint, Violations, kept_sides, numbers_from_json
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -78,18 +78,17 @@ class ClusterTotals(Constraint):
         upper = np.broadcast_to(math.inf if self.maximum is None else self.maximum, n_clusters)
         return lower.astype(np.float64), upper.astype(np.float64)
 
+    def _sides(self) -> dict[str, FloatArray | None]:
+        return {"minimum": self.minimum, "maximum": self.maximum}
+
     @property
     def n_parts(self) -> int:
-        """2 if there are both a minimum and a maximum, else 1."""
-        return 1 if self.minimum is None or self.maximum is None else 2
+        """Number of sides, minimum and maximum."""
+        return sum(bound is not None for bound in self._sides().values())
 
     def take(self, which: ArrayLike) -> Self:
-        """Return only the minimum (part 0) or only the maximum (part 1)."""
-        if self.n_parts == 1:
-            return self
-        low = self.minimum if 0 in np.asarray(which) else None
-        high = self.maximum if 1 in np.asarray(which) else None
-        return self._with(minimum=low, maximum=high)
+        """Return only the minimum or only the maximum, in this order."""
+        return self._with(**{**dict.fromkeys(self._sides()), **kept_sides(self._sides(), which)})
 
     def check(self, n_samples: int, n_clusters: int) -> None:
         """Raise ``ValueError`` unless there is one value per row and one bound per cluster."""

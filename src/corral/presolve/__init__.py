@@ -17,6 +17,7 @@ from ..constraints import (
     ClusterSizes,
     ClusterTotals,
     ConstraintSet,
+    GroupShares,
     LinearConstraint,
     MustLink,
 )
@@ -68,8 +69,8 @@ def presolve(
     n, k = n_samples, n_clusters
     given = ConstraintSet(constraints)
     given.check(n, k)
-    rules = given.expand(n, k)
-    facts = Facts(rules, n, k, names)
+    known = [item if isinstance(item, GroupShares) else item.expand(n, k) for item in given]
+    facts, rules = Facts(ConstraintSet(known), n, k, names), ConstraintSet(known).expand(n, k)
     if contract:
         raise_contradictions(facts)
     group = facts.group if contract else np.arange(n)

@@ -24,8 +24,9 @@ from . import interruptible
 ALONE = 2.0
 
 #: Sum of the absolute values of a sum of floats after it is turned into a sum of integers; more
-#: make the rounding finer, and four times as much must fit into 64 bits.
-LEVELS = 2.0**40
+#: make the rounding finer.  From 2**32 on the presolve of CP-SAT 9.15 finds feasible sums
+#: infeasible, 18 of 150 tight ones.
+LEVELS = 2.0**30
 
 
 def search(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:
