@@ -22,24 +22,31 @@ def interruptible(call: Callable[[], T], stop: Callable[[], object]) -> T:
     """
     results: list[T] = []
     errors: list[BaseException] = []
+    cancelled, done = threading.Event(), threading.Event()
 
     def work() -> None:
         try:
-            results.append(call())
+            if not cancelled.is_set():
+                results.append(call())
         except BaseException as error:  # raised again in the waiting thread below
             errors.append(error)
+        finally:
+            done.set()
 
     # Not a daemon: Python would end it inside the solver when the process exits, which aborts.
     thread = threading.Thread(target=work, name="corral-solver")
-    thread.start()
     try:
-        # A join without a timeout cannot be interrupted on every system.
-        while thread.is_alive():
-            thread.join(0.1)
+        thread.start()
+        # Not by `join`: before Python 3.13 an interrupted one takes the thread for ended.  Without
+        # a timeout the wait cannot be interrupted on every system.
+        while not done.wait(0.1):
+            pass
+        thread.join()
     except BaseException:
+        cancelled.set()  # read by a thread that begins only now
         while thread.is_alive():
-            stop()  # again and again: a call that has not quite begun may miss it
-            thread.join(0.1)
+            stop()
+            done.wait(0.1)
         raise
     if errors:
         raise errors[0]
