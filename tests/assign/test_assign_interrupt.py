@@ -33,8 +33,9 @@ tight = [ClusterTotals(w, minimum=m * 0.9999, maximum=m * 1.0001) for w, m in zi
 call = lambda: ConstrainedKMeans(5, random_state=0, n_jobs={n_jobs}).fit(X, constraints=tight)
 """
 PROGRAM = """
-import threading, time
+import signal, threading, time
 import numpy as np
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have set it to be ignored
 rng = np.random.default_rng(0)
 {setting}
 print("ready", flush=True)
