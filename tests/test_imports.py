@@ -24,7 +24,18 @@ def extra():
 
 @pytest.mark.parametrize(
     "package",
-    ["ortools", "matplotlib", "pandas", "polars", "pyarrow", "torch", "cupy", "dask", "click"],
+    [
+        "ortools",
+        "highspy",
+        "matplotlib",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "torch",
+        "cupy",
+        "dask",
+        "click",
+    ],
 )
 def test_what_only_some_need_is_loaded_when_needed(package, extra):
     assert package not in extra

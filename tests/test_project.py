@@ -117,6 +117,7 @@ def test_only_declared_dependencies_are_imported(path):
         "joblib",
         "threadpoolctl",
         "ortools",
+        "highspy",
         "matplotlib",
         "click",
         "pyarrow",
