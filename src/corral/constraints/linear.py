@@ -34,8 +34,10 @@ class LinearConstraint(Constraint):
 
     Notes
     -----
-    On a subset of the samples, a row of ``A`` is kept if it is zero for all samples outside the
-    subset, and dropped if it is zero for all samples inside.  Other rows raise ``ValueError``.
+    A row is violated if its value exceeds a bound by more than rounding: 1e-9 times the sum of the
+    magnitudes of its coefficients, and at most 0.25 if these are whole numbers.  On a subset of the
+    samples, a row of ``A`` is kept if it is zero for all samples outside the subset, and dropped if
+    it is zero for all samples inside.  Other rows raise ``ValueError``.
 
     Examples
     --------
@@ -75,7 +77,8 @@ class LinearConstraint(Constraint):
                 f"n_clusters is {n_clusters!r}, but A has {matrix.shape[1]} columns; it must be "
                 "an integer of at least 1 that divides their number."
             )
-        self._set(A=matrix, lower=low, upper=high, n_clusters=n_clusters)
+        known = None if n_clusters is None else int(n_clusters)
+        self._set(A=matrix, lower=low, upper=high, n_clusters=known)
 
     @property
     def n_parts(self) -> int:
@@ -95,23 +98,26 @@ class LinearConstraint(Constraint):
                 f"the linear constraint is for {self.n_clusters} clusters, "
                 f"but n_clusters is {n_clusters}."
             )
-        if self.A.shape[0] and self.A.shape[1] != n_samples * n_clusters:
+        needed = int(n_samples) * int(n_clusters)
+        if self.A.shape[0] and self.A.shape[1] != needed:
             raise ValueError(
                 f"A has {self.A.shape[1]} columns, but X has {n_samples} samples and n_clusters "
-                f"is {n_clusters}; it must have {n_samples * n_clusters}."
+                f"is {n_clusters}; it must have {needed}."
             )
 
     def violations(self, labels: ArrayLike, n_clusters: int | None = None) -> Violations:
         """Find the rows of ``A`` that are out of bounds."""
         found = _checks.as_labels(labels)
-        k = n_clusters or self.n_clusters or self.A.shape[1] // max(len(found), 1)
+        k = int(n_clusters or self.n_clusters or self.A.shape[1] // max(len(found), 1))
         self.check(len(found), k)
         x = np.zeros(self.A.shape[1])
         if self.A.shape[0]:
             _checks.clusters_in(found, k)
             x[np.arange(len(found)) * k + found] = 1.0
         value = self.A @ x
-        excess = _checks.excess_of(value, abs(self.A) @ x, self.lower, self.upper)
+        rule = np.repeat(np.arange(len(value)), np.diff(self.A.indptr))
+        allowed = _checks.allowances(self.A.data, rule, len(value))
+        excess = _checks.excess_of(value, allowed, self.lower, self.upper)
         where = np.flatnonzero(excess)
         text = partial(self._describe, value=value)
         return Violations(len(where), float(excess[where].sum()), where, text)
@@ -202,6 +208,7 @@ def _read_matrix(A: Any) -> sparse.csr_array:
     matrix = sparse.csr_array(A, dtype=np.float64, copy=True)
     if not np.isfinite(matrix.data).all():
         raise ValueError("A has entries that are not finite; each must be a finite number.")
+    _checks.refuse_overflow(matrix.data, "A")
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)

@@ -28,6 +28,7 @@ from .contradictions import raise_contradictions
 from .facts import Facts
 from .pair_graph import PairGraph, pair_keys
 from .rules import Pairs, Rules, SoftPairs
+from .units import in_units
 
 __all__ = [
     "Contraction",
@@ -124,11 +125,15 @@ def _sizes(rules: ConstraintSet, n: int, k: int) -> SizeBounds | None:
 
 
 def _totals(rules: ConstraintSet, group: IntArray, m: int, k: int) -> tuple[TotalBounds, ...]:
-    return tuple(
-        TotalBounds(sums_by(group, total.values, m), *total.bounds(k))
-        for total in rules.of_kind(ClusterTotals)
-        if any(np.isfinite(bound).any() for bound in total.bounds(k))
-    )
+    found = []
+    for total in rules.of_kind(ClusterTotals):
+        lower, upper = total.bounds(k)
+        if np.isfinite(lower).any() or np.isfinite(upper).any():
+            one = np.zeros(len(total.values), np.int64)
+            own = in_units(total.values, one, lower[None, :], upper[None, :])
+            values = sums_by(group, own.values, m)
+            found.append(TotalBounds(values, own.lower[0], own.upper[0], float(own.give[0])))
+    return tuple(found)
 
 
 def _linear(rules: ConstraintSet, group: IntArray, m: int, k: int) -> LinearRows | None:
@@ -138,6 +143,8 @@ def _linear(rules: ConstraintSet, group: IntArray, m: int, k: int) -> LinearRows
     rows = sparse.coo_array(sparse.vstack([rule.A for rule in given]))
     row, column = rows.coords
     moved = group[column // k] * k + column % k
-    A = sparse.csr_array((rows.data, (row, moved)), shape=(rows.shape[0], m * k))
-    lower, upper = zip(*((rule.lower, rule.upper) for rule in given), strict=True)
-    return LinearRows(A, np.concatenate(lower), np.concatenate(upper))
+    sides = zip(*((rule.lower, rule.upper) for rule in given), strict=True)
+    lower, upper = (np.concatenate(side)[:, None] for side in sides)
+    own = in_units(rows.data, row.astype(np.int64), lower, upper)
+    A = sparse.csr_array((own.values, (row, moved)), shape=(rows.shape[0], m * k))
+    return LinearRows(A, own.lower[:, 0], own.upper[:, 0], own.give)
