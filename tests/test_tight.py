@@ -23,7 +23,7 @@ from corral import (
     audit,
 )
 from corral.assign import NoAssignment, assign, assign_relaxed, feasible, violation
-from corral.constraints._checks import allowances
+from corral.constraints import _checks
 from corral.presolve import presolve
 
 

@@ -16,6 +16,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._typing import FloatArray
+from .audit.inertia import sum_of_squares
 from .backends import Backend, InMemory, backend_of
 from .constraints import ConstraintSet
 from .deadline import Deadline
@@ -27,7 +28,7 @@ from .problem import Problem, paper_problem
 from .report import Report
 from .rows import distances_to
 from .settings import Progress, check_n_clusters, make_random_state, make_settings
-from .solution import Solution, check_answer
+from .solution import Solution, check_answer, in_user_units
 from .solve import place, solve
 
 
@@ -194,19 +195,19 @@ class ConstrainedKMeans(
         """
         backend, given = backend_of(X, self.device), ConstraintSet(constraints)
         with talking(self.verbose), backend.opened(self, sample_weight) as table:
-            n, k, names = sum(table.lengths), self.n_clusters, row_names(X)
-            check_n_clusters(k, n)
-            params = self.get_params(deep=False)
+            n, names, scale = sum(table.lengths), row_names(X), table.scale
+            k, params = check_n_clusters(self.n_clusters, n), self.get_params(deep=False)
             settings = make_settings(params, (n, table.n_features), self._progress)
+            settings = settings.in_units(scale)
             random_state = make_random_state(self.random_state)
             try:
-                rules = presolve(given, n, k, names=names)
+                rules = presolve(given, n, k, names=names, priced=scale.prices)
                 problem = Problem.of(rules, table.rows(rules.group), settings)
                 solution = solve(problem, random_state, paper_problem(given, table, settings, k))
             except NoAnswer as failure:
                 solution = relax_or_raise(failure, given, table, k, settings, random_state, names)
             report = Report.of(table, solution.labels, given, k, table.weight)
-            dtype = table.dtype
+            solution, dtype = in_user_units(solution, scale), table.dtype
         report = replace(report, history=solution.history, names=names, plan=solution.plan)
         check_answer(solution, report, settings)
         self._store(X, solution, report, dtype, backend)
@@ -224,7 +225,7 @@ class ConstrainedKMeans(
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history
         self.report_ = report
-        self._n_features_out = self.n_clusters
+        self._n_features_out = len(report.sizes)
 
     def fit_predict(
         self,
@@ -285,9 +286,8 @@ class ConstrainedKMeans(
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
         """
-        squares = np.min(brought(self.transform(X)), axis=1) ** 2
-        weight = check_weights(brought(sample_weight), len(squares))
-        return -float(np.dot(squares, np.ones(len(squares)) if weight is None else weight))
+        nearest = np.min(brought(self.transform(X)), axis=1)
+        return -sum_of_squares(nearest, check_weights(brought(sample_weight), len(nearest)))
 
     def assign(
         self, X: Any, *, constraints: Any = None, sample_weight: ArrayLike | None = None

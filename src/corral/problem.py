@@ -97,7 +97,8 @@ def uncontracted(constraints: Any, table: Table, n_clusters: int, settings: Sett
 
     Algorithm 1 and the labels of least violation work on it.
     """
-    rules = presolve(constraints, sum(table.lengths), n_clusters, contract=False)
+    n, priced = sum(table.lengths), table.scale.prices
+    rules = presolve(constraints, n, n_clusters, contract=False, priced=priced)
     return Problem.of(rules, table.home().rows(None), settings)
 
 

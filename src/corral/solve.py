@@ -12,6 +12,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 
+from ._arrays import times
 from ._typing import FloatArray, IntArray
 from .admm.algorithm1 import PaperRules, solve_algorithm1
 from .admm.blocks import one_blas_thread
@@ -28,7 +29,7 @@ from .polish import Answer, evaluate, first_answer, improve, refine
 from .presolve import Rules, presolve
 from .problem import Problem
 from .rivals import better_labels, direct
-from .rows import MemoryRows, Table
+from .rows import MemoryRows, MemoryTable
 from .solution import Solution, numbered
 from .start import Start, group_labels, make_start, match_sizes, sample
 
@@ -288,7 +289,7 @@ def _solve_small(problem: Problem, seed: int) -> tuple[IntArray, FloatArray]:
 
 
 def place(
-    table: Table, given: ConstraintSet, centers: FloatArray, deadline: Deadline, names: Names
+    table: MemoryTable, given: ConstraintSet, centers: FloatArray, deadline: Deadline, names: Names
 ) -> IntArray:
     """Exact assignment of rows to given centres.
 
@@ -296,11 +297,12 @@ def place(
     ------
     InfeasibleConstraintsError, SolverTimeoutError
     """
-    n, k = sum(table.lengths), len(centers)
-    rules = presolve(given, n, k, names=names)
+    table = table.beside(centers)
+    n, k, scale = sum(table.lengths), len(centers), table.scale
+    rules = presolve(given, n, k, names=names, priced=scale.prices)
     rows = table.rows(rules.group)
     try:
-        cost = rows.costs(centers - rows.middle).dense()
+        cost = rows.costs(times(centers, -scale.points) - rows.middle).dense()
         step = assign(rules, cost, deadline=deadline, match_sizes=True)
     except NoAssignment:
         raise_conflict(n, k, given, deadline, names)

@@ -7,6 +7,7 @@ through :class:`PointPieces`, and its functions run where the points are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Protocol
@@ -14,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from .._arrays import namespace, to_host
+from .._arrays import largest, namespace, times, to_host
 from .._typing import FloatArray, IntArray
 
 #: Entries of a work array on the CPU, 8 bytes each: 2 MB, about the cache of one core.  More
@@ -22,6 +23,10 @@ from .._typing import FloatArray, IntArray
 ENTRIES = 1 << 18
 #: The same on a GPU: 128 MB, so that each call has enough work.
 ENTRIES_ON_DEVICE = 1 << 24
+#: Inertias below this may have lost squares that are too small for a float.
+TINY = 1e-280
+#: Binary exponent, of either sign, up to which sums of weights times points are in range.
+ORDINARY = 100
 
 
 class PointPieces(Protocol):
@@ -79,6 +84,7 @@ def cluster_means(
     points: PointPieces, labels: IntArray, n_clusters: int, weight: FloatArray | None
 ) -> FloatArray:
     """Weighted mean of each cluster, (k, d); zeros for a cluster without weight."""
+    weight, _ = _moderate(weight)
     mass = np.bincount(labels, weights=weight, minlength=n_clusters)
     sums = np.zeros((n_clusters, points.n_features))
     for part in points.map_points(piece_sums, n_clusters, each=_own(points, labels, weight)):
@@ -91,7 +97,44 @@ def inertia_at(
     points: PointPieces, labels: IntArray, centers: FloatArray, weight: FloatArray | None
 ) -> float:
     r"""Weighted squared distances to the centres, :math:`\sum_i w_i |x_i - \mu_{l(i)}|^2`."""
-    return float(sum(points.map_points(piece_inertia, centers, each=_own(points, labels, weight))))
+    weight, power = _moderate(weight)
+    own = _own(points, labels, weight)
+    total = float(sum(points.map_points(piece_inertia, centers, each=own)))
+    if not TINY <= total < np.inf:
+        # Squares left the range of floats: once more with points near 1.
+        size = max(*points.map_points(largest), largest(centers))
+        unit = int(np.frexp(size)[1])
+        each = [(*its, None, -unit)[:3] if weight is None else (*its, -unit) for its in own]
+        total = float(sum(points.map_points(piece_inertia, centers, each=each)))
+        power += 2 * unit
+    return _times(total, power)
+
+
+def sum_of_squares(distances: FloatArray, weight: FloatArray | None) -> float:
+    """Weighted sum of squared distances, (n,), of any magnitude."""
+    unit = int(np.frexp(largest(distances))[1])
+    squares = times(distances.astype(np.float64), -unit) ** 2
+    weight, power = _moderate(weight)
+    return _times(float(squares.sum() if weight is None else squares @ weight), power + 2 * unit)
+
+
+def _moderate(weight: FloatArray | None) -> tuple[FloatArray | None, int]:
+    """Weights divided by a power of two so that their sum is in range, and its exponent."""
+    if weight is None:
+        return None, 0
+    power = int(np.frexp(largest(weight))[1])
+    return (times(weight, -power), power) if abs(power) > ORDINARY else (weight, 0)
+
+
+def _times(total: float, power: int) -> float:
+    """The sum times a power of two; ValueError if no float is as large."""
+    try:
+        return math.ldexp(total, power)
+    except OverflowError:
+        raise ValueError(
+            f"the inertia is about 1e{int(math.log10(total) + power * math.log10(2))}, more than "
+            "a float can hold (1.8e308); divide X or sample_weight by a constant."
+        ) from None
 
 
 def _own(points: PointPieces, labels: IntArray, weight: FloatArray | None) -> list[tuple[Any, ...]]:
@@ -117,20 +160,25 @@ def piece_sums(
 
 
 def piece_inertia(
-    points: Any, centers: FloatArray, labels: IntArray, weight: FloatArray | None = None
+    points: Any,
+    centers: FloatArray,
+    labels: IntArray,
+    weight: FloatArray | None = None,
+    power: int = 0,
 ) -> float:
     """Weighted squared distances of a piece's rows to the centres of their clusters, summed.
 
     The distances come from differences in double precision, so that no digits cancel where the
-    points are far from the origin.
+    points are far from the origin.  They are those of points and centres times ``2**power``.
     """
-    w = _weights(labels, weight)
-    if sparse.issparse(points):
-        return _sparse_inertia(points, centers, labels, w)
-    xp, mean, total = namespace(points), _beside(points, centers), 0.0
-    for rows in _blocks(points, points.shape[1]):
-        step = _doubles(points[rows]) - mean[_beside(points, labels[rows])]
-        total += float(xp.vecdot(_beside(points, w[rows]), xp.vecdot(step, step)))
+    w, centers = _weights(labels, weight), times(centers, power)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sparse.issparse(points):
+            return _sparse_inertia(times(_doubles(points), power), centers, labels, w)
+        xp, mean, total = namespace(points), _beside(points, centers), 0.0
+        for rows in _blocks(points, points.shape[1]):
+            step = times(_doubles(points[rows]), power) - mean[_beside(points, labels[rows])]
+            total += float(xp.vecdot(_beside(points, w[rows]), xp.vecdot(step, step)))
     return total
 
 
@@ -140,7 +188,6 @@ def _sparse_inertia(X: Any, centers: FloatArray, labels: IntArray, weight: Float
     The zeros are counted by weight, so that X stays sparse.  Cluster j has in feature f zeros of
     weight :math:`W_j - N_{jf}`: the weight of its rows less that of its stored entries.
     """
-    X = _doubles(X)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

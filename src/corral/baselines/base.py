@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -14,6 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from .._typing import FloatArray, IntArray
 from ..constraints import CannotLink, Constraint, ConstraintSet, MustLink
+from ..inputs import check_magnitude
 from ..report import audit
 from ..settings import COUNT, Limit, check_n_clusters, make_random_state
 
@@ -77,20 +79,30 @@ class Baseline(ClusterMixin, BaseEstimator, ABC):
         self
         """
         points = check_array(X, dtype=np.float64, input_name="X", estimator=self)
-        check_n_clusters(self.n_clusters, len(points))
+        check_magnitude(points, type(self).__name__)
+        k = check_n_clusters(self.n_clusters, len(points))
         for declared in fields(self):
             if "limit" in declared.metadata:
                 declared.metadata["limit"].check(declared.name, getattr(self, declared.name))
         rules = self._usable(ConstraintSet(constraints), len(points))
-        run = self._prepare(points, rules)
-        answer = self._repeat(run, make_random_state(self.random_state))
-        report = audit(points, answer.labels, rules, self.n_clusters)
+        method = self._with_ints()
+        run = method._prepare(points, rules)
+        answer = method._repeat(run, make_random_state(self.random_state))
+        report = audit(points, answer.labels, rules, k)
         validate_data(self, X, skip_check_array=True)
         for name, value in answer.attributes.items():
             setattr(self, name, value)
         self.labels_ = answer.labels.astype(np.int32)
         self.report_ = report
         return self
+
+    def _with_ints(self) -> Self:
+        """The same with integers of NumPy as ints, which do not overflow."""
+        same = copy(self)
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, np.integer):
+                setattr(same, name, int(value))
+        return same
 
     @abstractmethod
     def _prepare(self, X: FloatArray, rules: ConstraintSet) -> Run:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from .distance import Distance
+from .scale import Scale
 from .shard import Each
 
 
@@ -95,7 +96,8 @@ class Rows(Protocol):
 class Table(Protocol):
     """The rows of X as the user gave them, wherever they are.
 
-    The audit looks at these, not at what the solvers made of them.
+    The audit looks at these, not at what the solvers made of them.  Solvers see points and weights
+    in the units of ``scale``.
     """
 
     lengths: Sequence[int]  # number of rows in each piece
@@ -103,6 +105,10 @@ class Table(Protocol):
     dtype: Any  # NumPy's dtype of the points
     weight: FloatArray | None  # sample weights; None if all are one
     place: str  # where the rows are: "memory", "gpu" or "dask"
+
+    @property
+    def scale(self) -> Scale:
+        """The units of the rows that :meth:`rows` gives."""
 
     def rows(self, group: IntArray | None) -> Rows:
         """The contracted points, given the group of each row."""

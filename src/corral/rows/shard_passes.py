@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_host
+from .._arrays import largest, to_host
 from .._typing import FloatArray, IntArray
 from .shard import Shard
 
@@ -57,6 +57,11 @@ def finite(shard: Shard) -> int:
         if bool(shard.xp.any(bad)):
             return int(part.start) + int(to_host(bad).argmax())
     return -1
+
+
+def magnitude(shard: Shard) -> float:
+    """The largest magnitude in the points."""
+    return largest(shard.points)
 
 
 def moments(shard: Shard, about: FloatArray) -> tuple[float, FloatArray, float, FloatArray, Any]:
