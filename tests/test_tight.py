@@ -22,8 +22,7 @@ from corral import (
     MustLink,
     audit,
 )
-from corral.assign import NoAssignment, assign, assign_relaxed, feasible, violation
-from corral.constraints import _checks
+from corral.assign import NoAssignment, assign, feasible
 from corral.presolve import presolve
 
 

@@ -32,20 +32,3 @@ def to_host(a: Any) -> Any:
     """An array as NumPy's, floats as float64; on a GPU only PyTorch's are known."""
     host = np.asarray(a.cpu() if hasattr(a, "cpu") else a)
     return host.astype(np.float64, copy=False) if host.dtype.kind == "f" else host
-
-
-def times(a: Any, exponent: int) -> Any:
-    """An array times a power of two, of any exponent; itself for the exponent 0."""
-    if not exponent or not isinstance(a, np.ndarray | np.floating):
-        half = exponent // 2  # the power itself may be out of range
-        return a * 2.0**half * 2.0 ** (exponent - half) if exponent else a
-    return np.ldexp(a, exponent)
-
-
-def largest(points: Any) -> float:
-    """The largest magnitude in an array, dense or sparse, 0 if it is empty."""
-    values = points.data if sparse.issparse(points) else points
-    if 0 in values.shape:
-        return 0.0
-    xp = namespace(values)
-    return max(float(xp.max(values)), -float(xp.min(values)), 0.0)

@@ -15,8 +15,8 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._scale import sum_of_squares
 from ._typing import FloatArray
-from .audit.inertia import sum_of_squares
 from .backends import Backend, InMemory, backend_of
 from .constraints import ConstraintSet
 from .deadline import Deadline
@@ -201,7 +201,7 @@ class ConstrainedKMeans(
             settings = settings.in_units(scale)
             random_state = make_random_state(self.random_state)
             try:
-                rules = presolve(given, n, k, names=names, priced=scale.prices)
+                rules = presolve(given, n, k, names=names, scale=scale)
                 problem = Problem.of(rules, table.rows(rules.group), settings)
                 solution = solve(problem, random_state, paper_problem(given, table, settings, k))
             except NoAnswer as failure:

@@ -14,9 +14,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
-from ._arrays import largest
+from ._scale import exponent_of, largest
 from ._typing import FloatArray, Matrix
-from .rows.scale import exponent
 from .settings import as_floats
 
 
@@ -60,7 +59,7 @@ def check_points(X: Any, estimator: BaseEstimator) -> Matrix:
 def check_magnitude(points: Matrix, method: str) -> None:
     """ValueError for magnitudes whose squares would leave the range of floats in a method."""
     size = largest(points)
-    if exponent(size, points.dtype):
+    if exponent_of(size, points.dtype):
         raise ValueError(
             f"X has magnitudes up to {size:.3g}, which {method} cannot square safely; the largest "
             "must lie in [1e-19, 1e19].  Divide X by a constant."

@@ -97,8 +97,8 @@ def uncontracted(constraints: Any, table: Table, n_clusters: int, settings: Sett
 
     Algorithm 1 and the labels of least violation work on it.
     """
-    n, priced = sum(table.lengths), table.scale.prices
-    rules = presolve(constraints, n, n_clusters, contract=False, priced=priced)
+    n = sum(table.lengths)
+    rules = presolve(constraints, n, n_clusters, contract=False, scale=table.scale)
     return Problem.of(rules, table.home().rows(None), settings)
 
 

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ._arrays import times
+from ._scale import NO_SCALE, Scale, times
 from ._typing import FloatArray, IntArray
 from .deadline import Deadline
-from .rows import Scale
 
 #: What "auto" means for each solver.
 AUTO: Mapping[str, Mapping[str, float]] = {
@@ -122,17 +121,17 @@ class Settings:
 
     def in_units(self, scale: Scale) -> Settings:
         """The same with given centres, and the objectives of the progress, in other units."""
-        if scale == Scale():
+        if scale == NO_SCALE:
             return self
-        init, report = self.init, self.progress
-        if isinstance(init, np.ndarray) and init.ndim == 2:
+        init, told = self.init, self.progress
+        if not isinstance(init, str) and init.ndim == 2:
             init = times(init, -scale.points)
 
-        def progress(iteration: int, objective: float, residual: float, broken: int) -> None:
-            if report is not None:
-                report(iteration, float(times(np.float64(objective), scale.cost)), residual, broken)
+        def tell(iteration: int, objective: float, *others: Any) -> None:
+            if told is not None:
+                told(iteration, float(times(np.float64(objective), scale.cost)), *others)
 
-        return replace(self, init=init, progress=report and progress)
+        return replace(self, init=init, progress=tell)
 
     def for_pilot(self) -> Settings:
         """How to solve a small sample of the problem: once, and without progress or records."""

@@ -17,13 +17,12 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 
-from ._arrays import times
+from ._scale import NO_SCALE, Scale, times
 from ._typing import FloatArray, IntArray
 from .admm.history import History
 from .exceptions import BrokenAnswerError
 from .plan import Plan
 from .presolve import Rules, SizeBounds
-from .rows import Scale
 from .settings import Settings
 
 
@@ -62,10 +61,9 @@ class Solution:
 
 def in_user_units(solution: Solution, scale: Scale) -> Solution:
     """The solution with centres and objectives in the units of the user's points and weights."""
-    if scale == Scale():
+    if scale == NO_SCALE:
         return solution
-    with np.errstate(over="ignore"):
-        objectives = times(solution.history.objective, scale.cost)
+    objectives = times(solution.history.objective, scale.cost)
     return replace(
         solution,
         centers=times(solution.centers, scale.points),

@@ -12,7 +12,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 
-from ._arrays import times
+from ._scale import times
 from ._typing import FloatArray, IntArray
 from .admm.algorithm1 import PaperRules, solve_algorithm1
 from .admm.blocks import one_blas_thread
@@ -299,7 +299,7 @@ def place(
     """
     table = table.beside(centers)
     n, k, scale = sum(table.lengths), len(centers), table.scale
-    rules = presolve(given, n, k, names=names, priced=scale.prices)
+    rules = presolve(given, n, k, names=names, scale=scale)
     rows = table.rows(rules.group)
     try:
         cost = rows.costs(times(centers, -scale.points) - rows.middle).dense()

@@ -7,7 +7,6 @@ through :class:`PointPieces`, and its functions run where the points are.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Protocol
@@ -15,7 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from .._arrays import largest, namespace, times, to_host
+from .._arrays import namespace, to_host
+from .._scale import Scale, largest, restored, times
 from .._typing import FloatArray, IntArray
 
 #: Entries of a work array on the CPU, 8 bytes each: 2 MB, about the cache of one core.  More
@@ -25,8 +25,6 @@ ENTRIES = 1 << 18
 ENTRIES_ON_DEVICE = 1 << 24
 #: Inertias below this may have lost squares that are too small for a float.
 TINY = 1e-280
-#: Binary exponent, of either sign, up to which sums of weights times points are in range.
-ORDINARY = 100
 
 
 class PointPieces(Protocol):
@@ -84,7 +82,8 @@ def cluster_means(
     points: PointPieces, labels: IntArray, n_clusters: int, weight: FloatArray | None
 ) -> FloatArray:
     """Weighted mean of each cluster, (k, d); zeros for a cluster without weight."""
-    weight, _ = _moderate(weight)
+    if weight is not None:
+        weight = times(weight, -Scale.of(1.0, weight, np.float64).weight)
     mass = np.bincount(labels, weights=weight, minlength=n_clusters)
     sums = np.zeros((n_clusters, points.n_features))
     for part in points.map_points(piece_sums, n_clusters, each=_own(points, labels, weight)):
@@ -97,44 +96,17 @@ def inertia_at(
     points: PointPieces, labels: IntArray, centers: FloatArray, weight: FloatArray | None
 ) -> float:
     r"""Weighted squared distances to the centres, :math:`\sum_i w_i |x_i - \mu_{l(i)}|^2`."""
-    weight, power = _moderate(weight)
     own = _own(points, labels, weight)
     total = float(sum(points.map_points(piece_inertia, centers, each=own)))
-    if not TINY <= total < np.inf:
-        # Squares left the range of floats: once more with points near 1.
-        size = max(*points.map_points(largest), largest(centers))
-        unit = int(np.frexp(size)[1])
-        each = [(*its, None, -unit)[:3] if weight is None else (*its, -unit) for its in own]
-        total = float(sum(points.map_points(piece_inertia, centers, each=each)))
-        power += 2 * unit
-    return _times(total, power)
-
-
-def sum_of_squares(distances: FloatArray, weight: FloatArray | None) -> float:
-    """Weighted sum of squared distances, (n,), of any magnitude."""
-    unit = int(np.frexp(largest(distances))[1])
-    squares = times(distances.astype(np.float64), -unit) ** 2
-    weight, power = _moderate(weight)
-    return _times(float(squares.sum() if weight is None else squares @ weight), power + 2 * unit)
-
-
-def _moderate(weight: FloatArray | None) -> tuple[FloatArray | None, int]:
-    """Weights divided by a power of two so that their sum is in range, and its exponent."""
-    if weight is None:
-        return None, 0
-    power = int(np.frexp(largest(weight))[1])
-    return (times(weight, -power), power) if abs(power) > ORDINARY else (weight, 0)
-
-
-def _times(total: float, power: int) -> float:
-    """The sum times a power of two; ValueError if no float is as large."""
-    try:
-        return math.ldexp(total, power)
-    except OverflowError:
-        raise ValueError(
-            f"the inertia is about 1e{int(math.log10(total) + power * math.log10(2))}, more than "
-            "a float can hold (1.8e308); divide X or sample_weight by a constant."
-        ) from None
+    if TINY <= total < np.inf:
+        return total
+    # Squares may have left the range of floats: once more in other units.
+    size = max(*points.map_points(largest), largest(centers))
+    scale = Scale.of(size, weight, np.float64)
+    weight = np.ones(len(labels)) if weight is None else times(weight, -scale.weight)
+    each = [(*its, -scale.points) for its in _own(points, labels, weight)]
+    total = float(sum(points.map_points(piece_inertia, centers, each=each)))
+    return restored(total, scale.cost)
 
 
 def _own(points: PointPieces, labels: IntArray, weight: FloatArray | None) -> list[tuple[Any, ...]]:

@@ -18,13 +18,6 @@ from .._typing import BoolArray, FloatArray, IntArray
 Names: TypeAlias = Sequence[Any] | None
 """Names of the rows for messages; with ``None`` messages use row numbers."""
 
-RELATIVE_TOLERANCE = 1e-9
-"""Excess over a bound that counts as rounding, as a part of the sum of all magnitudes."""
-WHOLE_TOLERANCE = 0.25
-"""Most that counts as rounding in a sum of whole numbers, which itself is exact."""
-LARGEST_WHOLE = 2.0**53
-"""Sums of whole numbers below this one are exact in double precision."""
-
 
 def name_of(row: int, names: Names) -> str:
     """Return the name of a row for messages."""
@@ -194,42 +187,6 @@ def one_per(unit: str, count: int, noun: str, **values: NDArray[Any] | None) -> 
             raise ValueError(
                 f"{what} has length {len(array)}, but {fact}; give one {noun} per {unit}."
             )
-
-
-def allowances(values: FloatArray, rule: IntArray, n_rules: int) -> FloatArray:
-    """Return how far the sum of each rule may miss its bounds because of rounding.
-
-    ``rule`` is the rule of each value.  The allowance depends on the user's own numbers and not on
-    labels, so the audit, presolve and every solver agree on what is allowed.
-
-    Examples
-    --------
-    >>> allowances(np.array([0.5, -2.5, 4e9]), np.array([0, 0, 1]), 2)
-    array([3.0e-09, 2.5e-01])
-    """
-    total = sums_by(rule, np.abs(values), n_rules)
-    broken = sums_by(rule, (values != np.rint(values)).astype(float), n_rules)
-    most = np.where((broken == 0) & (total < LARGEST_WHOLE), WHOLE_TOLERANCE, np.inf)
-    return np.minimum(RELATIVE_TOLERANCE * total, most)
-
-
-def refuse_overflow(values: FloatArray, what: str) -> None:
-    """Raise ``ValueError`` if the magnitudes of the values add up to more than a float holds."""
-    with np.errstate(over="ignore"):
-        total = np.abs(values).sum()
-    if np.isinf(total):
-        largest = np.abs(values).max()
-        raise ValueError(
-            f"{what} has magnitudes up to {largest:.10g}, whose sum is more than a float can "
-            "hold; use a larger unit."
-        )
-
-
-def excess_of(value: Any, allowed: Any, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """Return by how much values miss their bounds; up to ``allowed`` is rounding and counts 0."""
-    with np.errstate(over="ignore"):
-        excess = np.maximum(np.maximum(lower - value, value - upper), 0.0)
-    return np.where(excess > allowed, excess, 0.0)
 
 
 def missed_bound(value: float, low: float, high: float) -> str:

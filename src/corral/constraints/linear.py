@@ -16,6 +16,7 @@ from scipy import sparse
 from .._typing import FloatArray
 from . import _checks
 from ._checks import Names, plural, refuse
+from ._rounding import allowances, excess_of, refuse_overflow
 from .base import Constraint, Violations, numbers_from_json, plain
 
 
@@ -116,8 +117,8 @@ class LinearConstraint(Constraint):
             x[np.arange(len(found)) * k + found] = 1.0
         value = self.A @ x
         rule = np.repeat(np.arange(len(value)), np.diff(self.A.indptr))
-        allowed = _checks.allowances(self.A.data, rule, len(value))
-        excess = _checks.excess_of(value, allowed, self.lower, self.upper)
+        allowed = allowances(self.A.data, rule, len(value))
+        excess = excess_of(value, allowed, self.lower, self.upper)
         where = np.flatnonzero(excess)
         text = partial(self._describe, value=value)
         return Violations(len(where), float(excess[where].sum()), where, text)
@@ -208,7 +209,7 @@ def _read_matrix(A: Any) -> sparse.csr_array:
     matrix = sparse.csr_array(A, dtype=np.float64, copy=True)
     if not np.isfinite(matrix.data).all():
         raise ValueError("A has entries that are not finite; each must be a finite number.")
-    _checks.refuse_overflow(matrix.data, "A")
+    refuse_overflow(matrix.data, "A")
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._typing import FloatArray
 from . import _checks
 from ._checks import Names, refuse
+from ._rounding import allowances, excess_of, refuse_overflow
 from .base import Constraint, Violations, numbers_from_json
 
 
@@ -59,7 +60,7 @@ class ClusterTotals(Constraint):
         if array.ndim != 1:
             raise ValueError(f"values has shape {array.shape}; it must be one number per row.")
         refuse(np.isinf(array), array, "values", "each must be finite")
-        _checks.refuse_overflow(array, "values")
+        refuse_overflow(array, "values")
         low = _checks.optional_bound(minimum, "minimum")
         high = _checks.optional_bound(maximum, "maximum")
         if low is not None:
@@ -137,8 +138,8 @@ def total_excess(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the sum of each cluster and its excess over the bounds, 0 if within rounding."""
     total = _checks.sums_by(labels, values, len(lower))[: len(lower)]
-    allowed = _checks.allowances(values, np.zeros(len(values), np.int64), 1)
-    return total, _checks.excess_of(total, allowed, lower, upper)
+    allowed = allowances(values, np.zeros(len(values), np.int64), 1)
+    return total, excess_of(total, allowed, lower, upper)
 
 
 def _bounds_in_words(minimum: FloatArray | None, maximum: FloatArray | None) -> str:

@@ -6,13 +6,13 @@ raised, and what is left is put into plain arrays (:mod:`.rules`).  No points ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from .._typing import FloatArray, IntArray
+from .._scale import NO_SCALE, Scale
+from .._typing import IntArray
 from ..constraints import (
     CannotLink,
     ClusterSizes,
@@ -52,15 +52,15 @@ def presolve(
     *,
     names: Names = None,
     contract: bool = True,
-    priced: Callable[[FloatArray], FloatArray] | None = None,
+    scale: Scale = NO_SCALE,
 ) -> Rules:
     """Check the constraints against the shape of the data and put them into plain arrays.
 
     Constraints that do not fit the data raise ``ValueError``, contradictions that can be seen
     without solving ``InfeasibleConstraintsError`` with the ``names`` of the rows.  Without
     ``contract`` every row is a group of its own, hard must-links stay pairs, and contradictions
-    are not looked for: for the answer of least violation, and for Algorithm 1.  ``priced`` gives
-    prices of soft pairs in the solvers' unit of costs, if that is not the user's.
+    are not looked for: for the answer of least violation, and for Algorithm 1.  ``scale``
+    has the units of the solvers' costs, which prices of soft pairs are given in.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def presolve(
             m,
             apart=_unique_pairs(group[facts.cannot.values], m),
             together=_unique_pairs(facts.must.values[: 0 if contract else None], m),
-            soft=_soft_pairs(rules.soft, group, m, priced),
+            soft=_soft_pairs(rules.soft, group, m, scale),
         ),
         sizes=_sizes(rules, n, k),
         totals=_totals(rules, group, m, k),
@@ -102,12 +102,7 @@ def _unique_pairs(pairs: IntArray, m: int) -> IntArray:
     return np.column_stack(np.divmod(np.unique(pair_keys(pairs, m)), max(m, 1)))
 
 
-def _soft_pairs(
-    soft: ConstraintSet,
-    group: IntArray,
-    m: int,
-    priced: Callable[[FloatArray], FloatArray] | None,
-) -> SoftPairs:
+def _soft_pairs(soft: ConstraintSet, group: IntArray, m: int, scale: Scale) -> SoftPairs:
     """Add up the prices of equal pairs; a cannot-link inside a group stays, as (g, g)."""
     together = soft.of_kind(MustLink)
     links = [*together, *soft.of_kind(CannotLink)]
@@ -120,8 +115,8 @@ def _soft_pairs(
     keys = pair_keys(ends[alive], m) * 2 + joins[alive]
     unique, which = np.unique(keys, return_inverse=True)
     pairs = np.column_stack(np.divmod(unique // 2, m))
-    total = sums_by(which, price[alive], len(unique))
-    return SoftPairs(pairs, total if priced is None else priced(total), unique % 2 == 1)
+    total = scale.prices(sums_by(which, price[alive], len(unique)))
+    return SoftPairs(pairs, total, unique % 2 == 1)
 
 
 def _sizes(rules: ConstraintSet, n: int, k: int) -> SizeBounds | None:

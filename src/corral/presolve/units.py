@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ..constraints._checks import allowances, sums_by
+from ..constraints._checks import sums_by
+from ..constraints._rounding import allowances
 
 #: Largest sum of magnitudes of whole numbers.  More digits would be too large for integer solvers.
 MOST = 2.0**40

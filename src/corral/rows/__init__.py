@@ -3,7 +3,6 @@
 from .distance import EUCLIDEAN, Distance, SquaredEuclidean, SwapSide, plus_plus
 from .memory import MemoryRows, contracted
 from .protocol import Rows, Table
-from .scale import Scale
 from .shard import Each, Shard, Shards
 from .shards import ShardRows, contracted_shards
 from .tables import MemoryTable, ShardTable, distances_to
@@ -15,7 +14,6 @@ __all__ = [
     "MemoryRows",
     "MemoryTable",
     "Rows",
-    "Scale",
     "Shard",
     "ShardRows",
     "ShardTable",

@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .._scale import Scale
 from .._typing import FloatArray, IntArray
 from .distance import Distance
-from .scale import Scale
 from .shard import Each
 
 
@@ -113,8 +113,8 @@ class Table(Protocol):
     def rows(self, group: IntArray | None) -> Rows:
         """The contracted points, given the group of each row."""
 
-    def home(self) -> Table:
-        """The same in this process's memory."""
+    def home(self) -> Any:
+        """The same in this process's memory, a :class:`.tables.MemoryTable`."""
 
     def nearest(self, centers: FloatArray) -> IntArray:
         """Nearest centre of each row, (n,)."""

@@ -14,7 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.random import RandomState
 
-from .._arrays import namespace, times
+from .._arrays import namespace
+from .._scale import times
 from .._typing import FloatArray, IntArray
 
 #: Arguments of a function that differ from shard to shard, one tuple a shard.

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import largest, to_host
+from .._arrays import to_host
+from .._scale import largest
 from .._typing import FloatArray, IntArray
 from .shard import Shard
 

@@ -11,10 +11,9 @@ import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances, pairwise_distances_argmin
 from sklearn.utils.extmath import row_norms
 
-from .._arrays import largest, times
+from .._scale import Scale, exponent_of, largest, times
 from .._typing import FloatArray, IntArray, Matrix
 from .memory import MemoryRows, contracted
-from .scale import Scale, exponent
 from .shard import Each, Shards, multiplied
 from .shard_passes import Ask, labels_of, magnitude, on_points
 from .shards import ShardRows, contracted_shards, fetch
@@ -74,7 +73,7 @@ class ShardTable:
 
     @cached_property
     def _largest(self) -> float:
-        return max(self.shards.map(magnitude))
+        return float(max(self.shards.map(magnitude)))
 
     @cached_property
     def scale(self) -> Scale:
@@ -100,7 +99,7 @@ class ShardTable:
 
     def nearest(self, centers: FloatArray) -> IntArray:
         """Nearest centre of each row, found where it is."""
-        unit = -exponent(max(self._largest, largest(centers)), self.dtype)
+        unit = -exponent_of(max(self._largest, largest(centers)), self.dtype)
         centers = times(centers, unit)
         middle = centers.mean(axis=0, dtype=np.float64)
         # Centres less their middle: single precision then keeps its digits far from the origin.
@@ -113,7 +112,7 @@ class ShardTable:
 
 def distances_to(points: Matrix, centers: FloatArray) -> FloatArray:
     """Euclidean distances (n, k); a point that is its centre up to rounding is at distance 0."""
-    unit = exponent(max(largest(points), largest(centers)), points.dtype)
+    unit = exponent_of(max(largest(points), largest(centers)), points.dtype)
     points, centers = times(points, -unit), times(centers, -unit)
     squares: FloatArray = euclidean_distances(points, centers, squared=True)
     size = row_norms(points, squared=True)[:, None] + row_norms(centers, squared=True)
