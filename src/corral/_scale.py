@@ -17,9 +17,9 @@ from scipy import sparse
 from ._arrays import namespace
 from ._typing import FloatArray
 
-#: Largest binary exponent, of either sign, that points and weights keep.  Squares of costs are
-#: still in the range of their type.
-SAFE = {np.dtype(np.float32): 30, np.dtype(np.float64): 64}
+#: Largest binary exponent, of either sign, that points and weights keep in single and in double
+#: precision: squares of costs are still in range.
+SAFE_SINGLE, SAFE = 30, 64
 #: Largest price of a soft pair where costs are scaled: more than any costs, and no overflow.
 DEAREST = 2.0**100
 
@@ -46,8 +46,8 @@ def largest(points: Any) -> float:
 
 def exponent_of(magnitude: float, dtype: Any = np.float64) -> int:
     """Binary exponent of a magnitude, 0 if it is safe as it is."""
-    power = int(np.frexp(magnitude)[1])
-    return power if abs(power) > SAFE[np.dtype(dtype)] and magnitude > 0.0 else 0
+    power, safe = int(np.frexp(magnitude)[1]), SAFE_SINGLE if np.dtype(dtype).itemsize < 8 else SAFE
+    return power if abs(power) > safe and magnitude > 0.0 else 0
 
 
 def restored(total: float, exponent: int) -> float:

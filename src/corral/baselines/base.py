@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -85,7 +84,10 @@ class Baseline(ClusterMixin, BaseEstimator, ABC):
             if "limit" in declared.metadata:
                 declared.metadata["limit"].check(declared.name, getattr(self, declared.name))
         rules = self._usable(ConstraintSet(constraints), len(points))
-        method = self._with_ints()
+        # Integers of NumPy, such as uint8, would overflow.
+        given = self.get_params(deep=False).items()
+        plain = {name: int(v) if isinstance(v, np.integer) else v for name, v in given}
+        method = type(self)(**plain)
         run = method._prepare(points, rules)
         answer = method._repeat(run, make_random_state(self.random_state))
         report = audit(points, answer.labels, rules, k)
@@ -95,14 +97,6 @@ class Baseline(ClusterMixin, BaseEstimator, ABC):
         self.labels_ = answer.labels.astype(np.int32)
         self.report_ = report
         return self
-
-    def _with_ints(self) -> Self:
-        """The same with integers of NumPy as ints, which do not overflow."""
-        same = copy(self)
-        for name, value in self.get_params(deep=False).items():
-            if isinstance(value, np.integer):
-                setattr(same, name, int(value))
-        return same
 
     @abstractmethod
     def _prepare(self, X: FloatArray, rules: ConstraintSet) -> Run:

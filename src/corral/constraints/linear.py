@@ -71,6 +71,7 @@ class LinearConstraint(Constraint):
         refuse(high == -math.inf, high, "upper", "no value can stay below it")
         _checks.ordered_bounds(lower=low, upper=high)
         whole = isinstance(n_clusters, Integral) and not isinstance(n_clusters, bool)
+        n_clusters = int(n_clusters) if n_clusters is not None and whole else n_clusters
         if n_clusters is not None and not (
             whole and n_clusters >= 1 and matrix.shape[1] % n_clusters == 0
         ):
@@ -78,8 +79,7 @@ class LinearConstraint(Constraint):
                 f"n_clusters is {n_clusters!r}, but A has {matrix.shape[1]} columns; it must be "
                 "an integer of at least 1 that divides their number."
             )
-        known = None if n_clusters is None else int(n_clusters)
-        self._set(A=matrix, lower=low, upper=high, n_clusters=known)
+        self._set(A=matrix, lower=low, upper=high, n_clusters=n_clusters)
 
     @property
     def n_parts(self) -> int:

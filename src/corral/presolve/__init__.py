@@ -134,9 +134,9 @@ def _totals(rules: ConstraintSet, group: IntArray, m: int, k: int) -> tuple[Tota
         lower, upper = total.bounds(k)
         if np.isfinite(lower).any() or np.isfinite(upper).any():
             one = np.zeros(len(total.values), np.int64)
-            own = in_units(total.values, one, lower[None, :], upper[None, :])
-            values = sums_by(group, own.values, m)
-            found.append(TotalBounds(values, own.lower[0], own.upper[0], float(own.give[0])))
+            values, low, high, give = in_units(total.values, one, lower[None], upper[None])
+            summed = sums_by(group, values, m)
+            found.append(TotalBounds(summed, low[0], high[0], float(give[0])))
     return tuple(found)
 
 
@@ -149,6 +149,6 @@ def _linear(rules: ConstraintSet, group: IntArray, m: int, k: int) -> LinearRows
     moved = group[column // k] * k + column % k
     sides = zip(*((rule.lower, rule.upper) for rule in given), strict=True)
     lower, upper = (np.concatenate(side)[:, None] for side in sides)
-    own = in_units(rows.data, row.astype(np.int64), lower, upper)
-    A = sparse.csr_array((own.values, (row, moved)), shape=(rows.shape[0], m * k))
-    return LinearRows(A, own.lower[:, 0], own.upper[:, 0], own.give)
+    values, low, high, give = in_units(rows.data, row.astype(np.int64), lower, upper)
+    A = sparse.csr_array((values, (row, moved)), shape=(rows.shape[0], m * k))
+    return LinearRows(A, low[:, 0], high[:, 0], give)

@@ -7,8 +7,6 @@ divided by a power of two, so that the largest of a sum is about 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
@@ -21,27 +19,19 @@ MOST = 2.0**40
 ROUNDING = 4.0 * np.finfo(np.float64).eps
 
 
-@dataclass(frozen=True)
-class InUnits:
-    """Values and bounds of several sums, and how far each sum may miss its bounds, ``give``."""
+def in_units(
+    values: FloatArray, rule: IntArray, lower: FloatArray, upper: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Values and bounds, (r, c), of r sums in a unit of each, and how far each may miss its bounds.
 
-    values: FloatArray  # (v,)
-    lower: FloatArray  # (r, c)
-    upper: FloatArray  # (r, c)
-    give: FloatArray  # (r,)
-
-
-def in_units(values: FloatArray, rule: IntArray, lower: FloatArray, upper: FloatArray) -> InUnits:
-    """Choose a unit for each sum, given the sum that each value belongs to.
-
-    A sum of floats may miss its bounds by half of what the audit allows, which leaves the other
-    half for sums in another order.  Of whole numbers the bounds are rounded inwards, and no sum
-    may miss them.
+    ``rule`` is the sum that each value belongs to.  A sum of floats may miss its bounds by half of
+    what the audit allows, which leaves the other half for sums in another order.  Of whole numbers
+    the bounds are rounded inwards, and no sum may miss them.
 
     Examples
     --------
-    >>> found = in_units(np.array([0.1, 0.2, -0.3]), np.zeros(3, int), np.array([[-0.4]]), [[0.0]])
-    >>> found.values, found.lower, found.upper, found.give
+    >>> low, high = np.array([[-0.4]]), np.array([[0.0]])
+    >>> in_units(np.array([0.1, 0.2, -0.3]), np.zeros(3, int), low, high)
     (array([ 1.,  2., -3.]), array([[-4.]]), array([[0.]]), array([0.]))
     """
     unit, whole = _units(values, rule, len(lower))
@@ -54,7 +44,7 @@ def in_units(values: FloatArray, rule: IntArray, lower: FloatArray, upper: Float
     low, high = _divided(lower - added, unit, reach), _divided(upper + added, unit, reach)
     inner = np.ceil(low), np.floor(high)
     rounded = exact & (inner[0] <= inner[1])  # not where no whole number is between the bounds
-    return InUnits(
+    return (
         scaled,
         np.where(rounded, inner[0], low),
         np.where(rounded, inner[1], high),

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_host
-from .._scale import largest
 from .._typing import FloatArray, IntArray
 from .shard import Shard
 
@@ -58,11 +57,6 @@ def finite(shard: Shard) -> int:
         if bool(shard.xp.any(bad)):
             return int(part.start) + int(to_host(bad).argmax())
     return -1
-
-
-def magnitude(shard: Shard) -> float:
-    """The largest magnitude in the points."""
-    return largest(shard.points)
 
 
 def moments(shard: Shard, about: FloatArray) -> tuple[float, FloatArray, float, FloatArray, Any]:

@@ -15,7 +15,7 @@ from .._scale import Scale, exponent_of, largest, times
 from .._typing import FloatArray, IntArray, Matrix
 from .memory import MemoryRows, contracted
 from .shard import Each, Shards, multiplied
-from .shard_passes import Ask, labels_of, magnitude, on_points
+from .shard_passes import Ask, labels_of, on_points
 from .shards import ShardRows, contracted_shards, fetch
 
 
@@ -73,7 +73,7 @@ class ShardTable:
 
     @cached_property
     def _largest(self) -> float:
-        return float(max(self.shards.map(magnitude)))
+        return float(max(self.shards.map(on_points, largest)))
 
     @cached_property
     def scale(self) -> Scale:
