@@ -52,14 +52,13 @@ def exponent_of(magnitude: float, dtype: Any = np.float64) -> int:
 
 def restored(total: float, exponent: int) -> float:
     """An inertia times a power of two; ValueError if no float is as large."""
-    try:
-        return math.ldexp(total, exponent)
-    except OverflowError:
-        power = math.log10(total) + exponent * math.log10(2.0)
+    inertia = float(times(np.float64(total), exponent))
+    if not math.isfinite(inertia):
         raise ValueError(
-            f"the inertia is about 1e{power:.0f}, more than a float can hold (1.8e308); divide X "
-            "or sample_weight by a constant."
-        ) from None
+            "the inertia is more than a float can hold (1.8e308); divide X or sample_weight by a "
+            "constant."
+        )
+    return inertia
 
 
 def sum_of_squares(distances: FloatArray, weight: FloatArray | None) -> float:

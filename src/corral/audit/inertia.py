@@ -86,8 +86,9 @@ def cluster_means(
         weight = times(weight, -Scale.of(1.0, weight, np.float64).weight)
     mass = np.bincount(labels, weights=weight, minlength=n_clusters)
     sums = np.zeros((n_clusters, points.n_features))
-    for part in points.map_points(piece_sums, n_clusters, each=_own(points, labels, weight)):
-        sums += part
+    with np.errstate(over="ignore"):  # an inertia of infinity is refused
+        for part in points.map_points(piece_sums, n_clusters, each=_own(points, labels, weight)):
+            sums += part
     means: FloatArray = sums / np.where(mass > 0, mass, 1.0)[:, None]
     return means
 
