@@ -38,6 +38,9 @@ def test_counts_are_those_of_the_paper(name):
 @pytest.mark.parametrize("name", TABLE_1)
 def test_scaling_maps_each_feature_linearly_onto_minus_one_to_one(name):
     raw, scaled = loader(name)(scaled=False).data, loader(name)().data
+    assert loader(name)().DESCR.startswith("Every feature is scaled to [-1, 1] by its minimum")
+    assert loader(name)(scaled=False).DESCR.startswith("The values are as measured, not scaled")
+    assert "scaled" in loader(name).__doc__.splitlines()[0]
     assert np.isfinite(raw).all()
     np.testing.assert_array_equal(scaled.min(axis=0), -1)
     np.testing.assert_array_equal(scaled.max(axis=0), 1)

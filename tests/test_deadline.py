@@ -66,3 +66,17 @@ def test_a_share_is_of_what_is_left(clock):
     limit = Deadline.after(10.0)
     clock.now += 6.0
     assert limit.share(0.5).left == pytest.approx(2.0)
+
+
+def test_a_watch_can_end_it_and_all_its_parts():
+    stopped = []
+    limit = Deadline(watch=lambda: bool(stopped))
+    parts = [limit, limit.within(10.0), limit.share(0.5), limit.within(10.0).share(0.5)]
+    assert not any(part.passed or part.stopped for part in parts)
+    stopped.append(True)
+    for part in parts:
+        assert part.passed
+        assert part.stopped
+        assert part.left == 0.0
+        with pytest.raises(OutOfTime):
+            part.check()

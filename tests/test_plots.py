@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.decomposition import PCA
@@ -16,6 +17,7 @@ from corral import (
     ConstrainedKMeans,
     GroupShares,
     MustLink,
+    audit,
 )
 from corral.plots import (
     plot_assignment,
@@ -25,6 +27,7 @@ from corral.plots import (
     plot_totals,
 )
 from corral.plots._style import BROKEN, COLOURS, colour, marker
+from corral.report import pictures
 
 mpl = pytest.importorskip("matplotlib")
 mpl.use("Agg")
@@ -267,8 +270,8 @@ def test_without_matplotlib_one_sentence(monkeypatch, X):
 
 
 def test_clusters_look_different():
-    looks = {(colour(j), marker(j)) for j in range(42)}
-    assert len(looks) == 42
+    looks = {(colour(j), marker(j)) for j in range(280)}
+    assert len(looks) == 280
 
 
 # How a person without one kind of cone sees linear RGB (Machado, Oliveira, Fernandes 2009).
@@ -283,7 +286,86 @@ VISION = {
 
 @pytest.mark.parametrize("eye", VISION)
 def test_colours_differ_to_every_eye(eye):
-    seen = np.array([to_rgb(c) for c in (*COLOURS, BROKEN)]) ** 2.2 @ np.array(VISION[eye]).T
+    seen = np.array([to_rgb(c) for c in (*COLOURS[:6], BROKEN)]) ** 2.2 @ np.array(VISION[eye]).T
     seen = np.clip(seen, 0, 1) ** (1 / 2.2)
     gap = np.linalg.norm(seen[:, None] - seen, axis=2) + 9 * np.eye(len(seen))
     assert gap.min() > 0.15
+
+
+def lightness_and_hue(colours):
+    """CIELAB coordinates, in which distances are about those that people see."""
+    rgb = np.array([to_rgb(c) for c in colours])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    to_xyz = np.array(
+        [[0.4125, 0.3576, 0.1804], [0.2127, 0.7152, 0.0722], [0.0193, 0.1192, 0.9503]]
+    )
+    part = linear @ to_xyz.T / to_xyz.sum(axis=1)
+    x, y, z = np.where(part > 0.008856, np.cbrt(part), 7.787 * part + 16 / 116).T
+    return np.column_stack([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def test_forty_clusters_have_colours_that_differ():
+    """From each other, from what is broken and from the paper; 2.3 is just noticeable."""
+    seen = lightness_and_hue([*(colour(j) for j in range(40)), BROKEN, "#FFFFFF"])
+    gap = np.linalg.norm(seen[:, None] - seen, axis=2) + 1e3 * np.eye(len(seen))
+    assert gap.min() > 20.0
+
+
+@pytest.mark.parametrize(("n_points", "edged"), [(100, True), (200_000, False)])
+def test_many_points_have_no_edges(n_points, edged):
+    points = np.random.default_rng(0).normal(size=(n_points, 2))
+    shown = by_gid(plot_clusters(points, np.arange(n_points) % 2))
+    for j in range(2):
+        assert (shown[f"cluster {j}"].get_linewidths()[0] > 0) == edged
+
+
+@pytest.mark.parametrize("names", [["age", "income"], ["age"]])
+def test_axes_have_the_names_of_the_columns(X, names):
+    frame = pd.DataFrame(X[:, : len(names)], columns=names)
+    for ax in (
+        plot_clusters(frame, LABELS),
+        plot_clusters(frame.to_numpy(), LABELS, features=names),
+    ):
+        assert [ax.get_xlabel(), ax.get_ylabel()] == [*names, "cluster"][:2]
+
+
+def test_the_picture_of_a_report_has_the_names_of_the_columns(X, monkeypatch):
+    named = []
+    monkeypatch.setattr(
+        pictures, "plot_clusters", lambda *_, features, **__: named.append(features)
+    )
+    frame = pd.DataFrame(X[:, :2], columns=["age", "income"])
+    ConstrainedKMeans(2, random_state=0).fit(frame).report_.to_html()
+    audit(frame, LABELS, None, 3).to_html()
+    audit(frame.to_numpy(), LABELS, None, 3).to_html()
+    assert list(map(list, named[:2])) == [["age", "income"]] * 2
+    assert named[2] is None
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e4, 4e6])
+def test_axes_write_numbers_in_full(scale):
+    values = scale * np.arange(1, 7)
+    totals = plot_totals(LABELS, ClusterTotals(values, maximum=9 * scale))[0]
+    clusters = plot_clusters(np.column_stack([values, -values]), LABELS)
+    for ax in (totals, clusters):
+        ax.figure.canvas.draw()
+        assert ax.yaxis.get_offset_text().get_text() == ""
+        for axis in (ax.xaxis, ax.yaxis):
+            ticks = axis.get_majorticklocs()
+            texts = [label.get_text() for label in axis.get_majorticklabels()]
+            read = [float(text.replace(",", "").replace("\N{MINUS SIGN}", "-")) for text in texts]
+            np.testing.assert_allclose(read, ticks, rtol=1e-9, atol=1e-9 * scale)
+            assert not any("e" in text for text in texts)
+
+
+def test_a_fitted_model_stands_for_its_history():
+    model = ConstrainedKMeans(2, random_state=0, n_init=1, record_x=(1,))
+    for draw in (plot_convergence, plot_assignment):
+        with pytest.raises(TypeError, match="ConstrainedKMeans has no history; give a fitted"):
+            draw(model)
+    model.fit([[0.0], [1.0], [5.0], [6.0]])
+    for draw in (plot_convergence, plot_assignment):
+        pairs = zip(draw(model), draw(model.history_), strict=True)
+        for own, other in pairs:
+            for one, two in zip(own.lines, other.lines, strict=True):
+                np.testing.assert_array_equal(one.get_xydata(), two.get_xydata())

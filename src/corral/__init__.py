@@ -25,6 +25,8 @@ from .constraints import (
 )
 from .estimator import ConstrainedKMeans
 from .exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
+from .feasibility import Feasibility, check
+from .progress import Progress
 from .report import Report, audit
 
 __version__ = "0.2.0"
@@ -37,17 +39,20 @@ __all__ = [
     "ConstrainedKMeans",
     "Constraint",
     "ConstraintSet",
+    "Feasibility",
     "GroupShares",
     "History",
     "InfeasibleConstraintsError",
     "LinearConstraint",
     "MustLink",
     "Pin",
+    "Progress",
     "Report",
     "SolverTimeoutError",
     "Violations",
     "__version__",
     "audit",
+    "check",
     "from_labels",
     "read_pairs",
     "write_pairs",

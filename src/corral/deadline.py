@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 
 class OutOfTime(Exception):  # noqa: N818 - an outcome of the search, not a fault
@@ -24,6 +25,8 @@ class Deadline:
         Instant of :func:`time.monotonic`; infinite where there is no limit.
     began : float
         Instant at which the fit began.
+    watch : callable or None
+        Called whenever the deadline is asked; if it answers True, the end has come.
 
     Examples
     --------
@@ -35,6 +38,7 @@ class Deadline:
 
     end: float = math.inf
     began: float = field(default_factory=time.monotonic)
+    watch: Callable[[], bool] | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
@@ -50,12 +54,17 @@ class Deadline:
     @property
     def left(self) -> float:
         """Seconds until the end, 0 when it has passed."""
-        return max(self.end - time.monotonic(), 0.0)
+        return 0.0 if self.stopped else max(self.end - time.monotonic(), 0.0)
 
     @property
     def passed(self) -> bool:
         """Whether the end has come."""
-        return time.monotonic() >= self.end
+        return self.left <= 0.0
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the watch has ended it before its time."""
+        return self.watch is not None and self.watch()
 
     @property
     def finite(self) -> bool:
@@ -77,7 +86,7 @@ class Deadline:
 
     def within(self, seconds: float) -> Deadline:
         """The earlier of this end and so many seconds from now."""
-        return Deadline(min(self.end, time.monotonic() + seconds), self.began)
+        return replace(self, end=min(self.end, time.monotonic() + seconds))
 
     def share(self, part: float) -> Deadline:
         """End when this part of the time that is left has passed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -17,17 +18,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._scale import sum_of_squares
 from ._typing import FloatArray
+from ._words import our_words
 from .backends import Backend, InMemory, backend_of
-from .constraints import ConstraintSet
+from .constraints.lookup import rules_for
 from .deadline import Deadline
 from .exceptions import BrokenAnswerError
 from .infeasible import NoAnswer, relax_or_raise
-from .inputs import brought, check_weights, outline, row_names, talking
+from .inputs import brought, check_weights, outline, refuse_others, row_names, talking
 from .presolve import presolve
 from .problem import Problem, paper_problem
+from .progress import Progress
 from .report import Report
 from .rows import distances_to
-from .settings import Progress, check_n_clusters, make_random_state, make_settings
+from .settings import check_n_clusters, make_random_state, make_settings
 from .solution import Solution, check_answer, in_user_units
 from .solve import place, solve
 
@@ -80,7 +83,7 @@ class ConstrainedKMeans(
         The same seed gives the same answer, unless time cut a search short: ``time_limit``, or an
         exact assignment that took longer than a few seconds.
     verbose : bool or int, default=False
-        Log the plan and the progress, one line a restart.
+        Log the plan and the progress, a line a second and one a restart.
     record_x : sequence of int, default=()
         Iterations at which ``history_`` keeps the relaxed assignment.
     max_samples : int, "auto" or None, default="auto"
@@ -122,9 +125,7 @@ class ConstrainedKMeans(
     True
     """
 
-    #: Called once an iteration, as (iteration, objective, residual, rules broken).
-    _progress: Progress | None = None
-
+    @our_words
     def __init__(
         self,
         n_clusters: int = 8,
@@ -173,6 +174,8 @@ class ConstrainedKMeans(
         *,
         constraints: Any = None,
         sample_weight: ArrayLike | None = None,
+        callback: Callable[[Progress], Any] | None = None,
+        **unknown: Any,
     ) -> Self:
         """Cluster the rows of X under the constraints.
 
@@ -183,22 +186,28 @@ class ConstrainedKMeans(
             stay where they are, and labels come back in kind.
         y : ignored
         constraints : Constraint, iterable of them, or None
-            Rows are counted from 0; with ``index=`` links and pins take names instead.  They mean
-            the rows of this X: for a part of it, as in cross-validation, give
-            ``ConstraintSet(constraints).subset(rows)``.
+            Rows are counted from 0.  Links and pins may also have names of rows, which are looked
+            up in the index of the data frame X.  Rules mean the rows of this X: for a part of it,
+            as in cross-validation, give ``ConstraintSet(constraints).subset(rows)``, or
+            ``.for_folds(index)`` with data frames.
         sample_weight : array-like of shape (n_samples,), optional
             Sizes count points all the same; totals count their values.
+        callback : callable, optional
+            Called with a :class:`~corral.Progress`; its answer True ends the fit as a time limit.
+        **unknown
+            Refused, with what corral calls the same thing where other packages have the keyword.
 
         Returns
         -------
         self
         """
-        backend, given = backend_of(X, self.device), ConstraintSet(constraints)
+        refuse_others(y, unknown, ("constraints", "sample_weight", "callback"))
+        backend = backend_of(X, self.device)
         with talking(self.verbose), backend.opened(self, sample_weight) as table:
+            given, outside = rules_for(X, constraints)
             n, names, scale = sum(table.lengths), row_names(X), table.scale
             k, params = check_n_clusters(self.n_clusters, n), self.get_params(deep=False)
-            settings = make_settings(params, (n, table.n_features), self._progress)
-            settings = settings.in_units(scale)
+            settings = make_settings(params, (n, table.n_features), callback).in_units(scale)
             random_state = make_random_state(self.random_state)
             try:
                 rules = presolve(given, n, k, names=names, scale=scale)
@@ -206,9 +215,11 @@ class ConstrainedKMeans(
                 solution = solve(problem, random_state, paper_problem(given, table, settings, k))
             except NoAnswer as failure:
                 solution = relax_or_raise(failure, given, table, k, settings, random_state, names)
+            settings.progress.finish(None if solution.may_violate else solution.objective)
             report = Report.of(table, solution.labels, given, k, table.weight)
             solution, dtype = in_user_units(solution, scale), table.dtype
-        report = replace(report, history=solution.history, names=names, plan=solution.plan)
+        known = {"history": solution.history, "names": names, "plan": solution.plan}
+        report = replace(report, **known, outside=outside)
         check_answer(solution, report, settings)
         self._store(X, solution, report, dtype, backend)
         return self
@@ -224,30 +235,20 @@ class ConstrainedKMeans(
         self.inertia_ = report.inertia
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history
-        self.report_ = report
+        self.report_ = replace(report, features=getattr(self, "feature_names_in_", None))
         self._n_features_out = len(report.sizes)
 
     def fit_predict(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        constraints: Any = None,
-        sample_weight: ArrayLike | None = None,
+        self, X: Any, y: Any = None, *, constraints: Any = None, **fit_params: Any
     ) -> Any:
         """Fit, and give the labels that obey the constraints; parameters as in :meth:`fit`."""
-        return self.fit(X, y, constraints=constraints, sample_weight=sample_weight).labels_
+        return self.fit(X, y, constraints=constraints, **fit_params).labels_
 
     def fit_transform(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        constraints: Any = None,
-        sample_weight: ArrayLike | None = None,
+        self, X: Any, y: Any = None, *, constraints: Any = None, **fit_params: Any
     ) -> Any:
         """Fit, and give the distances to the centres; parameters as in :meth:`fit`."""
-        return self.fit(X, y, constraints=constraints, sample_weight=sample_weight).transform(X)
+        return self.fit(X, y, constraints=constraints, **fit_params).transform(X)
 
     def predict(self, X: Any) -> Any:
         """Nearest centre of each row, free of constraints.
@@ -286,6 +287,7 @@ class ConstrainedKMeans(
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
         """
+        refuse_others(y)
         nearest = np.min(brought(self.transform(X)), axis=1)
         return -sum_of_squares(nearest, check_weights(brought(sample_weight), len(nearest)))
 
@@ -312,7 +314,7 @@ class ConstrainedKMeans(
         SolverTimeoutError
             If ``time_limit`` ran out first.
         """
-        backend, given = self._checked(X), ConstraintSet(constraints)
+        backend, (given, _) = self._checked(X), rules_for(X, constraints)
         with backend.opened(self, sample_weight) as table:
             centers, deadline = self._centers.astype(np.float64), Deadline.after(self.time_limit)
             labels = place(table.home(), given, centers, deadline, row_names(X))

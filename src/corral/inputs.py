@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Integral
 from typing import Any
@@ -16,6 +16,9 @@ from sklearn.utils import check_array
 
 from ._scale import exponent_of, largest
 from ._typing import FloatArray, Matrix
+from ._words import refuse_words
+from .constraints import Constraint, ConstraintSet
+from .constraints.lookup import row_index
 from .settings import as_floats
 
 
@@ -91,10 +94,27 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray
 
 def row_names(X: Any) -> Any:
     """The index labels of a pandas frame, for messages; None where rows have only numbers."""
-    index = getattr(X, "index", None)
-    if index is None or callable(index) or not hasattr(X, "iloc"):
-        return None
-    return None if np.array_equal(index, np.arange(len(index))) else list(index)
+    index = row_index(X)
+    return None if index is None or np.array_equal(index, np.arange(len(index))) else list(index)
+
+
+def refuse_others(y: Any, unknown: Iterable[str] = (), known: Iterable[str] = ()) -> None:
+    """Raise ``TypeError`` for constraints in place of y, which is ignored, and unknown keywords."""
+    refuse_words("fit", unknown, known)
+    if _holds_rules(y):
+        raise TypeError(
+            "constraints were given as y, which is ignored; give them by keyword: constraints=..."
+        )
+
+
+def _holds_rules(y: Any) -> bool:
+    if isinstance(y, (Constraint, ConstraintSet)):
+        return True
+    if isinstance(y, Mapping):
+        y = list(y.values())
+    objects = isinstance(y, np.ndarray) and y.dtype == object
+    listed = isinstance(y, (list, tuple, set, frozenset, Iterator))
+    return (listed or objects) and any(map(_holds_rules, y))
 
 
 @contextmanager

@@ -59,6 +59,10 @@ class Problem:
         """Number of clusters."""
         return self.rules.n_clusters
 
+    def objective(self, of_groups: float) -> float:
+        """The objective of the user's rows, given that of the groups."""
+        return float(of_groups + self.rows.scatter)
+
     def with_rules(self, rules: Rules) -> Problem:
         """The same with the sizes in another order; the plan stays."""
         return replace(self, rules=rules)
@@ -77,7 +81,7 @@ class Problem:
         rows = self.rows.take(groups)
         if pilot:
             return Problem.of(rules, rows, self.settings.for_pilot())
-        return Problem.of(rules, rows, self.settings, self.rules.n_groups)
+        return Problem.of(rules, rows, self.settings.for_part(), self.rules.n_groups)
 
     def home(self, why: str) -> Problem:
         """The same with all rows in this process's memory; the plan says why they are."""

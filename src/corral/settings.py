@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
@@ -13,15 +13,13 @@ from sklearn.utils import check_random_state
 from ._scale import NO_SCALE, Scale, times
 from ._typing import FloatArray, IntArray
 from .deadline import Deadline
+from .progress import QUIET, Reporter
 
 #: What "auto" means for each solver.
 AUTO: Mapping[str, Mapping[str, float]] = {
     "projected": {"tol": 1e-2, "rho": 1.0, "rho_growth": 1.03, "rho_every": 1},
     "algorithm1": {"tol": 1e-5, "rho": 20.0, "rho_growth": 1.1, "rho_every": 5},
 }
-
-#: Called once an iteration, as (iteration, objective, residual, rules broken).
-Progress = Callable[[int, float, float, int], None]
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ class Settings:
     max_samples: int | str | None
     n_jobs: int | None
     deadline: Deadline
-    progress: Progress | None = None
+    progress: Reporter = QUIET
 
     @property
     def reorders(self) -> bool:
@@ -123,28 +121,27 @@ class Settings:
         """The same with given centres, and the objectives of the progress, in other units."""
         if scale == NO_SCALE:
             return self
-        init, told = self.init, self.progress
-        if not isinstance(init, str) and init.ndim == 2:
-            init = times(init, -scale.points)
+        self.progress.unit = lambda objective: float(times(np.float64(objective), scale.cost))
+        given = not isinstance(self.init, str) and self.init.ndim == 2
+        return replace(self, init=times(self.init, -scale.points)) if given else self
 
-        def tell(iteration: int, objective: float, *others: Any) -> None:
-            if told is not None:
-                told(iteration, float(times(np.float64(objective), scale.cost)), *others)
-
-        return replace(self, init=init, progress=tell)
+    def for_part(self) -> Settings:
+        """How to solve a sample of the problem: its answers are no progress of the whole."""
+        return replace(self, progress=QUIET)
 
     def for_pilot(self) -> Settings:
         """How to solve a small sample of the problem: once, and without progress or records."""
         start: Any = {"init": "k-means++", "n_init": 1, "max_samples": None}
-        return replace(self, **start, record_x=(), progress=None)
+        return replace(self.for_part(), **start, record_x=())
 
 
 def make_settings(
-    parameters: Mapping[str, Any], shape: tuple[int, int], progress: Progress | None = None
+    parameters: Mapping[str, Any], shape: tuple[int, int], callback: Any = None
 ) -> Settings:
     """Check the parameters of the estimator against each other and the data.
 
     ``parameters`` is ``get_params()`` of the estimator, ``shape`` is (n_samples, n_features).
+    ``callback`` is told of the progress; the deadline, which can stop the fit, begins here.
 
     Raises
     ------
@@ -160,6 +157,7 @@ def make_settings(
         name: float(default if isinstance(parameters[name], str) else parameters[name])
         for name, default in AUTO[solver].items()
     }
+    progress = Reporter(callback, parameters["time_limit"])
     free_growth = isinstance(parameters["rho_growth"], str)
     return Settings(
         solver=solver,
@@ -176,7 +174,7 @@ def make_settings(
         record_x=_iterations(parameters["record_x"]),
         max_samples=_plain(parameters["max_samples"]),
         n_jobs=_jobs(parameters["n_jobs"]),
-        deadline=Deadline.after(parameters["time_limit"]),
+        deadline=progress.deadline,
         progress=progress,
     )
 

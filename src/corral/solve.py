@@ -109,8 +109,7 @@ def _restarts(
     parallel = len(seeds) > 1 and jobs not in (None, 1) and not problem.rows.far
     run = Run(problem, paper, n_threads=1 if parallel else None)
     if parallel:
-        found = Parallel(n_jobs=jobs)(delayed(run.in_time)(seed) for seed in seeds)
-        solutions = [solution for solution in found if solution is not None]
+        solutions = list(_side_by_side(run, seeds))
     else:
         # What is left to this process is small, and faster without waking others for it.
         small = problem.rows.far or not is_large(problem.rules)
@@ -122,11 +121,29 @@ def _restarts(
     return best
 
 
+def _side_by_side(run: Run, seeds: IntArray) -> Iterator[Solution]:
+    """In other processes, which tell nobody of their progress; a callback may end them."""
+    settings = run.problem.settings
+    settings.progress.begin(0, len(seeds))
+    parallel = Parallel(n_jobs=settings.n_jobs, return_as="generator")
+    found = parallel(delayed(run.in_time)(seed) for seed in seeds)
+    for number, solution in enumerate(found, 1):
+        settings.progress.end(number, None if solution is None else solution.objective)
+        if solution is not None:
+            yield solution
+        if run.problem.deadline.stopped:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # that tasks are cancelled
+                found.close()
+            return
+
+
 def _in_turn(run: Run, seeds: IntArray) -> Iterator[Solution]:
     """One after another; a passed deadline ends them, but not before the first."""
     for number, seed in enumerate(seeds, 1):
         if number > 1 and run.problem.deadline.passed:
             return
+        run.problem.settings.progress.begin(number, len(seeds))
         solution = run.in_time(int(seed))
         if solution is None:
             return
@@ -161,6 +178,7 @@ class Run:
     def __call__(self, seed: int) -> Solution:
         """Start, relax, assign, polish, with rivals."""
         problem, random_state = self.problem, np.random.RandomState(seed)
+        progress = problem.settings.progress
         view, groups = sample(problem, random_state)
         if groups is not None:
             logger.info("plan of the sample: %s", view.plan)
@@ -173,11 +191,14 @@ class Run:
         view_rules = match_sizes(view.rules, counts)
         relaxed = self._relax(view.with_rules(view_rules), start, row_labels)
         labels = relaxed.labels
+        progress.enter("rivals")
         if self.paper is None:
             labels = better_labels(view, relaxed, start.centers, random_state, _solve_small)
         else:
             labels = group_labels(problem.rules, labels)
+        progress.enter("assign")
         answer = self._repaired(view, labels, relaxed, rival)
+        progress.enter("polish")
         answer = improve(problem, answer, random_state)
         return _solution(problem, answer, relaxed, view.plan)
 
@@ -200,6 +221,8 @@ class Run:
     def _relax(self, view: Problem, start: Start, row_labels: IntArray) -> Relaxation:
         """The relaxed assignment by the solver asked for."""
         settings, plan = view.settings, view.plan
+        progress = self.problem.settings.progress
+        progress.enter("admm")
         options = Options(
             rho=settings.rho,
             rho_growth=plan.growth if self.paper is None else settings.rho_growth,
@@ -208,7 +231,7 @@ class Run:
             max_iter=settings.max_iter,
             deadline=view.deadline,
             record_x=settings.record_x,
-            progress=settings.progress,
+            progress=lambda *_: progress.step(),
             hardens=plan.hardens,
             count_every=plan.count_every,
         )
@@ -272,7 +295,7 @@ def _solution(problem: Problem, answer: Answer, relaxed: Relaxation, seen: Plan)
     return Solution(
         labels=problem.rules.invert(rows.labels(answer.labels)),
         centers=answer.centers + rows.middle,
-        objective=answer.objective + rows.scatter,
+        objective=problem.objective(answer.objective),
         sizes=answer.rules.sizes,
         history=relaxed.history,
         n_iter=relaxed.n_iter,

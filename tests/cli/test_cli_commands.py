@@ -6,10 +6,19 @@ import csv
 import io
 import json
 import sys
+from shutil import get_terminal_size
 
 import pytest
 
-from corral import ClusterSizes, ClusterTotals, ConstraintSet, MustLink, __version__, baselines
+from corral import (
+    ClusterSizes,
+    ClusterTotals,
+    ConstraintSet,
+    MustLink,
+    Progress,
+    __version__,
+    baselines,
+)
 from corral.cli.app import COMMANDS
 from corral.cli.compare import METHODS
 from corral.cli.output import FitProgress
@@ -159,22 +168,25 @@ def impatient(monkeypatch):
 
 def test_progress_shows_and_clears(impatient):
     stream = Terminal()
-    with FitProgress(stream, 100) as line:
-        line(1, 12.5, 0.25, 7)
-        line(50, 11.0, 0.125, 3)
-        line(1, 10.0, 0.5, 0)
+    with FitProgress(stream) as line:
+        line(Progress("start", 1, 2))
+        line(Progress("admm", 1, 2, 50))
+        line(Progress("start", 2, 2, 0, 1e6, 1.5, 3.5))
+        line(Progress("audit", 2, 2, 0, 1e99, 1e99, 1e99))
     shown = stream.getvalue().split("\r")
-    assert "[##########..........] run 1  iteration 50" in shown[2]
-    assert "objective 11  residual 0.12  3 broken" in shown[2]
-    assert "run 2  iteration 1" in shown[3]
+    assert shown[2].startswith("[#.........] restart 1 of 2: admm 50, 0.0 s")
+    expected = "[#####.....] restart 2 of 2: start, best 1,000,000, 3.5 s left"
+    assert shown[3].rstrip() == expected
+    assert shown[4].startswith("[##########] ")
+    assert all(len(text) < get_terminal_size().columns for text in shown)
     assert shown[-2].strip() == ""
-    assert len(shown[-2]) >= len(shown[3].rstrip())
+    assert len(shown[-2]) >= len(shown[4].rstrip())
 
 
 def test_progress_is_silent_off_a_terminal(impatient):
     stream = io.StringIO()
-    with FitProgress(stream, 100) as line:
-        line(1, 12.5, 0.25, 7)
+    with FitProgress(stream) as line:
+        line(Progress("admm", 1, 2, 50))
     assert stream.getvalue() == ""
 
 
@@ -182,7 +194,7 @@ def test_a_fit_on_a_terminal_shows_progress(folder, corral, impatient, monkeypat
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
     assert corral("fit", *NEAR, "-k", 3, "--sizes", "4,4,4", "-o", "labels.csv").code == 0
-    assert "iteration" in stream.getvalue()
+    assert "restart 1 of " in stream.getvalue()
     stream.seek(0)
     stream.truncate()
     corral("fit", *NEAR, "-k", 3, "--quiet", "-o", "labels.csv")

@@ -101,6 +101,14 @@ BAD_INPUT = {
         ("near.npy", "-k", "2", "--constraints", "list.json"),
         "list.json: not a file of constraints",
     ),
+    "JSON of an unknown kind": (
+        ("near.npy", "-k", "2", "--constraints", "magic.json"),
+        "magic.json: kind is 'Magic'; it must be one of CannotLink",
+    ),
+    "deep JSON": (
+        ("near.npy", "-k", "2", "--constraints", "deep.json"),
+        "deep.json: lists or objects are nested too deep",
+    ),
     "constraints of other data": (
         ("near.npy", "-k", "2", "--constraints", "set.json"),
         "must_link pair 0 is (0, 99), but X has 12 samples",
@@ -167,6 +175,9 @@ def mess(folder):
         "self.csv": "3,3\n",
         "dear.csv": "1,3,dear\n",
         "list.json": "[]",
+        "deep.json": "[" * 100_000,
+        "magic.json": '{"format": "corral constraints", "version": 1, '
+        '"constraints": [{"kind": "Magic"}]}',
         "quote.csv": 'x,y\n"1,2\n',
         "broken.npy": "no array",
         "broken.parquet": "no table",
@@ -289,8 +300,7 @@ def test_check_out_of_time(folder, corral, monkeypatch):
     def late(*args, **options):
         raise OutOfTime
 
-    # The command hides the module of the same name.
-    monkeypatch.setattr(sys.modules["corral.cli.fit"], "explain", late)
+    monkeypatch.setattr("corral.feasibility.explain", late)
     done = corral("check", "near.csv", "--id-column", "id", "-k", 3, "--time-limit", 1)
     assert done.code == 4
     assert_one_sentence(done)

@@ -146,8 +146,9 @@ def test_soft_links_have_their_price(folder, corral, labels_of):
     assert own["p0"] == own["p11"]
 
 
-def test_rules_from_json(folder, corral, labels_of):
-    ConstraintSet([MustLink([(0, 11)]), ClusterSizes([6, 6])]).to_json("set.json")
+@pytest.mark.parametrize("pair", [(0, 11), ("p0", "p11")])
+def test_rules_from_json(folder, corral, labels_of, pair):
+    ConstraintSet([MustLink([pair]), ClusterSizes([6, 6])]).to_json("set.json")
     label = labels_of(corral(*BASE, "-k", 2, "--constraints", "set.json").out)
     assert label["p0"] == label["p11"]
     assert np.bincount(list(label.values())).tolist() == [6, 6]

@@ -33,7 +33,7 @@ def random_constraint(kind, n, k, rng):
     if kind in (MustLink, CannotLink):
         pairs = np.array([rng.choice(n, 2, replace=False) for _ in range(rng.integers(0, 8))])
         weight = np.where(rng.random(len(pairs)) < 0.5, math.inf, rng.uniform(0.1, 5, len(pairs)))
-        return kind(pairs, weight)
+        return kind(pairs, weight, n_samples=rng.choice([None, n]))
     if kind is ClusterSizes:
         low = rng.integers(0, 4, k)
         options = {"minimum": low, "maximum": low + rng.integers(0, 4, k)}
@@ -45,7 +45,8 @@ def random_constraint(kind, n, k, rng):
         return GroupShares([*"ab", *rng.choice(["a", "b", "c"], n - 2)], minimum=shares)
     if kind is Pin:
         rows = rng.choice(n, rng.integers(0, n), replace=False)
-        return Pin(np.column_stack([rows, rng.integers(0, k, len(rows))]))
+        pins = np.column_stack([rows, rng.integers(0, k, len(rows))])
+        return Pin(pins, n_samples=rng.choice([None, n]))
     A = sparse.random_array((5, n * k), density=0.2, rng=rng)
     return LinearConstraint(A, -math.inf, rng.uniform(-0.5, 2, 5), n_clusters=k)
 

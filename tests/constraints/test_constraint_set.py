@@ -85,7 +85,7 @@ def test_a_subset_drops_what_says_nothing():
         GroupShares,
         Pin,
     ]
-    assert part[0] == MustLink([(0, 1)])
+    assert part[0] == MustLink([(0, 1)], n_samples=2)
 
 
 def test_json_round_trip(tmp_path):
@@ -130,6 +130,35 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
         (
             '{"format": "corral constraints", "version": 1, "constraints": [{"kind": "Magic"}]}',
             "kind is 'Magic'; it must be one of CannotLink, ClusterSizes",
+        ),
+        (
+            '{"format": "corral constraints", "version": 1, "constraints": [{"kind": "_Links"}]}',
+            "kind is '_Links'; it must be one of CannotLink, ClusterSizes",
+        ),
+        (
+            '{"format": "corral constraints", "version": 1, "constraints": [{"kind": ["Pin"]}]}',
+            r"kind is \['Pin'\]; it must be one of",
+        ),
+        ("[" * 100_000, "rules.json: lists or objects are nested too deep"),
+        (
+            '{"format": "corral constraints", "version": 1, "constraints": [{"kind": "MustLink", '
+            f'"weight": "inf", "pairs": {"[" * 500}{"]" * 500}}}]}}',
+            "rules.json: MustLink cannot be read from",
+        ),
+        (
+            '{"format": "corral constraints", "version": 1, "constraints": '
+            '[{"kind": "ClusterSizes", "size_min": 2}]}',
+            "ClusterSizes cannot be read from .*size_min.*minimum",
+        ),
+        (
+            '{"format": "corral constraints", "version": 1, "constraints": [{"kind": '
+            '"LinearConstraint", "shape": 3, "row": [], "column": [], "value": []}]}',
+            "rules.json: LinearConstraint cannot be read",
+        ),
+        (
+            '{"format": "corral constraints", "version": 1, "constraints": [{"kind": '
+            '"LinearConstraint", "shape": [1e15, 1e15], "row": [], "column": [], "value": []}]}',
+            "rules.json: LinearConstraint cannot be read",
         ),
         (
             '{"format": "corral constraints", "version": 1, "constraints": [{"kind": "Pin"}]}',

@@ -49,13 +49,16 @@ def test_an_empty_file_is_no_constraint(tmp_path, text):
 @pytest.mark.parametrize("weight", [math.inf, 0.1, [0.1, math.inf, 1e-17]])
 def test_round_trip(tmp_path, kind, weight):
     path = tmp_path / "pairs.csv"
-    link = kind([(3, 5), (5, 7), (0, 9)], weight)
-    link.to_csv(path)
-    assert kind.from_csv(path) == link
+    pairs = [(3, 5), (5, 7), (0, 9)]
+    kind(pairs, weight).to_csv(path)
+    assert kind.from_csv(path) == kind(pairs, weight)
     names = pd.Index([f"row, {i}" for i in range(10)])
+    link = kind(pairs, weight, n_samples=10)
     link.to_csv(path, index=names)
     assert "row, 3" in path.read_text()
     assert kind.from_csv(path, index=names) == link
+    kind([(names[i], names[j]) for i, j in pairs], weight).to_csv(path)
+    assert kind.from_csv(path, index=iter(names)) == link
 
 
 def test_integer_names(tmp_path):

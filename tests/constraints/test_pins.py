@@ -24,7 +24,8 @@ def test_many_ways_to_write_pins():
     pin = Pin({3: 0, 5: 1})
     assert Pin([(3, 0), (5, 1)]) == pin
     assert Pin(np.array([[3, 0], [5, 1]])) == pin
-    assert Pin({"d": 0, "f": 1}, index=pd.Index(list("abcdef"))) == pin
+    named = Pin({"d": 0, "f": 1}, index=pd.Index(list("abcdef")))
+    assert named == Pin({3: 0, 5: 1}, n_samples=6)
     assert Pin({np.int64(3): np.int32(0), 5: 1}) == pin
     assert pin.phrase() == "pins of 3 to cluster 0, 5 to cluster 1"
     assert Pin({3: 0}).phrase(list("abcd")) == "pin of d to cluster 0"
@@ -45,7 +46,8 @@ def test_no_pins_are_no_constraint():
         ({1.0: 0}, "pinned rows must be integers"),
         ({1: 0.0}, "clusters of pins must be integers"),
         ({True: 0}, "pinned rows must be integers, but some are booleans"),
-        ({"a": 0}, "pinned rows must be integers"),
+        ({0: 0, "a": 0}, "pinned rows must be integers"),
+        ({"a": 0, 0: 0}, "pins hold the name 'a' and 0"),
         ([(1, 2, 3)], "Pin needs .*; pin 0 is"),
         ([1, 2], "Pin needs .*; pin 0 is 1"),
         ("ab", "Pin needs .*, not a str"),
@@ -61,7 +63,7 @@ def test_bad_pins_are_refused(mapping, message):
 def test_pins_must_fit_the_data():
     pin = Pin({1: 0, 7: 3})
     pin.check(8, 4)
-    with pytest.raises(ValueError, match=r"pin 1 is of row 7 .* X has 7 samples; rows .* \[0, 6\]"):
+    with pytest.raises(ValueError, match=r"pin 1 is of row 7 .* X has 7 samples; .* \[0, 6\]"):
         pin.check(7, 4)
     with pytest.raises(ValueError, match=r"n_clusters is 3; clusters must lie in \[0, 2\]"):
         pin.check(8, 3)

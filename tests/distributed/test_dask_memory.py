@@ -98,8 +98,11 @@ def test_a_whole_fit_larger_than_a_worker_gives_the_labels_of_one_in_memory():
     assert X.nbytes > 1.1 * LIMIT
     with short_of_memory() as client:
         found, on_disk = ConstrainedKMeans(K, random_state=0, rho_growth=1.5), []
-        found._progress = lambda *_: on_disk.append(sum(client.run(spilled).values()))
-        found.fit(X, constraints=rules)
+        found.fit(
+            X,
+            constraints=rules,
+            callback=lambda _: on_disk.append(sum(client.run(spilled).values())),
+        )
         labels = found.labels_.compute()
     assert max(on_disk) > X.nbytes // 4
     expected = ConstrainedKMeans(K, random_state=0, rho_growth=1.5)

@@ -252,7 +252,7 @@ def test_bar_is_silent_unless_on_a_terminal(monkeypatch):
         with ProgressBar(stream, 2) as bar:
             bar.show(1, "1/2  table2: iris")
     assert quiet.getvalue() == ""
-    assert "[##########..........] 1/2  table2" in terminal.getvalue()
+    assert "[#####.....] 1/2  table2" in terminal.getvalue()
     assert terminal.getvalue().endswith("\r")
 
 

@@ -21,7 +21,6 @@ The solver does not know the distance.  Up to a constant of the group, a group c
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 
 import numpy as np
@@ -46,12 +45,8 @@ SCALE_SAMPLE = 300
 #: Iterations between two computations of the scale of the costs.  With more of them the penalties
 #: follow the costs later.
 SCALE_EVERY = 4
-#: Iterations of a large problem between two lines of the log.
-TOLD_EVERY = 50
 
 DEFAULTS = Options()
-
-logger = logging.getLogger(__name__)
 
 
 def solve_projected(
@@ -72,7 +67,7 @@ def solve_projected(
     end = RIDGE_END if options.hardens else CENTRES_END
     solver = ProjectedSolver(rules, rows, start_labels, crew, options, end)
     recorder = _recorder(rules, options.record_x)
-    converged, large = False, is_large(rules)
+    converged = False
     with crew.running():
         while len(recorder) < options.max_iter and not converged:
             objective = solver.step()
@@ -83,8 +78,6 @@ def solve_projected(
             recorder.record(x, objective, solver.used.box, residuals, labels)
             hardened = solver.used.phase == HARDEN and worst <= options.tol
             converged = hardened if options.hardens else solver.schedule.phase > GRADUATE
-            if large and len(recorder) % TOLD_EVERY == 0:
-                logger.info("iteration %d: objective %.8g", len(recorder), objective)
             if options.progress is not None:
                 options.progress(len(recorder), objective, worst, recorder.broken)
             if options.deadline.passed or solver.schedule.exhausted:
@@ -97,7 +90,7 @@ def solve_projected(
         history=recorder.history(),
         n_iter=len(recorder),
         converged=converged,
-        x=None if large else crew.x(),
+        x=None if is_large(rules) else crew.x(),
     )
 
 

@@ -57,12 +57,13 @@ class Findings:
     """What the audit finds in labels: inertia, sizes, and what is broken of each constraint.
 
     The inertia is the sum of w |x - mu|^2 over the points x of weight w; mu is the centre of their
-    cluster.
+    cluster.  ``outside`` counts the rules that do not apply because they name rows outside X.
     """
 
     inertia: float
     sizes: tuple[int, ...]
     entries: tuple[Entry, ...]
+    outside: int = 0
 
     @property
     def soft_cost(self) -> float:
@@ -98,6 +99,7 @@ class Findings:
             "soft_cost": self.soft_cost,
             "objective": self.objective,
             "sizes": list(self.sizes),
+            "outside": self.outside,
             "constraints": [
                 {
                     "constraint": entry.constraint.phrase(names),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -14,7 +14,8 @@ from sklearn.utils.validation import validate_data
 
 from .._typing import FloatArray, IntArray
 from ..constraints import CannotLink, Constraint, ConstraintSet, MustLink
-from ..inputs import check_magnitude
+from ..constraints.lookup import rules_for
+from ..inputs import check_magnitude, refuse_others
 from ..report import audit
 from ..settings import COUNT, Limit, check_n_clusters, make_random_state
 
@@ -63,7 +64,7 @@ class Baseline(ClusterMixin, BaseEstimator, ABC):
     _: KW_ONLY
     random_state: Any = None
 
-    def fit(self, X: Any, y: Any = None, *, constraints: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, constraints: Any = None, **unknown: Any) -> Self:
         """Cluster the rows of X.
 
         Parameters
@@ -72,21 +73,25 @@ class Baseline(ClusterMixin, BaseEstimator, ABC):
         y : ignored
         constraints : Constraint, iterable of them, or None
             Kinds that the method cannot use raise ``ValueError``.
+        **unknown
+            Refused, as by ``ConstrainedKMeans``.
 
         Returns
         -------
         self
         """
+        refuse_others(y, unknown, ("constraints",))
         points = check_array(X, dtype=np.float64, input_name="X", estimator=self)
         check_magnitude(points, type(self).__name__)
         k = check_n_clusters(self.n_clusters, len(points))
         for declared in fields(self):
             if "limit" in declared.metadata:
                 declared.metadata["limit"].check(declared.name, getattr(self, declared.name))
-        rules = self._usable(ConstraintSet(constraints), len(points))
+        given, outside = rules_for(X, constraints)
+        rules = self._usable(given, len(points))
         # Integers of NumPy, such as uint8, would overflow.
-        given = self.get_params(deep=False).items()
-        plain = {name: int(v) if isinstance(v, np.integer) else v for name, v in given}
+        params = self.get_params(deep=False).items()
+        plain = {name: int(v) if isinstance(v, np.integer) else v for name, v in params}
         method = type(self)(**plain)
         run = method._prepare(points, rules)
         answer = method._repeat(run, make_random_state(self.random_state))
@@ -95,8 +100,12 @@ class Baseline(ClusterMixin, BaseEstimator, ABC):
         for name, value in answer.attributes.items():
             setattr(self, name, value)
         self.labels_ = answer.labels.astype(np.int32)
-        self.report_ = report
+        self.report_ = replace(report, outside=outside)
         return self
+
+    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> IntArray:
+        """Fit, and give the labels; parameters as in :meth:`fit`."""
+        return self.fit(X, y, **fit_params).labels_
 
     @abstractmethod
     def _prepare(self, X: FloatArray, rules: ConstraintSet) -> Run:

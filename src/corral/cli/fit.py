@@ -24,6 +24,7 @@ from .. import (
 from .._typing import FloatArray
 from ..constraints.files import atomic_writer
 from ..deadline import Deadline, OutOfTime
+from ..feasibility import check as decide
 from ..infeasible.conflict import explain
 from ..plots import plot_clusters
 from .data import Points, load_points
@@ -131,27 +132,17 @@ def fit(
 def check(time_limit: float | None, quiet: bool, as_json: bool, **options: Any) -> int:
     """Say whether the rules can be obeyed, or which of them contradict each other."""
     points, rules, n_clusters = load(options)
-    deadline = Deadline.after(time_limit)
-    try:
-        clash = explain(len(points.X), n_clusters, rules, deadline=deadline, names=points.ids)
-    except OutOfTime as late:
-        seconds = deadline.elapsed
-        raise SolverTimeoutError(
-            f"not decided after {seconds:.3g} s: found neither labels that obey the rules nor a "
-            "proof that there are none; increase --time-limit",
-            seconds,
-            "undecided",
-        ) from late
-    reason = None if clash is None else str(clash)
+    found = decide(len(points.X), rules, n_clusters, time_limit=time_limit, index=points.ids)
+    if found.feasible is None:
+        raise SolverTimeoutError(found.message, time_limit or 0.0, "undecided")
     if as_json:
-        conflict = [] if clash is None else [rule.to_dict() for rule in clash.conflict]
-        found = {"feasible": clash is None, "reason": reason, "conflict": conflict}
-        click.echo(json.dumps(found, allow_nan=False))
+        conflict = [rule.to_dict() for rule in found.conflict or ()]
+        reason = None if found else found.message
+        values = {"feasible": found.feasible, "reason": reason, "conflict": conflict}
+        click.echo(json.dumps(values, allow_nan=False))
     elif not quiet:
-        rules_text = ", ".join(map(repr, rules)) or "no rules"
-        what = f"{len(points.X)} points, {n_clusters} clusters, {rules_text}"
-        click.echo(f"feasible: {what}" if reason is None else f"infeasible: {reason}")
-    return FINE if clash is None else INFEASIBLE
+        click.echo(repr(found))
+    return FINE if found else INFEASIBLE
 
 
 def load(
@@ -173,16 +164,13 @@ def fit_model(
     model: ConstrainedKMeans, points: Points, rules: ConstraintSet, *, quiet: bool
 ) -> None:
     """Fit with a progress bar; print warnings; name the user's ids in contradictions."""
-    # Other processes cannot update the progress bar.
-    in_process = model.n_jobs in (None, 1)
     with (
-        FitProgress(sys.stderr, model.max_iter, enabled=in_process and not quiet) as progress,
+        FitProgress(sys.stderr, enabled=not quiet) as progress,
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always", UserWarning)
-        model._progress = progress if in_process else None
         try:
-            model.fit(points.X, constraints=rules)
+            model.fit(points.X, constraints=rules, callback=progress)
         except InfeasibleConstraintsError as clash:
             raise with_ids(clash, points, model.n_clusters) from clash
     for warning in caught if not quiet else ():

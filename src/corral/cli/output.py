@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Any, Self, TextIO
 
 import numpy as np
@@ -14,12 +15,13 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..constraints.files import atomic_writer
 from ..deadline import Deadline
+from ..progress import PHASES, Progress
 
 #: Exit codes of the commands.
 FINE, FAULT, BAD_INPUT, INFEASIBLE, OUT_OF_TIME, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 #: Length of the progress bar, in characters.
-WIDTH = 20
+WIDTH = 10
 #: Seconds before the progress bar appears; shorter work shows none.
 PATIENCE = 0.5
 #: Seconds between two updates of the progress bar.
@@ -132,12 +134,13 @@ class ProgressBar:
         self._next = PATIENCE
         self._enabled = enabled and total > 0 and stream.isatty()
 
-    def show(self, done: int, text: str) -> None:
+    def show(self, done: float, text: str) -> None:
         """Update the line, if it is due: the bar for the work done, then the text."""
         if not self._enabled or self._clock.elapsed < self._next:
             return
         filled = round(WIDTH * min(done / self._total, 1.0))
-        self._write(f"[{'#' * filled}{'.' * (WIDTH - filled)}] {text}")
+        room = get_terminal_size().columns - 1  # a longer line could not be written over
+        self._write(f"[{'#' * filled}{'.' * (WIDTH - filled)}] {text}"[:room])
         self._next = self._clock.elapsed + PACE
 
     def minutes_left(self, done: int) -> float:
@@ -162,15 +165,13 @@ class ProgressBar:
 
 
 class FitProgress(ProgressBar):
-    """The progress bar of a fit, whose ``total`` is the largest number of iterations of a run."""
+    """The progress bar of a fit, its callback: it counts the phases of all restarts."""
 
-    _run = 0
+    def __init__(self, stream: Any, *, enabled: bool = True) -> None:
+        super().__init__(stream, 1, enabled=enabled)
 
-    def __call__(
-        self, iteration: int, objective: float, residual: float, violations: int | None = None
-    ) -> None:
-        """Show the state of the solver; iteration 1 begins another run."""
-        self._run += iteration == 1
-        text = f"run {self._run}  iteration {iteration}  objective {objective:.6g}"
-        broken = "" if violations is None else f"  {violations} broken"
-        self.show(iteration, f"{text}  residual {residual:.2g}{broken}")
+    def __call__(self, progress: Progress) -> None:
+        """Show how far the fit has come."""
+        phase = PHASES.index(progress.phase) if progress.phase in PHASES else len(PHASES)
+        done = max(progress.restart - 1, 0) + phase / len(PHASES)
+        self.show(done / max(progress.n_restarts, 1), str(progress))

@@ -49,7 +49,7 @@ def count_clusters(options: Options) -> int:
 
 def make_rules(options: Options, points: Points, n_clusters: int) -> ConstraintSet:
     """All rules that the options name, checked against the points."""
-    rules = ConstraintSet(_rules(options, points, n_clusters))
+    rules = ConstraintSet(_rules(options, points, n_clusters)).resolve(points.names)
     rules.check(len(points.X), n_clusters)
     return rules
 

@@ -19,7 +19,7 @@ Names: TypeAlias = Sequence[Any] | None
 """Names of the rows for messages; with ``None`` messages use row numbers."""
 
 
-def name_of(row: int, names: Names) -> str:
+def name_of(row: Any, names: Names) -> str:
     """Return the name of a row for messages."""
     return str(row if names is None else names[row])
 
@@ -87,6 +87,9 @@ def as_pairs(values: Any, what: str, hint: str = "") -> IntArray:
         raise ValueError(f"{what} have shape {array.shape}; it must be (number of pairs, 2).")
     return array
 
+
+FOLDS = "; if X is a part of the data, such as a fold, use ConstraintSet.subset or for_folds"
+"""Hint for messages about rules that are for other rows than those of X."""
 
 NAMES_HINT = (
     "; convert them to integers if they are row numbers, or pass index= if they are names of rows"
@@ -181,11 +184,13 @@ def ordered_bounds(**bounds: NDArray[Any] | None) -> None:
 
 def one_per(unit: str, count: int, noun: str, **values: NDArray[Any] | None) -> None:
     """Raise ``ValueError`` if an array has not one entry per ``unit``, cluster or row."""
-    fact = f"n_clusters is {count}" if unit == "cluster" else f"X has {count} samples"
+    by_cluster = unit == "cluster"
+    fact = f"n_clusters is {count}" if by_cluster else f"X has {count} samples"
+    hint = "" if by_cluster else FOLDS
     for what, array in values.items():
         if array is not None and np.ndim(array) and array.size and len(array) != count:
             raise ValueError(
-                f"{what} has length {len(array)}, but {fact}; give one {noun} per {unit}."
+                f"{what} has length {len(array)}, but {fact}; give one {noun} per {unit}{hint}."
             )
 
 
@@ -275,9 +280,10 @@ def rows_within(rows: ArrayLike, n_samples: int, what: str) -> IntArray:
     return positions
 
 
-def positions_of(wanted: Iterable[Any], index: Any, what: str) -> IntArray:
-    """Translate names of rows into positions."""
-    table = table_of(index)
+def positions_of(
+    wanted: Iterable[Any], table: Mapping[Any, int], what: str, hint: str = ""
+) -> IntArray:
+    """Translate names of rows into positions by the result of :func:`table_of`."""
     wanted = list(wanted)
     try:
         found = np.fromiter(map(table.get, wanted, repeat(-1)), np.int64, len(wanted))
@@ -287,7 +293,7 @@ def positions_of(wanted: Iterable[Any], index: Any, what: str) -> IntArray:
     if missing.any():
         first = wanted[int(np.argmax(missing))]
         known = shortened(map(repr, table), len(table), 5)
-        raise ValueError(f"{what} names {first!r}, which is not in index; it holds {known}.")
+        raise ValueError(f"{what} name {first!r}, which is not in index; it holds {known}{hint}.")
     return found
 
 

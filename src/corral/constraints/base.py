@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
@@ -81,13 +81,16 @@ class Constraint(ABC):
     """
 
     _kinds: ClassVar[dict[str, type[Constraint]]] = {}
+    #: The class ConstraintSet, which sets this itself, for the sums of constraints.
+    _set_class: ClassVar[Callable[[Any], Any]]
     #: Fields with one entry for each part that can be left out.
     _parts: ClassVar[tuple[str, ...]] = ()
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Register the kind for :meth:`from_dict`."""
+    def __init_subclass__(cls, *, kind: bool = True, **options: Any) -> None:
+        """Register the kind for :meth:`from_dict`; not with ``kind=False``, for base classes."""
         super().__init_subclass__(**options)
-        Constraint._kinds[cls.__name__] = cls
+        if kind:
+            Constraint._kinds[cls.__name__] = cls
 
     @property
     def hard(self) -> bool:
@@ -116,6 +119,21 @@ class Constraint(ABC):
         chosen = np.asarray(which, np.int64)
         parts = {name: getattr(self, name)[chosen] for name in self._parts}
         return self._with(**parts) if parts else self
+
+    @property
+    def named(self) -> bool:
+        """Whether the constraint needs the names of the rows; see :meth:`resolve`."""
+        return False
+
+    def resolve(self, index: Iterable[Any]) -> Constraint | Iterable[Constraint]:
+        """Return the constraint for data whose rows have these names, with positions for names.
+
+        Parameters
+        ----------
+        index : sequence
+            Names of all rows of the data, such as the index of a data frame.
+        """
+        return self
 
     @abstractmethod
     def check(self, n_samples: int, n_clusters: int) -> None:
@@ -171,16 +189,16 @@ class Constraint(ABC):
         if not isinstance(values, Mapping):
             raise ValueError(f"a constraint is read from a dict with its kind, not {values!r}.")
         kind = values.get("kind")
-        made_by = Constraint._kinds.get(str(kind))
+        made_by = Constraint._kinds.get(kind) if isinstance(kind, str) else None
         if made_by is None:
-            known = ", ".join(sorted(name for name in Constraint._kinds if name[0] != "_"))
+            known = ", ".join(sorted(Constraint._kinds))
             raise ValueError(f"kind is {kind!r}; it must be one of {known}.")
         rest = {key: value for key, value in values.items() if key != "kind"}
         try:
             return made_by.from_values(rest)
         except KeyError as error:
             raise ValueError(f"{kind} cannot be read without {error}.") from error
-        except (TypeError, ValueError) as error:
+        except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
             raise ValueError(f"{kind} cannot be read from {sorted(rest)}: {error}") from error
 
     @classmethod
@@ -226,6 +244,10 @@ class Constraint(ABC):
     def __hash__(self) -> int:
         return hash(self._content())
 
+    def __add__(self, other: Any) -> Any:
+        """Return a :class:`ConstraintSet` of both; equal kinds of links make one constraint."""
+        return Constraint._set_class([self, other])
+
     def __getstate__(self) -> dict[str, Any]:
         # Read-only views of dicts cannot be pickled.
         values = self.__dict__.items()
@@ -267,4 +289,6 @@ def _hashable(value: Any) -> Any:
     parts = _arrays(value)
     if not parts:
         return value
-    return (value.shape, *((part.dtype.str, part.tobytes()) for part in parts))
+    # The bytes of an array of names would be addresses.
+    content = (tuple(p.flat) if p.dtype == object else p.tobytes() for p in parts)
+    return (value.shape, *((p.dtype.str, each) for p, each in zip(parts, content, strict=True)))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TypeVar, overload
+from typing import Any, NoReturn, Self, TypeVar, overload
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from ._checks import Names
+from ._checks import Names, positions_of, table_of
 from .base import Constraint, Violations
 from .files import atomic_writer
 
@@ -68,7 +70,11 @@ class ConstraintSet(Sequence[Constraint]):
         return hash(self._items)
 
     def __add__(self, other: Any) -> Self:
-        return type(self)([self, other])
+        return self.with_(other)
+
+    def with_(self, *constraints: Any) -> Self:
+        """Return a set with more constraints, or iterables of them, at the end."""
+        return type(self)([self, *constraints])
 
     def __repr__(self) -> str:
         return f"ConstraintSet([{', '.join(map(repr, self._items))}])"
@@ -86,6 +92,52 @@ class ConstraintSet(Sequence[Constraint]):
     def soft(self) -> Self:
         """The soft constraints; links with hard and soft pairs are split."""
         return type(self)(item.part(hard=False) for item in self._items)
+
+    @property
+    def named(self) -> bool:
+        """Whether a constraint needs the names of the rows; see :meth:`resolve`."""
+        return any(item.named for item in self._items)
+
+    @property
+    def n_parts(self) -> int:
+        """Number of rules, such as pairs, pins and bounds."""
+        return sum(item.n_parts for item in self._items)
+
+    def resolve(self, index: Iterable[Any]) -> Self:
+        """Return the constraints with positions in place of names of rows.
+
+        ``fit`` does this by the index of its data frame.
+
+        Parameters
+        ----------
+        index : sequence
+            Names of all rows of the data.
+        """
+        return type(self)(item.resolve(index) for item in self._items)
+
+    def for_folds(self, index: Iterable[Any]) -> Constraint:
+        """Return the constraints in a form that every part of the data takes its own rules from.
+
+        For cross-validation: ``fit`` looks up the index of the data frame that it receives, and
+        applies :meth:`subset` of the rows with these names.  ``report_.outside`` counts the rules
+        that do not apply to them, such as pairs with an end in another fold.
+
+        Parameters
+        ----------
+        index : sequence
+            Names of all rows that the constraints are for, such as the index of the whole data
+            frame.  ``fit`` refuses a row that has another name.
+
+        Examples
+        --------
+        >>> from corral.constraints import MustLink
+        >>> rules = ConstraintSet(MustLink([(0, 1), (1, 2)])).for_folds(["ann", "bob", "eve"])
+        >>> ConstraintSet(rules).resolve(["eve", "bob"])[0].pairs
+        array([[1, 0]])
+        """
+        names = tuple(index)
+        # A subset of all rows refuses rules that are for another number of rows.
+        return InFolds(self.resolve(names).subset(np.ones(len(names), bool)), names)
 
     def check(self, n_samples: int, n_clusters: int) -> None:
         """Raise ``ValueError`` if a constraint does not fit data of this shape."""
@@ -138,12 +190,50 @@ class ConstraintSet(Sequence[Constraint]):
         """
         try:
             values = json.loads(Path(path).read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ValueError(f"{os.fspath(path)} is not a JSON file: {error}.") from error
-        try:
             return cls(map(Constraint.from_dict, _entries(values)))
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{os.fspath(path)} is not a JSON file: {error}.") from error
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{os.fspath(path)} is not UTF-8 text: {error}.") from error
+        except RecursionError as error:
+            raise ValueError(f"{os.fspath(path)}: lists or objects are nested too deep.") from error
         except ValueError as error:
             raise ValueError(f"{os.fspath(path)}: {error}") from error
+
+
+Constraint._set_class = ConstraintSet
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InFolds(Constraint, kind=False):
+    """Constraints on rows with names, of which every part of the data takes its own."""
+
+    rules: ConstraintSet
+    index: tuple[Any, ...]
+
+    named = True
+
+    @property
+    def n_parts(self) -> int:
+        """Number of rules."""
+        return self.rules.n_parts
+
+    def resolve(self, index: Iterable[Any]) -> ConstraintSet:
+        """Return the constraints on the rows with these names."""
+        table = table_of(self.index)
+        return self.rules.subset(positions_of(index, table, "rows of X", " (by for_folds)"))
+
+    def phrase(self, names: Names = None) -> str:
+        """Describe each constraint in a few words."""
+        return self.rules.phrase(self.index)
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise ValueError(f"{self!r} need names of rows; use resolve(index) first.")
+
+    check = violations = subset = to_dict = _refuse
+
+    def __repr__(self) -> str:
+        return f"rules for folds of {len(self.index)} rows"
 
 
 def _entries(values: Any) -> list[dict[str, Any]]:

@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._typing import FloatArray
+from .._words import our_words
 from . import _checks
-from ._checks import Names, plural, refuse
+from ._checks import FOLDS, Names, plural, refuse
 from ._rounding import allowances, excess_of, refuse_overflow
 from .base import Constraint, Violations, numbers_from_json, plain
 
@@ -54,6 +55,7 @@ class LinearConstraint(Constraint):
     upper: FloatArray
     n_clusters: int | None
 
+    @our_words
     def __init__(
         self,
         A: Any,
@@ -103,7 +105,7 @@ class LinearConstraint(Constraint):
         if self.A.shape[0] and self.A.shape[1] != needed:
             raise ValueError(
                 f"A has {self.A.shape[1]} columns, but X has {n_samples} samples and n_clusters "
-                f"is {n_clusters}; it must have {needed}."
+                f"is {n_clusters}; it must have {needed}{FOLDS}."
             )
 
     def violations(self, labels: ArrayLike, n_clusters: int | None = None) -> Violations:

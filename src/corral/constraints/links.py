@@ -14,14 +14,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._typing import BoolArray, FloatArray, IntArray
+from .._words import our_words
 from . import _checks
 from ._checks import Names, name_of, plural, refuse, shortened
 from .base import Constraint, Violations, numbers_from_json
 from .files import read_weighted_pairs, write_pairs
+from .rows import RowRule, listed, look_up, starts_with_name
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class _Links(Constraint):
+class _Links(RowRule, kind=False):
     """Common base of must-links and cannot-links: pairs, each with the weight of a violation."""
 
     pairs: IntArray
@@ -32,23 +34,32 @@ class _Links(Constraint):
     _label: ClassVar[str]
     _together: ClassVar[bool]
 
+    @our_words
     def __init__(
-        self, pairs: Any, weight: ArrayLike = math.inf, *, index: Iterable[Any] | None = None
+        self,
+        pairs: Any,
+        weight: ArrayLike = math.inf,
+        *,
+        index: Iterable[Any] | None = None,
+        n_samples: int | None = None,
     ) -> None:
-        label = self._label
-        if index is None:
-            array = _checks.as_pairs(pairs, f"{label} pairs", _checks.NAMES_HINT)
+        label, pairs = self._label, listed(pairs)
+        if index is None and not starts_with_name(pairs):
+            array = _checks.as_pairs(pairs, self._what, _checks.NAMES_HINT)
+            self._set(pairs=array)
+            self._refuse(array.min(axis=1) < 0, "; indices count from 0 and cannot be negative")
         else:
             twos = _checks.as_twos(pairs, f"a {label} pair has two names", "pair")
-            ends = chain.from_iterable(twos)
-            array = _checks.positions_of(ends, index, f"{label} pairs").reshape(-1, 2)
-        self._set(pairs=array)
-        self._refuse(array.min(axis=1) < 0, "; indices count from 0 and cannot be negative")
+            ends = list(chain.from_iterable(twos))
+            found, n_samples = look_up(ends, index, n_samples, self._what)
+            array = found.reshape(-1, 2)
+            self._set(pairs=array)
         self._refuse(array[:, 0] == array[:, 1], "; a row cannot be paired with itself")
         price = _checks.as_numbers(weight, f"{label} weight")
         refuse(price <= 0, price, f"{label} weight", "it must be above 0, inf for a hard pair")
         price = _checks.as_column(price, f"{label} weight", len(array), "pair", "there are")
         self._set(weight=price)
+        self._set_count(n_samples)
 
     def _refuse(self, wrong: BoolArray, fault: str) -> None:
         if wrong.any():
@@ -66,14 +77,10 @@ class _Links(Constraint):
         which = np.flatnonzero(np.isinf(self.weight) == hard)
         return self.take(which) if len(which) else None
 
-    def check(self, n_samples: int, n_clusters: int) -> None:
-        """Raise ``ValueError`` if a pair names a row that is not in the data."""
-        fault = f", but X has {n_samples} samples; indices must lie in [0, {n_samples - 1}]"
-        self._refuse(self.pairs.max(axis=1) >= n_samples, fault)
-
     def violations(self, labels: ArrayLike, n_clusters: int | None = None) -> Violations:
         """Find the pairs that the labels violate; soft pairs count by their weight."""
-        found = _checks.as_labels(labels, int(self.pairs.max(initial=-1)) + 1)
+        self._refuse_names()
+        found = _checks.as_labels(labels, self._n_needed, self.n_samples)
         ends = found[self.pairs]
         where = np.flatnonzero((ends[:, 0] == ends[:, 1]) != self._together)
         weight = self.weight[where]
@@ -87,17 +94,31 @@ class _Links(Constraint):
             return f"samples {i} and {j} must be together, but are in clusters {a} and {b}"
         return f"samples {i} and {j} must not be together, but are both in cluster {a}"
 
-    def subset(self, rows: ArrayLike) -> Self | None:
-        """Return the pairs with both ends in ``rows``, renumbered; see :class:`Constraint`."""
-        new = _checks.renumbering(rows, int(self.pairs.max(initial=-1)) + 1)[self.pairs]
-        inside = (new >= 0).all(axis=1)
-        moved = self._with(pairs=new[inside], weight=self.weight[inside])
-        return moved if inside.any() else None
+    def __add__(self, other: Any) -> Any:
+        """Return one constraint with the pairs of both; other kinds make a ConstraintSet."""
+        if type(other) is not type(self):
+            return super().__add__(other)
+        if len(self.pairs) and len(other.pairs) and self.named != other.named:
+            raise ValueError(
+                f"{self!r} and {other!r} cannot be added: one has names of rows and the other has "
+                "row numbers; pass index= to the one with names."
+            )
+        counts = {link.n_samples for link in (self, other)} - {None}
+        if len(counts) > 1:
+            raise ValueError(
+                f"{self!r} is for {self.n_samples} rows, but {other!r} is for {other.n_samples}; "
+                "only links for the same rows can be added."
+            )
+        pairs = np.concatenate([self.pairs, other.pairs])
+        made = self._with(pairs=pairs, weight=np.concatenate([self.weight, other.weight]))
+        made._set_count(counts.pop() if counts else None)
+        return made
 
     def phrase(self, names: Names = None) -> str:
         """List the pairs in a few words, such as ``must-links 3-5, 5-7``."""
         noun = self._noun if len(self.pairs) == 1 else f"{self._noun}s"
-        return f"{noun} {pairs_in_words(self.pairs, names)}" if len(self.pairs) else f"no {noun}"
+        words = pairs_in_words(self.pairs, None if self.named else names)
+        return f"{noun} {words}" if len(self.pairs) else f"no {noun}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return values that JSON supports; hard pairs have the weight ``"inf"``."""
@@ -109,7 +130,8 @@ class _Links(Constraint):
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
         """Create the constraint from the result of :meth:`to_dict`."""
-        return cls(values["pairs"], numbers_from_json(values["weight"]))
+        weight = numbers_from_json(values["weight"])
+        return cls(values["pairs"], weight, n_samples=values.get("n_samples"))
 
     @classmethod
     def from_csv(cls, path: str | os.PathLike[str], *, index: Iterable[Any] | None = None) -> Self:
@@ -122,8 +144,10 @@ class _Links(Constraint):
         index : sequence, optional
             Names of the rows, if the file holds names instead of positions.
         """
+        index = listed(index)
         pairs, weight = read_weighted_pairs(path, index)
-        return cls(pairs, math.inf if weight is None else weight)
+        n_samples = None if index is None else len(index)  # type: ignore[arg-type]
+        return cls(pairs, math.inf if weight is None else weight, n_samples=n_samples)
 
     def to_csv(self, path: str | os.PathLike[str], *, index: Any = None) -> None:
         """Write the pairs to a CSV file, with a column of weights if there are soft pairs.
@@ -135,11 +159,12 @@ class _Links(Constraint):
             Names of the rows to write instead of positions.
         """
         soft = bool(np.isfinite(self.weight).any())
-        write_pairs(path, self.pairs, self.weight if soft else None, index)
+        names = list(dict.fromkeys(self.pairs.flat)) if self.named else index
+        write_pairs(path, self.resolve(names).pairs, self.weight if soft else None, names)
 
     def __repr__(self) -> str:
         soft = int(np.isfinite(self.weight).sum())
-        tail = f", {soft} soft" if soft else ""
+        tail = (" by name" if self.named else "") + (f", {soft} soft" if soft else "")
         return f"{type(self).__name__}({plural(len(self.pairs), 'pair')}{tail})"
 
 
@@ -149,12 +174,21 @@ class MustLink(_Links):
 
     Parameters
     ----------
-    pairs : (p, 2) integers
-        Positions of rows, or names of rows if ``index`` is given.
+    pairs : (p, 2) integers or names
+        Positions of rows, or names of rows.  Names are looked up in ``index``, or if it is not
+        given, in the index of the data frame that ``fit`` receives.  Without ``index`` numbers
+        are positions, never names.
     weight : float or (p,) floats, default inf
         Cost of a violated pair in the objective, above 0.  ``inf`` makes the pair hard.
     index : sequence, optional
         Names of all rows, such as the index of a data frame.
+    n_samples : int, optional
+        Number of rows of the data; ``fit`` then refuses data of another length, such as a fold.
+        With ``index`` it is known.
+
+    Notes
+    -----
+    The sum of two must-links is one constraint with the pairs of both.
 
     Examples
     --------
@@ -162,11 +196,14 @@ class MustLink(_Links):
     MustLink(2 pairs)
     >>> MustLink([("ann", "eve")], index=["ann", "bob", "eve"]).pairs
     array([[0, 2]])
+    >>> (MustLink([("ann", "eve")]) + MustLink([("bob", "eve")])).phrase()
+    'must-links ann-eve, bob-eve'
     >>> MustLink([(0, 5)], weight=2.5).violations([0, 0, 0, 0, 0, 1]).amount
     2.5
     """
 
     _noun, _label, _together = "must-link", "must_link", True
+    _what = "must_link pairs"
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -175,7 +212,7 @@ class CannotLink(_Links):
 
     Parameters
     ----------
-    pairs, weight, index
+    pairs, weight, index, n_samples
         As for :class:`MustLink`.
 
     Examples
@@ -187,9 +224,10 @@ class CannotLink(_Links):
     """
 
     _noun, _label, _together = "cannot-link", "cannot_link", False
+    _what = "cannot_link pairs"
 
 
 def pairs_in_words(pairs: IntArray, names: Names = None) -> str:
     """Write pairs as ``3-5, 5-7``; a long list is shortened."""
-    parts = (f"{name_of(int(i), names)}-{name_of(int(j), names)}" for i, j in pairs)
+    parts = (f"{name_of(i, names)}-{name_of(j, names)}" for i, j in pairs)
     return shortened(parts, len(pairs))

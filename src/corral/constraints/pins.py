@@ -11,21 +11,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._typing import BoolArray, IntArray
+from .._words import our_words
 from . import _checks
 from ._checks import Names, name_of, plural, shortened
-from .base import Constraint, Violations
+from .base import Violations
+from .rows import RowRule, is_name, look_up
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Pin(Constraint):
+class Pin(RowRule):
     """Rows that must be in a given cluster.
 
     Parameters
     ----------
     mapping : dict {row: cluster} or pairs (row, cluster)
-        Rows are positions, or names if ``index`` is given; clusters count from 0.
-    index : sequence, optional
-        Names of all rows, such as the index of a data frame.
+        Rows are positions or names, as for :class:`MustLink`; clusters count from 0.
+    index, n_samples
+        As for :class:`MustLink`.
 
     Examples
     --------
@@ -41,21 +43,27 @@ class Pin(Constraint):
     clusters: IntArray
 
     _parts = ("rows", "clusters")
+    _what = "pins"
 
-    def __init__(self, mapping: Any, *, index: Iterable[Any] | None = None) -> None:
+    @our_words
+    def __init__(
+        self, mapping: Any, *, index: Iterable[Any] | None = None, n_samples: int | None = None
+    ) -> None:
         given = mapping.items() if isinstance(mapping, Mapping) else mapping
         items = _checks.as_twos(given, "Pin needs {row: cluster}, or pairs (row, cluster)", "pin")
         keys, values = zip(*items, strict=True) if items else ((), ())
-        if index is None:
+        if index is None and not (keys and is_name(keys[0])):
             rows = _checks.as_integers(keys, "pinned rows", _checks.NAMES_HINT)
         else:
-            rows = _checks.positions_of(keys, index, "Pin")
+            rows, n_samples = look_up(keys, index, n_samples, self._what)
         clusters = _checks.as_integers(values, "clusters of pins")
         if rows.ndim != 1 or clusters.ndim != 1:
             raise ValueError("a pin has one row and one cluster, each an integer.")
         self._set(rows=rows, clusters=clusters)
-        self._refuse(rows < 0, "; the row must be at least 0")
+        if not self.named:
+            self._refuse(rows < 0, "; the row must be at least 0")
         self._refuse(clusters < 0, "; the cluster must be at least 0")
+        self._set_count(n_samples)
 
     def _refuse(self, wrong: BoolArray, fault: str) -> None:
         if wrong.any():
@@ -65,15 +73,15 @@ class Pin(Constraint):
 
     def check(self, n_samples: int, n_clusters: int) -> None:
         """Raise ``ValueError`` if a row or a cluster is out of range."""
-        n, k = n_samples, n_clusters
-        fault = f", but X has {n} samples; rows must lie in [0, {n - 1}]"
-        self._refuse(self.rows >= n, fault)
+        super().check(n_samples, n_clusters)
+        k = n_clusters
         fault = f", but n_clusters is {k}; clusters must lie in [0, {k - 1}]"
         self._refuse(self.clusters >= k, fault)
 
     def violations(self, labels: ArrayLike, n_clusters: int | None = None) -> Violations:
         """Find the pinned rows that are in another cluster."""
-        found = _checks.as_labels(labels, int(self.rows.max(initial=-1)) + 1)[self.rows]
+        self._refuse_names()
+        found = _checks.as_labels(labels, self._n_needed, self.n_samples)[self.rows]
         where = np.flatnonzero(found != self.clusters)
         text = partial(self._describe, found=found)
         return Violations(len(where), float(len(where)), where, text)
@@ -83,29 +91,24 @@ class Pin(Constraint):
         wanted, got = self.clusters[pin], found[pin]
         return f"sample {row} is pinned to cluster {wanted}, but is in cluster {got}"
 
-    def subset(self, rows: ArrayLike) -> Self | None:
-        """Return the pins of ``rows``, renumbered; see :class:`Constraint`."""
-        new = _checks.renumbering(rows, int(self.rows.max(initial=-1)) + 1)[self.rows]
-        inside = new >= 0
-        moved = self._with(rows=new[inside], clusters=self.clusters[inside])
-        return moved if inside.any() else None
-
     def phrase(self, names: Names = None) -> str:
         """List the pins in a few words, such as ``pins of 3 to cluster 0, 5 to cluster 1``."""
         if not len(self.rows):
             return "no pins"
         noun = "pin" if len(self.rows) == 1 else "pins"
         both = zip(self.rows, self.clusters, strict=True)
-        parts = (f"{name_of(int(row), names)} to cluster {cluster}" for row, cluster in both)
+        names = None if self.named else names
+        parts = (f"{name_of(row, names)} to cluster {cluster}" for row, cluster in both)
         return f"{noun} of {shortened(parts, len(self.rows))}"
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
         """Create the constraint from the result of :meth:`to_dict`."""
-        return cls(list(zip(values["rows"], values["clusters"], strict=True)))
+        pins = list(zip(values["rows"], values["clusters"], strict=True))
+        return cls(pins, n_samples=values.get("n_samples"))
 
     def __repr__(self) -> str:
-        return f"Pin({plural(len(self.rows), 'row')})"
+        return f"Pin({plural(len(self.rows), 'row')}{' by name' if self.named else ''})"
 
 
 def from_labels(y: ArrayLike) -> Pin:
@@ -126,7 +129,7 @@ def from_labels(y: ArrayLike) -> Pin:
     Examples
     --------
     >>> from_labels([7, -1, 9, 7]).to_dict()
-    {'kind': 'Pin', 'rows': [0, 2, 3], 'clusters': [0, 1, 0]}
+    {'kind': 'Pin', 'n_samples': 4, 'rows': [0, 2, 3], 'clusters': [0, 1, 0]}
     """
     array = _checks.as_array(y, "y")
     if array.ndim != 1:
@@ -134,7 +137,7 @@ def from_labels(y: ArrayLike) -> Pin:
     known = np.array([not _is_missing(value) for value in array.tolist()], bool)
     kept = np.asarray(array[known].tolist()) if array.dtype.kind == "O" else array[known]
     clusters = np.unique(kept, return_inverse=True)[1]
-    return Pin(np.column_stack([np.flatnonzero(known), clusters]))
+    return Pin(np.column_stack([np.flatnonzero(known), clusters]), n_samples=len(array) or None)
 
 
 def _is_missing(value: Any) -> bool:

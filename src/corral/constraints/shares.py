@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._words import our_words
 from . import _checks
 from ._checks import Names, shortened
 from .base import Constraint, Violations
@@ -55,6 +56,7 @@ class GroupShares(Constraint):
     minimum: Shares
     maximum: Shares
 
+    @our_words
     def __init__(
         self,
         groups: Any,

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
 from .._typing import IntArray
+from .._words import our_words
 from . import _checks
 from ._checks import Names, plural, refuse
 from .base import Constraint, Violations
@@ -54,6 +55,7 @@ class ClusterSizes(Constraint):
     maximum: IntArray | None
     ordered: bool
 
+    @our_words
     def __init__(
         self,
         sizes: ArrayLike | None = None,

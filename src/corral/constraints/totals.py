@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._typing import FloatArray
+from .._words import our_words
 from . import _checks
 from ._checks import Names, refuse
 from ._rounding import allowances, excess_of, refuse_overflow
@@ -49,6 +50,7 @@ class ClusterTotals(Constraint):
     minimum: FloatArray | None
     maximum: FloatArray | None
 
+    @our_words
     def __init__(
         self,
         values: ArrayLike,

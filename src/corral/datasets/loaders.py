@@ -27,23 +27,27 @@ _GLASS_TYPES = {
     "6": "tableware",
     "7": "headlamps",
 }
+SCALED = "Every feature is scaled to [-1, 1] by its minimum and maximum; scaled=False does not."
+UNSCALED = "The values are as measured, not scaled."
 _HEPATITIS = ({"1": "die", "2": "live"}, "Hepatitis (UCI; 1983).")
 
 
 def load_wine(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
-    """Load wines of three growers: 178 points, 13 features, 3 classes.
+    """Load wines of three growers, scaled to [-1, 1]: 178 points, 13 features, 3 classes.
 
     Parameters
     ----------
     scaled : bool, default=True
-        Scale every feature to [-1, 1] by its minimum and maximum, as the paper does.
+        Scale every feature to [-1, 1] by its minimum and maximum, as the paper does.  With False
+        the values are as measured, as in scikit-learn.
     return_X_y : bool, default=False
         Return the pair ``(data, target)`` instead of a Bunch.
 
     Returns
     -------
     Bunch
-        With ``data``, ``target`` (0, 1, ...), ``feature_names``, ``target_names`` and ``DESCR``.
+        With ``data``, ``target`` (0, 1, ...), ``feature_names``, ``target_names`` and ``DESCR``,
+        which begins by saying whether the data are scaled.
 
     Examples
     --------
@@ -55,7 +59,7 @@ def load_wine(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
 
 
 def load_iris(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
-    """Load iris flowers: 150 points, 4 features, 3 classes.
+    """Load iris flowers, scaled to [-1, 1]: 150 points, 4 features, 3 classes.
 
     Parameters and result are those of :func:`load_wine`.
 
@@ -69,7 +73,7 @@ def load_iris(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
 
 
 def load_breast_cancer(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
-    """Load Breast Cancer Wisconsin (Diagnostic): 569 points, 30 features, 2 classes.
+    """Load Breast Cancer Wisconsin (Diagnostic), scaled: 569 points, 30 features, 2 classes.
 
     Parameters and result are those of :func:`load_wine`.
 
@@ -82,7 +86,7 @@ def load_breast_cancer(*, scaled: bool = True, return_X_y: bool = False) -> Load
 
 
 def load_glass(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
-    """Load glass fragments, described by their chemistry: 214 points, 9 features, 6 classes.
+    """Load glass fragments (chemistry), scaled to [-1, 1]: 214 points, 9 features, 6 classes.
 
     UCI numbers seven types of glass, and table 1 of the paper says 7 classes.  No fragment is of
     type 4, so there are six classes.  Parameters and result are those of :func:`load_wine`.
@@ -97,7 +101,7 @@ def load_glass(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
 
 
 def load_ionosphere(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
-    """Load radar returns from the ionosphere: 351 points, 33 features, 2 classes.
+    """Load radar returns from the ionosphere, scaled: 351 points, 33 features, 2 classes.
 
     The file has 34 features.  The second feature is constant and is dropped, as in the paper.
     Parameters and result are those of :func:`load_wine`.
@@ -114,7 +118,7 @@ def load_ionosphere(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
 
 
 def load_hepatitis(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
-    """Load hepatitis patients with fewer features: 142 points, 14 features, 2 classes.
+    """Load hepatitis patients with fewer features, scaled: 142 points, 14 features, 2 classes.
 
     The five features with most missing values are dropped, then every patient with a missing
     value.  Parameters and result are those of :func:`load_wine`.
@@ -129,7 +133,7 @@ def load_hepatitis(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
 
 
 def load_hepatitis1(*, scaled: bool = True, return_X_y: bool = False) -> Loaded:
-    """Load hepatitis patients with all features: 80 points, 19 features, 2 classes.
+    """Load hepatitis patients with all features, scaled: 80 points, 19 features, 2 classes.
 
     Every patient with a missing value is dropped.  Parameters and result are those of
     :func:`load_wine`.
@@ -169,5 +173,6 @@ def _finish(bunch: Bunch, scaled: bool, return_X_y: bool) -> Loaded:
         data = 2.0 * ((data - low) / (high - low)) - 1.0
     if return_X_y:
         return data, bunch.target
-    rest = {key: bunch[key] for key in ("target", "target_names", "DESCR")}
+    rest = {key: bunch[key] for key in ("target", "target_names")}
+    rest["DESCR"] = f"{SCALED if scaled else UNSCALED}\n\n{bunch.DESCR}"
     return Bunch(data=data, feature_names=list(bunch.feature_names), **rest)

@@ -135,6 +135,7 @@ def random_links(
     -------
     must_link : MustLink
     cannot_link : CannotLink
+        Both know the number of rows, and data of another length are refused.
 
     Examples
     --------
@@ -157,7 +158,8 @@ def random_links(
     between = _draw("n_cannot_link", n_cannot_link, end, np.full_like(end, len(order)), rng)
     # The smaller row number comes first.
     must, cannot = (np.sort(order[pairs], axis=1) for pairs in (inside, between))
-    return MustLink(must), CannotLink(cannot)
+    n = len(classes) or None
+    return MustLink(must, n_samples=n), CannotLink(cannot, n_samples=n)
 
 
 def _draw(

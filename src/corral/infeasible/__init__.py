@@ -41,12 +41,14 @@ def relax_or_raise(
     if isinstance(failure, OutOfTime):
         raise out_of_time(deadline) from failure
     if settings.relaxes:
+        settings.progress.enter("relax")
         loose = uncontracted(constraints, table, n_clusters, settings)
         try:
             return solve_violating(loose, random_state)
         except OutOfTime as late:
             raise out_of_time(deadline, "no least violation was found") from late
     if isinstance(failure, NoAssignment):
+        settings.progress.enter("conflict")
         raise_conflict(int(sum(table.lengths)), n_clusters, constraints, deadline, names)
     raise failure
 
@@ -74,8 +76,9 @@ def out_of_time(
 ) -> SolverTimeoutError:
     """The error that says how long it took and how far it got."""
     seconds = deadline.elapsed
+    cause = "the callback stopped the fit" if deadline.stopped else "time ran out"
     return SolverTimeoutError(
-        f"time ran out after {seconds:.3g} s: {progress}, and none was proven impossible; raise "
+        f"{cause} after {seconds:.3g} s: {progress}, and none was proven impossible; raise "
         "time_limit or loosen the constraints",
         seconds,
         progress,

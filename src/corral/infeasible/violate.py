@@ -35,6 +35,7 @@ def solve_violating(problem: Problem, random_state: np.random.RandomState) -> So
                 raise
             break
         answer = evaluate(problem, step, centers)
+        settings.progress.step()
         memberships = np.eye(rules.n_clusters)[step.labels]
         recorder.record(memberships, answer.objective, 0.0, {"violation": violation})
         converged = not answer.beats(best)

@@ -13,8 +13,8 @@ from __future__ import annotations
 #: Entries up to which a problem is small: restarts also polish straight from their seeds, and moves
 #: have their full budget.  More of them make small fits better and slower (jobs small-*).
 SMALL = 6_000
-#: Entries above which a problem is large: no single rows are exchanged, progress is logged, and far
-#: rows stay where they are.  A larger limit makes fits of that size slower at the same inertia (job
+#: Entries above which a problem is large: no single rows are exchanged, and far rows stay where
+#: they are.  A larger limit makes fits of that size slower at the same inertia (job
 #: sizes-100000-10).
 LARGE = 300_000
 

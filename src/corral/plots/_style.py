@@ -8,18 +8,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._text import in_digits
 from .._typing import IntArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Colours of Okabe and Ito, which colour-blind readers can tell apart.  Their vermilion is
-#: ``BROKEN``, for what is broken only.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#56B4E9", "#CC79A7", "#000000")
-#: Markers of the clusters.  Seven markers and six colours make the first 42 clusters differ.
+#: Colours of the clusters.  The first six are those of Okabe and Ito, which colour-blind readers
+#: can tell apart.  Each later one is as far as possible from all before it, from white, grey and
+#: ``BROKEN`` in the CIELAB space.
+COLOURS = (
+    *("#0072B2", "#E69F00", "#009E73", "#56B4E9", "#CC79A7", "#000000", "#0000FF", "#B469FF"),
+    *("#FF005A", "#5A4B00", "#87E14B", "#870F2D", "#780F78", "#C3C369", "#F01EC3", "#003CA5"),
+    *("#5A3C5A", "#FFB496", "#C300FF", "#3CE1E1", "#0F2DD2", "#1E4B2D", "#C31E78", "#A596FF"),
+    *("#007887", "#FF7887", "#A55A3C", "#00961E", "#D2C3FF", "#A50F0F", "#1E691E", "#0069FF"),
+    *("#8700B4", "#FF4B3C", "#96875A", "#F078E1", "#A5D2B4", "#694B96", "#2DE11E", "#0F78E1"),
+)
+#: Markers of the clusters.  Seven markers and forty colours make the first 280 clusters differ.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 INK, GREY, BROKEN = "#333333", "#A8A8A8", "#D55E00"
 
+#: Most clusters that a legend lists.  More would hide the picture.
+LEGEND_CLUSTERS = 16
+#: Digits of a number at an axis, and where its exponents begin: longer numbers would overlap.
+TICK_DIGITS, TICK_MOST = 10, 1e9
 #: Width and height of one panel, in inches.
 PANEL = (4.6, 3.2)
 
@@ -91,12 +103,26 @@ def whole_numbers(axis: Any) -> None:
     axis.set_major_locator(MaxNLocator(integer=True))
 
 
+def tick(value: float, _: Any = None) -> str:
+    """A number at an axis."""
+    return in_digits(value, TICK_DIGITS, TICK_MOST).replace("-", "\N{MINUS SIGN}")
+
+
+def feature_names(X: Any) -> list[str] | None:
+    """The names of a data frame's columns; None where columns have none."""
+    columns = getattr(X, "columns", None)
+    return None if columns is None else [str(name) for name in columns]
+
+
 def plain(ax: Axes, title: str, *, x: str = "", y: str = "") -> None:
-    """Set the title and the names of the axes, if any; hide the top and right borders."""
+    """Set the title and the names of the axes, if any; write numbers in full; hide two borders."""
     ax.set_title(title, fontsize=10, color=INK, loc="left")
     for name, set_name in ((x, ax.set_xlabel), (y, ax.set_ylabel)):
         if name:
             set_name(name, fontsize=9, color=INK)
+    for axis in (ax.xaxis, ax.yaxis):
+        if axis.get_scale() == "linear":
+            axis.set_major_formatter(tick)
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(colors=INK, labelsize=9)
 

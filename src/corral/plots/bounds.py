@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Half the width of a bar and of the mark of a bound, where clusters are 1 apart.
 HALF_BAR, HALF_MARK = 0.36, 0.46
+#: Most characters in a line of a title: more would not fit over a panel.
+TITLE_WIDTH = 44
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +135,7 @@ def draw_measure(ax: Axes, measure: Measure) -> None:
         _draw_bound(ax, measure.lower, "minimum", "dotted")
         _draw_bound(ax, measure.upper, "maximum", "solid")
     _scale_y(ax, measure)
-    plain(ax, measure.title, x="cluster")
+    plain(ax, fill(measure.title, TITLE_WIDTH), x="cluster")
     whole_numbers(ax.xaxis)
     if len(clusters) <= 20:
         ax.set_xticks(clusters)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,16 +11,31 @@ from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.utils import check_array
 
+from .._text import in_digits
 from .._typing import FloatArray, IntArray, Matrix
 from ..constraints import CannotLink, ConstraintSet, MustLink
-from ._style import BROKEN, GREY, INK, checked_labels, colour, marker, one_axes, plain
+from ..constraints.lookup import rules_for
+from ._style import (
+    BROKEN,
+    GREY,
+    INK,
+    LEGEND_CLUSTERS,
+    checked_labels,
+    colour,
+    feature_names,
+    marker,
+    one_axes,
+    plain,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Most clusters that the legend lists.  More would hide the picture; the numbers at the centres
-#: tell them apart.
-LEGEND_CLUSTERS = 8
+#: Least and largest area of a point, in square points; many points are smaller than few.
+DOTS = (1.5, 26.0)
+#: Area from which points have a white edge.  Edges of many small points would hide the clusters
+#: below them.
+EDGED = 12.0
 
 
 def plot_clusters(
@@ -28,6 +44,7 @@ def plot_clusters(
     constraints: Any = None,
     *,
     centers: ArrayLike | None = None,
+    features: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the clusters in two dimensions, with the links between their points.
@@ -45,6 +62,8 @@ def plot_clusters(
         Only :class:`~corral.MustLink` and :class:`~corral.CannotLink` are shown.
     centers : (n_clusters, n_features) array, optional
         The means of the clusters unless given.
+    features : sequence of str, optional
+        Names of the features; the columns of a data frame unless given.
     ax : Axes, optional
         Where to draw; a new figure unless given.
 
@@ -65,7 +84,7 @@ def plot_clusters(
     label, k = checked_labels(labels, None if centers is None else len(np.asarray(centers)))
     if len(label) != points.shape[0]:
         raise ValueError(f"`labels` has {len(label)} entries, but X has {points.shape[0]} samples.")
-    rules = ConstraintSet(constraints)
+    rules, _ = rules_for(X, constraints)
     present = np.unique(label)
     if centers is None:
         middle = np.zeros((k, points.shape[1]))
@@ -73,10 +92,12 @@ def plot_clusters(
             middle[cluster] = points[label == cluster].mean(axis=0)
     else:
         middle = np.asarray(centers, float)
-    flat, flat_middle, names = _flatten(points, middle, label)
+    given = feature_names(X) if features is None else features
+    named = [f"feature {j}" for j in range(points.shape[1])] if given is None else given
+    flat, flat_middle, names = _flatten(points, middle, label, named)
     axes = one_axes(ax)
     counts = _draw_links(axes, flat, label, rules)
-    dot = float(np.clip(26.0 * np.sqrt(600.0 / len(label)), 4.0, 26.0))
+    dot = float(np.clip(DOTS[1] * np.sqrt(600.0 / len(label)), *DOTS))
     for cluster in present:
         _draw_cluster(axes, flat[label == cluster], flat_middle[cluster], int(cluster), dot)
     _finish(axes, names, np.bincount(label, minlength=k), counts)
@@ -84,7 +105,7 @@ def plot_clusters(
 
 
 def _flatten(
-    points: Matrix, centers: FloatArray, label: IntArray
+    points: Matrix, centers: FloatArray, label: IntArray, features: Sequence[str]
 ) -> tuple[FloatArray, FloatArray, tuple[str, str]]:
     """Points and centres in the plane, and the names of its axes."""
     n, d = points.shape
@@ -98,9 +119,9 @@ def _flatten(
     dense = points if isinstance(points, np.ndarray) else points.toarray()
     if d == 1:
         flat_centers = np.column_stack([centers[:, 0], np.arange(len(centers))])
-        return np.column_stack([dense[:, 0], label]), flat_centers, ("feature 0", "cluster")
+        return np.column_stack([dense[:, 0], label]), flat_centers, (features[0], "cluster")
     # Two points have no two components: their first two features are shown.
-    return dense[:, :2], centers[:, :2], ("feature 0", "feature 1")
+    return dense[:, :2], centers[:, :2], (features[0], features[1])
 
 
 def _draw_links(
@@ -152,7 +173,7 @@ def _draw_cluster(
         c=colour(cluster),
         marker=marker(cluster),
         edgecolors="white",
-        linewidths=0.4,
+        linewidths=0.4 if dot >= EDGED else 0.0,
         zorder=3,
         gid=f"cluster {cluster}",
     )
@@ -176,10 +197,11 @@ def _finish(
     """Title, names of the axes, legend."""
     links = sum(map(sum, counts.values()))
     broken = sum(count[1] for count in counts.values())
-    title = f"{sizes.sum()} points in {np.count_nonzero(sizes)} clusters"
+    title = f"{in_digits(sizes.sum())} points in {np.count_nonzero(sizes)} clusters"
     if links:
         title += f", {broken} of {links} links broken" if broken else f", all {links} links obeyed"
     plain(ax, title, x=names[0], y=names[1])
+    ax.locator_params(axis="x", nbins=5)  # long numbers side by side need room
     handles = _legend(sizes, counts)
     if handles:
         ax.legend(
@@ -193,7 +215,7 @@ def _legend(sizes: IntArray, counts: dict[str, tuple[int, int]]) -> list[Any]:
     present = np.flatnonzero(sizes).tolist()
     handles = []
     for j in present if len(present) <= LEGEND_CLUSTERS else ():
-        text = f"cluster {j} ({sizes[j]})"
+        text = f"cluster {j} ({in_digits(sizes[j])})"
         handles.append(Line2D([], [], color=colour(j), marker=marker(j), ls="none", label=text))
     for name, (obeyed, broken) in counts.items():
         style = "solid" if name == "must-link" else "dashed"

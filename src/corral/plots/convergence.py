@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._typing import IntArray
-from ._style import COLOURS, colour, panels, plain, whole_numbers
+from ._style import LEGEND_CLUSTERS, colour, panels, plain, whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,14 +24,14 @@ STYLES = ("solid", "dashed", "dashdot", "dotted")
 
 
 def plot_convergence(
-    history: History, *, ax: Axes | Sequence[Axes] | NDArray[Any] | None = None
+    history: Any, *, ax: Axes | Sequence[Axes] | NDArray[Any] | None = None
 ) -> NDArray[Any]:
     """Draw the objective, the residuals and the broken rules over the iterations.
 
     Parameters
     ----------
-    history : History
-        ``history_`` of a fitted model.
+    history : ConstrainedKMeans or History
+        A fitted model, or its ``history_``.
     ax : Axes or three Axes, optional
         Where to draw; the place of a single one is divided into the three panels.  A new figure
         unless given.
@@ -51,8 +51,9 @@ def plot_convergence(
     >>> from corral import ConstrainedKMeans
     >>> from corral.plots import plot_convergence
     >>> model = ConstrainedKMeans(n_clusters=2, random_state=0).fit([[0.0], [1.0], [5.0]])
-    >>> axes = plot_convergence(model.history_)  # doctest: +SKIP
+    >>> axes = plot_convergence(model)  # doctest: +SKIP
     """
+    history = _history(history)
     if not len(history):
         raise ValueError("the history has no iterations; nothing to draw.")
     axes = panels(ax, 3, columns=3, sharex=True)
@@ -80,7 +81,7 @@ def plot_convergence(
 
 
 def plot_assignment(
-    history: History,
+    history: Any,
     *,
     order: ArrayLike | None = None,
     ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
@@ -92,8 +93,8 @@ def plot_assignment(
 
     Parameters
     ----------
-    history : History
-        ``history_`` of a model with ``record_x=`` set to the iterations of interest.
+    history : ConstrainedKMeans or History
+        A fitted model with ``record_x=`` set to the iterations of interest, or its ``history_``.
     order : (n_samples,) array, optional
         What to sort the samples by, such as ``labels_``; in their own order unless given.
     ax : Axes or as many Axes as panels, optional
@@ -116,8 +117,9 @@ def plot_assignment(
     >>> from corral.plots import plot_assignment
     >>> model = ConstrainedKMeans(n_clusters=2, random_state=0, record_x=(1, 10))
     >>> model = model.fit([[0.0], [1.0], [5.0], [6.0]])
-    >>> axes = plot_assignment(model.history_)  # doctest: +SKIP
+    >>> axes = plot_assignment(model)  # doctest: +SKIP
     """
+    history = _history(history)
     if not history.x:
         raise ValueError("no x was recorded; fit with record_x=(1, 10, 50), say.")
     iterations = sorted(history.x)
@@ -129,10 +131,21 @@ def plot_assignment(
             place.plot(piece, ".", ms=3.5, color=colour(cluster), label=f"cluster {cluster}")
         place.set_ylim(min(-0.05, float(x.min()) - 0.05), max(1.05, float(x.max()) + 0.05))
         plain(place, f"x at iteration {iteration}", x="sample")
-    if x.shape[1] <= len(COLOURS):
+    if x.shape[1] <= LEGEND_CLUSTERS:
         above = {"loc": "lower left", "bbox_to_anchor": (0.3, 1)}
         axes[0].legend(fontsize=8, frameon=False, ncols=3, **above)
     return axes
+
+
+def _history(given: Any) -> History:
+    """The history of a fitted model, or the one given."""
+    history = getattr(given, "history_", given)
+    if not hasattr(history, "objective"):
+        raise TypeError(
+            f"{type(given).__name__} has no history; give a fitted ConstrainedKMeans or its "
+            "history_."
+        )
+    return history  # type: ignore[no-any-return]
 
 
 def _draw_curves(ax: Axes, iterations: IntArray, curves: dict[str, Any]) -> None:

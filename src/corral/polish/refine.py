@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,6 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..assign import Assignment, NoAssignment, assign_patiently, assigner
 from ..deadline import OutOfTime
-from ..plan import is_large
 from ..plan.thresholds import LATER_PATIENCE, MAX_ROUNDS, PATIENCE
 from ..presolve import Rules
 from ..problem import Problem
@@ -22,8 +20,6 @@ REMATCHES = 4
 #: A refinement is given up if this many further drops of the size of the last one would not reach
 #: the objective to beat.
 LOOK_AHEAD = 2.0
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -58,7 +54,7 @@ def refine(
     best: Answer | None = None
     warm: Any = None
     patience, deadline = PATIENCE, problem.deadline
-    for number in range(1, max_rounds + 1):
+    for _ in range(max_rounds):
         if best is not None and deadline.passed:
             break
         try:
@@ -75,8 +71,6 @@ def refine(
             problem = problem.with_rules(problem.rules.with_sizes_in_order(step.order))
             place = place.with_rules(problem.rules)
         answer = evaluate(problem, step, centers)
-        if is_large(problem.rules):
-            logger.info("exact assignment %d: objective %.8g", number, answer.objective)
         if best is not None:
             drop = best.objective - answer.objective
             if drop <= problem.plan.least_drop * abs(best.objective):
@@ -84,6 +78,7 @@ def refine(
             if answer.objective - LOOK_AHEAD * drop > to_beat:
                 return None
         best, incumbent, centers, warm = answer, answer.labels, answer.centers, step.warm
+        problem.settings.progress.step(problem.objective(best.objective))
     return best
 
 

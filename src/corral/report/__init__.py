@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,12 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
+from .._text import in_digits
 from .._typing import FloatArray, IntArray
 from ..audit import Entry, Findings, InMemory, PointPieces, examine
 from ..audit.inertia import cluster_means
-from ..constraints import Constraint, ConstraintSet
+from ..constraints import Constraint
 from ..constraints._checks import as_numbers, refuse
 from ..constraints.files import atomic_writer
+from ..constraints.lookup import rules_for
+from ..plots._style import feature_names
 from .page import to_fragment, to_page, to_tables
 from .pictures import View, to_pictures
 
@@ -54,9 +57,12 @@ class Report(Findings):
         Number of points in each cluster.
     entries : tuple of Entry
         One for each constraint, in the order given.
-    view, history, names
+    view, history, names, features
         What the HTML page shows besides: some of the points, the solver's history, and what to
-        call the rows.
+        call the rows and the features.
+    outside : int
+        Number of rules that do not apply because they name rows outside X; such rules come from
+        :meth:`ConstraintSet.for_folds`.
     plan
         The decisions that the solver took; :meth:`how` prints them.
 
@@ -78,6 +84,7 @@ class Report(Findings):
     view: View | None = field(default=None, repr=False, compare=False)
     history: History | None = field(default=None, repr=False, compare=False)
     names: Any = field(default=None, compare=False, repr=False)
+    features: Any = field(default=None, compare=False, repr=False)
     plan: Decisions | None = field(default=None, compare=False, repr=False)
 
     @classmethod
@@ -128,7 +135,8 @@ class Report(Findings):
             What to call the rows, such as the index of a data frame.
         """
         numbers = self._tables(self.names if names is None else names)
-        page = to_page(f"{numbers}\n{to_pictures(self, self.view, self.history)}", title)
+        pictures = to_pictures(self, self.view, self.history, self.features)
+        page = to_page(f"{numbers}\n{pictures}", title)
         if path is not None:
             with atomic_writer(path) as file:
                 file.write(page)
@@ -169,12 +177,14 @@ def _summary(findings: Findings) -> list[str]:
     broken = "1 hard rule is broken" if hard == 1 else f"{hard} hard rules are broken"
     verdict = "every hard rule is obeyed" if findings.feasible else broken
     lines = [
-        f"{sum(findings.sizes)} points in {len(findings.sizes)} clusters: {verdict}",
-        f"inertia  {findings.inertia:.6g}",
+        f"{in_digits(sum(findings.sizes))} points in {len(findings.sizes)} clusters: {verdict}",
+        f"inertia  {in_digits(findings.inertia)}",
         f"sizes    {' '.join(map(str, findings.sizes))}",
     ]
     if findings.soft_cost:
-        lines.insert(2, f"soft     {findings.soft_cost:.6g} for broken soft pairs")
+        lines.insert(2, f"soft     {in_digits(findings.soft_cost)} for broken soft pairs")
+    if findings.outside:
+        lines.append(f"outside  {findings.outside} rules name other rows and do not apply")
     return lines
 
 
@@ -185,7 +195,7 @@ def _table(entries: tuple[Entry, ...]) -> list[str]:
     head = ("constraint", "rule", "broken", "amount")
     rows = []
     for entry in entries:
-        count, amount = f"{entry.violations.count}", f"{entry.violations.amount:g}"
+        count, amount = f"{entry.violations.count}", in_digits(entry.violations.amount)
         rows.append((repr(entry.constraint), _hardness(entry.constraint), count, amount))
     wide = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     return [
@@ -250,10 +260,11 @@ def audit(
     k = int(n_clusters)
     label = _checked_labels(labels, points.shape[0], k)
     weight = _checked_weights(sample_weight, len(label))
-    rules = ConstraintSet(constraints)
+    rules, outside = rules_for(X, constraints)
     rules.check(len(label), k)
     mean = None if centers is None else _checked_centers(centers, (k, points.shape[1]))
-    return Report.of(InMemory(points), label, rules, k, weight, mean)
+    report = Report.of(InMemory(points), label, rules, k, weight, mean)
+    return replace(report, outside=outside, features=feature_names(X))
 
 
 def _checked_labels(labels: ArrayLike, n_samples: int, n_clusters: int) -> IntArray:

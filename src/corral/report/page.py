@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._text import in_digits
 from .._typing import IntArray
 from ..audit import Findings
 from ..constraints import Constraint
@@ -95,15 +96,17 @@ def _summary(findings: Findings, n_iterations: int | None) -> str:
         "inertia": findings.inertia,
         "soft cost": findings.soft_cost or None,
         "objective": findings.objective if findings.soft_cost else None,
+        "rules of other rows": findings.outside or None,
         "iterations": n_iterations,
     }
+    # Notebooks have styles of their own for lists, but none for plain divisions.
     cards = "".join(
-        f"<div><dt>{name}</dt><dd>{_number(value)}</dd></div>"
+        f'<div><div class="name">{name}</div><div class="value">{in_digits(value)}</div></div>'
         for name, value in facts.items()
         if value is not None
     )
     kind = "good" if findings.feasible else "bad"
-    return f'<p class="verdict {kind}">{verdict}</p>\n<dl>{cards}</dl>'
+    return f'<p class="verdict {kind}">{verdict}</p>\n<div class="cards">{cards}</div>'
 
 
 def _constraints(findings: Findings, names: Sequence[Any] | None) -> str:
@@ -169,21 +172,16 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 def _cell(value: Any) -> str:
     if isinstance(value, (int, float, np.number)):
-        return f'<td class="number" data-value="{float(value)!r}">{_number(value)}</td>'
+        return f'<td class="number" data-value="{float(value)!r}">{in_digits(value)}</td>'
     kind = f' class="{value}"' if value in ("ok", "broken") else ""
     return f"<td{kind}>{escape(str(value))}</td>"
-
-
-def _number(value: Any) -> str:
-    """Six digits for floats, all digits for integers."""
-    if isinstance(value, (int, np.integer)):
-        return str(value)
-    return "-" if math.isnan(value) else f"{value:.6g}"
 
 
 def _judged(measure: Measure, j: int) -> tuple[str, str]:
     """What is allowed in cluster j, and the verdict."""
     low, high = float(measure.lower[j]), float(measure.upper[j])
     bounds = (("at least", low), ("at most", high)) if low != high else (("exactly", low),)
-    allowed = ", ".join(f"{word} {bound:g}" for word, bound in bounds if math.isfinite(bound))
+    allowed = ", ".join(
+        f"{word} {in_digits(bound)}" for word, bound in bounds if math.isfinite(bound)
+    )
     return allowed or "any", "broken" if measure.broken[j] else "ok"

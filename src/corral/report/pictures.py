@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from .._arrays import namespace, to_host
+from .._text import in_digits
 from .._typing import FloatArray, IntArray, Matrix
 from ..audit import Findings, PointPieces
 from ..constraints import CannotLink, Constraint, ConstraintSet, MustLink
@@ -106,7 +107,9 @@ def take_rows(points: Any, rows: IntArray) -> Matrix:
     return taken
 
 
-def to_pictures(findings: Findings, view: View | None, history: History | None) -> str:
+def to_pictures(
+    findings: Findings, view: View | None, history: History | None, features: Any = None
+) -> str:
     """Give all pictures that can be drawn as HTML, or a sentence if matplotlib is missing."""
     try:
         import matplotlib.figure  # noqa: F401
@@ -115,18 +118,18 @@ def to_pictures(findings: Findings, view: View | None, history: History | None) 
     drawn = "\n".join(
         f'<figure><img alt="{escape(caption)}" src="{_data(figure)}">'
         f"<figcaption>{escape(caption)}</figcaption></figure>"
-        for caption, figure in _figures(findings, view, history)
+        for caption, figure in _figures(findings, view, history, features)
     )
     return f'<section><h2>Pictures</h2>\n<div class="pictures">\n{drawn}\n</div></section>'
 
 
 def _figures(
-    findings: Findings, view: View | None, history: History | None
+    findings: Findings, view: View | None, history: History | None, features: Any
 ) -> Iterator[tuple[str, Figure]]:
     rules = [entry.constraint for entry in findings.entries]
     measures = [("Sizes of the clusters, with their bounds", measure_sizes(findings.sizes, rules))]
     if view is not None:
-        yield _clusters(view, rules)
+        yield _clusters(view, rules, features)
         totals = measure_totals(view.labels, rules, len(findings.sizes))
         measures += [(f"Per cluster: {measure.title}", measure) for measure in totals]
     for caption, measure in measures:
@@ -137,13 +140,14 @@ def _figures(
         yield from _courses(history, None if view is None else view.labels)
 
 
-def _clusters(view: View, rules: list[Constraint]) -> tuple[str, Figure]:
+def _clusters(view: View, rules: list[Constraint], features: Any) -> tuple[str, Figure]:
     figure = _figure(7.2, 4.8)
     labels, links = view.labels[view.rows], view.links(rules)
-    plot_clusters(view.points, labels, links, centers=view.centers, ax=figure.subplots())
+    own: Any = {"centers": view.centers, "features": features, "ax": figure.subplots()}
+    plot_clusters(view.points, labels, links, **own)
     caption = "Clusters, with must-links solid, cannot-links dashed and broken ones red"
     if len(view.rows) < len(view.labels):
-        caption += f" ({len(view.rows)} of the {len(view.labels)} points)"
+        caption += f" ({in_digits(len(view.rows))} of the {in_digits(len(view.labels))} points)"
     return caption, figure
 
 
