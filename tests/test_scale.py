@@ -123,6 +123,16 @@ def test_an_inertia_that_no_float_can_hold_is_refused_with_advice(points):
         fitted(points).score(1e200 * points)
 
 
+@pytest.mark.parametrize(("value", "dtype"), [(-0.124, np.float32), (7.0, np.float64)])
+def test_equal_points_have_an_inertia_of_zero(value, dtype):
+    sizes = ClusterSizes(minimum=1)
+    for shape in ((7, 1), (34, 3)):
+        model = ConstrainedKMeans(2, random_state=0).fit(
+            np.full(shape, value, dtype), constraints=sizes
+        )
+        assert model.inertia_ == pytest.approx(0.0, abs=1e-12)
+
+
 @pytest.mark.parametrize("method", [PlainKMeans, COPKMeans, PCKMeans])
 @pytest.mark.parametrize("unit", [1e80, 1e-155])
 def test_baselines_refuse_points_whose_squares_they_cannot_hold(points, method, unit):
