@@ -16,6 +16,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._scale import sum_of_squares
 from ._typing import FloatArray
 from ._words import our_words
 from .backends import Backend, InMemory, backend_of
@@ -30,7 +31,7 @@ from .progress import Progress
 from .report import Report
 from .rows import distances_to
 from .settings import check_n_clusters, make_random_state, make_settings
-from .solution import Solution, check_answer
+from .solution import Solution, check_answer, in_user_units
 from .solve import place, solve
 
 
@@ -204,19 +205,19 @@ class ConstrainedKMeans(
         backend = backend_of(X, self.device)
         with talking(self.verbose), backend.opened(self, sample_weight) as table:
             given, outside = rules_for(X, constraints)
-            n, k, names = sum(table.lengths), self.n_clusters, row_names(X)
-            check_n_clusters(k, n)
-            settings = make_settings(self.get_params(deep=False), (n, table.n_features), callback)
+            n, names, scale = sum(table.lengths), row_names(X), table.scale
+            k, params = check_n_clusters(self.n_clusters, n), self.get_params(deep=False)
+            settings = make_settings(params, (n, table.n_features), callback).in_units(scale)
             random_state = make_random_state(self.random_state)
             try:
-                rules = presolve(given, n, k, names=names)
+                rules = presolve(given, n, k, names=names, scale=scale)
                 problem = Problem.of(rules, table.rows(rules.group), settings)
                 solution = solve(problem, random_state, paper_problem(given, table, settings, k))
             except NoAnswer as failure:
                 solution = relax_or_raise(failure, given, table, k, settings, random_state, names)
             settings.progress.finish(None if solution.may_violate else solution.objective)
             report = Report.of(table, solution.labels, given, k, table.weight)
-            dtype = table.dtype
+            solution, dtype = in_user_units(solution, scale), table.dtype
         known = {"history": solution.history, "names": names, "plan": solution.plan}
         report = replace(report, **known, outside=outside)
         check_answer(solution, report, settings)
@@ -235,7 +236,7 @@ class ConstrainedKMeans(
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history
         self.report_ = replace(report, features=getattr(self, "feature_names_in_", None))
-        self._n_features_out = self.n_clusters
+        self._n_features_out = len(report.sizes)
 
     def fit_predict(
         self, X: Any, y: Any = None, *, constraints: Any = None, **fit_params: Any
@@ -287,9 +288,8 @@ class ConstrainedKMeans(
         sample_weight : array-like of shape (n_samples,), optional
         """
         refuse_others(y)
-        squares = np.min(brought(self.transform(X)), axis=1) ** 2
-        weight = check_weights(brought(sample_weight), len(squares))
-        return -float(np.dot(squares, np.ones(len(squares)) if weight is None else weight))
+        nearest = np.min(brought(self.transform(X)), axis=1)
+        return -sum_of_squares(nearest, check_weights(brought(sample_weight), len(nearest)))
 
     def assign(
         self, X: Any, *, constraints: Any = None, sample_weight: ArrayLike | None = None

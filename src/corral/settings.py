@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ._scale import NO_SCALE, Scale, times
 from ._typing import FloatArray, IntArray
 from .deadline import Deadline
 from .progress import QUIET, Reporter
@@ -116,6 +117,14 @@ class Settings:
         """Whether ADMM may see fewer groups and digits than there are: exact steps see all."""
         return self.reorders and not self.record_x and self.max_samples is not None
 
+    def in_units(self, scale: Scale) -> Settings:
+        """The same with given centres, and the objectives of the progress, in other units."""
+        if scale == NO_SCALE:
+            return self
+        self.progress.unit = lambda objective: float(times(np.float64(objective), scale.cost))
+        given = not isinstance(self.init, str) and self.init.ndim == 2
+        return replace(self, init=times(self.init, -scale.points)) if given else self
+
     def for_part(self) -> Settings:
         """How to solve a sample of the problem: its answers are no progress of the whole."""
         return replace(self, progress=QUIET)
@@ -152,7 +161,7 @@ def make_settings(
     free_growth = isinstance(parameters["rho_growth"], str)
     return Settings(
         solver=solver,
-        init=_init(parameters["init"], shape, parameters["n_clusters"]),
+        init=_init(parameters["init"], shape, int(parameters["n_clusters"])),
         n_init=_plain(parameters["n_init"]),
         max_iter=int(parameters["max_iter"]),
         tol=filled["tol"],
@@ -170,14 +179,15 @@ def make_settings(
     )
 
 
-def check_n_clusters(n_clusters: Any, n_samples: int) -> None:
-    """Raise unless there are enough samples for the clusters."""
+def check_n_clusters(n_clusters: Any, n_samples: int) -> int:
+    """The number of clusters as an int; raises unless there are enough samples for it."""
     COUNT.check("n_clusters", n_clusters)
     if n_samples < n_clusters:
         raise ValueError(
             f"n_samples={n_samples} should be >= n_clusters={n_clusters}: every cluster needs a "
             "sample."
         )
+    return int(n_clusters)
 
 
 def _plain(value: Any) -> Any:
@@ -188,7 +198,7 @@ def _plain(value: Any) -> Any:
 def _jobs(value: Any) -> int | None:
     """Number of processes as joblib understands it: negative ones count from the last core."""
     if value is None or (_whole(value) and value != 0):
-        return value  # type: ignore[no-any-return]
+        return None if value is None else int(value)
     raise ValueError(f"`n_jobs` is {value!r}; it must be an integer other than 0, or None.")
 
 

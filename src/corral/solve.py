@@ -12,6 +12,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 
+from ._scale import times
 from ._typing import FloatArray, IntArray
 from .admm.algorithm1 import PaperRules, solve_algorithm1
 from .admm.blocks import one_blas_thread
@@ -29,7 +30,7 @@ from .polish import Answer, evaluate, first_answer, improve, refine
 from .presolve import Rules, presolve
 from .problem import Problem
 from .rivals import better_labels, direct
-from .rows import MemoryRows, Table
+from .rows import MemoryRows, MemoryTable
 from .solution import Solution, numbered
 from .start import Start, group_labels, make_start, match_sizes, sample
 
@@ -312,7 +313,7 @@ def _solve_small(problem: Problem, seed: int) -> tuple[IntArray, FloatArray]:
 
 
 def place(
-    table: Table, given: ConstraintSet, centers: FloatArray, deadline: Deadline, names: Names
+    table: MemoryTable, given: ConstraintSet, centers: FloatArray, deadline: Deadline, names: Names
 ) -> IntArray:
     """Exact assignment of rows to given centres.
 
@@ -320,11 +321,12 @@ def place(
     ------
     InfeasibleConstraintsError, SolverTimeoutError
     """
-    n, k = sum(table.lengths), len(centers)
+    table = table.beside(centers)
+    n, k, scale = sum(table.lengths), len(centers), table.scale
     try:
-        rules = presolve(given, n, k, names=names)
+        rules = presolve(given, n, k, names=names, scale=scale)
         rows = table.rows(rules.group)
-        cost = rows.costs(centers - rows.middle).dense()
+        cost = rows.costs(times(centers, -scale.points) - rows.middle).dense()
         step = assign(rules, cost, deadline=deadline, match_sizes=True)
     except (NoAssignment, InfeasibleConstraintsError) as failure:
         raise conflict_of(failure, n, k, given, deadline, names) from None

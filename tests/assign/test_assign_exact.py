@@ -19,10 +19,11 @@ from tiny_problems import (
     with_pairs,
 )
 
+from corral import ClusterTotals
 from corral.assign import NoAssignment, assign, broken, feasible
 from corral.assign.program.cpsat import search
 from corral.deadline import Deadline, OutOfTime
-from corral.presolve import SizeBounds, SoftPairs, TotalBounds
+from corral.presolve import SizeBounds, SoftPairs, presolve
 
 
 @pytest.mark.parametrize("match_sizes", [False, True])
@@ -105,14 +106,14 @@ def test_relabelling_clusters_relabels_the_answer():
 def test_totals_that_are_exactly_full_are_not_lost_to_rounding():
     values = np.array([0.1, 0.2, 0.3, 0.1, 0.2, 0.3]) * 1e7 / 3
     bound = np.full(2, (0.1 + 0.2 + 0.3) * 1e7 / 3)
-    rules = make_rules(np.ones(6, int), 2, totals=(TotalBounds(values, bound, bound),))
+    full = ClusterTotals(values, minimum=bound, maximum=bound)
+    rules = presolve([full], n_samples=6, n_clusters=2)
     assert not broken(rules, assign(rules, np.random.default_rng(0).random((6, 2))).labels)
 
 
 def test_totals_just_above_their_bound_are_refused():
     values = np.array([1.0, 1.0, 1.0 + 1e-7, 1.0])
-    limit = TotalBounds(values, np.full(2, -np.inf), np.array([2.0, 4.0]))
-    rules = make_rules(np.ones(4, int), 2, totals=(limit,))
+    rules = presolve([ClusterTotals(values, maximum=[2.0, 4.0])], n_samples=4, n_clusters=2)
     cost = np.array([[0.0, 9.0], [1.0, 9.0], [0.0, 9.0], [5.0, 9.0]])
     np.testing.assert_array_equal(assign(rules, cost).labels, [0, 0, 1, 1])
 

@@ -17,6 +17,7 @@ from .._typing import FloatArray, IntArray
 from .._words import our_words
 from . import _checks
 from ._checks import FOLDS, Names, plural, refuse, shortened
+from ._rounding import allowances, excess_of, refuse_overflow
 from .base import Constraint, Violations, numbers_from_json, plain
 
 
@@ -35,8 +36,10 @@ class LinearConstraint(Constraint):
 
     Notes
     -----
-    On a subset of the samples, a row of ``A`` is kept if it is zero for all samples outside the
-    subset, and dropped if it is zero for all samples inside.  Other rows raise ``ValueError``.
+    A row is violated if its value exceeds a bound by more than rounding: 1e-9 times the sum of the
+    magnitudes of its coefficients, and at most 0.25 if these are whole numbers.  On a subset of the
+    samples, a row of ``A`` is kept if it is zero for all samples outside the subset, and dropped if
+    it is zero for all samples inside.  Other rows raise ``ValueError``.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class LinearConstraint(Constraint):
         refuse(high == -math.inf, high, "upper", "no value can stay below it")
         _checks.ordered_bounds(lower=low, upper=high)
         whole = isinstance(n_clusters, Integral) and not isinstance(n_clusters, bool)
+        n_clusters = int(n_clusters) if n_clusters is not None and whole else n_clusters
         if n_clusters is not None and not (
             whole and n_clusters >= 1 and matrix.shape[1] % n_clusters == 0
         ):
@@ -103,23 +107,26 @@ class LinearConstraint(Constraint):
                 f"the linear constraint is for {self.n_clusters} clusters, "
                 f"but n_clusters is {n_clusters}."
             )
-        if self.A.shape[0] and self.A.shape[1] != n_samples * n_clusters:
+        needed = int(n_samples) * int(n_clusters)
+        if self.A.shape[0] and self.A.shape[1] != needed:
             raise ValueError(
                 f"A has {self.A.shape[1]} columns, but X has {n_samples} samples and n_clusters "
-                f"is {n_clusters}; it must have {n_samples * n_clusters}{FOLDS}."
+                f"is {n_clusters}; it must have {needed}{FOLDS}."
             )
 
     def violations(self, labels: ArrayLike, n_clusters: int | None = None) -> Violations:
         """Find the rows of ``A`` that are out of bounds."""
         found = _checks.as_labels(labels)
-        k = n_clusters or self.n_clusters or self.A.shape[1] // max(len(found), 1)
+        k = int(n_clusters or self.n_clusters or self.A.shape[1] // max(len(found), 1))
         self.check(len(found), k)
         x = np.zeros(self.A.shape[1])
         if self.A.shape[0]:
             _checks.clusters_in(found, k)
             x[np.arange(len(found)) * k + found] = 1.0
         value = self.A @ x
-        excess = _checks.excess_of(value, abs(self.A) @ x, self.lower, self.upper)
+        rule = np.repeat(np.arange(len(value)), np.diff(self.A.indptr))
+        allowed = allowances(self.A.data, rule, len(value))
+        excess = excess_of(value, allowed, self.lower, self.upper)
         where = np.flatnonzero(excess)
         text = partial(self._describe, value=value)
         return Violations(len(where), float(excess[where].sum()), where, text)
@@ -220,6 +227,7 @@ def _read_matrix(A: Any) -> sparse.csr_array:
     matrix = sparse.csr_array(A, dtype=np.float64, copy=True)
     if not np.isfinite(matrix.data).all():
         raise ValueError("A has entries that are not finite; each must be a finite number.")
+    refuse_overflow(matrix.data, "A")
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)

@@ -15,6 +15,7 @@ from .._typing import FloatArray
 from .._words import our_words
 from . import _checks
 from ._checks import Names, refuse
+from ._rounding import allowances, excess_of, refuse_overflow
 from .base import Constraint, Violations, kept_sides, numbers_from_json
 
 
@@ -32,7 +33,8 @@ class ClusterTotals(Constraint):
     Notes
     -----
     A bound is violated if the total exceeds it by more than rounding: 1e-9 times the sum of the
-    magnitudes of the values.  On a subset of the rows the bounds are kept unchanged.
+    magnitudes of all values, and at most 0.25 if these are whole numbers.  On a subset of the rows
+    the bounds are kept unchanged.
 
     Examples
     --------
@@ -60,6 +62,7 @@ class ClusterTotals(Constraint):
         if array.ndim != 1:
             raise ValueError(f"values has shape {array.shape}; it must be one number per row.")
         refuse(np.isinf(array), array, "values", "each must be finite")
+        refuse_overflow(array, "values")
         low = _checks.optional_bound(minimum, "minimum")
         high = _checks.optional_bound(maximum, "maximum")
         if low is not None:
@@ -135,9 +138,9 @@ def total_excess(
     values: FloatArray, labels: NDArray[Any], lower: FloatArray, upper: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return the sum of each cluster and its excess over the bounds, 0 if within rounding."""
-    k = len(lower)
-    total, size = (_checks.sums_by(labels, each, k)[:k] for each in (values, np.abs(values)))
-    return total, _checks.excess_of(total, size, lower, upper)
+    total = _checks.sums_by(labels, values, len(lower))[: len(lower)]
+    allowed = allowances(values, np.zeros(len(values), np.int64), 1)
+    return total, excess_of(total, allowed, lower, upper)
 
 
 def _bounds_in_words(minimum: FloatArray | None, maximum: FloatArray | None) -> str:

@@ -11,7 +11,8 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..constraints import ClusterSizes, ConstraintSet, GroupShares
-from ..constraints._checks import RELATIVE_TOLERANCE, plural, shortened, sums_by
+from ..constraints._checks import plural, shortened, sums_by
+from ..constraints._rounding import RELATIVE_TOLERANCE
 from .facts import Bounds, Facts, Found, Kind
 
 MAX_WORK = 1_000_000
