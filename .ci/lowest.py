@@ -1,7 +1,8 @@
 """Write a constraints file for pip: the lowest version that pyproject.toml allows of each package.
 
 Usage: ``python .ci/lowest.py pyproject.toml lowest.txt``.  The packages are those of the project
-and of its extras.  A requirement must be written ``name>=version`` or ``name[extra]>=version``.
+and of its extras.  A requirement must be written ``name>=version`` or ``name[extra]>=version``,
+and may have an upper bound, ``name>=version,<version``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(\[[\w,.-]+\])?>=(?P<bound>[\w.]+)")
+REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(\[[\w,.-]+\])?>=(?P<bound>[\w.]+)(,<[\w.]+)?")
 
 
 def lowest(project: dict) -> list[str]:

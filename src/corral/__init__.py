@@ -4,30 +4,35 @@ Must-links, cannot-links, cluster sizes, capacities, shares and any linear const
 and with scikit-learn's conventions.
 """
 
+import sys
 from importlib import import_module
-from typing import Any
+from importlib.util import find_spec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-from .admm.history import History
-from .constraints import (
-    CannotLink,
-    ClusterSizes,
-    ClusterTotals,
-    Constraint,
-    ConstraintSet,
-    GroupShares,
-    LinearConstraint,
-    MustLink,
-    Pin,
-    Violations,
-    from_labels,
-    read_pairs,
-    write_pairs,
-)
-from .estimator import ConstrainedKMeans
-from .exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
-from .feasibility import Feasibility, check
-from .progress import Progress
-from .report import Report, audit
+if TYPE_CHECKING:
+    from .admm.history import History
+    from .constraints import (
+        CannotLink,
+        ClusterSizes,
+        ClusterTotals,
+        Constraint,
+        ConstraintSet,
+        GroupShares,
+        LinearConstraint,
+        MustLink,
+        Pin,
+        Violations,
+        from_labels,
+        read_pairs,
+        write_pairs,
+    )
+    from .estimator import ConstrainedKMeans
+    from .exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
+    from .feasibility import Feasibility, check
+    from .progress import Progress
+    from .proof import LowerBound, lower_bound
+    from .report import Report, audit
 
 __version__ = "0.2.0"
 
@@ -60,14 +65,39 @@ __all__ = [
     "write_pairs",
 ]
 
-_MODULES = ("baselines", "datasets", "metrics", "plots", "proof")
-_PROOF = ("LowerBound", "lower_bound")
+#: Modules that hold the public names, those that are imported quickly first.
+_HOMES = (
+    *("exceptions", "progress", "constraints", "admm.history"),
+    *("report", "feasibility", "estimator", "proof"),
+)
 
 
 def __getattr__(name: str) -> Any:
-    """Import a submodule when it is first asked for, so that ``import corral`` stays quick."""
-    if name in _MODULES:
+    """Import a public name or a submodule when it is first asked for.
+
+    scikit-learn takes most of the time of the import, and ``corral --help`` does not need it.
+    """
+    if name in __all__:
+        modules = (import_module(f"{__name__}.{home}") for home in _HOMES)
+        globals()[name] = next(vars(module)[name] for module in modules if name in vars(module))
+        return globals()[name]
+    if not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
         return import_module(f"{__name__}.{name}")
-    if name in _PROOF:
-        return getattr(import_module(f"{__name__}.proof"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the public names, also those that are not imported yet."""
+    return sorted({*globals(), *__all__})
+
+
+class _Package(ModuleType):
+    """The module ``corral``, in which ``audit`` is the function and not the subpackage."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # The import of a submodule sets the attribute of its name.
+        if name not in __all__ or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

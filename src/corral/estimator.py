@@ -16,6 +16,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._scale import sum_of_squares
 from ._typing import FloatArray
 from ._words import our_words
 from .backends import Backend, InMemory, backend_of
@@ -27,10 +28,11 @@ from .inputs import brought, check_weights, outline, refuse_others, row_names, t
 from .presolve import presolve
 from .problem import Problem, paper_problem
 from .progress import Progress
+from .proof.fitted import proven
 from .report import Report
 from .rows import distances_to
 from .settings import check_n_clusters, make_random_state, make_settings
-from .solution import Solution, check_answer
+from .solution import Solution, check_answer, in_user_units
 from .solve import place, solve
 
 
@@ -45,9 +47,10 @@ class ConstrainedKMeans(
     Parameters
     ----------
     n_clusters : int, default=8
-    solver : {"projected", "algorithm1"}, default="projected"
+    solver : {"projected", "algorithm1", "exact"}, default="projected"
         "projected" takes every rule.  "algorithm1" is the paper's algorithm to the letter; it
-        takes exact sizes, pairs and linear equalities.
+        takes exact sizes, pairs and linear equalities.  "exact" goes on by branch and bound until
+        the answer is proven optimal, or ``time_limit`` ends it; for some hundreds of rows.
     init : {"k-means++", "random"}, array of k centres or array of n labels, default="k-means++"
         Where to start.  "random" is a random assignment.
     n_init : int or "auto", default="auto"
@@ -95,6 +98,9 @@ class ConstrainedKMeans(
     device : str, default=None
         "cuda" or "cuda:1" works on that GPU, which needs PyTorch.  A tensor or CuPy array that is
         on a GPU stays there without this parameter.
+
+    prove : float, default=None
+        Seconds to spend on a lower bound after the fit: ``report_.bound`` and ``report_.gap``.
 
     Attributes
     ----------
@@ -146,6 +152,7 @@ class ConstrainedKMeans(
         record_x: Any = (),
         max_samples: int | str | None = "auto",
         device: str | None = None,
+        prove: float | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.solver = solver
@@ -165,6 +172,7 @@ class ConstrainedKMeans(
         self.record_x = record_x
         self.max_samples = max_samples
         self.device = device
+        self.prove = prove
 
     def fit(
         self,
@@ -204,20 +212,21 @@ class ConstrainedKMeans(
         backend = backend_of(X, self.device)
         with talking(self.verbose), backend.opened(self, sample_weight) as table:
             given, outside = rules_for(X, constraints)
-            n, k, names = sum(table.lengths), self.n_clusters, row_names(X)
-            check_n_clusters(k, n)
-            settings = make_settings(self.get_params(deep=False), (n, table.n_features), callback)
+            n, names, scale = sum(table.lengths), row_names(X), table.scale
+            k, params = check_n_clusters(self.n_clusters, n), self.get_params(deep=False)
+            settings = make_settings(params, (n, table.n_features), callback).in_units(scale)
             random_state = make_random_state(self.random_state)
             try:
-                rules = presolve(given, n, k, names=names)
+                rules = presolve(given, n, k, names=names, scale=scale)
                 problem = Problem.of(rules, table.rows(rules.group), settings)
                 solution = solve(problem, random_state, paper_problem(given, table, settings, k))
             except NoAnswer as failure:
                 solution = relax_or_raise(failure, given, table, k, settings, random_state, names)
+            solution, proof = proven(solution, given, table, settings, random_state)
             settings.progress.finish(None if solution.may_violate else solution.objective)
             report = Report.of(table, solution.labels, given, k, table.weight)
-            dtype = table.dtype
-        known = {"history": solution.history, "names": names, "plan": solution.plan}
+            solution, dtype = in_user_units(solution, scale), table.dtype
+        known = {"history": solution.history, "names": names, "plan": solution.plan, "proof": proof}
         report = replace(report, **known, outside=outside)
         check_answer(solution, report, settings)
         self._store(X, solution, report, dtype, backend)
@@ -235,7 +244,7 @@ class ConstrainedKMeans(
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history
         self.report_ = replace(report, features=getattr(self, "feature_names_in_", None))
-        self._n_features_out = self.n_clusters
+        self._n_features_out = len(report.sizes)
 
     def fit_predict(
         self, X: Any, y: Any = None, *, constraints: Any = None, **fit_params: Any
@@ -287,9 +296,8 @@ class ConstrainedKMeans(
         sample_weight : array-like of shape (n_samples,), optional
         """
         refuse_others(y)
-        squares = np.min(brought(self.transform(X)), axis=1) ** 2
-        weight = check_weights(brought(sample_weight), len(squares))
-        return -float(np.dot(squares, np.ones(len(squares)) if weight is None else weight))
+        nearest = np.min(brought(self.transform(X)), axis=1)
+        return -sum_of_squares(nearest, check_weights(brought(sample_weight), len(nearest)))
 
     def assign(
         self, X: Any, *, constraints: Any = None, sample_weight: ArrayLike | None = None

@@ -17,6 +17,9 @@ class InfeasibleConstraintsError(ValueError):
         Description of the contradiction, with the names of the user's rows.
     conflict : ConstraintSet
         A small part of the user's constraints that cannot be obeyed together.
+    irreducible : bool
+        Whether it is proven that the conflict can be obeyed without any one of its parts: a pair,
+        a pin, a share, or one side of a bound.  False if there was no time for the proof.
 
     Examples
     --------
@@ -26,13 +29,14 @@ class InfeasibleConstraintsError(ValueError):
     ConstraintSet([MustLink(1 pair), CannotLink(1 pair)])
     """
 
-    def __init__(self, message: str, conflict: ConstraintSet) -> None:
+    def __init__(self, message: str, conflict: ConstraintSet, irreducible: bool = False) -> None:
         super().__init__(message)
         self.conflict = conflict
+        self.irreducible = irreducible
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle with the conflict, which ``BaseException`` would not keep."""
-        return type(self), (str(self), self.conflict)
+        return type(self), (str(self), self.conflict, self.irreducible)
 
 
 class SolverTimeoutError(TimeoutError):

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
+from ._scale import exponent_of, largest
 from ._typing import FloatArray, Matrix
 from ._words import refuse_words
 from .constraints import Constraint, ConstraintSet
@@ -56,6 +57,16 @@ def check_points(X: Any, estimator: BaseEstimator) -> Matrix:
     dtypes = [np.float64, np.float32]
     points = check_array(X, accept_sparse="csr", dtype=dtypes, input_name="X", estimator=estimator)
     return sparse.csr_array(points) if sparse.issparse(points) else points
+
+
+def check_magnitude(points: Matrix, method: str) -> None:
+    """ValueError for magnitudes whose squares would leave the range of floats in a method."""
+    size = largest(points)
+    if exponent_of(size, points.dtype):
+        raise ValueError(
+            f"X has magnitudes up to {size:.3g}, which {method} cannot square safely; the largest "
+            "must lie in [1e-19, 1e19].  Divide X by a constant."
+        )
 
 
 def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray | None:

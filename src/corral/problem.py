@@ -101,7 +101,8 @@ def uncontracted(constraints: Any, table: Table, n_clusters: int, settings: Sett
 
     Algorithm 1 and the labels of least violation work on it.
     """
-    rules = presolve(constraints, sum(table.lengths), n_clusters, contract=False)
+    n = sum(table.lengths)
+    rules = presolve(constraints, n, n_clusters, contract=False, scale=table.scale)
     return Problem.of(rules, table.home().rows(None), settings)
 
 

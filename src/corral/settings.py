@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ._scale import NO_SCALE, Scale, times
 from ._typing import FloatArray, IntArray
 from .deadline import Deadline
 from .progress import QUIET, Reporter
@@ -67,7 +68,7 @@ NOT_NEGATIVE = Limit(least=0.0)
 
 #: Parameters of the estimator whose values can be checked one by one.
 LIMITS = {
-    "solver": Limit(None, words=("projected", "algorithm1")),
+    "solver": Limit(None, words=("projected", "algorithm1", "exact")),
     "on_infeasible": Limit(None, words=("raise", "relax")),
     "n_init": replace(COUNT, words=("auto",)),
     "max_iter": COUNT,
@@ -77,6 +78,7 @@ LIMITS = {
     "rho_every": replace(COUNT, words=("auto",)),
     "max_samples": replace(COUNT, words=("auto", None)),
     "time_limit": replace(NOT_NEGATIVE, words=(None,)),
+    "prove": replace(NOT_NEGATIVE, words=(None,)),
 }
 INIT = Limit(None, words=("k-means++", "random"))
 
@@ -86,7 +88,8 @@ class Settings:
     """The estimator's parameters, validated, with defaults filled in.
 
     ``hurries`` says that the growth of the penalty is left to the plan, ``relaxes`` that the
-    labels of least violation are wanted where no labels obey the rules.
+    labels of least violation are wanted where no labels obey the rules.  ``exact`` says that the
+    search goes on until the answer is proven optimal; ``prove`` is the time for a bound.
     """
 
     solver: str
@@ -103,6 +106,8 @@ class Settings:
     record_x: tuple[int, ...]
     max_samples: int | str | None
     n_jobs: int | None
+    exact: bool
+    prove: float | None
     deadline: Deadline
     progress: Reporter = QUIET
 
@@ -115,6 +120,19 @@ class Settings:
     def coarse(self) -> bool:
         """Whether ADMM may see fewer groups and digits than there are: exact steps see all."""
         return self.reorders and not self.record_x and self.max_samples is not None
+
+    @property
+    def proves(self) -> bool:
+        """Whether a lower bound is wanted with the answer."""
+        return self.exact or self.prove is not None
+
+    def in_units(self, scale: Scale) -> Settings:
+        """The same with given centres, and the objectives of the progress, in other units."""
+        if scale == NO_SCALE:
+            return self
+        self.progress.unit = lambda objective: float(times(np.float64(objective), scale.cost))
+        given = not isinstance(self.init, str) and self.init.ndim == 2
+        return replace(self, init=times(self.init, -scale.points)) if given else self
 
     def for_part(self) -> Settings:
         """How to solve a sample of the problem: its answers are no progress of the whole."""
@@ -141,7 +159,8 @@ def make_settings(
     """
     for name, limit in LIMITS.items():
         limit.check(name, parameters[name])
-    repair, solver = parameters["repair"], parameters["solver"]
+    repair, exact = parameters["repair"], parameters["solver"] == "exact"
+    solver = "projected" if exact else parameters["solver"]
     if not isinstance(repair, (bool, np.bool_)):
         raise ValueError(f"`repair` is {repair!r}; it must be True or False.")
     filled = {
@@ -152,7 +171,7 @@ def make_settings(
     free_growth = isinstance(parameters["rho_growth"], str)
     return Settings(
         solver=solver,
-        init=_init(parameters["init"], shape, parameters["n_clusters"]),
+        init=_init(parameters["init"], shape, int(parameters["n_clusters"])),
         n_init=_plain(parameters["n_init"]),
         max_iter=int(parameters["max_iter"]),
         tol=filled["tol"],
@@ -165,19 +184,22 @@ def make_settings(
         record_x=_iterations(parameters["record_x"]),
         max_samples=_plain(parameters["max_samples"]),
         n_jobs=_jobs(parameters["n_jobs"]),
+        exact=exact,
+        prove=parameters["prove"],
         deadline=progress.deadline,
         progress=progress,
     )
 
 
-def check_n_clusters(n_clusters: Any, n_samples: int) -> None:
-    """Raise unless there are enough samples for the clusters."""
+def check_n_clusters(n_clusters: Any, n_samples: int) -> int:
+    """The number of clusters as an int; raises unless there are enough samples for it."""
     COUNT.check("n_clusters", n_clusters)
     if n_samples < n_clusters:
         raise ValueError(
             f"n_samples={n_samples} should be >= n_clusters={n_clusters}: every cluster needs a "
             "sample."
         )
+    return int(n_clusters)
 
 
 def _plain(value: Any) -> Any:
@@ -188,7 +210,7 @@ def _plain(value: Any) -> Any:
 def _jobs(value: Any) -> int | None:
     """Number of processes as joblib understands it: negative ones count from the last core."""
     if value is None or (_whole(value) and value != 0):
-        return value  # type: ignore[no-any-return]
+        return None if value is None else int(value)
     raise ValueError(f"`n_jobs` is {value!r}; it must be an integer other than 0, or None.")
 
 

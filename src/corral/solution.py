@@ -17,6 +17,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 
+from ._scale import NO_SCALE, Scale, times
 from ._typing import FloatArray, IntArray
 from .admm.history import History
 from .exceptions import BrokenAnswerError
@@ -56,6 +57,19 @@ class Solution:
     converged: bool
     plan: Plan | None
     may_violate: bool = False
+
+
+def in_user_units(solution: Solution, scale: Scale) -> Solution:
+    """The solution with centres and objectives in the units of the user's points and weights."""
+    if scale == NO_SCALE:
+        return solution
+    objectives = times(solution.history.objective, scale.cost)
+    return replace(
+        solution,
+        centers=times(solution.centers, scale.points),
+        objective=float(times(np.float64(solution.objective), scale.cost)),
+        history=replace(solution.history, objective=objectives),
+    )
 
 
 def check_answer(solution: Solution, report: Any, settings: Settings) -> None:

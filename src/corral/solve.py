@@ -12,6 +12,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 
+from ._scale import times
 from ._typing import FloatArray, IntArray
 from .admm.algorithm1 import PaperRules, solve_algorithm1
 from .admm.blocks import one_blas_thread
@@ -22,13 +23,14 @@ from .assign import Assignment, NoAssignment, assign
 from .constraints import ConstraintSet
 from .constraints._checks import Names, sums_by
 from .deadline import Deadline, OutOfTime
-from .infeasible import out_of_time, raise_conflict
+from .exceptions import InfeasibleConstraintsError
+from .infeasible import conflict_of, out_of_time
 from .plan import Plan, is_large
 from .polish import Answer, evaluate, first_answer, improve, refine
 from .presolve import Rules, presolve
 from .problem import Problem
 from .rivals import better_labels, direct
-from .rows import MemoryRows, Table
+from .rows import MemoryRows, MemoryTable
 from .solution import Solution, numbered
 from .start import Start, group_labels, make_start, match_sizes, sample
 
@@ -311,7 +313,7 @@ def _solve_small(problem: Problem, seed: int) -> tuple[IntArray, FloatArray]:
 
 
 def place(
-    table: Table, given: ConstraintSet, centers: FloatArray, deadline: Deadline, names: Names
+    table: MemoryTable, given: ConstraintSet, centers: FloatArray, deadline: Deadline, names: Names
 ) -> IntArray:
     """Exact assignment of rows to given centres.
 
@@ -319,14 +321,15 @@ def place(
     ------
     InfeasibleConstraintsError, SolverTimeoutError
     """
-    n, k = sum(table.lengths), len(centers)
-    rules = presolve(given, n, k, names=names)
-    rows = table.rows(rules.group)
+    table = table.beside(centers)
+    n, k, scale = sum(table.lengths), len(centers), table.scale
     try:
-        cost = rows.costs(centers - rows.middle).dense()
+        rules = presolve(given, n, k, names=names, scale=scale)
+        rows = table.rows(rules.group)
+        cost = rows.costs(times(centers, -scale.points) - rows.middle).dense()
         step = assign(rules, cost, deadline=deadline, match_sizes=True)
-    except NoAssignment:
-        raise_conflict(n, k, given, deadline, names)
+    except (NoAssignment, InfeasibleConstraintsError) as failure:
+        raise conflict_of(failure, n, k, given, deadline, names) from None
     except OutOfTime as late:
         raise out_of_time(deadline) from late
     if not step.optimal:

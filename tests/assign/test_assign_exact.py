@@ -12,15 +12,18 @@ from tiny_problems import (
     clustered,
     labelings,
     make_rules,
+    misses,
     obeys,
     random_problem,
     value,
     with_pairs,
 )
 
+from corral import ClusterTotals
 from corral.assign import NoAssignment, assign, broken, feasible
+from corral.assign.program.cpsat import search
 from corral.deadline import Deadline, OutOfTime
-from corral.presolve import SizeBounds, SoftPairs, TotalBounds
+from corral.presolve import SizeBounds, SoftPairs, presolve
 
 
 @pytest.mark.parametrize("match_sizes", [False, True])
@@ -103,14 +106,14 @@ def test_relabelling_clusters_relabels_the_answer():
 def test_totals_that_are_exactly_full_are_not_lost_to_rounding():
     values = np.array([0.1, 0.2, 0.3, 0.1, 0.2, 0.3]) * 1e7 / 3
     bound = np.full(2, (0.1 + 0.2 + 0.3) * 1e7 / 3)
-    rules = make_rules(np.ones(6, int), 2, totals=(TotalBounds(values, bound, bound),))
+    full = ClusterTotals(values, minimum=bound, maximum=bound)
+    rules = presolve([full], n_samples=6, n_clusters=2)
     assert not broken(rules, assign(rules, np.random.default_rng(0).random((6, 2))).labels)
 
 
 def test_totals_just_above_their_bound_are_refused():
     values = np.array([1.0, 1.0, 1.0 + 1e-7, 1.0])
-    limit = TotalBounds(values, np.full(2, -np.inf), np.array([2.0, 4.0]))
-    rules = make_rules(np.ones(4, int), 2, totals=(limit,))
+    rules = presolve([ClusterTotals(values, maximum=[2.0, 4.0])], n_samples=4, n_clusters=2)
     cost = np.array([[0.0, 9.0], [1.0, 9.0], [0.0, 9.0], [5.0, 9.0]])
     np.testing.assert_array_equal(assign(rules, cost).labels, [0, 0, 1, 1])
 
@@ -142,3 +145,15 @@ def test_soft_pairs_outweigh_costs_only_by_their_price():
         soft = SoftPairs(np.array([[0, 1]]), np.array([price]), np.array([True]))
         found = assign(make_rules([1, 1], 2, soft=soft), cost + np.array([[0.0, 1e-3], [0.0, 0.0]]))
         np.testing.assert_array_equal(found.labels, labels)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sums_of_floats_that_are_exactly_tight_are_feasible(seed):
+    """The bounds are the sums of hidden labels, so these obey them."""
+    rng = np.random.default_rng(seed)
+    values, hidden = np.pi * rng.integers(1, 17, 7) / 4, rng.integers(0, 4, 7)
+    least = np.bincount(hidden, values, 4) - np.pi / 4 * rng.integers(0, 2, 4)
+    rules = make_rules(np.ones(7, int), 4, totals=(TotalBounds(values, least, np.full(4, np.inf)),))
+    for found in (search(rules), feasible(rules)):
+        assert found is not None
+        assert misses(rules, found) < 1e-9 * values.sum()

@@ -78,7 +78,8 @@ def random_totals(rng, m, k):
         values = values - values.mean()
     reached = np.bincount(rng.integers(0, k, m), values, k)
     lower = np.where(rng.random(k) < 0.5, -np.inf, reached)
-    return TotalBounds(values, lower, np.where(rng.random(k) < 0.5, np.inf, reached))
+    give = 5e-10 * float(np.abs(values).sum())
+    return TotalBounds(values, lower, np.where(rng.random(k) < 0.5, np.inf, reached), give)
 
 
 def labelings(rules):

@@ -20,7 +20,7 @@ from corral import (
     baselines,
 )
 from corral.cli.app import COMMANDS
-from corral.cli.compare import METHODS
+from corral.cli.compare import methods
 from corral.cli.output import FitProgress
 
 NEAR = ("near.csv", "--id-column", "id")
@@ -104,7 +104,7 @@ def test_compare_shows_a_dash_for_what_does_not_take_the_rules(folder, corral):
     assert lines["COP-KMeans"].split()[1:4] == ["-", "-", "-"]
     assert "takes no ClusterSizes" in lines["COP-KMeans"]
     rows = list(csv.DictReader((folder / "table.csv").open()))
-    assert [row["method"] for row in rows] == [method.name for method in METHODS]
+    assert [row["method"] for row in rows] == [method.name for method in methods()]
     by_name = {row["method"]: row for row in rows}
     assert by_name["corral"]["broken"] == "0"
     assert by_name["COP-KMeans"]["inertia"] == ""
@@ -123,12 +123,12 @@ def test_compare_with_the_truth_and_prices(folder, corral):
 
 
 def test_every_method_of_the_library_is_compared():
-    made = {type(method.make(3, 0, None)).__name__ for method in METHODS}
+    made = {type(method.make(3, 0, None)).__name__ for method in methods()}
     others = {name for name in baselines.__all__ if not name.endswith("Error")}
     assert made == others | {"ConstrainedKMeans"}
 
 
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+@pytest.mark.parametrize("method", methods(), ids=lambda method: method.name)
 def test_methods_take_what_they_say(method):
     """A method that the table does not run refuses the rules by itself, too."""
     X = [[float(i), float(i % 3)] for i in range(8)]
@@ -148,7 +148,7 @@ def test_methods_take_what_they_say(method):
 
 
 def test_methods_for_few_points_stop_at_many():
-    limited = [method for method in METHODS if method.most_points is not None]
+    limited = [method for method in methods() if method.most_points is not None]
     assert limited
     for method in limited:
         assert method.refusal(ConstraintSet(), method.most_points) is None
@@ -197,5 +197,5 @@ def test_a_fit_on_a_terminal_shows_progress(folder, corral, impatient, monkeypat
     assert "restart 1 of " in stream.getvalue()
     stream.seek(0)
     stream.truncate()
-    corral("fit", *NEAR, "-k", 3, "--quiet", "-o", "labels.csv")
+    corral("fit", *NEAR, "-k", 3, "--quiet", "-o", "labels.csv", "--force")
     assert stream.getvalue() == ""

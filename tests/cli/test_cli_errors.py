@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
 
@@ -18,11 +19,20 @@ BASE = ("fit", "points.csv", "--id-column", "id", "--columns", "x,y")
 BAD_INPUT = {
     "no such file": (("nowhere.csv", "-k", "3"), "'nowhere.csv' does not exist"),
     "no such option": (("near.csv", "--what"), "No such option"),
+    "misspelt option": (("near.csv", "--must-lnk", "ml.csv"), "'--must-link'?"),
+    "misspelt column": (
+        ("points.csv", "-k", "2", "--columns", "X,Demnd"),
+        "no column 'X' (did you mean 'x'?); its columns are id, x, y, demand",
+    ),
+    "misspelt id": (
+        ("near.csv", "-k", "2", "--id-column", "id", "--must-link", "typo.csv"),
+        "typo.csv, line 1: 'p00' names no row (did you mean 'p0'?)",
+    ),
     "no number of clusters": (("near.csv",), "give -k or --sizes"),
     "k is no number": (("near.csv", "-k", "many"), "'many' is not a valid integer"),
     "k too large": (("near.csv", "--id-column", "id", "-k", "13"), "near.csv has 12 rows"),
     "k is zero": (("near.csv", "-k", "0"), "x>=1"),
-    "kind of file": (("notes.doc", "-k", "2"), "CSV, TSV, Parquet and npy can"),
+    "kind of file": (("notes.doc", "-k", "2"), "CSV, TSV, Excel, Parquet and npy can"),
     "empty": (("empty.csv", "-k", "2"), "empty.csv has no rows"),
     "header only": (("header.csv", "-k", "2"), "header.csv has no rows"),
     "ragged": (("ragged.csv", "-k", "2"), "ragged.csv, line 3: 1 cells, but there are 2 columns"),
@@ -56,6 +66,38 @@ BAD_INPUT = {
     "capacity not a number": (
         ("near.npy", "-k", "2", "--capacity", "0:much", "--columns", "1"),
         "'much' is not a number",
+    ),
+    "total form": (("near.npy", "-k", "2", "--total", "0:5"), "it must be COLUMN:MIN:MAX"),
+    "total without bound": (("near.npy", "-k", "2", "--total", "0::"), "give MIN, MAX or both"),
+    "total upside down": (
+        ("near.npy", "-k", "2", "--total", "0:5:3"),
+        "minimum is 5, above maximum, which is 3",
+    ),
+    "weight of no column": (("near.npy", "-k", "2", "--weight", "z"), "has no column 'z'"),
+    "weight below zero": (("minus.csv", "-k", "2", "--weight", "w"), "sample_weight"),
+    "no values": (("blank.csv", "-k", "2", "--missing", "drop"), "each row lacks a value"),
+    "no mean": (("blank.csv", "-k", "2", "--missing", "mean"), "column 'y' has no value"),
+    "half a gzip file": (("half.csv.gz", "-k", "2"), "half.csv.gz is not a complete gzip file"),
+    "no sheet": (("broken.xlsx", "-k", "2"), "broken.xlsx cannot be read as an Excel file"),
+    "overwrite the points": (
+        ("near.csv", "-k", "2", "--id-column", "id", "-o", "near.csv", "--force"),
+        "--output is 'near.csv', which is a file that it reads",
+    ),
+    "overwrite the pairs": (
+        ("near.csv", "-k", "2", "--id-column", "id", "--must-link", "ml.csv", "-o", "./ml.csv"),
+        "--output is './ml.csv', which is a file that it reads",
+    ),
+    "overwrite another": (
+        ("near.csv", "-k", "2", "--id-column", "id", "-o", "cl.csv"),
+        "--output is 'cl.csv', which exists; give another name, or --force",
+    ),
+    "a column of labels": (
+        ("labels.csv", "-k", "2", "--columns", "x", "--keep-columns"),
+        "cannot be written after a column 'label'",
+    ),
+    "rules of numbers too large": (
+        ("near.npy", "-k", "2", "--rules", "large.json"),
+        "large.json: LinearConstraint cannot be read",
     ),
     "share form": (("near.npy", "-k", "2", "--share", "0:0.5"), "it must be COLUMN:MIN:MAX"),
     "share too large": (
@@ -155,6 +197,9 @@ BAD_INPUT = {
 }
 
 
+RULES = '{"format": "corral constraints", "version": 1, "constraints": [%s]}'
+
+
 @pytest.fixture
 def mess(folder):
     """Files that have something wrong with them."""
@@ -181,9 +226,18 @@ def mess(folder):
         "quote.csv": 'x,y\n"1,2\n',
         "broken.npy": "no array",
         "broken.parquet": "no table",
+        "broken.xlsx": "no sheet",
+        "typo.csv": "p00,p1\n",
+        "minus.csv": "x,w\n1,1\n2,-1\n",
+        "blank.csv": "x,y\n1,\n2,\n",
+        "labels.csv": "x,label\n1,0\n2,0\n",
+        "large.json": RULES
+        % '{"kind": "LinearConstraint", "shape": [1, 24], "row": [0], "column": [1e30], '
+        '"value": [1], "lower": [0], "upper": [1], "n_clusters": 2}',
     }
     for name, text in texts.items():
         (folder / name).write_text(text)
+    (folder / "half.csv.gz").write_bytes(gzip.compress(b"x,y\n1,2\n3,4\n" * 99)[:-9])
     (folder / "latin.csv").write_bytes("x\nstra\xdfe\n".encode("latin-1"))
     (folder / "folder.csv").mkdir()
     ConstraintSet(MustLink([(0, 99)])).to_json("set.json")
@@ -210,6 +264,8 @@ def assert_one_sentence(done):
 def test_bad_input(mess, corral, case):
     if "parquet" in case:
         pytest.importorskip("pyarrow")
+    if case == "no sheet":
+        pytest.importorskip("openpyxl")
     if case == "picture kind":
         pytest.importorskip("matplotlib")
     words, expected = BAD_INPUT[case]
@@ -238,7 +294,7 @@ ELSEWHERE = {
         "near.npy has no column 'z'",
     ),
     "compare into a text": (
-        ("compare", "near.npy", "-k", "2", "-o", "table.txt"),
+        ("compare", "near.npy", "-k", "2", "-o", "table.doc"),
         "its ending must be one of .csv",
     ),
     "demo into a file": (("demo", "--save", "ml.csv"), "Directory 'ml.csv' is a file"),
@@ -345,15 +401,27 @@ def test_without_matplotlib(folder, corral, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "words", [("points.parquet", "-k", 2), ("near.npy", "-k", 2, "-o", "l.pq")]
+    ("module", "extra", "words"),
+    [
+        ("pyarrow", "parquet", ("broken.parquet", "-k", 2)),
+        ("pyarrow", "parquet", ("near.npy", "-k", 2, "-o", "l.pq")),
+        ("openpyxl", "xlsx", ("broken.xlsx", "-k", 2)),
+        ("openpyxl", "xlsx", ("near.npy", "-k", 2, "-o", "l.xlsx")),
+    ],
 )
-def test_without_pyarrow(mess, corral, monkeypatch, words):
-    (mess / "points.parquet").write_text("")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
+def test_without_the_module_of_a_format(mess, corral, monkeypatch, module, extra, words):
+    monkeypatch.setitem(sys.modules, module, None)
     done = corral("fit", *words)
     assert done.code == 2
     assert_one_sentence(done)
-    assert "pyarrow, which is not installed: pip install 'corral[parquet]'" in done.err
+    assert f"{module}, which is not installed: pip install 'corral[{extra}]'" in done.err
+
+
+def test_force_overwrites(folder, corral):
+    words = ("fit", "near.csv", "--id-column", "id", "-k", 2, "-o", "cl.csv", "--force")
+    assert corral(*words).code == 0
+    assert (folder / "cl.csv").read_text().startswith("id,label,distance\n")
+    assert corral("demo", "--save", ".").code == 2
 
 
 def test_without_click():

@@ -11,26 +11,26 @@ from corral.constraints.files import atomic_writer
 
 # Writes half of the labels, says so, and waits to be killed.
 HALFWAY = """
-import sys, time
-from corral.cli import output
+import time
+from corral.cli import tables
 from corral.cli.app import run
 
-def rows(self):
-    for number, row in enumerate(all_rows(self)):
-        if number == 6:
-            half.flush()
-            print("half", flush=True)
-            time.sleep(60)
-        yield row
+def safe_text(cell):
+    if cell == "p6":
+        half.flush()
+        print("half", flush=True)
+        time.sleep(60)
+    return str(cell)
 
-def write_csv(file, labels, delimiter=","):
+def write_csv(file, *rest):
     global half
     half = file
-    whole(file, labels, delimiter)
+    file.write("id,label,distance\\np0,")
+    whole(file, *rest)
 
-all_rows, output.Labels.rows = output.Labels.rows, rows
-whole, output.WRITERS[".csv"] = output.write_csv, write_csv
-run(["fit", "near.csv", "--id-column", "id", "-k", "3", "-o", "labels.csv"])
+tables.safe_text = safe_text
+whole, tables.WRITERS[".csv"] = tables.write_csv, write_csv
+run(["fit", "near.csv", "--id-column", "id", "-k", "3", "-o", "labels.csv", "--force"])
 """
 
 

@@ -97,7 +97,9 @@ def test_the_matrix_is_copied_and_cannot_be_written():
 
 def test_words():
     rule = LinearConstraint([[1, 0, 1, 0], [1, 0, 0, 0]], [-math.inf, 0], [1, 0])
-    assert rule.phrase() == "2 linear rows"
+    assert rule.phrase() == "linear rows of at most 1, 0"
+    assert rule.take([0]).phrase() == "linear row of at most 1"
+    assert LinearConstraint([[1, 0]], -1, 2).phrase() == "linear row of at least -1 and at most 2"
     assert repr(rule) == "LinearConstraint(2 rows, 4 columns)"
     assert rule.violations([0, 0]).messages() == [
         "linear row 0 is 2, but should be at most 1",

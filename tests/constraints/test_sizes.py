@@ -130,6 +130,10 @@ def allowed_by(lower, upper, ordered, n, k):
         ],
         [ClusterSizes(minimum=[0, 2, 1], ordered=True), ClusterSizes(maximum=3)],
         [ClusterSizes([1, 2, 3]), ClusterSizes([3, 2, 1]), ClusterSizes(minimum=[2, 1, 0])],
+        [ClusterSizes(minimum=[0, 2, 1]), ClusterSizes(minimum=[0, 0, 3])],
+        [ClusterSizes(minimum=[0, 2, 1]), ClusterSizes(maximum=[5, 1, 3])],
+        [ClusterSizes(minimum=[0, 2, 1]), ClusterSizes(minimum=[0, 3, 0], maximum=[1, 5, 2])],
+        [ClusterSizes(minimum=[1, 0, 0], maximum=[2, 6, 6]), ClusterSizes([1, 2, 3])],
     ],
 )
 def test_merged_sizes_allow_what_all_of_them_allow(rules):
@@ -140,7 +144,7 @@ def test_merged_sizes_allow_what_all_of_them_allow(rules):
 @pytest.mark.parametrize(
     "rules",
     [
-        [ClusterSizes(minimum=[0, 2, 1]), ClusterSizes(minimum=[0, 0, 3])],
+        [ClusterSizes(minimum=[0, 2, 1], maximum=[6, 3, 4]), ClusterSizes(minimum=[0, 0, 3])],
         [ClusterSizes([1, 2, 3]), ClusterSizes(maximum=[1, 2, 3], ordered=True)],
     ],
 )

@@ -155,7 +155,9 @@ class ProjectedSolver:
         objective = self._objective(sums, offsets)
         self.centers = self.rows.centres(sums.points, sums.mass, self.centers)
         if step.now.phase > GRADUATE:
-            self.shrink = self.radius / max(np.sqrt(sums.radius), np.finfo(float).tiny)
+            # Equal points leave x in the middle of the sphere, where there is no direction.
+            least = np.finfo(float).eps * self.radius
+            self.shrink = self.radius / max(np.sqrt(sums.radius), least)
         self.sums, self.used, self.n_steps = sums, step.now, self.n_steps + 1
         self.schedule = step.now.after(self.scale, sums.moved / self.n_groups)
         return objective

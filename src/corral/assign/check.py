@@ -5,14 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..constraints._checks import sums_by
-from ..presolve import LinearRows, Rules, SizeBounds, TotalBounds
-from ..presolve.bounds import outside
+from ..presolve import Rules, SizeBounds
 from .result import NoAssignment
-
-#: Part of the sum of absolute values by which a sum may miss a bound because of rounding; half of
-#: what the constraints allow, so that sums over groups and over rows agree.
-TOLERANCE = 0.5e-9
 
 
 def with_pins(rules: Rules, cost: FloatArray) -> FloatArray:
@@ -51,9 +45,9 @@ def broken(rules: Rules, labels: IntArray, *, any_order: bool = False) -> tuple[
         kinds.append("together")
     if rules.sizes is not None and not _sizes_hold(rules, rules.sizes, labels, any_order):
         kinds.append("sizes")
-    if any(total_excess(total, labels).any() for total in rules.totals):
+    if any(total.excess(labels).any() for total in rules.totals):
         kinds.append("totals")
-    if rules.linear is not None and row_excess(rules.linear, labels).any():
+    if rules.linear is not None and rules.linear.excess(labels).any():
         kinds.append("linear")
     return tuple(kinds)
 
@@ -61,27 +55,6 @@ def broken(rules: Rules, labels: IntArray, *, any_order: bool = False) -> tuple[
 def cost_of(rules: Rules, cost: FloatArray, labels: IntArray) -> float:
     """What the labels cost, soft pairs included."""
     return float(cost[np.arange(len(labels)), labels].sum()) + rules.soft.cost(labels)
-
-
-def total_excess(total: TotalBounds, labels: IntArray) -> FloatArray:
-    """How far each cluster's total is out of its bounds, 0 within rounding."""
-    k = len(total.lower)
-    sums = sums_by(labels, total.values, k)
-    return _excess(sums, sums_by(labels, np.abs(total.values), k), total.lower, total.upper)
-
-
-def row_excess(rows: LinearRows, labels: IntArray) -> FloatArray:
-    """How far each linear row is out of its bounds, 0 within rounding."""
-    x = np.zeros(rows.A.shape[1])
-    x[np.arange(len(labels)) * (rows.A.shape[1] // len(labels)) + labels] = 1.0
-    return _excess(rows.A @ x, abs(rows.A) @ x, rows.lower, rows.upper)
-
-
-def _excess(
-    value: FloatArray, magnitude: FloatArray, lower: FloatArray, upper: FloatArray
-) -> FloatArray:
-    excess = outside(value, lower, upper)
-    return np.where(excess > TOLERANCE * magnitude, excess, 0.0)
 
 
 def matching_order(sizes: SizeBounds, counted: IntArray) -> IntArray | None:

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from .._arrays import namespace, to_host
+from .._scale import Scale, largest, restored, times
 from .._typing import FloatArray, IntArray
 
 #: Entries of a work array on the CPU, 8 bytes each: 2 MB, about the cache of one core.  More
@@ -22,6 +23,8 @@ from .._typing import FloatArray, IntArray
 ENTRIES = 1 << 18
 #: The same on a GPU: 128 MB, so that each call has enough work.
 ENTRIES_ON_DEVICE = 1 << 24
+#: Inertias below this may have lost squares that are too small for a float.
+TINY = 1e-280
 
 
 class PointPieces(Protocol):
@@ -79,10 +82,13 @@ def cluster_means(
     points: PointPieces, labels: IntArray, n_clusters: int, weight: FloatArray | None
 ) -> FloatArray:
     """Weighted mean of each cluster, (k, d); zeros for a cluster without weight."""
+    if weight is not None:
+        weight = times(weight, -Scale.of(1.0, weight, np.float64).weight)
     mass = np.bincount(labels, weights=weight, minlength=n_clusters)
     sums = np.zeros((n_clusters, points.n_features))
-    for part in points.map_points(piece_sums, n_clusters, each=_own(points, labels, weight)):
-        sums += part
+    with np.errstate(over="ignore"):  # an inertia of infinity is refused
+        for part in points.map_points(piece_sums, n_clusters, each=_own(points, labels, weight)):
+            sums += part
     means: FloatArray = sums / np.where(mass > 0, mass, 1.0)[:, None]
     return means
 
@@ -91,7 +97,17 @@ def inertia_at(
     points: PointPieces, labels: IntArray, centers: FloatArray, weight: FloatArray | None
 ) -> float:
     r"""Weighted squared distances to the centres, :math:`\sum_i w_i |x_i - \mu_{l(i)}|^2`."""
-    return float(sum(points.map_points(piece_inertia, centers, each=_own(points, labels, weight))))
+    own = _own(points, labels, weight)
+    total = float(sum(points.map_points(piece_inertia, centers, each=own)))
+    if TINY <= total < np.inf:
+        return total
+    # Squares may have left the range of floats: once more in other units.
+    size = max(*points.map_points(largest), largest(centers))
+    scale = Scale.of(size, weight, np.float64)
+    weight = np.ones(len(labels)) if weight is None else times(weight, -scale.weight)
+    each = [(*its, -scale.points) for its in _own(points, labels, weight)]
+    total = float(sum(points.map_points(piece_inertia, centers, each=each)))
+    return restored(total, scale.cost)
 
 
 def _own(points: PointPieces, labels: IntArray, weight: FloatArray | None) -> list[tuple[Any, ...]]:
@@ -117,20 +133,25 @@ def piece_sums(
 
 
 def piece_inertia(
-    points: Any, centers: FloatArray, labels: IntArray, weight: FloatArray | None = None
+    points: Any,
+    centers: FloatArray,
+    labels: IntArray,
+    weight: FloatArray | None = None,
+    power: int = 0,
 ) -> float:
     """Weighted squared distances of a piece's rows to the centres of their clusters, summed.
 
     The distances come from differences in double precision, so that no digits cancel where the
-    points are far from the origin.
+    points are far from the origin.  They are those of points and centres times ``2**power``.
     """
-    w = _weights(labels, weight)
-    if sparse.issparse(points):
-        return _sparse_inertia(points, centers, labels, w)
-    xp, mean, total = namespace(points), _beside(points, centers), 0.0
-    for rows in _blocks(points, points.shape[1]):
-        step = _doubles(points[rows]) - mean[_beside(points, labels[rows])]
-        total += float(xp.vecdot(_beside(points, w[rows]), xp.vecdot(step, step)))
+    w, centers = _weights(labels, weight), times(centers, power)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sparse.issparse(points):
+            return _sparse_inertia(times(_doubles(points), power), centers, labels, w)
+        xp, mean, total = namespace(points), _beside(points, centers), 0.0
+        for rows in _blocks(points, points.shape[1]):
+            step = times(_doubles(points[rows]), power) - mean[_beside(points, labels[rows])]
+            total += float(xp.vecdot(_beside(points, w[rows]), xp.vecdot(step, step)))
     return total
 
 
@@ -140,7 +161,6 @@ def _sparse_inertia(X: Any, centers: FloatArray, labels: IntArray, weight: Float
     The zeros are counted by weight, so that X stays sparse.  Cluster j has in feature f zeros of
     weight :math:`W_j - N_{jf}`: the weight of its rows less that of its stored entries.
     """
-    X = _doubles(X)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 from .._typing import FloatArray, IntArray
 from ..constraints import CannotLink, Constraint, ConstraintSet, MustLink
 from ..constraints.lookup import rules_for
-from ..inputs import refuse_others
+from ..inputs import check_magnitude, refuse_others
 from ..report import audit
 from ..settings import COUNT, Limit, check_n_clusters, make_random_state
 
@@ -82,15 +82,20 @@ class Baseline(ClusterMixin, BaseEstimator, ABC):
         """
         refuse_others(y, unknown, ("constraints",))
         points = check_array(X, dtype=np.float64, input_name="X", estimator=self)
-        check_n_clusters(self.n_clusters, len(points))
+        check_magnitude(points, type(self).__name__)
+        k = check_n_clusters(self.n_clusters, len(points))
         for declared in fields(self):
             if "limit" in declared.metadata:
                 declared.metadata["limit"].check(declared.name, getattr(self, declared.name))
         given, outside = rules_for(X, constraints)
         rules = self._usable(given, len(points))
-        run = self._prepare(points, rules)
-        answer = self._repeat(run, make_random_state(self.random_state))
-        report = audit(points, answer.labels, rules, self.n_clusters)
+        # Integers of NumPy, such as uint8, would overflow.
+        params = self.get_params(deep=False).items()
+        plain = {name: int(v) if isinstance(v, np.integer) else v for name, v in params}
+        method = type(self)(**plain)
+        run = method._prepare(points, rules)
+        answer = method._repeat(run, make_random_state(self.random_state))
+        report = audit(points, answer.labels, rules, k)
         validate_data(self, X, skip_check_array=True)
         for name, value in answer.attributes.items():
             setattr(self, name, value)

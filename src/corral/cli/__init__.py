@@ -1,4 +1,4 @@
-"""The command line: ``corral fit``, ``check``, ``compare``, ``demo``, ``reproduce``.
+"""The command line: ``corral fit``, ``check``, ``audit``, ``assign``, ``compare`` and others.
 
 The commands need click, the extra ``cli``; importing this package does not.
 """
@@ -17,6 +17,14 @@ def main() -> None:
     except ModuleNotFoundError:
         sys.stderr.write(f"{MISSING}\n")
         raise SystemExit(2) from None
-    from .app import run
+    try:
+        from .app import run
 
-    raise SystemExit(run(sys.argv[1:]))
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:  # outside of a command, such as during an import
+        sys.stderr.write("corral: interrupted\n")
+        code = 130
+    # After an interrupt inside exec, which dataclasses call, python -m ends by the signal and not
+    # with the code; another exec resets that.
+    exec("")
+    raise SystemExit(code)

@@ -12,12 +12,13 @@ import click
 from click.shell_completion import get_completion_class
 
 from .. import __version__
-from ..baselines import DeadEndError
 from ..deadline import OutOfTime
-from ..exceptions import BrokenAnswerError, InfeasibleConstraintsError
+from ..exceptions import InfeasibleConstraintsError
+from .assign import assign
+from .audit import audit
 from .compare import compare
 from .demo import demo
-from .fit import check, fit
+from .fit import check, fit, verdict
 from .options import debug_option
 from .output import BAD_INPUT, FAULT, FINE, INFEASIBLE, INTERRUPTED, OUT_OF_TIME
 from .reproduce import reproduce
@@ -27,10 +28,13 @@ Examples:
   corral demo
   corral fit points.csv -k 3 --must-link ml.csv --sizes 59,71,48 -o labels.csv
   corral check points.csv -k 3 --cannot-link cl.csv --max-size 60
+  corral audit points.csv labels.csv --cannot-link cl.csv --max-size 60
+  corral assign new.csv --model model.json -o new-labels.csv
   corral compare points.csv -k 3 --must-link ml.csv
 
 \b
-Exit codes: 0 fine, 2 bad input, 3 infeasible, 4 out of time."""
+Exit codes: 0 fine, 1 a rule is broken (audit), 2 bad input, 3 infeasible, 4 out of time,
+130 interrupted."""
 
 
 COMPLETION_EPILOG = """\b
@@ -52,7 +56,7 @@ def completion(ctx: click.Context, shell: str) -> None:
     click.echo(script(ctx.find_root().command, {}, "corral", "_CORRAL_COMPLETE").source())
 
 
-COMMANDS = (fit, check, compare, demo, reproduce, completion)
+COMMANDS = (fit, check, audit, assign, compare, demo, reproduce, completion)
 
 
 class _Group(click.Group):
@@ -85,6 +89,8 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         if "--debug" in arguments:
             click.echo(traceback.format_exc(), err=True)
+        if isinstance(error, InfeasibleConstraintsError) and "--json" in arguments:
+            click.echo(verdict(str(error), error.conflict))
         click.echo(f"corral: {sentence(error)}", err=True)
         return exit_code(error)
     return code if isinstance(code, int) else FINE
@@ -98,8 +104,6 @@ def exit_code(error: BaseException) -> int:
         return OUT_OF_TIME
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
         return INTERRUPTED
-    if isinstance(error, (BrokenAnswerError, DeadEndError)):
-        return FAULT
     known = (click.ClickException, ValueError, OSError, ModuleNotFoundError)
     return BAD_INPUT if isinstance(error, known) else FAULT
 

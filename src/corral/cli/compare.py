@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import click
-from sklearn.metrics import adjusted_rand_score
 
-from .. import ConstrainedKMeans, Constraint, ConstraintSet, audit, baselines
-from ..baselines.base import Baseline
-from ..constraints.files import atomic_writer
 from ..deadline import Deadline
 from ..exceptions import InfeasibleConstraintsError, SolverTimeoutError
-from .data import Points
+from . import options as opt
 from .fit import load, with_ids
-from .options import data_options, printing_options, rule_options, seed_option, time_limit_option
 from .output import check_output
+
+if TYPE_CHECKING:
+    from .. import Constraint, ConstraintSet
+    from ..baselines.base import Baseline
+    from .data import Points
 
 EPILOG = """\b
 Examples:
@@ -57,13 +57,14 @@ class Method:
 
     name: str
     make: Callable[[int, int, float | None], Any]
-    kinds: tuple[type[Constraint], ...] = (Constraint,)
+    kinds: tuple[type[Constraint], ...] | None = None
     soft: bool = False
     most_points: int | None = None
 
     def refusal(self, rules: ConstraintSet, n_samples: int) -> str | None:
         """Say in a few words why it cannot be run; None if it can."""
-        unknown = [rule for rule in rules if not isinstance(rule, self.kinds)]
+        kinds = self.kinds
+        unknown = [] if kinds is None else [rule for rule in rules if not isinstance(rule, kinds)]
         if unknown:
             return f"takes no {type(unknown[0]).__name__}"
         if not self.soft and len(rules.soft):
@@ -74,6 +75,8 @@ class Method:
 
 
 def _corral(name: str, solver: str, *, soft: bool) -> Method:
+    from .. import ConstrainedKMeans
+
     def make(k: int, seed: int, time_limit: float | None) -> Any:
         return ConstrainedKMeans(k, solver=solver, random_state=seed, time_limit=time_limit)
 
@@ -89,21 +92,26 @@ def _baseline(name: str, kind: type[Baseline], most_points: int | None = None) -
     return Method(name, make, kind._kinds, kind._soft, most_points)
 
 
-METHODS = (
-    _corral("corral", "projected", soft=True),
-    _corral("corral, algorithm1", "algorithm1", soft=False),
-    _baseline("k-means, no rules", baselines.PlainKMeans),
-    _baseline("COP-KMeans", baselines.COPKMeans),
-    _baseline("COP-COBWEB", baselines.COPCobweb, MOST_POINTS),
-    _baseline("complete link", baselines.ConstrainedCompleteLink, MOST_POINTS),
-    _baseline("E2CP", baselines.E2CP, MOST_POINTS),
-    _baseline("normalised cuts", baselines.ConstrainedNCut, MOST_POINTS),
-    _baseline("PPC", baselines.PPC),
-    _baseline("PCKMeans", baselines.PCKMeans),
-    _baseline("MPCKMeans", baselines.MPCKMeans),
-    _baseline("k-means, minimum sizes", baselines.MinSizeKMeans),
-    _baseline("equi-sized c-means", baselines.EquiSizedFCM),
-)
+@cache
+def methods() -> tuple[Method, ...]:
+    """All methods of the table."""
+    from .. import baselines
+
+    return (
+        _corral("corral", "projected", soft=True),
+        _corral("corral, algorithm1", "algorithm1", soft=False),
+        _baseline("k-means, no rules", baselines.PlainKMeans),
+        _baseline("COP-KMeans", baselines.COPKMeans),
+        _baseline("COP-COBWEB", baselines.COPCobweb, MOST_POINTS),
+        _baseline("complete link", baselines.ConstrainedCompleteLink, MOST_POINTS),
+        _baseline("E2CP", baselines.E2CP, MOST_POINTS),
+        _baseline("normalised cuts", baselines.ConstrainedNCut, MOST_POINTS),
+        _baseline("PPC", baselines.PPC),
+        _baseline("PCKMeans", baselines.PCKMeans),
+        _baseline("MPCKMeans", baselines.MPCKMeans),
+        _baseline("k-means, minimum sizes", baselines.MinSizeKMeans),
+        _baseline("equi-sized c-means", baselines.EquiSizedFCM),
+    )
 
 
 @dataclass(frozen=True)
@@ -126,29 +134,36 @@ class Line:
 
 
 @click.command(epilog=EPILOG, short_help="Run all methods of the library and print a table.")
-@data_options
-@rule_options
-@click.option("--truth", metavar="COLUMN", help="Known classes, for the adjusted Rand index.")
-@seed_option
-@time_limit_option("For corral's own solvers; the other methods have no limit.")
-@click.option("-o", "--output", type=click.Path(), help="The table as .csv.")
-@printing_options
+@opt.data_options
+@opt.clusters_option
+@opt.rule_options
+@opt.column_option("--truth", metavar="COLUMN", help="Known classes, for the adjusted Rand index.")
+@opt.seed_option
+@opt.time_limit_option("For corral's own solvers; the other methods have no limit.")
+@click.option("-o", "--output", type=click.Path(), help="The table: .csv, .xlsx and others.")
+@opt.force_option
+@opt.printing_options
 def compare(
     truth: str | None,
     seed: int,
     time_limit: float | None,
     output: str | None,
+    force: bool,
     quiet: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Run all methods of the library on POINTS and print a table."""
-    check_output(output, (".csv",), "--output")
-    points, rules, n_clusters = load(options, () if truth is None else (truth,))
+    from .tables import write_table
+
+    asked = opt.Options(**options)
+    check_output("--output", output, force=force, inputs=asked.files)
+    classes_in = () if truth is None else (truth,)
+    points, rules, n_clusters = load(asked, quiet=quiet, not_coordinates=classes_in)
     classes = None if truth is None else points.table.texts(truth)
     talking = sys.stderr.isatty() and not quiet
     lines = []
-    for method in METHODS:
+    for method in methods():
         if talking:
             click.echo(f"{method.name} ...", err=True)
         refusal = method.refusal(rules, len(points.X))
@@ -160,10 +175,8 @@ def compare(
     empty = {"objective": not len(rules.soft), "agreement": classes is None}
     names = [name for name in HEAD if not empty.get(name, False)]
     if output is not None:
-        with atomic_writer(output) as file:
-            table = csv.DictWriter(file, names, extrasaction="ignore", lineterminator="\n")
-            table.writeheader()
-            table.writerows(asdict(line) for line in lines)
+        columns = {name: [getattr(line, name) for line in lines] for name in names}
+        write_table(output, columns, asked.decimal)
     if as_json:
         click.echo(json.dumps([asdict(line) for line in lines], allow_nan=False))
     elif not quiet:
@@ -174,6 +187,10 @@ def _run(
     name: str, model: Any, points: Points, rules: ConstraintSet, classes: list[str] | None
 ) -> Line:
     """Fit a model and audit its labels under the user's rules."""
+    from sklearn.metrics import adjusted_rand_score
+
+    from .. import audit, baselines
+
     clock = Deadline.after(None)
     try:
         with warnings.catch_warnings():

@@ -1,9 +1,9 @@
-"""Read the points and the other columns of a file."""
+"""The points of a file: which columns, which rows, and in which scale; the file of a model."""
 
 from __future__ import annotations
 
-import csv
-import io
+import json
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,168 +11,135 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import FloatArray
+from .._typing import FloatArray, IntArray
+from ..constraints.files import atomic_writer
 from .options import Options
-
-#: Cells without a value, in lower case.
-BLANK = ("", "nan", "na", "null", "none")
-#: Delimiters to try, by the ending of the file; the most frequent in the first line is used.
-DELIMITERS = {".csv": ",;\t", ".txt": ",;\t", ".tsv": "\t", ".tab": "\t"}
-FORMATS = "CSV, TSV, Parquet and npy"
+from .tables import Table, read_table
 
 
 @dataclass(frozen=True)
-class Table:
-    """Named columns of a file, which are texts in CSV and TSV.
+class Space:
+    """How points are made of columns: ``(values - middle) / width``, with ``fill`` in gaps."""
 
-    ``lines`` holds the line number of each row in a text file, for messages.
-    """
+    columns: tuple[str, ...]
+    middle: FloatArray
+    width: FloatArray
+    fill: FloatArray
 
-    path: str
-    columns: dict[str, Sequence[Any]]
-    lines: Sequence[int] | None = None
+    @classmethod
+    def of(cls, columns: Sequence[str], values: FloatArray, scale: str) -> Space:
+        """Scale these values, which may have gaps, as ``--scale`` says.
 
-    def column(self, name: str) -> Sequence[Any]:
-        """Give a column by its name."""
-        if name not in self.columns:
-            known = ", ".join(list(self.columns)[:20])
-            raise ValueError(f"{self.path} has no column {name!r}; its columns are {known}.")
-        return self.columns[name]
+        A constant column becomes 0.
+        """
+        present = np.isfinite(values)
+        if not present.any(axis=0).all():
+            empty = columns[int(np.argmin(present.any(axis=0)))]
+            raise ValueError(f"column {empty!r} has no value, so there is no mean to fill in.")
+        fill = values.mean(axis=0, where=present)
+        values = np.where(present, values, fill)
+        low, high = values.min(axis=0), values.max(axis=0)
+        middle, width = np.zeros(len(fill)), np.ones(len(fill))
+        if scale == "minmax":
+            middle, width = low, high - low
+        elif scale == "standard":
+            middle, width = values.mean(axis=0), values.std(axis=0)
+        return cls(tuple(columns), middle, np.where(high > low, width, 1.0), fill)
 
-    def texts(self, name: str) -> list[str]:
-        """Give a column as texts."""
-        return ["" if cell is None else str(cell).strip() for cell in self.column(name)]
-
-    def numbers(self, name: str) -> FloatArray:
-        """Give a column as finite numbers."""
-        cells = self.column(name)
-        try:
-            values = np.asarray(cells, dtype=np.float64)
-        except (TypeError, ValueError):
-            values = np.array([_number(cell) for cell in cells])
-        wrong = np.flatnonzero(~np.isfinite(values))
-        if len(wrong):
-            row = int(wrong[0])
-            raise ValueError(
-                f"{self.path}, {self.place(row)}, column {name!r}: {str(cells[row])!r} is not a "
-                "finite number; choose columns with --columns, or name ids with --id-column."
-            )
-        return values
-
-    def place(self, row: int) -> str:
-        """Say where a row is in the file."""
-        return f"row {row}" if self.lines is None else f"line {self.lines[row]}"
+    def points(self, values: FloatArray) -> FloatArray:
+        """The points of these values."""
+        filled = np.where(np.isnan(values), self.fill, values)
+        return np.asarray((filled - self.middle) / self.width)
 
 
 @dataclass(frozen=True)
 class Points:
-    """The points to cluster, scaled as ``--scale`` says, and the table that they are from."""
+    """The points to cluster, and the table that they are from.
+
+    ``table``, ``X``, ``ids`` and ``weight`` have the rows that are clustered.  ``kept`` holds
+    their positions in the file, and ``all_ids`` the ids of all rows of the file.
+    """
 
     X: FloatArray
     ids: list[str] | None
     table: Table
+    space: Space
+    weight: FloatArray | None
+    kept: IntArray
+    all_ids: list[str] | None
+    n_rows: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether no row of the file was dropped."""
+        return len(self.kept) == self.n_rows
 
     @property
     def names(self) -> Sequence[Any]:
-        """The ids, or the row numbers if there are no ids."""
-        return range(len(self.X)) if self.ids is None else self.ids
+        """The ids, or the numbers of the rows in the file if there are no ids."""
+        return self.kept.tolist() if self.ids is None else self.ids
+
+    @property
+    def called(self) -> Sequence[Any] | None:
+        """Names for messages; None if the positions in X are the numbers of the rows."""
+        return None if self.ids is None and self.complete else self.names
 
 
-def load_points(options: Options, used_elsewhere: Sequence[str]) -> Points:
+def load_points(
+    options: Options,
+    used_elsewhere: Sequence[str],
+    numbers: Sequence[str] = (),
+    space: Space | None = None,
+) -> Points:
     """Read the file and take the columns to cluster by.
 
-    Columns that are used elsewhere are left out unless ``--columns`` names them.
+    Columns that are used elsewhere are left out unless ``--columns`` names them.  ``numbers`` are
+    those of them that must have a number in each row.  ``space`` is that of a fitted model.
     """
-    table = read_table(options.points, options.header)
-    ids = None if options.id_column is None else _unique(table, options.id_column)
+    table = read_table(options.points, options.header, options.decimal)
+    n_rows = len(next(iter(table.columns.values())))
+    all_ids = None if options.id_column is None else _unique(table, options.id_column)
+    columns = _chosen(options, table, used_elsewhere) if space is None else space.columns
+    gaps = options.missing != "error"
+    values = np.column_stack([table.numbers(name, gaps=gaps) for name in columns])
+    kept = np.arange(n_rows)
+    if options.missing == "drop":
+        others = [table.numbers(name, gaps=True) for name in numbers]
+        kept = np.flatnonzero(~np.isnan(np.column_stack([values, *others])).any(axis=1))
+        table, values = _without(table, kept), values[kept]
+    elif np.isnan(values).any():
+        count = np.isnan(values).sum()
+        text = f"{table.name}: {count} missing values are replaced by the mean of their column."
+        warnings.warn(text, stacklevel=2)
+    space = space or Space.of(columns, values, options.scale)
+    ids = None if all_ids is None else [all_ids[row] for row in kept]
+    weight = None if options.weight is None else table.numbers(options.weight)
+    return Points(space.points(values), ids, table, space, weight, kept, all_ids, n_rows)
+
+
+def _chosen(options: Options, table: Table, used_elsewhere: Sequence[str]) -> Sequence[str]:
     wanted = [name.strip() for given in options.columns for name in given.split(",")]
-    others = {options.id_column, *used_elsewhere}
+    others = {options.id_column, options.weight, *used_elsewhere}
     chosen = wanted or [name for name in table.columns if name not in others]
     if not chosen:
-        raise ValueError(f"{table.path} has no column left to cluster by; see --columns.")
-    X = np.column_stack([table.numbers(name) for name in chosen])
-    return Points(_scaled(X, options.scale), ids, table)
+        raise ValueError(f"{table.name} has no column left to cluster by; see --columns.")
+    return chosen
 
 
-def read_table(path: str, header: bool | None = None) -> Table:
-    """Read a file by its ending.
-
-    ``header`` says whether the first line of a text file names the columns.  By default it does
-    if none of its cells is a number.
-    """
-    suffix = Path(path).suffix.lower()
-    if suffix == ".npy":
-        return _read_npy(path)
-    if suffix in (".parquet", ".pq"):
-        return _read_parquet(path)
-    if suffix in DELIMITERS:
-        return _read_text(path, DELIMITERS[suffix], header)
-    raise ValueError(f"{path}: files of kind {suffix or path!r} cannot be read; {FORMATS} can.")
-
-
-def _read_text(path: str, delimiters: str, header: bool | None) -> Table:
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 text: {error}.") from error
-    first = text.lstrip().partition("\n")[0]
-    reader = csv.reader(io.StringIO(text), delimiter=max(delimiters, key=first.count))
-    try:
-        rows = [(reader.line_num, row) for row in reader if any(map(str.strip, row))]
-    except csv.Error as error:
-        raise ValueError(f"{path}, line {reader.line_num}: {error}.") from error
-    if header is None:
-        header = bool(rows) and not any(np.isfinite(_number(cell)) for cell in rows[0][1])
-    names = [cell.strip() for cell in rows[0][1]] if header and rows else []
-    body = rows[1:] if header else rows
-    if not body:
-        raise ValueError(f"{path} has no rows.")
-    names = names or [str(number) for number in range(len(body[0][1]))]
-    _check_unique_names(path, names)
-    for line, row in body:
-        if len(row) != len(names):
-            raise ValueError(
-                f"{path}, line {line}: {len(row)} cells, but there are {len(names)} columns."
-            )
-    cells = zip(*(row for _, row in body), strict=True)
-    return Table(path, dict(zip(names, cells, strict=True)), [line for line, _ in body])
-
-
-def _check_unique_names(path: str, names: Sequence[str]) -> None:
-    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if twice is not None:
-        raise ValueError(f"{path} has two columns {twice!r}; names of columns must be unique.")
-
-
-def _read_npy(path: str) -> Table:
-    try:
-        array = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"{path} is not an npy file of numbers: {error}.") from error
-    if array.ndim != 2 or not array.size or array.dtype.kind not in "iuf":
-        raise ValueError(
-            f"{path} holds {array.dtype} of shape {array.shape}; it must be a table of numbers."
-        )
-    return Table(path, {str(number): column for number, column in enumerate(array.T)})
-
-
-def _read_parquet(path: str) -> Table:
-    try:
-        from pyarrow import ArrowException, parquet
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"{path}: Parquet needs pyarrow, which is not installed: pip install 'corral[parquet]'",
-            name="pyarrow",
-        ) from error
-    try:
-        with parquet.ParquetFile(path) as file:
-            table = file.read()
-    except ArrowException as error:
-        raise ValueError(f"{path} is not a Parquet file: {error}.") from error
-    if not table.num_rows or not table.num_columns:
-        raise ValueError(f"{path} has no rows.")
-    _check_unique_names(path, table.column_names)
-    return Table(path, {name: table[name].to_pylist() for name in table.column_names})
+def _without(table: Table, kept: IntArray) -> Table:
+    """The table of the rows that are kept, with a warning about the others."""
+    n_rows = len(next(iter(table.columns.values())))
+    if len(kept) == n_rows:
+        return table
+    if not len(kept):
+        raise ValueError(f"{table.name}: each row lacks a value, so --missing drop leaves none.")
+    first = table.place(int(np.setdiff1d(np.arange(n_rows), kept)[0]))
+    warnings.warn(
+        f"{table.name}: {n_rows - len(kept)} of {n_rows} rows lack a value and are dropped; "
+        f"the first is {first}.",
+        stacklevel=2,
+    )
+    return table.take(kept)
 
 
 def _unique(table: Table, name: str) -> list[str]:
@@ -180,25 +147,43 @@ def _unique(table: Table, name: str) -> list[str]:
     for row, text in enumerate(table.texts(name)):
         if text in seen:
             raise ValueError(
-                f"{table.path}, {table.place(row)}: the id {text!r} is already in "
+                f"{table.name}, {table.place(row)}: the id {text!r} is already in "
                 f"{table.place(seen[text])}; ids must be unique."
             )
         seen[text] = row
     return list(seen)
 
 
-def _scaled(X: FloatArray, how: str) -> FloatArray:
-    """Scale the columns; a constant column becomes 0."""
-    if how == "none":
-        return X
-    low, high = X.min(axis=0), X.max(axis=0)
-    middle = low if how == "minmax" else X.mean(axis=0)
-    width = high - low if how == "minmax" else X.std(axis=0)
-    return np.asarray((X - middle) / np.where(high > low, width, 1.0))
+#: What the file of a model says it is.
+MODEL = {"format": "corral model", "version": 1}
 
 
-def _number(cell: Any) -> float:
+def write_model(path: str, space: Space, centers: FloatArray) -> None:
+    """Write what ``corral assign`` needs, completely or not at all."""
+    arrays = {"middle": space.middle, "width": space.width, "fill": space.fill, "centers": centers}
+    values = {name: array.tolist() for name, array in arrays.items()}
+    document = {**MODEL, "columns": space.columns, **values}
+    with atomic_writer(path) as file:
+        file.write(json.dumps(document, allow_nan=False) + "\n")
+
+
+def read_model(path: str) -> tuple[Space, FloatArray]:
+    """Read the columns, their scale and the centres from a file of :func:`write_model`."""
     try:
-        return float(cell)
-    except (TypeError, ValueError):
-        return float("nan")
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not a JSON file: {error}.") from error
+    if not isinstance(found, dict) or any(found.get(key) != MODEL[key] for key in MODEL):
+        raise ValueError(f"{path} is not a model; it must have {json.dumps(MODEL)[1:-1]}.")
+    try:
+        names = tuple(map(str, found["columns"]))
+        middle, width, fill, centers = (
+            np.array(found[name], np.float64) for name in ("middle", "width", "fill", "centers")
+        )
+        every = np.vstack([middle, width, fill, centers])
+        complete = every.shape == (3 + len(centers), len(names)) and (width > 0).all()
+    except (KeyError, TypeError, ValueError):
+        complete = False
+    if not complete or not np.isfinite(every).all():
+        raise ValueError(f"{path} is not complete; write it again with corral fit --model.")
+    return Space(names, middle, width, fill), centers

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from sklearn.metrics import adjusted_rand_score
 
-from .. import ClusterSizes, ConstrainedKMeans, ConstraintSet
-from ..baselines import PlainKMeans
-from ..constraints.files import atomic_writer
-from ..datasets import load_wine, random_links
 from .fit import save_picture
 from .options import debug_option, picture_options
-from .output import check_pictures, write_text
+from .output import check_output, write_text
+
+if TYPE_CHECKING:
+    from .. import ConstraintSet
 
 SIZES = (59, 71, 48)
 SUMMARY = """\
@@ -46,9 +44,16 @@ Examples:
 )
 @picture_options
 @debug_option
-def demo(save: str | None, report: str | None, plot: str | None) -> None:
+def demo(save: str | None, report: str | None, plot: str | None, force: bool) -> None:
     """Cluster 178 wines of three growers, with some known pairs and known sizes."""
-    check_pictures(report, plot)
+    from sklearn.metrics import adjusted_rand_score
+
+    from .. import ClusterSizes, ConstrainedKMeans, ConstraintSet
+    from ..baselines import PlainKMeans
+    from ..datasets import load_wine, random_links
+
+    check_output("--report", report, force=force)
+    check_output("--plot", plot, force=force)
     if save is not None and (report is not None or plot is not None):
         raise click.UsageError(
             "--save only writes the demo's files; leave --report and --plot out."
@@ -57,7 +62,7 @@ def demo(save: str | None, report: str | None, plot: str | None) -> None:
     must_link, cannot_link = random_links(wine.target, 30, 30, random_state=0)
     rules = ConstraintSet([must_link, cannot_link, ClusterSizes(SIZES)])
     if save is not None:
-        _save(Path(save), wine, rules)
+        _save(Path(save), wine, rules, force=force)
         return
     model = ConstrainedKMeans(3, random_state=0).fit(wine.data, constraints=rules)
     free = PlainKMeans(3, random_state=0).fit(wine.data)
@@ -69,9 +74,13 @@ def demo(save: str | None, report: str | None, plot: str | None) -> None:
         save_picture(plot, wine.data, rules, model)
 
 
-def _save(folder: Path, wine: Any, rules: ConstraintSet) -> None:
+def _save(folder: Path, wine: Any, rules: ConstraintSet, *, force: bool) -> None:
     """Write the data and the pairs as files, and print the command that uses them."""
+    from ..constraints.files import atomic_writer
+
     folder.mkdir(parents=True, exist_ok=True)
+    for name in ("points.csv", "ml.csv", "cl.csv"):
+        check_output("--save", str(folder / name), force=force)
     ids = [f"w{row}" for row in range(len(wine.data))]
     rows = zip(ids, wine.data.tolist(), strict=True)
     with atomic_writer(folder / "points.csv") as file:

@@ -1,55 +1,43 @@
-"""``corral fit`` clusters a file under rules; ``corral check`` says whether they can be obeyed."""
+"""``corral fit`` clusters a file under rules; ``corral check`` says whether they can be obeyed.
+
+What takes long to import is imported by the functions that use it, so that ``--help`` and the
+completion of the shell are quick.
+"""
 
 from __future__ import annotations
 
-import io
 import json
+import signal
 import sys
-import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import click
-import numpy as np
 
-from .. import (
-    ConstrainedKMeans,
-    ConstraintSet,
-    InfeasibleConstraintsError,
-    Report,
-    SolverTimeoutError,
-)
-from .._typing import FloatArray
-from ..constraints.files import atomic_writer
 from ..deadline import Deadline, OutOfTime
-from ..feasibility import check as decide
-from ..infeasible.conflict import explain
-from ..plots import plot_clusters
-from .data import Points, load_points
-from .options import (
-    Options,
-    data_options,
-    picture_options,
-    printing_options,
-    rule_options,
-    solver_options,
-    time_limit_option,
-)
+from ..exceptions import InfeasibleConstraintsError, SolverTimeoutError
+from . import options as opt
 from .output import (
     FINE,
     INFEASIBLE,
-    WRITERS,
+    INTERRUPTED,
     FitProgress,
-    Labels,
     check_output,
-    check_pictures,
-    write_csv,
-    write_labels,
+    columns_before,
+    deliver,
+    label_columns,
+    spoken_warnings,
     write_text,
 )
-from .rules import columns_of_rules, count_clusters, make_rules
+
+if TYPE_CHECKING:
+    from .. import ConstrainedKMeans, Constraint, ConstraintSet
+    from .._typing import FloatArray
+    from ..progress import Progress
+    from .data import Points, Space
 
 #: Time limit, in seconds, for explaining a contradiction again with the user's ids; after it, the
 #: message names row numbers.
@@ -59,8 +47,9 @@ FIT_EPILOG = """\b
 Examples:
   corral fit points.csv -k 3 --must-link ml.csv --cannot-link cl.csv -o labels.csv
   corral fit shops.csv --id-column shop --columns x,y --sizes 40,40,20
-  corral fit shops.csv -k 4 --id-column shop --capacity demand:500 --report report.html
+  corral fit shops.csv -k 4 --id-column shop --total demand:100:500 --report report.html
   corral fit people.parquet -k 5 --scale standard --share sex:0.4: --min-size 10 --plot p.png
+  zcat big.csv.gz | corral fit - -k 8 --rules rules.json --model model.json > labels.csv
 
 The labels are written to the output file, or to the standard output if there is none: id, label,
 and distance to the centre of the cluster. Distances and the report are in the scale of --scale.
@@ -76,117 +65,210 @@ Exit codes: 0 feasible, 2 bad input, 3 infeasible, 4 not decided within the time
 
 
 @click.command(epilog=FIT_EPILOG, short_help="Cluster a file under rules.")
-@data_options
-@rule_options
-@solver_options
-@click.option("-o", "--output", type=click.Path(), help="Labels: .csv, .tsv, .parquet or .npy.")
-@picture_options
-@printing_options
+@opt.data_options
+@opt.weight_option
+@opt.clusters_option
+@opt.rule_options
+@opt.solver_options
+@click.option(
+    "--on-infeasible",
+    type=click.Choice(["raise", "relax"]),
+    default="raise",
+    show_default=True,
+    help="Rules that contradict each other: end with exit code 3, or break them least.",
+)
+@click.option("--keep-best", is_flag=True, help="Ctrl-C ends with the best answer so far.")
+@opt.labels_options
+@click.option("--model", type=click.Path(), help="JSON file of the clusters, for corral assign.")
+@opt.picture_options
+@opt.printing_options
 def fit(
     seed: int,
     n_init: int | str,
     time_limit: float | None,
     jobs: int | None,
+    on_infeasible: str,
+    keep_best: bool,
     output: str | None,
+    keep_columns: bool,
+    model: str | None,
     report: str | None,
     plot: str | None,
+    force: bool,
     quiet: bool,
     as_json: bool,
     **options: Any,
-) -> None:
-    """Cluster the rows of POINTS (CSV, TSV, Parquet or npy) so that the rules are obeyed."""
-    check_output(output, tuple(WRITERS), "--output")
-    check_pictures(report, plot)
-    points, rules, n_clusters = load(options)
+) -> int:
+    """Cluster the rows of POINTS (CSV, TSV, Excel, Parquet or npy) so that the rules are obeyed.
+
+    A dash reads CSV from the standard input.
+    """
+    from .. import ConstrainedKMeans
+    from .data import write_model
+
+    output = None if output == "-" else output
+    asked = opt.Options(**options)
+    written = {"--output": output, "--model": model, "--report": report, "--plot": plot}
+    for option, path in written.items():
+        check_output(option, path, force=force, inputs=asked.files)
+    points, rules, n_clusters = load(asked, quiet=quiet)
+    others = columns_before(points, asked.id_column, keep_columns)
     clock = Deadline.after(None)
-    model = ConstrainedKMeans(
-        n_clusters, n_init=n_init, time_limit=time_limit, n_jobs=jobs, random_state=seed
+    fitted = ConstrainedKMeans(
+        n_clusters,
+        n_init=n_init,
+        time_limit=time_limit,
+        n_jobs=jobs,
+        random_state=seed,
+        on_infeasible=on_infeasible,
     )
-    fit_model(model, points, rules, quiet=quiet)
+    stopped = fit_model(fitted, points, rules, quiet=quiet, keep_best=keep_best)
     seconds = clock.elapsed
-    own = points.X - model.cluster_centers_[model.labels_]
-    labels = Labels(points.names, model.labels_, np.linalg.norm(own, axis=1))
-    found = replace(model.report_, names=points.ids)
+    if stopped:
+        click.echo("corral: interrupted; the answer is the best so far", err=True)
+    centers = fitted.cluster_centers_
+    columns = {**others, **label_columns(fitted.labels_, points, centers)}
+    found = replace(fitted.report_, names=points.called)
     if report is not None:
-        write_text(report, found.to_html(title=f"corral: {Path(points.table.path).name}"))
+        write_text(report, found.to_html(title=f"corral: {Path(points.table.name).name}"))
     if plot is not None:
-        save_picture(plot, points.X, rules, model)
-    if output is not None:
-        write_labels(output, labels)
-    elif not as_json:
-        buffer = io.StringIO()
-        write_csv(buffer, labels)
-        click.echo(buffer.getvalue(), nl=False)
-    if as_json:
-        click.echo(_as_json(model, found, labels if output is None else None, seconds))
-    elif not quiet:
-        # If the labels are on the standard output, nothing else is.
-        click.echo(str(found), err=output is None)
+        save_picture(plot, points.X, rules, fitted)
+    if model is not None:
+        write_model(model, points.space, centers)
+    values = {
+        "n_iter": int(fitted.n_iter_),
+        "seconds": round(seconds, 3),
+        "centers": centers.tolist(),
+    }
+    deliver(columns, points, found, output=output, as_json=as_json, quiet=quiet, values=values)
+    return INTERRUPTED if stopped else FINE
 
 
 @click.command(epilog=CHECK_EPILOG, short_help="Say whether the rules can be obeyed, or why not.")
-@data_options
-@rule_options
-@time_limit_option("After it the question is left undecided, with exit code 4.")
-@printing_options
+@opt.data_options
+@opt.weight_option
+@opt.clusters_option
+@opt.rule_options
+@opt.time_limit_option("After it the question is left undecided, with exit code 4.")
+@opt.printing_options
 def check(time_limit: float | None, quiet: bool, as_json: bool, **options: Any) -> int:
     """Say whether the rules can be obeyed, or which of them contradict each other."""
-    points, rules, n_clusters = load(options)
-    found = decide(len(points.X), rules, n_clusters, time_limit=time_limit, index=points.ids)
+    from ..feasibility import check as decide
+
+    points, rules, n_clusters = load(opt.Options(**options), quiet=quiet)
+    found = decide(len(points.X), rules, n_clusters, time_limit=time_limit, index=points.called)
     if found.feasible is None:
         raise SolverTimeoutError(found.message, time_limit or 0.0, "undecided")
     if as_json:
-        conflict = [rule.to_dict() for rule in found.conflict or ()]
-        reason = None if found else found.message
-        values = {"feasible": found.feasible, "reason": reason, "conflict": conflict}
-        click.echo(json.dumps(values, allow_nan=False))
+        click.echo(verdict(None if found else found.message, found.conflict or ()))
     elif not quiet:
         click.echo(repr(found))
     return FINE if found else INFEASIBLE
 
 
+def verdict(reason: str | None, conflict: Iterable[Constraint]) -> str:
+    """Whether the rules can be obeyed, why not, and the rules of the conflict, as JSON."""
+    rules = [rule.to_dict() for rule in conflict]
+    values = {"feasible": reason is None, "reason": reason, "conflict": rules}
+    return json.dumps(values, allow_nan=False)
+
+
 def load(
-    options: dict[str, Any], not_coordinates: Sequence[str] = ()
+    asked: opt.Options,
+    *,
+    quiet: bool,
+    not_coordinates: Sequence[str] = (),
+    space: Space | None = None,
+    may_be_empty: bool = False,
 ) -> tuple[Points, ConstraintSet, int]:
-    """Read the points, the rules and the number of clusters, and check them."""
-    asked = Options(**options)
+    """Read the points, the rules and the number of clusters, and check them.
+
+    ``space`` is that of a fitted model.  ``may_be_empty`` allows more clusters than rows.
+    """
+    from .data import load_points
+    from .rules import columns_of_rules, count_clusters, make_rules, number_columns
+
     n_clusters = count_clusters(asked)
-    points = load_points(asked, [*columns_of_rules(asked), *not_coordinates])
-    if n_clusters > len(points.X):
-        raise ValueError(
-            f"-k is {n_clusters}, but {points.table.path} has {len(points.X)} rows; every cluster "
-            "needs one."
-        )
-    return points, make_rules(asked, points, n_clusters), n_clusters
+    with spoken_warnings(quiet):
+        used = [*columns_of_rules(asked), *not_coordinates]
+        points = load_points(asked, used, number_columns(asked), space)
+        if n_clusters > len(points.X) and not may_be_empty:
+            raise ValueError(
+                f"-k is {n_clusters}, but {points.table.name} has {len(points.X)} rows; every "
+                "cluster needs one."
+            )
+        return points, make_rules(asked, points, n_clusters), n_clusters
+
+
+class KeepBest:
+    """Ctrl-C during a fit: the first asks the solver to stop, the second interrupts it.
+
+    It is the callback of the fit, and ``shown`` is called with the progress.
+    """
+
+    def __init__(self, shown: Callable[[Progress], Any]) -> None:
+        self._shown, self.asked = shown, False
+
+    def __enter__(self) -> Self:
+        """Take over the signal."""
+        self._before = signal.signal(signal.SIGINT, self._interrupt)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Give the signal back."""
+        signal.signal(signal.SIGINT, self._before)
+
+    def __call__(self, progress: Progress) -> bool:
+        """Show the progress, and say whether to stop with the best answer so far."""
+        self._shown(progress)
+        return self.asked
+
+    def _interrupt(self, *signal_and_frame: object) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
 
 
 def fit_model(
-    model: ConstrainedKMeans, points: Points, rules: ConstraintSet, *, quiet: bool
-) -> None:
-    """Fit with a progress bar; print warnings; name the user's ids in contradictions."""
+    model: ConstrainedKMeans,
+    points: Points,
+    rules: ConstraintSet,
+    *,
+    quiet: bool,
+    keep_best: bool = False,
+) -> bool:
+    """Fit with a progress bar; print warnings; name the user's ids in contradictions.
+
+    Returns whether Ctrl-C ended it, which ``keep_best`` allows.
+    """
     with (
         FitProgress(sys.stderr, enabled=not quiet) as progress,
-        warnings.catch_warnings(record=True) as caught,
+        spoken_warnings(quiet),
+        KeepBest(progress) if keep_best else nullcontext() as stop,
     ):
-        warnings.simplefilter("always", UserWarning)
         try:
-            model.fit(points.X, constraints=rules, callback=progress)
+            watcher = stop or progress
+            model.fit(points.X, constraints=rules, sample_weight=points.weight, callback=watcher)
+        except SolverTimeoutError:
+            if stop and stop.asked:  # there is no answer yet
+                raise KeyboardInterrupt from None
+            raise
         except InfeasibleConstraintsError as clash:
             raise with_ids(clash, points, model.n_clusters) from clash
-    for warning in caught if not quiet else ():
-        if issubclass(warning.category, UserWarning):
-            click.echo(f"corral: warning: {warning.message}", err=True)
+    return stop is not None and stop.asked
 
 
 def with_ids(
     clash: InfeasibleConstraintsError, points: Points, n_clusters: int
 ) -> InfeasibleConstraintsError:
     """The same contradiction with the user's ids, if there are ids and the time is enough."""
-    if points.ids is None:
+    from ..infeasible.conflict import explain
+
+    if points.called is None:
         return clash
     n, deadline = len(points.X), Deadline.after(RENAME_SECONDS)
     try:
-        again = explain(n, n_clusters, clash.conflict, deadline=deadline, names=points.ids)
+        again = explain(n, n_clusters, clash.conflict, deadline=deadline, names=points.called)
     except OutOfTime:
         return clash
     return again or clash
@@ -196,24 +278,10 @@ def save_picture(path: str, X: FloatArray, rules: ConstraintSet, model: Any) -> 
     """Write a picture of the clusters."""
     from matplotlib.figure import Figure
 
+    from ..constraints.files import atomic_writer
+    from ..plots import plot_clusters
+
     figure = Figure(figsize=(8.0, 5.6), layout="constrained")
     plot_clusters(X, model.labels_, rules, centers=model.cluster_centers_, ax=figure.subplots())
     with atomic_writer(path) as file:
         figure.savefig(file.buffer, format=Path(path).suffix[1:].lower(), dpi=150)
-
-
-def _as_json(
-    model: ConstrainedKMeans, report: Report, labels: Labels | None, seconds: float
-) -> str:
-    values = {
-        **report.to_dict(),
-        "n_iter": int(model.n_iter_),
-        "seconds": round(seconds, 3),
-        "centers": model.cluster_centers_.tolist(),
-    }
-    if labels is not None:
-        values["labels"] = [
-            {"id": name, "label": label, "distance": distance}
-            for name, label, distance in labels.rows()
-        ]
-    return json.dumps(values, allow_nan=False)

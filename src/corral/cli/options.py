@@ -8,10 +8,12 @@ from typing import Any, TypeVar
 
 import click
 from click import option
+from click.shell_completion import CompletionItem
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _FILE = click.Path(exists=True, dir_okay=False)
+_POINTS = click.Path(exists=True, dir_okay=False, allow_dash=True)
 
 
 def read_sizes(
@@ -40,15 +42,38 @@ def read_jobs(ctx: click.Context, param: click.Parameter, value: int | None) -> 
     return value
 
 
+def complete_columns(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Complete the name of a column from the file of points that stands on the line."""
+    from .tables import read_table
+
+    *before, part = incomplete.split(",") if param.name == "columns" else [incomplete]
+    end = ":" if ":" in str(param.metavar) else ""
+    values = ctx.params
+    # An option without its value ends the parsing before the arguments are named.
+    paths = [values["points"], *ctx.args]
+    try:
+        path = next(path for path in paths if path not in (None, "-"))
+        table = read_table(path, values["header"], values["decimal"], head=True)
+    except Exception:  # while a line is typed, errors would only disturb
+        return []
+    found = (name for name in table.columns if name.startswith(part))
+    return [CompletionItem(",".join([*before, name]) + end) for name in found]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Values of ``data_options`` and of ``rule_options``."""
+    """Values of ``data_options`` and of ``rule_options``; some commands lack some of them."""
 
     points: str
     id_column: str | None
-    columns: tuple[str, ...]
-    scale: str
     header: bool | None
+    decimal: str
+    missing: str
+    columns: tuple[str, ...] = ()
+    scale: str = "none"
+    weight: str | None = None
     n_clusters: int | None
     must_link: tuple[str, ...]
     cannot_link: tuple[str, ...]
@@ -56,10 +81,16 @@ class Options:
     sizes: tuple[int, ...] | None
     min_size: int | None
     max_size: int | None
+    total: tuple[str, ...]
     capacity: tuple[str, ...]
     share: tuple[str, ...]
     pin: str | None
     constraints: tuple[str, ...]
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that the command reads, which it must not overwrite."""
+        return (self.points, *self.must_link, *self.cannot_link, *self.constraints)
 
 
 def stacked(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
@@ -77,10 +108,47 @@ debug_option = option(
     "--debug", is_flag=True, expose_value=False, help="Show the traceback of an error."
 )
 
-data_options = stacked(
-    click.argument("points", type=_FILE),
-    option("--id-column", metavar="NAME", help="Column of unique ids; pair files then name ids."),
+
+def column_option(*names: str, **settings: Any) -> Callable[[Any], Any]:
+    """An option whose value begins with the name of a column, which shells complete."""
+    return option(*names, shell_complete=complete_columns, **settings)
+
+
+weight_option = column_option(
+    "--weight", metavar="COLUMN", help="Weight of each row; sizes count rows all the same."
+)
+
+#: Which file, and how it is read.
+file_options = stacked(
+    click.argument("points", type=_POINTS),
+    column_option(
+        "--id-column", metavar="NAME", help="Column of unique ids; pair files then name ids."
+    ),
     option(
+        "--header/--no-header",
+        default=None,
+        help="Whether the first line names the columns; guessed by default.",
+    ),
+    option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        default=".",
+        show_default=True,
+        help="Decimal mark of text files; with a comma, cells are separated by ; or tabs.",
+    ),
+    option(
+        "--missing",
+        type=click.Choice(["error", "drop", "mean"]),
+        default="error",
+        show_default=True,
+        help="Rows without a value: refuse or drop them, or fill in the mean of the column.",
+    ),
+)
+
+#: The columns to cluster by.
+data_options = stacked(
+    file_options,
+    column_option(
         "--columns",
         multiple=True,
         metavar="NAME,...",
@@ -93,21 +161,18 @@ data_options = stacked(
         show_default=True,
         help="Scale each column: to mean 0 and deviation 1, or to [0, 1].",
     ),
-    option(
-        "--header/--no-header",
-        default=None,
-        help="Whether the first line names the columns; guessed by default.",
-    ),
+)
+
+clusters_option = option(
+    "-k",
+    "--n-clusters",
+    "n_clusters",
+    type=click.IntRange(1),
+    metavar="K",
+    help="Number of clusters; not needed with --sizes.",
 )
 
 rule_options = stacked(
-    option(
-        "-k",
-        "n_clusters",
-        type=click.IntRange(1),
-        metavar="K",
-        help="Number of clusters; not needed with --sizes.",
-    ),
     option(
         "--must-link",
         type=_FILE,
@@ -129,24 +194,37 @@ rule_options = stacked(
     ),
     option("--min-size", type=click.IntRange(0), metavar="N", help="Minimum size of a cluster."),
     option("--max-size", type=click.IntRange(0), metavar="N", help="Maximum size of a cluster."),
-    option(
+    column_option(
+        "--total",
+        multiple=True,
+        metavar="COLUMN:MIN:MAX",
+        help="Total of a column in each cluster; MIN or MAX may be empty.",
+    ),
+    column_option(
         "--capacity",
         multiple=True,
         metavar="COLUMN:MAX",
         help="Maximum total of a column in a cluster.",
     ),
-    option(
+    column_option(
         "--share",
         multiple=True,
         metavar="COLUMN:MIN:MAX",
         help="Share of each group of a column in each cluster; MIN or MAX may be empty.",
     ),
-    option(
+    column_option(
         "--pin",
         metavar="COLUMN",
         help="Known clusters: numbers from 0, or names in sorted order; empty or -1 if unknown.",
     ),
-    option("--constraints", type=_FILE, multiple=True, help="JSON file of ConstraintSet.to_json."),
+    option(
+        "--rules",
+        "--constraints",
+        "constraints",
+        type=_FILE,
+        multiple=True,
+        help="Rules of all kinds: a JSON file of ConstraintSet.to_json.",
+    ),
 )
 
 seed_option = option(
@@ -191,7 +269,19 @@ printing_options = stacked(
     option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
     debug_option,
 )
+force_option = option("--force", is_flag=True, help="Overwrite files that exist.")
+report_option = option("--report", type=click.Path(), help="HTML page with tables and pictures.")
 picture_options = stacked(
-    option("--report", type=click.Path(), help="HTML page with tables and pictures."),
+    report_option,
     option("--plot", type=click.Path(), help="Picture of the clusters: .png, .pdf, .svg."),
+    force_option,
+)
+labels_options = stacked(
+    option(
+        "-o",
+        "--output",
+        type=click.Path(allow_dash=True),
+        help="Labels: .csv, .tsv, .csv.gz, .xlsx, .parquet or .npy; - is the standard output.",
+    ),
+    option("--keep-columns", is_flag=True, help="Write all columns of POINTS before the labels."),
 )

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from importlib.util import find_spec
+import io
+import json
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import Any, Self, TextIO
+from typing import TYPE_CHECKING, Any, Self
 
+import click
 import numpy as np
 
-from .._typing import FloatArray, IntArray
-from ..constraints.files import atomic_writer
 from ..deadline import Deadline
 from ..progress import PHASES, Progress
 
+if TYPE_CHECKING:
+    from .. import Report
+    from .._typing import FloatArray, IntArray
+    from .data import Points
+
 #: Exit codes of the commands.
 FINE, FAULT, BAD_INPUT, INFEASIBLE, OUT_OF_TIME, INTERRUPTED = 0, 1, 2, 3, 4, 130
+#: Exit code of ``corral audit`` if the labels break a hard rule.
+BROKEN = 1
 
 #: Length of the progress bar, in characters.
 WIDTH = 10
@@ -28,101 +35,115 @@ PATIENCE = 0.5
 PACE = 0.1
 
 PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg")
-PARQUET = (".parquet", ".pq")
+#: Endings that the file of an option may have; others are tables.
+ENDINGS = {
+    "--report": (".html", ".htm"),
+    "--plot": PICTURES,
+    "--model": (".json",),
+    "--save": (".csv",),
+}
+#: Module and extra that the endings of some files need.
+NEEDS = dict.fromkeys(PICTURES, ("matplotlib", "plot")) | {
+    ".parquet": ("pyarrow", "parquet"),
+    ".pq": ("pyarrow", "parquet"),
+    ".xlsx": ("openpyxl", "xlsx"),
+}
 
 
-@dataclass(frozen=True)
-class Labels:
-    """Result of ``corral fit``: for each row its id, its label and the distance to the centre."""
+def check_output(option: str, path: str | None, *, force: bool, inputs: Sequence[str] = ()) -> None:
+    """Raise an error if a file cannot or must not be written, before the computation starts."""
+    from .tables import WRITERS, ending_of, require
 
-    ids: Sequence[Any]
-    labels: IntArray
-    distances: FloatArray
-
-    def rows(self) -> Iterator[tuple[Any, int, float]]:
-        """Iterate over the rows as plain values."""
-        return zip(self.ids, self.labels.tolist(), self.distances.tolist(), strict=True)
-
-
-HEAD = ("id", "label", "distance")
-
-
-def check_output(path: str | None, endings: Sequence[str], option: str) -> None:
-    """Raise an error if a file cannot be written, before the computation starts."""
     if path is None:
         return
-    ending = Path(path).suffix.lower()
+    said, target, ending = f"{option} is {path!r}", Path(path), ending_of(path)
+    endings = ENDINGS.get(option, WRITERS)
     if ending not in endings:
-        allowed = ", ".join(endings)
-        raise ValueError(f"{option} is {path!r}; its ending must be one of {allowed}.")
-    if not Path(path).parent.is_dir():
-        raise ValueError(f"{option} is {path!r}, but {str(Path(path).parent)!r} is no folder.")
-    if Path(path).is_dir():
-        raise ValueError(f"{option} is {path!r}, which is a folder.")
-    needs = (PICTURES, "matplotlib", "plot"), (PARQUET, "pyarrow", "parquet")
-    for needed, module, extra in needs:
-        if ending in needed and find_spec(module) is None:
-            raise ModuleNotFoundError(
-                f"{option} {path} needs {module}, which is not installed: "
-                f"pip install 'corral[{extra}]'",
-                name=module,
+        raise ValueError(f"{said}; its ending must be one of {', '.join(endings)}.")
+    if not target.parent.is_dir():
+        raise ValueError(f"{said}, but {str(target.parent)!r} is no folder.")
+    if target.is_dir():
+        raise ValueError(f"{said}, which is a folder.")
+    if ending in NEEDS:
+        require(*NEEDS[ending], f"{option} {path}")
+    if target.exists():
+        if any(name != "-" and target.samefile(name) for name in inputs):
+            raise ValueError(f"{said}, which is a file that it reads; give another name.")
+        if not force:
+            raise ValueError(f"{said}, which exists; give another name, or --force.")
+
+
+def columns_before(points: Points, id_column: str | None, keep_columns: bool) -> dict[str, Any]:
+    """The columns to write before the labels: the ids, or all columns of the file."""
+    columns = points.table.columns if keep_columns else {id_column or "id": points.names}
+    for name in ("label", "distance"):
+        if name in columns:
+            raise ValueError(
+                f"the labels cannot be written after a column {name!r}: that is the name of one "
+                "of their own columns; rename it, or leave --keep-columns out."
             )
+    return columns
 
 
-def check_pictures(report: str | None, plot: str | None) -> None:
-    """Check the files of ``--report`` and ``--plot``."""
-    check_output(report, (".html", ".htm"), "--report")
-    check_output(plot, PICTURES, "--plot")
+def label_columns(labels: IntArray, points: Points, centers: FloatArray) -> dict[str, Any]:
+    """The label of each point, and its distance to the centre of the cluster."""
+    distances = np.linalg.norm(points.X - centers[labels], axis=1)
+    return {"label": labels, "distance": distances}
 
 
-def write_labels(path: str, labels: Labels) -> None:
-    """Write the labels in the format of the file's ending."""
-    with atomic_writer(path) as file:
-        WRITERS[Path(path).suffix.lower()](file, labels)
+def deliver(
+    columns: dict[str, Any],
+    points: Points,
+    report: Report,
+    *,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+    values: dict[str, Any] | None = None,
+) -> None:
+    """Write the labels to a file or to the standard output, and print the report.
+
+    ``values`` are added to the JSON object, in which the ids are called ``id``.
+    """
+    from .tables import write_csv, write_table
+
+    decimal = points.table.decimal
+    if output is not None:
+        write_table(output, columns, decimal)
+    if as_json:
+        names = ("id", "label", "distance")
+        rows = zip(points.names, *(columns[name].tolist() for name in names[1:]), strict=True)
+        found = {**report.to_dict(), **(values or {})}
+        if output is None:
+            found["labels"] = [dict(zip(names, row, strict=True)) for row in rows]
+        click.echo(json.dumps(found, allow_nan=False))
+        return
+    if output is None:
+        buffer = io.StringIO()
+        write_csv(buffer, columns, decimal)
+        click.echo(buffer.getvalue(), nl=False)
+    if not quiet:
+        # If the labels are on the standard output, nothing else is.
+        click.echo(str(report), err=output is None)
 
 
 def write_text(path: str, text: str) -> None:
     """Write a text file, completely or not at all."""
+    from ..constraints.files import atomic_writer
+
     with atomic_writer(path) as file:
         file.write(text)
 
 
-def write_csv(file: TextIO, labels: Labels, delimiter: str = ",") -> None:
-    """Write a header and the rows to an open file."""
-    writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(HEAD)
-    writer.writerows((name, label, f"{distance:.10g}") for name, label, distance in labels.rows())
-
-
-def _write_tsv(file: TextIO, labels: Labels) -> None:
-    write_csv(file, labels, delimiter="\t")
-
-
-def _write_npy(file: TextIO, labels: Labels) -> None:
-    ids = np.asarray(labels.ids)
-    kinds = [("id", ids.dtype), ("label", np.int64), ("distance", np.float64)]
-    rows = np.empty(len(ids), dtype=kinds)
-    rows["id"], rows["label"], rows["distance"] = ids, labels.labels, labels.distances
-    np.save(file.buffer, rows, allow_pickle=False)
-
-
-def _write_parquet(file: TextIO, labels: Labels) -> None:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    columns = (list(labels.ids), labels.labels, labels.distances)
-    parquet.write_table(pa.table(dict(zip(HEAD, columns, strict=True))), file.buffer)
-
-
-WRITERS: dict[str, Callable[[TextIO, Labels], None]] = {
-    ".csv": write_csv,
-    ".txt": write_csv,
-    ".tsv": _write_tsv,
-    ".tab": _write_tsv,
-    ".npy": _write_npy,
-    ".parquet": _write_parquet,
-    ".pq": _write_parquet,
-}
+@contextmanager
+def spoken_warnings(quiet: bool) -> Iterator[None]:
+    """Print the warnings of a block as sentences on the error stream, unless ``quiet``."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for warning in caught if not quiet else ():
+        if issubclass(warning.category, UserWarning):
+            click.echo(f"corral: warning: {warning.message}", err=True)
 
 
 class ProgressBar:

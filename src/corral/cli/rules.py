@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Iterator
-from typing import TypeVar
 
 import numpy as np
 
@@ -20,16 +20,25 @@ from .. import (
     Pin,
     from_labels,
 )
-from .data import BLANK, Points
+from ..constraints.files import read_weighted_pairs
+from .data import Points
 from .options import Options
+from .tables import BLANK
 
-Link = TypeVar("Link", MustLink, CannotLink)
+BOUNDS = "COLUMN:MIN:MAX"
+
+
+def number_columns(options: Options) -> list[str]:
+    """Names of the columns whose numbers the rules and the weights use."""
+    named = [_split(text, 1, "--capacity", "COLUMN:MAX")[0] for text in options.capacity]
+    named += [_split(text, 2, "--total", BOUNDS)[0] for text in options.total]
+    return named if options.weight is None else [*named, options.weight]
 
 
 def columns_of_rules(options: Options) -> list[str]:
-    """Names of the columns that the rules use."""
-    named = [_split(text, 1, "--capacity", "COLUMN:MAX")[0] for text in options.capacity]
-    named += [_split(text, 2, "--share", "COLUMN:MIN:MAX")[0] for text in options.share]
+    """Names of the columns that the rules and the weights use."""
+    named = [_split(text, 2, "--share", BOUNDS)[0] for text in options.share]
+    named += number_columns(options)
     return named if options.pin is None else [*named, options.pin]
 
 
@@ -49,22 +58,44 @@ def count_clusters(options: Options) -> int:
 
 def make_rules(options: Options, points: Points, n_clusters: int) -> ConstraintSet:
     """All rules that the options name, checked against the points."""
-    rules = ConstraintSet(_rules(options, points, n_clusters)).resolve(points.names)
+    names = range(points.n_rows) if points.all_ids is None else points.all_ids
+    of_file = ConstraintSet(_rules_on_rows(options, points)).resolve(names)
+    if not points.complete:
+        of_file = _without_dropped(of_file, points, n_clusters)
+    rules = ConstraintSet([of_file, *_rules_of_columns(options, points, n_clusters)])
     rules.check(len(points.X), n_clusters)
     return rules
 
 
-def _rules(
-    options: Options, points: Points, n_clusters: int
-) -> Iterator[Constraint | ConstraintSet]:
+def _without_dropped(rules: ConstraintSet, points: Points, n_clusters: int) -> ConstraintSet:
+    """The same rules on the rows that are left, with a warning about the parts that are not."""
+    rules.check(points.n_rows, n_clusters)
+    left = rules.subset(points.kept)
+    lost = sum(rule.n_parts for rule in rules) - sum(rule.n_parts for rule in left)
+    if lost:
+        warnings.warn(f"{lost} pairs or pins name dropped rows and are left out.", stacklevel=2)
+    return left
+
+
+def _rules_on_rows(options: Options, points: Points) -> Iterator[Constraint | ConstraintSet]:
+    """Rules from files, which name rows of the file of points."""
     if options.soft is not None and not (options.must_link or options.cannot_link):
         raise ValueError(
             "--soft is the weight of pairs, but neither --must-link nor --cannot-link is given."
         )
-    for path in options.must_link:
-        yield _weighted(MustLink.from_csv(path, index=points.ids), options.soft)
-    for path in options.cannot_link:
-        yield _weighted(CannotLink.from_csv(path, index=points.ids), options.soft)
+    every: tuple[tuple[type[MustLink | CannotLink], tuple[str, ...]], ...]
+    every = (MustLink, options.must_link), (CannotLink, options.cannot_link)
+    for kind, paths in every:
+        for path in paths:
+            pairs, weight = read_weighted_pairs(path, points.all_ids, decimal=options.decimal)
+            price = math.inf if options.soft is None else options.soft
+            yield kind(pairs, price if weight is None or np.isinf(weight).all() else weight)
+    for path in options.constraints:
+        yield ConstraintSet.from_json(path)
+
+
+def _rules_of_columns(options: Options, points: Points, n_clusters: int) -> Iterator[Constraint]:
+    """Sizes, and rules whose values are columns of the points."""
     if options.sizes is not None:
         yield ClusterSizes(options.sizes)
     if options.min_size is not None or options.max_size is not None:
@@ -73,32 +104,24 @@ def _rules(
         column, most = _split(text, 1, "--capacity", "COLUMN:MAX")
         values = points.table.numbers(column)
         yield ClusterTotals(values, maximum=_number(most, text, "--capacity"))
+    for text in options.total:
+        column, low, high = _bounds(text, "--total")
+        yield ClusterTotals(points.table.numbers(column), minimum=low, maximum=high)
     for text in options.share:
         yield _shares(text, points)
     if options.pin is not None:
         yield _pins(points, options.pin, n_clusters)
-    for path in options.constraints:
-        yield ConstraintSet.from_json(path)
-
-
-def _weighted(link: Link, weight: float | None) -> Link:
-    """The link with this weight, unless it has weights of its own."""
-    if weight is None or not np.isinf(link.weight).all():
-        return link
-    return type(link)(link.pairs, weight)
 
 
 def _shares(text: str, points: Points) -> GroupShares:
-    column, least, most = _split(text, 2, "--share", "COLUMN:MIN:MAX")
+    column, low, high = _bounds(text, "--share")
     groups = points.table.texts(column)
     blank = next((row for row, group in enumerate(groups) if not group), None)
     if blank is not None:
         raise ValueError(
-            f"{points.table.path}, {points.table.place(blank)}, column {column!r}: no group; "
+            f"{points.table.name}, {points.table.place(blank)}, column {column!r}: no group; "
             "--share needs one for every row."
         )
-    low = _number(least, text, "--share") if least else None
-    high = _number(most, text, "--share") if most else None
     return GroupShares(groups, minimum=low, maximum=high)
 
 
@@ -112,7 +135,7 @@ def _pins(points: Points, column: str, n_clusters: int) -> Constraint:
     n_classes = len(set(known.values()))
     if n_classes > n_clusters:
         raise ValueError(
-            f"{points.table.path}, column {column!r}: --pin finds {n_classes} names, but there "
+            f"{points.table.name}, column {column!r}: --pin finds {n_classes} names, but there "
             f"are {n_clusters} clusters; give at most {n_clusters} names, or cluster numbers "
             "from 0."
         )
@@ -125,6 +148,15 @@ def _split(text: str, colons: int, option: str, form: str) -> list[str]:
     if len(parts) != colons + 1 or not parts[0]:
         raise ValueError(f"{option} is {text!r}; it must be {form}.")
     return parts
+
+
+def _bounds(text: str, option: str) -> tuple[str, float | None, float | None]:
+    """The column and its two bounds, of which one may be empty."""
+    column, least, most = _split(text, 2, option, BOUNDS)
+    if not least and not most:
+        raise ValueError(f"{option} is {text!r}, without a bound; give MIN, MAX or both.")
+    low = _number(least, text, option) if least else None
+    return column, low, _number(most, text, option) if most else None
 
 
 def _number(part: str, text: str, option: str) -> float:

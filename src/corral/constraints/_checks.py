@@ -18,9 +18,6 @@ from .._typing import BoolArray, FloatArray, IntArray
 Names: TypeAlias = Sequence[Any] | None
 """Names of the rows for messages; with ``None`` messages use row numbers."""
 
-RELATIVE_TOLERANCE = 1e-9
-"""Largest excess over a bound, relative to the sum of magnitudes, that counts as rounding."""
-
 
 def name_of(row: Any, names: Names) -> str:
     """Return the name of a row for messages."""
@@ -197,12 +194,6 @@ def one_per(unit: str, count: int, noun: str, **values: NDArray[Any] | None) -> 
             )
 
 
-def excess_of(value: Any, size: Any, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """Return by how much values miss their bounds; rounding, relative to ``size``, counts as 0."""
-    excess = np.maximum(np.maximum(lower - value, value - upper), 0.0)
-    return np.where(excess > RELATIVE_TOLERANCE * size, excess, 0.0)
-
-
 def missed_bound(value: float, low: float, high: float) -> str:
     """Name the bound that a value misses: ``3``, ``at least 3``, ``at most 3``."""
     if low == high:
@@ -240,7 +231,7 @@ def clusters_in(labels: IntArray, n_clusters: int | None, *bounds: NDArray[Any] 
     """Return ``n_clusters``, else the length of the first array of bounds, else from the labels."""
     found = int(labels.max(initial=-1)) + 1
     given = (len(bound) for bound in bounds if bound is not None and bound.ndim)
-    k = n_clusters if n_clusters is not None else next(given, found)
+    k = int(n_clusters) if n_clusters is not None else next(given, found)
     if len(labels) and (labels.min() < 0 or found > k):
         raise ValueError(
             f"labels must lie in [0, {k - 1}], but range from {labels.min()} to {labels.max()}."

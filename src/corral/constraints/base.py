@@ -257,6 +257,12 @@ class Constraint(ABC):
         self._set(**state)
 
 
+def kept_sides(sides: Mapping[str, Any], which: ArrayLike) -> dict[str, Any]:
+    """Choose some of the sides that are given, by their numbers."""
+    given = [name for name, bound in sides.items() if bound is not None]
+    return {given[number]: sides[given[number]] for number in np.asarray(which, np.int64)}
+
+
 def plain(value: Any) -> Any:
     """Convert the value of a field to values that JSON supports; infinities become strings."""
     if isinstance(value, Mapping):

@@ -1,16 +1,19 @@
-"""Pairs in CSV files, and atomic writing of files."""
+"""Pairs in CSV files, texts of cells, and atomic writing of files."""
 
 from __future__ import annotations
 
 import csv
+import difflib
 import errno
+import gzip
 import io
 import os
 import re
 import secrets
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import repeat
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
@@ -21,6 +24,11 @@ from .._typing import BoolArray, FloatArray, IntArray
 from ._checks import as_numbers, as_pairs, shortened, table_of
 
 Rows = list[list[str]]
+
+#: First characters of a cell that make spreadsheets read it as a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\n")
+#: Largest number of known names that a misspelt one is compared with.
+MOST_COMPARED = 10_000
 
 
 @contextmanager
@@ -42,6 +50,42 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[TextIO]:
         draft.unlink(missing_ok=True)
 
 
+def text_of(data: bytes, name: str) -> str:
+    """Decode the content of a UTF-8 text file, which may be compressed by gzip."""
+    try:
+        if data.startswith(b"\x1f\x8b"):
+            data = gzip.decompress(data)
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name} is not UTF-8 text: {error}.") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"{name} is not a complete gzip file: {error}.") from error
+
+
+def safe_text(value: Any) -> str:
+    """The text of a cell of a CSV file, with an apostrophe before what would be a formula.
+
+    Spreadsheets compute a cell that begins with =, +, -, @, a tab or a line break, and some
+    formulas run programs.  Numbers stay as they are, with a decimal point or a decimal comma.
+    A carriage return becomes a line feed, because the module csv puts no quotes around it.
+
+    Examples
+    --------
+    >>> [safe_text(cell) for cell in ("=1+1", "-1,5", "ann")]
+    ["'=1+1", '-1,5', 'ann']
+    """
+    text = str(value).replace("\r\n", "\n").replace("\r", "\n")
+    formula = text.startswith(FORMULA) and not _reads(float, text.replace(",", "."))
+    return f"'{text}" if formula else text
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """The words ``(did you mean ...?)`` with the most similar known name; empty if none is."""
+    names = {name.lower(): name for name in islice(known, MOST_COMPARED)}
+    close = difflib.get_close_matches(word.lower(), names, n=1)
+    return f" (did you mean {names[close[0]]!r}?)" if close else ""
+
+
 def read_pairs(path: str | os.PathLike[str], index: Iterable[Any] | None = None) -> IntArray:
     """Read pairs of rows from a CSV file.
 
@@ -49,7 +93,8 @@ def read_pairs(path: str | os.PathLike[str], index: Iterable[Any] | None = None)
     ----------
     path : path
         Two columns, or three columns of which the last is a weight (checked, but not returned).
-        The separator is a comma, a semicolon or a tab.  Blank lines are skipped.
+        The separator is a comma, a semicolon or a tab.  Blank lines are skipped.  The file may be
+        compressed by gzip.
     index : sequence, optional
         Names of the rows, if the file holds names instead of positions.
 
@@ -88,10 +133,13 @@ def read_pairs(path: str | os.PathLike[str], index: Iterable[Any] | None = None)
 
 
 def read_weighted_pairs(
-    path: str | os.PathLike[str], index: Iterable[Any] | None = None
+    path: str | os.PathLike[str], index: Iterable[Any] | None = None, *, decimal: str = "."
 ) -> tuple[IntArray, FloatArray | None]:
-    """Read pairs like :func:`read_pairs`, and their weights if there is a third column."""
-    lines = _cells(path)
+    """Read pairs like :func:`read_pairs`, and their weights if there is a third column.
+
+    If ``decimal`` is a comma, the weights have decimal commas and the separator is no comma.
+    """
+    lines = _cells(path, ",;\t".replace(decimal, ""))
     table = None if index is None else table_of(index, as_text=True)
     numbers = 1 + np.flatnonzero(np.fromiter(map(len, lines), np.int64, len(lines)))
     rows = list(filter(None, lines))
@@ -109,7 +157,8 @@ def read_weighted_pairs(
     source.refuse(pairs[:, 0] == pairs[:, 1], columns[0], "is paired with itself")
     if width == 2:
         return pairs, None
-    weights = _numbers(np.float64, columns[2], source, "weight {!r} is not a number")
+    written = [cell.replace(decimal, ".") for cell in columns[2]]
+    weights = _numbers(np.float64, written, source, "weight {!r} is not a number")
     fault = "is not a valid weight; it must be above 0, or inf for a hard pair"
     source.refuse(~(weights > 0), weights, fault)
     return pairs, weights
@@ -155,7 +204,7 @@ def write_pairs(
     if index is not None:
         if rows.size and not 0 <= rows.min() <= rows.max() < len(index):
             raise ValueError(f"pairs name row {rows.max()}, but index has {len(index)} names.")
-        columns = [[index[row] for row in column] for column in columns]
+        columns = [[safe_text(index[row]) for row in column] for column in columns]
     if weight is not None:
         values = as_numbers(weight, "weight")
         if values.shape != rows.shape[:1]:
@@ -184,15 +233,11 @@ class _Source:
             self.fail(row, f"{values[row]} {fault}")
 
 
-def _cells(path: str | os.PathLike[str]) -> Rows:
-    """Split all lines at the separator: the first of comma, semicolon and tab in the first line."""
-    try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            text = file.read()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{os.fspath(path)} is not UTF-8 text: {error}.") from error
+def _cells(path: str | os.PathLike[str], separators: str) -> Rows:
+    """Split all lines at the first of the separators that is in the first line."""
+    text = text_of(Path(path).read_bytes(), os.fspath(path))
     first = text.lstrip().partition("\n")[0]
-    delimiter = next((mark for mark in ",;\t" if mark in first), ",")
+    delimiter = next((mark for mark in separators if mark in first), separators[0])
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
         return list(reader)
@@ -221,10 +266,14 @@ def _is_header(rows: Rows, table: dict[str, int] | None) -> bool:
 def _positions(cells: Sequence[str], table: dict[str, int] | None, source: _Source) -> IntArray:
     if table is not None:
         found = np.fromiter(map(table.get, cells, repeat(-1)), np.int64, len(cells))
-        if (found < 0).any():  # names may be surrounded by blanks
-            found = np.array([table.get(cell, table.get(cell.strip(), -1)) for cell in cells])
-        known = shortened(map(repr, table), len(table), 5)
-        source.refuse(found < 0, list(map(repr, cells)), f"names no row; the rows are {known}")
+        if (found < 0).any():  # names may have blanks around them, or be written by safe_text
+            plain = {safe_text(name): row for name, row in table.items()}
+            found = np.array([table.get(c, plain.get(safe_text(c.strip()), -1)) for c in cells])
+        if (found < 0).any():
+            row = int(np.argmax(found < 0))
+            known = shortened(map(repr, table), len(table), 5)
+            hint = suggestion(cells[row].strip(), table)
+            source.fail(row, f"{cells[row]!r} names no row{hint}; the rows are {known}")
         return found
     fault = "{!r} is not the number of a row; to use names, pass index= (or --id-column)"
     found = _numbers(np.int64, cells, source, fault)

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from .._typing import FloatArray
+from .._typing import FloatArray, IntArray
 from .._words import our_words
 from . import _checks
-from ._checks import FOLDS, Names, plural, refuse
+from ._checks import FOLDS, Names, plural, refuse, shortened
+from ._rounding import allowances, excess_of, refuse_overflow
 from .base import Constraint, Violations, numbers_from_json, plain
 
 
@@ -35,8 +36,10 @@ class LinearConstraint(Constraint):
 
     Notes
     -----
-    On a subset of the samples, a row of ``A`` is kept if it is zero for all samples outside the
-    subset, and dropped if it is zero for all samples inside.  Other rows raise ``ValueError``.
+    A row is violated if its value exceeds a bound by more than rounding: 1e-9 times the sum of the
+    magnitudes of its coefficients, and at most 0.25 if these are whole numbers.  On a subset of the
+    samples, a row of ``A`` is kept if it is zero for all samples outside the subset, and dropped if
+    it is zero for all samples inside.  Other rows raise ``ValueError``.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class LinearConstraint(Constraint):
         refuse(high == -math.inf, high, "upper", "no value can stay below it")
         _checks.ordered_bounds(lower=low, upper=high)
         whole = isinstance(n_clusters, Integral) and not isinstance(n_clusters, bool)
+        n_clusters = int(n_clusters) if n_clusters is not None and whole else n_clusters
         if n_clusters is not None and not (
             whole and n_clusters >= 1 and matrix.shape[1] % n_clusters == 0
         ):
@@ -79,16 +83,22 @@ class LinearConstraint(Constraint):
             )
         self._set(A=matrix, lower=low, upper=high, n_clusters=n_clusters)
 
+    def _sides(self) -> IntArray:
+        """Row and side, 0 lower and 1 upper, of each finite bound."""
+        return np.argwhere(np.isfinite(np.column_stack([self.lower, self.upper])))
+
     @property
     def n_parts(self) -> int:
-        """Number of rows of ``A``."""
-        return int(self.A.shape[0])
+        """Number of finite bounds."""
+        return len(self._sides())
 
     def take(self, which: ArrayLike) -> Self:
-        """Return the constraint with only some rows of ``A``, by their numbers."""
-        rows = np.asarray(which, np.int64)
-        bounds = self.lower[rows], self.upper[rows]
-        return type(self)(self.A[rows], *bounds, n_clusters=self.n_clusters)
+        """Return only some bounds, row by row and lower before upper, and the rows they need."""
+        row, side = self._sides()[np.asarray(which, np.int64)].T
+        rows, place = np.unique(row, return_inverse=True)
+        bounds = np.tile([-math.inf, math.inf], (len(rows), 1))
+        bounds[place, side] = np.where(side == 0, self.lower[row], self.upper[row])
+        return type(self)(self.A[rows], *bounds.T, n_clusters=self.n_clusters)
 
     def check(self, n_samples: int, n_clusters: int) -> None:
         """Raise ``ValueError`` unless ``A`` has one column for every sample and cluster."""
@@ -97,23 +107,26 @@ class LinearConstraint(Constraint):
                 f"the linear constraint is for {self.n_clusters} clusters, "
                 f"but n_clusters is {n_clusters}."
             )
-        if self.A.shape[0] and self.A.shape[1] != n_samples * n_clusters:
+        needed = int(n_samples) * int(n_clusters)
+        if self.A.shape[0] and self.A.shape[1] != needed:
             raise ValueError(
                 f"A has {self.A.shape[1]} columns, but X has {n_samples} samples and n_clusters "
-                f"is {n_clusters}; it must have {n_samples * n_clusters}{FOLDS}."
+                f"is {n_clusters}; it must have {needed}{FOLDS}."
             )
 
     def violations(self, labels: ArrayLike, n_clusters: int | None = None) -> Violations:
         """Find the rows of ``A`` that are out of bounds."""
         found = _checks.as_labels(labels)
-        k = n_clusters or self.n_clusters or self.A.shape[1] // max(len(found), 1)
+        k = int(n_clusters or self.n_clusters or self.A.shape[1] // max(len(found), 1))
         self.check(len(found), k)
         x = np.zeros(self.A.shape[1])
         if self.A.shape[0]:
             _checks.clusters_in(found, k)
             x[np.arange(len(found)) * k + found] = 1.0
         value = self.A @ x
-        excess = _checks.excess_of(value, abs(self.A) @ x, self.lower, self.upper)
+        rule = np.repeat(np.arange(len(value)), np.diff(self.A.indptr))
+        allowed = allowances(self.A.data, rule, len(value))
+        excess = excess_of(value, allowed, self.lower, self.upper)
         where = np.flatnonzero(excess)
         text = partial(self._describe, value=value)
         return Violations(len(where), float(excess[where].sum()), where, text)
@@ -164,8 +177,11 @@ class LinearConstraint(Constraint):
         return k
 
     def phrase(self, names: Names = None) -> str:
-        """Give the number of rows in words."""
-        return plural(self.A.shape[0], "linear row")
+        """Give the rows by their bounds, such as ``linear rows of at most 1, at least 3``."""
+        rows = zip(self.lower, self.upper, strict=True)
+        bounds = shortened((_in_words(low, high) for low, high in rows), len(self.lower))
+        noun = "linear row" if len(self.lower) == 1 else "linear rows"
+        return f"{noun} of {bounds}" if bounds else "no linear rows"
 
     def to_dict(self) -> dict[str, Any]:
         """Return values that JSON supports; ``A`` is stored as coordinates and values."""
@@ -194,6 +210,13 @@ class LinearConstraint(Constraint):
         return f"LinearConstraint({plural(self.A.shape[0], 'row')}, {self.A.shape[1]} columns)"
 
 
+def _in_words(low: float, high: float) -> str:
+    """Write the bounds of a row: ``3``, ``at least 3``, ``at least 3 and at most 5``."""
+    sides = [f"at least {low:.10g}"] * math.isfinite(low)
+    sides += [f"at most {high:.10g}"] * math.isfinite(high)
+    return f"{low:.10g}" if low == high else " and ".join(sides) or "any value"
+
+
 def _read_matrix(A: Any) -> sparse.csr_array:
     if not sparse.issparse(A):
         A = np.atleast_2d(_checks.as_array(A, "A"))
@@ -204,6 +227,7 @@ def _read_matrix(A: Any) -> sparse.csr_array:
     matrix = sparse.csr_array(A, dtype=np.float64, copy=True)
     if not np.isfinite(matrix.data).all():
         raise ValueError("A has entries that are not finite; each must be a finite number.")
+    refuse_overflow(matrix.data, "A")
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)

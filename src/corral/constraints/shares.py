@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import Any, Self
 
@@ -19,6 +21,9 @@ from .totals import ClusterTotals, total_excess
 Shares = Mapping[Any, float]
 WORDS = {"minimum": "at least", "maximum": "at most"}
 
+LARGEST_DENOMINATOR = 100_000
+"""Shares that are fractions of whole numbers up to this one are compared exactly."""
+
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class GroupShares(Constraint):
@@ -33,8 +38,9 @@ class GroupShares(Constraint):
 
     Notes
     -----
-    A minimum share s of group g is ``sum_i (1[i in g] - s) x_ij >= 0`` for every cluster j, and a
-    maximum share is ``<= 0``.  Each is one :class:`ClusterTotals`.  An empty cluster obeys both.
+    A minimum share p/q of group g is ``sum_i (q 1[i in g] - p) x_ij >= 0`` for every cluster j, and
+    a maximum share is ``<= 0``.  Each is one :class:`ClusterTotals`.  A share such as 0.4 or 1/3 is
+    a fraction of small whole numbers, and no rounding takes place.  An empty cluster obeys both.
     On a subset of the rows all bounds are kept, also those of groups without rows in it.
 
     Examples
@@ -43,7 +49,7 @@ class GroupShares(Constraint):
     >>> fair.violations([0, 0, 1, 1]).messages()
     ["cluster 0 has a share 0 of 'b', but should have at least 0.4"]
     >>> [total.values.tolist() for total in fair.expand(4, 2)]
-    [[-0.4, -0.4, 0.6, 0.6]]
+    [[-2.0, -2.0, 3.0, 3.0]]
     """
 
     groups: NDArray[Any]
@@ -76,8 +82,9 @@ class GroupShares(Constraint):
         """Return the equivalent totals, minimum shares first."""
         rules = self._rules() if self.groups.size else ()
         return tuple(
-            ClusterTotals((self.groups == group) - share, **{side: 0.0})
+            ClusterTotals(np.where(self.groups == group, whole - part, -part), **{side: 0.0})
             for side, group, share in rules
+            for part, whole in [_fraction(share)]
         )
 
     @property
@@ -103,8 +110,10 @@ class GroupShares(Constraint):
         """
         found = _checks.as_labels(labels, n_exactly=len(self.groups) or None)
         k = _checks.clusters_in(found, n_clusters)
+        unit = [[_fraction(share)[1]] for _, _, share in self._rules()]
         totals = [(total.values, *total.bounds(k)) for total in self.expand(len(found), k)]
         excess = np.array([total_excess(values, found, *b)[1] for values, *b in totals])
+        excess = excess / unit if totals else excess
         where = np.flatnonzero(excess)
         text = partial(self._describe, labels=found, k=k)
         return Violations(len(where), float(excess.sum()), where, text)
@@ -135,6 +144,13 @@ class GroupShares(Constraint):
 
     def __repr__(self) -> str:
         return f"GroupShares({len(self.groups)} rows, {self.n_parts} bounds)"
+
+
+def _fraction(share: float) -> tuple[float, float]:
+    """Return whole numbers p, q with p/q the share; the share itself and 1 if q would be large."""
+    near = Fraction(share).limit_denominator(LARGEST_DENOMINATOR)
+    exact = math.isclose(near, share, rel_tol=1e-15)
+    return (float(near.numerator), float(near.denominator)) if exact else (share, 1.0)
 
 
 def _read_groups(groups: Any) -> NDArray[Any]:

@@ -15,9 +15,11 @@ from .._typing import IntArray
 from .._words import our_words
 from . import _checks
 from ._checks import Names, plural, refuse
-from .base import Constraint, Violations
+from .base import Constraint, Violations, kept_sides
 
 Bounds = tuple[IntArray, IntArray]
+
+NO_BOUND = dict.fromkeys(("sizes", "minimum", "maximum"))
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -89,24 +91,24 @@ class ClusterSizes(Constraint):
         # Clipped so that sums of bounds cannot overflow if a user writes a huge maximum.
         return lower.astype(np.int64), np.minimum(upper, np.maximum(n_samples, lower))
 
+    def _sides(self) -> dict[str, IntArray | None]:
+        if self.sizes is not None:
+            return {"minimum": self.sizes, "maximum": self.sizes}
+        return {"minimum": self.minimum, "maximum": self.maximum}
+
     @property
     def n_parts(self) -> int:
-        """2 if minimum and maximum are independent bounds, else 1.
-
-        Unordered lists are one part: the entries of minimum and maximum belong together.
-        """
-        low, high = self.minimum, self.maximum
-        if low is None or high is None:
-            return 1
-        return 2 if self.ordered or low.ndim == high.ndim == 0 else 1
+        """Number of sides, minimum and maximum; exact sizes have both."""
+        return sum(bound is not None for bound in self._sides().values())
 
     def take(self, which: ArrayLike) -> Self:
-        """Return only the minimum (part 0) or only the maximum (part 1)."""
-        if self.n_parts == 1:
-            return self
-        low = self.minimum if 0 in np.asarray(which) else None
-        high = self.maximum if 1 in np.asarray(which) else None
-        return self._with(minimum=low, maximum=high)
+        """Return only the minimum or only the maximum, in this order.
+
+        In an unordered list with both, the entries of minimum and maximum belong together; each
+        side alone is a list of its own.
+        """
+        kept = kept_sides(self._sides(), which)
+        return self if len(kept) == self.n_parts else self._with(**{**NO_BOUND, **kept})
 
     def check(self, n_samples: int, n_clusters: int) -> None:
         """Raise ``ValueError`` unless there is one bound per cluster."""
@@ -144,9 +146,9 @@ class ClusterSizes(Constraint):
     def phrase(self, names: Names = None) -> str:
         """Describe the bounds in a few words, such as ``cluster sizes [59, 71, 48]``."""
         if self.sizes is not None:
-            return f"cluster sizes {self.sizes.tolist()}"
+            return f"cluster sizes {_checks.short_bound(self.sizes)}"
         parts = [
-            f"{word} cluster size{'s' if bound.ndim else ''} {bound.tolist()}"
+            f"{word} cluster size{'s' if bound.ndim else ''} {_checks.short_bound(bound)}"
             for word, bound in (("minimum", self.minimum), ("maximum", self.maximum))
             if bound is not None
         ]
@@ -197,16 +199,29 @@ def merge_sizes(
 
 
 def _aligned(bounds: Bounds, base: Bounds) -> Bounds:
+    """Put the entries of an unordered list into the order of another one.
+
+    If neither list has an interval inside another one, the smallest sizes can always take the
+    smallest intervals, so both lists are matched in sorted order.
+    """
     here, there = np.lexsort(bounds), np.lexsort(base)
-    if all(np.array_equal(b[here], c[there]) for b, c in zip(bounds, base, strict=True)):
-        return base
-    if not np.array_equal(base[0], base[1]):
+    equal = all(np.array_equal(b[here], c[there]) for b, c in zip(bounds, base, strict=True))
+    if equal or (_sortable(bounds) and _sortable(base)):
+        order: IntArray = here[np.argsort(there)]
+    elif np.array_equal(base[0], base[1]):
+        order = best_order(*base, *bounds)
+    else:
         raise ValueError(
-            "two different lists of cluster size bounds without ordered=True cannot be matched "
-            "with each other; combine them into one ClusterSizes."
+            "two lists of cluster size bounds without ordered=True cannot be matched with each "
+            "other if one has an interval inside another; combine them into one ClusterSizes."
         )
-    order = best_order(*base, *bounds)
     return bounds[0][order], bounds[1][order]
+
+
+def _sortable(bounds: Bounds) -> bool:
+    """Whether one order sorts the smallest and the largest sizes."""
+    order = np.lexsort(bounds)
+    return all(bool(np.all(np.diff(b[order]) >= 0)) for b in bounds)
 
 
 def _uniform(bounds: Bounds) -> bool:

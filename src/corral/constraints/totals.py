@@ -15,7 +15,8 @@ from .._typing import FloatArray
 from .._words import our_words
 from . import _checks
 from ._checks import Names, refuse
-from .base import Constraint, Violations, numbers_from_json
+from ._rounding import allowances, excess_of, refuse_overflow
+from .base import Constraint, Violations, kept_sides, numbers_from_json
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -32,7 +33,8 @@ class ClusterTotals(Constraint):
     Notes
     -----
     A bound is violated if the total exceeds it by more than rounding: 1e-9 times the sum of the
-    magnitudes of the values.  On a subset of the rows the bounds are kept unchanged.
+    magnitudes of all values, and at most 0.25 if these are whole numbers.  On a subset of the rows
+    the bounds are kept unchanged.
 
     Examples
     --------
@@ -60,6 +62,7 @@ class ClusterTotals(Constraint):
         if array.ndim != 1:
             raise ValueError(f"values has shape {array.shape}; it must be one number per row.")
         refuse(np.isinf(array), array, "values", "each must be finite")
+        refuse_overflow(array, "values")
         low = _checks.optional_bound(minimum, "minimum")
         high = _checks.optional_bound(maximum, "maximum")
         if low is not None:
@@ -78,18 +81,17 @@ class ClusterTotals(Constraint):
         upper = np.broadcast_to(math.inf if self.maximum is None else self.maximum, n_clusters)
         return lower.astype(np.float64), upper.astype(np.float64)
 
+    def _sides(self) -> dict[str, FloatArray | None]:
+        return {"minimum": self.minimum, "maximum": self.maximum}
+
     @property
     def n_parts(self) -> int:
-        """2 if there are both a minimum and a maximum, else 1."""
-        return 1 if self.minimum is None or self.maximum is None else 2
+        """Number of sides, minimum and maximum."""
+        return sum(bound is not None for bound in self._sides().values())
 
     def take(self, which: ArrayLike) -> Self:
-        """Return only the minimum (part 0) or only the maximum (part 1)."""
-        if self.n_parts == 1:
-            return self
-        low = self.minimum if 0 in np.asarray(which) else None
-        high = self.maximum if 1 in np.asarray(which) else None
-        return self._with(minimum=low, maximum=high)
+        """Return only the minimum or only the maximum, in this order."""
+        return self._with(**{**dict.fromkeys(self._sides()), **kept_sides(self._sides(), which)})
 
     def check(self, n_samples: int, n_clusters: int) -> None:
         """Raise ``ValueError`` unless there is one value per row and one bound per cluster."""
@@ -136,9 +138,9 @@ def total_excess(
     values: FloatArray, labels: NDArray[Any], lower: FloatArray, upper: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return the sum of each cluster and its excess over the bounds, 0 if within rounding."""
-    k = len(lower)
-    total, size = (_checks.sums_by(labels, each, k)[:k] for each in (values, np.abs(values)))
-    return total, _checks.excess_of(total, size, lower, upper)
+    total = _checks.sums_by(labels, values, len(lower))[: len(lower)]
+    allowed = allowances(values, np.zeros(len(values), np.int64), 1)
+    return total, excess_of(total, allowed, lower, upper)
 
 
 def _bounds_in_words(minimum: FloatArray | None, maximum: FloatArray | None) -> str:

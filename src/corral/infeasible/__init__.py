@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
-
 import numpy as np
 
 from ..assign import NoAssignment
@@ -15,7 +13,7 @@ from ..problem import uncontracted
 from ..rows import Table
 from ..settings import Settings
 from ..solution import Solution
-from .conflict import PATIENCE, explain
+from .conflict import PATIENCE, UNFINISHED, explain, shrunk
 from .violate import solve_violating
 
 #: What a search ends with when it has no answer.
@@ -47,28 +45,34 @@ def relax_or_raise(
             return solve_violating(loose, random_state)
         except OutOfTime as late:
             raise out_of_time(deadline, "no least violation was found") from late
-    if isinstance(failure, NoAssignment):
-        settings.progress.enter("conflict")
-        raise_conflict(int(sum(table.lengths)), n_clusters, constraints, deadline, names)
-    raise failure
+    settings.progress.enter("conflict")
+    n = int(sum(table.lengths))
+    raise conflict_of(failure, n, n_clusters, constraints, deadline, names) from None
 
 
-def raise_conflict(
-    n_samples: int, n_clusters: int, rules: ConstraintSet, deadline: Deadline, names: Any
-) -> NoReturn:
-    """Raise the clash that the exact solver proved, shrunk as far as time allows."""
+def conflict_of(
+    failure: Exception,
+    n_samples: int,
+    n_clusters: int,
+    rules: ConstraintSet,
+    deadline: Deadline,
+    names: Names,
+) -> InfeasibleConstraintsError:
+    """The clash that presolve or the exact solver proved, shrunk as far as time allows."""
     limit = deadline if deadline.finite else deadline.within(PATIENCE)
+    if isinstance(failure, InfeasibleConstraintsError):
+        return shrunk(failure, n_samples, n_clusters, deadline=limit, names=names)
     try:
         error = explain(n_samples, n_clusters, rules, deadline=limit, names=names)
     except OutOfTime:
-        message = "No assignment obeys these together, which there was no time to narrow down: "
-        error = InfeasibleConstraintsError(message + rules.hard.phrase(names), rules.hard)
+        message = f"No assignment obeys these together{UNFINISHED}: {rules.hard.phrase(names)}."
+        return InfeasibleConstraintsError(message, rules.hard)
     if error is None:
         raise BrokenAnswerError(
             "one exact solver found the constraints contradictory and another did not, which is a "
             "fault of corral; please report it with your data"
         )
-    raise error
+    return error
 
 
 def out_of_time(

@@ -1,29 +1,35 @@
 """Explain infeasible constraints by a small subset of them that is already infeasible.
 
-The exact solver proves infeasibility; the search removes every rule that the proof does not need.
-A rule is one part of a constraint, such as a pair, a pin, one side of a bound or a linear row.
+Presolve or the exact solver proves infeasibility; the search removes every part of a constraint
+that the proof does not need, such as a pair, a pin, a share or one side of a bound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ..assign import feasible
-from ..constraints import Constraint, ConstraintSet
-from ..constraints._checks import Names
+from ..constraints import ConstraintSet, MustLink
+from ..constraints._checks import Names, plural
 from ..deadline import NEVER, Deadline, OutOfTime
 from ..exceptions import InfeasibleConstraintsError
+from ..plan.thresholds import REDUCED_ENTRIES, REDUCED_PARTS
 from ..presolve import presolve
+from ..presolve.facts import Part, cut, parts_of
+from ..presolve.graphs import components
+from .placed import can_be_placed
 
-#: The number of a constraint, and the number of one of its parts.
-Rule = tuple[int, int]
+#: Parts that the search leaves out together.
+Bunch = list[Part]
 
-#: Rules that the search leaves out together.
-Bunch = list[Rule]
+#: Most seconds spent on reducing a conflict that the solver, or presolve, has proven; more give
+#: smaller conflicts.  Those of presolve are small before.
+PATIENCE, PATIENCE_OF_PRESOLVE = 20.0, 5.0
 
-#: Most seconds spent on reducing a conflict that is already proven; more give smaller conflicts.
-PATIENCE = 20.0
+#: What is said of a conflict that time did not suffice to reduce.
+UNFINISHED = ", which there was no time to narrow down"
 
 
 def explain(
@@ -38,7 +44,7 @@ def explain(
 
     The constraints must fit data of this shape; soft pairs are ignored.  None says that they are
     feasible.  The ``conflict`` of the error is infeasible and, if there was enough time, feasible
-    without any one of its rules.  OutOfTime is raised if the deadline passed before either was
+    without any one of its parts.  OutOfTime is raised if the deadline passed before either was
     proven.
 
     Examples
@@ -48,61 +54,124 @@ def explain(
     >>> print(explain(6, 2, rules))
     No assignment to 2 clusters obeys these together: cannot-links 0-1, 1-2, 2-3, 3-4, 4-0.
     """
-    search = _Search(n_samples, n_clusters, constraints.hard, names, deadline)
-    whole = [[(i, part) for part in range(item.n_parts)] for i, item in enumerate(search.items)]
-    rules = [rule for rules in whole for rule in rules]
+    hard = constraints.hard
     try:
-        if not search.clash(rules):
-            return None
-        # The proof is done; the reduction below has a time limit of its own.
-        search.proven, search.deadline = True, deadline.within(PATIENCE)
-        # Leave out whole constraints first: each later test is then on fewer rules.
-        needed = _irreducible(search, [], [], [rules for rules in whole if rules])
-        apart = [[rule] for rules in needed for rule in rules]
-        conflict = search.cut(_joined(_irreducible(search, [], [], apart)))
+        rules = presolve(hard, n_samples, n_clusters, names=names)
     except InfeasibleConstraintsError as seen:
-        return seen
-    sentence = (
-        f"No assignment to {n_clusters} cluster{'s' if n_clusters != 1 else ''} obeys "
-        f"these together: {conflict.phrase(names)}."
-    )
-    return InfeasibleConstraintsError(sentence, conflict)
+        return shrunk(seen, n_samples, n_clusters, deadline=deadline, names=names)
+    if feasible(rules, deadline) is not None:
+        return None
+    search = _Search(n_samples, n_clusters, hard, deadline.within(PATIENCE))
+    conflict = search.smallest()
+    named = search.named(conflict, names)
+    return search.unnamed(conflict, names) if named is None else named
+
+
+def shrunk(
+    error: InfeasibleConstraintsError,
+    n_samples: int,
+    n_clusters: int,
+    *,
+    deadline: Deadline = NEVER,
+    names: Names = None,
+) -> InfeasibleConstraintsError:
+    """Reduce a conflict that presolve found, unless it is irreducible or too large for that."""
+    size = len(parts_of(error.conflict))
+    if error.irreducible or size > REDUCED_PARTS:
+        return error
+    limit = deadline.within(PATIENCE_OF_PRESOLVE)
+    search = _Search(n_samples, n_clusters, error.conflict, limit, REDUCED_ENTRIES)
+    conflict = search.smallest()
+    if len(parts_of(conflict)) == size:
+        return InfeasibleConstraintsError(str(error), conflict, search.certain)
+    named = search.named(conflict, names)
+    if named is None:
+        return search.unnamed(conflict, names) if search.certain else error
+    return named
 
 
 @dataclass
 class _Search:
-    """Decide whether some of the rules are feasible together."""
+    """Decide whether some parts of infeasible constraints are feasible together.
+
+    Only presolve decides about problems of more than ``most_entries`` groups times clusters.
+    ``certain`` is False once a test ended without a decision.
+    """
 
     n_samples: int
     n_clusters: int
     items: ConstraintSet
-    names: Names
     deadline: Deadline
-    proven: bool = False
-    known: dict[frozenset[Rule], bool] = field(default_factory=dict)
+    most_entries: float = math.inf
+    certain: bool = True
+    known: dict[frozenset[Part], bool] = field(default_factory=dict)
 
-    def cut(self, rules: Sequence[Rule]) -> ConstraintSet:
-        """Return the user's constraints, reduced to these rules."""
-        chosen: dict[int, list[int]] = {}
-        for item, part in sorted(rules):
-            chosen.setdefault(item, []).append(part)
-        return ConstraintSet([_take(self.items[item], parts) for item, parts in chosen.items()])
+    def smallest(self) -> ConstraintSet:
+        """Leave out whole constraints, then must-link groups, then single parts.
 
-    def clash(self, rules: Sequence[Rule]) -> bool:
-        """Whether these rules are proven infeasible; errors of presolve are raised unchanged."""
-        key = frozenset(rules)
+        Each later test is then on fewer parts.
+        """
+        # The search prefers to keep what comes first, and maximums explain more than minimums.
+        parts = parts_of(self.items)[::-1]
+        for bunched in (lambda part: part[0], self._group_of(), lambda part: part):
+            bunches: dict[object, Bunch] = {}
+            for part in parts:
+                bunches.setdefault(bunched(part), []).append(part)
+            if len(bunches) > 1:
+                parts = _joined(_irreducible(self, [], [], list(bunches.values())))
+        return ConstraintSet(cut(self.items, parts))
+
+    def _group_of(self) -> Callable[[Part], object]:
+        """Key of the must-link group of a pair, or of the part itself if it is no such pair."""
+        groups = {
+            i: components(self.n_samples, item.pairs)[item.pairs[:, 0]]
+            for i, item in enumerate(self.items)
+            if isinstance(item, MustLink)
+        }
+        return lambda part: (part[0], groups[part[0]][part[1]]) if part[0] in groups else part
+
+    def clash(self, parts: Sequence[Part]) -> bool:
+        """Whether these parts are proven infeasible."""
+        key = frozenset(parts)
         if key not in self.known:
-            self.known[key] = self._decide(self.cut(rules))
+            self.known[key] = self._decide(ConstraintSet(cut(self.items, parts)))
         return self.known[key]
 
     def _decide(self, constraints: ConstraintSet) -> bool:
         try:
-            rules = presolve(constraints, self.n_samples, self.n_clusters, names=self.names)
-            return feasible(rules, self.deadline) is None
-        except OutOfTime:
-            if self.proven:
+            rules = presolve(constraints, self.n_samples, self.n_clusters)
+            if can_be_placed(rules, self.deadline):
                 return False
-            raise
+            if rules.n_groups * rules.n_clusters <= self.most_entries:
+                return feasible(rules, self.deadline) is None
+        except InfeasibleConstraintsError:
+            return True
+        except (OutOfTime, ValueError):
+            pass  # ValueError: without the other parts these lists of sizes cannot be merged.
+        self.certain = False
+        return False
+
+    def late(self) -> bool:
+        """Whether the search has to end."""
+        self.certain = self.certain and not self.deadline.passed
+        return self.deadline.passed
+
+    def named(self, conflict: ConstraintSet, names: Names) -> InfeasibleConstraintsError | None:
+        """The conflict with the sentence that presolve has for it, if it has one."""
+        try:
+            presolve(conflict, self.n_samples, self.n_clusters, names=names)
+        except InfeasibleConstraintsError as seen:
+            irreducible = self.certain or seen.irreducible
+            return InfeasibleConstraintsError(str(seen), seen.conflict, irreducible)
+        return None
+
+    def unnamed(self, conflict: ConstraintSet, names: Names) -> InfeasibleConstraintsError:
+        """The conflict with a list of its constraints."""
+        clusters, late = plural(self.n_clusters, "cluster"), "" if self.certain else UNFINISHED
+        sentence = (
+            f"No assignment to {clusters} obeys these together{late}: {conflict.phrase(names)}."
+        )
+        return InfeasibleConstraintsError(sentence, conflict, self.certain)
 
 
 def _irreducible(
@@ -111,8 +180,11 @@ def _irreducible(
     """Find a minimal subset of ``bunches`` that is infeasible with ``kept`` (QuickXplain, Junker).
 
     ``added`` is what was added to ``kept`` since the last test; if it is empty no test is needed.
-    A test without a decision counts as feasible, so that the result may not be minimal.
+    A test without a decision counts as feasible, so that the result may not be minimal.  After the
+    deadline nothing more is left out.
     """
+    if search.late():
+        return bunches
     if added and search.clash(_joined(kept)):
         return []
     if len(bunches) == 1:
@@ -124,10 +196,5 @@ def _irreducible(
     return of_first + of_second
 
 
-def _joined(bunches: list[Bunch]) -> list[Rule]:
-    return [rule for bunch in bunches for rule in bunch]
-
-
-def _take(item: Constraint, parts: list[int]) -> Constraint:
-    """Reduce a constraint to some of its parts; with all parts it stays the user's object."""
-    return item if len(parts) == item.n_parts else item.take(parts)
+def _joined(bunches: list[Bunch]) -> list[Part]:
+    return [part for bunch in bunches for part in bunch]

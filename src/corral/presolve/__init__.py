@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._scale import NO_SCALE, Scale
 from .._typing import IntArray
 from ..constraints import (
     CannotLink,
     ClusterSizes,
     ClusterTotals,
     ConstraintSet,
+    GroupShares,
     LinearConstraint,
     MustLink,
 )
@@ -28,6 +30,7 @@ from .contradictions import raise_contradictions
 from .facts import Facts
 from .pair_graph import PairGraph, pair_keys
 from .rules import Pairs, Rules, SoftPairs
+from .units import in_units
 
 __all__ = [
     "Contraction",
@@ -50,13 +53,15 @@ def presolve(
     *,
     names: Names = None,
     contract: bool = True,
+    scale: Scale = NO_SCALE,
 ) -> Rules:
     """Check the constraints against the shape of the data and put them into plain arrays.
 
     Constraints that do not fit the data raise ``ValueError``, contradictions that can be seen
     without solving ``InfeasibleConstraintsError`` with the ``names`` of the rows.  Without
     ``contract`` every row is a group of its own, hard must-links stay pairs, and contradictions
-    are not looked for: for the answer of least violation, and for Algorithm 1.
+    are not looked for: for the answer of least violation, and for Algorithm 1.  ``scale``
+    has the units of the solvers' costs, which prices of soft pairs are given in.
 
     Examples
     --------
@@ -68,8 +73,8 @@ def presolve(
     n, k = n_samples, n_clusters
     given = ConstraintSet(constraints)
     given.check(n, k)
-    rules = given.expand(n, k)
-    facts = Facts(rules, n, k, names)
+    known = [item if isinstance(item, GroupShares) else item.expand(n, k) for item in given]
+    facts, rules = Facts(ConstraintSet(known), n, k, names), ConstraintSet(known).expand(n, k)
     if contract:
         raise_contradictions(facts)
     group = facts.group if contract else np.arange(n)
@@ -85,7 +90,7 @@ def presolve(
             m,
             apart=_unique_pairs(group[facts.cannot.values], m),
             together=_unique_pairs(facts.must.values[: 0 if contract else None], m),
-            soft=_soft_pairs(rules.soft, group, m),
+            soft=_soft_pairs(rules.soft, group, m, scale),
         ),
         sizes=_sizes(rules, n, k),
         totals=_totals(rules, group, m, k),
@@ -98,7 +103,7 @@ def _unique_pairs(pairs: IntArray, m: int) -> IntArray:
     return np.column_stack(np.divmod(np.unique(pair_keys(pairs, m)), max(m, 1)))
 
 
-def _soft_pairs(soft: ConstraintSet, group: IntArray, m: int) -> SoftPairs:
+def _soft_pairs(soft: ConstraintSet, group: IntArray, m: int, scale: Scale) -> SoftPairs:
     """Add up the prices of equal pairs; a cannot-link inside a group stays, as (g, g)."""
     together = soft.of_kind(MustLink)
     links = [*together, *soft.of_kind(CannotLink)]
@@ -111,7 +116,8 @@ def _soft_pairs(soft: ConstraintSet, group: IntArray, m: int) -> SoftPairs:
     keys = pair_keys(ends[alive], m) * 2 + joins[alive]
     unique, which = np.unique(keys, return_inverse=True)
     pairs = np.column_stack(np.divmod(unique // 2, m))
-    return SoftPairs(pairs, sums_by(which, price[alive], len(unique)), unique % 2 == 1)
+    total = scale.prices(sums_by(which, price[alive], len(unique)))
+    return SoftPairs(pairs, total, unique % 2 == 1)
 
 
 def _sizes(rules: ConstraintSet, n: int, k: int) -> SizeBounds | None:
@@ -124,11 +130,15 @@ def _sizes(rules: ConstraintSet, n: int, k: int) -> SizeBounds | None:
 
 
 def _totals(rules: ConstraintSet, group: IntArray, m: int, k: int) -> tuple[TotalBounds, ...]:
-    return tuple(
-        TotalBounds(sums_by(group, total.values, m), *total.bounds(k))
-        for total in rules.of_kind(ClusterTotals)
-        if any(np.isfinite(bound).any() for bound in total.bounds(k))
-    )
+    found = []
+    for total in rules.of_kind(ClusterTotals):
+        lower, upper = total.bounds(k)
+        if np.isfinite(lower).any() or np.isfinite(upper).any():
+            one = np.zeros(len(total.values), np.int64)
+            values, low, high, give = in_units(total.values, one, lower[None], upper[None])
+            summed = sums_by(group, values, m)
+            found.append(TotalBounds(summed, low[0], high[0], float(give[0])))
+    return tuple(found)
 
 
 def _linear(rules: ConstraintSet, group: IntArray, m: int, k: int) -> LinearRows | None:
@@ -138,6 +148,8 @@ def _linear(rules: ConstraintSet, group: IntArray, m: int, k: int) -> LinearRows
     rows = sparse.coo_array(sparse.vstack([rule.A for rule in given]))
     row, column = rows.coords
     moved = group[column // k] * k + column % k
-    A = sparse.csr_array((rows.data, (row, moved)), shape=(rows.shape[0], m * k))
-    lower, upper = zip(*((rule.lower, rule.upper) for rule in given), strict=True)
-    return LinearRows(A, np.concatenate(lower), np.concatenate(upper))
+    sides = zip(*((rule.lower, rule.upper) for rule in given), strict=True)
+    lower, upper = (np.concatenate(side)[:, None] for side in sides)
+    values, low, high, give = in_units(rows.data, row.astype(np.int64), lower, upper)
+    A = sparse.csr_array((values, (row, moved)), shape=(rows.shape[0], m * k))
+    return LinearRows(A, low[:, 0], high[:, 0], give)

@@ -18,6 +18,12 @@ def outside(value: Any, lower: Any, upper: Any) -> Any:
     return np.maximum(np.maximum(lower - value, value - upper), 0)
 
 
+def _beyond(value: FloatArray, lower: FloatArray, upper: FloatArray, give: Any) -> FloatArray:
+    """By how much values miss their bounds, 0 where that is at most ``give``."""
+    inside = (lower - give <= value) & (value <= upper + give)
+    return np.where(inside, 0.0, outside(value, lower, upper))
+
+
 @dataclass(frozen=True)
 class SizeBounds:
     """Bounds on the number of rows of each cluster, ``lower[j] <= size_j <= upper[j]``.
@@ -73,11 +79,16 @@ def scaled_bounds(bound: IntArray, share: float) -> IntArray:
 
 @dataclass(frozen=True)
 class TotalBounds:
-    """Bounds on per-cluster sums, ``lower[j] <= sum_g values[g] x_gj <= upper[j]``."""
+    """Bounds on per-cluster sums, ``lower[j] <= sum_g values[g] x_gj <= upper[j]``.
+
+    ``give`` is how far a sum may miss its bounds because of rounding.  Presolve sets it, 0 for
+    whole numbers, and no solver allows anything else.
+    """
 
     values: FloatArray
     lower: FloatArray
     upper: FloatArray
+    give: float = 0.0
 
     def part(self, groups: IntArray | BoolArray) -> TotalBounds:
         """The same bounds on the values of some groups."""
@@ -87,6 +98,11 @@ class TotalBounds:
         """Bounds times the share."""
         return replace(self, lower=self.lower * share, upper=self.upper * share)
 
+    def excess(self, labels: IntArray) -> FloatArray:
+        """By how much each cluster's sum misses its bounds, 0 within rounding."""
+        sums = sums_by(labels, self.values, len(self.lower))
+        return _beyond(sums, self.lower, self.upper, self.give)
+
     def less(self, taken: FloatArray) -> TotalBounds:
         """Bounds less what each cluster has taken."""
         return replace(self, lower=self.lower - taken, upper=self.upper - taken)
@@ -94,11 +110,16 @@ class TotalBounds:
 
 @dataclass(frozen=True)
 class Sums:
-    """Several bounded sums: ``lower[r, j] <= sum of values[r] over cluster j <= upper[r, j]``."""
+    """Several bounded sums: ``lower[r, j] <= sum of values[r] over cluster j <= upper[r, j]``.
+
+    The bounds include the rounding that is allowed.  ``signed`` says where they were different
+    without it, (r, k).
+    """
 
     values: FloatArray
     lower: FloatArray
     upper: FloatArray
+    signed: BoolArray
 
     @classmethod
     def of(cls, bounds: Sequence[TotalBounds], n_groups: int, n_clusters: int) -> Sums:
@@ -106,8 +127,9 @@ class Sums:
         shape = len(bounds), n_clusters
         return cls(
             np.array([each.values for each in bounds], float).reshape(len(bounds), n_groups),
-            np.array([each.lower for each in bounds], float).reshape(shape),
-            np.array([each.upper for each in bounds], float).reshape(shape),
+            np.array([each.lower - each.give for each in bounds], float).reshape(shape),
+            np.array([each.upper + each.give for each in bounds], float).reshape(shape),
+            np.array([each.lower < each.upper for each in bounds], bool).reshape(shape),
         )
 
     def __len__(self) -> int:
@@ -119,11 +141,6 @@ class Sums:
         """Mean absolute value of each sum, (r, 1); 1 where all values are 0."""
         mean = np.abs(self.values).mean(axis=1, keepdims=True)
         return np.where(mean > 0, mean, 1.0)
-
-    @property
-    def signed(self) -> BoolArray:
-        """Where the lower bound is below the upper one, (r, k)."""
-        return np.asarray(self.lower < self.upper)
 
     def part(self, groups: IntArray) -> Sums:
         """The same bounds on the values of some groups."""
@@ -146,11 +163,22 @@ class Sums:
 
 @dataclass(frozen=True)
 class LinearRows:
-    """Rows ``lower <= A vec(x) <= upper``; column ``g * k + j`` of ``A`` belongs to ``x_gj``."""
+    """Rows ``lower <= A vec(x) <= upper``; column ``g * k + j`` of ``A`` belongs to ``x_gj``.
+
+    ``give`` is how far each row may miss its bounds because of rounding, as in
+    :class:`TotalBounds`.
+    """
 
     A: sparse.csr_array
     lower: FloatArray
     upper: FloatArray
+    give: FloatArray | float = 0.0
+
+    def excess(self, labels: IntArray) -> FloatArray:
+        """By how much each row misses its bounds, 0 within rounding."""
+        x = np.zeros(self.A.shape[1])
+        x[np.arange(len(labels)) * (self.A.shape[1] // len(labels)) + labels] = 1.0
+        return _beyond(self.A @ x, self.lower, self.upper, self.give)
 
     def part(self, groups: IntArray, n_clusters: int) -> LinearRows:
         """The same rows over some groups, what the others add left out."""

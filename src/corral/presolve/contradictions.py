@@ -1,7 +1,9 @@
 """Contradictions between constraints that can be found without a solver.
 
 Each ``find_...`` function looks for one kind of contradiction.  It returns a sentence that names
-the user's rows, and the few constraints that contradict each other.
+the user's rows, the few constraints that contradict each other, and whether it is certain that they
+are irreducible.  The search for a smaller conflict, which needs a solver, is in
+:mod:`corral.infeasible`.  Contradictions of sizes, totals and shares are in :mod:`.amounts`.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from .._typing import IntArray
 from ..constraints import ConstraintSet
 from ..constraints._checks import name_of
 from ..exceptions import InfeasibleConstraintsError
-from .facts import Bounds, Facts, Found, links_in_words, steps_of
+from . import amounts
+from .facts import Facts, Found, links_in_words, steps_of
 from .graphs import find_clique
 from .pair_graph import pair_keys
 
@@ -35,34 +38,6 @@ def raise_contradictions(facts: Facts) -> None:
             raise InfeasibleConstraintsError(*found)
 
 
-def find_wrong_sizes(facts: Facts) -> Found:
-    """Find sizes that contradict each other or the number of rows."""
-
-    def clash(bounds: Bounds) -> bool:
-        lower, upper, _ = bounds
-        return bool((lower > upper).any() or not lower.sum() <= facts.n <= upper.sum())
-
-    sizes = facts.fewest_sizes(clash)
-    if not sizes:
-        return None
-    said = facts.call_sizes(sizes)
-    lower, upper, _ = facts.merged(sizes)
-    empty = np.flatnonzero(lower > upper)
-    if len(empty):
-        sentence = (
-            f"{said} contradict each other: the size of a cluster would have to be at "
-            f"least {lower[empty[0]]} and at most {upper[empty[0]]}."
-        )
-    elif len(sizes) == 1 and sizes[0].sizes is not None:
-        sentence = f"{said} add up to {lower.sum()}, but X has {facts.n} samples."
-    else:
-        side, total = ("least", lower.sum()) if lower.sum() > facts.n else ("most", upper.sum())
-        sentence = (
-            f"with {said} the clusters hold at {side} {total} in all, but X has {facts.n} samples."
-        )
-    return sentence, ConstraintSet(sizes)
-
-
 def find_apart_in_group(facts: Facts) -> Found:
     """Find a cannot-link between two rows that must-links join."""
     ends = facts.group[facts.cannot.values]
@@ -77,7 +52,7 @@ def find_apart_in_group(facts: Facts) -> Found:
         f"samples {i} and {j} must not be together, but {links_in_words(steps, facts.names)} them."
     )
     links = facts.must.cut(facts.links_of(steps))
-    return sentence, ConstraintSet([links, facts.cannot.cut([clashing[best]])])
+    return sentence, ConstraintSet([links, facts.cannot.cut([clashing[best]])]), True
 
 
 def find_two_pins(facts: Facts) -> Found:
@@ -99,11 +74,12 @@ def find_two_pins(facts: Facts) -> Found:
     a, b = clusters[[one, other]]
     conflict = facts.pins.cut([one, other])
     if len(chain) == 1:
-        return f"sample {i} is pinned to cluster {a} and to cluster {b}.", ConstraintSet(conflict)
+        sentence = f"sample {i} is pinned to cluster {a} and to cluster {b}."
+        return sentence, ConstraintSet(conflict), True
     steps = steps_of(chain)
     joined = f"{links_in_words(steps, facts.names)} them"
     sentence = f"samples {i} and {j} are pinned to clusters {a} and {b}, but {joined}."
-    return sentence, ConstraintSet([*facts.must.cut(facts.links_of(steps)), *conflict])
+    return sentence, ConstraintSet([*facts.must.cut(facts.links_of(steps)), *conflict]), True
 
 
 def find_pinned_together(facts: Facts) -> Found:
@@ -129,24 +105,8 @@ def find_pinned_together(facts: Facts) -> Found:
         f"{clusters[pins[0]]}{joined}."
     )
     links = facts.must.cut(facts.links_of(steps))
-    return sentence, ConstraintSet([links, facts.cannot.cut(clashing[:1]), facts.pins.cut(pins)])
-
-
-def find_group_too_large(facts: Facts) -> Found:
-    """Find a must-link group that is larger than the maximum size of every cluster."""
-    count = np.bincount(facts.group)
-    sizes = facts.fewest_sizes(lambda bounds: bool(count.max() > bounds[1].max()))
-    if not sizes:
-        return None
-    most = int(facts.merged(sizes)[1].max())
-    rows = np.flatnonzero(facts.group == np.argmax(count))
-    sentence = (
-        f"must-links join {len(rows)} samples ({facts.call(rows)}), but no cluster may have "
-        f"more than {most} ({facts.call_sizes(sizes)})."
-    )
-    # most + 1 rows of the group are enough for a contradiction.
-    links = facts.must.cut(facts.around(int(rows[0]), most + 1))
-    return sentence, ConstraintSet([*links, *sizes])
+    parts = [links, facts.cannot.cut(clashing[:1]), facts.pins.cut(pins)]
+    return sentence, ConstraintSet(parts), True
 
 
 def find_pinned_too_many(facts: Facts) -> Found:
@@ -162,7 +122,8 @@ def find_pinned_too_many(facts: Facts) -> Found:
         return None
     cluster = int(over[0])
     sizes = facts.fewest_sizes(lambda bounds: bool(pinned[cluster] > facts.most(bounds)[cluster]))
-    most = int(facts.most(facts.merged(sizes))[cluster])
+    bounds = facts.merged(sizes)
+    most = int(facts.most(bounds)[cluster])
     pins = first[clusters[first] == cluster]
     inside = np.flatnonzero(np.isin(facts.group, facts.group[rows[pins]]))
     linked = " and must-links" if len(inside) > len(pins) else ""
@@ -170,7 +131,10 @@ def find_pinned_too_many(facts: Facts) -> Found:
         f"pins{linked} put {len(inside)} samples ({facts.call(inside)}) into cluster {cluster}, "
         f"which may have at most {most} ({facts.call_sizes(sizes)})."
     )
-    return sentence, ConstraintSet([*_enough_pins(facts, pins, most + 1), *sizes])
+    conflict = ConstraintSet([*_enough_pins(facts, pins, most + 1), *sizes])
+    # A group, or a part of it, that is free to leave the cluster fits into another one.
+    largest = count[facts.group[rows[pins]]].max()
+    return sentence, conflict, bool(np.sort(bounds[1])[-2] >= largest)
 
 
 def _enough_pins(facts: Facts, pins: IntArray, needed: int) -> Iterator[ConstraintSet]:
@@ -212,16 +176,22 @@ def find_too_many_apart(facts: Facts) -> Found:
         f"samples {firsts} must all be apart from each other{why}, which needs {size} clusters, "
         f"but n_clusters is {facts.k}."
     )
-    return sentence, conflict
+    return sentence, conflict, True
 
 
 #: In the order of the checks: the first contradiction found is raised.
 FINDERS = (
-    find_wrong_sizes,
+    amounts.find_wrong_sizes,
+    amounts.find_wrong_sums,
+    amounts.find_wrong_shares,
     find_apart_in_group,
     find_two_pins,
     find_pinned_together,
-    find_group_too_large,
+    amounts.find_group_too_large,
     find_pinned_too_many,
     find_too_many_apart,
+    amounts.find_crowded_totals,
+    amounts.find_shares_of_sizes,
+    amounts.find_unreachable_sizes,
+    amounts.find_crowded_sizes,
 )

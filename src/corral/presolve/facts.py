@@ -6,24 +6,54 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
 from .._typing import IntArray
-from ..constraints import CannotLink, ClusterSizes, Constraint, ConstraintSet, MustLink, Pin
+from ..constraints import (
+    CannotLink,
+    ClusterSizes,
+    ClusterTotals,
+    Constraint,
+    ConstraintSet,
+    GroupShares,
+    MustLink,
+    Pin,
+)
 from ..constraints._checks import Names, name_of, shortened
 from ..constraints.links import pairs_in_words
 from ..constraints.sizes import merge_sizes
 from .graphs import components, link_graph
 from .pair_graph import pair_keys
 
-Found: TypeAlias = tuple[str, ConstraintSet] | None
-"""A sentence and the constraints that contradict each other; None if there is no contradiction."""
+Kind = TypeVar("Kind", bound=Constraint)
+
+Found: TypeAlias = tuple[str, ConstraintSet, bool] | None
+"""A sentence, the constraints that contradict each other, and whether it is certain that they do
+not without any one of their parts; None if there is no contradiction."""
+Part: TypeAlias = tuple[int, int]
+"""The number of a constraint, and the number of one of its parts."""
 Bounds: TypeAlias = tuple[IntArray, IntArray, bool]
 """Smallest and largest sizes, and whether entry j belongs to cluster j."""
+
+
+def parts_of(items: Sequence[Constraint]) -> list[Part]:
+    """List all parts of constraints, such as pairs, pins and sides of bounds."""
+    return [(i, part) for i, item in enumerate(items) for part in range(item.n_parts)]
+
+
+def cut(items: Sequence[Kind], parts: Iterable[Part]) -> list[Kind]:
+    """Reduce constraints to some parts; with all of its parts one stays the user's object."""
+    chosen: dict[int, list[int]] = {}
+    for item, part in sorted(parts):
+        chosen.setdefault(item, []).append(part)
+    return [
+        items[i] if len(which) == items[i].n_parts else items[i].take(which)
+        for i, which in chosen.items()
+    ]
 
 
 @dataclass(frozen=True)
@@ -38,15 +68,15 @@ class Table:
 
     def cut(self, which: Iterable[int] | IntArray) -> list[Constraint]:
         """Return the user's constraints, reduced to the chosen pairs or pins."""
-        chosen = np.unique(np.fromiter(which, np.int64))
-        ends = np.cumsum([rule.n_parts for rule in self.constraints])
-        parts = np.split(chosen, np.searchsorted(chosen, ends))
-        own = zip(self.constraints, ends, parts, strict=False)
-        return [rule.take(part - end + rule.n_parts) for rule, end, part in own if len(part)]
+        parts = parts_of(self.constraints)
+        return cut(self.constraints, {parts[number] for number in which})
 
 
 class Facts:
-    """The hard constraints as plain arrays, with the queries that several checks need."""
+    """The hard constraints as plain arrays, with the queries that several checks need.
+
+    Shares are given as such, everything else in the kinds that the solver understands.
+    """
 
     def __init__(self, rules: ConstraintSet, n: int, k: int, names: Names) -> None:
         hard = rules.hard
@@ -58,6 +88,7 @@ class Facts:
         pinned = (np.column_stack([pin.rows, pin.clusters]) for pin in pins)
         self.pins = Table(pins, np.concatenate([none, *pinned]))
         self.sizes = hard.of_kind(ClusterSizes)
+        self.totals, self.shares = hard.of_kind(ClusterTotals), hard.of_kind(GroupShares)
         self.group, self.n, self.k, self.names = components(n, self.must.values), n, k, names
 
     @cached_property
@@ -78,7 +109,8 @@ class Facts:
     def links_of(self, steps: IntArray) -> IntArray:
         """Find the number of the user's must-link for each step of a chain."""
         keys, order = self._must_order
-        return order[np.searchsorted(keys, pair_keys(steps, self.n))]
+        # Graph routines give 32-bit rows, in which keys would overflow.
+        return order[np.searchsorted(keys, pair_keys(steps.astype(np.int64), self.n))]
 
     def chain(self, start: int, ends: IntArray) -> list[int]:
         """Return the shortest chain of must-links from a row to the nearest row of ``ends``."""
@@ -90,6 +122,12 @@ class Facts:
         _, met_from = self._near(int(rows[0]))
         steps = [steps_of(chain_to(met_from, int(rows[0]), int(row))) for row in rows[1:]]
         return np.unique(self.links_of(np.concatenate(steps))) if steps else np.empty(0, np.int64)
+
+    def forest(self, groups: IntArray) -> list[Constraint]:
+        """Return must-links that connect the rows of each of these groups, and no more."""
+        spanning = sparse.coo_array(csgraph.minimum_spanning_tree(self._graph))
+        steps = np.column_stack(spanning.coords)
+        return self.must.cut(self.links_of(steps[np.isin(self.group[steps[:, 0]], groups)]))
 
     def around(self, start: int, size: int) -> IntArray:
         """Return must-links that connect ``size`` rows: ``start`` and the rows nearest to it."""
@@ -111,17 +149,18 @@ class Facts:
         _, upper, ordered = bounds
         return upper if ordered else np.full(self.k, upper.max())
 
-    def fewest_sizes(self, clash: Callable[[Bounds], bool]) -> tuple[ClusterSizes, ...]:
-        """Return size constraints that clash, as few as possible; empty if they do not clash."""
-        if not self.sizes or not clash(self.merged(self.sizes)):
-            return ()
-        kept = self.sizes
-        for size in self.sizes:
-            fewer = tuple(other for other in kept if other is not size)
-            # ValueError: they cannot be merged without the constraint that is left out.
+    def fewest_sizes(self, clash: Callable[[Bounds], bool]) -> list[ClusterSizes]:
+        """Return sides of size bounds that clash, as few as possible; empty if they do not."""
+        kept = parts_of(self.sizes)
+        if not kept or not clash(self.merged(self.sizes)):
+            return []
+        for part in (*kept, *kept):
+            fewer = [other for other in kept if other != part]
+            # ValueError: they cannot be merged without the part that is left out.  That may change
+            # when others are left out, so each part is tried twice.
             with suppress(ValueError):
-                kept = fewer if fewer and clash(self.merged(fewer)) else kept
-        return kept
+                kept = fewer if fewer and clash(self.merged(cut(self.sizes, fewer))) else kept
+        return cut(self.sizes, kept)
 
     def call_sizes(self, sizes: Sequence[ClusterSizes]) -> str:
         """Describe size constraints: ``minimum cluster size 3 and maximum cluster size 5``."""

@@ -8,58 +8,27 @@ the truth.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from ..assign import feasible
+from .._scale import times
+from ..assign import NoAssignment, feasible
 from ..constraints import ConstraintSet
+from ..constraints.lookup import rules_for
 from ..deadline import Deadline, OutOfTime
-from ..infeasible import out_of_time, raise_conflict
+from ..exceptions import InfeasibleConstraintsError
+from ..infeasible import conflict_of, out_of_time
 from ..inputs import brought, check_points, check_weights, row_names
 from ..presolve import presolve
+from ..rows import MemoryTable
 from ..settings import LIMITS, check_n_clusters
-from .ascent import CLOSED, Ascent
-from .groups import Grouped
+from .ascent import Ascent
+from .bound import LowerBound, bound_of
+from .groups import Grouped, in_solver_units
 
 __all__ = ["LowerBound", "lower_bound"]
-
-
-@dataclass(frozen=True)
-class LowerBound:
-    """A number below the objective of every clustering that obeys the rules.
-
-    Attributes
-    ----------
-    value : float
-        The bound, in the unit of the inertia.  Rounding errors are accounted for.
-    gap : float or None
-        ``(upper - value) / upper``; None if no ``upper`` was given.
-    seconds : float
-    method : str
-    rules_used, rules_left_out : tuple of str
-        Kinds of rules that tighten the bound, and those that it ignores.  It is valid all the same.
-    """
-
-    value: float
-    gap: float | None
-    seconds: float
-    method: str
-    rules_used: tuple[str, ...]
-    rules_left_out: tuple[str, ...]
-
-    @property
-    def optimal(self) -> bool:
-        """Whether the answer with the objective ``upper`` is proven optimal."""
-        return self.gap is not None and self.gap <= CLOSED
-
-    def __str__(self) -> str:
-        if self.gap is None:
-            return f"no clustering has an objective below {self.value:.10g}"
-        if self.optimal:
-            return "proven optimal"
-        return f"proven within {100 * self.gap:.2g} % of the best possible"
 
 
 def lower_bound(
@@ -120,40 +89,24 @@ def lower_bound(
     LIMITS["time_limit"].check("time_limit", time_limit)
     deadline = Deadline.after(time_limit)
     points = check_points(brought(X), "lower_bound")
-    n, given = points.shape[0], ConstraintSet(constraints)
-    weight = check_weights(brought(sample_weight), n)
-    check_n_clusters(n_clusters, n)
-    _check_feasible(given, n, n_clusters, deadline, row_names(X))
-    grouped = Grouped.of(points, weight, given, n_clusters)
-    ascent = Ascent(grouped.relaxation(device))
-    value = max(ascent.run(deadline, upper), 0.0)
-    return LowerBound(
-        value=value,
-        gap=None if upper is None else gap_of(value, upper),
-        seconds=deadline.elapsed,
-        method="semidefinite relaxation with pair and triangle inequalities",
-        rules_used=grouped.used,
-        rules_left_out=grouped.left_out,
-    )
-
-
-def gap_of(value: float, upper: float) -> float:
-    """The relative gap; ValueError if the objective is below the bound."""
-    if upper < value - 1e-9 * abs(value):
-        raise ValueError(
-            f"upper is {upper:.10g}, but no clustering that obeys the constraints has an objective "
-            f"below {value:.10g}; upper must be the objective of one that does."
-        )
-    return max(upper - value, 0.0) / upper if upper > 0.0 else 0.0
+    given, _ = rules_for(X, constraints)
+    weight = check_weights(brought(sample_weight), points.shape[0])
+    k = check_n_clusters(n_clusters, points.shape[0])
+    table = MemoryTable(points, weight)
+    _check_feasible(given, points.shape[0], k, deadline, row_names(X))
+    grouped = Grouped.of(*in_solver_units(table), given, k)
+    least = None if upper is None else float(times(np.float64(upper), -table.scale.cost))
+    value = Ascent(grouped.relaxation(device)).run(deadline, least)
+    return bound_of(value, upper, table.scale, deadline, grouped)
 
 
 def _check_feasible(given: ConstraintSet, n: int, k: int, deadline: Deadline, names: Any) -> None:
     """Raise what ``fit`` raises if no clustering obeys the rules."""
-    rules = presolve(given, n, k, names=names)
-    if rules.surely_feasible:
-        return
     try:
-        if feasible(rules, deadline) is None:
-            raise_conflict(n, k, given, deadline, names)
+        rules = presolve(given, n, k, names=names)
+        if not rules.surely_feasible and feasible(rules, deadline) is None:
+            raise NoAssignment
+    except (NoAssignment, InfeasibleConstraintsError) as failure:
+        raise conflict_of(failure, n, k, given, deadline, names) from None
     except OutOfTime as late:
         raise out_of_time(deadline) from late

@@ -13,11 +13,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from .._typing import FloatArray, IntArray, Matrix
+from .._typing import FloatArray, Matrix
 from ..constraints import CannotLink, ConstraintSet, MustLink
 from ..deadline import Deadline, OutOfTime
 from ..exceptions import InfeasibleConstraintsError
@@ -29,7 +30,8 @@ log = logging.getLogger(__name__)
 #: Iterations for the bound of the first node and of each other one, at most.
 ROOT_ITERATIONS, NODE_ITERATIONS = 2_000, 400
 
-Answer = tuple[IntArray, float]
+#: An answer in any form, and its objective.
+Answer = tuple[Any, float]
 Solver = Callable[[ConstraintSet], Answer | None]
 
 
@@ -48,7 +50,7 @@ class Node:
 class Tree:
     """The open nodes and the best answer so far.
 
-    ``solve`` gives labels and objective of an answer under the rules and more links, or None.
+    ``solve`` gives an answer under the rules and more links with its objective, or None.
     """
 
     points: Matrix

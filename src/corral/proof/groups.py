@@ -9,15 +9,18 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from itertools import combinations, pairwise
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from .._scale import times
 from .._typing import FloatArray, Matrix
 from ..constraints import (
     CannotLink,
     ClusterSizes,
     ClusterTotals,
+    Constraint,
     ConstraintSet,
     LinearConstraint,
     MustLink,
@@ -25,14 +28,20 @@ from ..constraints import (
 )
 from ..plan.thresholds import LANCZOS_FROM
 from ..presolve import Contraction, Rules, presolve
+from ..rows import MemoryTable
 from .matrices import InMemory, OnDevice
 from .relaxation import Relaxation
 
 #: Bytes that the search needs for each pair of groups: a dozen matrices of doubles.
 BYTES_EACH = 100
 
-USED = {MustLink: "must-links", CannotLink: "cannot-links", Pin: "pins", ClusterSizes: "sizes"}
-LEFT_OUT = {ClusterTotals: "totals", LinearConstraint: "linear rows"}
+USED: dict[type[Constraint], str] = {
+    MustLink: "must-links",
+    CannotLink: "cannot-links",
+    Pin: "pins",
+    ClusterSizes: "sizes",
+}
+LEFT_OUT: dict[type[Constraint], str] = {ClusterTotals: "totals", LinearConstraint: "linear rows"}
 
 
 @dataclass(frozen=True)
@@ -57,7 +66,7 @@ class Grouped:
         check_memory(rules.n_groups)
         joined = Contraction(rules.row_groups, rules.n_groups)
         means, total, _, scatter = joined.apply(points, weight)
-        dense = means.toarray() if sparse.issparse(means) else means
+        dense: Any = means.toarray() if sparse.issparse(means) else means
         used = tuple(name for kind, name in USED.items() if kinds.hard.of_kind(kind))
         others = [name for kind, name in LEFT_OUT.items() if kinds.of_kind(kind)]
         if kinds.soft:
@@ -68,6 +77,13 @@ class Grouped:
         """The semidefinite relaxation of these groups, with its matrices in memory or on a GPU."""
         matrices = InMemory(LANCZOS_FROM) if device is None else OnDevice(device)
         return Relaxation.of(self.points, self.weight, self.scatter, self.rules, matrices)
+
+
+def in_solver_units(table: MemoryTable) -> tuple[Matrix, FloatArray | None]:
+    """Points and weights of a table in the units of its scale."""
+    weight = table.weight
+    scaled = None if weight is None else times(weight, -table.scale.weight)
+    return times(table.points, -table.scale.points), scaled
 
 
 def pin_links(kinds: ConstraintSet) -> list[MustLink | CannotLink]:

@@ -60,7 +60,7 @@ class SpectralSet:
         """The values moved down by one number and cut to [0, 1], so that they add up to k - 1."""
         wanted, cut = self.k - 1, np.clip(values, 0.0, 1.0)
         if self.may_be_empty and cut.sum() <= wanted:
-            return cut
+            return np.asarray(cut)
         low, high = float(values.min()) - 1.0, float(values.max())
         for _ in range(60):
             middle = (low + high) / 2
@@ -68,7 +68,8 @@ class SpectralSet:
                 low = middle
             else:
                 high = middle
-        return np.clip(values - high, 0.0, 1.0)
+        moved: FloatArray = np.clip(values - high, 0.0, 1.0)
+        return moved
 
     def least(self, M: FloatArray, error: float, deadline: Deadline = NEVER) -> float:
         """A number that is surely not above ``<M, Y>`` for any Y of the set.
@@ -101,7 +102,7 @@ class SpectralSet:
         along = float(v @ (M @ v)) - 4 * m * EPS * size
         drop = float(below.sum()) * longest * (1.0 + 4 * m * EPS)
         # Every Y has a Frobenius norm of at most the root of its trace.
-        return along + (self.k - 1) * (t - margin) + drop - error * self.k**0.5
+        return float(along + (self.k - 1) * (t - margin) + drop - error * self.k**0.5)
 
     def _shown_semidefinite(self, M: Any, deadline: Deadline) -> float:
         """A number d for which ``M + d I`` is surely positive semidefinite; M is changed.
@@ -116,7 +117,7 @@ class SpectralSet:
         while True:
             deadline.check()
             if self.matrices.definite(M):
-                return margin + 2 * (m + 2) * EPS * (trace + 2 * m * margin)
+                return float(margin + 2 * (m + 2) * EPS * (trace + 2 * m * margin))
             step = 10.0 * step + EPS
             _raise_diagonal(M, step)
             margin += step

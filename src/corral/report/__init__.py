@@ -43,6 +43,13 @@ class Decisions(Protocol):
         """Give pairs of decision and value, in plain words."""
 
 
+class Bound(Protocol):
+    """A lower bound; as text it says what it proves."""
+
+    value: float
+    gap: float | None
+
+
 @dataclass(frozen=True)
 class Report(Findings):
     """What labels are worth and which rules they break.
@@ -65,6 +72,8 @@ class Report(Findings):
         :meth:`ConstraintSet.for_folds`.
     plan
         The decisions that the solver took; :meth:`how` prints them.
+    proof
+        The lower bound that was proven, a :class:`~corral.LowerBound`; None if none was asked for.
 
     Examples
     --------
@@ -86,6 +95,17 @@ class Report(Findings):
     names: Any = field(default=None, compare=False, repr=False)
     features: Any = field(default=None, compare=False, repr=False)
     plan: Decisions | None = field(default=None, compare=False, repr=False)
+    proof: Bound | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def bound(self) -> float | None:
+        """What no clustering under the rules can be below; None if nothing was proven."""
+        return None if self.proof is None else self.proof.value
+
+    @property
+    def gap(self) -> float | None:
+        """How far the objective is above the bound, as a part of it; None without a bound."""
+        return None if self.proof is None else self.proof.gap
 
     @classmethod
     def of(
@@ -149,10 +169,14 @@ class Report(Findings):
         plan = None if self.plan is None else self.plan.table()
         labels = None if self.view is None else self.view.labels
         n_iterations = None if self.history is None else len(self.history)
-        return to_tables(self, labels, names=names, n_iterations=n_iterations, plan=plan)
+        said = "" if self.proof is None else str(self.proof)
+        options: Any = {"n_iterations": n_iterations, "plan": plan, "proof": said}
+        return to_tables(self, labels, names=names, **options)
 
     def to_dict(self, names: Sequence[Any] | None = None) -> dict[str, Any]:
-        """Give the report as plain data, ready for JSON; "plan" is there if there is a plan.
+        """Give the report as plain data, ready for JSON.
+
+        "plan" is there if there is a plan, and "bound" and "gap" if a bound was proven.
 
         Parameters
         ----------
@@ -160,7 +184,9 @@ class Report(Findings):
             What to call the rows; the report's own names unless given.
         """
         plain = super().to_dict(self.names if names is None else names)
-        return plain if self.plan is None else {**plain, "plan": dict(self.plan.table())}
+        if self.plan is not None:
+            plain["plan"] = dict(self.plan.table())
+        return plain if self.proof is None else {**plain, "bound": self.bound, "gap": self.gap}
 
     def __str__(self) -> str:
         messages = [
@@ -168,7 +194,8 @@ class Report(Findings):
             for entry in self.broken
             for line in entry.violations.messages(limit=MOST_MESSAGES, names=self.names)
         ]
-        parts = [_summary(self), _table(self.entries), messages]
+        proof = [] if self.proof is None else [f"proof    {self.proof}"]
+        parts = [_summary(self) + proof, _table(self.entries), messages]
         return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
 

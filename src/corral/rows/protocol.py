@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .._scale import Scale
 from .._typing import FloatArray, IntArray
 from .distance import Distance
 from .shard import Each
@@ -95,7 +96,8 @@ class Rows(Protocol):
 class Table(Protocol):
     """The rows of X as the user gave them, wherever they are.
 
-    The audit looks at these, not at what the solvers made of them.
+    The audit looks at these, not at what the solvers made of them.  Solvers see points and weights
+    in the units of ``scale``.
     """
 
     lengths: Sequence[int]  # number of rows in each piece
@@ -104,11 +106,15 @@ class Table(Protocol):
     weight: FloatArray | None  # sample weights; None if all are one
     place: str  # where the rows are: "memory", "gpu" or "dask"
 
+    @property
+    def scale(self) -> Scale:
+        """The units of the rows that :meth:`rows` gives."""
+
     def rows(self, group: IntArray | None) -> Rows:
         """The contracted points, given the group of each row."""
 
-    def home(self) -> Table:
-        """The same in this process's memory."""
+    def home(self) -> Any:
+        """The same in this process's memory, a :class:`.tables.MemoryTable`."""
 
     def nearest(self, centers: FloatArray) -> IntArray:
         """Nearest centre of each row, (n,)."""

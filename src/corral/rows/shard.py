@@ -15,6 +15,7 @@ import numpy as np
 from numpy.random import RandomState
 
 from .._arrays import namespace
+from .._scale import times
 from .._typing import FloatArray, IntArray
 
 #: Arguments of a function that differ from shard to shard, one tuple a shard.
@@ -115,6 +116,11 @@ def shifted(shard: Shard, middle: FloatArray) -> Shard:
     """The same rows less the middle."""
     moved = shard.xp.astype(shard.points, shard.xp.float64) - shard.double(middle)
     return shard.like(points=shard.xp.astype(moved, shard.points.dtype))
+
+
+def multiplied(shard: Shard, exponent: int) -> Shard:
+    """The same rows times a power of two."""
+    return shard.like(points=times(shard.points, exponent))
 
 
 def with_free(shard: Shard, free: Any) -> Shard:

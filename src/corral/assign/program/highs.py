@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy import optimize, sparse
+from scipy import sparse
 
 from ..._typing import BoolArray, FloatArray
 from ...deadline import Deadline, OutOfTime
@@ -16,6 +17,17 @@ from .model import Model
 #: Relative gap at which HiGHS may stop.  Costs are given to it with row minima subtracted and a
 #: typical cost of 1000, so that its fixed absolute gap of 1e-6 is 1e-9 of a typical cost too.
 RELATIVE_GAP = 1e-9
+
+#: One thread, so that an answer does not depend on the number of cores.  Feasibility jump is a
+#: heuristic that ends at no time limit, and without it small programs take a third of the time.
+OPTIONS = {
+    "threads": 1,
+    "mip_rel_gap": RELATIVE_GAP,
+    "mip_heuristic_run_feasibility_jump": False,
+}
+
+#: Codes of HiGHS: the matrix is given by rows, the sense of the objective, an answer was found.
+ROW_WISE, MINIMISE, FEASIBLE = 2, 1, 2
 
 
 @dataclass(frozen=True)
@@ -44,41 +56,22 @@ class Cut:
         ``elastic`` allows to break rows beyond the first ``always``, at a cost of 1 for each unit.
         """
         lower, upper = self.model.lower[self.rows], self.model.upper[self.rows]
-        equal = lower == upper
-        under, over = ~equal & np.isfinite(upper), ~equal & np.isfinite(lower)
         A, cost, top = self.A, cost[self.columns], self.model.ceiling[self.columns]
         if elastic:
             slack = sparse.eye_array(len(lower), format="csr")[:, self.always :]
             A = sparse.hstack([A, slack, -slack], format="csr")
             cost = np.concatenate([cost, np.ones(2 * slack.shape[1])])
             top = np.concatenate([top, np.full(2 * slack.shape[1], np.inf)])
-        left = deadline.check()
-        result = interruptible(
-            lambda: optimize.linprog(
-                cost,
-                A_ub=sparse.vstack([A[under], -A[over]], format="csr"),
-                b_ub=np.concatenate([upper[under], -lower[over]]),
-                A_eq=A[equal],
-                b_eq=upper[equal],
-                bounds=np.column_stack([np.zeros(len(top)), top]),
-                method="highs-ds",
-                options={"time_limit": left} if deadline.finite else {},
-            )
-        )
-        if result.status == 2:
-            raise NoAssignment
-        if result.status != 0:
+        solver, optimal = _run(A, (lower, upper), cost, top, np.zeros(len(top), bool), deadline)
+        if not optimal:
             raise OutOfTime
-        dual = np.zeros(len(lower))
-        dual[equal] = result.eqlin.marginals
-        below, above = np.split(result.ineqlin.marginals, [np.count_nonzero(under)])
-        at_lower, at_upper = np.maximum(dual, 0.0), np.minimum(dual, 0.0)
-        at_upper[under], at_lower[over] = np.minimum(below, 0.0), np.maximum(-above, 0.0)
+        solution = solver.getSolution()
+        dual = np.asarray(solution.row_dual)
         return Relaxed(
-            _spread(result.x[: self.A.shape[1]], self.columns),
-            _spread(at_lower, self.rows),
-            _spread(at_upper, self.rows),
-            float(result.fun),
+            _spread(np.asarray(solution.col_value)[: self.A.shape[1]], self.columns),
+            _spread(np.where(np.isfinite(lower), np.maximum(dual, 0.0), 0.0), self.rows),
+            _spread(np.where(np.isfinite(upper), np.minimum(dual, 0.0), 0.0), self.rows),
+            solver.getObjectiveValue(),
         )
 
     def solve(self, cost: FloatArray, deadline: Deadline) -> tuple[FloatArray | None, bool]:
@@ -86,25 +79,43 @@ class Cut:
 
         Gives None when the time ended before any answer, and raises NoAssignment if there is none.
         """
-        options: dict[str, float] = {"mip_rel_gap": RELATIVE_GAP}
-        left = deadline.check()
-        if deadline.finite:
-            options["time_limit"] = left
-        lower, upper = self.model.lower[self.rows], self.model.upper[self.rows]
-        result = interruptible(
-            lambda: optimize.milp(
-                cost[self.columns],
-                integrality=self.model.integral[self.columns].astype(np.uint8),
-                bounds=optimize.Bounds(0.0, self.model.ceiling[self.columns]),
-                constraints=optimize.LinearConstraint(self.A, lower, upper),
-                options=options,
-            )
-        )
-        if result.status == 2:
-            raise NoAssignment
-        if result.x is None:
+        bounds = self.model.lower[self.rows], self.model.upper[self.rows]
+        top, integral = self.model.ceiling[self.columns], self.model.integral[self.columns]
+        solver, optimal = _run(self.A, bounds, cost[self.columns], top, integral, deadline)
+        if solver.getInfo().primal_solution_status != FEASIBLE:
             return None, False
-        return _spread(result.x, self.columns), result.status == 0
+        return _spread(np.asarray(solver.getSolution().col_value), self.columns), optimal
+
+
+def _run(
+    A: sparse.csr_array,
+    bounds: tuple[FloatArray, FloatArray],
+    cost: FloatArray,
+    top: FloatArray,
+    integral: BoolArray,
+    deadline: Deadline,
+) -> tuple[Any, bool]:
+    """Minimise ``cost @ v`` over ``bounds[0] <= A v <= bounds[1]``, ``0 <= v <= top``.
+
+    Gives the solver and whether its answer is optimal; raises NoAssignment if there is none.
+    """
+    from highspy import Highs, HighsModelStatus
+
+    solver = Highs()
+    solver.setOptionValue("output_flag", False)
+    for name, value in {**OPTIONS, "time_limit": deadline.check()}.items():
+        solver.setOptionValue(name, value)
+    (m, n), (start, index) = A.shape, (part.astype(np.int32) for part in (A.indptr, A.indices))
+    columns, matrix = (cost, np.zeros(n), top), (start, index, A.data, integral.astype(np.int32))
+    solver.passModel(n, m, A.nnz, ROW_WISE, MINIMISE, 0.0, *columns, *bounds, *matrix)
+    # The solver asks for its time limit everywhere, for a callback's wish to stop only in the
+    # simplex method and between nodes.
+    interruptible(solver.run, stop=lambda: solver.setOptionValue("time_limit", 0.0))
+    status = solver.getModelStatus()
+    # No program is unbounded: no cost is negative where a column has no upper bound.
+    if status in (HighsModelStatus.kInfeasible, HighsModelStatus.kUnboundedOrInfeasible):
+        raise NoAssignment
+    return solver, status == HighsModelStatus.kOptimal
 
 
 def cut(model: Model, columns: BoolArray, always: int) -> Cut:

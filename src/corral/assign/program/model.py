@@ -14,7 +14,6 @@ from scipy import sparse
 
 from ..._typing import BoolArray, FloatArray, IntArray
 from ...presolve import LinearRows, Rules, SizeBounds, TotalBounds
-from ..check import TOLERANCE
 
 #: Rows, columns and values of some entries.
 Entries = tuple[IntArray, IntArray, FloatArray]
@@ -195,10 +194,12 @@ def _add_per_cluster(
     rows.add(_joined(own, *more), lower, upper)
 
 
-def _give(rows: _Rows, size: int, unit: float, sides: tuple[float, ...] = (1.0, -1.0)) -> Entries:
+def _give(
+    rows: _Rows, size: int, unit: FloatArray | float, sides: tuple[float, ...] = (1.0, -1.0)
+) -> Entries:
     """Slack below (1) and above (-1) for rows 0 .. size - 1; each unit of it counts ``unit``."""
     number = len(sides) * size
-    broken = np.full(number, unit)
+    broken = np.tile(np.broadcast_to(unit, size), len(sides))
     slack = rows.new_columns(np.zeros(number), violation=broken, ceiling=np.inf)
     return np.tile(np.arange(size), len(sides)), slack, np.repeat(sides, size)
 
@@ -242,18 +243,20 @@ def _matched(rows: _Rows, sizes: SizeBounds) -> tuple[Entries, Entries]:
 
 def _add_total(rows: _Rows, total: TotalBounds, elastic: bool) -> None:
     """Totals; violations are counted in units of the mean absolute value."""
-    scale = _row_scale(total.values)
+    scale = float(_row_scales(total.values, np.zeros(len(total.values), np.int64), 1)[0])
     give = [_give(rows, rows.k, 1.0 / (mean_size(total.values) * scale))] if elastic else []
-    lower, upper = _widened(total.lower, total.upper)
+    lower, upper = total.lower - total.give, total.upper + total.give
     _add_per_cluster(rows, total.values * scale, lower * scale, upper * scale, *give)
 
 
 def _add_linear(rows: _Rows, linear: LinearRows, elastic: bool) -> None:
-    """Linear rows as they are; violations are counted by amount."""
-    own = linear.A.tocoo()
-    give = [_give(rows, linear.A.shape[0], 1.0)] if elastic else []
-    entries = _joined((*own.coords, own.data.astype(float)), *give)
-    rows.add(entries, *_widened(linear.lower, linear.upper))
+    """Linear rows; violations are counted in units of the mean absolute coefficient."""
+    own, size = linear.A.tocoo(), linear.A.shape[0]
+    scale = _row_scales(own.data, own.coords[0], size)
+    give = [_give(rows, size, 1.0 / (row_sizes(linear) * scale))] if elastic else []
+    entries = _joined((*own.coords, own.data * scale[own.coords[0]]), *give)
+    lower, upper = linear.lower - linear.give, linear.upper + linear.give
+    rows.add(entries, lower * scale, upper * scale)
 
 
 def mean_size(values: FloatArray) -> float:
@@ -261,17 +264,21 @@ def mean_size(values: FloatArray) -> float:
     return float(np.abs(values).mean()) or 1.0
 
 
-def _widened(lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Bounds moved outwards by the rounding that sums are allowed; infinite ones stay."""
-    return lower - TOLERANCE * np.abs(lower), upper + TOLERANCE * np.abs(upper)
+def row_sizes(linear: LinearRows) -> FloatArray:
+    """Mean absolute coefficient of each row, 1 if it has none: the unit of its violations."""
+    size = abs(linear.A)
+    mean = size.sum(axis=1) / np.maximum(np.diff(size.indptr), 1)
+    return np.where(mean > 0.0, mean, 1.0)
 
 
-def _row_scale(values: FloatArray) -> float:
-    """Factor for a row that makes the solver's absolute tolerance of 1e-6 negligible.
+def _row_scales(values: FloatArray, row: IntArray, n_rows: int) -> FloatArray:
+    """Factors for rows that make the solver's absolute tolerance of 1e-6 negligible.
 
     Whole numbers of moderate size stay as they are: any tolerance below 1 is exact for them,
     and the solver finds better cutting planes.
     """
-    largest = float(np.abs(values).max(initial=0.0))
-    whole = largest < 1e6 and np.array_equal(values, np.rint(values))
-    return 1.0 if whole or largest == 0 else 1e3 / largest
+    largest, whole = np.zeros(n_rows), np.ones(n_rows, bool)
+    np.maximum.at(largest, row, np.abs(values))
+    whole[row[values != np.rint(values)]] = False
+    keep = (whole & (largest < 1e6)) | (largest == 0)
+    return np.where(keep, 1.0, 1e3 / np.where(keep, 1.0, largest))

@@ -10,10 +10,10 @@ from ..._typing import FloatArray, IntArray
 from ...deadline import NEVER, Deadline, OutOfTime
 from ...presolve import Rules, SizeBounds
 from ...presolve.bounds import outside
-from ..check import cost_of, matching_order, row_excess, total_excess
+from ..check import cost_of, matching_order
 from ..result import Assignment, NoAssignment
 from . import highs
-from .model import Model, build, mean_size
+from .model import Model, build, mean_size, row_sizes
 
 
 def assign_relaxed(
@@ -53,7 +53,7 @@ def violation(rules: Rules, labels: IntArray) -> float:
     A broken must-link, cannot-link or pin counts 1; a size counts 1 for each point too many or
     too few (unordered sizes in their best order); a total counts the amount by which it misses its
     bound divided by the mean absolute value, so that its unit does not matter; a linear row counts
-    the amount by which it misses its bound.
+    the amount by which it misses its bound divided by the mean absolute coefficient.
     """
     amount = float(np.count_nonzero(labels[rules.pins[:, 0]] != rules.pins[:, 1]))
     apart, together = labels[rules.apart], labels[rules.together]
@@ -65,9 +65,9 @@ def violation(rules: Rules, labels: IntArray) -> float:
             sizes = sizes.permuted(_closest_order(sizes, counted))
         amount += float(outside(counted, sizes.lower, sizes.upper).sum())
     for total in rules.totals:
-        amount += float(total_excess(total, labels).sum()) / mean_size(total.values)
+        amount += float(total.excess(labels).sum()) / mean_size(total.values)
     if rules.linear is not None:
-        amount += float(row_excess(rules.linear, labels).sum())
+        amount += float((rules.linear.excess(labels) / row_sizes(rules.linear)).sum())
     return amount
 
 

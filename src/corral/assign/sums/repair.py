@@ -96,9 +96,8 @@ def _moved(
     labels = view.labels.copy()
     reached = sums.reached(labels)
     part, unit = sums.part(pool), sums.unit
-    tolerance = 1e-10 * np.abs(sums.values).sum(axis=1)[:, None] / sums.lower.shape[1]
     for _ in range(REPAIR_MOVES):
-        if np.all(sums.outside(reached) <= tolerance):
+        if not sums.outside(reached).any():
             return labels
         move = _best_move(cost, labels[pool], part, reached, unit)
         if move is None or deadline.passed:

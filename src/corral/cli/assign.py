@@ -1,0 +1,69 @@
+"""``corral assign``: new rows to the clusters that ``corral fit --model`` wrote."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from . import options as opt
+from .fit import load, with_ids
+from .output import check_output, columns_before, deliver, label_columns
+
+EPILOG = """\b
+Examples:
+  corral fit shops.csv -k 4 --id-column shop --model model.json -o labels.csv
+  corral assign new.csv --id-column shop --model model.json -o new-labels.csv
+  corral assign new.csv --model model.json --max-size 10
+
+Each row goes to the nearest centre. With rules, all rows are assigned together, so that the rules,
+which are about the new rows only, are obeyed. The columns to cluster by and their scale are those
+of the model."""
+
+
+@click.command(epilog=EPILOG, short_help="Assign new rows to the clusters of a fit.")
+@opt.file_options
+@click.option(
+    "--model",
+    "path",
+    type=click.Path(exists=True, dir_okay=False),
+    required=True,
+    help="JSON file that corral fit --model wrote.",
+)
+@opt.weight_option
+@opt.rule_options
+@opt.time_limit_option("After it there is no answer, with exit code 4.")
+@opt.labels_options
+@opt.force_option
+@opt.printing_options
+def assign(
+    path: str,
+    time_limit: float | None,
+    output: str | None,
+    keep_columns: bool,
+    force: bool,
+    quiet: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Assign the rows of POINTS to the clusters of a model."""
+    from .. import ConstrainedKMeans, InfeasibleConstraintsError, audit
+    from .data import read_model
+
+    output = None if output == "-" else output
+    space, centers = read_model(path)
+    asked = opt.Options(**options, n_clusters=len(centers))
+    check_output("--output", output, force=force, inputs=[*asked.files, path])
+    points, rules, n_clusters = load(asked, quiet=quiet, space=space, may_be_empty=True)
+    others = columns_before(points, asked.id_column, keep_columns)
+    model = ConstrainedKMeans(n_clusters, time_limit=time_limit)
+    model.cluster_centers_, model.n_features_in_ = centers, centers.shape[1]
+    try:
+        labels = model.assign(points.X, constraints=rules, sample_weight=points.weight)
+    except InfeasibleConstraintsError as clash:
+        raise with_ids(clash, points, n_clusters) from clash
+    report = audit(points.X, labels, rules, n_clusters, points.weight, centers)
+    report = replace(report, names=points.called)
+    columns = {**others, **label_columns(labels, points, centers)}
+    deliver(columns, points, report, output=output, as_json=as_json, quiet=quiet)

@@ -1,0 +1,348 @@
+"""Read and write tables: CSV and TSV, also compressed, Excel, Parquet and npy."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from .._typing import FloatArray, IntArray
+from ..constraints.files import atomic_writer, safe_text, suggestion, text_of
+
+#: Cells without a value, in lower case.
+BLANK = ("", "nan", "na", "null", "none")
+#: Delimiters to try, by the ending of the file; the most frequent in the first line is used.
+DELIMITERS = {".csv": ",;\t", ".txt": ",;\t", ".tsv": "\t", ".tab": "\t"}
+FORMATS = "CSV, TSV, Excel, Parquet and npy"
+#: Bytes of a text file that are read for the names of its columns only.
+HEAD_BYTES = 65_536
+
+#: Names and cells of columns: sequences or arrays.
+Columns = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named columns of a file, which are texts in CSV and TSV.
+
+    ``lines`` holds the line number of each row in a text file or of a sheet, for messages.
+    """
+
+    path: str
+    columns: Columns
+    lines: Sequence[int] | None = None
+    decimal: str = "."
+
+    @property
+    def name(self) -> str:
+        """What messages call the file."""
+        return "standard input" if self.path == "-" else self.path
+
+    def column(self, name: str) -> Sequence[Any]:
+        """Give a column by its name."""
+        if name not in self.columns:
+            known = ", ".join(list(self.columns)[:20])
+            hint = suggestion(name, self.columns)
+            raise ValueError(f"{self.name} has no column {name!r}{hint}; its columns are {known}.")
+        cells: Sequence[Any] = self.columns[name]
+        return cells
+
+    def texts(self, name: str) -> list[str]:
+        """Give a column as texts."""
+        return ["" if cell is None else str(cell).strip() for cell in self.column(name)]
+
+    def numbers(self, name: str, *, gaps: bool = False) -> FloatArray:
+        """Give a column as finite numbers; with ``gaps``, cells without a value are NaN."""
+        cells = self.column(name)
+        values = _numbers(cells, self.decimal)
+        wrong = np.flatnonzero(~np.isfinite(values)).tolist()
+        row = next((row for row in wrong if not (gaps and _is_blank(cells[row]))), None)
+        if row is not None:
+            hint = "choose columns with --columns, or name ids with --id-column"
+            if _is_blank(cells[row]):
+                hint = "--missing says what to do with rows without a value"
+            elif np.isfinite(_number(cells[row], ",")):
+                hint = "give --decimal , if it has a decimal comma"
+            raise ValueError(
+                f"{self.name}, {self.place(row)}, column {name!r}: {str(cells[row])!r} is not a "
+                f"finite number; {hint}."
+            )
+        return values
+
+    def take(self, rows: IntArray) -> Table:
+        """The table of some of the rows."""
+        columns = {name: [column[row] for row in rows] for name, column in self.columns.items()}
+        lines = None if self.lines is None else [self.lines[row] for row in rows]
+        return replace(self, columns=columns, lines=lines)
+
+    def place(self, row: int) -> str:
+        """Say where a row is in the file."""
+        return f"row {row}" if self.lines is None else f"line {self.lines[row]}"
+
+
+def ending_of(path: str) -> str:
+    """The ending that says the format, such as ``.csv`` or ``.csv.gz``, in lower case."""
+    *_, inner, last = ["", "", *(part.lower() for part in Path(path).suffixes)]
+    return inner + last if last == ".gz" else last
+
+
+def read_table(
+    path: str, header: bool | None = None, decimal: str = ".", *, head: bool = False
+) -> Table:
+    """Read a file by its ending; ``-`` is text from the standard input.
+
+    ``header`` says whether the first line of a text file or sheet names the columns.  By default
+    it does if none of its cells is a number.  With ``head`` only the first rows are read.
+    """
+    ending = ".csv" if path == "-" else ending_of(path)
+    if ending == ".npy":
+        return _read_npy(path, head)
+    if ending in (".parquet", ".pq"):
+        return _read_parquet(path, head)
+    if ending == ".xlsx":
+        return _tabulated(Table(path, {}, decimal=decimal), _sheet_rows(path, head), header)
+    if ending.removesuffix(".gz") in DELIMITERS:
+        delimiters = DELIMITERS[ending.removesuffix(".gz")].replace(decimal, "")
+        rows = _text_rows(path, delimiters, head)
+        return _tabulated(Table(path, {}, decimal=decimal), rows, header)
+    raise ValueError(f"{path}: files of kind {ending or path!r} cannot be read; {FORMATS} can.")
+
+
+def _text_rows(path: str, delimiters: str, head: bool) -> list[tuple[int, list[str]]]:
+    name = "standard input" if path == "-" else path
+    text = text_of(_bytes(path, head), name)
+    first = text.lstrip().partition("\n")[0]
+    delimiter = max(delimiters, key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        return [(reader.line_num, row) for row in reader if any(map(str.strip, row))]
+    except csv.Error as error:
+        raise ValueError(f"{name}, line {reader.line_num}: {error}.") from error
+
+
+def _bytes(path: str, head: bool) -> bytes:
+    if path == "-":
+        return sys.stdin.buffer.read()
+    if not head:
+        return Path(path).read_bytes()
+    with gzip.open(path) if path.lower().endswith(".gz") else Path(path).open("rb") as file:
+        data = file.read(HEAD_BYTES)
+    return data[: data.rfind(b"\n") + 1] if len(data) == HEAD_BYTES else data
+
+
+def _tabulated(
+    empty: Table, rows: Sequence[tuple[int, Sequence[Any]]], header: bool | None
+) -> Table:
+    """Make a table of rows with their line numbers; the first row may name the columns."""
+    if header is None:
+        cells = rows[0][1] if rows else ()
+        header = bool(rows) and not any(np.isfinite(_number(c, empty.decimal)) for c in cells)
+    names = [str(cell).strip() for cell in rows[0][1]] if header and rows else []
+    body = rows[1:] if header else rows
+    if not body:
+        raise ValueError(f"{empty.name} has no rows.")
+    names = names or [str(number) for number in range(len(body[0][1]))]
+    _check_unique_names(empty.name, names)
+    for line, row in body:
+        if len(row) != len(names):
+            raise ValueError(
+                f"{empty.name}, line {line}: {len(row)} cells, but there are {len(names)} columns."
+            )
+    columns = dict(zip(names, zip(*(row for _, row in body), strict=True), strict=True))
+    return replace(empty, columns=columns, lines=[line for line, _ in body])
+
+
+def _check_unique_names(path: str, names: Sequence[str]) -> None:
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise ValueError(f"{path} has two columns {twice!r}; names of columns must be unique.")
+
+
+def _read_npy(path: str, head: bool) -> Table:
+    try:
+        array = np.load(path, allow_pickle=False, mmap_mode="r" if head else None)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{path} is not an npy file of numbers: {error}.") from error
+    if array.dtype.names and array.ndim == 1 and array.size:  # labels that corral wrote
+        return Table(path, {name: array[name].tolist() for name in array.dtype.names})
+    if array.ndim != 2 or not array.size or array.dtype.kind not in "iuf":
+        raise ValueError(
+            f"{path} holds {array.dtype} of shape {array.shape}; it must be a table of numbers."
+        )
+    return Table(path, {str(number): column for number, column in enumerate(array.T)})
+
+
+def _read_parquet(path: str, head: bool) -> Table:
+    require("pyarrow", "parquet", path)
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            table = pa.Table.from_batches(file.iter_batches(1)) if head else file.read()
+    except pa.ArrowException as error:
+        raise ValueError(f"{path} is not a Parquet file: {error}.") from error
+    if not table.num_rows or not table.num_columns:
+        raise ValueError(f"{path} has no rows.")
+    _check_unique_names(path, table.column_names)
+    return Table(path, {name: table[name].to_pylist() for name in table.column_names})
+
+
+def _sheet_rows(path: str, head: bool) -> list[tuple[int, list[Any]]]:
+    """The rows of the first sheet that have cells, with their numbers in the sheet."""
+    require("openpyxl", "xlsx", path)
+    import openpyxl
+
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        rows = [*book.worksheets[0].iter_rows(max_row=2 if head else None, values_only=True)]
+        book.close()
+    except Exception as error:  # the library raises errors of many kinds
+        raise ValueError(f"{path} cannot be read as an Excel file: {error}.") from error
+    # Sheets may have empty cells at the right and empty rows below.
+    widths = [max((i for i, c in enumerate(row, 1) if c is not None), default=0) for row in rows]
+    padded = ([*row, *[None] * max(widths)][: max(widths)] for row in rows)
+    numbered = enumerate(zip(padded, widths, strict=True), start=1)
+    return [(line, ["" if c is None else c for c in row]) for line, (row, wide) in numbered if wide]
+
+
+def require(module: str, extra: str, what: str) -> None:
+    """Raise an error if a module that only some formats need is not installed."""
+    if find_spec(module) is None:
+        raise ModuleNotFoundError(
+            f"{what} needs {module}, which is not installed: pip install 'corral[{extra}]'",
+            name=module,
+        )
+
+
+def _is_blank(cell: Any) -> bool:
+    return cell is None or str(cell).strip().lower() in BLANK
+
+
+def _numbers(cells: Sequence[Any], decimal: str) -> FloatArray:
+    """All cells as numbers, NaN where they are none."""
+    if decimal == ".":
+        try:
+            return np.asarray(cells, dtype=np.float64)
+        except (TypeError, ValueError):
+            pass
+    return np.array([_number(cell, decimal) for cell in cells])
+
+
+def _number(cell: Any, decimal: str) -> float:
+    try:
+        if decimal == "," and isinstance(cell, str):
+            # A point would separate thousands.
+            return float(cell.replace(".", "?").replace(",", "."))
+        return float(cell)
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+def write_table(path: str, columns: Columns, decimal: str = ".") -> None:
+    """Write a table in the format of the file's ending, completely or not at all."""
+    with atomic_writer(path) as file:
+        WRITERS[ending_of(path)](file, columns, decimal)
+
+
+def write_csv(
+    file: TextIO, columns: Columns, decimal: str = ".", delimiter: str | None = None
+) -> None:
+    """Write a header and the rows to an open file; with decimal commas the delimiter is ``;``.
+
+    Arrays are numbers that corral computed, and have 10 digits.  Other columns are the user's
+    cells, in which formulas are made safe.
+    """
+
+    def cells(column: Sequence[Any]) -> list[str]:
+        if isinstance(column, np.ndarray):
+            return [f"{value:.10g}".replace(".", decimal) for value in column.tolist()]
+        return ["" if cell is None else safe_text(cell) for cell in column]
+
+    delimiter = delimiter or (";" if decimal == "," else ",")
+    writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(map(safe_text, columns))
+    writer.writerows(zip(*map(cells, columns.values()), strict=True))
+
+
+def _write_tsv(file: TextIO, columns: Columns, decimal: str) -> None:
+    write_csv(file, columns, decimal, delimiter="\t")
+
+
+def _packed(write: Writer) -> Writer:
+    """The same format, compressed by gzip; without a time, so that equal tables are equal files."""
+
+    def write_packed(file: TextIO, columns: Columns, decimal: str) -> None:
+        with (
+            gzip.GzipFile("", "wb", fileobj=file.buffer, mtime=0) as packed,
+            io.TextIOWrapper(packed, encoding="utf-8", newline="") as text,
+        ):
+            write(text, columns, decimal)
+
+    return write_packed
+
+
+def _write_npy(file: TextIO, columns: Columns, decimal: str) -> None:
+    arrays = {name: np.asarray(column) for name, column in columns.items()}
+    arrays = {name: a.astype(str) if a.dtype.kind == "O" else a for name, a in arrays.items()}
+    kinds = [(name, array.dtype) for name, array in arrays.items()]
+    rows = np.empty(len(next(iter(arrays.values()))), dtype=kinds)
+    for name, array in arrays.items():
+        rows[name] = array
+    np.save(file.buffer, rows, allow_pickle=False)
+
+
+def _write_parquet(file: TextIO, columns: Columns, decimal: str) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    parquet.write_table(pa.table(columns), file.buffer)
+
+
+def _write_sheet(file: TextIO, columns: Columns, decimal: str) -> None:
+    """Write a sheet in which texts are never formulas."""
+    import openpyxl
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.utils.exceptions import IllegalCharacterError
+
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("labels")
+
+    def cell(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            made = WriteOnlyCell(sheet, value)
+        except IllegalCharacterError:
+            fault = "has a control character, which Excel files cannot hold"
+            raise ValueError(f"{value!r} {fault}; write another format.") from None
+        made.data_type = "s"
+        return made
+
+    for row in [tuple(columns), *zip(*columns.values(), strict=True)]:
+        sheet.append([cell(value) for value in row])
+    book.save(file.buffer)
+
+
+Writer = Callable[[TextIO, Columns, str], None]
+
+WRITERS: dict[str, Writer] = {
+    ".csv": write_csv,
+    ".txt": write_csv,
+    ".tsv": _write_tsv,
+    ".tab": _write_tsv,
+    ".csv.gz": _packed(write_csv),
+    ".tsv.gz": _packed(_write_tsv),
+    ".xlsx": _write_sheet,
+    ".npy": _write_npy,
+    ".parquet": _write_parquet,
+    ".pq": _write_parquet,
+}

@@ -1,0 +1,119 @@
+"""Linear and integer programs: values, dual values, silence and time limits."""
+
+from __future__ import annotations
+
+import time
+
+import highspy
+import numpy as np
+import pytest
+from scipy import optimize
+from tiny_problems import clustered, make_rules, random_problem
+
+from corral.assign.program import highs
+from corral.assign.program.model import build
+from corral.assign.result import NoAssignment
+from corral.deadline import NEVER, Deadline, OutOfTime
+from corral.presolve import SoftPairs, TotalBounds
+
+
+@pytest.fixture(autouse=True)
+def silence(capfd):
+    """No solver writes to stdout or stderr."""
+    yield
+    assert capfd.readouterr() == ("", "")
+
+
+def whole(rules):
+    """All columns of a model and the cut that holds them."""
+    model = build(rules)
+    return model, highs.cut(model, np.ones(len(model.price), bool), rules.n_groups)
+
+
+def priced(model, cost):
+    """Cost of every column."""
+    return model.price + np.pad(cost.ravel(), (0, len(model.price) - cost.size))
+
+
+def by_scipy(model, objective, *, integral):
+    """Least objective by SciPy's own copy of the solver, infinite if there is none."""
+    rows = optimize.LinearConstraint(model.A, model.lower, model.upper)
+    bounds = optimize.Bounds(0.0, model.ceiling)
+    kinds = model.integral if integral else np.zeros(len(objective))
+    result = optimize.milp(objective, integrality=kinds, bounds=bounds, constraints=rows)
+    assert result.status in (0, 2)
+    return result.fun if result.status == 0 else np.inf
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_values_equal_those_of_another_solver(seed):
+    rules, cost = random_problem(seed)
+    model, cut = whole(rules)
+    objective = priced(model, cost)
+    try:
+        relaxed = cut.relax(objective, NEVER)
+        value = relaxed.value
+        # Weak duality: the bound at any dual values is below, at the best ones equal.
+        bound, _ = highs.price(model, np.ones(cost.shape, bool), relaxed, objective)
+        assert bound == pytest.approx(value, rel=1e-7, abs=1e-7)
+        np.testing.assert_allclose(objective @ relaxed.x, value, rtol=1e-9)
+    except NoAssignment:
+        value = np.inf
+    assert value == pytest.approx(by_scipy(model, objective, integral=False), rel=1e-7)
+    try:
+        x, optimal = cut.solve(objective, NEVER)
+        assert optimal
+        value = objective @ x
+    except NoAssignment:
+        value = np.inf
+    assert value == pytest.approx(by_scipy(model, objective, integral=True), rel=1e-7)
+
+
+def hard(m=400, k=10):
+    """Totals that hardly any assignment meets, with soft pairs."""
+    rng = np.random.default_rng(0)
+    values = rng.uniform(1, 9, (2, m))
+    mean = values.sum(axis=1) / k
+    totals = tuple(
+        TotalBounds(v, np.full(k, t * 0.9999), np.full(k, t * 1.0001))
+        for v, t in zip(values, mean, strict=True)
+    )
+    pairs = rng.permutation(m).reshape(-1, 2)
+    soft = SoftPairs(pairs, np.ones(len(pairs)), np.arange(len(pairs)) % 2 == 0)
+    return make_rules(np.ones(m, int), k, totals=totals, soft=soft), rng.random((m, k))
+
+
+@pytest.mark.parametrize("limit", [0.02, 0.3, 1.0])
+def test_a_time_limit_is_kept_in_every_phase(limit):
+    rules, cost = hard()
+    model, cut = whole(rules)
+    objective = priced(model, cost)
+    began = time.perf_counter()
+    _, optimal = cut.solve(objective, Deadline.after(limit))
+    # 0.1 s where no other program runs.
+    assert time.perf_counter() - began < limit + 1.0
+    assert not optimal
+
+
+def test_a_time_limit_ends_a_linear_program():
+    rules, cost = clustered(0, 20_000, 4, 20_000)
+    model, cut = whole(rules)
+    objective = priced(model, cost)
+    began = time.perf_counter()
+    with pytest.raises(OutOfTime):
+        cut.relax(objective, Deadline.after(0.2))
+    assert time.perf_counter() - began < 1.2
+
+
+def test_programs_beside_those_of_the_user():
+    # HiGHS fixes the number of its threads with the first program of each calling thread.
+    other = highspy.Highs()
+    other.setOptionValue("output_flag", False)
+    other.setOptionValue("threads", 2)
+    other.addVar(0.0, 1.0)
+    assert other.run() == highspy.HighsStatus.kOk
+    rules, cost = random_problem(0)
+    model, cut = whole(rules)
+    objective = priced(model, cost)
+    assert cut.solve(objective, NEVER)[1]
+    assert other.run() == highspy.HighsStatus.kOk
