@@ -7,11 +7,27 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+#: Seconds, and part of the limit, in which cheap methods may still look for a first answer after
+#: the end.  More give an answer to more fits whose limit is short, and end them later.
+GRACE, GRACE_PART = 0.4, 0.03
+
+#: Seconds for integer programs that are as good as none.
+MOMENT = 0.02
 
 
 class OutOfTime(Exception):  # noqa: N818 - an outcome of the search, not a fault
     """The time limit came before either an answer or a proof that there is none."""
+
+
+@dataclass
+class Budget:
+    """Seconds that are left to integer programs, all together; each takes from them."""
+
+    left: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -24,6 +40,10 @@ class Deadline:
         Instant of :func:`time.monotonic`; infinite where there is no limit.
     began : float
         Instant at which the fit began.
+    last : float
+        Instant after which not even a first answer is looked for.
+    budget : Budget
+        That of the integer programs, shared by the deadlines made from this one.
 
     Examples
     --------
@@ -35,12 +55,21 @@ class Deadline:
 
     end: float = math.inf
     began: float = field(default_factory=time.monotonic)
+    last: float = math.inf
+    budget: Budget = field(default_factory=Budget)
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
         """End in so many seconds; None means no limit."""
         now = time.monotonic()
-        return cls(math.inf if seconds is None else now + seconds, now)
+        if seconds is None:
+            return cls(began=now)
+        return cls(now + seconds, now, now + (1.0 + GRACE_PART) * seconds + GRACE)
+
+    @property
+    def limit(self) -> float:
+        """Seconds from the beginning to the end."""
+        return self.end - self.began
 
     @property
     def elapsed(self) -> float:
@@ -56,6 +85,11 @@ class Deadline:
     def passed(self) -> bool:
         """Whether the end has come."""
         return time.monotonic() >= self.end
+
+    @property
+    def spent(self) -> bool:
+        """Whether the end has come, or integer programs have no time left."""
+        return self.passed or self.budget.left <= MOMENT
 
     @property
     def finite(self) -> bool:
@@ -77,7 +111,28 @@ class Deadline:
 
     def within(self, seconds: float) -> Deadline:
         """The earlier of this end and so many seconds from now."""
-        return Deadline(min(self.end, time.monotonic() + seconds), self.began)
+        return replace(self, end=min(self.end, time.monotonic() + seconds))
+
+    @property
+    def first(self) -> Deadline:
+        """The deadline of cheap methods while no answer is known."""
+        return replace(self, end=self.last)
+
+    def with_budget(self, seconds: float) -> Deadline:
+        """The same with so many seconds for integer programs in all."""
+        return replace(self, budget=Budget(seconds))
+
+    @contextmanager
+    def program(self, patience: float = math.inf) -> Iterator[Deadline]:
+        """The deadline of integer programs: their patience, and half of what the budget has left.
+
+        The other half is for later programs.
+        """
+        began = time.monotonic()
+        try:
+            yield self.within(min(patience, 0.5 * self.budget.left))
+        finally:
+            self.budget.left -= time.monotonic() - began
 
     def share(self, part: float) -> Deadline:
         """End when this part of the time that is left has passed."""

@@ -76,8 +76,8 @@ class Problem:
         rules = rules.scaled(rules.n_rows / self.rules.n_rows)
         rows = self.rows.take(groups)
         if pilot:
-            return Problem.of(rules, rows, self.settings.for_pilot())
-        return Problem.of(rules, rows, self.settings, self.rules.n_groups)
+            return Problem.of(rules, rows, self.settings.for_pilot()).until(self.deadline)
+        return Problem.of(rules, rows, self.settings, self.rules.n_groups).until(self.deadline)
 
     def home(self, why: str) -> Problem:
         """The same with all rows in this process's memory; the plan says why they are."""

@@ -118,6 +118,11 @@ class Settings:
         """Whether ADMM may see fewer groups and digits than there are: exact steps see all."""
         return self.reorders and not self.record_x and self.max_samples is not None
 
+    @property
+    def ended(self) -> str:
+        """What ended the fit, in words: its time limit, or nothing if there is time left."""
+        return f"by the time limit of {self.deadline.limit:.3g} s" if self.deadline.passed else ""
+
     def for_pilot(self) -> Settings:
         """How to solve a small sample of the problem: once, and without progress or records."""
         start: Any = {"init": "k-means++", "n_init": 1, "max_samples": None}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import math
 import warnings
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
+from multiprocessing import TimeoutError as NoResult
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -24,6 +26,7 @@ from .constraints._checks import Names, sums_by
 from .deadline import Deadline, OutOfTime
 from .infeasible import out_of_time, raise_conflict
 from .plan import Plan, is_large
+from .plan.thresholds import START_SECONDS
 from .polish import Answer, evaluate, first_answer, improve, refine
 from .presolve import Rules, presolve
 from .problem import Problem
@@ -106,10 +109,10 @@ def _restarts(
     seeds = random_state.randint(np.iinfo(np.int32).max, size=problem.plan.restarts)
     jobs = problem.settings.n_jobs
     parallel = len(seeds) > 1 and jobs not in (None, 1) and not problem.rows.far
+    parallel = parallel and problem.deadline.left > START_SECONDS
     run = Run(problem, paper, n_threads=1 if parallel else None)
     if parallel:
-        found = Parallel(n_jobs=jobs)(delayed(run.in_time)(seed) for seed in seeds)
-        solutions = [solution for solution in found if solution is not None]
+        solutions = list(_at_once(run, seeds, jobs))
     else:
         # What is left to this process is small, and faster without waking others for it.
         small = problem.rows.far or not is_large(problem.rules)
@@ -119,6 +122,15 @@ def _restarts(
         raise OutOfTime
     best: Solution = min(solutions, key=lambda solution: solution.objective)
     return best
+
+
+def _at_once(run: Run, seeds: IntArray, jobs: int | None) -> Iterator[Solution]:
+    """In processes of their own; one that does not answer in time is not waited for."""
+    left = run.problem.deadline.first.left
+    tasks = (delayed(run.in_time)(seed) for seed in seeds)
+    found = Parallel(n_jobs=jobs, return_as="generator", timeout=left if left < math.inf else None)
+    with suppress(NoResult):
+        yield from (solution for solution in found(tasks) if solution is not None)
 
 
 def _in_turn(run: Run, seeds: IntArray) -> Iterator[Solution]:
@@ -152,8 +164,9 @@ class Run:
 
     def in_time(self, seed: int) -> Solution | None:
         """The solution, or None if the deadline came before a feasible one."""
+        deadline = self.problem.deadline.with_budget(self.problem.plan.programs)
         try:
-            return self(seed)
+            return replace(self, problem=self.problem.until(deadline))(seed)
         except OutOfTime:
             return None
 
@@ -187,13 +200,13 @@ class Run:
         init, rules = self.problem.settings.init, self.problem.rules
         if self.paper is not None:
             whole = self.paper
-            labels = make_start(whole.rules, whole.rows, init, random_state).labels
+            labels = make_start(whole.rules, whole.rows, init, random_state, view.deadline).labels
             own = group_labels(rules, labels)
             return make_start(rules, self.problem.rows, own, random_state), labels
         if not isinstance(init, str) and init.ndim == 1:
             init = group_labels(rules, init.astype(np.int64))
             init = init if groups is None else init[groups]
-        start = make_start(view.rules, view.rows, init, random_state)
+        start = make_start(view.rules, view.rows, init, random_state, view.deadline)
         return start, start.labels
 
     def _relax(self, view: Problem, start: Start, row_labels: IntArray) -> Relaxation:

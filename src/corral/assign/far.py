@@ -67,7 +67,7 @@ class FarAssignment:
         round before; OutOfTime that the deadline came before the end of the search.
         """
         k, sizes = self.rules.n_clusters, self.rules.sizes
-        costs = self.rows.costs(centers).until(deadline)
+        costs = self.rows.costs(centers, deadline)
         prices = None if warm is None else warm.prices
         if prices is None and sizes is not None and len(self.tied):
             part = len(self.free) / float(self.rules.n_rows)

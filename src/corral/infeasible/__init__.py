@@ -15,7 +15,7 @@ from ..problem import uncontracted
 from ..rows import Table
 from ..settings import Settings
 from ..solution import Solution
-from .conflict import PATIENCE, explain
+from .conflict import PATIENCE, UNFINISHED, explain
 from .violate import solve_violating
 
 #: What a search ends with when it has no answer.
@@ -59,8 +59,8 @@ def raise_conflict(
     try:
         error = explain(n_samples, n_clusters, rules, deadline=limit, names=names)
     except OutOfTime:
-        message = "No assignment obeys these together, which there was no time to narrow down: "
-        error = InfeasibleConstraintsError(message + rules.hard.phrase(names), rules.hard)
+        message = f"No assignment obeys these together{UNFINISHED}: {rules.hard.phrase(names)}"
+        error = InfeasibleConstraintsError(message, rules.hard)
     if error is None:
         raise BrokenAnswerError(
             "one exact solver found the constraints contradictory and another did not, which is a "

@@ -25,6 +25,9 @@ Bunch = list[Rule]
 #: Most seconds spent on reducing a conflict that is already proven; more give smaller conflicts.
 PATIENCE = 20.0
 
+#: What is said of a conflict that time did not suffice to reduce.
+UNFINISHED = ", which there was no time to narrow down"
+
 
 def explain(
     n_samples: int,
@@ -64,7 +67,7 @@ def explain(
         return seen
     sentence = (
         f"No assignment to {n_clusters} cluster{'s' if n_clusters != 1 else ''} obeys "
-        f"these together: {conflict.phrase(names)}."
+        f"these together{UNFINISHED if search.late else ''}: {conflict.phrase(names)}."
     )
     return InfeasibleConstraintsError(sentence, conflict)
 
@@ -80,6 +83,11 @@ class _Search:
     deadline: Deadline
     proven: bool = False
     known: dict[frozenset[Rule], bool] = field(default_factory=dict)
+
+    @property
+    def late(self) -> bool:
+        """Whether the reduction of a proven conflict has to end."""
+        return self.proven and self.deadline.passed
 
     def cut(self, rules: Sequence[Rule]) -> ConstraintSet:
         """Return the user's constraints, reduced to these rules."""
@@ -111,8 +119,11 @@ def _irreducible(
     """Find a minimal subset of ``bunches`` that is infeasible with ``kept`` (QuickXplain, Junker).
 
     ``added`` is what was added to ``kept`` since the last test; if it is empty no test is needed.
-    A test without a decision counts as feasible, so that the result may not be minimal.
+    A test without a decision counts as feasible, so that the result may not be minimal.  After the
+    deadline nothing more is left out.
     """
+    if search.late:
+        return bunches
     if added and search.clash(_joined(kept)):
         return []
     if len(bunches) == 1:

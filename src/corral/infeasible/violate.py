@@ -21,14 +21,19 @@ def solve_violating(problem: Problem, random_state: np.random.RandomState) -> So
     problem is made without contraction, so that every rule can be broken.  OutOfTime says that the
     deadline came before the first assignment.
     """
-    rules, rows, settings = problem.rules, problem.rows, problem.settings
-    centers = make_start(rules, rows, settings.init, random_state).centers
+    rules, rows, settings, deadline = (
+        problem.rules,
+        problem.rows,
+        problem.settings,
+        problem.deadline,
+    )
+    centers = make_start(rules, rows, settings.init, random_state, deadline).centers
     best: Answer | None = None
     recorder, converged = _recorder(rules, settings.record_x), False
     while len(recorder) < settings.max_iter and not converged:
         try:
             step, violation = assign_relaxed(
-                rules, rows.costs(centers).dense(), deadline=problem.deadline
+                rules, rows.costs(centers, deadline).dense(), deadline=deadline
             )
         except OutOfTime:
             if best is None:

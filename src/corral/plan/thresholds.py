@@ -18,6 +18,18 @@ SMALL = 6_000
 #: sizes-100000-10).
 LARGE = 300_000
 
+# --- Time ----------------------------------------------------------------------------------------
+
+#: Seconds after which a fit without ``time_limit`` ends with what it has, and seconds that the
+#: integer programs of all its restarts have together.  Both hold up to ``TIMED_ROWS`` rows and grow
+#: with the square of the rows above.  More programs lower the objective where they close: see
+#: benchmarks/late.py.
+FIT_SECONDS, PROGRAM_SECONDS, TIMED_ROWS = 15.0, 8.0, 2_000
+
+#: Seconds left up to which restarts are made in this process whatever ``n_jobs`` says: to start the
+#: others takes 2 to 3 s.
+START_SECONDS = 10.0
+
 # --- Restarts ----------------------------------------------------------------------------------
 
 #: Entries that the restarts of ``n_init="auto"`` look at in all, and the most restarts.  More work
@@ -42,6 +54,8 @@ MOST_PINNED = 0.1
 WORTH_SAMPLING = 1.5
 #: Groups from which k-means++ draws the seeds.  More make seeding slower, not better (job million).
 SEED_ROWS = 50_000
+#: Part of the time left that k-means++ may take; seeds are drawn at random after it.
+SEED_SHARE = 0.3
 
 # --- ADMM --------------------------------------------------------------------------------------
 

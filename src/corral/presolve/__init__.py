@@ -22,6 +22,7 @@ from ..constraints import (
 )
 from ..constraints._checks import Names, sums_by
 from ..constraints.sizes import merge_sizes
+from ..deadline import NEVER, Deadline
 from .bounds import LinearRows, SizeBounds, Sums, TotalBounds
 from .contraction import Contraction
 from .contradictions import raise_contradictions
@@ -50,13 +51,15 @@ def presolve(
     *,
     names: Names = None,
     contract: bool = True,
+    deadline: Deadline = NEVER,
 ) -> Rules:
     """Check the constraints against the shape of the data and put them into plain arrays.
 
     Constraints that do not fit the data raise ``ValueError``, contradictions that can be seen
     without solving ``InfeasibleConstraintsError`` with the ``names`` of the rows.  Without
     ``contract`` every row is a group of its own, hard must-links stay pairs, and contradictions
-    are not looked for: for the answer of least violation, and for Algorithm 1.
+    are not looked for: for the answer of least violation, and for Algorithm 1.  OutOfTime is raised
+    after the deadline.
 
     Examples
     --------
@@ -71,7 +74,8 @@ def presolve(
     rules = given.expand(n, k)
     facts = Facts(rules, n, k, names)
     if contract:
-        raise_contradictions(facts)
+        raise_contradictions(facts, deadline)
+    deadline.check()
     group = facts.group if contract else np.arange(n)
     count = np.bincount(group)
     m = len(count)

@@ -123,7 +123,8 @@ class State:
         excess, signed = (over - under).astype(float), self.lower < self.upper
         # A price of 0 that fits, on an interval, stays as it is.
         fixed = signed & (self.prices == 0) & (excess == 0)
-        step = newton_step(system, excess, self.prices / longest, signed, fixed)
+        now = self.prices / longest
+        step = newton_step(system, excess, now, signed, fixed, self.deadline)
         moved = self.prices + longest * np.clip(step, -LONGEST_STEP, LONGEST_STEP)
         prices = signed_prices(self.prices, moved, excess, signed)
         return self.priced(prices)
@@ -148,7 +149,8 @@ class State:
         others[rest > 0] = np.minimum(others[rest > 0], reach[rest > 0, None])
         counted = rest + np.bincount(after, minlength=len(rest))
         add_outside(moves, counted, self.lower, self.upper, self.prices)
-        change, missed = settle(moves, anchored=bool(np.any(self.lower < self.upper)))
+        anchored = bool(np.any(self.lower < self.upper))
+        change, missed = settle(moves, anchored=anchored, deadline=self.deadline)
         prices = self.prices + change
         largest = min(float(reach.max()), float(gap[np.isfinite(gap)].max(initial=0.0)))
         if missed > self.rounding + 1e-12 * largest:
