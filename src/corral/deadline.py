@@ -96,16 +96,18 @@ class Deadline:
         """Whether there is a limit at all."""
         return self.end < math.inf
 
-    def check(self) -> float:
+    def check(self, work: float = 0.0) -> float:
         """Seconds left.
+
+        ``work`` is about how many seconds follow that cannot be interrupted.
 
         Raises
         ------
         OutOfTime
-            If the end has come.
+            If the end has come, or would come long before the end of the work.
         """
         left = self.left
-        if left <= 0.0:
+        if left <= 0.0 or work > left + GRACE:
             raise OutOfTime
         return left
 

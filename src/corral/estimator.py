@@ -210,10 +210,11 @@ class ConstrainedKMeans(
                 solution = solve(problem, random_state, paper_problem(given, table, settings, k))
             except NoAnswer as failure:
                 solution = relax_or_raise(failure, given, table, k, settings, random_state, names)
-            told = {"history": solution.history, "plan": solution.plan, "ended": settings.ended}
+            ended = settings.ended
             report = Report.of(table, solution.labels, given, k, table.weight)
             dtype = table.dtype
-        report = replace(report, names=names, **told)
+        report = replace(report, history=solution.history, names=names, plan=solution.plan)
+        report = replace(report, ended=ended)
         check_answer(solution, report, settings)
         self._store(X, solution, report, dtype, backend)
         return self

@@ -26,7 +26,7 @@ from .constraints._checks import Names, sums_by
 from .deadline import Deadline, OutOfTime
 from .infeasible import out_of_time, raise_conflict
 from .plan import Plan, is_large
-from .plan.thresholds import START_SECONDS
+from .plan.thresholds import ADMM_SHARE, START_SECONDS
 from .polish import Answer, evaluate, first_answer, improve, refine
 from .presolve import Rules, presolve
 from .problem import Problem
@@ -183,7 +183,8 @@ class Run:
             return self._rounded(rules, start, row_labels)
         rival = direct(problem, rules, view.shifted(start.centers, problem))
         view_rules = match_sizes(view.rules, counts)
-        relaxed = self._relax(view.with_rules(view_rules), start, row_labels)
+        soon = view.deadline if rival is not None else view.deadline.share(ADMM_SHARE)
+        relaxed = self._relax(view.with_rules(view_rules).until(soon), start, row_labels)
         labels = relaxed.labels
         if self.paper is None:
             labels = better_labels(view, relaxed, start.centers, random_state, _solve_small)

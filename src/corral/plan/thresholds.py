@@ -86,6 +86,8 @@ LARGEST_GRAM = 1024
 
 # --- Rivals of ADMM's answer --------------------------------------------------------------------
 
+#: Part of the time left that ADMM may take where no answer is known before it.
+ADMM_SHARE = 0.6
 #: Part of the time left that the polish straight from the seeds may take before ADMM.
 DIRECT_SHARE = 0.3
 #: Room between bounds on sizes, in mean sizes, above which two clusters can settle in one dense
@@ -170,6 +172,9 @@ ENUMERATED = 5_000
 #: More make a flow longer than prices: 12,000 entries with prices take 1 ms, as one flow 7 ms;
 #: 30,000 entries without prices take 5 ms, as one flow 16 ms.
 FLOW_WARM, FLOW_COLD = 4_000, 20_000
+#: Seconds that a flow takes for each of its arcs, about.  It cannot be interrupted, so it is not begun
+#: where that is more than the time left.  Measured: 3e-7 to 5e-7 from 200,000 arcs on.
+FLOW_SECONDS = 5e-7
 #: Rows for each cluster below which sizes without prices are one flow, because a sample would have
 #: no row in some clusters.  More make flows larger: 6,000 rows in 200 clusters take 0.15 s at 5 and
 #: 1.2 s at 40; at 0 they take 0.28 s.

@@ -82,26 +82,31 @@ def _forbid(rules: Rules, model: Any, x: list[list[Any]], labels: IntArray) -> N
 def _model(rules: Rules, cp_model: Any, deadline: Deadline) -> tuple[Any, list[list[Any]]]:
     m, k = rules.n_groups, rules.n_clusters
     model = cp_model.CpModel()
-    x = [[model.new_bool_var("") for _ in range(k)] for _ in range(m)]
-    for row in x:
+    x: list[list[Any]] = []
+    for _ in range(m):
         deadline.check()
-        model.add_exactly_one(row)
+        x.append([model.new_bool_var("") for _ in range(k)])
+        model.add_exactly_one(x[-1])
     for g, j in rules.pins.tolist():
         model.add_bool_or([x[g][j]])
     for a, b in rules.apart.tolist():
+        deadline.check()
         for u, v in zip(x[a], x[b], strict=True):
             model.add_bool_or([~u, ~v])
     for a, b in rules.together.tolist():
+        deadline.check()
         for u, v in zip(x[a], x[b], strict=True):
             model.add_implication(u, v)
     _add_sizes(rules, cp_model, model, x)
     for total in rules.totals:
         for j in range(k):
+            deadline.check()
             column = [row[j] for row in x]
             _add_sum(model, column, total.values, float(total.lower[j]), float(total.upper[j]))
     if rules.linear is not None:
         rows, flat = rules.linear, [var for row in x for var in row]
         for r in range(rows.A.shape[0]):
+            deadline.check()
             part = slice(rows.A.indptr[r], rows.A.indptr[r + 1])
             chosen = [flat[c] for c in rows.A.indices[part]]
             lower, upper = float(rows.lower[r]), float(rows.upper[r])
@@ -188,16 +193,17 @@ def peel(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:
             return None
         labels[left] = found
     last = np.concatenate([*sweeps[::-1], np.empty(0, np.int64)])
-    _place(rules, labels, last)
+    _place(rules, labels, last, deadline.first)
     return labels
 
 
-def _place(rules: Rules, labels: IntArray, last: IntArray) -> None:
+def _place(rules: Rules, labels: IntArray, last: IntArray, deadline: Deadline) -> None:
     """Place groups one by one, each where no neighbour placed before it is."""
     graph = link_graph(rules.n_groups, rules.apart)
     pin = np.full(rules.n_groups, -1)
     pin[rules.pins[:, 0]] = rules.pins[:, 1]
     clusters = range(rules.n_clusters)
     for g in last:
+        deadline.check()
         taken = set(labels[graph.indices[graph.indptr[g] : graph.indptr[g + 1]]].tolist())
         labels[g] = pin[g] if pin[g] >= 0 else next(j for j in clusters if j not in taken)

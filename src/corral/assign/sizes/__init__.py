@@ -21,6 +21,7 @@ from ...deadline import NEVER, Deadline, OutOfTime
 from ...plan.thresholds import (
     FLOW_COLD,
     FLOW_ROWS_EACH,
+    FLOW_SECONDS,
     FLOW_WARM,
     PRICE_SAMPLE_EACH,
     PRICE_SAMPLE_MOST,
@@ -158,7 +159,7 @@ def _all_at_once(
 
     Prices that there is no time for are 0.
     """
-    deadline.check()
+    deadline.check(FLOW_SECONDS * cost.size)
     labels, sizes = _flow(cost, lower, upper), SizeBounds(lower, upper, ordered=True)
     try:
         return labels, explaining_prices(labels, cost, sizes, deadline=deadline)
@@ -180,7 +181,7 @@ def split_prices(
     ------
     NoAssignment, OutOfTime
     """
-    deadline.check()
+    deadline.check(FLOW_SECONDS * cost.size)
     unit_cost = cost / count[:, None]
     flow = transport(unit_cost, count, sizes.lower, sizes.upper)
     return flow_prices(flow > 0, unit_cost, flow.sum(axis=0), sizes, deadline)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._typing import BoolArray, FloatArray, IntArray
 from ...deadline import NEVER, Deadline
-from ...plan.thresholds import MANY_TIES
+from ...plan.thresholds import FLOW_SECONDS, MANY_TIES
 from ...rows.costs import Costs, Scan
 from ..result import NoAssignment
 from .flow import flow_over
@@ -135,7 +135,7 @@ class State:
         Without a proof it is the state at the prices of the flow, if there is one.  The flow cannot
         be interrupted; the deadline is asked before it.
         """
-        self.deadline.check()
+        self.deadline.check(FLOW_SECONDS * taking_part * len(self.prices))
         reach = self._reach(taking_part)
         near = self.scan.near(reach)
         before, gap = near.labels, near.gap

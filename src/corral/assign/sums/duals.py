@@ -158,8 +158,9 @@ def _direction(
         return np.zeros_like(view.prices)
     system = _borders(cost, sums, view, reach) / reach
     fixed = sums.signed & (view.prices == 0) & (excess == 0)
-    flat = (a.ravel() for a in (excess, view.prices, sums.signed, fixed))
-    step = newton_step(system, *flat, deadline).reshape(excess.shape)
+    prices, signed = view.prices.ravel(), sums.signed.ravel()
+    step = newton_step(system, excess.ravel(), prices, signed, fixed.ravel(), deadline)
+    step = step.reshape(excess.shape)
     longest = LONGEST_STEP * reach / sums.unit
     return np.clip(step, -longest, longest)
 
