@@ -75,7 +75,7 @@ class ConstrainedKMeans(
         Seconds after which the best answer so far is returned; without one,
         :class:`~corral.SolverTimeoutError` is raised.  The fit ends at most 1 s + 5 % later, says
         so in ``report_`` and gives one :class:`~sklearn.exceptions.ConvergenceWarning`.  None
-        means 15 s for up to 2,000 rows, and for n rows more 15 s times ``(n / 2000)**2``; few
+        means 17 s for up to 2,000 rows, and for n rows more 17 s times ``(n / 2000)**2``; few
         fits take that long.  The time begins when the data are where they are worked on.
     n_jobs : int, default=None
         Processes for the restarts.
