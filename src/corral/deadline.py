@@ -126,13 +126,13 @@ class Deadline:
 
     @contextmanager
     def program(self, patience: float = math.inf) -> Iterator[Deadline]:
-        """The deadline of integer programs: their patience, and half of what the budget has left.
+        """The deadline of integer programs: their patience, and a quarter of the budget left.
 
-        The other half is for later programs.
+        The rest is for later programs.
         """
         began = time.monotonic()
         try:
-            yield self.within(min(patience, 0.5 * self.budget.left))
+            yield self.within(min(patience, 0.25 * self.budget.left))
         finally:
             self.budget.left -= time.monotonic() - began
 

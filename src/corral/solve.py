@@ -110,6 +110,7 @@ def _restarts(
     jobs = problem.settings.n_jobs
     parallel = len(seeds) > 1 and jobs not in (None, 1) and not problem.rows.far
     parallel = parallel and problem.deadline.left > START_SECONDS
+    problem = problem.until(problem.deadline.with_budget(problem.plan.programs))
     run = Run(problem, paper, n_threads=1 if parallel else None)
     if parallel:
         solutions = list(_at_once(run, seeds, jobs))
@@ -134,9 +135,9 @@ def _at_once(run: Run, seeds: IntArray, jobs: int | None) -> Iterator[Solution]:
 
 
 def _in_turn(run: Run, seeds: IntArray) -> Iterator[Solution]:
-    """One after another; a passed deadline ends them, but not before the first."""
+    """One after another until time or the budget of the programs is over; at least one."""
     for number, seed in enumerate(seeds, 1):
-        if number > 1 and run.problem.deadline.passed:
+        if number > 1 and run.problem.deadline.spent:
             return
         solution = run.in_time(int(seed))
         if solution is None:
@@ -164,9 +165,8 @@ class Run:
 
     def in_time(self, seed: int) -> Solution | None:
         """The solution, or None if the deadline came before a feasible one."""
-        deadline = self.problem.deadline.with_budget(self.problem.plan.programs)
         try:
-            return replace(self, problem=self.problem.until(deadline))(seed)
+            return self(seed)
         except OutOfTime:
             return None
 

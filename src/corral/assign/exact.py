@@ -102,15 +102,20 @@ def assign(
         return solve_milp(rules, pinned, incumbent=incumbent, deadline=soon, match_sizes=match)
 
 
-def feasible(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:
+def feasible(
+    rules: Rules, deadline: Deadline = NEVER, cost: FloatArray | None = None
+) -> IntArray | None:
     """Labels that obey all hard rules, or None if it is proven that there are none.
 
-    Size bounds that are not tied to clusters may be given to clusters in any order.  Raises
-    OutOfTime if the deadline comes before an answer or a proof.
+    Size bounds that are not tied to clusters may be given to clusters in any order.  With costs,
+    labels are near the cheapest if that is easy.  Raises OutOfTime if the deadline comes before an
+    answer or a proof.
     """
     deadline.check()
-    # With random costs the linear relaxation has one best vertex, which is often a whole one.
-    cost = np.random.default_rng(0).random((rules.n_groups, rules.n_clusters))
+    near = None if cost is None else cost.argmin(axis=1)
+    if cost is None:
+        # With random costs the linear relaxation has one best vertex, which is often a whole one.
+        cost = np.random.default_rng(0).random((rules.n_groups, rules.n_clusters))
     try:
         pinned = with_pins(rules, cost)
         if not rules.bounded and not len(rules.together):
@@ -118,7 +123,7 @@ def feasible(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:
         labels = solve_roughly(rules, pinned, deadline=deadline)
     except NoAssignment:
         return None
-    return search(rules, deadline) if labels is None else labels
+    return search(rules, deadline, near) if labels is None else labels
 
 
 def _settled_by_prices(

@@ -72,7 +72,7 @@ class FarAssignment:
         if prices is None and sizes is not None and len(self.tied):
             part = len(self.free) / float(self.rules.n_rows)
             lower, upper = scaled_bounds(sizes.lower, part), scaled_bounds(sizes.upper, part)
-            prices = first_prices(costs, lower, upper)
+            prices = first_prices(costs, lower, upper, deadline)
         price = np.zeros(k) if prices is None else prices
         labels = self._apart(costs, price, self._preferred(costs, price), deadline, patience)
         if sizes is None:
@@ -81,7 +81,8 @@ class FarAssignment:
             if warm is not None and not self._leaves_room(labels, sizes):
                 labels = warm.tied
             taken = self.tied_rules.sizes_of(labels)
-            found, price = ship(costs, sizes.lower - taken, sizes.upper - taken, prices)
+            low, high = sizes.lower - taken, sizes.upper - taken
+            found, price = ship(costs, low, high, prices, deadline)
             scan = found if isinstance(found, ShardScan) else _all_placed(costs, found)
         return Assignment(
             scan.patched(self.tied, labels),

@@ -92,7 +92,7 @@ def _any_assignment(
         rows = np.arange(len(cost))
         cheapest = min(known, key=lambda each: cost[rows, each].sum())
         return Assignment(cheapest, np.nan, optimal=False)
-    labels = feasible(rules, deadline)
+    labels = feasible(rules, deadline, cost)
     if labels is None:
         raise NoAssignment
     order = None

@@ -95,7 +95,7 @@ class Plan:
     n_clusters: int = _decision("clusters")
     home: str = _decision("brought into memory because")
     restarts: int = _decision("restarts")
-    programs: float = _decision("seconds for the integer programs of a restart")
+    programs: float = _decision("seconds for integer programs in all")
     sample: int = _decision("groups that ADMM sees")
     single: bool = _decision("ADMM in single precision")
     growth: float = _decision("growth of ADMM's penalty an iteration")
@@ -123,7 +123,7 @@ class Plan:
             n_clusters=rules.n_clusters,
             home=_home(rules, settings, size) if facts.far else "",
             restarts=_restarts(rules, settings),
-            programs=_patience(rules.n_rows) * at.PROGRAM_SECONDS / _restarts(rules, settings),
+            programs=_patience(rules.n_rows) * at.PROGRAM_SECONDS,
             sample=size,
             single=_single(rules, facts, settings),
             growth=_growth(rules, settings),

@@ -28,11 +28,15 @@ ALONE = 2.0
 LEVELS = 2.0**40
 
 
-def search(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:
-    """As :func:`corral.assign.feasible`, by CP-SAT alone."""
+def search(
+    rules: Rules, deadline: Deadline = NEVER, near: IntArray | None = None
+) -> IntArray | None:
+    """As :func:`corral.assign.feasible`, by CP-SAT alone; it tries the labels ``near`` first."""
     from ortools.sat.python import cp_model  # imports pandas
 
     model, x = _model(rules, cp_model, deadline)
+    for row, label in zip(x, [] if near is None else near.tolist(), strict=False):
+        model.add_hint(row[label], True)
     while True:
         labels = _solve(rules, model, x, deadline)
         if labels is None or not broken(rules, labels, any_order=True):
