@@ -54,6 +54,41 @@ def test_no_limit_never_ends(clock):
     assert not NEVER.passed
 
 
+def test_a_first_answer_has_a_moment_more(clock):
+    limit = Deadline.after(10.0)
+    early = limit.share(0.1)
+    assert early.first.end == limit.first.end
+    assert 10.0 < limit.first.left < 11.0
+    assert Deadline.after(None).first.left == math.inf
+    assert Deadline.after(None).within(3.0).first.left == math.inf
+
+
+def test_work_that_cannot_be_interrupted_is_not_begun_late(clock):
+    limit = Deadline.after(2.0)
+    assert limit.check(2.0) == 2.0
+    with pytest.raises(OutOfTime):
+        limit.check(4.0)
+    assert NEVER.check(1e9) == math.inf
+
+
+def test_programs_share_a_budget(clock):
+    limit = Deadline.after(100.0).with_budget(8.0)
+    with limit.program(3.0) as soon:
+        assert soon.left == 2.0  # a quarter of the budget is less than the patience
+        clock.now += 4.0
+    with limit.within(50.0).program(0.5) as soon:
+        assert soon.left == 0.5
+    assert not limit.spent
+    with limit.program():
+        clock.now += 4.0
+    assert limit.spent
+    assert not limit.passed
+    with limit.program(3.0) as soon:
+        assert soon.passed
+    with Deadline.after(None).program() as soon:
+        assert soon.left == math.inf
+
+
 @given(seconds, seconds)
 def test_a_part_of_the_time_never_ends_later(total, part):
     limit = Deadline.after(total)

@@ -72,11 +72,9 @@ class ConstrainedKMeans(
         When no answer obeys the hard constraints: raise, or return the labels with the least
         total violation, which ``report_`` lists.
     time_limit : float, default=None
-        Seconds after which the best answer so far is returned; without one,
-        :class:`~corral.SolverTimeoutError` is raised.  The fit ends at most 1 s + 5 % later, says
-        so in ``report_`` and gives one :class:`~sklearn.exceptions.ConvergenceWarning`.  None
-        means 17 s for up to 2,000 rows, and for n rows more 17 s times ``(n / 2000)**2``; few
-        fits take that long.  The time begins when the data are where they are worked on.
+        Seconds after which, at most 1 s + 5 % later, the best answer so far is returned with a
+        ``ConvergenceWarning`` and a line in ``report_``; without an answer it raises
+        :class:`~corral.SolverTimeoutError`.  None: 17 s, times ``(n / 2000)**2`` above 2,000 rows.
     n_jobs : int, default=None
         Processes for the restarts.
     random_state : int, RandomState or None, default=None
@@ -201,8 +199,7 @@ class ConstrainedKMeans(
             n, k, names = sum(table.lengths), self.n_clusters, row_names(X)
             check_n_clusters(k, n)
             params = self.get_params(deep=False)
-            settings = make_settings(params, (n, table.n_features), self._progress)
-            settings = with_limit(settings, n)
+            settings = with_limit(make_settings(params, (n, table.n_features), self._progress), n)
             random_state = make_random_state(self.random_state)
             try:
                 rules = presolve(given, n, k, names=names, deadline=settings.deadline.first)
@@ -213,8 +210,8 @@ class ConstrainedKMeans(
             ended = settings.ended
             report = Report.of(table, solution.labels, given, k, table.weight)
             dtype = table.dtype
-        report = replace(report, history=solution.history, names=names, plan=solution.plan)
-        report = replace(report, ended=ended)
+        found = replace(report, history=solution.history, names=names, plan=solution.plan)
+        report = replace(found, ended=ended)
         check_answer(solution, report, settings)
         self._store(X, solution, report, dtype, backend)
         return self

@@ -21,12 +21,8 @@ def solve_violating(problem: Problem, random_state: np.random.RandomState) -> So
     problem is made without contraction, so that every rule can be broken.  OutOfTime says that the
     deadline came before the first assignment.
     """
-    rules, rows, settings, deadline = (
-        problem.rules,
-        problem.rows,
-        problem.settings,
-        problem.deadline,
-    )
+    rules, rows, settings = problem.rules, problem.rows, problem.settings
+    deadline = problem.deadline
     centers = make_start(rules, rows, settings.init, random_state, deadline).centers
     best: Answer | None = None
     recorder, converged = _recorder(rules, settings.record_x), False
