@@ -44,6 +44,8 @@ class Deadline:
         Instant after which not even a first answer is looked for.
     budget : Budget
         That of the integer programs, shared by the deadlines made from this one.
+    worked : float
+        Processor time of this process when the fit began.
 
     Examples
     --------
@@ -57,6 +59,7 @@ class Deadline:
     began: float = field(default_factory=time.monotonic)
     last: float = math.inf
     budget: Budget = field(default_factory=Budget)
+    worked: float = field(default_factory=time.process_time)
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
@@ -99,17 +102,24 @@ class Deadline:
     def check(self, work: float = 0.0) -> float:
         """Seconds left.
 
-        ``work`` is about how many seconds follow that cannot be interrupted.
+        ``work`` is about how many seconds follow that cannot be interrupted, on a machine that has
+        nothing else to do.
 
         Raises
         ------
         OutOfTime
-            If the end has come, or would come long before the end of the work.
+            If the end has come, or would come before the end of the work.
         """
         left = self.left
-        if left <= 0.0 or work > left + GRACE:
+        if left <= 0.0 or (work > 0.0 and work * self._slowness > left):
             raise OutOfTime
         return left
+
+    @property
+    def _slowness(self) -> float:
+        """Seconds that a second of work took since the fit began, at least 1."""
+        worked = time.process_time() - self.worked
+        return max(1.0, self.elapsed / worked) if worked > 0.0 else 1.0
 
     def within(self, seconds: float) -> Deadline:
         """The earlier of this end and so many seconds from now."""
