@@ -64,10 +64,11 @@ class Deadline:
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
         """End in so many seconds; None means no limit."""
-        now = time.monotonic()
+        now, worked = time.monotonic(), time.process_time()
         if seconds is None:
-            return cls(began=now)
-        return cls(now + seconds, now, now + (1.0 + GRACE_PART) * seconds + GRACE)
+            return cls(began=now, worked=worked)
+        last = now + (1.0 + GRACE_PART) * seconds + GRACE
+        return cls(now + seconds, now, last, worked=worked)
 
     @property
     def limit(self) -> float:
