@@ -84,7 +84,9 @@ def test_programs_share_a_budget(clock):
     limit = Deadline.after(100.0).with_budget(8.0)
     with limit.program(3.0) as soon:
         assert soon.left == 2.0  # a quarter of the budget is less than the patience
+        assert not limit.budget.cut
         clock.now += 4.0
+    assert limit.budget.cut
     with limit.within(50.0).program(0.5) as soon:
         assert soon.left == 0.5
     assert not limit.spent

@@ -25,9 +25,10 @@ class OutOfTime(Exception):  # noqa: N818 - an outcome of the search, not a faul
 
 @dataclass
 class Budget:
-    """Seconds that are left to integer programs, all together; each takes from them."""
+    """Seconds that are left to integer programs, all together, and whether one was cut short."""
 
     left: float = math.inf
+    cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -142,10 +143,12 @@ class Deadline:
         The rest is for later programs.
         """
         began = time.monotonic()
+        soon = self.within(min(patience, 0.25 * self.budget.left))
         try:
-            yield self.within(min(patience, 0.25 * self.budget.left))
+            yield soon
         finally:
             self.budget.left -= time.monotonic() - began
+            self.budget.cut |= soon.passed
 
     def share(self, part: float) -> Deadline:
         """End when this part of the time that is left has passed."""

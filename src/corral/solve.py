@@ -281,7 +281,9 @@ def _refined(problem: Problem, rival: Answer) -> Answer:
 
 def _solution(problem: Problem, answer: Answer, relaxed: Relaxation, seen: Plan) -> Solution:
     """The answer with labels of the rows, in the user's coordinates; ``seen`` planned ADMM."""
-    rows = problem.rows
+    rows, plan = problem.rows, problem.plan.with_sample(seen)
+    if problem.deadline.budget.cut:
+        plan = replace(plan, assignment=f"{plan.assignment}, cut short by time")
     return Solution(
         labels=problem.rules.invert(rows.labels(answer.labels)),
         centers=answer.centers + rows.middle,
@@ -290,7 +292,7 @@ def _solution(problem: Problem, answer: Answer, relaxed: Relaxation, seen: Plan)
         history=relaxed.history,
         n_iter=relaxed.n_iter,
         converged=relaxed.converged,
-        plan=problem.plan.with_sample(seen),
+        plan=plan,
         may_violate=not problem.settings.repair,
     )
 

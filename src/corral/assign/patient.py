@@ -61,7 +61,6 @@ def assign_patiently(
     Arguments and errors are those of :func:`.exact.assign`, but OutOfTime is only raised when the
     deadline itself came first.  An answer without a proof competes with the greedy labels.
     """
-    found: Assignment | None = None
     try:
         found = assign(
             rules,
