@@ -136,7 +136,9 @@ class ProjectedSolver:
         self.pulled = pulled_groups(rules)
         self.pulled_metric = metric[self.pulled]
         setup = Setup.of(rules, start_labels, weight, metric, self.totals.values, self.pulled)
-        point_sums, mass = crew.begin(replace(setup, deadline=options.deadline))
+        # If the deadline has passed before the beginning, there is one iteration all the same.
+        deadline = options.deadline.first if options.deadline.passed else options.deadline
+        point_sums, mass = crew.begin(replace(setup, deadline=deadline))
         self.centers = rows.centres(point_sums, mass, np.zeros_like(point_sums))
         self.pairs = crew.pairs(Ends.of(rules, self.pulled, self.pulled_metric, self.unit))
         self.linear: LinearCopies | None = None
