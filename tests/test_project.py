@@ -33,6 +33,7 @@ LAYERS = [
     {"polish", "report"},
     {"rivals", "infeasible"},
     {"solve", "feasibility"},
+    {"new_rows"},
     {"estimator", "baselines"},
     {"__init__"},
     {"cli"},

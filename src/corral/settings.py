@@ -117,6 +117,13 @@ class Settings:
         """Whether ADMM may see fewer groups and digits than there are: exact steps see all."""
         return self.reorders and not self.record_x and self.max_samples is not None
 
+    @property
+    def ended(self) -> str:
+        """What ended the fit, in words: the callback or the time limit; nothing otherwise."""
+        if self.deadline.stopped:
+            return "by the callback"
+        return f"by the time limit of {self.deadline.limit:.3g} s" if self.deadline.passed else ""
+
     def in_units(self, scale: Scale) -> Settings:
         """The same with given centres, and the objectives of the progress, in other units."""
         if scale == NO_SCALE:

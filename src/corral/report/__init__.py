@@ -65,6 +65,8 @@ class Report(Findings):
         :meth:`ConstraintSet.for_folds`.
     plan
         The decisions that the solver took; :meth:`how` prints them.
+    ended : str
+        What ended the fit before it was finished: its time limit, or nothing.
 
     Examples
     --------
@@ -86,6 +88,7 @@ class Report(Findings):
     names: Any = field(default=None, compare=False, repr=False)
     features: Any = field(default=None, compare=False, repr=False)
     plan: Decisions | None = field(default=None, compare=False, repr=False)
+    ended: str = field(default="", compare=False, repr=False)
 
     @classmethod
     def of(
@@ -109,11 +112,16 @@ class Report(Findings):
 
     def how(self) -> str:
         """Say how the answer was found: the decisions of the solver, one a line."""
-        if self.plan is None:
+        rows = self._decisions()
+        if not rows:
             return UNKNOWN_PLAN
-        rows = self.plan.table()
         wide = max((len(decision) for decision, _ in rows), default=0)
         return "\n".join(f"{decision:<{wide}}  {value}" for decision, value in rows)
+
+    def _decisions(self) -> list[tuple[str, str]]:
+        """The plan, and what ended it."""
+        rows = [] if self.plan is None else self.plan.table()
+        return [*rows, ("ended", self.ended)] if self.ended else rows
 
     def to_html(
         self,
@@ -146,13 +154,13 @@ class Report(Findings):
         return to_fragment(self._tables(self.names))
 
     def _tables(self, names: Sequence[Any] | None) -> str:
-        plan = None if self.plan is None else self.plan.table()
+        plan = self._decisions() or None
         labels = None if self.view is None else self.view.labels
         n_iterations = None if self.history is None else len(self.history)
         return to_tables(self, labels, names=names, n_iterations=n_iterations, plan=plan)
 
     def to_dict(self, names: Sequence[Any] | None = None) -> dict[str, Any]:
-        """Give the report as plain data, ready for JSON; "plan" is there if there is a plan.
+        """Give the report as plain data, ready for JSON; "plan" is there if there is one.
 
         Parameters
         ----------
@@ -160,7 +168,8 @@ class Report(Findings):
             What to call the rows; the report's own names unless given.
         """
         plain = super().to_dict(self.names if names is None else names)
-        return plain if self.plan is None else {**plain, "plan": dict(self.plan.table())}
+        plan = dict(self._decisions())
+        return {**plain, "plan": plan} if plan else plain
 
     def __str__(self) -> str:
         messages = [
@@ -168,7 +177,8 @@ class Report(Findings):
             for entry in self.broken
             for line in entry.violations.messages(limit=MOST_MESSAGES, names=self.names)
         ]
-        parts = [_summary(self), _table(self.entries), messages]
+        ended = [f"ended    {self.ended}"] if self.ended else []
+        parts = [_summary(self) + ended, _table(self.entries), messages]
         return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
 
