@@ -21,8 +21,13 @@ def clock(monkeypatch):
     class Clock:
         now = 100.0
 
+        worked = 0.0
+
         def monotonic(self):
             return self.now
+
+        def process_time(self):
+            return self.worked
 
     made = Clock()
     monkeypatch.setattr(module, "time", made)
@@ -52,6 +57,47 @@ def test_no_limit_never_ends(clock):
     assert not limit.finite
     assert limit.share(0.1) is limit
     assert not NEVER.passed
+
+
+def test_a_first_answer_has_a_moment_more(clock):
+    limit = Deadline.after(10.0)
+    early = limit.share(0.1)
+    assert early.first.end == limit.first.end
+    assert 10.0 < limit.first.left < 11.0
+    assert Deadline.after(None).first.left == math.inf
+    assert Deadline.after(None).within(3.0).first.left == math.inf
+
+
+def test_work_that_cannot_be_interrupted_is_not_begun_late(clock):
+    limit = Deadline.after(4.0)
+    assert limit.check(4.0) == 4.0
+    with pytest.raises(OutOfTime):
+        limit.check(4.1)
+    clock.now, clock.worked = clock.now + 2.0, 1.0  # others take half of the processor
+    assert limit.check(1.0) == 2.0
+    with pytest.raises(OutOfTime):
+        limit.check(1.1)
+    assert NEVER.check(1e9) == math.inf
+
+
+def test_programs_share_a_budget(clock):
+    limit = Deadline.after(100.0).with_budget(8.0)
+    with limit.program(3.0) as soon:
+        assert soon.left == 2.0  # a quarter of the budget is less than the patience
+        assert not limit.budget.cut
+        clock.now += 4.0
+    assert limit.budget.cut
+    with limit.within(50.0).program(0.5) as soon:
+        assert soon.left == 0.5
+    assert not limit.spent
+    with limit.program():
+        clock.now += 4.0
+    assert limit.spent
+    assert not limit.passed
+    with limit.program(3.0) as soon:
+        assert soon.passed
+    with Deadline.after(None).program() as soon:
+        assert soon.left == math.inf
 
 
 @given(seconds, seconds)

@@ -59,12 +59,13 @@ def told(rules, fitted=None, **options):
 @pytest.mark.parametrize("kind", RULES)
 def test_what_a_callback_sees(kind, eager):
     fitted, seen = told(RULES[kind], time_limit=1e3)
-    *inside, last = seen
+    *inside, last = (p for p in seen if p.phase != "presolve")
+    assert [p.phase for p in seen[: -len(inside) - 1]] == ["presolve"] * seen.index(inside[0])
     places = [(p.restart, PHASES.index(p.phase), p.iteration) for p in inside]
     assert places == sorted(places)
     assert {p.restart for p in inside} == {1, 2}
     assert {"start", "admm", "assign", "polish"} <= {p.phase for p in inside}
-    assert all(p.n_restarts == 2 for p in seen)
+    assert all(p.n_restarts == 2 for p in inside)
     assert last.phase == "audit"
     found = [p.best for p in seen if p.best is not None]
     assert found == sorted(found, reverse=True)
@@ -104,7 +105,7 @@ def test_true_ends_the_fit_with_the_best_so_far(kind, eager):
 
     fitted = model(n_init=50).fit(X, constraints=RULES[kind], callback=stop)
     assert audit(X, fitted.labels_, RULES[kind], K).feasible
-    assert {p.restart for p in seen} == {1}
+    assert {p.restart for p in seen} <= {0, 1}
     first = next(p.best for p in seen if p.best is not None)
     assert fitted.report_.objective <= first * (1 + 1e-9)
 
@@ -188,6 +189,9 @@ def test_verbose_logs_where_the_fit_is(caplog, eager):
 
 class Clock:
     now = 0.0
+
+    def process_time(self):
+        return self.now
 
     def monotonic(self):
         self.now += 0.001

@@ -51,7 +51,8 @@ def test_a_time_limit_ends_the_rounds(monkeypatch):
     monkeypatch.setattr(patient, "assign", counted)
     points = np.random.RandomState(0).randn(20_000, 8)
     limit, began = 0.2, time.monotonic()
-    model(12, time_limit=limit).fit(points, constraints=ClusterSizes(minimum=500))
+    with pytest.warns(ConvergenceWarning, match="time limit of 0.2 s"):
+        model(12, time_limit=limit).fit(points, constraints=ClusterSizes(minimum=500))
     # Only the first assignment of the repair may still begin when the time is up.
     assert sum(instant > began + 2 * limit for instant in asked) <= 1
 

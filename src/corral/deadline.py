@@ -7,12 +7,28 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+
+#: Seconds, and part of the limit, in which cheap methods may still look for a first answer after
+#: the end.  More give an answer to more fits whose limit is short, and end them later.
+GRACE, GRACE_PART = 0.4, 0.03
+
+#: Seconds for integer programs that are as good as none.
+MOMENT = 0.02
 
 
 class OutOfTime(Exception):  # noqa: N818 - an outcome of the search, not a fault
     """The time limit came before either an answer or a proof that there is none."""
+
+
+@dataclass
+class Budget:
+    """Seconds that are left to integer programs, all together, and whether one was cut short."""
+
+    left: float = math.inf
+    cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -25,6 +41,12 @@ class Deadline:
         Instant of :func:`time.monotonic`; infinite where there is no limit.
     began : float
         Instant at which the fit began.
+    last : float
+        Instant after which not even a first answer is looked for.
+    budget : Budget
+        That of the integer programs, shared by the deadlines made from this one.
+    worked : float
+        Processor time of this process when the fit began.
     watch : callable or None
         Called whenever the deadline is asked; if it answers True, the end has come.
 
@@ -38,13 +60,24 @@ class Deadline:
 
     end: float = math.inf
     began: float = field(default_factory=time.monotonic)
+    last: float = math.inf
+    budget: Budget = field(default_factory=Budget)
+    worked: float = field(default_factory=time.process_time)
     watch: Callable[[], bool] | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
         """End in so many seconds; None means no limit."""
-        now = time.monotonic()
-        return cls(math.inf if seconds is None else now + seconds, now)
+        now, worked = time.monotonic(), time.process_time()
+        if seconds is None:
+            return cls(began=now, worked=worked)
+        last = now + (1.0 + GRACE_PART) * seconds + GRACE
+        return cls(now + seconds, now, last, worked=worked)
+
+    @property
+    def limit(self) -> float:
+        """Seconds from the beginning to the end."""
+        return self.end - self.began
 
     @property
     def elapsed(self) -> float:
@@ -67,26 +100,69 @@ class Deadline:
         return self.watch is not None and self.watch()
 
     @property
+    def spent(self) -> bool:
+        """Whether the end has come, or integer programs have no time left."""
+        return self.passed or self.budget.left <= MOMENT
+
+    @property
     def finite(self) -> bool:
         """Whether there is a limit at all."""
         return self.end < math.inf
 
-    def check(self) -> float:
+    def check(self, work: float = 0.0) -> float:
         """Seconds left.
+
+        ``work`` is about how many seconds follow that cannot be interrupted, on a machine that has
+        nothing else to do.
 
         Raises
         ------
         OutOfTime
-            If the end has come.
+            If the end has come, or would come before the end of the work.
         """
         left = self.left
-        if left <= 0.0:
+        if left <= 0.0 or (work > 0.0 and work * self._slowness > left):
             raise OutOfTime
         return left
+
+    @property
+    def _slowness(self) -> float:
+        """Seconds that a second of work took since the fit began, at least 1."""
+        worked = time.process_time() - self.worked
+        return max(1.0, self.elapsed / worked) if worked > 0.0 else 1.0
 
     def within(self, seconds: float) -> Deadline:
         """The earlier of this end and so many seconds from now."""
         return replace(self, end=min(self.end, time.monotonic() + seconds))
+
+    @property
+    def first(self) -> Deadline:
+        """The deadline of cheap methods while no answer is known."""
+        return replace(self, end=self.last)
+
+    def limited(self, seconds: float) -> Deadline:
+        """The same with so many seconds from the beginning."""
+        made = Deadline.after(seconds)
+        shift = self.began - made.began
+        return replace(self, end=made.end + shift, last=made.last + shift)
+
+    def with_budget(self, seconds: float) -> Deadline:
+        """The same with so many seconds for integer programs in all."""
+        return replace(self, budget=Budget(seconds))
+
+    @contextmanager
+    def program(self, patience: float = math.inf) -> Iterator[Deadline]:
+        """The deadline of integer programs: their patience, and a quarter of the budget left.
+
+        The rest is for later programs.
+        """
+        began = time.monotonic()
+        soon = self.within(min(patience, 0.25 * self.budget.left))
+        try:
+            yield soon
+        finally:
+            self.budget.left -= time.monotonic() - began
+            self.budget.cut |= soon.passed
 
     def share(self, part: float) -> Deadline:
         """End when this part of the time that is left has passed."""

@@ -14,30 +14,27 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
 )
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
-from ._scale import sum_of_squares
-from ._typing import FloatArray
 from ._words import our_words
-from .backends import Backend, InMemory, backend_of
+from .backends import Backend, backend_of
 from .constraints.lookup import rules_for
-from .deadline import Deadline
-from .exceptions import BrokenAnswerError
 from .infeasible import NoAnswer, relax_or_raise
-from .inputs import brought, check_weights, outline, refuse_others, row_names, talking
+from .inputs import outline, refuse_others, row_names, talking
+from .new_rows import NewRows
+from .plan import with_limit
 from .presolve import presolve
 from .problem import Problem, paper_problem
 from .progress import Progress
 from .proof.fitted import proven
 from .report import Report
-from .rows import distances_to
 from .settings import check_n_clusters, make_random_state, make_settings
 from .solution import Solution, check_answer, in_user_units
-from .solve import place, solve
+from .solve import solve
 
 
 class ConstrainedKMeans(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+    NewRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
     """K-means clustering that obeys rules.
 
@@ -77,8 +74,9 @@ class ConstrainedKMeans(
         When no answer obeys the hard constraints: raise, or return the labels with the least
         total violation, which ``report_`` lists.
     time_limit : float, default=None
-        Seconds after which the best answer so far is returned; without one,
-        :class:`~corral.SolverTimeoutError` is raised.
+        Seconds after which, at most 1 s + 5 % later, the best answer so far is returned with a
+        ``ConvergenceWarning`` and a line in ``report_``; without an answer it raises
+        :class:`~corral.SolverTimeoutError`.  None: 17 s, times ``(n / 2000)**2`` above 2,000 rows.
     n_jobs : int, default=None
         Processes for the restarts.
     random_state : int, RandomState or None, default=None
@@ -215,19 +213,22 @@ class ConstrainedKMeans(
             n, names, scale = sum(table.lengths), row_names(X), table.scale
             k, params = check_n_clusters(self.n_clusters, n), self.get_params(deep=False)
             settings = make_settings(params, (n, table.n_features), callback).in_units(scale)
-            random_state = make_random_state(self.random_state)
+            settings, random_state = with_limit(settings, n), make_random_state(self.random_state)
             try:
-                rules = presolve(given, n, k, names=names, scale=scale)
+                first = settings.deadline.first
+                rules = presolve(given, n, k, names=names, scale=scale, deadline=first)
                 problem = Problem.of(rules, table.rows(rules.group), settings)
                 solution = solve(problem, random_state, paper_problem(given, table, settings, k))
             except NoAnswer as failure:
                 solution = relax_or_raise(failure, given, table, k, settings, random_state, names)
+            ended, dtype = settings.ended, table.dtype
             solution, proof = proven(solution, given, table, settings, random_state)
             settings.progress.finish(None if solution.may_violate else solution.objective)
             report = Report.of(table, solution.labels, given, k, table.weight)
-            solution, dtype = in_user_units(solution, scale), table.dtype
+            solution = in_user_units(solution, scale)
         known = {"history": solution.history, "names": names, "plan": solution.plan, "proof": proof}
-        report = replace(report, **known, outside=outside)
+        ended = settings.ended if settings.exact else ended
+        report = replace(report, **known, outside=outside, ended=ended)
         check_answer(solution, report, settings)
         self._store(X, solution, report, dtype, backend)
         return self
@@ -257,96 +258,6 @@ class ConstrainedKMeans(
     ) -> Any:
         """Fit, and give the distances to the centres; parameters as in :meth:`fit`."""
         return self.fit(X, y, constraints=constraints, **fit_params).transform(X)
-
-    def predict(self, X: Any) -> Any:
-        """Nearest centre of each row, free of constraints.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n_samples, n_features)
-
-        Returns
-        -------
-        (n_samples,) int array
-        """
-        backend = self._checked(X)
-        with backend.opened(self, None) as table:
-            return backend.give(table.nearest(self._centers))
-
-    def transform(self, X: Any) -> Any:
-        """Distances of each row to the centres.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n_samples, n_features)
-
-        Returns
-        -------
-        (n_samples, n_clusters) array
-        """
-        return self._checked(X).by_rows(distances_to, self._centers)
-
-    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
-        """Minus the inertia of X at the nearest centres, free of constraints.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n_samples, n_features)
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-        """
-        refuse_others(y)
-        nearest = np.min(brought(self.transform(X)), axis=1)
-        return -sum_of_squares(nearest, check_weights(brought(sample_weight), len(nearest)))
-
-    def assign(
-        self, X: Any, *, constraints: Any = None, sample_weight: ArrayLike | None = None
-    ) -> Any:
-        """Place new rows by exact assignment to the fitted centres, under rules of their own.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n_samples, n_features)
-        constraints : Constraint, iterable of them, or None
-            On the rows of this X.
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        (n_samples,) int array
-
-        Raises
-        ------
-        InfeasibleConstraintsError
-            If no assignment obeys them.
-        SolverTimeoutError
-            If ``time_limit`` ran out first.
-        """
-        backend, (given, _) = self._checked(X), rules_for(X, constraints)
-        with backend.opened(self, sample_weight) as table:
-            centers, deadline = self._centers.astype(np.float64), Deadline.after(self.time_limit)
-            labels = place(table.home(), given, centers, deadline, row_names(X))
-            report = Report.of(table, labels, given, len(centers), table.weight)
-        if not report.feasible:
-            raise BrokenAnswerError(f"the assignment breaks a hard constraint:\n{report}")
-        return backend.give(labels.astype(np.int32))
-
-    @property
-    def _centers(self) -> FloatArray:
-        """The fitted centres as a NumPy array."""
-        return np.asarray(brought(self.cluster_centers_))
-
-    def _checked(self, X: Any) -> Backend:
-        """The backend of new rows, which have the features that were fitted."""
-        check_is_fitted(self)
-        backend = backend_of(X, self.device)
-        if isinstance(backend, InMemory):
-            X = validate_data(
-                self, brought(X), reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
-            )
-            return InMemory(X)
-        validate_data(self, outline(X), reset=False, skip_check_array=True)
-        return backend
 
     def __sklearn_tags__(self) -> Any:
         """Sparse input is fine and float32 stays float32."""

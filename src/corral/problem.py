@@ -80,8 +80,9 @@ class Problem:
         rules = rules.scaled(rules.n_rows / self.rules.n_rows)
         rows = self.rows.take(groups)
         if pilot:
-            return Problem.of(rules, rows, self.settings.for_pilot())
-        return Problem.of(rules, rows, self.settings.for_part(), self.rules.n_groups)
+            return Problem.of(rules, rows, self.settings.for_pilot()).until(self.deadline)
+        part = Problem.of(rules, rows, self.settings.for_part(), self.rules.n_groups)
+        return part.until(self.deadline)
 
     def home(self, why: str) -> Problem:
         """The same with all rows in this process's memory; the plan says why they are."""

@@ -35,11 +35,11 @@ class Progress:
     Attributes
     ----------
     phase : str
-        Of a restart, in this order: "start" (seeds, and a first answer from them), "admm" (the
-        relaxation), "rivals" (other ways to the labels of the sample that ADMM saw), "assign"
-        (exact assignment of all rows) and "polish".  At the end of the fit "proof" (if one is
-        asked for) and "audit".  Where no
-        labels obey the rules: "conflict" (why not) or "relax" (the labels of least violation).
+        First "presolve" (the rules).  Of a restart, in this order: "start" (seeds, and a first
+        answer from them), "admm" (the relaxation), "rivals" (other ways to the labels of the
+        sample that ADMM saw), "assign" (exact assignment of all rows) and "polish".  At the end of
+        the fit "proof" (if one is asked for) and "audit".  Where no labels obey the rules:
+        "conflict" (why not) or "relax" (the labels of least violation).
     restart, n_restarts : int
         Number of the restart, from 1, and of all of them.
     iteration : int
@@ -69,7 +69,8 @@ class Progress:
         count = f" {self.iteration}" if self.iteration else ""
         best = "" if self.best is None else f", best {in_digits(self.best)}"
         time = f"{self.elapsed:.1f} s" if self.left is None else f"{self.left:.1f} s left"
-        return f"restart {self.restart} of {self.n_restarts}: {self.phase}{count}{best}, {time}"
+        where = f"restart {self.restart} of {self.n_restarts}: " if self.n_restarts else ""
+        return f"{where}{self.phase}{count}{best}, {time}"
 
 
 class Reporter:
@@ -93,7 +94,7 @@ class Reporter:
             )
         self._callback, self._clock = callback, Deadline.after(seconds)
         self._thread: int | None = threading.get_ident()
-        self._place: dict[str, Any] = {"phase": PHASES[0], "iteration": 0, "best": None}
+        self._place: dict[str, Any] = {"phase": "presolve", "iteration": 0, "best": None}
         self._stopped = False
         self._next = self._next_line = 0.0
         self.deadline = replace(self._clock, watch=self)

@@ -90,6 +90,7 @@ class Settings:
     ``hurries`` says that the growth of the penalty is left to the plan, ``relaxes`` that the
     labels of least violation are wanted where no labels obey the rules.  ``exact`` says that the
     search goes on until the answer is proven optimal; ``prove`` is the time for a bound.
+    ``limited`` says that the user gave a time limit.
     """
 
     solver: str
@@ -108,6 +109,7 @@ class Settings:
     n_jobs: int | None
     exact: bool
     prove: float | None
+    limited: bool
     deadline: Deadline
     progress: Reporter = QUIET
 
@@ -120,6 +122,13 @@ class Settings:
     def coarse(self) -> bool:
         """Whether ADMM may see fewer groups and digits than there are: exact steps see all."""
         return self.reorders and not self.record_x and self.max_samples is not None
+
+    @property
+    def ended(self) -> str:
+        """What ended the fit, in words: the callback or the time limit; nothing otherwise."""
+        if self.deadline.stopped:
+            return "by the callback"
+        return f"by the time limit of {self.deadline.limit:.3g} s" if self.deadline.passed else ""
 
     @property
     def proves(self) -> bool:
@@ -186,6 +195,7 @@ def make_settings(
         n_jobs=_jobs(parameters["n_jobs"]),
         exact=exact,
         prove=parameters["prove"],
+        limited=parameters["time_limit"] is not None,
         deadline=progress.deadline,
         progress=progress,
     )

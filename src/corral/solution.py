@@ -92,7 +92,12 @@ def check_answer(solution: Solution, report: Any, settings: Settings) -> None:
             f"report it with your data:\n{report}"
         )
     short = solution.n_iter >= settings.max_iter
-    if not solution.converged and (short or not settings.repair):
+    if report.ended:
+        _warn(
+            f"the fit was ended {report.ended}: the answer is the best found until then; raise "
+            "time_limit for a better one."
+        )
+    elif not solution.converged and (short or not settings.repair):
         cause = f"stopped at max_iter={settings.max_iter}" if short else "gave up"
         advice = "raise max_iter" if short else "its x may not be binary"
         _warn(f"ADMM {cause} before it converged; {advice}.")

@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 import logging
+import math
 import warnings
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
+from multiprocessing import TimeoutError as NoResult
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.exceptions import ConvergenceWarning
 
-from ._scale import times
 from ._typing import FloatArray, IntArray
 from .admm.algorithm1 import PaperRules, solve_algorithm1
 from .admm.blocks import one_blas_thread
 from .admm.crew import Threads
 from .admm.history import Options, Relaxation
 from .admm.projected import solve_projected
-from .assign import Assignment, NoAssignment, assign
-from .constraints import ConstraintSet
-from .constraints._checks import Names, sums_by
-from .deadline import Deadline, OutOfTime
-from .exceptions import InfeasibleConstraintsError
-from .infeasible import conflict_of, out_of_time
+from .assign import Assignment, NoAssignment
+from .constraints._checks import sums_by
+from .deadline import OutOfTime
 from .plan import Plan, is_large
+from .plan.thresholds import ADMM_SHARE, START_SECONDS
 from .polish import Answer, evaluate, first_answer, improve, refine
-from .presolve import Rules, presolve
+from .presolve import Rules
 from .problem import Problem
 from .rivals import better_labels, direct
-from .rows import MemoryRows, MemoryTable
+from .rows import MemoryRows
 from .solution import Solution, numbered
 from .start import Start, group_labels, make_start, match_sizes, sample
 
@@ -108,9 +106,11 @@ def _restarts(
     seeds = random_state.randint(np.iinfo(np.int32).max, size=problem.plan.restarts)
     jobs = problem.settings.n_jobs
     parallel = len(seeds) > 1 and jobs not in (None, 1) and not problem.rows.far
+    parallel = parallel and problem.deadline.left > START_SECONDS
+    problem = problem.until(problem.deadline.with_budget(problem.plan.programs))
     run = Run(problem, paper, n_threads=1 if parallel else None)
     if parallel:
-        solutions = list(_side_by_side(run, seeds))
+        solutions = list(_side_by_side(run, seeds, jobs))
     else:
         # What is left to this process is small, and faster without waking others for it.
         small = problem.rows.far or not is_large(problem.rules)
@@ -122,27 +122,33 @@ def _restarts(
     return best
 
 
-def _side_by_side(run: Run, seeds: IntArray) -> Iterator[Solution]:
-    """In other processes, which tell nobody of their progress; a callback may end them."""
-    settings = run.problem.settings
-    settings.progress.begin(0, len(seeds))
-    parallel = Parallel(n_jobs=settings.n_jobs, return_as="generator")
+def _side_by_side(run: Run, seeds: IntArray, jobs: int | None) -> Iterator[Solution]:
+    """In other processes, which tell nobody of their progress; a callback may end them.
+
+    A process that does not answer in time is not waited for.
+    """
+    deadline, progress = run.problem.deadline, run.problem.settings.progress
+    progress.begin(0, len(seeds))
+    left = deadline.first.left
+    limit = left if left < math.inf else None
+    parallel = Parallel(n_jobs=jobs, return_as="generator", timeout=limit)
     found = parallel(delayed(run.in_time)(seed) for seed in seeds)
-    for number, solution in enumerate(found, 1):
-        settings.progress.end(number, None if solution is None else solution.objective)
-        if solution is not None:
-            yield solution
-        if run.problem.deadline.stopped:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # that tasks are cancelled
-                found.close()
-            return
+    with suppress(NoResult):
+        for number, solution in enumerate(found, 1):
+            progress.end(number, None if solution is None else solution.objective)
+            if solution is not None:
+                yield solution
+            if deadline.stopped:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", UserWarning)  # that tasks are cancelled
+                    found.close()
+                return
 
 
 def _in_turn(run: Run, seeds: IntArray) -> Iterator[Solution]:
-    """One after another; a passed deadline ends them, but not before the first."""
+    """One after another until time or the budget of the programs is over; at least one."""
     for number, seed in enumerate(seeds, 1):
-        if number > 1 and run.problem.deadline.passed:
+        if number > 1 and run.problem.deadline.spent:
             return
         run.problem.settings.progress.begin(number, len(seeds))
         solution = run.in_time(int(seed))
@@ -190,7 +196,8 @@ class Run:
             return self._rounded(rules, start, row_labels)
         rival = direct(problem, rules, view.shifted(start.centers, problem))
         view_rules = match_sizes(view.rules, counts)
-        relaxed = self._relax(view.with_rules(view_rules), start, row_labels)
+        soon = view.deadline if rival is not None else view.deadline.share(ADMM_SHARE)
+        relaxed = self._relax(view.with_rules(view_rules).until(soon), start, row_labels)
         labels = relaxed.labels
         progress.enter("rivals")
         if self.paper is None:
@@ -210,13 +217,13 @@ class Run:
         init, rules = self.problem.settings.init, self.problem.rules
         if self.paper is not None:
             whole = self.paper
-            labels = make_start(whole.rules, whole.rows, init, random_state).labels
+            labels = make_start(whole.rules, whole.rows, init, random_state, view.deadline).labels
             own = group_labels(rules, labels)
             return make_start(rules, self.problem.rows, own, random_state), labels
         if not isinstance(init, str) and init.ndim == 1:
             init = group_labels(rules, init.astype(np.int64))
             init = init if groups is None else init[groups]
-        start = make_start(view.rules, view.rows, init, random_state)
+        start = make_start(view.rules, view.rows, init, random_state, view.deadline)
         return start, start.labels
 
     def _relax(self, view: Problem, start: Start, row_labels: IntArray) -> Relaxation:
@@ -292,7 +299,9 @@ def _refined(problem: Problem, rival: Answer) -> Answer:
 
 def _solution(problem: Problem, answer: Answer, relaxed: Relaxation, seen: Plan) -> Solution:
     """The answer with labels of the rows, in the user's coordinates; ``seen`` planned ADMM."""
-    rows = problem.rows
+    rows, plan = problem.rows, problem.plan.with_sample(seen)
+    if problem.deadline.budget.cut:
+        plan = replace(plan, assignment=f"{plan.assignment}, cut short by time")
     return Solution(
         labels=problem.rules.invert(rows.labels(answer.labels)),
         centers=answer.centers + rows.middle,
@@ -301,7 +310,7 @@ def _solution(problem: Problem, answer: Answer, relaxed: Relaxation, seen: Plan)
         history=relaxed.history,
         n_iter=relaxed.n_iter,
         converged=relaxed.converged,
-        plan=problem.plan.with_sample(seen),
+        plan=plan,
         may_violate=not problem.settings.repair,
     )
 
@@ -310,32 +319,3 @@ def _solve_small(problem: Problem, seed: int) -> tuple[IntArray, FloatArray]:
     """Labels and centres of a pilot, which has one core for itself."""
     found = Run(problem, None, n_threads=1)(seed)
     return found.labels, found.centers
-
-
-def place(
-    table: MemoryTable, given: ConstraintSet, centers: FloatArray, deadline: Deadline, names: Names
-) -> IntArray:
-    """Exact assignment of rows to given centres.
-
-    Raises
-    ------
-    InfeasibleConstraintsError, SolverTimeoutError
-    """
-    table = table.beside(centers)
-    n, k, scale = sum(table.lengths), len(centers), table.scale
-    try:
-        rules = presolve(given, n, k, names=names, scale=scale)
-        rows = table.rows(rules.group)
-        cost = rows.costs(times(centers, -scale.points) - rows.middle).dense()
-        step = assign(rules, cost, deadline=deadline, match_sizes=True)
-    except (NoAssignment, InfeasibleConstraintsError) as failure:
-        raise conflict_of(failure, n, k, given, deadline, names) from None
-    except OutOfTime as late:
-        raise out_of_time(deadline) from late
-    if not step.optimal:
-        warnings.warn(
-            "the assignment obeys the rules, but time ran out before it was proven the cheapest",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-    return rules.invert(step.labels)

@@ -8,16 +8,34 @@ Seeds are matched to the clusters that have rules of their own.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from ._typing import FloatArray, IntArray
 from .constraints._checks import sums_by
-from .plan.thresholds import MOST_PINNED, SEED_ROWS
+from .deadline import NEVER, Deadline, OutOfTime
+from .plan.thresholds import MOST_PINNED, SEED_ROWS, SEED_SHARE
 from .presolve import Rules
 from .problem import Problem
 from .rows import Rows
+
+
+class TimedDraws(np.random.RandomState):
+    """The generator given, but it asks the deadline before every draw and raises OutOfTime.
+
+    k-means++ draws for every seed, so this ends it wherever the rows are.
+    """
+
+    def __init__(self, given: np.random.RandomState, deadline: Deadline) -> None:
+        super().__init__(given._bit_generator)
+        self._deadline = deadline
+
+    def uniform(self, *args: Any, **options: Any) -> Any:
+        """As that of the generator."""
+        self._deadline.check()
+        return super().uniform(*args, **options)
 
 
 @dataclass(frozen=True)
@@ -33,6 +51,7 @@ def make_start(
     rows: Rows,
     init: str | FloatArray | IntArray,
     random_state: np.random.RandomState,
+    deadline: Deadline = NEVER,
 ) -> Start:
     """Make the start that ``init`` describes.
 
@@ -44,20 +63,27 @@ def make_start(
         Centres and labels given by the user keep their order; seeds drawn here are put in the
         order that suits the pins and the ordered rules.
     random_state : RandomState
+    deadline : Deadline, optional
+        After a part of the time left, seeds are groups drawn at random.
     """
     k, m = rules.n_clusters, rules.n_groups
     if not isinstance(init, str):
         if init.ndim == 1:
             return Start(init.astype(np.int64), rows.means(init.astype(np.int64), k))
         centers: FloatArray = init - rows.middle
-        return Start(rows.nearest(centers), centers)
+        return Start(rows.nearest(centers, deadline.first), centers)
     if init == "random":
         labels: IntArray = random_state.randint(k, size=m)
         labels[rules.pins[:, 0]] = rules.pins[:, 1]
         return Start(labels, rows.means(labels, k))
-    seeds = rows.seeds(k, _seed_rows(m, random_state), random_state)
-    centers = seeds[_matched(rules, rows, seeds)]
-    return Start(rows.nearest(centers), centers)
+    timed = TimedDraws(random_state, deadline.share(SEED_SHARE))
+    try:
+        seeds = rows.seeds(k, _seed_rows(m, random_state), timed)
+    except OutOfTime:
+        part = rows.take(np.sort(random_state.choice(m, k, replace=m < k)))
+        seeds = np.stack([part.row(g) for g in range(k)]) + (part.middle - rows.middle)
+    centers = seeds[_matched(rules, rows, seeds, deadline.first)]
+    return Start(rows.nearest(centers, deadline.first), centers)
 
 
 def _seed_rows(m: int, random_state: np.random.RandomState) -> IntArray:
@@ -91,13 +117,13 @@ def _capacities(rules: Rules) -> FloatArray | None:
     return None
 
 
-def _matched(rules: Rules, rows: Rows, seeds: FloatArray) -> IntArray:
+def _matched(rules: Rules, rows: Rows, seeds: FloatArray, until: Deadline) -> IntArray:
     """The seed of each cluster: near its pinned groups, else of a size that fits its bounds."""
     k = rules.n_clusters
     if len(rules.pins):
         groups, place = np.unique(rules.pins[:, 0], return_inverse=True)
         part = rows.take(groups)
-        distances = part.distances(seeds + (rows.middle - part.middle))
+        distances = part.distances(seeds + (rows.middle - part.middle), until)
         cost = np.zeros((k, k))
         np.add.at(cost, rules.pins[:, 1], distances[place])
         return np.asarray(linear_sum_assignment(cost)[1])
@@ -106,7 +132,7 @@ def _matched(rules: Rules, rows: Rows, seeds: FloatArray) -> IntArray:
         wanted = (sizes.lower + sizes.upper) / 2.0
     matched = np.arange(k)
     if wanted is not None:
-        counts = sums_by(rows.nearest(seeds), rules.count, k)
+        counts = sums_by(rows.nearest(seeds, until), rules.count, k)
         matched[np.argsort(wanted, kind="stable")] = np.argsort(counts, kind="stable")
     return matched
 

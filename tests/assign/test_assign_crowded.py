@@ -12,7 +12,7 @@ from tiny_problems import make_rules
 
 from corral import ClusterSizes, ConstrainedKMeans, audit
 from corral.assign import broken
-from corral.assign.patient import solve_crowded, solve_greedily
+from corral.assign.greedy import solve_crowded, solve_greedily
 from corral.assign.program.milp import solve_milp
 from corral.datasets import random_links
 from corral.presolve import SizeBounds

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from instances import random_instance
 from reference import best_partition, violations
+from sklearn.exceptions import ConvergenceWarning
 
 from corral import ConstrainedKMeans
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_finds_the_best_of_all_partitions(seed):
-    X, rules, _ = random_instance(seed, n=(4, 10), k=(2, 3), d=(1, 4))
+@pytest.mark.parametrize(("seed", "totals"), [*((seed, False) for seed in range(10)), (6, True)])
+def test_finds_the_best_of_all_partitions(seed, totals):
+    X, rules, _ = random_instance(seed, n=(4, 8), k=(2, 3), d=(1, 4))
+    if not totals:
+        rules = replace(rules, totals=None, values=None)
     model = ConstrainedKMeans(rules.k, solver="exact", random_state=0)
     model.fit(X, constraints=rules.constraints())
     best = best_partition(X, rules)
@@ -25,7 +30,7 @@ def test_finds_the_best_of_all_partitions(seed):
 def test_the_time_limit_leaves_the_gap_that_was_reached():
     X = np.random.default_rng(0).normal(size=(120, 6))
     model = ConstrainedKMeans(8, solver="exact", time_limit=2.0, random_state=0)
-    with pytest.warns(UserWarning, match="time"):
+    with pytest.warns(ConvergenceWarning, match="time limit"):
         model.fit(X)
     assert 0.0 < model.report_.gap < 1.0
     assert model.report_.bound == pytest.approx(model.inertia_ * (1 - model.report_.gap))

@@ -7,6 +7,7 @@ them on a GPU, or on many machines.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import reduce
@@ -17,8 +18,9 @@ import numpy as np
 
 from .._arrays import namespace, to_host
 from .._typing import FloatArray, IntArray, Matrix
+from ..deadline import NEVER, Deadline
 from ..presolve import Rules
-from .blocks import Block, Executor, cut
+from .blocks import Block, Executor, Result, cut
 from .copies import Ends, PairCopies
 from .updates import Step, Sums, update_copies, update_x
 
@@ -41,6 +43,7 @@ class Setup:
     values: FloatArray | None  # of the totals, (q, m); None for a single one of ones
     pins: IntArray  # pinned (group, cluster), (p, 2)
     pulled: IntArray  # groups that pairs or linear rows pull, in order, (e,)
+    deadline: Deadline = NEVER  # after which passes over blocks in memory end
 
     @classmethod
     def of(
@@ -157,7 +160,7 @@ class Threads:
     def __init__(self, points: Matrix, n_threads: int | None = None) -> None:
         self.points, self._n_threads = points, n_threads
         self.blocks: list[Block] = []
-        self.executor = Executor(1, 1)
+        self.executor, self.deadline = Executor(1, 1), NEVER
 
     @property
     def dtype(self) -> Any:
@@ -171,15 +174,15 @@ class Threads:
     def begin(self, setup: Setup) -> tuple[FloatArray, FloatArray]:
         """Cut the groups into blocks and set them to the start."""
         itemsize = np.dtype(self.dtype).itemsize
-        self.blocks = [
-            setup.part(part.start, part.stop).block(self.points[part])
-            for part in cut(self.points.shape[0], setup.n_clusters, itemsize)
-        ]
+        self.deadline, self.blocks = setup.deadline, []
+        for part in cut(self.points.shape[0], setup.n_clusters, itemsize):
+            self.deadline.check()
+            self.blocks.append(setup.part(part.start, part.stop).block(self.points[part]))
         if isinstance(self.points, np.ndarray) and self.points.size <= HELD_TWICE:
             for block in self.blocks:
                 block.points_t = np.ascontiguousarray(block.points_t)
         self.executor = Executor(len(self.blocks), self._n_threads)
-        sums = [start_sums(block) for block in self.blocks]
+        sums = self._each(start_sums)
         points, mass = (reduce(add, column) for column in zip(*sums, strict=True))
         return points, mass
 
@@ -187,19 +190,26 @@ class Threads:
         """Begin the sphere's copy in every block."""
         self.executor.map(Block.start_sphere, self.blocks)
 
+    def _each(self, function: Callable[[Block], Result]) -> list[Result]:
+        """Results for every block; OutOfTime is raised after the deadline."""
+
+        def in_time(block: Block) -> Result:
+            self.deadline.check()
+            return function(block)
+
+        return self.executor.map(in_time, self.blocks)
+
     def forward(self, step: Step) -> tuple[FloatArray, FloatArray]:
         """The first pass, summed over the blocks."""
         room = self.executor.room
-        parts = self.executor.map(lambda block: update_x(block, step, room(block)), self.blocks)
+        parts = self._each(lambda block: update_x(block, step, room(block)))
         totals, gram = (reduce(add, column) for column in zip(*parts, strict=True))
         return totals, gram
 
     def backward(self, step: Step, theta: FloatArray) -> Sums:
         """The second pass, summed over the blocks."""
-        run, room = self.executor.map, self.executor.room
-        return reduce(
-            add, run(lambda block: update_copies(block, step, theta, room(block)), self.blocks)
-        )
+        room = self.executor.room
+        return reduce(add, self._each(lambda block: update_copies(block, step, theta, room(block))))
 
     def pairs(self, ends: Ends) -> PairCopies:
         """Copies of the pairs in this process's memory."""

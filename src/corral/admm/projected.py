@@ -22,10 +22,13 @@ The solver does not know the distance.  Up to a constant of the group, a group c
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
 from .._typing import FloatArray, IntArray
+from ..deadline import OutOfTime
 from ..plan import is_large
 from ..presolve import Rules
 from ..rows import Rows
@@ -65,10 +68,14 @@ def solve_projected(
     """
     crew = Threads(rows.home().points) if crew is None else crew
     end = RIDGE_END if options.hardens else CENTRES_END
-    solver = ProjectedSolver(rules, rows, start_labels, crew, options, end)
     recorder = _recorder(rules, options.record_x)
     converged = False
-    with crew.running():
+    try:
+        solver = ProjectedSolver(rules, rows, start_labels, crew, options, end)
+    except OutOfTime:
+        centers = rows.means(start_labels, rules.n_clusters)
+        return Relaxation(start_labels, centers, recorder.history(), 0, converged)
+    with crew.running(), suppress(OutOfTime):
         while len(recorder) < options.max_iter and not converged:
             objective = solver.step()
             residuals = solver.residuals()
@@ -121,9 +128,10 @@ class ProjectedSolver:
         self.totals = Totals(rules, metric)
         self.pulled = pulled_groups(rules)
         self.pulled_metric = metric[self.pulled]
-        point_sums, mass = crew.begin(
-            Setup.of(rules, start_labels, weight, metric, self.totals.values, self.pulled)
-        )
+        setup = Setup.of(rules, start_labels, weight, metric, self.totals.values, self.pulled)
+        # If the deadline has passed before the beginning, there is one iteration all the same.
+        deadline = options.deadline.first if options.deadline.passed else options.deadline
+        point_sums, mass = crew.begin(replace(setup, deadline=deadline))
         self.centers = rows.centres(point_sums, mass, np.zeros_like(point_sums))
         self.pairs = crew.pairs(Ends.of(rules, self.pulled, self.pulled_metric, self.unit))
         self.linear: LinearCopies | None = None

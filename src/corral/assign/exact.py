@@ -1,9 +1,9 @@
 """The choice of the method: the cheapest exact one that the rules allow.
 
 Methods of two kinds take part.  Nearest centre, elimination over pairs, prices and flows take a
-time that grows moderately with the size; they are finished even after the deadline unless an
-answer is known, because there would be none otherwise.  Integer programs can take any time and end
-with the deadline or when ``patience`` is over.
+time that grows moderately with the size; while no answer is known they go on for a moment after the
+deadline (:attr:`.Deadline.first`).  Integer programs can take any time and end with the deadline,
+when ``patience`` is over, or when the budget of all programs is spent.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ..plan import prices_first
 from ..plan.thresholds import TANGLE_ENTRIES
 from ..presolve import Rules
 from .check import broken, cost_of, with_pins
+from .greedy import solve_greedily
 from .pairs import descend, pair_graph, solve_pairs
 from .program.cpsat import peel, search
 from .program.milp import solve_milp, solve_roughly
@@ -49,7 +50,7 @@ def assign(
         change the least cost.
     deadline : Deadline, optional
     patience : float
-        Seconds for integer programs.
+        Seconds for integer programs in this call.
     match_sizes : bool
         Choose also which cluster gets which size bounds, where the rules leave it open;
         otherwise they stay in the order of ``rules.sizes``.
@@ -73,11 +74,11 @@ def assign(
     >>> assign(rules, np.array([[4.0, 0.0], [3.0, 0.0], [9.0, 0.0]]))
     Assignment(labels=array([0, 0, 1]), cost=7.0, optimal=True, order=None)
     """
-    soon, until = deadline.within(patience), NEVER if incumbent is None else deadline
+    until = deadline.first if incumbent is None else deadline
     pinned = with_pins(rules, cost)
     try:
         if not rules.bounded:
-            labels, proven = _pairs(rules, pinned, soon, until)
+            labels, proven = _pairs(rules, pinned, deadline, until, patience)
             return replace(_answer(rules, cost, labels, match=False), optimal=proven)
         match = match_sizes and rules.sizes_vary
         found, prices = _settled_by_prices(rules, cost, pinned, prices, match, until)
@@ -89,19 +90,32 @@ def assign(
         return found
     if prices_first(rules) and not match:
         return solve_contested(
-            rules, pinned, incumbent=incumbent, deadline=soon, until=until, prices=prices
+            rules,
+            pinned,
+            incumbent=incumbent,
+            deadline=deadline,
+            patience=patience,
+            until=until,
+            prices=prices,
         )
-    return solve_milp(rules, pinned, incumbent=incumbent, deadline=soon, match_sizes=match)
+    with deadline.program(patience) as soon:
+        return solve_milp(rules, pinned, incumbent=incumbent, deadline=soon, match_sizes=match)
 
 
-def feasible(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:
+def feasible(
+    rules: Rules, deadline: Deadline = NEVER, cost: FloatArray | None = None
+) -> IntArray | None:
     """Labels that obey all hard rules, or None if it is proven that there are none.
 
-    Size bounds that are not tied to clusters may be given to clusters in any order.  Raises
-    OutOfTime if the deadline comes before an answer or a proof.
+    Size bounds that are not tied to clusters may be given to clusters in any order.  With costs,
+    labels are near the cheapest if that is easy.  Raises OutOfTime if the deadline comes before an
+    answer or a proof.
     """
-    # With random costs the linear relaxation has one best vertex, which is often a whole one.
-    cost = np.random.default_rng(0).random((rules.n_groups, rules.n_clusters))
+    deadline.check()
+    near = None if cost is None else cost.argmin(axis=1)
+    if cost is None:
+        # With random costs the linear relaxation has one best vertex, which is often a whole one.
+        cost = np.random.default_rng(0).random((rules.n_groups, rules.n_clusters))
     try:
         pinned = with_pins(rules, cost)
         if not rules.bounded and not len(rules.together):
@@ -109,7 +123,7 @@ def feasible(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:
         labels = solve_roughly(rules, pinned, deadline=deadline)
     except NoAssignment:
         return None
-    return search(rules, deadline) if labels is None else labels
+    return search(rules, deadline, near) if labels is None else labels
 
 
 def _settled_by_prices(
@@ -146,7 +160,7 @@ def _answer(rules: Rules, cost: FloatArray, labels: IntArray, match: bool) -> As
 
 
 def _pairs(
-    rules: Rules, cost: FloatArray, soon: Deadline, until: Deadline
+    rules: Rules, cost: FloatArray, deadline: Deadline, until: Deadline, patience: float
 ) -> tuple[IntArray, bool]:
     """Best labels under pairs, and whether they are proven to be."""
     proven = True
@@ -155,10 +169,13 @@ def _pairs(
         nonlocal proven
         if part_cost.size > TANGLE_ENTRIES:
             known = descend(pair_graph(part), part_cost, until)
+            if known is None and part.greedy:
+                known = solve_greedily(part, part_cost, None, until)
             if known is not None:
                 proven = False
                 return known
-        found = solve_milp(part, part_cost, deadline=soon)
+        with deadline.program(patience) as soon:
+            found = solve_milp(part, part_cost, deadline=soon)
         proven = proven and found.optimal
         return np.asarray(found.labels)
 

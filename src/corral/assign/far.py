@@ -67,12 +67,12 @@ class FarAssignment:
         round before; OutOfTime that the deadline came before the end of the search.
         """
         k, sizes = self.rules.n_clusters, self.rules.sizes
-        costs = self.rows.costs(centers).until(deadline)
+        costs = self.rows.costs(centers, deadline)
         prices = None if warm is None else warm.prices
         if prices is None and sizes is not None and len(self.tied):
             part = len(self.free) / float(self.rules.n_rows)
             lower, upper = scaled_bounds(sizes.lower, part), scaled_bounds(sizes.upper, part)
-            prices = first_prices(costs, lower, upper)
+            prices = first_prices(costs, lower, upper, deadline)
         price = np.zeros(k) if prices is None else prices
         labels = self._apart(costs, price, self._preferred(costs, price), deadline, patience)
         if sizes is None:
@@ -81,7 +81,8 @@ class FarAssignment:
             if warm is not None and not self._leaves_room(labels, sizes):
                 labels = warm.tied
             taken = self.tied_rules.sizes_of(labels)
-            found, price = ship(costs, sizes.lower - taken, sizes.upper - taken, prices)
+            low, high = sizes.lower - taken, sizes.upper - taken
+            found, price = ship(costs, low, high, prices, deadline)
             scan = found if isinstance(found, ShardScan) else _all_placed(costs, found)
         return Assignment(
             scan.patched(self.tied, labels),

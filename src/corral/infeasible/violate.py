@@ -22,13 +22,14 @@ def solve_violating(problem: Problem, random_state: np.random.RandomState) -> So
     deadline came before the first assignment.
     """
     rules, rows, settings = problem.rules, problem.rows, problem.settings
-    centers = make_start(rules, rows, settings.init, random_state).centers
+    deadline = problem.deadline
+    centers = make_start(rules, rows, settings.init, random_state, deadline).centers
     best: Answer | None = None
     recorder, converged = _recorder(rules, settings.record_x), False
     while len(recorder) < settings.max_iter and not converged:
         try:
             step, violation = assign_relaxed(
-                rules, rows.costs(centers).dense(), deadline=problem.deadline
+                rules, rows.costs(centers, deadline).dense(), deadline=deadline
             )
         except OutOfTime:
             if best is None:

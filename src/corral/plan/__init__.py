@@ -12,6 +12,7 @@ from .decisions import (
     prices_first,
     sizes_loose,
     unevenness,
+    with_limit,
 )
 
 __all__ = [
@@ -23,4 +24,5 @@ __all__ = [
     "prices_first",
     "sizes_loose",
     "unevenness",
+    "with_limit",
 ]

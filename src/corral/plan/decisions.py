@@ -64,6 +64,22 @@ def unevenness(weight: FloatArray, count: IntArray) -> float:
     return float(np.clip(count.sum() * squares / total**2, 1.0, at.MOST_UNEVEN))
 
 
+def with_limit(settings: Settings, n_rows: int) -> Settings:
+    """The settings with the limit that a fit of so many rows has if the user gave none.
+
+    A search for the best answer has none.
+    """
+    if settings.limited or settings.exact:
+        return settings
+    limit = settings.deadline.limited(_patience(n_rows) * at.FIT_SECONDS)
+    return replace(settings, deadline=limit)
+
+
+def _patience(n_rows: int) -> float:
+    """Factor by which a fit of so many rows may take longer than a small one."""
+    return max(1.0, n_rows / at.TIMED_ROWS) ** 2
+
+
 def pilot_groups(n_clusters: int) -> int:
     """Groups of a pilot sample."""
     return max(at.SMALL // n_clusters, at.PILOT_EACH * n_clusters)
@@ -82,6 +98,7 @@ class Plan:
     n_clusters: int = _decision("clusters")
     home: str = _decision("brought into memory because")
     restarts: int = _decision("restarts")
+    programs: float = _decision("seconds for integer programs in all")
     sample: int = _decision("groups that ADMM sees")
     single: bool = _decision("ADMM in single precision")
     growth: float = _decision("growth of ADMM's penalty an iteration")
@@ -109,6 +126,7 @@ class Plan:
             n_clusters=rules.n_clusters,
             home=_home(rules, settings, size) if facts.far else "",
             restarts=_restarts(rules, settings),
+            programs=_patience(rules.n_rows) * at.PROGRAM_SECONDS,
             sample=size,
             single=_single(rules, facts, settings),
             growth=_growth(rules, settings),

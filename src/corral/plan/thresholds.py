@@ -18,6 +18,18 @@ SMALL = 6_000
 #: sizes-100000-10).
 LARGE = 300_000
 
+# --- Time ----------------------------------------------------------------------------------------
+
+#: Seconds after which a fit without ``time_limit`` ends with what it has, and seconds that the
+#: integer programs of all its restarts have together.  Both hold up to ``TIMED_ROWS`` rows and grow
+#: with the square of the rows above.  More programs lower the objective where they close: see
+#: benchmarks/late.py.
+FIT_SECONDS, PROGRAM_SECONDS, TIMED_ROWS = 17.0, 8.0, 2_000
+
+#: Seconds left up to which restarts are made in this process whatever ``n_jobs`` says: to start the
+#: others takes 2 to 3 s.
+START_SECONDS = 10.0
+
 # --- Restarts ----------------------------------------------------------------------------------
 
 #: Entries that the restarts of ``n_init="auto"`` look at in all, and the most restarts.  More work
@@ -42,6 +54,8 @@ MOST_PINNED = 0.1
 WORTH_SAMPLING = 1.5
 #: Groups from which k-means++ draws the seeds.  More make seeding slower, not better (job million).
 SEED_ROWS = 50_000
+#: Part of the time left that k-means++ may take; seeds are drawn at random after it.
+SEED_SHARE = 0.3
 
 # --- ADMM --------------------------------------------------------------------------------------
 
@@ -72,6 +86,8 @@ LARGEST_GRAM = 1024
 
 # --- Rivals of ADMM's answer --------------------------------------------------------------------
 
+#: Part of the time left that ADMM may take where no answer is known before it.
+ADMM_SHARE = 0.6
 #: Part of the time left that the polish straight from the seeds may take before ADMM.
 DIRECT_SHARE = 0.3
 #: Room between bounds on sizes, in mean sizes, above which two clusters can settle in one dense
@@ -156,6 +172,9 @@ ENUMERATED = 5_000
 #: More make a flow longer than prices: 12,000 entries with prices take 1 ms, as one flow 7 ms;
 #: 30,000 entries without prices take 5 ms, as one flow 16 ms.
 FLOW_WARM, FLOW_COLD = 4_000, 20_000
+#: Seconds that a flow takes for each of its arcs, about.  It cannot be interrupted, so that it does
+#: not begin where that is more than the time left.  Measured: 3e-7 to 5e-7 from 200,000 arcs on.
+FLOW_SECONDS = 5e-7
 #: Rows for each cluster below which sizes without prices are one flow, because a sample would have
 #: no row in some clusters.  More make flows larger: 6,000 rows in 200 clusters take 0.15 s at 5 and
 #: 1.2 s at 40; at 0 they take 0.28 s.

@@ -41,6 +41,7 @@ class Exchange:
     def __init__(self, problem: Problem) -> None:
         rules = problem.rules
         self.rows, self.n_clusters = problem.near, rules.n_clusters
+        self.deadline = problem.deadline
         pairs = (rules.apart.ravel(), rules.together.ravel(), rules.soft.pairs.ravel())
         bound = np.concatenate([rules.pins[:, 0], *pairs])
         self.mobile = np.full(rules.n_groups, rules.linear is None)
@@ -86,6 +87,8 @@ class Exchange:
         for a, b in combinations(range(self.n_clusters), 2):
             from_a = _cheapest(members[a], loss[members[a], b])
             from_b = _cheapest(members[b], loss[members[b], a])
+            if self.deadline.passed:
+                break
             if not (len(from_a) and len(from_b)):
                 continue
             gain = self._swap_gains(clusters, a, b, from_a, from_b)

@@ -13,6 +13,7 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..assign import prices
 from ..constraints._checks import sums_by
+from ..deadline import OutOfTime
 from ..presolve import Rules
 from ..problem import Problem
 from ..start import match_sizes
@@ -30,7 +31,11 @@ def swap_sizes(problem: Problem, labels: IntArray, centers: FloatArray) -> Itera
     rules, sizes = problem.rules, problem.rules.sizes
     if sizes is None or not rules.sizes_vary:
         return
-    price = prices(labels, problem.rows.costs(centers).dense(), sizes)
+    cost = problem.rows.costs(centers).dense()
+    try:
+        price = prices(labels, cost, sizes, deadline=problem.deadline)
+    except OutOfTime:
+        return
     middle = (sizes.lower + np.minimum(sizes.upper, rules.n_rows)) / 2.0
     a, b = np.triu_indices(rules.n_clusters, 1)
     differ = (sizes.lower[a] != sizes.lower[b]) | (sizes.upper[a] != sizes.upper[b])

@@ -130,8 +130,8 @@ def _matched_anew(problem: Problem, centers: FloatArray) -> Answer:
     best: Answer | None = None
     for _ in range(REMATCHES):
         labels = None if best is None else best.labels
-        cost = problem.rows.costs(centers).dense()
         try:
+            cost = problem.rows.costs(centers, problem.deadline.first).dense()
             step = assign_patiently(
                 problem.rules, cost, labels, problem.deadline, patience=PATIENCE, match_sizes=True
             )

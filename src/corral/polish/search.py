@@ -19,7 +19,10 @@ from .refine import Answer, evaluate, refine
 def improve(
     problem: Problem, answer: Answer, random_state: np.random.RandomState, least_trials: int = 0
 ) -> Answer:
-    """Leave local optima by exchanges and moves until none pays or the budget is spent."""
+    """Leave local optima by exchanges and moves until none pays or the budget is spent.
+
+    Moves are trials of exact assignment: they end too when integer programs have had their time.
+    """
     answer = exchange(problem, answer)
     budget = max(problem.plan.trials, least_trials)
     moves: list[Callable[[Problem, Answer], Iterator[Proposal]]] = [
@@ -29,7 +32,7 @@ def improve(
         lambda own, a: kick(own, a.labels, a.centers, random_state),
     ]
     kind = 0
-    while kind < len(moves) and budget > 0 and not problem.deadline.passed:
+    while kind < len(moves) and budget > 0 and not problem.deadline.spent:
         own = problem.with_rules(answer.rules)
         proposals = islice(moves[kind](own, answer), min(budget, problem.plan.trials_each))
         better, spent = _first_better(own, answer, proposals)
@@ -73,6 +76,8 @@ def _first_better(
     """Refine proposals until one beats the answer; also how many were tried."""
     tried = 0
     for rules, centers in proposals:
+        if problem.deadline.spent:
+            break
         tried += 1
         known = answer.labels if rules is problem.rules else None
         try:

@@ -24,6 +24,7 @@ from ..constraints import (
 )
 from ..constraints._checks import Names, sums_by
 from ..constraints.sizes import merge_sizes
+from ..deadline import NEVER, Deadline
 from .bounds import LinearRows, SizeBounds, Sums, TotalBounds
 from .contraction import Contraction
 from .contradictions import raise_contradictions
@@ -54,6 +55,7 @@ def presolve(
     names: Names = None,
     contract: bool = True,
     scale: Scale = NO_SCALE,
+    deadline: Deadline = NEVER,
 ) -> Rules:
     """Check the constraints against the shape of the data and put them into plain arrays.
 
@@ -61,7 +63,8 @@ def presolve(
     without solving ``InfeasibleConstraintsError`` with the ``names`` of the rows.  Without
     ``contract`` every row is a group of its own, hard must-links stay pairs, and contradictions
     are not looked for: for the answer of least violation, and for Algorithm 1.  ``scale``
-    has the units of the solvers' costs, which prices of soft pairs are given in.
+    has the units of the solvers' costs, which prices of soft pairs are given in.  OutOfTime is
+    raised after the deadline.
 
     Examples
     --------
@@ -76,7 +79,8 @@ def presolve(
     known = [item if isinstance(item, GroupShares) else item.expand(n, k) for item in given]
     facts, rules = Facts(ConstraintSet(known), n, k, names), ConstraintSet(known).expand(n, k)
     if contract:
-        raise_contradictions(facts)
+        raise_contradictions(facts, deadline)
+    deadline.check()
     group = facts.group if contract else np.arange(n)
     count = np.bincount(group)
     m = len(count)

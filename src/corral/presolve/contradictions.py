@@ -15,6 +15,7 @@ import numpy as np
 from .._typing import IntArray
 from ..constraints import ConstraintSet
 from ..constraints._checks import name_of
+from ..deadline import Deadline
 from ..exceptions import InfeasibleConstraintsError
 from . import amounts
 from .facts import Facts, Found, links_in_words, steps_of
@@ -28,11 +29,12 @@ A larger number gives shorter chains in messages; each chain costs one breadth-f
 """
 
 
-def raise_contradictions(facts: Facts) -> None:
-    """Raise the first contradiction found."""
+def raise_contradictions(facts: Facts, deadline: Deadline) -> None:
+    """Raise the first contradiction found; OutOfTime after the deadline."""
     # With one cluster every cannot-link is a contradiction; no must-link is needed to explain it.
     first = [find_too_many_apart] if facts.k == 1 else []
     for find in (*first, *FINDERS):
+        deadline.check()
         found = find(facts)
         if found is not None:
             raise InfeasibleConstraintsError(*found)

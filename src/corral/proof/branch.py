@@ -50,7 +50,8 @@ class Node:
 class Tree:
     """The open nodes and the best answer so far.
 
-    ``solve`` gives an answer under the rules and more links with its objective, or None.
+    ``solve`` gives an answer under the rules and more links with its objective, or None if none
+    obeys them.
     """
 
     points: Matrix
@@ -110,8 +111,9 @@ class Tree:
         self.n_nodes += 1
         if bound < self.closed:
             answer = self.solve(links)
-            if answer is not None and answer[1] < self.best[1]:
-                self.best = answer
+            if answer is None:  # no answer obeys the rules and the links
+                return
+            self.best = min(self.best, answer, key=lambda one: one[1])
             heapq.heappush(self.nodes, Node(bound, next(self._numbers), links, grouped, ascent))
         self.deadline.check()
 

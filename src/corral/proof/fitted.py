@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
 
 from .._scale import times
@@ -38,6 +41,8 @@ def proven(
     points, weight = in_solver_units(near)
     grouped = Grouped.of(points, weight, given, k)
     deadline, method = settings.deadline, METHOD
+    if not settings.limited:
+        deadline = replace(deadline, end=math.inf)
     if settings.prove is not None:
         deadline = deadline.within(settings.prove)
     if settings.exact:

@@ -65,8 +65,9 @@ class Grouped:
         rules = presolve([hard, sizes, *pin_links(kinds)], n, k)
         check_memory(rules.n_groups)
         joined = Contraction(rules.row_groups, rules.n_groups)
+        means: Any
         means, total, _, scatter = joined.apply(points, weight)
-        dense: Any = means.toarray() if sparse.issparse(means) else means
+        dense = means.toarray() if sparse.issparse(means) else means
         used = tuple(name for kind, name in USED.items() if kinds.hard.of_kind(kind))
         others = [name for kind, name in LEFT_OUT.items() if kinds.of_kind(kind)]
         if kinds.soft:

@@ -6,6 +6,7 @@ A symmetric matrix Y belongs to the *spectral set* if ``Y v = v``, its other eig
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,7 +126,7 @@ class SpectralSet:
 
 def _norm(M: Any) -> float:
     """The Frobenius norm."""
-    return float((M * M).sum()) ** 0.5
+    return math.sqrt(float((M * M).sum()))
 
 
 def _raise_diagonal(M: Any, by: float) -> None:

@@ -74,6 +74,8 @@ class Report(Findings):
         The decisions that the solver took; :meth:`how` prints them.
     proof
         The lower bound that was proven, a :class:`~corral.LowerBound`; None if none was asked for.
+    ended : str
+        What ended the fit before it was finished: its time limit, or nothing.
 
     Examples
     --------
@@ -96,6 +98,7 @@ class Report(Findings):
     features: Any = field(default=None, compare=False, repr=False)
     plan: Decisions | None = field(default=None, compare=False, repr=False)
     proof: Bound | None = field(default=None, compare=False, repr=False)
+    ended: str = field(default="", compare=False, repr=False)
 
     @property
     def bound(self) -> float | None:
@@ -129,11 +132,16 @@ class Report(Findings):
 
     def how(self) -> str:
         """Say how the answer was found: the decisions of the solver, one a line."""
-        if self.plan is None:
+        rows = self._decisions()
+        if not rows:
             return UNKNOWN_PLAN
-        rows = self.plan.table()
         wide = max((len(decision) for decision, _ in rows), default=0)
         return "\n".join(f"{decision:<{wide}}  {value}" for decision, value in rows)
+
+    def _decisions(self) -> list[tuple[str, str]]:
+        """The plan, and what ended it."""
+        rows = [] if self.plan is None else self.plan.table()
+        return [*rows, ("ended", self.ended)] if self.ended else rows
 
     def to_html(
         self,
@@ -166,7 +174,7 @@ class Report(Findings):
         return to_fragment(self._tables(self.names))
 
     def _tables(self, names: Sequence[Any] | None) -> str:
-        plan = None if self.plan is None else self.plan.table()
+        plan = self._decisions() or None
         labels = None if self.view is None else self.view.labels
         n_iterations = None if self.history is None else len(self.history)
         said = "" if self.proof is None else str(self.proof)
@@ -176,7 +184,7 @@ class Report(Findings):
     def to_dict(self, names: Sequence[Any] | None = None) -> dict[str, Any]:
         """Give the report as plain data, ready for JSON.
 
-        "plan" is there if there is a plan, and "bound" and "gap" if a bound was proven.
+        "plan" is there if there is one, and "bound" and "gap" if a bound was proven.
 
         Parameters
         ----------
@@ -184,8 +192,8 @@ class Report(Findings):
             What to call the rows; the report's own names unless given.
         """
         plain = super().to_dict(self.names if names is None else names)
-        if self.plan is not None:
-            plain["plan"] = dict(self.plan.table())
+        if self._decisions():
+            plain["plan"] = dict(self._decisions())
         return plain if self.proof is None else {**plain, "bound": self.bound, "gap": self.gap}
 
     def __str__(self) -> str:
@@ -194,8 +202,9 @@ class Report(Findings):
             for entry in self.broken
             for line in entry.violations.messages(limit=MOST_MESSAGES, names=self.names)
         ]
-        proof = [] if self.proof is None else [f"proof    {self.proof}"]
-        parts = [_summary(self) + proof, _table(self.entries), messages]
+        known = {"proof": self.proof, "ended": self.ended}
+        more = [f"{name:<7}  {value}" for name, value in known.items() if value]
+        parts = [_summary(self) + more, _table(self.entries), messages]
         return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
 

@@ -6,6 +6,7 @@ nothing, and without a centred copy of them, so that CSR input stays sparse.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.utils.extmath import row_norms
 
 from .._typing import FloatArray, IntArray, Matrix
 from ..constraints._checks import sums_by
+from ..deadline import NEVER, Deadline
 from ..presolve.contraction import Contraction
 from .costs import Dense
 from .distance import EUCLIDEAN, Distance, plus_plus
@@ -25,6 +27,8 @@ from .shard import Shards
 FAR = 1e3
 #: Entries of the membership matrix up to which a dense array is faster than a sparse one.
 FEW_ENTRIES = 10_000
+#: Distances of a block of groups.  Larger blocks take more memory and longer after a deadline.
+BLOCK_ENTRIES = 1 << 22
 #: Smallest mean and largest squared distance to the middle that single precision represents well.
 SINGLE_RANGE = 1e-20, 1e30
 
@@ -108,24 +112,40 @@ class MemoryRows:
         draw = plus_plus if self.helper is None else self.helper.seeds
         return draw(points, weight, n_clusters, random_state) - self.middle
 
-    def distances(self, centers: FloatArray) -> FloatArray:
-        """Squared distances ``|p_g - mu_j|^2`` as an (m, k) array."""
-        twice = (-2.0 * centers).astype(self.points.dtype, copy=False)
-        squares: FloatArray = np.asarray(self.points @ twice.T, np.float64)
-        squares += self.distance.offsets(centers, self._local)
-        squares += self._square[:, None]
-        return np.maximum(squares, 0.0, out=squares)
+    def distances(self, centers: FloatArray, deadline: Deadline = NEVER) -> FloatArray:
+        """Squared distances ``|p_g - mu_j|^2`` as an (m, k) array; raises OutOfTime."""
+        if self.shape[0] * len(centers) <= BLOCK_ENTRIES:
+            return next(self._blocks(centers, deadline))
+        found, done = np.empty((self.shape[0], len(centers))), 0
+        for part in self._blocks(centers, deadline):
+            found[done : done + len(part)] = part
+            done += len(part)
+        return found
 
-    def costs(self, centers: FloatArray) -> Dense:
+    def _blocks(self, centers: FloatArray, deadline: Deadline) -> Iterator[FloatArray]:
+        """Squared distances of some groups at a time; the deadline is asked between blocks."""
+        twice = (-2.0 * centers).astype(self.points.dtype, copy=False).T
+        offsets = self.distance.offsets(centers, self._local)
+        step = max(BLOCK_ENTRIES // len(centers), 1)
+        for start in range(0, self.shape[0], step):
+            if start:
+                deadline.check()
+            part = slice(start, start + step)
+            squares: FloatArray = np.asarray(self.points[part] @ twice, np.float64)
+            squares += offsets
+            squares += self._square[part, None]
+            yield np.maximum(squares, 0.0, out=squares)
+
+    def costs(self, centers: FloatArray, deadline: Deadline = NEVER) -> Dense:
         """Weight times squared distance."""
-        distances = self.distances(centers)
+        distances = self.distances(centers, deadline)
         distances *= self.weight[:, None]
         return Dense(distances)
 
-    def nearest(self, centers: FloatArray) -> IntArray:
+    def nearest(self, centers: FloatArray, deadline: Deadline = NEVER) -> IntArray:
         """The nearest centre of each group."""
-        nearest: IntArray = self.distances(centers).argmin(axis=1)
-        return nearest
+        parts = [part.argmin(axis=1) for part in self._blocks(centers, deadline)]
+        return np.concatenate(parts)
 
     def offsets(self, centers: FloatArray) -> FloatArray:
         """``offsets - 2 points @ centers'`` are the costs but for a constant of each row."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._scale import Scale
 from .._typing import FloatArray, IntArray
+from ..deadline import NEVER, Deadline
 from .distance import Distance
 from .shard import Each
 
@@ -61,11 +62,11 @@ class Rows(Protocol):
     ) -> FloatArray:
         """k-means++ centres drawn from some of the groups."""
 
-    def nearest(self, centers: FloatArray) -> IntArray:
-        """The nearest centre of each group, (m,)."""
+    def nearest(self, centers: FloatArray, deadline: Deadline = NEVER) -> IntArray:
+        """The nearest centre of each group, (m,); raises OutOfTime after the deadline."""
 
-    def costs(self, centers: FloatArray) -> Any:
-        """What each group costs in each cluster, a :class:`.costs.Costs`."""
+    def costs(self, centers: FloatArray, deadline: Deadline = NEVER) -> Any:
+        """What each group costs in each cluster, a :class:`.costs.Costs`; raises OutOfTime."""
 
     def offsets(self, centers: FloatArray) -> FloatArray:
         """The part of the costs that depends on the cluster alone, (k,)."""

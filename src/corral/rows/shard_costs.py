@@ -62,10 +62,6 @@ class ShardCosts:
         """Free rows and clusters."""
         return len(self.free), len(self.centers)
 
-    def until(self, deadline: Deadline) -> ShardCosts:
-        """The same costs; searches raise ``OutOfTime`` after the deadline."""
-        return replace(self, deadline=deadline)
-
     def search(self, function: Callable[..., Any], *args: Any, each: Each = None) -> list[Any]:
         """One pass over all shards; ``OutOfTime`` is raised after the deadline."""
         self.deadline.check()

@@ -16,6 +16,7 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import sums_by
+from ..deadline import NEVER, Deadline
 from ..presolve.contraction import Contraction
 from .distance import EUCLIDEAN, Distance
 from .memory import FAR, MemoryRows, largest_eigenvalue
@@ -112,14 +113,14 @@ class ShardRows:
         same.free = free
         return same
 
-    def costs(self, centers: FloatArray) -> ShardCosts:
-        """Costs of the free rows."""
+    def costs(self, centers: FloatArray, deadline: Deadline = NEVER) -> ShardCosts:
+        """Costs of the free rows; searches raise OutOfTime after the deadline."""
         free = np.arange(self.shape[0]) if self.free is None else self.free
-        return ShardCosts(self.shards, centers, self.offsets(centers), free)
+        return ShardCosts(self.shards, centers, self.offsets(centers), free, deadline)
 
-    def nearest(self, centers: FloatArray) -> IntArray:
+    def nearest(self, centers: FloatArray, deadline: Deadline = NEVER) -> IntArray:
         """The nearest centre of each group."""
-        scan = self.costs(centers).scan(np.zeros(len(centers)))
+        scan = self.costs(centers, deadline).scan(np.zeros(len(centers)))
         return scan.labels().astype(np.int64)
 
     def offsets(self, centers: FloatArray) -> FloatArray:

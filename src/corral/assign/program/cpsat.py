@@ -29,11 +29,15 @@ ALONE = 2.0
 LEVELS = 2.0**30
 
 
-def search(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:
-    """As :func:`corral.assign.feasible`, by CP-SAT alone."""
+def search(
+    rules: Rules, deadline: Deadline = NEVER, near: IntArray | None = None
+) -> IntArray | None:
+    """As :func:`corral.assign.feasible`, by CP-SAT alone; it tries the labels ``near`` first."""
     from ortools.sat.python import cp_model  # imports pandas
 
     model, x = _model(rules, cp_model, deadline)
+    for row, label in zip(x, [] if near is None else near.tolist(), strict=False):
+        model.add_hint(row[label], True)
     while True:
         labels = _solve(rules, model, x, deadline)
         if labels is None or not broken(rules, labels, any_order=True):
@@ -83,21 +87,25 @@ def _forbid(rules: Rules, model: Any, x: list[list[Any]], labels: IntArray) -> N
 def _model(rules: Rules, cp_model: Any, deadline: Deadline) -> tuple[Any, list[list[Any]]]:
     m, k = rules.n_groups, rules.n_clusters
     model = cp_model.CpModel()
-    x = [[model.new_bool_var("") for _ in range(k)] for _ in range(m)]
-    for row in x:
+    x: list[list[Any]] = []
+    for _ in range(m):
         deadline.check()
-        model.add_exactly_one(row)
+        x.append([model.new_bool_var("") for _ in range(k)])
+        model.add_exactly_one(x[-1])
     for g, j in rules.pins.tolist():
         model.add_bool_or([x[g][j]])
     for a, b in rules.apart.tolist():
+        deadline.check()
         for u, v in zip(x[a], x[b], strict=True):
             model.add_bool_or([~u, ~v])
     for a, b in rules.together.tolist():
+        deadline.check()
         for u, v in zip(x[a], x[b], strict=True):
             model.add_implication(u, v)
     _add_sizes(rules, cp_model, model, x)
     for total in rules.totals:
         for j in range(k):
+            deadline.check()
             column = [row[j] for row in x]
             lower, upper = total.lower[j] - total.give, total.upper[j] + total.give
             _add_sum(model, column, total.values, float(lower), float(upper))
@@ -105,6 +113,7 @@ def _model(rules: Rules, cp_model: Any, deadline: Deadline) -> tuple[Any, list[l
         rows, flat = rules.linear, [var for row in x for var in row]
         least, most = rows.lower - rows.give, rows.upper + rows.give
         for r in range(rows.A.shape[0]):
+            deadline.check()
             part = slice(rows.A.indptr[r], rows.A.indptr[r + 1])
             chosen = [flat[c] for c in rows.A.indices[part]]
             _add_sum(model, chosen, rows.A.data[part], float(least[r]), float(most[r]))
@@ -189,16 +198,17 @@ def peel(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:
             return None
         labels[left] = found
     last = np.concatenate([*sweeps[::-1], np.empty(0, np.int64)])
-    _place(rules, labels, last)
+    _place(rules, labels, last, deadline.first)
     return labels
 
 
-def _place(rules: Rules, labels: IntArray, last: IntArray) -> None:
+def _place(rules: Rules, labels: IntArray, last: IntArray, deadline: Deadline) -> None:
     """Place groups one by one, each where no neighbour placed before it is."""
     graph = link_graph(rules.n_groups, rules.apart)
     pin = np.full(rules.n_groups, -1)
     pin[rules.pins[:, 0]] = rules.pins[:, 1]
     clusters = range(rules.n_clusters)
     for g in last:
+        deadline.check()
         taken = set(labels[graph.indices[graph.indptr[g] : graph.indptr[g + 1]]].tolist())
         labels[g] = pin[g] if pin[g] >= 0 else next(j for j in clusters if j not in taken)

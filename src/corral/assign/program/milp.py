@@ -43,20 +43,22 @@ def solve_milp(
 
     Arguments and errors are those of :func:`corral.assign.assign`.
     """
-    search = _Search(rules, cost, match_sizes, deadline)
-    if incumbent is not None:
-        search.offer(incumbent)
-    optimal = True
+    match = match_sizes and rules.sizes is not None and not rules.sizes.ordered
+    best, optimal = incumbent, True
     try:
-        search.relax()
-        search.close()
+        search = _Search(rules, cost, match, deadline)
+        if incumbent is not None:
+            search.offer(incumbent)
+        optimal = search.run()
+        best = search.best
     except OutOfTime:
         optimal = False
-    except NoAssignment:
-        # If labels are known, this proves that there are no better ones.
-        if search.best is None:
-            raise
-    return search.answer(optimal)
+    if best is None:
+        raise OutOfTime
+    order = None
+    if match and rules.sizes is not None:
+        order = matching_order(rules.sizes, rules.sizes_of(best))
+    return Assignment(best, cost_of(rules, cost, best), optimal, order)
 
 
 def solve_roughly(
@@ -67,7 +69,8 @@ def solve_roughly(
     ``patience`` is for the search in whole numbers, after the linear relaxation; NoAssignment is
     raised if that is infeasible.
     """
-    search = _Search(rules, cost, True, deadline)
+    match = rules.sizes is not None and not rules.sizes.ordered
+    search = _Search(rules, cost, match, deadline)
     search.relax()
     if search.best is None:
         search.deadline = deadline.within(patience)
@@ -83,11 +86,9 @@ class _Search:
     does not depend on the unit or the origin of the data.
     """
 
-    def __init__(
-        self, rules: Rules, cost: FloatArray, match_sizes: bool, deadline: Deadline
-    ) -> None:
-        self.rules, self.original, self.deadline = rules, cost, deadline
-        self.match = match_sizes and rules.sizes is not None and not rules.sizes.ordered
+    def __init__(self, rules: Rules, cost: FloatArray, match: bool, deadline: Deadline) -> None:
+        deadline.check()
+        self.rules, self.deadline, self.match = rules, deadline, match
         self.allowed: BoolArray = np.isfinite(cost)
         if not self.allowed.any(axis=1).all():
             raise NoAssignment
@@ -101,8 +102,21 @@ class _Search:
         self.best: IntArray | None = None
         self.value = np.inf
         self.bound = -np.inf
-        self.gap = _size_gaps(rules, self.cost, any_order=self.match)
+        self.gap = _size_gaps(rules, self.cost, deadline, any_order=self.match)
         self.fractional = 0.0
+
+    def run(self) -> bool:
+        """Relax and close; whether the best labels are proven, or that there are none."""
+        try:
+            self.relax()
+            self.close()
+        except OutOfTime:
+            return False
+        except NoAssignment:
+            # If labels are known, this proves that there are no better ones.
+            if self.best is None:
+                raise
+        return True
 
     def offer(self, labels: IntArray) -> bool:
         """Keep labels that break nothing and cost less than the best; say if they break nothing."""
@@ -200,15 +214,6 @@ class _Search:
         few = np.count_nonzero(self.gap <= self.room) <= 1.5 * per_group * len(self.cost)
         return self.room if few else min(self.room, guess)
 
-    def answer(self, optimal: bool) -> Assignment:
-        """The best labels with their cost in the caller's unit."""
-        if self.best is None:
-            raise OutOfTime
-        value, order = cost_of(self.rules, self.original, self.best), None
-        if self.match and self.rules.sizes is not None:
-            order = matching_order(self.rules.sizes, self.rules.sizes_of(self.best))
-        return Assignment(self.best, value, optimal, order)
-
     def solve(self, opened: BoolArray) -> None:
         """Solve on the open columns; forbid answers that obey the rules only within a tolerance."""
         part = self._cut(opened)
@@ -247,7 +252,9 @@ class _Search:
         return highs.cut(self.model, columns, len(self.cost))
 
 
-def _size_gaps(rules: Rules, cost: FloatArray, *, any_order: bool) -> FloatArray:
+def _size_gaps(
+    rules: Rules, cost: FloatArray, deadline: Deadline, *, any_order: bool
+) -> FloatArray:
     """Gaps of the columns at the prices of the sizes alone: an estimate of which matter.
 
     Raises NoAssignment if the sizes cannot be met even by splitting groups.  With ``any_order``
@@ -257,7 +264,7 @@ def _size_gaps(rules: Rules, cost: FloatArray, *, any_order: bool) -> FloatArray
     if sizes is None:
         return cost
     try:
-        priced = cost + count[:, None] * split_prices(cost, count, sizes)
+        priced = cost + count[:, None] * split_prices(cost, count, sizes, deadline)
     except NoAssignment:
         if any_order:
             return cost

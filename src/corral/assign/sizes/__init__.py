@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from ..._typing import FloatArray, IntArray
-from ...deadline import NEVER, Deadline
+from ...deadline import NEVER, Deadline, OutOfTime
 from ...plan.thresholds import (
     FLOW_COLD,
     FLOW_ROWS_EACH,
+    FLOW_SECONDS,
     FLOW_WARM,
     PRICE_SAMPLE_EACH,
     PRICE_SAMPLE_MOST,
@@ -154,10 +155,16 @@ def _approach(state: State, widen: int) -> State:
 def _all_at_once(
     cost: FloatArray, lower: IntArray, upper: IntArray, deadline: Deadline
 ) -> tuple[IntArray, FloatArray]:
-    """One flow over all rows, which cannot be interrupted; the deadline is asked before it."""
-    deadline.check()
-    labels = _flow(cost, lower, upper)
-    return labels, explaining_prices(labels, cost, SizeBounds(lower, upper, ordered=True))
+    """One flow over all rows, which cannot be interrupted; the deadline is asked before it.
+
+    Prices that there is no time for are 0.
+    """
+    deadline.check(FLOW_SECONDS * cost.size)
+    labels, sizes = _flow(cost, lower, upper), SizeBounds(lower, upper, ordered=True)
+    try:
+        return labels, explaining_prices(labels, cost, sizes, deadline=deadline)
+    except OutOfTime:
+        return labels, np.zeros(len(lower))
 
 
 def _flow(cost: FloatArray, lower: IntArray, upper: IntArray) -> IntArray:
@@ -165,11 +172,19 @@ def _flow(cost: FloatArray, lower: IntArray, upper: IntArray) -> IntArray:
     return labels
 
 
-def split_prices(cost: FloatArray, count: IntArray, sizes: SizeBounds) -> FloatArray:
-    """Price per point of each cluster if groups could be split; raises NoAssignment."""
+def split_prices(
+    cost: FloatArray, count: IntArray, sizes: SizeBounds, deadline: Deadline = NEVER
+) -> FloatArray:
+    """Price per point of each cluster if groups could be split.
+
+    Raises
+    ------
+    NoAssignment, OutOfTime
+    """
+    deadline.check(FLOW_SECONDS * cost.size)
     unit_cost = cost / count[:, None]
     flow = transport(unit_cost, count, sizes.lower, sizes.upper)
-    return flow_prices(flow > 0, unit_cost, flow.sum(axis=0), sizes)
+    return flow_prices(flow > 0, unit_cost, flow.sum(axis=0), sizes, deadline)
 
 
 def first_prices(

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._typing import BoolArray, FloatArray, IntArray
 from ...deadline import NEVER, Deadline
-from ...plan.thresholds import MANY_TIES
+from ...plan.thresholds import FLOW_SECONDS, MANY_TIES
 from ...rows.costs import Costs, Scan
 from ..result import NoAssignment
 from .flow import flow_over
@@ -123,7 +123,8 @@ class State:
         excess, signed = (over - under).astype(float), self.lower < self.upper
         # A price of 0 that fits, on an interval, stays as it is.
         fixed = signed & (self.prices == 0) & (excess == 0)
-        step = newton_step(system, excess, self.prices / longest, signed, fixed)
+        now = self.prices / longest
+        step = newton_step(system, excess, now, signed, fixed, self.deadline)
         moved = self.prices + longest * np.clip(step, -LONGEST_STEP, LONGEST_STEP)
         prices = signed_prices(self.prices, moved, excess, signed)
         return self.priced(prices)
@@ -134,7 +135,7 @@ class State:
         Without a proof it is the state at the prices of the flow, if there is one.  The flow cannot
         be interrupted; the deadline is asked before it.
         """
-        self.deadline.check()
+        self.deadline.check(FLOW_SECONDS * taking_part * len(self.prices))
         reach = self._reach(taking_part)
         near = self.scan.near(reach)
         before, gap = near.labels, near.gap
@@ -148,7 +149,8 @@ class State:
         others[rest > 0] = np.minimum(others[rest > 0], reach[rest > 0, None])
         counted = rest + np.bincount(after, minlength=len(rest))
         add_outside(moves, counted, self.lower, self.upper, self.prices)
-        change, missed = settle(moves, anchored=bool(np.any(self.lower < self.upper)))
+        anchored = bool(np.any(self.lower < self.upper))
+        change, missed = settle(moves, anchored=anchored, deadline=self.deadline)
         prices = self.prices + change
         largest = min(float(reach.max()), float(gap[np.isfinite(gap)].max(initial=0.0)))
         if missed > self.rounding + 1e-12 * largest:

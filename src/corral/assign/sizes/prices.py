@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._typing import BoolArray, FloatArray, IntArray
 from ...constraints._checks import sums_by
+from ...deadline import NEVER, Deadline
 from ...presolve import SizeBounds
 
 
@@ -18,6 +19,7 @@ def prices(
     cost: FloatArray,
     sizes: SizeBounds | None = None,
     count: IntArray | None = None,
+    deadline: Deadline = NEVER,
 ) -> FloatArray:
     r"""Price per point of each cluster at which no group would rather be elsewhere.
 
@@ -30,24 +32,30 @@ def prices(
     Where a cluster has an interval of sizes, its price is 0 strictly inside the interval, at least
     0 at the upper end and at most 0 at the lower end.  Without intervals prices are determined up
     to a constant; their mean is then 0.  They are midway between the lowest and the highest.
+    OutOfTime is raised after the deadline.
     """
     m, k = cost.shape
     count = np.ones(m, np.int64) if count is None else count
     held = np.zeros((m, k), bool)
     held[np.arange(m), labels] = True
-    return flow_prices(held, cost / count[:, None], sums_by(labels, count, k), sizes)
+    return flow_prices(held, cost / count[:, None], sums_by(labels, count, k), sizes, deadline)
 
 
 def flow_prices(
-    held: BoolArray, unit_cost: FloatArray, counted: FloatArray | IntArray, sizes: SizeBounds | None
+    held: BoolArray,
+    unit_cost: FloatArray,
+    counted: FloatArray | IntArray,
+    sizes: SizeBounds | None,
+    deadline: Deadline = NEVER,
 ) -> FloatArray:
     """Prices for a flow: ``held[g, j]`` where group g sends something to cluster j."""
     cluster, group = np.nonzero(held.T)
     moves = cheapest_moves(unit_cost[group], cluster)
     if sizes is None:
-        return settle(moves, anchored=False)[0]
+        return settle(moves, anchored=False, deadline=deadline)[0]
     add_outside(moves, counted, sizes.lower, sizes.upper, np.zeros(unit_cost.shape[1]))
-    return settle(moves, anchored=bool(np.any(sizes.lower < sizes.upper)))[0]
+    anchored = bool(np.any(sizes.lower < sizes.upper))
+    return settle(moves, anchored=anchored, deadline=deadline)[0]
 
 
 def cheapest_moves(gap: FloatArray, labels: IntArray) -> FloatArray:
@@ -84,29 +92,33 @@ def add_outside(
     moves[-1, :-1][below] = prices[below]
 
 
-def settle(moves: FloatArray, *, anchored: bool) -> tuple[FloatArray, float]:
+def settle(
+    moves: FloatArray, *, anchored: bool, deadline: Deadline = NEVER
+) -> tuple[FloatArray, float]:
     """Prices with ``prices[a] <= prices[b] + moves[a, b]``, and by how much a move can still pay.
 
     They are the mean of those that shortest paths to and from every cluster give.  Anchored, the
     price of the outside, which is the last node, is 0; otherwise the mean of the prices is 0.  A
-    move still pays only if some cycle of moves does.  The diagonal is overwritten.
+    move still pays only if some cycle of moves does.  The diagonal is overwritten.  OutOfTime is
+    raised after the deadline.
     """
     np.fill_diagonal(moves, 0.0)
     missed = 0.0
-    (high, ended), (low, ended_too) = _bellman_ford(moves), _bellman_ford(moves.T)
+    (high, ended), (low, ended_too) = (_bellman_ford(a, deadline) for a in (moves, moves.T))
     if not (ended and ended_too):
-        missed = -_least_mean_cycle(moves)
+        missed = -_least_mean_cycle(moves, deadline)
         lifted = moves + missed * (1.0 + 1e-9)
         np.fill_diagonal(lifted, 0.0)
-        high, low = _bellman_ford(lifted)[0], _bellman_ford(lifted.T)[0]
+        high, low = (_bellman_ford(a, deadline)[0] for a in (lifted, lifted.T))
     result = (high - low) / 2
     return np.asarray(result[:-1] - (result[-1] if anchored else result[:-1].mean())), missed
 
 
-def _bellman_ford(moves: FloatArray) -> tuple[FloatArray, bool]:
+def _bellman_ford(moves: FloatArray, deadline: Deadline) -> tuple[FloatArray, bool]:
     """Highest prices ``p <= 0`` with ``p[a] <= p[b] + moves[a, b]``, and whether there are any."""
     price = np.zeros(len(moves))
     for _ in range(len(moves) + 1):
+        deadline.check()
         lower = (moves + price).min(axis=1)
         if np.array_equal(lower, price):
             return price, True
@@ -114,11 +126,12 @@ def _bellman_ford(moves: FloatArray) -> tuple[FloatArray, bool]:
     return price, False
 
 
-def _least_mean_cycle(moves: FloatArray) -> float:
+def _least_mean_cycle(moves: FloatArray, deadline: Deadline) -> float:
     """Least mean length of a cycle, by Karp; the zero loops make it at most 0."""
     size = len(moves)
     walks = np.zeros((size + 1, size))
     for step in range(size):
+        deadline.check()
         walks[step + 1] = (walks[step][:, None] + moves).min(axis=0)
     steps = size - np.arange(size)
     means = (walks[size] - walks[:size]) / steps[:, None]
@@ -131,10 +144,12 @@ def newton_step(
     prices: FloatArray,
     signed: BoolArray,
     fixed: BoolArray,
+    deadline: Deadline = NEVER,
 ) -> FloatArray:
     """One step of Newton's method, ``system @ change = excess``, with a semidefinite system.
 
-    Signed prices end at 0 rather than change their sign; fixed prices stay.
+    Signed prices end at 0 rather than change their sign; fixed prices stay.  OutOfTime is raised
+    after the deadline.
     """
     step = np.zeros(len(system))
     scale = np.diag(system)
@@ -142,6 +157,7 @@ def newton_step(
     idle = float(scale[scale > 0].mean()) if np.any(scale > 0) else 1.0
     regular = system + np.diag(np.where(scale > 0, 1e-9 * scale, idle))
     for _ in range(len(system)):
+        deadline.check()
         free = np.flatnonzero(~fixed)
         right = excess[free] - regular[np.ix_(free, np.flatnonzero(fixed))] @ step[fixed]
         step[free] = np.linalg.solve(regular[np.ix_(free, free)], right)

@@ -9,6 +9,7 @@ same kind.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,6 +54,7 @@ def solve_contested(
     *,
     incumbent: IntArray | None = None,
     deadline: Deadline = NEVER,
+    patience: float = math.inf,
     until: Deadline = NEVER,
     prices: FloatArray | None = None,
 ) -> Assignment:
@@ -72,7 +74,8 @@ def solve_contested(
     best.offer(incumbent)
     best.offer(repaired(rules, cost, sums, view, until))
     number = max(FIRST_CONTESTED, int(CONTESTED_EACH * view.misplaced(sums)))
-    optimal = _narrow(best, view, number, deadline) and not pairs.rough
+    with deadline.program(patience) as soon:
+        optimal = _narrow(best, view, number, soon) and not pairs.rough
     if best.labels is None:
         raise OutOfTime
     return Assignment(best.labels, best.value, optimal, warm=view.prices)
@@ -202,7 +205,8 @@ class _Pairs:
     def _small_core(self, part: Rules, cost: FloatArray) -> IntArray:
         if part.n_groups > TANGLE_GROUPS:
             raise _Tangled
-        found = solve_milp(part, cost, deadline=self.until)
+        with self.until.program() as soon:
+            found = solve_milp(part, cost, deadline=soon)
         if not found.optimal:
             raise OutOfTime
         return np.asarray(found.labels)

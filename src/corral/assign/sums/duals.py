@@ -18,7 +18,7 @@ import numpy as np
 
 from ..._typing import FloatArray, IntArray
 from ...constraints._checks import sums_by
-from ...deadline import NEVER, Deadline
+from ...deadline import NEVER, Deadline, OutOfTime
 from ...presolve import Sums
 from ...rows.costs import scan
 from ..sizes.prices import newton_step, signed_prices
@@ -113,18 +113,24 @@ def ascend(
     for _ in range(rounds):
         if view.misplaced(sums) < 1 or deadline.passed:
             break
-        better = _climb(cost, sums, view, placing)
+        try:
+            better = _climb(cost, sums, view, placing, deadline)
+        except OutOfTime:
+            break
         if better is None:
             break
         view = better
     return view
 
 
-def _climb(cost: FloatArray, sums: Sums, view: View, placing: Placing) -> View | None:
-    """View after a step that raises the bound, None if no step does."""
+def _climb(
+    cost: FloatArray, sums: Sums, view: View, placing: Placing, deadline: Deadline
+) -> View | None:
+    """View after a step that raises the bound, None if no step does; raises OutOfTime."""
     excess = view.excess(sums)
-    step = _direction(cost, sums, view, excess)
+    step = _direction(cost, sums, view, excess, deadline)
     for _ in range(STEPS_TRIED):
+        deadline.check()
         after = signed_prices(view.prices, view.prices + step, excess, sums.signed)
         trial = look(cost, sums, _allowed(sums, after), placing)
         if trial.bound > view.bound:
@@ -139,7 +145,9 @@ def _allowed(sums: Sums, prices: FloatArray) -> FloatArray:
     return np.where(np.isinf(sums.lower), np.maximum(prices, 0.0), prices)
 
 
-def _direction(cost: FloatArray, sums: Sums, view: View, excess: FloatArray) -> FloatArray:
+def _direction(
+    cost: FloatArray, sums: Sums, view: View, excess: FloatArray, deadline: Deadline
+) -> FloatArray:
     """Change of the prices that would be right if groups were spread evenly near the borders."""
     place = int(min(max(LEAST_ROWS, ROWS_EACH * view.misplaced(sums)), len(cost) // 2))
     reach = float(np.partition(view.margin, place)[place])
@@ -150,9 +158,9 @@ def _direction(cost: FloatArray, sums: Sums, view: View, excess: FloatArray) -> 
         return np.zeros_like(view.prices)
     system = _borders(cost, sums, view, reach) / reach
     fixed = sums.signed & (view.prices == 0) & (excess == 0)
-    step = newton_step(
-        system, excess.ravel(), view.prices.ravel(), sums.signed.ravel(), fixed.ravel()
-    ).reshape(excess.shape)
+    prices, signed = view.prices.ravel(), sums.signed.ravel()
+    step = newton_step(system, excess.ravel(), prices, signed, fixed.ravel(), deadline)
+    step = step.reshape(excess.shape)
     longest = LONGEST_STEP * reach / sums.unit
     return np.clip(step, -longest, longest)
 

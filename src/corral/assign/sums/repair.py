@@ -112,20 +112,36 @@ def _moved(
 def _best_move(
     cost: FloatArray, own: IntArray, sums: Sums, reached: FloatArray, unit: FloatArray
 ) -> tuple[int, int] | None:
-    """The group and its new cluster that correct most for their cost."""
-    rows = np.arange(len(own))
-    corrected = np.zeros(cost.shape)
+    """The group and its new cluster that correct most for their cost.
+
+    Only moves out of and into clusters that miss a bound correct anything.
+    """
+    missing = np.any(sums.outside(reached) > 0, axis=0)
+    leaving, entered = np.flatnonzero(missing[own]), np.flatnonzero(missing)
+    anywhere, rows = np.arange(cost.shape[1]), np.arange(len(own))
+    best, move = np.inf, None
+    for some, to in ((leaving, anywhere), (rows, entered)):
+        rise = cost[np.ix_(some, to)] - cost[some, own[some]][:, None]
+        rate = _rates(rise, own[some], to, sums.part(some), reached, unit)
+        if rate.size and rate.min() < best:
+            row, column = np.unravel_index(int(rate.argmin()), rate.shape)
+            best, move = float(rate[row, column]), (int(some[row]), int(to[column]))
+    return move
+
+
+def _rates(
+    rise: FloatArray, own: IntArray, to: IntArray, sums: Sums, reached: FloatArray, unit: FloatArray
+) -> FloatArray:
+    """What moves of all groups into some clusters cost for what they correct, infinite if nothing.
+
+    ``rise`` is what the moves cost.
+    """
+    corrected = np.zeros(rise.shape)
     for r, value in enumerate(sums.values):
-        low, high = sums.lower[r], sums.upper[r]
-        now = outside(reached[r], low, high)
-        then = outside(reached[r] + value[:, None], low, high)
-        gone = outside(reached[r][own] - value, low[own], high[own])
-        corrected += (now - then + (now[own] - gone)[:, None]) / unit[r]
-    corrected[rows, own] = 0.0
-    rise = cost - cost[rows, own][:, None]
-    possible = (corrected > 1e-12) & np.isfinite(rise)
-    if not possible.any():
-        return None
-    rate = np.where(possible, rise / np.where(possible, corrected, 1.0), np.inf)
-    row, to = np.unravel_index(int(rate.argmin()), rate.shape)
-    return int(row), int(to)
+        low, high, now = sums.lower[r], sums.upper[r], reached[r]
+        missed = outside(now, low, high)
+        then = outside(now[to] + value[:, None], low[to], high[to])
+        gone = outside(now[own] - value, low[own], high[own])
+        corrected += (missed[to] - then + (missed[own] - gone)[:, None]) / unit[r]
+    possible = (corrected > 1e-12) & np.isfinite(rise) & (own[:, None] != to)
+    return np.where(possible, rise / np.where(possible, corrected, 1.0), np.inf)

@@ -1,0 +1,236 @@
+"""A fit ends with its time limit, whatever its rules are, and says so."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+import corral.infeasible.conflict
+import corral.solve
+from corral import (
+    CannotLink,
+    ClusterSizes,
+    ClusterTotals,
+    ConstrainedKMeans,
+    GroupShares,
+    InfeasibleConstraintsError,
+    LinearConstraint,
+    MustLink,
+    SolverTimeoutError,
+)
+from corral.constraints import ConstraintSet
+from corral.deadline import Deadline
+from corral.infeasible.conflict import explain
+from corral.plan import thresholds
+
+LIMIT = 0.3
+
+#: Number of rows and of clusters, rules, and other parameters of the estimator.
+HARD = {}
+
+
+def hard(make):
+    HARD[make.__name__] = make
+    return make
+
+
+def pairs(n, number, seed=1):
+    ends = np.random.default_rng(seed).integers(0, n, (number, 2))
+    return ends[ends[:, 0] != ends[:, 1]]
+
+
+def values(n, seed=2):
+    return np.random.default_rng(seed).uniform(1.0, 3.0, n)
+
+
+def around(amounts, k, room):
+    mean = amounts.sum() / k
+    return ClusterTotals(amounts, minimum=(1 - room) * mean, maximum=(1 + room) * mean)
+
+
+@hard
+def exact_sizes():
+    return 20_000, 50, [ClusterSizes([400] * 50)], {}
+
+
+@hard
+def sizes_of_many_clusters():
+    return 3_000, 500, [ClusterSizes(minimum=4, maximum=8)], {}
+
+
+@hard
+def sizes_in_any_order():
+    sizes = np.arange(1, 41) * 12
+    return int(sizes.sum()), 40, [ClusterSizes(sizes)], {}
+
+
+@hard
+def no_rules_and_many_clusters():
+    return 30_000, 800, [], {}
+
+
+@hard
+def totals_of_many_clusters():
+    return 2_000, 400, [around(values(2_000), 400, 0.2)], {}
+
+
+@hard
+def several_totals():
+    return 1_000, 10, [around(values(1_000, seed), 10, 0.02) for seed in range(3)], {}
+
+
+@hard
+def shares_and_sizes():
+    groups = np.random.default_rng(0).choice(["a", "b", "c"], 3_000)
+    return 3_000, 30, [GroupShares(groups, minimum=0.25), ClusterSizes(minimum=90)], {}
+
+
+@hard
+def linear_rows():
+    A = sparse.random(60, 4_000, 0.05, random_state=0, format="csr")
+    return 400, 10, [LinearConstraint(A, upper=np.ravel(A.sum(axis=1)) / 10, n_clusters=10)], {}
+
+
+@hard
+def dense_cannot_links():
+    return 2_000, 10, [CannotLink(pairs(2_000, 14_000))], {}
+
+
+@hard
+def cannot_links_and_sizes():
+    return 2_000, 10, [CannotLink(pairs(2_000, 8_000)), ClusterSizes([200] * 10)], {"n_init": 5}
+
+
+@hard
+def soft_pairs_and_sizes():
+    rules = [
+        MustLink(pairs(2_000, 5_000), weight=0.5),
+        CannotLink(pairs(2_000, 5_000, 3), weight=0.7),
+        ClusterSizes([200] * 10),
+    ]
+    return 2_000, 10, rules, {}
+
+
+@hard
+def chains_that_fit_no_sizes():
+    chains = [(i, i + 1) for i in range(4_999) if (i + 1) % 37]
+    return 5_000, 20, [MustLink(chains), ClusterSizes([250] * 20)], {}
+
+
+@hard
+def least_violation():
+    rules = [CannotLink(pairs(300, 2_000)), ClusterSizes([75] * 4)]
+    return 300, 4, rules, {"on_infeasible": "relax"}
+
+
+@hard
+def algorithm_1():
+    return 2_000, 10, [ClusterSizes([200] * 10)], {"solver": "algorithm1"}
+
+
+@pytest.mark.parametrize("kind", HARD)
+def test_a_fit_ends_with_its_limit_and_says_so(kind):
+    n, k, rules, parameters = HARD[kind]()
+    X = np.random.default_rng(0).normal(size=(n, 4))
+    X = sparse.csr_array(X) if kind == "cannot_links_and_sizes" else X
+    model = ConstrainedKMeans(k, random_state=0, time_limit=LIMIT, **parameters)
+    began, worked = time.monotonic(), time.process_time()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            model.fit(X, constraints=rules)
+        except (SolverTimeoutError, InfeasibleConstraintsError):
+            model = None
+    # Other processes may take time from this one, so that the smaller of the two counts.
+    seconds = min(time.monotonic() - began, time.process_time() - worked)
+    assert seconds < 1.05 * LIMIT + 1.0
+    if model is None:
+        assert not caught
+        return
+    ended = f"by the time limit of {LIMIT} s"
+    assert [warning.category for warning in caught] == [ConvergenceWarning]
+    assert ended in str(caught[0].message)
+    assert f"ended    {ended}" in str(model.report_)
+    assert model.report_.how().endswith(ended)
+    assert model.report_.to_dict()["plan"]["ended"] == ended
+    assert ended in model.report_._repr_html_()
+
+
+def test_a_limit_that_ends_nothing_is_not_mentioned():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    rules = ClusterSizes([10, 10, 10])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = ConstrainedKMeans(3, random_state=0, time_limit=600).fit(X, constraints=rules)
+    assert model.report_.ended == ""
+    assert "ended" not in str(model.report_) + model.report_.how()
+
+
+def test_a_fit_without_a_limit_ends_too(monkeypatch):
+    monkeypatch.setattr(thresholds, "FIT_SECONDS", LIMIT)
+    n, k, rules, _ = HARD["dense_cannot_links"]()
+    X = np.random.default_rng(0).normal(size=(n, 4))
+    with pytest.warns(ConvergenceWarning, match=f"time limit of {LIMIT} s"):
+        ConstrainedKMeans(k, random_state=0).fit(X, constraints=rules)
+
+
+def tangled():
+    return 500, 5, [CannotLink(pairs(500, 2_500))]
+
+
+def tiny():
+    hidden = np.arange(27) % 4
+    apart = pairs(27, 40, 5)
+    rules = [
+        MustLink(pairs(27, 40), weight=np.random.default_rng(0).uniform(0.1, 2.0)),
+        CannotLink(apart[hidden[apart[:, 0]] != hidden[apart[:, 1]]]),
+        ClusterSizes(minimum=6, maximum=7),
+    ]
+    return 27, 4, rules
+
+
+@pytest.mark.parametrize("make", [tangled, tiny])
+def test_programs_that_do_not_close_leave_the_rest_of_the_time(monkeypatch, make):
+    """Where programs never prove anything, their time is what the plan gives them."""
+    monkeypatch.setattr(thresholds, "PROGRAM_SECONDS", 0.2)
+    n, k, rules = make()
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    began = time.process_time()
+    model = ConstrainedKMeans(k, n_init=1, random_state=0).fit(X, constraints=rules)
+    assert time.process_time() - began < 5.0
+    assert model.report_.feasible
+    assert "cut short by time" in model.report_.how()
+    scatter = ((X - X.mean(axis=0)) ** 2).sum()
+    assert model.inertia_ < scatter
+
+
+def test_a_conflict_that_is_not_narrowed_down_says_so(monkeypatch):
+    monkeypatch.setattr(corral.infeasible.conflict, "PATIENCE", 0.0)
+    rules = ConstraintSet([CannotLink([(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (4, 5)])])
+    error = explain(6, 2, rules, deadline=Deadline.after(60.0))
+    assert "no time to narrow down" in str(error)
+    assert len(error.conflict[0].pairs) == 6
+
+
+def test_a_process_that_does_not_answer_is_not_waited_for(monkeypatch):
+    class Stuck:
+        """Gives the first result and is late with the others."""
+
+        def __init__(self, **options):
+            assert 0 < options["timeout"] < 64
+
+        def __call__(self, tasks):
+            function, arguments, options = next(iter(tasks))
+            yield function(*arguments, **options)
+            raise multiprocessing.TimeoutError
+
+    monkeypatch.setattr(corral.solve, "Parallel", Stuck)
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    model = ConstrainedKMeans(2, n_init=3, n_jobs=2, time_limit=60.0, random_state=0)
+    assert model.fit(X, constraints=ClusterSizes([20, 20])).report_.feasible
