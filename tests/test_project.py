@@ -33,7 +33,7 @@ LAYERS = [
     {"polish", "report"},
     {"rivals", "infeasible"},
     {"solve", "feasibility"},
-    {"new_rows"},
+    {"new_rows", "proof"},
     {"estimator", "baselines"},
     {"__init__"},
     {"cli"},
@@ -45,7 +45,10 @@ ONLY["report"] = ONLY["audit"] | {"_text", "audit", "plots"}
 DEPTH = {name: depth for depth, layer in enumerate(LAYERS) for name in layer}
 
 #: What comes with an extra; only the backends may import it.
-EXTRAS = {"backends": {"torch", "triton", "cupy", "array_api_compat", "dask", "distributed"}}
+EXTRAS = {
+    "backends": {"torch", "triton", "cupy", "array_api_compat", "dask", "distributed"},
+    "proof": {"torch"},
+}
 
 
 def unit(path):
@@ -134,6 +137,7 @@ WAY = {
     "presolve": "presolve",
     "plan": "Problem.of",
     "solve": "solve",
+    "proof": "proven",
     "audit": "Report.of",
 }
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
     from .feasibility import Feasibility, check
     from .progress import Progress
+    from .proof import LowerBound, lower_bound
     from .report import Report, audit
 
 __version__ = "0.2.0"
@@ -48,6 +49,7 @@ __all__ = [
     "History",
     "InfeasibleConstraintsError",
     "LinearConstraint",
+    "LowerBound",
     "MustLink",
     "Pin",
     "Progress",
@@ -58,6 +60,7 @@ __all__ = [
     "audit",
     "check",
     "from_labels",
+    "lower_bound",
     "read_pairs",
     "write_pairs",
 ]
@@ -65,7 +68,7 @@ __all__ = [
 #: Modules that hold the public names, those that are imported quickly first.
 _HOMES = (
     *("exceptions", "progress", "constraints", "admm.history"),
-    *("report", "feasibility", "estimator"),
+    *("report", "feasibility", "estimator", "proof"),
 )
 
 

@@ -26,6 +26,7 @@ from .plan import with_limit
 from .presolve import presolve
 from .problem import Problem, paper_problem
 from .progress import Progress
+from .proof.fitted import proven
 from .report import Report
 from .settings import check_n_clusters, make_random_state, make_settings
 from .solution import Solution, check_answer, in_user_units
@@ -43,9 +44,10 @@ class ConstrainedKMeans(
     Parameters
     ----------
     n_clusters : int, default=8
-    solver : {"projected", "algorithm1"}, default="projected"
+    solver : {"projected", "algorithm1", "exact"}, default="projected"
         "projected" takes every rule.  "algorithm1" is the paper's algorithm to the letter; it
-        takes exact sizes, pairs and linear equalities.
+        takes exact sizes, pairs and linear equalities.  "exact" goes on by branch and bound until
+        the answer is proven optimal, or ``time_limit`` ends it; for some hundreds of rows.
     init : {"k-means++", "random"}, array of k centres or array of n labels, default="k-means++"
         Where to start.  "random" is a random assignment.
     n_init : int or "auto", default="auto"
@@ -94,6 +96,9 @@ class ConstrainedKMeans(
     device : str, default=None
         "cuda" or "cuda:1" works on that GPU, which needs PyTorch.  A tensor or CuPy array that is
         on a GPU stays there without this parameter.
+
+    prove : float, default=None
+        Seconds to spend on a lower bound after the fit: ``report_.bound`` and ``report_.gap``.
 
     Attributes
     ----------
@@ -145,6 +150,7 @@ class ConstrainedKMeans(
         record_x: Any = (),
         max_samples: int | str | None = "auto",
         device: str | None = None,
+        prove: float | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.solver = solver
@@ -164,6 +170,7 @@ class ConstrainedKMeans(
         self.record_x = record_x
         self.max_samples = max_samples
         self.device = device
+        self.prove = prove
 
     def fit(
         self,
@@ -215,10 +222,12 @@ class ConstrainedKMeans(
             except NoAnswer as failure:
                 solution = relax_or_raise(failure, given, table, k, settings, random_state, names)
             ended, dtype = settings.ended, table.dtype
+            solution, proof = proven(solution, given, table, settings, random_state)
             settings.progress.finish(None if solution.may_violate else solution.objective)
             report = Report.of(table, solution.labels, given, k, table.weight)
             solution = in_user_units(solution, scale)
-        known = {"history": solution.history, "names": names, "plan": solution.plan}
+        known = {"history": solution.history, "names": names, "plan": solution.plan, "proof": proof}
+        ended = settings.ended if settings.exact else ended
         report = replace(report, **known, outside=outside, ended=ended)
         check_answer(solution, report, settings)
         self._store(X, solution, report, dtype, backend)

@@ -38,8 +38,8 @@ class Progress:
         First "presolve" (the rules).  Of a restart, in this order: "start" (seeds, and a first
         answer from them), "admm" (the relaxation), "rivals" (other ways to the labels of the
         sample that ADMM saw), "assign" (exact assignment of all rows) and "polish".  At the end of
-        the fit "audit".  Where no labels obey the rules: "conflict" (why not) or "relax" (the
-        labels of least violation).
+        the fit "proof" (if one is asked for) and "audit".  Where no labels obey the rules:
+        "conflict" (why not) or "relax" (the labels of least violation).
     restart, n_restarts : int
         Number of the restart, from 1, and of all of them.
     iteration : int

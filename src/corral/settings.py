@@ -68,7 +68,7 @@ NOT_NEGATIVE = Limit(least=0.0)
 
 #: Parameters of the estimator whose values can be checked one by one.
 LIMITS = {
-    "solver": Limit(None, words=("projected", "algorithm1")),
+    "solver": Limit(None, words=("projected", "algorithm1", "exact")),
     "on_infeasible": Limit(None, words=("raise", "relax")),
     "n_init": replace(COUNT, words=("auto",)),
     "max_iter": COUNT,
@@ -78,6 +78,7 @@ LIMITS = {
     "rho_every": replace(COUNT, words=("auto",)),
     "max_samples": replace(COUNT, words=("auto", None)),
     "time_limit": replace(NOT_NEGATIVE, words=(None,)),
+    "prove": replace(NOT_NEGATIVE, words=(None,)),
 }
 INIT = Limit(None, words=("k-means++", "random"))
 
@@ -87,7 +88,9 @@ class Settings:
     """The estimator's parameters, validated, with defaults filled in.
 
     ``hurries`` says that the growth of the penalty is left to the plan, ``relaxes`` that the
-    labels of least violation are wanted where no labels obey the rules.
+    labels of least violation are wanted where no labels obey the rules.  ``exact`` says that the
+    search goes on until the answer is proven optimal; ``prove`` is the time for a bound.
+    ``limited`` says that the user gave a time limit.
     """
 
     solver: str
@@ -104,6 +107,9 @@ class Settings:
     record_x: tuple[int, ...]
     max_samples: int | str | None
     n_jobs: int | None
+    exact: bool
+    prove: float | None
+    limited: bool
     deadline: Deadline
     progress: Reporter = QUIET
 
@@ -123,6 +129,11 @@ class Settings:
         if self.deadline.stopped:
             return "by the callback"
         return f"by the time limit of {self.deadline.limit:.3g} s" if self.deadline.passed else ""
+
+    @property
+    def proves(self) -> bool:
+        """Whether a lower bound is wanted with the answer."""
+        return self.exact or self.prove is not None
 
     def in_units(self, scale: Scale) -> Settings:
         """The same with given centres, and the objectives of the progress, in other units."""
@@ -157,7 +168,8 @@ def make_settings(
     """
     for name, limit in LIMITS.items():
         limit.check(name, parameters[name])
-    repair, solver = parameters["repair"], parameters["solver"]
+    repair, exact = parameters["repair"], parameters["solver"] == "exact"
+    solver = "projected" if exact else parameters["solver"]
     if not isinstance(repair, (bool, np.bool_)):
         raise ValueError(f"`repair` is {repair!r}; it must be True or False.")
     filled = {
@@ -181,6 +193,9 @@ def make_settings(
         record_x=_iterations(parameters["record_x"]),
         max_samples=_plain(parameters["max_samples"]),
         n_jobs=_jobs(parameters["n_jobs"]),
+        exact=exact,
+        prove=parameters["prove"],
+        limited=parameters["time_limit"] is not None,
         deadline=progress.deadline,
         progress=progress,
     )

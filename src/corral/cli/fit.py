@@ -77,6 +77,12 @@ Exit codes: 0 feasible, 2 bad input, 3 infeasible, 4 not decided within the time
     show_default=True,
     help="Rules that contradict each other: end with exit code 3, or break them least.",
 )
+@click.option(
+    "--prove",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Seconds to spend on a proof of how good the answer is.",
+)
 @click.option("--keep-best", is_flag=True, help="Ctrl-C ends with the best answer so far.")
 @opt.labels_options
 @click.option("--model", type=click.Path(), help="JSON file of the clusters, for corral assign.")
@@ -88,6 +94,7 @@ def fit(
     time_limit: float | None,
     jobs: int | None,
     on_infeasible: str,
+    prove: float | None,
     keep_best: bool,
     output: str | None,
     keep_columns: bool,
@@ -121,6 +128,7 @@ def fit(
         n_jobs=jobs,
         random_state=seed,
         on_infeasible=on_infeasible,
+        prove=prove,
     )
     stopped = fit_model(fitted, points, rules, quiet=quiet, keep_best=keep_best)
     seconds = clock.elapsed

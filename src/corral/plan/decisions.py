@@ -65,8 +65,11 @@ def unevenness(weight: FloatArray, count: IntArray) -> float:
 
 
 def with_limit(settings: Settings, n_rows: int) -> Settings:
-    """The settings with the limit that a fit of so many rows has if the user gave none."""
-    if settings.deadline.finite:
+    """The settings with the limit that a fit of so many rows has if the user gave none.
+
+    A search for the best answer has none.
+    """
+    if settings.limited or settings.exact:
         return settings
     limit = settings.deadline.limited(_patience(n_rows) * at.FIT_SECONDS)
     return replace(settings, deadline=limit)

@@ -213,3 +213,15 @@ DASK_X = 1 << 20
 #: Bytes of pulls of pairs that Dask may hold before the next checkpoint is written.  A larger
 #: number saves checkpoints and takes memory of the scheduler (dask_scale.py iteration --links).
 PULL_BYTES = 1 << 28
+
+# --- Proof ---------------------------------------------------------------------------------------
+
+#: Groups above which a projection onto the spectral set computes only the leading eigenvectors.
+#: Below, all of them take less time (proof.py).
+LANCZOS_FROM = 400
+#: Most cuts that are added in one round, for each group.  More tighten the bound in fewer rounds
+#: and make iterations slower (proof.py).
+CUTS_EACH = 5
+#: Entries that one search for violated triangles looks at, about.  More find more of them in each
+#: round and take longer (proof.py).
+CUT_ENTRIES = 30_000_000

@@ -43,6 +43,13 @@ class Decisions(Protocol):
         """Give pairs of decision and value, in plain words."""
 
 
+class Bound(Protocol):
+    """A lower bound; as text it says what it proves."""
+
+    value: float
+    gap: float | None
+
+
 @dataclass(frozen=True)
 class Report(Findings):
     """What labels are worth and which rules they break.
@@ -65,6 +72,8 @@ class Report(Findings):
         :meth:`ConstraintSet.for_folds`.
     plan
         The decisions that the solver took; :meth:`how` prints them.
+    proof
+        The lower bound that was proven, a :class:`~corral.LowerBound`; None if none was asked for.
     ended : str
         What ended the fit before it was finished: its time limit, or nothing.
 
@@ -88,7 +97,18 @@ class Report(Findings):
     names: Any = field(default=None, compare=False, repr=False)
     features: Any = field(default=None, compare=False, repr=False)
     plan: Decisions | None = field(default=None, compare=False, repr=False)
+    proof: Bound | None = field(default=None, compare=False, repr=False)
     ended: str = field(default="", compare=False, repr=False)
+
+    @property
+    def bound(self) -> float | None:
+        """What no clustering under the rules can be below; None if nothing was proven."""
+        return None if self.proof is None else self.proof.value
+
+    @property
+    def gap(self) -> float | None:
+        """How far the objective is above the bound, as a part of it; None without a bound."""
+        return None if self.proof is None else self.proof.gap
 
     @classmethod
     def of(
@@ -157,10 +177,14 @@ class Report(Findings):
         plan = self._decisions() or None
         labels = None if self.view is None else self.view.labels
         n_iterations = None if self.history is None else len(self.history)
-        return to_tables(self, labels, names=names, n_iterations=n_iterations, plan=plan)
+        said = "" if self.proof is None else str(self.proof)
+        options: Any = {"n_iterations": n_iterations, "plan": plan, "proof": said}
+        return to_tables(self, labels, names=names, **options)
 
     def to_dict(self, names: Sequence[Any] | None = None) -> dict[str, Any]:
-        """Give the report as plain data, ready for JSON; "plan" is there if there is one.
+        """Give the report as plain data, ready for JSON.
+
+        "plan" is there if there is one, and "bound" and "gap" if a bound was proven.
 
         Parameters
         ----------
@@ -168,8 +192,9 @@ class Report(Findings):
             What to call the rows; the report's own names unless given.
         """
         plain = super().to_dict(self.names if names is None else names)
-        plan = dict(self._decisions())
-        return {**plain, "plan": plan} if plan else plain
+        if self._decisions():
+            plain["plan"] = dict(self._decisions())
+        return plain if self.proof is None else {**plain, "bound": self.bound, "gap": self.gap}
 
     def __str__(self) -> str:
         messages = [
@@ -177,8 +202,9 @@ class Report(Findings):
             for entry in self.broken
             for line in entry.violations.messages(limit=MOST_MESSAGES, names=self.names)
         ]
-        ended = [f"ended    {self.ended}"] if self.ended else []
-        parts = [_summary(self) + ended, _table(self.entries), messages]
+        known = {"proof": self.proof, "ended": self.ended}
+        more = [f"{name:<7}  {value}" for name, value in known.items() if value]
+        parts = [_summary(self) + more, _table(self.entries), messages]
         return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
 

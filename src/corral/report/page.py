@@ -67,6 +67,7 @@ def to_tables(
     names: Sequence[Any] | None = None,
     n_iterations: int | None = None,
     plan: Sequence[tuple[str, str]] | None = None,
+    proof: str = "",
 ) -> str:
     """Give the summary, the tables, what is broken and how it was solved.
 
@@ -77,6 +78,7 @@ def to_tables(
     how = "<details><summary>How it was solved</summary>\n{}</details>"
     parts = [
         _summary(findings, n_iterations),
+        f"<p>The answer is {escape(proof)}.</p>" if proof else "",
         _constraints(findings, names) if findings.entries else "",
         _broken(findings, names),
         _clusters(findings.sizes, rules),

@@ -1,0 +1,121 @@
+"""The best multipliers of the relaxation, by the alternating direction method with cuts.
+
+One step projects onto the spectral set, the other onto the box and the cuts.  The multipliers of
+any iteration give a valid bound, so the search may end at any time.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._arrays import namespace, to_host
+from .._typing import IntArray
+from ..deadline import Deadline, OutOfTime
+from .cuts import Cuts
+from .relaxation import Relaxation
+
+log = logging.getLogger(__name__)
+
+#: Penalty of the augmented Lagrangian, for costs of at most 1, and the step of its multipliers.
+PENALTY, STEP = 10.0, 1.6
+#: Iterations between two evaluations of the bound, each of which may add cuts.
+EVERY = 50
+#: Relative gap at which an answer counts as proven optimal.
+CLOSED = 1e-6
+#: Relative rise of the bound below which an evaluation without new cuts ends the search.
+LEAST_RISE = 1e-7
+#: Evaluations that the gap may still need at the present rate before a node is given up and
+#: branched on; the rate is that of the last few evaluations.
+PATIENCE, RATE_OVER = 20, 4
+
+
+class Ascent:
+    """Multipliers, the best bound so far and the cuts of one relaxation."""
+
+    def __init__(self, relaxation: Relaxation) -> None:
+        self.relaxation, self.random_state = relaxation, np.random.RandomState(0)
+        self.cuts = Cuts(relaxation.weight, relaxation.spectral.matrices)
+        v = relaxation.spectral.v
+        self.Z = self.Y = v[:, None] * v
+        self.dual = 0.0 * self.Z
+        self.best = relaxation.constant
+        self.n_iter = 0
+
+    def start_from(self, other: Ascent, turn: sparse.csr_array) -> None:
+        """Take over the multipliers of a relaxation whose groups these groups join.
+
+        ``turn`` turns a matrix of the other's groups into one of these.
+        """
+        unit = other.relaxation.unit / self.relaxation.unit
+        self.Z, dual = (np.asarray(turn @ (turn @ each).T) for each in (other.Z, other.dual))
+        self.dual = unit * dual
+        self.cuts.take_over(other.cuts, _homes(turn), unit)
+
+    def run(
+        self,
+        deadline: Deadline,
+        upper: float | None = None,
+        *,
+        most: float = np.inf,
+        hurry: bool = False,
+    ) -> float:
+        """Raise the bound until it meets ``upper``, stands still or the time is over.
+
+        ``most`` is the largest number of iterations; with ``hurry`` they end as soon as the bound
+        rises slowly.
+        """
+        values: list[float] = []
+        while self.n_iter < most:
+            try:
+                for _ in range(EVERY):
+                    moved = self._iterate(deadline)
+                values.append(self._evaluate(moved, deadline))
+            except OutOfTime:
+                break
+            log.info("bound %.8g, %d iterations, %d cuts", self.best, self.n_iter, len(self.cuts))
+            if upper is not None and upper - self.best <= CLOSED * abs(upper):
+                break
+            added = self.cuts.renew(to_host(self.Y), self.random_state)
+            rise = self.best - max(values[:-1], default=-np.inf)
+            if not added and self.cuts.exhausted and rise <= LEAST_RISE * abs(self.best):
+                break
+            if hurry and upper is not None and self._is_slow(values, upper):
+                break
+        return self.best
+
+    def _is_slow(self, values: list[float], upper: float) -> bool:
+        """Whether the gap would need many more evaluations at the present rate."""
+        if len(values) <= RATE_OVER:
+            return False
+        rate = (max(values) - max(values[:-RATE_OVER])) / RATE_OVER
+        return upper - self.best > PATIENCE * rate
+
+    def _iterate(self, deadline: Deadline) -> Any:
+        """One iteration; gives ``V - A* multiplier``, of which Z is the part in the box."""
+        relaxed = self.relaxation
+        self.Y = relaxed.spectral.project(self.Z - (relaxed.cost + self.dual) / PENALTY, deadline)
+        self.V = self.Y + self.dual / PENALTY
+        moved = self.cuts.project(self.V, relaxed.lower, relaxed.upper)
+        self.Z = namespace(moved).clip(moved, relaxed.lower, relaxed.upper)
+        self.dual = self.dual + STEP * PENALTY * (self.Y - self.Z)
+        self.n_iter += 1
+        return moved
+
+    def _evaluate(self, moved: Any, deadline: Deadline) -> float:
+        """The bound that the present multipliers prove."""
+        U = PENALTY * (self.Z - moved)
+        value = self.relaxation.value(U, PENALTY * (self.V - moved), deadline)
+        self.best = max(self.best, value)
+        return value
+
+
+def _homes(turn: sparse.csr_array) -> IntArray:
+    """The row of the one entry of each column."""
+    rows, columns = turn.tocoo().coords
+    homes = np.empty(turn.shape[1], np.int64)
+    homes[columns] = rows
+    return homes

@@ -1,0 +1,109 @@
+"""The groups of the relaxation: rows that must-links or pins put into one cluster.
+
+Pins give links: rows pinned to one cluster belong together, and rows pinned to different clusters
+apart.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._scale import times
+from .._typing import FloatArray, Matrix
+from ..constraints import (
+    CannotLink,
+    ClusterSizes,
+    ClusterTotals,
+    Constraint,
+    ConstraintSet,
+    LinearConstraint,
+    MustLink,
+    Pin,
+)
+from ..plan.thresholds import LANCZOS_FROM
+from ..presolve import Contraction, Rules, presolve
+from ..rows import MemoryTable
+from .matrices import InMemory, OnDevice
+from .relaxation import Relaxation
+
+#: Bytes that the search needs for each pair of groups: a dozen matrices of doubles.
+BYTES_EACH = 100
+
+USED: dict[type[Constraint], str] = {
+    MustLink: "must-links",
+    CannotLink: "cannot-links",
+    Pin: "pins",
+    ClusterSizes: "sizes",
+}
+LEFT_OUT: dict[type[Constraint], str] = {ClusterTotals: "totals", LinearConstraint: "linear rows"}
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """Points of the groups, their weights, the rules between them, and the kinds of rules."""
+
+    points: FloatArray
+    weight: FloatArray
+    scatter: float
+    rules: Rules
+    used: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+    @classmethod
+    def of(cls, points: Matrix, weight: FloatArray | None, given: ConstraintSet, k: int) -> Grouped:
+        """Contract the rows; MemoryError if the matrices of the relaxation would not fit."""
+        n = points.shape[0]
+        kinds = given.expand(n, k)
+        hard = ConstraintSet([kinds.hard.of_kind(kind) for kind in (MustLink, CannotLink)])
+        sizes = ConstraintSet(kinds.of_kind(ClusterSizes))
+        rules = presolve([hard, sizes, *pin_links(kinds)], n, k)
+        check_memory(rules.n_groups)
+        joined = Contraction(rules.row_groups, rules.n_groups)
+        means: Any
+        means, total, _, scatter = joined.apply(points, weight)
+        dense = means.toarray() if sparse.issparse(means) else means
+        used = tuple(name for kind, name in USED.items() if kinds.hard.of_kind(kind))
+        others = [name for kind, name in LEFT_OUT.items() if kinds.of_kind(kind)]
+        if kinds.soft:
+            others.append("soft links")
+        return cls(np.asarray(dense, np.float64), total, scatter, rules, used, tuple(others))
+
+    def relaxation(self, device: str | None = None) -> Relaxation:
+        """The semidefinite relaxation of these groups, with its matrices in memory or on a GPU."""
+        matrices = InMemory(LANCZOS_FROM) if device is None else OnDevice(device)
+        return Relaxation.of(self.points, self.weight, self.scatter, self.rules, matrices)
+
+
+def in_solver_units(table: MemoryTable) -> tuple[Matrix, FloatArray | None]:
+    """Points and weights of a table in the units of its scale."""
+    weight = table.weight
+    scaled = None if weight is None else times(weight, -table.scale.weight)
+    return times(table.points, -table.scale.points), scaled
+
+
+def pin_links(kinds: ConstraintSet) -> list[MustLink | CannotLink]:
+    """Links that follow from pins."""
+    rows_of: dict[int, list[int]] = {}
+    for pin in kinds.of_kind(Pin):
+        for row, cluster in zip(pin.rows.tolist(), pin.clusters.tolist(), strict=True):
+            rows_of.setdefault(cluster, []).append(row)
+    together = [pair for rows in rows_of.values() for pair in pairwise(rows) if pair[0] != pair[1]]
+    apart = list(combinations([rows[0] for rows in rows_of.values()], 2))
+    return [MustLink(together), CannotLink(apart)]
+
+
+def check_memory(m: int) -> None:
+    """Refuse a relaxation that does not fit into memory."""
+    needed = BYTES_EACH * m * m
+    here = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed > here:
+        raise MemoryError(
+            f"a bound for {m:,} groups needs about {needed / 2**30:.1f} GiB of memory, and this "
+            f"machine has {here / 2**30:.1f}; take a sample of the rows, or join more of them."
+        )

@@ -1,0 +1,134 @@
+"""Eigenvalues for the proof: projections onto the spectral set, and sums that are safe.
+
+A symmetric matrix Y belongs to the *spectral set* if ``Y v = v``, its other eigenvalues lie in
+[0, 1], and these others add up to ``k - 1`` (or to at most that, where clusters may be empty).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .._typing import FloatArray
+from ..deadline import NEVER, Deadline
+from .matrices import Matrices
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass
+class SpectralSet:
+    """The spectral set of ``k`` clusters around the unit vector ``v``.
+
+    ``may_be_empty`` says that the other eigenvalues may add up to less than ``k - 1``.
+    """
+
+    v: Any
+    k: int
+    may_be_empty: bool
+    matrices: Matrices
+    #: Eigenvectors beyond k that a projection computes; doubled whenever they were too few.
+    _spare: int = 6
+    _start: Any = field(default=None, repr=False)
+
+    def project(self, T: Any, deadline: Deadline = NEVER) -> Any:
+        """The nearest matrix of the set; OutOfTime if the deadline came before."""
+        lifted, m = self._without_v(T), len(T)
+        while True:
+            count = min(self.k + self._spare, m)
+            values, vectors = self.matrices.largest(lifted, count, self._start, deadline)
+            kept = self._cut(values)
+            if kept.min() == 0.0 or len(kept) == m:
+                break
+            self._spare *= 2
+        self._start = vectors
+        first = int(np.flatnonzero(kept)[0]) if kept.any() else len(kept)
+        part, weights = vectors[:, first:], self.matrices.put(kept[first:])
+        return (part * weights) @ part.T + self.v[:, None] * self.v
+
+    def _without_v(self, T: Any) -> Any:
+        """``P T P`` with ``P = I - v v'``, and an eigenvalue below all others for v."""
+        v = self.v
+        Tv = T @ v
+        low = 1.01 * float(abs(T).sum(axis=1).max())
+        w = Tv - float(v @ Tv) / 2 * v + low / 2 * v
+        return T - v[:, None] * w - w[:, None] * v
+
+    def _cut(self, values: FloatArray) -> FloatArray:
+        """The values moved down by one number and cut to [0, 1], so that they add up to k - 1."""
+        wanted, cut = self.k - 1, np.clip(values, 0.0, 1.0)
+        if self.may_be_empty and cut.sum() <= wanted:
+            return np.asarray(cut)
+        low, high = float(values.min()) - 1.0, float(values.max())
+        for _ in range(60):
+            middle = (low + high) / 2
+            if np.clip(values - middle, 0.0, 1.0).sum() > wanted:
+                low = middle
+            else:
+                high = middle
+        moved: FloatArray = np.clip(values - high, 0.0, 1.0)
+        return moved
+
+    def least(self, M: FloatArray, error: float, deadline: Deadline = NEVER) -> float:
+        """A number that is surely not above ``<M, Y>`` for any Y of the set.
+
+        ``error`` bounds the Frobenius norm of the rounding errors that M has already.
+
+        On the complement of v let q_1, ... be approximate eigenvectors of M for its smallest
+        eigenvalues l_1, ..., l_(k-1), and t be about the next one.  If ``M - t I + sum_i (t - l_i)
+        q_i q_i' + d I`` is positive semidefinite, then ``<M, Y> >= v'Mv + (k - 1) (t - d) - sum_i
+        (t - l_i) |q_i|^2``.  A Cholesky decomposition shows that it is; no accuracy of the
+        eigenvectors is needed.
+        """
+        m, v = len(M), self.v
+        size = _norm(M)
+        others = -self._without_v(-M)
+        count = min(self.k, m)
+        values, vectors = self.matrices.largest(-others, count, None, deadline)
+        values, vectors = -values[::-1][:count], vectors[:, -count:]
+        t = float(values[-1]) if m > self.k else float(values[-1]) + 1.0
+        t = min(t, 0.0) if self.may_be_empty else t
+        below = np.minimum(values[: self.k - 1] - t, 0.0)
+        # The vectors of the smallest values are the last ones, in the opposite order.
+        q = vectors[:, count - len(below) :]
+        raised = others - (q * self.matrices.put(below[::-1].copy())) @ q.T
+        _raise_diagonal(raised, -t)
+        margin = self._shown_semidefinite(raised, deadline)
+        # The rounding of the matrices above, each entry of which is a sum of few products.
+        margin += 8 * (self.k + 8) * EPS * (size + _norm(others))
+        longest = float((q * q).sum(axis=0).max()) if len(below) else 0.0
+        along = float(v @ (M @ v)) - 4 * m * EPS * size
+        drop = float(below.sum()) * longest * (1.0 + 4 * m * EPS)
+        # Every Y has a Frobenius norm of at most the root of its trace.
+        return float(along + (self.k - 1) * (t - margin) + drop - error * self.k**0.5)
+
+    def _shown_semidefinite(self, M: Any, deadline: Deadline) -> float:
+        """A number d for which ``M + d I`` is surely positive semidefinite; M is changed.
+
+        If the decomposition of Cholesky ends without a negative pivot, the matrix it was given
+        differs from a semidefinite one by at most ``(m + 2) eps`` times its trace (Rump).
+        """
+        m = len(M)
+        trace = float(abs(M.reshape(-1)[:: m + 1]).sum())
+        margin = step = 2 * (m + 2) * EPS * trace
+        _raise_diagonal(M, step)
+        while True:
+            deadline.check()
+            if self.matrices.definite(M):
+                return float(margin + 2 * (m + 2) * EPS * (trace + 2 * m * margin))
+            step = 10.0 * step + EPS
+            _raise_diagonal(M, step)
+            margin += step
+
+
+def _norm(M: Any) -> float:
+    """The Frobenius norm."""
+    return math.sqrt(float((M * M).sum()))
+
+
+def _raise_diagonal(M: Any, by: float) -> None:
+    """Add a number to the diagonal, in place."""
+    M.reshape(-1)[:: len(M) + 1] += by

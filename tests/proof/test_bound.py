@@ -1,0 +1,106 @@
+"""The lower bound: never above the best of all partitions, whatever the multipliers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from instances import random_instance
+from reference import best_partition
+
+from corral import (
+    CannotLink,
+    ClusterSizes,
+    ConstrainedKMeans,
+    GroupShares,
+    InfeasibleConstraintsError,
+    MustLink,
+    lower_bound,
+)
+from corral.constraints import ConstraintSet
+from corral.datasets import load_iris
+from corral.proof import groups
+from corral.proof.groups import Grouped
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_no_partition_is_below_the_bound(seed):
+    X, rules, _ = random_instance(seed, n=(4, 10), k=(2, 3), d=(1, 4))
+    best = best_partition(X, rules)
+    bound = lower_bound(X, rules.k, rules.constraints(), time_limit=5)
+    assert bound.value <= best
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_any_multipliers_give_a_bound(seed):
+    X, rules, _ = random_instance(seed, n=(4, 9), k=(2, 3), d=(1, 3))
+    relaxed = Grouped.of(X, None, ConstraintSet(rules.constraints()), rules.k).relaxation()
+    rng = np.random.default_rng(seed)
+    best = best_partition(X, rules)
+    for size in (1e-3, 0.1, 1.0, 1e3):
+        U = rng.normal(scale=size, size=relaxed.cost.shape)
+        U = np.where(np.isfinite(relaxed.upper), U, np.abs(U))
+        assert relaxed.value(U + U.T, np.zeros_like(U)) <= best
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_weights_count_as_repeated_rows(scale):
+    rng = np.random.default_rng(0)
+    X, weight = scale * rng.normal(size=(9, 2)), np.array([3, 1, 2, 0, 1, 2, 3, 1, 1])
+    repeated = np.repeat(np.arange(9), weight)
+    assert len(repeated) > len(set(repeated))
+    weighted = lower_bound(X, 2, sample_weight=weight, time_limit=1)
+    many = lower_bound(X[repeated], 2, time_limit=1)
+    best = min(
+        ConstrainedKMeans(2, n_init=10, random_state=0).fit(X, sample_weight=weight).inertia_,
+        ConstrainedKMeans(2, n_init=10, random_state=0).fit(X[repeated]).inertia_,
+    )
+    for bound in (weighted, many):
+        assert 0.99 * best <= bound.value <= best * (1 + 1e-12)
+
+
+def test_iris_is_proven_optimal():
+    X, _ = load_iris(return_X_y=True)
+    inertia = ConstrainedKMeans(3, random_state=0).fit(X).inertia_
+    bound = lower_bound(X, 3, upper=inertia, time_limit=60)
+    assert bound.optimal
+    assert str(bound) == "proven optimal"
+    assert bound.value <= inertia
+
+
+def test_names_what_it_used_and_what_it_left_out():
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    rules = [
+        MustLink([(0, 1)]),
+        CannotLink([(2, 3)], weight=2.0),
+        ClusterSizes(minimum=3),
+        GroupShares([0, 1] * 6, minimum=0.2),
+    ]
+    bound = lower_bound(X, 2, rules, time_limit=0.2)
+    assert bound.rules_used == ("must-links", "sizes")
+    assert bound.rules_left_out == ("totals", "soft links")
+
+
+def test_an_objective_below_the_bound_is_refused():
+    X = np.array([[0.0], [1.0], [10.0], [11.0]])
+    with pytest.raises(ValueError, match=r"upper is 0\.5, but no clustering"):
+        lower_bound(X, 2, upper=0.5)
+
+
+def test_rules_that_clash_are_an_error_as_in_fit():
+    X = np.arange(5.0)[:, None]
+    odd = CannotLink([(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)])
+    with pytest.raises(InfeasibleConstraintsError, match="No assignment to 2 clusters"):
+        lower_bound(X, 2, odd)
+
+
+def test_refuses_more_memory_than_there_is(monkeypatch):
+    monkeypatch.setattr(groups, "BYTES_EACH", 2**50)
+    with pytest.raises(MemoryError, match=r"bound for 4 groups needs about .* GiB"):
+        lower_bound(np.arange(4.0)[:, None], 2)
+
+
+def test_one_cluster_and_equal_rows():
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    scatter = float(((X - X.mean(axis=0)) ** 2).sum())
+    assert lower_bound(X, 1, upper=scatter).optimal
+    assert lower_bound(np.ones((5, 2)), 2, upper=0.0).gap == 0.0
