@@ -194,11 +194,10 @@ def test_many_points_are_relaxed_in_single_precision(shift):
     [
         (BLOBS, False),
         (BLOBS[:1000], True),
-        (1e25 * BLOBS, True),
-        (1e-25 * BLOBS, True),
+        (np.concatenate([BLOBS, np.full((1, BLOBS.shape[1]), 1e16)]), True),
         (np.zeros((2500, 3)), True),
     ],
-    ids=["not allowed", "few", "huge", "tiny", "all the same"],
+    ids=["not allowed", "few", "one far away", "all the same"],
 )
 def test_otherwise_in_double(points, allowed):
     assert relaxed_in(points, allowed=allowed)[0] == ["float64"]

@@ -12,7 +12,6 @@ from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
-    TransformerMixin,
 )
 from sklearn.utils.validation import validate_data
 
@@ -33,9 +32,7 @@ from .solution import Solution, check_answer, in_user_units
 from .solve import solve
 
 
-class ConstrainedKMeans(
-    NewRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
-):
+class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, BaseEstimator):
     """K-means clustering that obeys rules.
 
     Every answer obeys every hard constraint; if no answer can, ``fit`` raises

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -26,7 +27,7 @@ from .report import Report
 from .rows import MemoryTable, distances_to
 
 
-class NewRows:
+class NewRows(TransformerMixin):
     """Methods of an estimator with fitted ``cluster_centers_``."""
 
     cluster_centers_: Any

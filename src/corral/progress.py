@@ -96,11 +96,14 @@ class Reporter:
         self._thread: int | None = threading.get_ident()
         self._place: dict[str, Any] = {"phase": "presolve", "iteration": 0, "best": None}
         self._stopped = False
-        self._next = self._next_line = 0.0
+        # Nothing is worth telling before the first restart, unless presolve takes long.
+        self._next = self._next_line = PACE
         self.deadline = replace(self._clock, watch=self)
 
     def begin(self, restart: int, n_restarts: int) -> None:
-        """Begin a restart."""
+        """Begin a restart; the first one is told at once."""
+        if restart <= 1:
+            self._next = self._next_line = 0.0
         self._update(restart=restart, n_restarts=n_restarts, phase=PHASES[0], iteration=0)
 
     def enter(self, phase: str) -> None:
