@@ -26,6 +26,9 @@ LOOSE = Fraction(1001, 10**12)
 #: 1/3, which floats do not hold exactly.  Between the two, either answer is right.
 SURE = Fraction(1, 10**12)
 
+#: Documented largest tolerance of sums of whole numbers below 2^53, which are exact.
+WHOLE = Fraction(1, 4)
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -49,6 +52,8 @@ class Row:
     def bounds(self, tolerance: Fraction) -> tuple[Fraction | None, Fraction | None]:
         """Both bounds, widened by a share of the magnitude."""
         slack = tolerance * self.magnitude
+        if self.magnitude < 2**53 and all(c.denominator == 1 for c in self.coefficients.values()):
+            slack = min(slack, WHOLE)
         return (
             None if self.low is None else self.low - slack,
             None if self.high is None else self.high + slack,
