@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import product
 
 import highspy
 import numpy as np
@@ -11,10 +12,11 @@ from scipy import optimize
 from tiny_problems import clustered, make_rules, random_problem
 
 from corral.assign.program import highs
+from corral.assign.program.milp import solve_milp
 from corral.assign.program.model import build
 from corral.assign.result import NoAssignment
 from corral.deadline import NEVER, Deadline, OutOfTime
-from corral.presolve import SoftPairs, TotalBounds
+from corral.presolve import SizeBounds, SoftPairs, TotalBounds
 
 
 @pytest.fixture(autouse=True)
@@ -117,3 +119,20 @@ def test_programs_beside_those_of_the_user():
     objective = priced(model, cost)
     assert cut.solve(objective, NEVER)[1]
     assert other.run() == highspy.HighsStatus.kOk
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-31, 1e-12, 1.0])
+def test_prices_of_any_size_beside_the_costs(noise):
+    """Where costs are rounding errors, prices alone decide."""
+    soft = SoftPairs(np.array([[0, 0], [0, 1]]), np.array([30.0, 30.0]), np.array([False, True]))
+    cost = noise * np.array([[0.0, 1.0], [2.0, 0.0], [0.0, 3.0]])
+    sizes = SizeBounds(np.array([1, 1]), np.array([4, 4]), ordered=False)
+    rules = make_rules([3, 1, 1], 2, soft=soft, sizes=sizes)
+    found = solve_milp(rules, cost, match_sizes=True)
+    best = min(
+        sum(cost[g, j] for g, j in enumerate(labels)) + 30.0 * (labels[0] != labels[1]) + 30.0
+        for labels in product(range(2), repeat=3)
+        if 1 <= (np.array([3, 1, 1]) * np.array(labels)).sum() <= 4
+    )
+    assert found.optimal
+    assert found.cost == pytest.approx(best)

@@ -30,6 +30,10 @@ from .model import Model, build, forbid
 #: More make both slower, the relaxation complete in fewer rounds and an answer likelier.
 FIRST_COLUMNS, ROUGH_COLUMNS = 1.5, 2.0
 
+#: Largest price of a soft pair, in typical costs, that a program has.  Costs that are smaller by
+#: more than this are rounded; more would be beyond the accuracy of HiGHS.
+MOST_TYPICAL = 1e6
+
 
 def solve_milp(
     rules: Rules,
@@ -220,6 +224,8 @@ class _Search:
         while True:
             values, optimal = part.solve(self.objective, self.deadline)
             if values is None:
+                if self.best is None and not self.deadline.passed:
+                    self._rescue()  # the solver failed, which numbers of extreme range can cause
                 raise OutOfTime
             x = values[: self.cost.size].reshape(self.cost.shape)
             obeyed = self.offer(x.argmax(axis=1))
@@ -273,9 +279,13 @@ def _size_gaps(
 
 
 def _typical(shifted: FloatArray, price: FloatArray) -> float:
-    """A typical difference between costs: the median over groups of the largest difference."""
+    """A typical difference between costs: the median over groups of the largest difference.
+
+    It is at least a part of the largest price, so that prices stay in the range of the solver.
+    """
     largest = shifted.max(axis=1)
-    for candidate in (np.median(largest), largest.max(initial=0.0), price.max(initial=0.0)):
+    dearest = float(price.max(initial=0.0))
+    for candidate in (np.median(largest), largest.max(initial=0.0), dearest):
         if candidate > 0:
-            return float(candidate)
+            return max(float(candidate), dearest / MOST_TYPICAL)
     return 1.0
