@@ -272,9 +272,8 @@ def repeated(instance: Instance, model: Any, seconds: float) -> Iterator[tuple[s
     if seconds > 0.3 and instance.seed % 4:
         return
     again, _ = fit(instance)
-    if any(
-        "by time" in str(one.report_.how()) for one in (model, again) if hasattr(one, "report_")
-    ):
+    fitted = [one for one in (model, again) if hasattr(one, "report_")]
+    if any(one.report_.ended or "by time" in one.report_.how() for one in fitted):
         return  # what time cuts short need not be repeatable
     if isinstance(again, Exception):
         yield "unrepeatable", f"second fit: {type(again).__name__}: {str(again)[:200]}"
