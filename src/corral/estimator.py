@@ -25,7 +25,7 @@ from .plan import with_limit
 from .presolve import presolve
 from .problem import Problem, paper_problem
 from .progress import Progress
-from .proof.fitted import proven
+from .proof.fitted import against, proven
 from .report import Report
 from .settings import check_n_clusters, make_random_state, make_settings
 from .solution import Solution, check_answer, in_user_units
@@ -223,9 +223,10 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
             settings.progress.finish(None if solution.may_violate else solution.objective)
             report = Report.of(table, solution.labels, given, k, table.weight)
             solution = in_user_units(solution, scale)
-        known = {"history": solution.history, "names": names, "plan": solution.plan, "proof": proof}
+        known = {"history": solution.history, "names": names, "plan": solution.plan}
+        proof = against(proof, report.objective)
         ended = settings.ended if settings.exact else ended
-        report = replace(report, **known, outside=outside, ended=ended)
+        report = replace(report, **known, outside=outside, ended=ended, proof=proof)
         check_answer(solution, report, settings)
         self._store(X, solution, report, dtype, backend)
         return self

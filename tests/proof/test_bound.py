@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from instances import random_instance
-from reference import best_partition
+from reference import Rules, best_partition
+from scipy import sparse
 
 from corral import (
     CannotLink,
@@ -104,3 +105,30 @@ def test_one_cluster_and_equal_rows():
     scatter = float(((X - X.mean(axis=0)) ** 2).sum())
     assert lower_bound(X, 1, upper=scatter).optimal
     assert lower_bound(np.ones((5, 2)), 2, upper=0.0).gap == 0.0
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, np.float32])
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e6])
+def test_rows_far_from_the_origin_have_a_valid_bound(form, offset):
+    rng = np.random.default_rng(1)
+    X, links = form(rng.normal(size=(7, 2)) + offset), [(0, 1), (1, 2), (3, 4)]
+    plain = (X.toarray() if sparse.issparse(X) else X).astype(np.float64) - offset
+    best = best_partition(plain, Rules(n=7, k=2, must=np.array(links)))
+    bound = lower_bound(X, 2, MustLink(links), time_limit=2)
+    assert 0.9 * best <= bound.value <= best * (1 + 1e-14)
+
+
+@pytest.mark.parametrize("upper", [np.nan, np.inf, -1.0, "a"])
+def test_an_objective_must_be_a_finite_number(upper):
+    with pytest.raises(ValueError, match="`upper` is"):
+        lower_bound(np.arange(4.0)[:, None], 2, upper=upper)
+
+
+def test_as_many_clusters_as_rows_end_at_once():
+    X = np.random.default_rng(0).normal(size=(8, 2))
+    assert lower_bound(X, 8, time_limit=None).value == 0.0
+
+
+def test_without_time_there_is_a_trivial_bound():
+    X = np.random.default_rng(0).normal(size=(8, 2))
+    assert 0.0 <= lower_bound(X, 2, time_limit=0).value < 1.0

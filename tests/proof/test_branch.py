@@ -11,6 +11,9 @@ from reference import best_partition, violations
 from sklearn.exceptions import ConvergenceWarning
 
 from corral import ConstrainedKMeans
+from corral.constraints import ConstraintSet
+from corral.deadline import Deadline, OutOfTime
+from corral.proof.branch import Tree
 
 
 @pytest.mark.parametrize(("seed", "totals"), [*((seed, False) for seed in range(10)), (6, True)])
@@ -34,3 +37,21 @@ def test_the_time_limit_leaves_the_gap_that_was_reached():
         model.fit(X)
     assert 0.0 < model.report_.gap < 1.0
     assert model.report_.bound == pytest.approx(model.inertia_ * (1 - model.report_.gap))
+
+
+def test_no_proof_without_a_bounded_node():
+    """A search for answers that takes all of the time must not end as a proof."""
+
+    def late(links):
+        raise OutOfTime
+
+    X = np.random.default_rng(0).normal(size=(9, 2))
+    tree = Tree(X, None, ConstraintSet(), 3, late, (None, 1e3), Deadline.after(60))
+    assert tree.grow() < 100.0
+
+
+def test_nodes_that_are_given_up_keep_their_bound():
+    X, objective = np.array([[0.0], [1.0], [10.0], [11.0]]), 1.0000005
+    answer = (None, objective)
+    tree = Tree(X, None, ConstraintSet(), 2, lambda _: answer, answer, Deadline.after(60))
+    assert tree.grow() <= 1.0

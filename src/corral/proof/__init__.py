@@ -8,6 +8,8 @@ the truth.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,7 @@ from ..infeasible import conflict_of, out_of_time
 from ..inputs import brought, check_points, check_weights, row_names
 from ..presolve import presolve
 from ..rows import MemoryTable
-from ..settings import LIMITS, check_n_clusters
+from ..settings import LIMITS, NOT_NEGATIVE, check_n_clusters
 from .ascent import Ascent
 from .bound import LowerBound, bound_of
 from .groups import Grouped, in_solver_units
@@ -87,6 +89,7 @@ def lower_bound(
     proven optimal
     """
     LIMITS["time_limit"].check("time_limit", time_limit)
+    replace(NOT_NEGATIVE, words=(None,)).check("upper", upper)
     deadline = Deadline.after(time_limit)
     points = check_points(brought(X), "lower_bound")
     given, _ = rules_for(X, constraints)
@@ -96,8 +99,11 @@ def lower_bound(
     _check_feasible(given, points.shape[0], k, deadline, row_names(X))
     grouped = Grouped.of(*in_solver_units(table), given, k)
     least = None if upper is None else float(times(np.float64(upper), -table.scale.cost))
-    value = Ascent(grouped.relaxation(device)).run(deadline, least)
-    return bound_of(value, upper, table.scale, deadline, grouped)
+    value = 0.0
+    with suppress(OutOfTime):  # before the matrices were made
+        value = Ascent(grouped.relaxation(device, deadline)).run(deadline, least)
+    bound = bound_of(value, table.scale, deadline, grouped)
+    return bound if upper is None else bound.against(upper)
 
 
 def _check_feasible(given: ConstraintSet, n: int, k: int, deadline: Deadline, names: Any) -> None:

@@ -42,7 +42,7 @@ class Ascent:
         v = relaxation.spectral.v
         self.Z = self.Y = v[:, None] * v
         self.dual = 0.0 * self.Z
-        self.best = relaxation.constant
+        self.best = max(relaxation.constant - relaxation.error, 0.0)
         self.n_iter = 0
 
     def start_from(self, other: Ascent, turn: sparse.csr_array) -> None:
@@ -70,6 +70,7 @@ class Ascent:
         """
         values: list[float] = []
         while self.n_iter < most:
+            before = self.best
             try:
                 for _ in range(EVERY):
                     moved = self._iterate(deadline)
@@ -79,8 +80,11 @@ class Ascent:
             log.info("bound %.8g, %d iterations, %d cuts", self.best, self.n_iter, len(self.cuts))
             if upper is not None and upper - self.best <= CLOSED * abs(upper):
                 break
-            added = self.cuts.renew(to_host(self.Y), self.random_state)
-            rise = self.best - max(values[:-1], default=-np.inf)
+            try:
+                added = self.cuts.renew(to_host(self.Y), self.random_state, deadline)
+            except OutOfTime:
+                break
+            rise = self.best - before
             if not added and self.cuts.exhausted and rise <= LEAST_RISE * abs(self.best):
                 break
             if hurry and upper is not None and self._is_slow(values, upper):
@@ -108,7 +112,8 @@ class Ascent:
     def _evaluate(self, moved: Any, deadline: Deadline) -> float:
         """The bound that the present multipliers prove."""
         U = PENALTY * (self.Z - moved)
-        value = self.relaxation.value(U, PENALTY * (self.V - moved), deadline)
+        pull, slack = self.cuts.pull(0.0 * moved, PENALTY)
+        value = self.relaxation.value(U, pull, slack, deadline)
         self.best = max(self.best, value)
         return value
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import numpy as np
-
-from .._scale import Scale, times
+from .._scale import Scale, restored
 from ..deadline import Deadline
 from .ascent import CLOSED
 from .groups import Grouped
@@ -21,7 +19,8 @@ class LowerBound:
     Attributes
     ----------
     value : float
-        The bound, in the unit of the inertia.  Rounding errors are accounted for.
+        The bound on the objective: inertia plus the price of the soft pairs broken.  Rounding
+        errors are accounted for.
     gap : float or None
         ``(upper - value) / upper``; None if no ``upper`` was given.
     seconds : float
@@ -42,6 +41,22 @@ class LowerBound:
         """Whether the answer with the objective ``upper`` is proven optimal."""
         return self.gap is not None and self.gap <= CLOSED
 
+    def against(self, upper: float) -> LowerBound:
+        """The same with the gap to the objective of an answer.
+
+        Raises
+        ------
+        ValueError
+            If the objective is below the bound, so that no answer has it.
+        """
+        if upper < self.value - 1e-9 * abs(self.value):
+            raise ValueError(
+                f"upper is {upper:.10g}, but no clustering that obeys the constraints has an "
+                f"objective below {self.value:.10g}; upper must be the objective of one that does."
+            )
+        gap = max(upper - self.value, 0.0) / upper if upper > 0.0 else 0.0
+        return replace(self, gap=gap)
+
     def __str__(self) -> str:
         if self.gap is None:
             return f"no clustering has an objective below {self.value:.10g}"
@@ -51,33 +66,14 @@ class LowerBound:
 
 
 def bound_of(
-    value: float,
-    upper: float | None,
-    scale: Scale,
-    deadline: Deadline,
-    grouped: Grouped,
-    method: str = METHOD,
+    value: float, scale: Scale, deadline: Deadline, grouped: Grouped, method: str = METHOD
 ) -> LowerBound:
-    """The bound in the user's unit, with the gap to the objective ``upper`` of an answer.
-
-    ``value`` is in the solvers' unit.  ValueError says that the objective is below the bound.
-    """
-    least = max(float(times(np.float64(value), scale.cost)), 0.0)
+    """The bound in the user's unit; ``value`` is in the solvers' unit."""
     return LowerBound(
-        value=least,
-        gap=None if upper is None else gap_of(least, upper),
+        value=restored(max(value, 0.0), scale.cost),
+        gap=None,
         seconds=deadline.elapsed,
         method=method,
         rules_used=grouped.used,
         rules_left_out=grouped.left_out,
     )
-
-
-def gap_of(value: float, upper: float) -> float:
-    """The relative gap; ValueError if the objective is below the bound."""
-    if upper < value - 1e-9 * abs(value):
-        raise ValueError(
-            f"upper is {upper:.10g}, but no clustering that obeys the constraints has an objective "
-            f"below {value:.10g}; upper must be the objective of one that does."
-        )
-    return max(upper - value, 0.0) / upper if upper > 0.0 else 0.0

@@ -23,10 +23,12 @@ from ..constraints import CannotLink, ConstraintSet, MustLink
 from ..deadline import Deadline, OutOfTime
 from ..exceptions import InfeasibleConstraintsError
 from .ascent import CLOSED, Ascent
-from .groups import Grouped
+from .groups import Grouped, memory_here, memory_of
 
 log = logging.getLogger(__name__)
 
+#: Largest relative rounding error of an objective.
+ROUNDING = 1e-12
 #: Iterations for the bound of the first node and of each other one, at most.
 ROOT_ITERATIONS, NODE_ITERATIONS = 2_000, 400
 
@@ -63,12 +65,18 @@ class Tree:
     deadline: Deadline
     nodes: list[Node] = field(default_factory=list)
     n_nodes: int = 0
+    #: The least bound of the nodes that were given up because they hold no better answer.
+    pruned: float = np.inf
     _numbers: count[int] = field(default_factory=count)
 
     @property
     def bound(self) -> float:
-        """What no clustering can be below."""
-        return min(self.nodes[0].bound, self.best[1]) if self.nodes else self.best[1]
+        """What no clustering can be below; 0 before the first node is bounded."""
+        if not self.n_nodes:
+            return 0.0
+        opened = self.nodes[0].bound if self.nodes else np.inf
+        # The objective of the best answer has rounding errors of its own.
+        return min(opened, self.pruned, self.best[1] * (1.0 - ROUNDING))
 
     @property
     def closed(self) -> float:
@@ -80,12 +88,17 @@ class Tree:
         told = "proof: %d nodes, %d of them open, bound %.8g, best %.8g"
         with suppress(OutOfTime):
             self._open(ConstraintSet(), None)
-            while self.nodes and self.nodes[0].bound < self.closed:
+            while self.nodes and self.nodes[0].bound < self.closed and self._fits():
                 self._branch(self.nodes[0])
                 # The children are not below their parent, which is still the first.
                 heapq.heappop(self.nodes)
                 log.info(told, self.n_nodes, len(self.nodes), self.bound, self.best[1])
         return self.bound
+
+    def _fits(self) -> bool:
+        """Whether the open nodes leave room in memory for more."""
+        m = len(self.nodes[0].ascent.Y)
+        return memory_of(m) * len(self.nodes) < memory_here()
 
     def _branch(self, node: Node) -> None:
         """Open the two children of a node, or none if all of its pairs are decided."""
@@ -109,12 +122,17 @@ class Tree:
             ascent.start_from(parent.ascent, merged(parent, grouped, ascent))
         bound = max(bound, ascent.run(self.deadline, self.best[1], most=most, hurry=True))
         self.n_nodes += 1
-        if bound < self.closed:
+        if bound >= self.closed:
+            self.pruned = min(self.pruned, bound)
+        else:
+            node = Node(bound, next(self._numbers), links, grouped, ascent)
+            heapq.heappush(self.nodes, node)
             answer = self.solve(links)
             if answer is None:  # no answer obeys the rules and the links
-                return
-            self.best = min(self.best, answer, key=lambda one: one[1])
-            heapq.heappush(self.nodes, Node(bound, next(self._numbers), links, grouped, ascent))
+                self.nodes.remove(node)
+                heapq.heapify(self.nodes)
+            else:
+                self.best = min(self.best, answer, key=lambda one: one[1])
         self.deadline.check()
 
 

@@ -16,8 +16,10 @@ from scipy import sparse
 
 from .._arrays import namespace, to_host
 from .._typing import BoolArray, FloatArray, IntArray
+from ..deadline import NEVER, Deadline
 from ..plan.thresholds import CUT_ENTRIES, CUTS_EACH
 from .matrices import Matrices
+from .spectrum import EPS
 
 #: Violation from which an inequality is added, in units of the mean of ``z_gg``: at first, and at
 #: last.  It falls by the factor whenever few are found.
@@ -103,6 +105,14 @@ class Cuts:
         self.multiplier = to_host(last)
         return self.moved(V, -1.0)
 
+    def pull(self, zero: Any, factor: float) -> tuple[Any, float]:
+        """``factor * A* multiplier``, and a bound on the Frobenius norm of its rounding errors."""
+        if not len(self):
+            return zero, 0.0
+        largest = float(self.scale.max()) ** 2
+        error = 64 * EPS * factor * largest * float(self.multiplier.sum())
+        return self.moved(zero, factor), error
+
     def moved(self, V: Any, factor: float) -> Any:
         """``V + factor * A* multiplier``."""
         pull = factor * self._half * (self._AT @ self.matrices.put(self.multiplier))
@@ -116,12 +126,14 @@ class Cuts:
         """Whether even small violations were looked for."""
         return self._worth <= LAST_WORTH
 
-    def renew(self, Y: FloatArray, random_state: np.random.RandomState) -> int:
+    def renew(
+        self, Y: FloatArray, random_state: np.random.RandomState, deadline: Deadline = NEVER
+    ) -> int:
         """Add the most violated inequalities and drop those without effect; how many were added."""
         z = Y * np.outer(self.scale, self.scale)
         worth = self._worth * float(np.diag(z).mean())
         most = CUTS_EACH * len(z)
-        found = [_pairs(z, worth), *_triangles(z, worth, most, random_state)]
+        found = [_pairs(z, worth), *_triangles(z, worth, most, random_state, deadline)]
         corners = np.concatenate([c for c, _ in found])
         violation = np.concatenate([v for _, v in found])
         corners = corners[np.argsort(-violation, kind="stable")[: 2 * most]]
@@ -163,7 +175,11 @@ def _pairs(z: FloatArray, worth: float) -> tuple[IntArray, FloatArray]:
 
 
 def _triangles(
-    z: FloatArray, worth: float, most: int, random_state: np.random.RandomState
+    z: FloatArray,
+    worth: float,
+    most: int,
+    random_state: np.random.RandomState,
+    deadline: Deadline,
 ) -> list[tuple[IntArray, FloatArray]]:
     """Violated triangles; of large matrices only some of the groups near each g are looked at."""
     m = len(z)
@@ -171,6 +187,7 @@ def _triangles(
     keep = max(2 * most // m, 50)
     found = []
     for g in range(m):
+        deadline.check()
         # Both z_gh and z_gi are positive in a violated triangle.
         ends = np.flatnonzero(z[g] > worth)
         ends = ends[ends != g]

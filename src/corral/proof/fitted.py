@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
-from .._scale import times
 from ..assign import NoAssignment
 from ..constraints import ConstraintSet
-from ..deadline import Deadline
+from ..deadline import Deadline, OutOfTime
 from ..exceptions import BrokenAnswerError, InfeasibleConstraintsError
 from ..presolve import presolve
 from ..problem import Problem
@@ -51,11 +51,18 @@ def proven(
         value, method = tree.grow(), BRANCHED
         solution = tree.best[0]
     else:
-        value = Ascent(grouped.relaxation()).run(deadline, solution.objective)
-    upper = float(times(np.float64(solution.objective), near.scale.cost))
+        value = 0.0
+        with suppress(OutOfTime):  # before the matrices were made
+            ascent = Ascent(grouped.relaxation(deadline=deadline))
+            value = ascent.run(deadline, solution.objective)
     spent = Deadline(began=deadline.began)
+    return solution, bound_of(value, near.scale, spent, grouped, method)
+
+
+def against(proof: LowerBound | None, objective: float) -> LowerBound | None:
+    """The proof with the gap to the objective that the audit found."""
     try:
-        return solution, bound_of(value, upper, near.scale, spent, grouped, method)
+        return None if proof is None else proof.against(objective)
     except ValueError as fault:
         raise BrokenAnswerError(
             f"the lower bound is above an answer, which is a fault of corral: {fault}"

@@ -26,14 +26,19 @@ from ..constraints import (
     MustLink,
     Pin,
 )
+from ..deadline import NEVER, Deadline
 from ..plan.thresholds import LANCZOS_FROM
 from ..presolve import Contraction, Rules, presolve
 from ..rows import MemoryTable
 from .matrices import InMemory, OnDevice
 from .relaxation import Relaxation
+from .spectrum import EPS
 
-#: Bytes that the search needs for each pair of groups: a dozen matrices of doubles.
-BYTES_EACH = 100
+#: Bytes that the search needs for each pair of groups: some matrices of doubles.
+BYTES_EACH = 150
+
+#: Seconds that the matrices of a relaxation take for each pair of groups, about.
+SETUP_SECONDS = 1.5e-7
 
 USED: dict[type[Constraint], str] = {
     MustLink: "must-links",
@@ -46,11 +51,15 @@ LEFT_OUT: dict[type[Constraint], str] = {ClusterTotals: "totals", LinearConstrai
 
 @dataclass(frozen=True)
 class Grouped:
-    """Points of the groups, their weights, the rules between them, and the kinds of rules."""
+    """Points of the groups, their weights, the rules between them, and the kinds of rules.
+
+    ``error`` bounds the rounding errors of the objective of any clustering of the points.
+    """
 
     points: FloatArray
     weight: FloatArray
     scatter: float
+    error: float
     rules: Rules
     used: tuple[str, ...]
     left_out: tuple[str, ...]
@@ -64,20 +73,29 @@ class Grouped:
         sizes = ConstraintSet(kinds.of_kind(ClusterSizes))
         rules = presolve([hard, sizes, *pin_links(kinds)], n, k)
         check_memory(rules.n_groups)
+        given_points: Any = points
+        dense = given_points.toarray() if sparse.issparse(points) else given_points
+        # About the middle and in double precision, so that the scatter has no cancellation.
+        local = np.asarray(dense, np.float64)
+        local = local - np.average(local, axis=0, weights=weight)
         joined = Contraction(rules.row_groups, rules.n_groups)
-        means: Any
-        means, total, _, scatter = joined.apply(points, weight)
-        dense = means.toarray() if sparse.issparse(means) else means
+        means, total, count, scatter = joined.apply(local, weight)
+        # Sums over a group and over the features add up so many roundings.
+        terms = int(count.max()) + points.shape[1]
+        far = float(np.square(local).sum(axis=1).max()) * float(total.sum())
+        error = 16 * (terms + 8) * EPS * (far + scatter)
         used = tuple(name for kind, name in USED.items() if kinds.hard.of_kind(kind))
         others = [name for kind, name in LEFT_OUT.items() if kinds.of_kind(kind)]
         if kinds.soft:
             others.append("soft links")
-        return cls(np.asarray(dense, np.float64), total, scatter, rules, used, tuple(others))
+        return cls(means, total, scatter, error, rules, used, tuple(others))
 
-    def relaxation(self, device: str | None = None) -> Relaxation:
+    def relaxation(self, device: str | None = None, deadline: Deadline = NEVER) -> Relaxation:
         """The semidefinite relaxation of these groups, with its matrices in memory or on a GPU."""
+        deadline.check(SETUP_SECONDS * len(self.weight) ** 2)
         matrices = InMemory(LANCZOS_FROM) if device is None else OnDevice(device)
-        return Relaxation.of(self.points, self.weight, self.scatter, self.rules, matrices)
+        constants = self.scatter, self.error
+        return Relaxation.of(self.points, self.weight, constants, self.rules, matrices)
 
 
 def in_solver_units(table: MemoryTable) -> tuple[Matrix, FloatArray | None]:
@@ -98,10 +116,19 @@ def pin_links(kinds: ConstraintSet) -> list[MustLink | CannotLink]:
     return [MustLink(together), CannotLink(apart)]
 
 
+def memory_of(m: int) -> int:
+    """Bytes that the relaxation of so many groups needs, about."""
+    return BYTES_EACH * m * m
+
+
+def memory_here() -> int:
+    """Bytes of this machine's memory."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
 def check_memory(m: int) -> None:
     """Refuse a relaxation that does not fit into memory."""
-    needed = BYTES_EACH * m * m
-    here = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    needed, here = memory_of(m), memory_here()
     if needed > here:
         raise MemoryError(
             f"a bound for {m:,} groups needs about {needed / 2**30:.1f} GiB of memory, and this "

@@ -56,23 +56,23 @@ class Relaxation:
         cls,
         points: FloatArray,
         weight: FloatArray,
-        scatter: float,
+        constants: tuple[float, float],
         rules: Rules,
         matrices: Matrices,
     ) -> Relaxation:
-        """The relaxation of the groups; groups without weight are left out."""
+        """The relaxation of the groups; groups without weight are left out.
+
+        ``constants`` are the scatter inside the groups, and a bound on the rounding errors of the
+        objective.
+        """
         heavy = np.flatnonzero(weight > 0.0)
         lower, upper = box(rules, weight, heavy)
         # A cluster of rows without weight counts as empty.
         full = len(heavy) == len(weight) and filled(rules)
         points, weight = points[heavy], weight[heavy]
         root = np.sqrt(weight)
-        local = points - np.average(points, axis=0, weights=weight)
-        C = squareform(pdist(local, "sqeuclidean")) * np.outer(root, root) / 2.0
+        C = squareform(pdist(points, "sqeuclidean")) * np.outer(root, root) / 2.0
         unit = float(C.max(initial=0.0)) or 1.0
-        # Each squared distance has at most this error, and <sqrt(w w'), Y> is the sum of weights.
-        far = float(np.square(local).sum(axis=1).max(initial=0.0))
-        error = 16 * (points.shape[1] + 8) * EPS * (far * float(weight.sum()) + scatter)
         v = matrices.put(root / np.linalg.norm(root))
         return cls(
             heavy,
@@ -82,19 +82,18 @@ class Relaxation:
             weight,
             SpectralSet(v, rules.n_clusters, not full, matrices),
             unit,
-            scatter,
-            error,
+            *constants,
         )
 
-    def value(self, U: Any, pull: Any, deadline: Deadline = NEVER) -> float:
+    def value(self, U: Any, pull: Any, slack: float = 0.0, deadline: Deadline = NEVER) -> float:
         """A number that is surely not above the objective of any clustering.
 
         ``U`` holds multipliers of the box: not negative where the upper bound is infinite.
-        ``pull`` is ``A* multiplier`` of the cuts.
+        ``pull`` is ``A* multiplier`` of the cuts, and ``slack`` bounds its rounding errors.
         """
         M = self.cost - U + pull
         size = abs(self.cost) + abs(U) + abs(pull)
-        rounding = 4 * EPS * float((size * size).sum()) ** 0.5
+        rounding = 16 * EPS * float((size * size).sum()) ** 0.5 + slack
         xp = namespace(U)
         edge = xp.where(U > 0.0, self.lower, xp.where(U < 0.0, self.upper, 0.0 * U))
         terms = U * edge
@@ -118,10 +117,11 @@ def box(rules: Rules, weight: FloatArray, heavy: IntArray) -> tuple[FloatArray, 
     """
     least, most = weight_range(rules, weight)
     pairs, weight = rules.pairs.part(_places(heavy, len(weight)), len(heavy)), weight[heavy]
-    lower, upper = np.diag(weight / most * (1.0 - 4 * EPS)), np.full((len(heavy),) * 2, np.inf)
+    rounding = 4 * (len(rules.count) + 2) * EPS  # of sums of weights
+    lower, upper = np.diag(weight / most * (1.0 - rounding)), np.full((len(heavy),) * 2, np.inf)
     if least > 0.0:
         root = np.sqrt(weight)
-        upper = np.outer(root, root) / least * (1.0 + 4 * EPS)
+        upper = np.outer(root, root) / least * (1.0 + rounding)
     a, b = pairs.apart.T
     upper[a, b] = upper[b, a] = 0.0
     np.fill_diagonal(upper, np.minimum(np.diag(upper), 1.0))

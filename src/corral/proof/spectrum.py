@@ -98,7 +98,7 @@ class SpectralSet:
         _raise_diagonal(raised, -t)
         margin = self._shown_semidefinite(raised, deadline)
         # The rounding of the matrices above, each entry of which is a sum of few products.
-        margin += 8 * (self.k + 8) * EPS * (size + _norm(others))
+        margin += 8 * (self.k**2 + 8) * EPS * (size + _norm(others))
         longest = float((q * q).sum(axis=0).max()) if len(below) else 0.0
         along = float(v @ (M @ v)) - 4 * m * EPS * size
         drop = float(below.sum()) * longest * (1.0 + 4 * m * EPS)

@@ -46,8 +46,13 @@ class Decisions(Protocol):
 class Bound(Protocol):
     """A lower bound; as text it says what it proves."""
 
-    value: float
-    gap: float | None
+    @property
+    def value(self) -> float:
+        """What no clustering is below."""
+
+    @property
+    def gap(self) -> float | None:
+        """How far the answer is above it, as a part of the answer's objective."""
 
 
 @dataclass(frozen=True)
