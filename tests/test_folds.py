@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import pickle
 from typing import ClassVar
 
 import numpy as np
@@ -275,3 +276,29 @@ def test_folds_refuse_what_they_cannot_place():
     for ask, words in calls.items():
         with pytest.raises(ValueError, match="rules for folds of 40 rows need names of rows"):
             ask(*words)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda frame: Pin({"a": 0, "f": 1}, index=frame.index),
+        lambda frame: MustLink([("a", "f")], index=frame.index),
+        lambda frame: ConstraintSet(CannotLink([("a", "f")])).resolve(frame.index),
+        lambda frame: ClusterTotals(pd.Series(range(6), frame.index), maximum=9),
+        lambda frame: GroupShares(pd.Series([0, 1] * 3, frame.index), minimum=0.2),
+    ],
+)
+def test_rules_of_another_index_are_refused(make):
+    frame = pd.DataFrame(np.random.RandomState(0).randn(6, 2), index=list("abcdef"))
+    rules = pickle.loads(pickle.dumps(make(frame)))
+    model = ConstrainedKMeans(2, random_state=0)
+    with pytest.raises(ValueError, match="another index than that of X"):
+        model.fit(frame[::-1], constraints=rules)
+    # An array, or a frame whose rows are only numbered, has no names to compare.
+    for X in (frame, frame.to_numpy(), frame.reset_index(drop=True)):
+        assert model.fit(X, constraints=rules).report_.feasible
+
+
+def test_rules_can_be_summed():
+    links = [MustLink([(0, 1)]), MustLink([(1, 2)])]
+    assert sum(links) == MustLink([(0, 1), (1, 2)])

@@ -18,7 +18,7 @@ from ._scale import exponent_of, largest
 from ._typing import FloatArray, Matrix
 from ._words import refuse_words
 from .constraints import Constraint, ConstraintSet
-from .constraints.lookup import row_index
+from .constraints._checks import index_of
 from .settings import as_floats
 
 
@@ -94,7 +94,7 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray
 
 def row_names(X: Any) -> Any:
     """The index labels of a pandas frame, for messages; None where rows have only numbers."""
-    index = row_index(X)
+    index = index_of(X)
     return None if index is None or np.array_equal(index, np.arange(len(index))) else list(index)
 
 

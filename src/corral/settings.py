@@ -125,9 +125,9 @@ class Settings:
 
     @property
     def ended(self) -> str:
-        """What ended the fit, in words: the callback or the time limit; nothing otherwise."""
+        """What ended the fit, in words: a request of the callback, or the time limit."""
         if self.deadline.stopped:
-            return "by the callback"
+            return "on request"
         return f"by the time limit of {self.deadline.limit:.3g} s" if self.deadline.passed else ""
 
     @property

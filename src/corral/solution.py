@@ -93,10 +93,8 @@ def check_answer(solution: Solution, report: Any, settings: Settings) -> None:
         )
     short = solution.n_iter >= settings.max_iter
     if report.ended:
-        _warn(
-            f"the fit was ended {report.ended}: the answer is the best found until then; raise "
-            "time_limit for a better one."
-        )
+        advice = "; raise time_limit for a better one" if not settings.deadline.stopped else ""
+        _warn(f"the fit was ended {report.ended}: the answer is the best found until then{advice}.")
     elif not solution.converged and (short or not settings.repair):
         cause = f"stopped at max_iter={settings.max_iter}" if short else "gave up"
         advice = "raise max_iter" if short else "its x may not be binary"

@@ -314,3 +314,9 @@ def table_of(index: Any, *, as_text: bool = False) -> dict[Any, int]:
         double = next(name for i, name in enumerate(names) if table[name] != i)
         raise ValueError(f"index holds {double!r} more than once; names of rows must be unique.")
     return table
+
+
+def index_of(values: Any) -> Any:
+    """Return the index of a pandas series or frame, None for anything else."""
+    index = getattr(values, "index", None)
+    return None if callable(index) or not hasattr(values, "iloc") else index

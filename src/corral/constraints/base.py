@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -85,6 +86,8 @@ class Constraint(ABC):
     _set_class: ClassVar[Callable[[Any], Any]]
     #: Fields with one entry for each part that can be left out.
     _parts: ClassVar[tuple[str, ...]] = ()
+    #: Fingerprint of the index of the rows that the constraint was made for; None if not known.
+    made_for: ClassVar[str | None] = None
 
     def __init_subclass__(cls, *, kind: bool = True, **options: Any) -> None:
         """Register the kind for :meth:`from_dict`; not with ``kind=False``, for base classes."""
@@ -244,6 +247,14 @@ class Constraint(ABC):
     def __hash__(self) -> int:
         return hash(self._content())
 
+    def _remember(self, index: Any) -> None:
+        """Keep the fingerprint of the index that the constraint was made for."""
+        object.__setattr__(self, "made_for", fingerprint(index))
+
+    def __radd__(self, other: Any) -> Any:
+        """Let ``sum`` begin with 0."""
+        return self if other == 0 else NotImplemented
+
     def __add__(self, other: Any) -> Any:
         """Return a :class:`ConstraintSet` of both; equal kinds of links make one constraint."""
         return Constraint._set_class([self, other])
@@ -298,3 +309,16 @@ def _hashable(value: Any) -> Any:
     # The bytes of an array of names would be addresses.
     content = (tuple(p.flat) if p.dtype == object else p.tobytes() for p in parts)
     return (value.shape, *((p.dtype.str, each) for p, each in zip(parts, content, strict=True)))
+
+
+def fingerprint(index: Any) -> str | None:
+    """A short text that differs for different names of rows; None if they are just numbered.
+
+    It is the same in every process.
+    """
+    if index is None or hasattr(index, "compute"):
+        return None
+    names = index.tolist() if hasattr(index, "tolist") else list(index)
+    if names == list(range(len(names))):
+        return None
+    return f"{len(names)}-{crc32(chr(0).join(map(str, names)).encode())}"

@@ -43,7 +43,7 @@ class _Links(RowRule, kind=False):
         index: Iterable[Any] | None = None,
         n_samples: int | None = None,
     ) -> None:
-        label, pairs = self._label, listed(pairs)
+        label, pairs, index = self._label, listed(pairs), listed(index)
         if index is None and not starts_with_name(pairs):
             array = _checks.as_pairs(pairs, self._what, _checks.NAMES_HINT)
             self._set(pairs=array)
@@ -60,6 +60,7 @@ class _Links(RowRule, kind=False):
         price = _checks.as_column(price, f"{label} weight", len(array), "pair", "there are")
         self._set(weight=price)
         self._set_count(n_samples)
+        self._remember(index)
 
     def _refuse(self, wrong: BoolArray, fault: str) -> None:
         if wrong.any():

@@ -5,15 +5,11 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from ._checks import FOLDS, index_of
+from .base import fingerprint
 from .collection import ConstraintSet
 
 logger = logging.getLogger(__name__)
-
-
-def row_index(X: Any) -> Any:
-    """The index of a pandas or Dask frame, or None."""
-    index = getattr(X, "index", None)
-    return None if callable(index) or not hasattr(X, "iloc") else index
 
 
 def rules_for(X: Any, constraints: Any) -> tuple[ConstraintSet, int]:
@@ -21,10 +17,10 @@ def rules_for(X: Any, constraints: Any) -> tuple[ConstraintSet, int]:
 
     Rules that do not apply come from :meth:`ConstraintSet.for_folds` and name rows outside X.
     """
-    given = ConstraintSet(constraints)
+    given, index = ConstraintSet(constraints), index_of(X)
+    _refuse_other_index(given, fingerprint(index))
     if not given.named:
         return given, 0
-    index = row_index(X)
     if index is None:
         raise ValueError(
             f"{next(rule for rule in given if rule.named)!r} needs the names of the rows, but X "
@@ -36,3 +32,13 @@ def rules_for(X: Any, constraints: Any) -> tuple[ConstraintSet, int]:
     if outside:
         logger.info("%d of %d rules name rows outside X and do not apply", outside, given.n_parts)
     return found, outside
+
+
+def _refuse_other_index(given: ConstraintSet, found: str | None) -> None:
+    """Refuse rules that were made for rows with other names, or with the names in another order."""
+    for rule in given:
+        if found is not None and rule.made_for not in (None, found):
+            raise ValueError(
+                f"{rule!r} was made for rows with another index than that of X, or in another "
+                f"order{FOLDS}."
+            )

@@ -15,7 +15,7 @@ from .._words import our_words
 from . import _checks
 from ._checks import Names, name_of, plural, shortened
 from .base import Violations
-from .rows import RowRule, is_name, look_up
+from .rows import RowRule, is_name, listed, look_up
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -49,6 +49,7 @@ class Pin(RowRule):
     def __init__(
         self, mapping: Any, *, index: Iterable[Any] | None = None, n_samples: int | None = None
     ) -> None:
+        index = listed(index)
         given = mapping.items() if isinstance(mapping, Mapping) else mapping
         items = _checks.as_twos(given, "Pin needs {row: cluster}, or pairs (row, cluster)", "pin")
         keys, values = zip(*items, strict=True) if items else ((), ())
@@ -64,6 +65,7 @@ class Pin(RowRule):
             self._refuse(rows < 0, "; the row must be at least 0")
         self._refuse(clusters < 0, "; the cluster must be at least 0")
         self._set_count(n_samples)
+        self._remember(index)
 
     def _refuse(self, wrong: BoolArray, fault: str) -> None:
         if wrong.any():

@@ -97,7 +97,10 @@ class RowRule(Constraint, kind=False):
         table = _checks.table_of(index)
         self._refuse_count(len(table))
         rows = _checks.positions_of(self._rows.flat, table, self._what, FOLDS)
-        return self._with(**{self._parts[0]: rows.reshape(self._rows.shape)}, n_samples=len(table))
+        parts = {self._parts[0]: rows.reshape(self._rows.shape)}
+        found = self._with(**parts, n_samples=len(table))
+        found._remember(list(table))
+        return found
 
     def subset(self, rows: ArrayLike) -> Self | None:
         """Return the parts whose rows are all in ``rows``, renumbered; see :class:`Constraint`."""

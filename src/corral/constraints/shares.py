@@ -73,6 +73,7 @@ class GroupShares(Constraint):
                 fault = f"above its maximum, which is {high[group]:.10g}"
                 raise ValueError(f"minimum of group {group!r} is {share:.10g}, {fault}.")
         self._set(groups=array, minimum=low, maximum=high)
+        self._remember(_checks.index_of(groups))
 
     def check(self, n_samples: int, n_clusters: int) -> None:
         """Raise ``ValueError`` unless there is one group per row."""

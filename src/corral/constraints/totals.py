@@ -71,6 +71,7 @@ class ClusterTotals(Constraint):
             refuse(high == -math.inf, high, "maximum", "no total can stay below it")
         _checks.ordered_bounds(minimum=low, maximum=high)
         self._set(values=array, minimum=low, maximum=high)
+        self._remember(_checks.index_of(values))
 
     def bounds(self, n_clusters: int) -> tuple[FloatArray, FloatArray]:
         """Return the smallest and the largest total of each cluster, infinite if there is no bound.

@@ -80,7 +80,7 @@ class Report(Findings):
     proof
         The lower bound that was proven, a :class:`~corral.LowerBound`; None if none was asked for.
     ended : str
-        What ended the fit before it was finished: its time limit, or nothing.
+        What ended the fit before it was finished: its time limit, a request, or nothing.
 
     Examples
     --------
