@@ -9,6 +9,7 @@ import pytest
 from conflicts import AllLabels, random_rules
 
 from corral import ConstrainedKMeans
+from corral.assign import can_be_placed
 from corral.constraints import (
     CannotLink,
     ClusterSizes,
@@ -22,7 +23,6 @@ from corral.constraints import (
 from corral.deadline import Deadline, OutOfTime
 from corral.exceptions import InfeasibleConstraintsError
 from corral.infeasible.conflict import explain, shrunk
-from corral.infeasible.placed import can_be_placed
 from corral.presolve import presolve
 
 

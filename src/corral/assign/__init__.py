@@ -16,6 +16,7 @@ from .check import broken, matching_order
 from .exact import assign, feasible
 from .far import FarAssignment
 from .patient import NearAssignment, assign_patiently
+from .placed import can_be_placed
 from .program.relaxed import assign_relaxed, violation
 from .result import Assignment, NoAssignment
 from .sizes.prices import prices
@@ -28,6 +29,7 @@ __all__ = [
     "assign_relaxed",
     "assigner",
     "broken",
+    "can_be_placed",
     "feasible",
     "matching_order",
     "prices",

@@ -15,6 +15,7 @@ from ..rows import MemoryRows
 from .check import cost_of, matching_order
 from .exact import assign, feasible
 from .greedy import solve_crowded, solve_greedily
+from .placed import place_by_room
 from .result import Assignment, NoAssignment
 
 
@@ -59,8 +60,11 @@ def assign_patiently(
     """Exact assignment, or a feasible one where integer programs take longer than the patience.
 
     Arguments and errors are those of :func:`.exact.assign`, but OutOfTime is only raised when the
-    deadline itself came first.  An answer without a proof competes with the greedy labels.
+    deadline itself came first.  An answer without a proof competes with the greedy labels.  Totals
+    of many groups, which can take all of the time, begin with greedy labels.
     """
+    if incumbent is None and rules.totals and cost.size > TANGLE_ENTRIES:
+        incumbent = _greedy(rules, cost, None, deadline)
     try:
         found = assign(
             rules,
@@ -104,10 +108,10 @@ def _greedy(
     rules: Rules, cost: FloatArray, start: IntArray | None, deadline: Deadline
 ) -> IntArray | None:
     """Greedy labels, or None where the rules do not allow the method or it fails."""
-    if not rules.greedy:
-        return None
-    solve = solve_greedily if rules.sizes is None else solve_crowded
     try:
-        return solve(rules, cost, start, deadline)
+        if rules.greedy:
+            solve = solve_greedily if rules.sizes is None else solve_crowded
+            return solve(rules, cost, start, deadline)
+        return place_by_room(rules, deadline.first, cost) if rules.linear is None else None
     except OutOfTime:
         return None

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ..assign import feasible
+from ..assign import can_be_placed, feasible
 from ..constraints import ConstraintSet, MustLink
 from ..constraints._checks import Names, plural
 from ..deadline import NEVER, Deadline, OutOfTime
@@ -19,7 +19,6 @@ from ..plan.thresholds import REDUCED_ENTRIES, REDUCED_PARTS
 from ..presolve import presolve
 from ..presolve.facts import Part, cut, parts_of
 from ..presolve.graphs import components
-from .placed import can_be_placed
 
 #: Parts that the search leaves out together.
 Bunch = list[Part]

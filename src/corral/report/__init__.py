@@ -43,18 +43,6 @@ class Decisions(Protocol):
         """Give pairs of decision and value, in plain words."""
 
 
-class Bound(Protocol):
-    """A lower bound; as text it says what it proves."""
-
-    @property
-    def value(self) -> float:
-        """What no clustering is below."""
-
-    @property
-    def gap(self) -> float | None:
-        """How far the answer is above it, as a part of the answer's objective."""
-
-
 @dataclass(frozen=True)
 class Report(Findings):
     """What labels are worth and which rules they break.
@@ -102,7 +90,7 @@ class Report(Findings):
     names: Any = field(default=None, compare=False, repr=False)
     features: Any = field(default=None, compare=False, repr=False)
     plan: Decisions | None = field(default=None, compare=False, repr=False)
-    proof: Bound | None = field(default=None, compare=False, repr=False)
+    proof: Any = field(default=None, compare=False, repr=False)
     ended: str = field(default="", compare=False, repr=False)
 
     @property

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .._typing import IntArray
-from ..assign.check import broken
+from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
 from ..presolve import Rules
 from ..presolve.graphs import link_graph
+from .check import broken
 
 
 def can_be_placed(rules: Rules, deadline: Deadline = NEVER) -> bool:
@@ -19,18 +19,36 @@ def can_be_placed(rules: Rules, deadline: Deadline = NEVER) -> bool:
     False says nothing.  Most of the questions in the search for a smaller conflict are answered by
     this in a millisecond.  OutOfTime is raised at the deadline.
     """
-    return any(not broken(rules, labels, any_order=True) for labels in _placed(rules, deadline))
+    return place_by_room(rules, deadline) is not None
 
 
-def _placed(rules: Rules, deadline: Deadline) -> Iterator[IntArray]:
-    """Place each group into the first cluster with room for it, then into that with most room."""
+def place_by_room(
+    rules: Rules, deadline: Deadline = NEVER, cost: FloatArray | None = None
+) -> IntArray | None:
+    """Labels that obey all hard rules, or None if this method finds none.
+
+    With costs each group goes to the cheapest cluster with room; sizes then hold in their order.
+    OutOfTime is raised at the deadline.
+    """
+    for labels in _placed(rules, deadline, cost):
+        if not broken(rules, labels, any_order=cost is None):
+            return labels
+    return None
+
+
+def _placed(rules: Rules, deadline: Deadline, cost: FloatArray | None) -> Iterator[IntArray]:
+    """Place the groups, the largest first, each into a cluster with room for it.
+
+    It is the cheapest one if there are costs, then the first one, then that with most room.
+    """
     graph, sums = link_graph(rules.n_groups, rules.apart), rules.sums()
     allowed = np.ones((rules.n_groups, rules.n_clusters), bool)
     allowed[rules.pins[:, 0]] = False
     allowed[rules.pins[:, 0], rules.pins[:, 1]] = True
     heavy = (np.abs(sums.values) / sums.unit).sum(axis=0) + np.diff(graph.indptr)
     heavy[rules.pins[:, 0]] = np.inf
-    for spread in (False, True):
+    first = -np.arange(rules.n_clusters)
+    for how in (("cheap",) if cost is not None else ()) + ("first", "spread"):
         labels, room = np.full(rules.n_groups, -1), sums.upper.copy()
         for g in np.argsort(-heavy, kind="stable"):
             deadline.check()
@@ -39,7 +57,8 @@ def _placed(rules: Rules, deadline: Deadline) -> Iterator[IntArray]:
             fits[near[near >= 0]] = False
             if not fits.any():
                 break
-            score = (room / sums.unit).sum(axis=0) if spread else -np.arange(rules.n_clusters)
+            score = first if how == "first" else (room / sums.unit).sum(axis=0)
+            score = -cost[g] if how == "cheap" and cost is not None else score
             labels[g] = np.argmax(np.where(fits, score, -np.inf))
             room[:, labels[g]] -= sums.values[:, g]
         else:
