@@ -81,7 +81,12 @@ class Cut:
         """
         bounds = self.model.lower[self.rows], self.model.upper[self.rows]
         top, integral = self.model.ceiling[self.columns], self.model.integral[self.columns]
-        solver, optimal = _run(self.A, bounds, cost[self.columns], top, integral, deadline)
+        # In an elastic model presolve finds thousands of implied integers, and the cuts for them
+        # take half a minute in which HiGHS does not look at its time limit.
+        presolve = not self.model.violation.any()
+        solver, optimal = _run(
+            self.A, bounds, cost[self.columns], top, integral, deadline, presolve=presolve
+        )
         if solver.getInfo().primal_solution_status != FEASIBLE:
             return None, False
         return _spread(np.asarray(solver.getSolution().col_value), self.columns), optimal
@@ -94,6 +99,8 @@ def _run(
     top: FloatArray,
     integral: BoolArray,
     deadline: Deadline,
+    *,
+    presolve: bool = True,
 ) -> tuple[Any, bool]:
     """Minimise ``cost @ v`` over ``bounds[0] <= A v <= bounds[1]``, ``0 <= v <= top``.
 
@@ -103,7 +110,8 @@ def _run(
 
     solver = Highs()
     solver.setOptionValue("output_flag", False)
-    for name, value in {**OPTIONS, "time_limit": deadline.check()}.items():
+    given = {"time_limit": deadline.check(), "presolve": "choose" if presolve else "off"}
+    for name, value in {**OPTIONS, **given}.items():
         solver.setOptionValue(name, value)
     (m, n), (start, index) = A.shape, (part.astype(np.int32) for part in (A.indptr, A.indices))
     columns, matrix = (cost, np.zeros(n), top), (start, index, A.data, integral.astype(np.int32))
