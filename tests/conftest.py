@@ -8,6 +8,8 @@ import pytest
 NOT_TRACED = {
     "test_assign_contested.py",
     "test_assign_exact.py",
+    "test_branch.py",
+    "test_conflict.py",
     "test_infeasible.py",
     "test_laws.py",
     "test_passes.py",
@@ -16,6 +18,8 @@ NOT_TRACED = {
     "test_reproduction.py",
     "test_rivals.py",
     "test_sample.py",
+    "test_tight.py",
+    "test_time_limit.py",
 }
 
 

@@ -49,9 +49,3 @@ def test_without_prove_there_is_no_bound():
     assert report.bound is None
     assert report.gap is None
     assert "gap" not in report.to_dict()
-
-
-@pytest.mark.parametrize("value", [-1, "long", np.nan])
-def test_bad_times_are_refused(value):
-    with pytest.raises(ValueError, match="`prove` is"):
-        ConstrainedKMeans(2, prove=value).fit(X)
