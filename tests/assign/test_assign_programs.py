@@ -136,3 +136,29 @@ def test_prices_of_any_size_beside_the_costs(noise):
     )
     assert found.optimal
     assert found.cost == pytest.approx(best)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_process_of_its_own_finds_the_same(seed, monkeypatch):
+    rules, cost = random_problem(seed)
+    model, cut = whole(rules)
+    objective = priced(model, cost)
+    expected = by_scipy(model, objective, integral=True)
+    monkeypatch.setattr(highs, "APART_ENTRIES", 0)
+    if np.isinf(expected):
+        with pytest.raises(NoAssignment):
+            cut.solve(objective, NEVER)
+    else:
+        values, optimal = cut.solve(objective, NEVER)
+        assert optimal
+        assert objective @ values == pytest.approx(expected)
+
+
+def test_a_process_of_its_own_ends_with_its_time(monkeypatch):
+    rules, cost = clustered(0, 2_000, 4, 6_000)
+    model, cut = whole(rules)
+    monkeypatch.setattr(highs, "APART_ENTRIES", 0)
+    began = time.perf_counter()
+    _, optimal = cut.solve(priced(model, cost), Deadline.after(0.05))
+    assert not optimal
+    assert time.perf_counter() - began < 2.0

@@ -162,6 +162,10 @@ PROGRAM_ENTRIES = 100_000
 #: Seconds for one program if an answer is known, unless it is the last one of a problem that is not
 #: large.  More can only prove or improve a known answer.
 PROGRAM_PATIENCE = 2.0
+#: Entries of the matrix of an integer program above which HiGHS solves it in a process of its own.
+#: Starting that takes 0.3 s.  A larger number makes Ctrl-C wait longer for HiGHS: at 51,000 entries
+#: it waited up to 30 s (limits.py --interrupts, relaxed).
+APART_ENTRIES = 20_000
 #: Columns of x up to which a program has all of them at once.  More save rounds of adding columns
 #: and make a program larger: 300 groups in 5 clusters take 0.03 s at 600 and 0.05 s at 5,000.
 FEW_COLUMNS = 600

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +11,9 @@ from scipy import sparse
 
 from ..._typing import BoolArray, FloatArray
 from ...deadline import Deadline, OutOfTime
+from ...plan.thresholds import APART_ENTRIES
 from ..result import NoAssignment
-from . import interruptible
+from . import apart, interruptible
 from .model import Model
 
 #: Relative gap at which HiGHS may stop.  Costs are given to it with row minima subtracted and a
@@ -25,9 +27,6 @@ OPTIONS = {
     "mip_rel_gap": RELATIVE_GAP,
     "mip_heuristic_run_feasibility_jump": False,
 }
-
-#: Codes of HiGHS: the matrix is given by rows, the sense of the objective, an answer was found.
-ROW_WISE, MINIMISE, FEASIBLE = 2, 1, 2
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,12 @@ class Cut:
             A = sparse.hstack([A, slack, -slack], format="csr")
             cost = np.concatenate([cost, np.ones(2 * slack.shape[1])])
             top = np.concatenate([top, np.full(2 * slack.shape[1], np.inf)])
-        solver, optimal = _run(A, (lower, upper), cost, top, np.zeros(len(top), bool), deadline)
-        if not optimal:
+        program = _program(A, (lower, upper), cost, top, np.zeros(len(top), bool))
+        solver = _run(program, {**OPTIONS, "time_limit": deadline.check()})
+        status = apart.status_of(solver)
+        if status == apart.INFEASIBLE:
+            raise NoAssignment
+        if status != apart.OPTIMAL:
             raise OutOfTime
         solution = solver.getSolution()
         dual = np.asarray(solution.row_dual)
@@ -81,49 +84,46 @@ class Cut:
         """
         bounds = self.model.lower[self.rows], self.model.upper[self.rows]
         top, integral = self.model.ceiling[self.columns], self.model.integral[self.columns]
+        program = _program(self.A, bounds, cost[self.columns], top, integral)
         # In an elastic model presolve finds thousands of implied integers, and the cuts for them
         # take half a minute in which HiGHS does not look at its time limit.
-        presolve = not self.model.violation.any()
-        solver, optimal = _run(
-            self.A, bounds, cost[self.columns], top, integral, deadline, presolve=presolve
-        )
-        if solver.getInfo().primal_solution_status != FEASIBLE:
+        presolve = "off" if self.model.violation.any() else "choose"
+        options = {**OPTIONS, "presolve": presolve, "time_limit": deadline.check()}
+        if self.A.nnz > APART_ENTRIES and sys.executable:
+            status, values = apart.solve_apart(program, options, deadline.left)
+        else:
+            solver = _run(program, options)
+            status, values = apart.status_of(solver), apart.values_of(solver)
+        if status == apart.INFEASIBLE:
+            raise NoAssignment
+        if values is None:
             return None, False
-        return _spread(np.asarray(solver.getSolution().col_value), self.columns), optimal
+        return _spread(values, self.columns), status == apart.OPTIMAL
 
 
-def _run(
+def _program(
     A: sparse.csr_array,
     bounds: tuple[FloatArray, FloatArray],
     cost: FloatArray,
     top: FloatArray,
     integral: BoolArray,
-    deadline: Deadline,
-    *,
-    presolve: bool = True,
-) -> tuple[Any, bool]:
-    """Minimise ``cost @ v`` over ``bounds[0] <= A v <= bounds[1]``, ``0 <= v <= top``.
+) -> apart.Program:
+    """The arrays that HiGHS takes."""
+    start, index = (part.astype(np.int32) for part in (A.indptr, A.indices))
+    return {
+        **{"start": start, "index": index, "value": A.data, "shape": np.array(A.shape)},
+        **{"lower": bounds[0], "upper": bounds[1], "cost": cost, "top": top},
+        "integral": integral.astype(np.int32),
+    }
 
-    Gives the solver and whether its answer is optimal; raises NoAssignment if there is none.
-    """
-    from highspy import Highs, HighsModelStatus
 
-    solver = Highs()
-    solver.setOptionValue("output_flag", False)
-    given = {"time_limit": deadline.check(), "presolve": "choose" if presolve else "off"}
-    for name, value in {**OPTIONS, **given}.items():
-        solver.setOptionValue(name, value)
-    (m, n), (start, index) = A.shape, (part.astype(np.int32) for part in (A.indptr, A.indices))
-    columns, matrix = (cost, np.zeros(n), top), (start, index, A.data, integral.astype(np.int32))
-    solver.passModel(n, m, A.nnz, ROW_WISE, MINIMISE, 0.0, *columns, *bounds, *matrix)
+def _run(program: apart.Program, options: dict[str, Any]) -> Any:
+    """HiGHS after its run in this process, which Ctrl-C ends."""
+    solver = apart.load(program, options)
     # The solver asks for its time limit everywhere, for a callback's wish to stop only in the
     # simplex method and between nodes.
     interruptible(solver.run, stop=lambda: solver.setOptionValue("time_limit", 0.0))
-    status = solver.getModelStatus()
-    # No program is unbounded: no cost is negative where a column has no upper bound.
-    if status in (HighsModelStatus.kInfeasible, HighsModelStatus.kUnboundedOrInfeasible):
-        raise NoAssignment
-    return solver, status == HighsModelStatus.kOptimal
+    return solver
 
 
 def cut(model: Model, columns: BoolArray, always: int) -> Cut:
