@@ -35,6 +35,7 @@ LAYERS = [
     {"solve", "feasibility"},
     {"new_rows", "proof"},
     {"estimator", "baselines"},
+    {"shapes"},
     {"__init__"},
     {"cli"},
 ]

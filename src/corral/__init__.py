@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .progress import Progress
     from .proof import LowerBound, lower_bound
     from .report import Report, audit
+    from .shapes.mixture import ConstrainedGaussianMixture
 
 __version__ = "0.3.0"
 
@@ -41,6 +42,7 @@ __all__ = [
     "CannotLink",
     "ClusterSizes",
     "ClusterTotals",
+    "ConstrainedGaussianMixture",
     "ConstrainedKMeans",
     "Constraint",
     "ConstraintSet",
@@ -68,7 +70,7 @@ __all__ = [
 #: Modules that hold the public names, those that are imported quickly first.
 _HOMES = (
     *("exceptions", "progress", "constraints", "admm.history"),
-    *("report", "feasibility", "estimator", "proof"),
+    *("report", "feasibility", "estimator", "proof", "shapes.mixture"),
 )
 
 

@@ -6,6 +6,7 @@
 from .decisions import (
     Facts,
     Plan,
+    default_limit,
     entries,
     is_large,
     pilot_groups,
@@ -18,6 +19,7 @@ from .decisions import (
 __all__ = [
     "Facts",
     "Plan",
+    "default_limit",
     "entries",
     "is_large",
     "pilot_groups",

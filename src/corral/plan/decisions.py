@@ -71,8 +71,12 @@ def with_limit(settings: Settings, n_rows: int) -> Settings:
     """
     if settings.limited or settings.exact:
         return settings
-    limit = settings.deadline.limited(_patience(n_rows) * at.FIT_SECONDS)
-    return replace(settings, deadline=limit)
+    return replace(settings, deadline=settings.deadline.limited(default_limit(n_rows)))
+
+
+def default_limit(n_rows: int) -> float:
+    """Seconds that a fit of so many rows may take if the user gave no limit."""
+    return _patience(n_rows) * at.FIT_SECONDS
 
 
 def _patience(n_rows: int) -> float:

@@ -1,0 +1,170 @@
+"""What all estimators of other shapes share: parameters, ``fit``, the audit of the answer."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+from .._typing import FloatArray, IntArray
+from ..assign import NoAssignment
+from ..audit import InMemory
+from ..constraints import ConstraintSet
+from ..constraints.lookup import rules_for
+from ..deadline import Deadline, OutOfTime
+from ..exceptions import BrokenAnswerError, InfeasibleConstraintsError
+from ..infeasible import conflict_of, out_of_time
+from ..inputs import check_magnitude, check_weights, refuse_others, row_names, talking
+from ..plan import default_limit
+from ..presolve import Rules, presolve
+from ..report import Report
+from ..settings import LIMITS, Limit, check_n_clusters, make_random_state
+
+
+@dataclass(frozen=True)
+class Task:
+    """Checked input of a search.
+
+    Attributes
+    ----------
+    points : (n, d) array
+    weight : (n,) array
+    given : ConstraintSet
+        The user's constraints.
+    rules : Rules
+        What presolve made of them.
+    random_state : RandomState
+    deadline : Deadline
+    """
+
+    points: FloatArray
+    weight: FloatArray
+    given: ConstraintSet
+    rules: Rules
+    random_state: np.random.RandomState
+    deadline: Deadline
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return self.rules.n_clusters
+
+
+@dataclass(frozen=True)
+class Found:
+    """Result of a search: labels of the rows, other fitted attributes, and how it was found."""
+
+    labels: IntArray
+    attributes: Mapping[str, Any]
+    how: tuple[tuple[str, str], ...] = ()
+
+    def table(self) -> list[tuple[str, str]]:
+        """Pairs of decision and value, for ``report_.how()``."""
+        return list(self.how)
+
+
+@dataclass(eq=False, repr=False)
+class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
+    """Base class: ``fit`` checks, presolves, searches, audits and stores.
+
+    A subclass is a dataclass whose fields are its parameters.  It names their allowed values in
+    ``_limits`` and implements ``_search``.
+    """
+
+    _limits: ClassVar[Mapping[str, Limit]] = {}
+
+    n_clusters: int = 8
+    time_limit: float | None = field(default=None, kw_only=True)
+    random_state: Any = field(default=None, kw_only=True)
+    verbose: bool | int = field(default=False, kw_only=True)
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        constraints: Any = None,
+        sample_weight: ArrayLike | None = None,
+        **unknown: Any,
+    ) -> Self:
+        """Cluster the rows of X under the constraints.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : ignored
+        constraints : Constraint, iterable of them, or None
+            As in ``ConstrainedKMeans.fit``.
+        sample_weight : array-like of shape (n_samples,), optional
+        **unknown
+            Refused, as by ``ConstrainedKMeans``.
+
+        Returns
+        -------
+        self
+        """
+        refuse_others(y, unknown, ("constraints", "sample_weight"))
+        for name, limit in {"time_limit": LIMITS["time_limit"], **self._limits}.items():
+            limit.check(name, getattr(self, name))
+        with talking(self.verbose):
+            points, (given, outside), names = (
+                self._points(X),
+                rules_for(X, constraints),
+                row_names(X),
+            )
+            n = len(points)
+            k, weight = check_n_clusters(self.n_clusters, n), check_weights(sample_weight, n)
+            random_state = make_random_state(self.random_state)
+            limit = default_limit(n) if self.time_limit is None else self.time_limit
+            deadline = Deadline.after(limit)
+            try:
+                rules = presolve(given, n, k, names=names, deadline=deadline.first)
+                mass = np.ones(n) if weight is None else weight
+                found = self._search(Task(points, mass, given, rules, random_state, deadline))
+            except (NoAssignment, InfeasibleConstraintsError) as failure:
+                raise conflict_of(failure, n, k, given, deadline, names) from None
+            except OutOfTime as late:
+                raise out_of_time(deadline) from late
+            ended = f"by the time limit of {limit:.3g} s" if deadline.passed else ""
+            report = Report.of(InMemory(points), found.labels, given, k, weight)
+        report = replace(report, names=names, plan=found, outside=outside, ended=ended)
+        if not report.feasible:
+            raise BrokenAnswerError(f"the answer breaks a hard constraint:\n{report}")
+        if ended:
+            message = f"the fit was ended {ended}: the answer is the best found until then."
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        self._store(X, found, report)
+        return self
+
+    def fit_predict(
+        self, X: Any, y: Any = None, *, constraints: Any = None, **fit_params: Any
+    ) -> Any:
+        """Fit, and give the labels that obey the constraints; parameters as in :meth:`fit`."""
+        return self.fit(X, y, constraints=constraints, **fit_params).labels_
+
+    @abstractmethod
+    def _search(self, task: Task) -> Found:
+        """Find labels that obey the rules."""
+
+    def _points(self, X: Any) -> FloatArray:
+        """The rows of X as the search wants them, checked."""
+        points: FloatArray = check_array(X, dtype=np.float64, input_name="X", estimator=self)
+        check_magnitude(points, type(self).__name__)
+        return points
+
+    def _store(self, X: Any, found: Found, report: Report) -> None:
+        """Set all fitted attributes, at the end so that a failed fit leaves none."""
+        validate_data(self, X, skip_check_array=True)
+        for name, value in found.attributes.items():
+            setattr(self, name, value)
+        self.labels_ = found.labels.astype(np.int32)
+        self.report_ = replace(report, features=getattr(self, "feature_names_in_", None))

@@ -1,0 +1,175 @@
+"""Gaussian clusters from several starts, and the choice of their covariance.
+
+The first start is the answer of k-means under the same rules.  Others come from simpler
+covariances, and from an answer without bounds on sums: sizes and totals hold a descent where it
+is, and links alone often lead to the right shape.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .._typing import IntArray
+from ..constraints import CannotLink, ConstraintSet, MustLink
+from ..deadline import OutOfTime
+from ..estimator import ConstrainedKMeans
+from ..exceptions import SolverTimeoutError
+from ..presolve import Rules, presolve
+from ..start import group_labels
+from .base import Task
+from .gaussian import COVARIANCES, GaussianShape, parameters_of, target_of
+from .shape import Fitted, descend
+
+#: Part of the time left that one start by k-means may take, and that the choice of the covariance
+#: may take.
+START_SHARE, CHOICE_SHARE = 0.3, 0.6
+
+#: Links are held back in so many parts, and there must be so many of them for each part.
+PARTS, LINKS_EACH = 5, 5
+
+#: Times that the target of the shrinkage is taken from the answer before.
+TARGETS = 3
+
+
+def fit_gaussians(task: Task, kind: str, start: IntArray) -> Fitted:
+    """The best of all starts; the first one has labels that obey the rules."""
+    search = _Search(task, kind, start)
+    found = [search.from_labels(start)]
+    with suppress(OutOfTime):
+        if task.rules.bounded:
+            free = search.from_labels(start, task.rules.pairs_only())
+            found.append(search.from_labels(free.labels))
+        for simpler in COVARIANCES[: COVARIANCES.index(kind)]:
+            other = _Search(task, simpler, start).from_labels(start)
+            found.append(search.from_labels(other.labels))
+    best = min(found, key=lambda each: each.objective)
+    for _ in range(TARGETS - 1):
+        known, best = best, _Search(task, kind, best.labels).from_labels(best.labels)
+        if np.array_equal(known.labels, best.labels):
+            break
+    return best
+
+
+def kmeans_labels(task: Task) -> IntArray:
+    """Labels of the groups by k-means under the rules."""
+    seconds = START_SHARE * task.deadline.check()
+    seed = int(task.random_state.randint(np.iinfo(np.int32).max))
+    model = ConstrainedKMeans(task.n_clusters, random_state=seed, time_limit=seconds)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the answer is only a start
+        model.fit(task.points, constraints=task.given, sample_weight=task.weight)
+    return group_labels(task.rules, model.labels_.astype(np.int64))
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Descents with one kind of covariance and the target of some labels of the groups."""
+
+    task: Task
+    kind: str
+    labels: IntArray
+
+    def from_labels(self, labels: IntArray, rules: Rules | None = None) -> Fitted:
+        """The answer of a descent; without ``rules`` under those of the task."""
+        task = self.task
+        rows = task.rules.invert(self.labels)
+        target = target_of(task.points, task.weight, rows, task.n_clusters)
+        shape = GaussianShape(task.points, task.weight, task.rules, self.kind, target)
+        return descend(shape, task.rules if rules is None else rules, labels, task.deadline)
+
+
+def choose_covariance(task: Task, start: IntArray) -> tuple[str, str]:
+    """The kind of covariance, and why in words.
+
+    A link that is held back and obeyed all the same speaks for the kind.  Where links are few, or
+    do not decide, BIC does.
+    """
+    soon = replace(task, deadline=task.deadline.share(CHOICE_SHARE))
+    links = _Links.of(task.given)
+    kinds, why = COVARIANCES, "least BIC"
+    if len(links) >= PARTS * LINKS_EACH:
+        obeyed, asked = _obeyed(soon, links)
+        if asked:
+            kinds = tuple(kind for kind in COVARIANCES if obeyed[kind] == max(obeyed.values()))
+            counts = ", ".join(f"{kind} {obeyed[kind]}" for kind in COVARIANCES)
+            why = f"of {asked} links held back, obeyed: {counts}"
+    if len(kinds) == 1:
+        return kinds[0], why
+    bic = _bic(task, kinds, start)
+    chosen = min(bic, key=lambda kind: bic[kind])
+    return chosen, why if why == "least BIC" else f"{why}; of equals the least BIC"
+
+
+def _bic(task: Task, kinds: tuple[str, ...], start: IntArray) -> dict[str, float]:
+    """BIC of the hard clustering by one descent of each kind."""
+    rows = float(np.log(max(task.weight.sum(), 1.0)))
+    free = {kind: parameters_of(kind, task.n_clusters, task.points.shape[1]) for kind in kinds}
+    return {
+        kind: _Search(task, kind, start).from_labels(start).objective + free[kind] * rows
+        for kind in kinds
+    }
+
+
+def _obeyed(task: Task, links: _Links) -> tuple[dict[str, int], int]:
+    """How many of the links held back each kind obeys, and how many were asked for."""
+    obeyed, asked = dict.fromkeys(COVARIANCES, 0), 0
+    for kept, held in links.parts(task.random_state):
+        given = kept.beside(task.given)
+        rules = presolve(given, len(task.points), task.n_clusters)
+        part = replace(task, given=given, rules=rules)
+        try:
+            start = kmeans_labels(part)
+            fits = {kind: fit_gaussians(part, kind, start).labels for kind in COVARIANCES}
+        except (OutOfTime, SolverTimeoutError):
+            break
+        for kind, labels in fits.items():
+            obeyed[kind] += held.obeyed_by(rules.invert(labels))
+        asked += len(held)
+    return obeyed, asked
+
+
+@dataclass(frozen=True)
+class _Links:
+    """Hard links: pairs of rows, and whether these must be together."""
+
+    pairs: IntArray
+    together: IntArray
+
+    @classmethod
+    def of(cls, given: ConstraintSet) -> _Links:
+        must, cannot = (
+            [rule.pairs for rule in given.hard.of_kind(kind)] for kind in (MustLink, CannotLink)
+        )
+        n_must = sum(map(len, must))
+        pairs = np.concatenate([np.empty((0, 2), np.int64), *must, *cannot])
+        return cls(pairs, np.arange(len(pairs)) < n_must)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def parts(self, random_state: np.random.RandomState) -> Iterator[tuple[_Links, _Links]]:
+        """Links to keep and links to hold back, in turn."""
+        part = random_state.permutation(len(self)) % PARTS
+        for number in range(PARTS):
+            held = part == number
+            yield self._some(~held), self._some(held)
+
+    def _some(self, chosen: IntArray) -> _Links:
+        return _Links(self.pairs[chosen], self.together[chosen])
+
+    def beside(self, given: ConstraintSet) -> ConstraintSet:
+        """These links, and the constraints that are no hard links."""
+        others = [rule for rule in given.hard if not isinstance(rule, (MustLink, CannotLink))]
+        must, cannot = self.pairs[self.together], self.pairs[~self.together]
+        return ConstraintSet([*others, *given.soft, MustLink(must), CannotLink(cannot)])
+
+    def obeyed_by(self, labels: IntArray) -> int:
+        """How many of the links the labels of the rows obey."""
+        same = labels[self.pairs[:, 0]] == labels[self.pairs[:, 1]]
+        return int(np.sum(same == self.together))

@@ -1,0 +1,198 @@
+"""Gaussian clusters: the shape against literal formulas, the estimator against scikit-learn."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+from sklearn.mixture import GaussianMixture
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from corral import (
+    CannotLink,
+    ClusterSizes,
+    ClusterTotals,
+    ConstrainedGaussianMixture,
+    InfeasibleConstraintsError,
+    MustLink,
+    Pin,
+    SolverTimeoutError,
+)
+from corral.deadline import NEVER
+from corral.presolve import presolve
+from corral.shapes.gaussian import COVARIANCES, GaussianShape, parameters_of, target_of
+from corral.shapes.shape import Fitted, descend
+
+
+@parametrize_with_checks([ConstrainedGaussianMixture(3)])
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+def stretched(rng, n=40):
+    """Two parallel, long clusters: k-means cuts across both."""
+    y = np.arange(2 * n) % 2
+    return rng.normal(size=(2 * n, 2)) * (10.0, 0.3) + np.outer(y, (0.0, 3.0)), y
+
+
+def shape_of(X, kind, k=2, rules=(), labels=None):
+    given = presolve(list(rules), len(X), k)
+    labels = np.arange(len(X)) % k if labels is None else labels
+    weight = np.ones(len(X))
+    return GaussianShape(X, weight, given, kind, target_of(X, weight, labels, k)), given
+
+
+@pytest.mark.parametrize("kind", COVARIANCES)
+def test_costs_are_minus_twice_the_log_densities(kind):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    shape, _ = shape_of(X, kind, k=3)
+    clusters = shape.clusters(np.arange(30) % 3)
+    full = np.broadcast_to(clusters.factors @ clusters.factors.transpose(0, 2, 1), (3, 3, 3))
+    for j in range(3):
+        log = multivariate_normal(clusters.means[j], full[j]).logpdf(X)
+        expected = -2.0 * (log + np.log(clusters.weights[j]))
+        assert np.allclose(shape.costs(clusters)[:, j], expected)
+
+
+@pytest.mark.parametrize("kind", COVARIANCES)
+def test_no_other_clusters_are_better_for_the_labels(kind):
+    """The shrunk covariances minimise costs and priors together."""
+    rng = np.random.default_rng(1)
+    X, labels = rng.normal(size=(40, 3)), rng.integers(0, 2, 40)
+    shape, rules = shape_of(X, kind, labels=labels)
+    best = Fitted.of(shape, rules, labels)
+    for _ in range(20):
+        moved = type(best.clusters)(
+            best.clusters.weights,
+            best.clusters.means + 0.05 * rng.normal(size=(2, 3)),
+            best.clusters.factors * (1.0 + 0.05 * rng.normal()),
+        )
+        own = shape.costs(moved)[np.arange(40), labels].sum() + shape.penalty(moved)
+        assert own > best.objective
+
+
+def test_groups_cost_the_sum_of_their_rows():
+    X = np.random.default_rng(2).normal(size=(6, 2))
+    alone, _ = shape_of(X, "full")
+    linked, rules = shape_of(X, "full", rules=[MustLink([(0, 3), (3, 5)])])
+    clusters = alone.clusters(np.arange(6) % 2)
+    rows = alone.costs(clusters)
+    assert np.allclose(linked.costs(clusters)[rules.group[0]], rows[[0, 3, 5]].sum(axis=0))
+
+
+@pytest.mark.parametrize("kind", COVARIANCES)
+def test_a_descent_ends_where_no_single_round_helps(kind):
+    """And never above the start, by trying all labels of a small problem at its clusters."""
+    X = np.random.default_rng(3).normal(size=(8, 2))
+    rules = [ClusterSizes([4, 4]), CannotLink([(0, 1)])]
+    labels = np.array([0, 1, 0, 1, 0, 1, 0, 1])
+    shape, given = shape_of(X, kind, rules=rules, labels=labels)
+    found = descend(shape, given, labels, NEVER)
+    assert found.objective <= Fitted.of(shape, given, labels).objective
+    cost = shape.costs(found.clusters)
+    allowed = (np.array(each) for each in itertools.product(range(2), repeat=8))
+    best = min(
+        cost[np.arange(8), each].sum() for each in allowed if each.sum() == 4 and each[0] != each[1]
+    )
+    assert cost[np.arange(8), found.labels].sum() == pytest.approx(best)
+
+
+def test_long_clusters_are_found():
+    X, y = stretched(np.random.default_rng(4))
+    model = ConstrainedGaussianMixture(2, random_state=0).fit(X, constraints=ClusterSizes([40, 40]))
+    assert len(np.unique(np.column_stack([y, model.labels_]), axis=0)) == 2
+    assert model.report_.feasible
+
+
+def test_links_held_back_choose_the_covariance():
+    rng = np.random.default_rng(5)
+    X, y = stretched(rng)
+    pairs = rng.integers(0, len(X), (60, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    same = y[pairs[:, 0]] == y[pairs[:, 1]]
+    links = [MustLink(pairs[same]), CannotLink(pairs[~same])]
+    model = ConstrainedGaussianMixture(2, random_state=0).fit(X, constraints=links)
+    assert model.covariance_ in ("diag", "tied", "full")
+    assert "held back" in model.report_.how()
+    assert model.report_.feasible
+
+
+@pytest.mark.parametrize("kind", COVARIANCES)
+def test_attributes_are_those_of_scikit_learns_mixtures(kind):
+    X = np.random.default_rng(6).normal(size=(60, 3))
+    ours = ConstrainedGaussianMixture(2, covariance=kind, random_state=0).fit(X)
+    theirs = GaussianMixture(2, covariance_type=kind, random_state=0).fit(X)
+    assert ours.covariances_.shape == theirs.covariances_.shape
+    assert ours.means_.shape == theirs.means_.shape
+    assert ours.weights_.sum() == pytest.approx(1.0)
+    assert parameters_of(kind, 2, 3) == theirs._n_parameters()
+    # With our parameters theirs gives the same densities.
+    theirs.weights_, theirs.means_ = ours.weights_, ours.means_
+    precisions = {
+        "full": lambda: np.linalg.inv(np.linalg.cholesky(ours.covariances_)).transpose(0, 2, 1),
+        "tied": lambda: np.linalg.inv(np.linalg.cholesky(ours.covariances_)).T,
+    }
+    theirs.precisions_cholesky_ = precisions.get(kind, lambda: ours.covariances_**-0.5)()
+    assert np.allclose(ours.predict_proba(X), theirs.predict_proba(X))
+    assert np.allclose(ours.score_samples(X), theirs.score_samples(X))
+    assert np.array_equal(ours.predict(X), theirs.predict(X))
+    assert ours.bic(X) == pytest.approx(theirs.bic(X))
+
+
+@pytest.mark.parametrize("kind", COVARIANCES)
+def test_few_rows_in_many_features(kind):
+    X = np.random.default_rng(7).normal(size=(8, 20))
+    X[:, 3] = 5.0  # constant
+    model = ConstrainedGaussianMixture(2, covariance=kind, random_state=0)
+    model.fit(X, constraints=ClusterSizes([3, 5]))
+    assert sorted(np.bincount(model.labels_)) == [3, 5]
+    assert np.isfinite(model.score_samples(X)).all()
+
+
+def test_every_kind_of_rule_holds():
+    X, _ = stretched(np.random.default_rng(8), n=20)
+    rules = [
+        MustLink([(0, 1), (2, 3)]),
+        CannotLink([(0, 2)]),
+        Pin([(0, 1)]),
+        ClusterTotals(np.arange(40.0), maximum=400.0),
+    ]
+    model = ConstrainedGaussianMixture(2, random_state=0).fit(X, constraints=rules)
+    assert model.report_.feasible
+    assert model.labels_[0] == 1
+
+
+def test_weights_of_two_are_rows_given_twice():
+    X, _ = stretched(np.random.default_rng(9), n=10)
+    weighted = ConstrainedGaussianMixture(2, covariance="full", random_state=0)
+    weighted.fit(X, sample_weight=np.full(20, 2.0))
+    shape, rules = shape_of(X, "full", labels=weighted.labels_)
+    twice = GaussianShape(X, np.full(20, 2.0), rules, "full", shape.target)
+    assert np.allclose(weighted.means_, twice.clusters(weighted.labels_.astype(np.int64)).means)
+
+
+def test_contradictions_and_time_are_told_as_by_k_means():
+    X = np.arange(6.0)[:, None]
+    model = ConstrainedGaussianMixture(2)
+    with pytest.raises(InfeasibleConstraintsError):
+        model.fit(X, constraints=[MustLink([(0, 1)]), CannotLink([(0, 1)])])
+    with pytest.raises((SolverTimeoutError, InfeasibleConstraintsError)):
+        ConstrainedGaussianMixture(2, time_limit=0.0).fit(
+            X, constraints=ClusterTotals([1, 2, 3, 4, 5, 6], maximum=[10, 11])
+        )
+    assert not hasattr(model, "labels_")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"covariance": "round"}, "`covariance` is 'round'"),
+        ({"time_limit": -1}, "`time_limit` is -1"),
+        ({"n_clusters": 0}, "`n_clusters` is 0"),
+    ],
+)
+def test_bad_parameters(parameters, words):
+    with pytest.raises(ValueError, match=words):
+        ConstrainedGaussianMixture(**parameters).fit(np.zeros((3, 1)))
