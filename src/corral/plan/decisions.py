@@ -80,9 +80,10 @@ def _patience(n_rows: int) -> float:
     return max(1.0, n_rows / at.TIMED_ROWS) ** 2
 
 
-def pilot_groups(n_clusters: int) -> int:
+def pilot_groups(rules: Rules) -> int:
     """Groups of a pilot sample."""
-    return max(at.SMALL // n_clusters, at.PILOT_EACH * n_clusters)
+    k = rules.n_clusters
+    return min(rules.n_groups, max(at.SMALL // k, at.PILOT_EACH * k))
 
 
 def _decision(words: str) -> Any:
@@ -201,7 +202,7 @@ def _sample(rules: Rules, facts: Facts, settings: Settings) -> int:
     if rules.summed:
         least, each = at.SAMPLE_SUMMED, at.SAMPLE_SUMMED_EACH
     enough = int(max(least, each * rules.n_clusters) * facts.unevenness)
-    return enough if m > at.WORTH_SAMPLING * enough else m
+    return min(m, enough) if m > at.WORTH_SAMPLING * enough else m
 
 
 def _single(rules: Rules, facts: Facts, settings: Settings) -> bool:
@@ -215,7 +216,7 @@ def _growth(rules: Rules, settings: Settings) -> float:
     growth = settings.rho_growth
     if settings.hurries:
         slower = np.clip(np.sqrt(at.SLOW_CLUSTERS / rules.n_clusters), at.SLOWEST, 1.0)
-        slow, fast = (settings.rho_growth - 1.0) * slower, at.FAST_GROWTH - 1.0
+        slow, fast = (settings.rho_growth - 1.0) * slower, at.FAST_GROWTH
         middle = at.FAST_SUMMED if rules.summed else at.FAST_FREE
         # From fast at half the middle to slow at twice the middle, evenly on a logarithmic scale.
         share = np.clip(0.5 + 0.5 * np.log2(entries(rules) / middle), 0.0, 1.0)
@@ -265,7 +266,7 @@ def _rival(rules: Rules, settings: Settings, part_of: int | None) -> str:
 def _needs_pilot(rules: Rules) -> bool:
     """Whether moves would matter where trying them takes too long, but for a sample."""
     k = rules.n_clusters
-    few = pilot_groups(k) * k
+    few = pilot_groups(rules) * k
     large = entries(rules) > max(at.PILOT_FROM, at.WORTH_SAMPLING * few)
     # With totals a trial on a sample is expensive too, and linear rows do not shrink.
     movable = few <= at.PILOT_MOST and not rules.totals and rules.linear is None

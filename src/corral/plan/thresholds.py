@@ -66,8 +66,8 @@ SINGLE_ENTRIES = 6_000
 #: on sums.  Where it is fast, exact steps and moves find what a slow ADMM would (jobs small-*;
 #: quality_start.py).
 FAST_SUMMED, FAST_FREE = 6_000, 20_000
-#: Growth of the penalty an iteration up to half of FAST_SUMMED or FAST_FREE entries.
-FAST_GROWTH = 1.1
+#: Part by which the penalty grows an iteration up to half of FAST_SUMMED or FAST_FREE entries.
+FAST_GROWTH = 0.1
 #: Clusters up to which the penalty grows as asked; with more, the growth less one is multiplied by
 #: ``sqrt(10 / k)``, as more clusters separate one after another (job sizes-20000-100).
 SLOW_CLUSTERS = 10
