@@ -171,6 +171,7 @@ def test_groups_of_several_types():
         ([1.0, math.nan], {}, "type float64; they must be strings"),
         ([["a"]], {}, r"groups has shape \(1, 1\)"),
         (["a", "b"], {"minimum": {"z": 0.1}}, "group 'z'; the groups are 'a', 'b'"),
+        (["men", "women"], {"maximum": {"wmen": 1}}, r"'wmen' \(did you mean 'women'\?\); the g"),
         (["a", "b"], {"minimum": 1.2}, r"1.2; a share must lie in \[0, 1\]"),
         (["a", "b"], {"maximum": {"a": -0.1}}, "maximum of group 'a' is -0.1"),
         (["a", "b"], {"maximum": math.nan}, "maximum share is NaN"),
@@ -194,4 +195,4 @@ def test_a_subset_keeps_the_bound_of_a_group_that_is_gone():
     assert rest.violations([0, 1]).count == 2
     assert rule.subset([0, 1]).violations([0, 0]).count == 0
     assert rule.phrase() == "shares of at least 0.5 of 'a'"
-    assert repr(rule) == "GroupShares(3 rows, 1 bounds)"
+    assert repr(rule) == "GroupShares(3 rows, 1 bound)"

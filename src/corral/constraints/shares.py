@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._words import our_words
+from .._words import our_words, suggestion
 from . import _checks
 from ._checks import Names, shortened
 from .base import Constraint, Violations
@@ -55,6 +55,8 @@ class GroupShares(Constraint):
     groups: NDArray[Any]
     minimum: Shares
     maximum: Shares
+
+    _keys = ("groups", "minimum", "maximum")
 
     @our_words
     def __init__(
@@ -144,7 +146,8 @@ class GroupShares(Constraint):
         return cls(values["groups"])._with(**read)
 
     def __repr__(self) -> str:
-        return f"GroupShares({len(self.groups)} rows, {self.n_parts} bounds)"
+        rows = _checks.plural(len(self.groups), "row")
+        return f"GroupShares({rows}, {_checks.plural(self.n_parts, 'bound')})"
 
 
 def _fraction(share: float) -> tuple[float, float]:
@@ -184,7 +187,8 @@ def _read_shares(
     unknown = [group for group in shares if group not in groups]
     if unknown:
         known = shortened(map(repr, groups), len(groups))
-        raise ValueError(f"{what} names the group {unknown[0]!r}; the groups are {known}.")
+        meant = suggestion(unknown[0], groups)
+        raise ValueError(f"{what} names the group {unknown[0]!r}{meant}; the groups are {known}.")
     read = {group: _checks.as_numbers(share, f"{what} share") for group, share in shares.items()}
     for group, share in read.items():
         if share.ndim or not 0 <= share <= 1:

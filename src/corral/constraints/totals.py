@@ -50,6 +50,8 @@ class ClusterTotals(Constraint):
     minimum: FloatArray | None
     maximum: FloatArray | None
 
+    _keys = ("values", "minimum", "maximum")
+
     @our_words
     def __init__(
         self,
@@ -132,7 +134,7 @@ class ClusterTotals(Constraint):
 
     def __repr__(self) -> str:
         bounds = _bounds_in_words(self.minimum, self.maximum)
-        return f"ClusterTotals({len(self.values)} values, {bounds})"
+        return f"ClusterTotals({_checks.plural(len(self.values), 'value')}, {bounds})"
 
 
 def total_excess(
