@@ -202,7 +202,9 @@ def test_programs_that_do_not_close_leave_the_rest_of_the_time(monkeypatch, make
     n, k, rules = make()
     X = np.random.default_rng(0).normal(size=(n, 2))
     began = time.process_time()
-    model = ConstrainedKMeans(k, n_init=1, random_state=0).fit(X, constraints=rules)
+    with pytest.warns(ConvergenceWarning, match=r"took all of the 0\.2 s") as caught:
+        model = ConstrainedKMeans(k, n_init=1, random_state=0).fit(X, constraints=rules)
+    assert len(caught) == 1
     assert time.process_time() - began < 5.0
     assert model.report_.feasible
     assert "cut short by time" in model.report_.how()

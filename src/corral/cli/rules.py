@@ -105,10 +105,10 @@ def _rules_of_columns(options: Options, points: Points, n_clusters: int) -> Iter
     for text in options.capacity:
         column, most = _split(text, 1, "--capacity", "COLUMN:MAX")
         values = points.table.numbers(column)
-        yield ClusterTotals(values, maximum=_number(most, text, "--capacity"))
+        yield ClusterTotals(values, maximum=_number(most, text, "--capacity"), name=column)
     for text in options.total:
         column, low, high = _bounds(text, "--total")
-        yield ClusterTotals(points.table.numbers(column), minimum=low, maximum=high)
+        yield ClusterTotals(points.table.numbers(column), minimum=low, maximum=high, name=column)
     for text in options.share:
         yield _shares(text, points)
     if options.pin is not None:

@@ -84,8 +84,9 @@ class GroupShares(Constraint):
     def expand(self, n_samples: int, n_clusters: int) -> tuple[ClusterTotals, ...]:
         """Return the equivalent totals, minimum shares first."""
         rules = self._rules() if self.groups.size else ()
+        zero: dict[str, Any] = {"minimum": {"minimum": 0.0}, "maximum": {"maximum": 0.0}}
         return tuple(
-            ClusterTotals(np.where(self.groups == group, whole - part, -part), **{side: 0.0})
+            ClusterTotals(np.where(self.groups == group, whole - part, -part), **zero[side])
             for side, group, share in rules
             for part, whole in [_fraction(share)]
         )

@@ -65,14 +65,17 @@ def unevenness(weight: FloatArray, count: IntArray) -> float:
 
 
 def with_limit(settings: Settings, n_rows: int) -> Settings:
-    """The settings with the limit that a fit of so many rows has if the user gave none.
-
-    A search for the best answer has none.
-    """
+    """The settings with a default limit, if the user gave none and the search is not exact."""
     if settings.limited or settings.exact:
         return settings
     limit = settings.deadline.limited(_patience(n_rows) * at.FIT_SECONDS)
     return replace(settings, deadline=limit)
+
+
+def _program_seconds(rules: Rules, settings: Settings) -> float:
+    """Seconds for integer programs in all; more in proportion to a longer limit of the user's."""
+    asked = settings.deadline.limit / at.FIT_SECONDS if settings.limited else 0.0
+    return at.PROGRAM_SECONDS * max(_patience(rules.n_rows), asked)
 
 
 def _patience(n_rows: int) -> float:
@@ -127,7 +130,7 @@ class Plan:
             n_clusters=rules.n_clusters,
             home=_home(rules, settings, size) if facts.far else "",
             restarts=_restarts(rules, settings),
-            programs=_patience(rules.n_rows) * at.PROGRAM_SECONDS,
+            programs=_program_seconds(rules, settings),
             sample=size,
             single=_single(rules, facts, settings),
             growth=_growth(rules, settings),
@@ -208,7 +211,7 @@ def _sample(rules: Rules, facts: Facts, settings: Settings) -> int:
 def _single(rules: Rules, facts: Facts, settings: Settings) -> bool:
     """Single precision, where exact steps follow and no value of a total can overflow it."""
     plain = not rules.totals and rules.linear is None
-    return settings.coarse and facts.fits_single and plain and entries(rules) > at.SINGLE_ENTRIES
+    return settings.coarse and facts.fits_single and plain and entries(rules) > at.SMALL
 
 
 def _growth(rules: Rules, settings: Settings) -> float:
