@@ -80,7 +80,8 @@ FAST_SUMMED, FAST_FREE = 6_000, 20_000
 #: 2.9 times as long, and the worst objective is 0.15 % higher (thresholds.py).
 FAST_GROWTH = 0.1
 #: Clusters up to which the penalty grows as asked; with more, the growth less one is multiplied by
-#: ``sqrt(10 / k)``, as more clusters separate one after another (job sizes-20000-100).
+#: ``sqrt(10 / k)``, as more clusters separate one after another (job sizes-20000-100).  At 40 equal
+#: 3000, k = 40 ends 0.67 % higher; at 2 the mean objective is 0.005 % lower (thresholds.py).
 SLOW_CLUSTERS = 10
 #: Smallest factor by which many clusters slow the growth of the penalty.
 SLOWEST = 0.4

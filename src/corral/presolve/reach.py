@@ -49,6 +49,8 @@ def reach(
 
 def find_unreachable_rows(facts: Facts) -> Found:
     """Find a bound of a linear row that no labels reach, also because of links and pins."""
+    if not facts.linear:
+        return None
     alone = np.arange(facts.n), np.full(facts.n, -1)
     pinned = np.full(int(facts.group.max()) + 1, -1)
     pinned[facts.group[facts.pins.values[:, 0]]] = facts.pins.values[:, 1]
