@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .proof import LowerBound, lower_bound
     from .report import Report, audit
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 __all__ = [
     "BrokenAnswerError",
