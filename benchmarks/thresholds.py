@@ -109,27 +109,35 @@ JOBS = [
     Job("free 3000", 3_000, 8, free),
     Job("free 60000", 60_000, 8, free),
     Job("equal 300", 300, 4, equal),
-    Job("equal 800, no clusters", 800, 8, equal, structured=False),
-    Job("equal 3000", 3_000, 8, equal),
+    Job("equal 2000, no clusters", 2_000, 5, equal, structured=False),
     Job("equal 3000, k = 40", 3_000, 40, equal),
     Job("equal 60000", 60_000, 8, equal),
-    Job("unequal 300", 300, 4, unequal),
-    Job("unequal 3000", 3_000, 4, unequal),
+    Job("unequal 200", 200, 3, unequal),
+    Job("unequal 8000", 8_000, 3, unequal),
     Job("bounds 4000", 4_000, 6, bounds),
     Job("links 600", 600, 5, links),
     Job("links 6000", 6_000, 5, links),
-    Job("links and sizes 80", 80, 3, links_and_sizes),
-    Job("links and sizes 4000", 4_000, 5, links_and_sizes),
+    Job("links and sizes 60", 60, 3, links_and_sizes),
+    Job("links and sizes 3000", 3_000, 4, links_and_sizes),
     Job("soft 300", 300, 4, soft),
     Job("totals 60", 60, 3, totals),
     Job("pins 10000", 10_000, 5, pins),
 ]
 
+#: Thresholds that no job here reaches, with the script or the measurement that their comments name:
+#: GPU, Dask, proofs, Algorithm 1, conflicts, other processes.
+ELSEWHERE = {
+    *("LEAN_GROUPS", "DEVICE_X", "DASK_X", "PULL_BYTES"),
+    *("LANCZOS_FROM", "CUTS_EACH", "CUT_ENTRIES"),
+    *("LARGEST_GRAM", "REDUCED_PARTS", "REDUCED_ENTRIES"),
+    *("START_SECONDS", "APART_ENTRIES", "FLOW_SECONDS", "MANY_TIES"),
+}
+
 
 def numbers() -> Iterator[str]:
-    """Names of the thresholds."""
+    """Names of the thresholds that the jobs may reach."""
     for name, value in vars(thresholds).items():
-        if name.isupper() and isinstance(value, (int, float)):
+        if name.isupper() and isinstance(value, (int, float)) and name not in ELSEWHERE:
             yield name
 
 
@@ -166,15 +174,13 @@ def run(seeds: int) -> tuple[np.ndarray, np.ndarray]:
     return objective, seconds
 
 
-def line(
-    name: str, factor: float, base: tuple[np.ndarray, ...], now: tuple[np.ndarray, ...]
-) -> str:
-    """One row of the table."""
+def line(name: str, base: tuple[np.ndarray, ...], now: tuple[np.ndarray, ...]) -> str:
+    """One row of the table, while the threshold is changed."""
     gap = now[0] / base[0] - 1.0
     ratio = now[1].sum(axis=1) / base[1].sum(axis=1)
     moved = np.flatnonzero(np.abs(gap).max(axis=1) > 1e-9)
-    slower = np.flatnonzero((ratio > 1.25) | (ratio < 0.8))
-    value = getattr(thresholds, name) * factor
+    slower = np.flatnonzero((ratio > 2.0) | (ratio < 0.5))
+    value = getattr(thresholds, name)
     jobs = ", ".join(JOBS[i].name for i in moved) or "none"
     times = ", ".join(f"{JOBS[i].name} x{ratio[i]:.2f}" for i in slower) or "none"
     mean, worst = 100 * gap.mean(), 100 * gap.max()
@@ -199,7 +205,7 @@ def main() -> None:
     for name in names:
         for factor in (1.0 / given.factor, given.factor):
             with changed(name, factor):
-                rows.append(line(name, factor, base, run(given.seeds)))
+                rows.append(line(name, base, run(given.seeds)))
             print(rows[-1], flush=True)
     if given.write:
         head = (
@@ -207,7 +213,7 @@ def main() -> None:
             f"Each number of `src/corral/plan/thresholds.py`, divided and multiplied by "
             f"{given.factor:g}: change of the objective over {len(JOBS)} jobs and {given.seeds} "
             "seeds against the plan as it is, the jobs whose objective changed, and the jobs "
-            "whose time changed by more than a quarter. `python benchmarks/thresholds.py "
+            "whose time at least doubled or halved. `python benchmarks/thresholds.py "
             "--write` makes this page.\n\n"
         )
         TABLE.write_text(head + "\n".join(rows) + "\n", encoding="utf-8")

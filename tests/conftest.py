@@ -1,6 +1,8 @@
-"""Which tests count for the coverage."""
+"""Which tests count for the coverage, and signals as a terminal gives them."""
 
 from __future__ import annotations
+
+import signal
 
 import pytest
 
@@ -21,6 +23,12 @@ NOT_TRACED = {
     "test_tight.py",
     "test_time_limit.py",
 }
+
+
+def pytest_configure():
+    # A shell starts background jobs with SIGINT ignored; tests of Ctrl-C would then wait forever.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config, items):

@@ -106,7 +106,8 @@ def test_the_side_of_a_linear_row_that_is_needed():
     error = explain(3, 2, ConstraintSet(rules))
     (row,) = error.conflict.of_kind(LinearConstraint)
     assert (row.A.shape[0], row.lower[0], row.upper[0]) == (1, -np.inf, 1.0)
-    assert str(error).endswith("linear row of at most 1; pins of 0 to cluster 0, 1 to cluster 0.")
+    said = "a linear row should be at most 1, but is at least 2 with pins of 0 to cluster 0, "
+    assert str(error) == f"{said}1 to cluster 0."
 
 
 def test_the_sentence_is_about_the_conflict_that_is_left():

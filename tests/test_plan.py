@@ -18,8 +18,9 @@ from corral import (
     MustLink,
     Pin,
 )
-from corral.plan import Facts
+from corral.plan import Facts, pilot_groups, thresholds
 from corral.plan.thresholds import LARGE, MAX_ROUNDS, MOST_RESTARTS, SMALL
+from corral.presolve import presolve
 
 FAR = Facts(far=True, fits_single=False)
 
@@ -221,6 +222,24 @@ def test_what_competes_on_a_sample(n, part_of, make, rival):
     plan = plan_of(make(n, 5), n, 5, part_of=part_of)
     assert plan.rival == rival
     assert not plan.hardens
+
+
+@pytest.mark.parametrize("name", ["WORTH_SAMPLING", "SAMPLE_FREE", "PILOT_EACH", "SMALL"])
+@pytest.mark.parametrize("factor", [0.1, 10])
+def test_no_sample_is_larger_than_the_problem(monkeypatch, name, factor):
+    value = getattr(thresholds, name)
+    monkeypatch.setattr(thresholds, name, type(value)(factor * value))
+    for n in (20, 900, 2_500, 25_000):
+        for rules in ([], [ClusterSizes(minimum=1)], [MustLink([(0, 1)])]):
+            plan = plan_of(rules, n, 5)
+            assert plan.sample <= plan.n_groups
+            assert pilot_groups(presolve(rules, n, 5)) <= plan.n_groups
+
+
+def test_a_longer_limit_gives_programs_more_time_and_a_short_one_no_less():
+    seconds = [plan_of([], 100, 3, time_limit=limit).programs for limit in (None, 1.0, 170.0)]
+    assert seconds[0] == seconds[1]
+    assert seconds[2] == pytest.approx(10 * seconds[0])
 
 
 def test_uneven_weights_enlarge_the_sample():

@@ -255,6 +255,25 @@ def test_axes_given_are_used(X, history):
     assert all(box.x0 - 1e-9 <= ax.get_position().x0 <= box.x1 for ax in divided)
 
 
+@pytest.mark.parametrize("shape", [(1, 1), (2, 3), (4, 4)])
+def test_a_picture_on_given_axes_stays_inside_of_them(X, shape):
+    """Legends do not cover the Axes beside them, and points are no larger than in a figure."""
+    figure, grid = plt.subplots(*shape, squeeze=False, figsize=(8, 6))
+    rules = [MustLink([(0, 1)]), CannotLink([(0, 5)])]
+    plot_clusters(X, LABELS, rules, ax=grid[0, 0])
+    plot_sizes(LABELS, ClusterSizes(minimum=2, maximum=3), n_clusters=4, ax=grid[-1, -1])
+    figure.canvas.draw()
+    for ax in (grid[0, 0], grid[-1, -1]):
+        box, legend = ax.get_window_extent(), ax.get_legend().get_window_extent()
+        assert box.x0 - 1 <= legend.x0
+        assert legend.x1 <= box.x1 + 1
+        assert legend.height <= 0.75 * box.height
+    alone = by_gid(plot_clusters(X, LABELS))["cluster 0"].get_sizes()[0]
+    given = by_gid(grid[0, 0])["cluster 0"].get_sizes()[0]
+    fewer = shape[0] * shape[1] > 1
+    assert (given < alone) if fewer else (given == alone)
+
+
 def test_a_wrong_number_of_axes_is_refused(history):
     figure = plt.figure()
     with pytest.raises(ValueError, match="has 2 Axes, but 3 panels are needed"):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .report import Report, audit
     from .shapes.mixture import ConstrainedGaussianMixture
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 __all__ = [
     "BrokenAnswerError",

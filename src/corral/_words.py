@@ -1,4 +1,4 @@
-"""Keywords that a call does not know: say what corral calls the same thing."""
+"""Words that corral does not know: say which one was perhaps meant."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import wraps
 from inspect import signature
-from typing import ParamSpec
+from itertools import islice
+from typing import Any, ParamSpec
 
 Arguments = ParamSpec("Arguments")
 
@@ -29,6 +30,38 @@ OURS = {
     **dict.fromkeys(("max", "upper"), "maximum"),
 }
 
+#: Similarity from which a keyword is a misspelling of another.
+ALIKE = 0.75
+#: Most known names that a misspelt one is compared with; 10,000 take 0.1 s.
+MOST_COMPARED = 10_000
+
+
+def suggestion(word: Any, known: Iterable[Any], least: float = 0.6) -> str:
+    """The words ``(did you mean ...?)`` with the most similar known name; empty if none is.
+
+    ``least`` is the similarity that a name must have, from 0 to 1.
+
+    Examples
+    --------
+    >>> suggestion("Anne", ["ann", "bob", 3]), suggestion(4, ["ann"])
+    (" (did you mean 'ann'?)", '')
+    """
+    texts = (name for name in islice(known, MOST_COMPARED) if isinstance(name, str))
+    names = {name.lower(): name for name in texts}
+    close = get_close_matches(word.lower(), names, 1, least) if isinstance(word, str) else []
+    return f" (did you mean {names[close[0]]!r}?)" if close else ""
+
+
+def refuse_keys(where: str, given: Iterable[Any], known: Iterable[str]) -> None:
+    """Raise ``ValueError`` for the first key of a file that is not known."""
+    keys = list(known)
+    wrong = next((key for key in given if key not in keys), None)
+    if wrong is not None:
+        allowed = ", ".join(map(repr, keys))
+        raise ValueError(
+            f"{where} has no key {wrong!r}{suggestion(wrong, keys, ALIKE)}; its keys are {allowed}."
+        )
+
 
 def refuse_words(where: str, given: Iterable[str], known: Iterable[str]) -> None:
     """Raise ``TypeError`` for the first keyword that is not known."""
@@ -36,7 +69,7 @@ def refuse_words(where: str, given: Iterable[str], known: Iterable[str]) -> None
     word = next((word for word in given if word not in names), None)
     if word is None:
         return
-    close = get_close_matches(word, names, 1, 0.75)
+    close = get_close_matches(word, names, 1, ALIKE)
     ours = OURS.get(word, close[0] if close else None)
     advice = f"write {ours}" if ours else f"it takes {', '.join(names)}"
     raise TypeError(f"{where} has no keyword {word!r}; {advice}.")

@@ -30,6 +30,11 @@ class Budget:
     left: float = math.inf
     cut: bool = False
 
+    @property
+    def spent(self) -> bool:
+        """Whether integer programs have no time left."""
+        return self.left <= MOMENT
+
 
 @dataclass(frozen=True)
 class Deadline:
@@ -102,7 +107,7 @@ class Deadline:
     @property
     def spent(self) -> bool:
         """Whether the end has come, or integer programs have no time left."""
-        return self.passed or self.budget.left <= MOMENT
+        return self.passed or self.budget.spent
 
     @property
     def finite(self) -> bool:

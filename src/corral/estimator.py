@@ -74,6 +74,7 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         Seconds after which, at most 1 s + 5 % later, the best answer so far is returned with a
         ``ConvergenceWarning`` and a line in ``report_``; without an answer it raises
         :class:`~corral.SolverTimeoutError`.  None: 17 s, times ``(n / 2000)**2`` above 2,000 rows.
+        About half of it is for integer programs; a longer limit gives them more.
     n_jobs : int, default=None
         Processes for the restarts.
     random_state : int, RandomState or None, default=None

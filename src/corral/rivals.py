@@ -90,7 +90,7 @@ def _pilot(
     """Labels refined from the relaxed ones, or from a pilot's centres if that is better."""
     k, labels = view.n_clusters, relaxed.labels
     seed = int(random_state.randint(np.iinfo(np.int32).max))
-    groups = draw(view.rules, pilot_groups(k), random_state)
+    groups = draw(view.rules, pilot_groups(view.rules), random_state)
     pilot = view.part(groups, pilot=True)
     few_labels, centers = solve_small(pilot, seed)
     starts = [

@@ -46,6 +46,9 @@ class Solution:
         None if no plan was followed, for the labels of least violation.
     may_violate : bool
         Whether hard rules may be broken, as the user asked for.
+    spent : bool
+        Whether integer programs took all the time that the plan gives them, so that moves or
+        restarts were left out.
     """
 
     labels: IntArray
@@ -57,6 +60,7 @@ class Solution:
     converged: bool
     plan: Plan | None
     may_violate: bool = False
+    spent: bool = False
 
 
 def in_user_units(solution: Solution, scale: Scale) -> Solution:
@@ -99,6 +103,12 @@ def check_answer(solution: Solution, report: Any, settings: Settings) -> None:
         cause = f"stopped at max_iter={settings.max_iter}" if short else "gave up"
         advice = "raise max_iter" if short else "its x may not be binary"
         _warn(f"ADMM {cause} before it converged; {advice}.")
+    if solution.spent and solution.plan is not None and not report.ended:
+        _warn(
+            f"integer programs took all of the {solution.plan.programs:.3g} s that they have in "
+            "this fit, and later steps of the search were left out: the answer obeys every hard "
+            "rule, but a better one may exist; a longer time_limit gives programs more time."
+        )
     meant = 0 if solution.sizes is None else int(np.sum(solution.sizes.upper == 0))
     empty = report.sizes.count(0)
     if empty > meant:

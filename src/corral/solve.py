@@ -119,7 +119,7 @@ def _restarts(
     if not solutions:
         raise OutOfTime
     best: Solution = min(solutions, key=lambda solution: solution.objective)
-    return best
+    return replace(best, spent=any(solution.spent for solution in solutions))
 
 
 def _side_by_side(run: Run, seeds: IntArray, jobs: int | None) -> Iterator[Solution]:
@@ -312,6 +312,7 @@ def _solution(problem: Problem, answer: Answer, relaxed: Relaxation, seen: Plan)
         converged=relaxed.converged,
         plan=plan,
         may_violate=not problem.settings.repair,
+        spent=problem.deadline.budget.spent,
     )
 
 

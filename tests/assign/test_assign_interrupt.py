@@ -34,7 +34,8 @@ call = lambda: ConstrainedKMeans(5, random_state=0, n_jobs={n_jobs}).fit(X, cons
 """
 PROGRAM = """
 import signal, threading, time
-import numpy as np
+# Imported first: an extension that is interrupted in its import raises another exception.
+import highspy, numpy as np, ortools.sat.python.cp_model
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have set it to be ignored
 rng = np.random.default_rng(0)
 {setting}

@@ -19,7 +19,7 @@ BASE = ("fit", "points.csv", "--id-column", "id", "--columns", "x,y")
 BAD_INPUT = {
     "no such file": (("nowhere.csv", "-k", "3"), "'nowhere.csv' does not exist"),
     "no such option": (("near.csv", "--what"), "No such option"),
-    "misspelt option": (("near.csv", "--must-lnk", "ml.csv"), "'--must-link'?"),
+    "misspelt option": (("near.csv", "--must-lnk", "ml.csv"), "--must-link"),
     "misspelt column": (
         ("points.csv", "-k", "2", "--columns", "X,Demnd"),
         "no column 'X' (did you mean 'x'?); its columns are id, x, y, demand",
@@ -97,7 +97,7 @@ BAD_INPUT = {
     ),
     "rules of numbers too large": (
         ("near.npy", "-k", "2", "--rules", "large.json"),
-        "large.json: LinearConstraint cannot be read",
+        "large.json: constraints[0]: LinearConstraint cannot be read",
     ),
     "share form": (("near.npy", "-k", "2", "--share", "0:0.5"), "it must be COLUMN:MIN:MAX"),
     "share too large": (
@@ -145,7 +145,7 @@ BAD_INPUT = {
     ),
     "JSON of an unknown kind": (
         ("near.npy", "-k", "2", "--constraints", "magic.json"),
-        "magic.json: kind is 'Magic'; it must be one of CannotLink",
+        "magic.json: constraints[0]: kind is 'Magic'; it must be one of CannotLink",
     ),
     "deep JSON": (
         ("near.npy", "-k", "2", "--constraints", "deep.json"),

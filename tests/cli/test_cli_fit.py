@@ -114,6 +114,13 @@ def test_capacity_share_and_pins_are_obeyed(folder, corral, labels_of):
     assert (label[0], label[11]) == (2, 0)
 
 
+@pytest.mark.parametrize("rule", ["--capacity demand:5", "--total demand:5:6"])
+def test_a_contradiction_of_totals_names_the_column(folder, corral, rule):
+    done = corral(*BASE, "-k", 3, *rule.split())
+    assert done.code == 3
+    assert "(cluster totals of 'demand', at most" in done.err
+
+
 def test_columns_of_rules_are_no_coordinates(folder, corral):
     rules = ("--capacity", "demand:40", "--share", "kind::1", "--pin", "known")
     default = corral("fit", "points.csv", "--id-column", "id", "-k", 3, *rules)

@@ -176,8 +176,8 @@ def test_dropped_rows_take_their_rules_with_them(gaps, corral):
     assert list(label) == ["0", "2", "4", "5"]
     assert label["0"] != label["2"]
     assert label["4"] != label["5"]
-    assert "gaps.csv: 2 of 6 rows lack a value and are dropped; the first is line 3" in done.err
-    assert "1 pairs or pins name dropped rows and are left out" in done.err
+    assert "gaps.csv: dropped 2 rows of 6 without a value; the first is line 3" in done.err
+    assert "left out 1 pair or pin of dropped rows" in done.err
     clash = corral("fit", "gaps.csv", *words, "--must-link", "rows.csv")
     assert clash.code == 3
     assert "samples 0 and 2" in clash.err or "0-2" in clash.err or "4-5" in clash.err
@@ -193,7 +193,9 @@ def test_dropped_rows_keep_the_ids_of_the_others(gaps, corral, labels_of):
 
 def test_missing_values_become_the_mean(gaps, corral):
     values = ("--columns", "x", "-k", 1, "--json")
-    found = json.loads(corral("fit", "gaps.csv", *values, "--missing", "mean").out)
+    done = corral("fit", "gaps.csv", *values, "--missing", "mean")
+    assert "gaps.csv: the mean of the column replaces 1 missing value." in done.err
+    found = json.loads(done.out)
     x = np.array([0, 1, 10, 12, 13])
     assert found["centers"] == [[pytest.approx(x.mean())]]
     assert found["inertia"] == pytest.approx(((x - x.mean()) ** 2).sum())

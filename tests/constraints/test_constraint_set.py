@@ -132,6 +132,10 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
             "kind is 'Magic'; it must be one of CannotLink, ClusterSizes",
         ),
         (
+            '{"format": "corral constraints", "version": 1, "constraint": []}',
+            r"the file has no key 'constraint' \(did you mean 'constraints'\?\); its keys are",
+        ),
+        (
             '{"format": "corral constraints", "version": 1, "constraints": [{"kind": "_Links"}]}',
             "kind is '_Links'; it must be one of CannotLink, ClusterSizes",
         ),
@@ -143,31 +147,31 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
         (
             '{"format": "corral constraints", "version": 1, "constraints": [{"kind": "MustLink", '
             f'"weight": "inf", "pairs": {"[" * 500}{"]" * 500}}}]}}',
-            "rules.json: MustLink cannot be read from",
+            r"rules.json: constraints\[0\]: MustLink cannot be read from",
         ),
         (
             '{"format": "corral constraints", "version": 1, "constraints": '
             '[{"kind": "ClusterSizes", "size_min": 2}]}',
-            "ClusterSizes cannot be read from .*size_min.*minimum",
+            r"constraints\[0\]: ClusterSizes has no key 'size_min'; its keys are 'sizes', ",
         ),
         (
             '{"format": "corral constraints", "version": 1, "constraints": [{"kind": '
             '"LinearConstraint", "shape": 3, "row": [], "column": [], "value": []}]}',
-            "rules.json: LinearConstraint cannot be read",
+            r"rules.json: constraints\[0\]: LinearConstraint cannot be read",
         ),
         (
             '{"format": "corral constraints", "version": 1, "constraints": [{"kind": '
             '"LinearConstraint", "shape": [1e15, 1e15], "row": [], "column": [], "value": []}]}',
-            "rules.json: LinearConstraint cannot be read",
+            r"rules.json: constraints\[0\]: LinearConstraint cannot be read",
         ),
         (
             '{"format": "corral constraints", "version": 1, "constraints": [{"kind": "Pin"}]}',
-            "rules.json: Pin cannot be read without 'rows'",
+            r"rules.json: constraints\[0\]: Pin cannot be read without 'rows'",
         ),
         (
             '{"format": "corral constraints", "version": 1, "constraints": '
             '[{"kind": "MustLink", "pairs": [[0, 1]], "weight": "high"}]}',
-            "rules.json: MustLink cannot be read from .*'high'",
+            r"rules.json: constraints\[0\]: MustLink cannot be read from .*'high'",
         ),
     ],
 )
@@ -176,6 +180,23 @@ def test_bad_json_is_refused_with_the_file(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
         ConstraintSet.from_json(path)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+def test_a_misspelt_key_is_named_with_its_place_and_the_keys_that_are_allowed(tmp_path, rule):
+    written = rule.to_dict()
+    for key in set(written) - {"kind"}:
+        wrong = {"x" + key if name == key else name: value for name, value in written.items()}
+        document = {"format": "corral constraints", "version": 1}
+        document["constraints"] = [MustLink([(0, 1)]).to_dict(), wrong]
+        path = tmp_path / "rules.json"
+        path.write_text(json.dumps(document))
+        with pytest.raises(ValueError, match="has no key") as error:
+            ConstraintSet.from_json(path)
+        said = str(error.value)
+        head = f"{path}: constraints[1]: {written['kind']} has no key 'x{key}' (did you mean"
+        assert said.startswith(f"{head} {key!r}?); its keys are ")
+        assert all(repr(name) in said for name in set(written) - {"kind"})
 
 
 def test_every_fold_of_a_cross_validation_means_its_own_rows():

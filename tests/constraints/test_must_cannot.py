@@ -135,6 +135,11 @@ def test_names_of_rows_become_positions():
     ("pairs", "index", "message"),
     [
         ([("ann", "zed")], ["ann", "bob"], "'zed', which is not in index; it holds 'ann', 'bob'"),
+        (
+            [("anm", "bob")],
+            ["ann", "bob"],
+            r"'anm' \(did you mean 'ann'\?\), which is not in index",
+        ),
         ([("ann", "bob")], ["ann", "bob", "ann"], "index holds 'ann' more than once"),
         ([("ann", "ann")], ["ann", "bob"], "cannot be paired with itself"),
         ([("ann", "bob", "eve")], ["ann", "bob", "eve"], "a must_link pair has two names"),

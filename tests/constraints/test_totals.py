@@ -6,9 +6,12 @@ import copy
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from corral.constraints import ClusterTotals, GroupShares
+from corral.constraints import ClusterTotals, Constraint, GroupShares
+from corral.exceptions import InfeasibleConstraintsError
+from corral.presolve import presolve
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -112,6 +115,30 @@ def test_words():
         "cluster totals of at least 1 and at most [2]"
     )
     assert repr(ClusterTotals([1, 2], maximum=3)) == "ClusterTotals(2 values, at most 3)"
+    assert repr(ClusterTotals([1], maximum=3)) == "ClusterTotals(1 value, at most 3)"
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        ClusterTotals([3, 4, 5], minimum=1, maximum=8, name="demand"),
+        ClusterTotals(pd.Series([3, 4, 5], name="demand"), minimum=1, maximum=8),
+    ],
+)
+def test_values_have_a_name_wherever_the_rule_goes(rule):
+    """In parts, on other rows, in JSON and in the sentence of a contradiction."""
+    copies = [rule, rule.take([1]), rule.subset([0, 2]), Constraint.from_dict(rule.to_dict())]
+    assert all("cluster totals of 'demand', at " in copy.phrase() for copy in copies)
+    assert repr(rule) == "ClusterTotals('demand', 3 values, at least 1 and at most 8)"
+    with pytest.raises(
+        InfeasibleConstraintsError, match=r"\(cluster totals of 'demand', at most 5"
+    ):
+        presolve(ClusterTotals(rule.values, maximum=5, name=rule.name), 3, 2)
+
+
+def test_a_name_is_text():
+    with pytest.raises(ValueError, match="name is 3; it must be text or None"):
+        ClusterTotals([1], maximum=1, name=3)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -171,6 +198,7 @@ def test_groups_of_several_types():
         ([1.0, math.nan], {}, "type float64; they must be strings"),
         ([["a"]], {}, r"groups has shape \(1, 1\)"),
         (["a", "b"], {"minimum": {"z": 0.1}}, "group 'z'; the groups are 'a', 'b'"),
+        (["men", "women"], {"maximum": {"wmen": 1}}, r"'wmen' \(did you mean 'women'\?\); the g"),
         (["a", "b"], {"minimum": 1.2}, r"1.2; a share must lie in \[0, 1\]"),
         (["a", "b"], {"maximum": {"a": -0.1}}, "maximum of group 'a' is -0.1"),
         (["a", "b"], {"maximum": math.nan}, "maximum share is NaN"),
@@ -194,4 +222,4 @@ def test_a_subset_keeps_the_bound_of_a_group_that_is_gone():
     assert rest.violations([0, 1]).count == 2
     assert rule.subset([0, 1]).violations([0, 0]).count == 0
     assert rule.phrase() == "shares of at least 0.5 of 'a'"
-    assert repr(rule) == "GroupShares(3 rows, 1 bounds)"
+    assert repr(rule) == "GroupShares(3 rows, 1 bound)"

@@ -68,9 +68,9 @@ def fatal(crew, name, kill_one):
     setattr(crew, name, kill_first)
 
 
-@pytest.mark.parametrize("every", [4, 0])
 @pytest.mark.parametrize(
-    ("n_pairs", "killed_before"), [(200, "forward"), (200, "backward"), (0, "backward")]
+    ("every", "n_pairs", "killed_before"),
+    [(4, 200, "forward"), (0, 200, "backward"), (4, 0, "backward")],
 )
 def test_a_killed_worker_changes_nothing(mortal, kill_one, every, n_pairs, killed_before):
     given = problem(source().compute(), n_pairs)

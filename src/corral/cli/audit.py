@@ -96,7 +96,8 @@ def read_labels(table: Table, column: str) -> IntArray:
 
 def rows_of(table: Table, id_column: str | None, points: Points) -> IntArray:
     """The row of the labels that belongs to each point, by its id or the number of its row."""
-    from ..constraints.files import safe_text, suggestion
+    from .._words import suggestion
+    from ..constraints.files import safe_text
 
     n_labels, n_points = len(next(iter(table.columns.values()))), len(points.X)
     if id_column is None and "id" not in table.columns and n_labels == n_points:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import FloatArray, IntArray
+from ..constraints._checks import plural
 from ..constraints.files import atomic_writer
 from .options import Options
 from .tables import Table, read_table
@@ -108,9 +109,8 @@ def load_points(
         kept = np.flatnonzero(~np.isnan(np.column_stack([values, *others])).any(axis=1))
         table, values = _without(table, kept), values[kept]
     elif np.isnan(values).any():
-        count = np.isnan(values).sum()
-        text = f"{table.name}: {count} missing values are replaced by the mean of their column."
-        warnings.warn(text, stacklevel=2)
+        count = plural(int(np.isnan(values).sum()), "missing value")
+        warnings.warn(f"{table.name}: the mean of the column replaces {count}.", stacklevel=2)
     space = space or Space.of(columns, values, options.scale)
     ids = None if all_ids is None else [all_ids[row] for row in kept]
     weight = None if options.weight is None else table.numbers(options.weight)
@@ -134,9 +134,9 @@ def _without(table: Table, kept: IntArray) -> Table:
     if not len(kept):
         raise ValueError(f"{table.name}: each row lacks a value, so --missing drop leaves none.")
     first = table.place(int(np.setdiff1d(np.arange(n_rows), kept)[0]))
+    dropped = plural(n_rows - len(kept), "row")
     warnings.warn(
-        f"{table.name}: {n_rows - len(kept)} of {n_rows} rows lack a value and are dropped; "
-        f"the first is {first}.",
+        f"{table.name}: dropped {dropped} of {n_rows} without a value; the first is {first}.",
         stacklevel=2,
     )
     return table.take(kept)

@@ -70,12 +70,10 @@ Exit codes: 0 feasible, 2 bad input, 3 infeasible, 4 not decided within the time
 @opt.clusters_option
 @opt.rule_options
 @opt.solver_options
-@click.option(
+@opt.choice_option(
     "--on-infeasible",
-    type=click.Choice(["raise", "relax"]),
-    default="raise",
-    show_default=True,
-    help="Rules that contradict each other: end with exit code 3, or break them least.",
+    ("raise", "relax"),
+    "Rules that contradict each other: end with exit code 3, or break them least.",
 )
 @click.option(
     "--prove",

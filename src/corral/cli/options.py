@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -114,6 +114,12 @@ def column_option(*names: str, **settings: Any) -> Callable[[Any], Any]:
     return option(*names, shell_complete=complete_columns, **settings)
 
 
+def choice_option(name: str, choices: Sequence[str], text: str) -> Callable[[Any], Any]:
+    """An option with some allowed values, of which the first is the default."""
+    kind = click.Choice(choices)
+    return option(name, type=kind, default=choices[0], show_default=True, help=text)
+
+
 weight_option = column_option(
     "--weight", metavar="COLUMN", help="Weight of each row; sizes count rows all the same."
 )
@@ -129,19 +135,15 @@ file_options = stacked(
         default=None,
         help="Whether the first line names the columns; guessed by default.",
     ),
-    option(
+    choice_option(
         "--decimal",
-        type=click.Choice([".", ","]),
-        default=".",
-        show_default=True,
-        help="Decimal mark of text files; with a comma, cells are separated by ; or tabs.",
+        (".", ","),
+        "Decimal mark of text files; with a comma, cells are separated by ; or tabs.",
     ),
-    option(
+    choice_option(
         "--missing",
-        type=click.Choice(["error", "drop", "mean"]),
-        default="error",
-        show_default=True,
-        help="Rows without a value: refuse or drop them, or fill in the mean of the column.",
+        ("error", "drop", "mean"),
+        "Rows without a value: refuse or drop them, or fill in the mean of the column.",
     ),
 )
 
@@ -154,12 +156,10 @@ data_options = stacked(
         metavar="NAME,...",
         help="Columns to cluster by; by default all that no other option names.",
     ),
-    option(
+    choice_option(
         "--scale",
-        type=click.Choice(["none", "standard", "minmax"]),
-        default="none",
-        show_default=True,
-        help="Scale each column: to mean 0 and deviation 1, or to [0, 1].",
+        ("none", "standard", "minmax"),
+        "Scale each column: to mean 0 and deviation 1, or to [0, 1].",
     ),
 )
 

@@ -20,6 +20,7 @@ from .. import (
     Pin,
     from_labels,
 )
+from ..constraints._checks import plural
 from ..constraints.files import read_weighted_pairs
 from .data import Points
 from .options import Options
@@ -73,7 +74,8 @@ def _without_dropped(rules: ConstraintSet, points: Points, n_clusters: int) -> C
     left = rules.subset(points.kept)
     lost = sum(rule.n_parts for rule in rules) - sum(rule.n_parts for rule in left)
     if lost:
-        warnings.warn(f"{lost} pairs or pins name dropped rows and are left out.", stacklevel=2)
+        count = plural(lost, "pair or pin", "pairs or pins")
+        warnings.warn(f"left out {count} of dropped rows.", stacklevel=2)
     return left
 
 
@@ -103,10 +105,10 @@ def _rules_of_columns(options: Options, points: Points, n_clusters: int) -> Iter
     for text in options.capacity:
         column, most = _split(text, 1, "--capacity", "COLUMN:MAX")
         values = points.table.numbers(column)
-        yield ClusterTotals(values, maximum=_number(most, text, "--capacity"))
+        yield ClusterTotals(values, maximum=_number(most, text, "--capacity"), name=column)
     for text in options.total:
         column, low, high = _bounds(text, "--total")
-        yield ClusterTotals(points.table.numbers(column), minimum=low, maximum=high)
+        yield ClusterTotals(points.table.numbers(column), minimum=low, maximum=high, name=column)
     for text in options.share:
         yield _shares(text, points)
     if options.pin is not None:

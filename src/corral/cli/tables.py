@@ -15,7 +15,8 @@ from typing import Any, TextIO
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..constraints.files import atomic_writer, safe_text, suggestion, text_of
+from .._words import suggestion
+from ..constraints.files import atomic_writer, safe_text, text_of
 
 #: Cells without a value, in lower case.
 BLANK = ("", "nan", "na", "null", "none")

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._typing import BoolArray, FloatArray, IntArray
+from .._words import suggestion
 
 Names: TypeAlias = Sequence[Any] | None
 """Names of the rows for messages; with ``None`` messages use row numbers."""
@@ -30,9 +31,9 @@ def shortened(parts: Iterable[str], total: int, limit: int = 10) -> str:
     return f"{text} and {total - limit} more" if total > limit else text
 
 
-def plural(count: int, noun: str) -> str:
+def plural(count: int, noun: str, many: str | None = None) -> str:
     """Write a number with its noun: ``1 pair``, ``2 pairs``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return f"{count} {noun}" if count == 1 else f"{count} {many or noun + 's'}"
 
 
 def sums_by(labels: IntArray, values: FloatArray | IntArray, n_labels: int) -> FloatArray:
@@ -293,7 +294,10 @@ def positions_of(
     if missing.any():
         first = wanted[int(np.argmax(missing))]
         known = shortened(map(repr, table), len(table), 5)
-        raise ValueError(f"{what} name {first!r}, which is not in index; it holds {known}{hint}.")
+        meant = suggestion(first, table)
+        raise ValueError(
+            f"{what} name {first!r}{meant}, which is not in index; it holds {known}{hint}."
+        )
     return found
 
 

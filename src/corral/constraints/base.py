@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._typing import IntArray
+from .._words import refuse_keys, suggestion
 from ._checks import Names
 
 
@@ -86,6 +87,8 @@ class Constraint(ABC):
     _set_class: ClassVar[Callable[[Any], Any]]
     #: Fields with one entry for each part that can be left out.
     _parts: ClassVar[tuple[str, ...]] = ()
+    #: Keys of :meth:`to_dict` besides ``kind``; empty if :meth:`from_values` refuses others itself.
+    _keys: ClassVar[tuple[str, ...]] = ()
     #: Fingerprint of the index of the rows that the constraint was made for; None if not known.
     made_for: ClassVar[str | None] = None
 
@@ -194,9 +197,12 @@ class Constraint(ABC):
         kind = values.get("kind")
         made_by = Constraint._kinds.get(kind) if isinstance(kind, str) else None
         if made_by is None:
-            known = ", ".join(sorted(Constraint._kinds))
-            raise ValueError(f"kind is {kind!r}; it must be one of {known}.")
+            kinds = sorted(Constraint._kinds)
+            meant = suggestion(kind, kinds)
+            raise ValueError(f"kind is {kind!r}{meant}; it must be one of {', '.join(kinds)}.")
         rest = {key: value for key, value in values.items() if key != "kind"}
+        if made_by._keys:
+            refuse_keys(str(kind), rest, made_by._keys)
         try:
             return made_by.from_values(rest)
         except KeyError as error:

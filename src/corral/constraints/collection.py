@@ -12,6 +12,7 @@ from typing import Any, NoReturn, Self, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._words import refuse_keys
 from ._checks import Names, positions_of, table_of
 from .base import Constraint, Violations
 from .files import atomic_writer
@@ -190,7 +191,7 @@ class ConstraintSet(Sequence[Constraint]):
         """
         try:
             values = json.loads(Path(path).read_text(encoding="utf-8"))
-            return cls(map(Constraint.from_dict, _entries(values)))
+            return cls(_read(number, entry) for number, entry in enumerate(_entries(values)))
         except json.JSONDecodeError as error:
             raise ValueError(f"{os.fspath(path)} is not a JSON file: {error}.") from error
         except UnicodeDecodeError as error:
@@ -239,12 +240,21 @@ class InFolds(Constraint, kind=False):
 def _entries(values: Any) -> list[dict[str, Any]]:
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise ValueError(f'not a file of constraints; it must have "format": "{FORMAT}".')
+    refuse_keys("the file", values, ("format", "version", "constraints"))
     if values.get("version") != VERSION:
         raise ValueError(f"version is {values.get('version')!r}; this corral reads {VERSION}.")
     entries = values.get("constraints")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ValueError('"constraints" must be a list of objects.')
     return entries
+
+
+def _read(number: int, entry: dict[str, Any]) -> Constraint:
+    """One constraint of a file; errors name its place."""
+    try:
+        return Constraint.from_dict(entry)
+    except ValueError as error:
+        raise ValueError(f"constraints[{number}]: {error}") from error
 
 
 def _flat(constraints: Any) -> Iterator[Constraint]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import errno
 import gzip
 import io
@@ -13,7 +12,7 @@ import secrets
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice, repeat
+from itertools import repeat
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
@@ -21,14 +20,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._typing import BoolArray, FloatArray, IntArray
+from .._words import suggestion
 from ._checks import as_numbers, as_pairs, shortened, table_of
 
 Rows = list[list[str]]
 
 #: First characters of a cell that make spreadsheets read it as a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\n")
-#: Largest number of known names that a misspelt one is compared with.
-MOST_COMPARED = 10_000
 
 
 @contextmanager
@@ -77,13 +75,6 @@ def safe_text(value: Any) -> str:
     text = str(value).replace("\r\n", "\n").replace("\r", "\n")
     formula = text.startswith(FORMULA) and not _reads(float, text.replace(",", "."))
     return f"'{text}" if formula else text
-
-
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """The words ``(did you mean ...?)`` with the most similar known name; empty if none is."""
-    names = {name.lower(): name for name in islice(known, MOST_COMPARED)}
-    close = difflib.get_close_matches(word.lower(), names, n=1)
-    return f" (did you mean {names[close[0]]!r}?)" if close else ""
 
 
 def read_pairs(path: str | os.PathLike[str], index: Iterable[Any] | None = None) -> IntArray:

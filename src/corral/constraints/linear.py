@@ -55,6 +55,8 @@ class LinearConstraint(Constraint):
     upper: FloatArray
     n_clusters: int | None
 
+    _keys = ("shape", "row", "column", "value", "lower", "upper", "n_clusters")
+
     @our_words
     def __init__(
         self,
@@ -83,18 +85,23 @@ class LinearConstraint(Constraint):
             )
         self._set(A=matrix, lower=low, upper=high, n_clusters=n_clusters)
 
-    def _sides(self) -> IntArray:
+    def sides(self) -> IntArray:
         """Row and side, 0 lower and 1 upper, of each finite bound."""
         return np.argwhere(np.isfinite(np.column_stack([self.lower, self.upper])))
+
+    def allowed(self) -> FloatArray:
+        """By how much each row may miss its bounds because of rounding."""
+        row = np.repeat(np.arange(self.A.shape[0]), np.diff(self.A.indptr))
+        return allowances(self.A.data, row, self.A.shape[0])
 
     @property
     def n_parts(self) -> int:
         """Number of finite bounds."""
-        return len(self._sides())
+        return len(self.sides())
 
     def take(self, which: ArrayLike) -> Self:
         """Return only some bounds, row by row and lower before upper, and the rows they need."""
-        row, side = self._sides()[np.asarray(which, np.int64)].T
+        row, side = self.sides()[np.asarray(which, np.int64)].T
         rows, place = np.unique(row, return_inverse=True)
         bounds = np.tile([-math.inf, math.inf], (len(rows), 1))
         bounds[place, side] = np.where(side == 0, self.lower[row], self.upper[row])
@@ -124,9 +131,7 @@ class LinearConstraint(Constraint):
             _checks.clusters_in(found, k)
             x[np.arange(len(found)) * k + found] = 1.0
         value = self.A @ x
-        rule = np.repeat(np.arange(len(value)), np.diff(self.A.indptr))
-        allowed = allowances(self.A.data, rule, len(value))
-        excess = excess_of(value, allowed, self.lower, self.upper)
+        excess = excess_of(value, self.allowed(), self.lower, self.upper)
         where = np.flatnonzero(excess)
         text = partial(self._describe, value=value)
         return Violations(len(where), float(excess[where].sum()), where, text)

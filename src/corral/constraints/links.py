@@ -30,6 +30,7 @@ class _Links(RowRule, kind=False):
     weight: FloatArray
 
     _parts = ("pairs", "weight")
+    _keys = ("pairs", "weight", "n_samples")
     _noun: ClassVar[str]
     _label: ClassVar[str]
     _together: ClassVar[bool]

@@ -43,6 +43,7 @@ class Pin(RowRule):
     clusters: IntArray
 
     _parts = ("rows", "clusters")
+    _keys = ("rows", "clusters", "n_samples")
     _what = "pins"
 
     @our_words

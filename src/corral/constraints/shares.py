@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._words import our_words
+from .._words import our_words, suggestion
 from . import _checks
 from ._checks import Names, shortened
 from .base import Constraint, Violations
@@ -56,6 +56,8 @@ class GroupShares(Constraint):
     minimum: Shares
     maximum: Shares
 
+    _keys = ("groups", "minimum", "maximum")
+
     @our_words
     def __init__(
         self,
@@ -82,8 +84,9 @@ class GroupShares(Constraint):
     def expand(self, n_samples: int, n_clusters: int) -> tuple[ClusterTotals, ...]:
         """Return the equivalent totals, minimum shares first."""
         rules = self._rules() if self.groups.size else ()
+        zero: dict[str, Any] = {"minimum": {"minimum": 0.0}, "maximum": {"maximum": 0.0}}
         return tuple(
-            ClusterTotals(np.where(self.groups == group, whole - part, -part), **{side: 0.0})
+            ClusterTotals(np.where(self.groups == group, whole - part, -part), **zero[side])
             for side, group, share in rules
             for part, whole in [_fraction(share)]
         )
@@ -144,7 +147,8 @@ class GroupShares(Constraint):
         return cls(values["groups"])._with(**read)
 
     def __repr__(self) -> str:
-        return f"GroupShares({len(self.groups)} rows, {self.n_parts} bounds)"
+        rows = _checks.plural(len(self.groups), "row")
+        return f"GroupShares({rows}, {_checks.plural(self.n_parts, 'bound')})"
 
 
 def _fraction(share: float) -> tuple[float, float]:
@@ -184,7 +188,8 @@ def _read_shares(
     unknown = [group for group in shares if group not in groups]
     if unknown:
         known = shortened(map(repr, groups), len(groups))
-        raise ValueError(f"{what} names the group {unknown[0]!r}; the groups are {known}.")
+        meant = suggestion(unknown[0], groups)
+        raise ValueError(f"{what} names the group {unknown[0]!r}{meant}; the groups are {known}.")
     read = {group: _checks.as_numbers(share, f"{what} share") for group, share in shares.items()}
     for group, share in read.items():
         if share.ndim or not 0 <= share <= 1:

@@ -57,6 +57,8 @@ class ClusterSizes(Constraint):
     maximum: IntArray | None
     ordered: bool
 
+    _keys = ("sizes", "minimum", "maximum", "ordered")
+
     @our_words
     def __init__(
         self,

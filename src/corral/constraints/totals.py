@@ -29,6 +29,8 @@ class ClusterTotals(Constraint):
         One finite value per row, such as a demand or a weight; booleans count 1 where true.
     minimum, maximum : float or (n_clusters,) floats, optional
         Bounds, one for all clusters, or one per cluster in the order of the clusters.
+    name : str, optional
+        What the values are, for messages; the name of a pandas series unless given.
 
     Notes
     -----
@@ -49,6 +51,9 @@ class ClusterTotals(Constraint):
     values: FloatArray
     minimum: FloatArray | None
     maximum: FloatArray | None
+    name: str | None
+
+    _keys = ("values", "minimum", "maximum", "name")
 
     @our_words
     def __init__(
@@ -57,6 +62,7 @@ class ClusterTotals(Constraint):
         *,
         minimum: ArrayLike | None = None,
         maximum: ArrayLike | None = None,
+        name: str | None = None,
     ) -> None:
         array = _checks.as_numbers(values, "values", kinds="iufb")
         if array.ndim != 1:
@@ -70,7 +76,9 @@ class ClusterTotals(Constraint):
         if high is not None:
             refuse(high == -math.inf, high, "maximum", "no total can stay below it")
         _checks.ordered_bounds(minimum=low, maximum=high)
-        self._set(values=array, minimum=low, maximum=high)
+        if name is not None and not isinstance(name, str):
+            raise ValueError(f"name is {name!r}; it must be text or None.")
+        self._set(values=array, minimum=low, maximum=high, name=name or _name_of(values))
         self._remember(_checks.index_of(values))
 
     def bounds(self, n_clusters: int) -> tuple[FloatArray, FloatArray]:
@@ -122,17 +130,32 @@ class ClusterTotals(Constraint):
 
     def phrase(self, names: Names = None) -> str:
         """Describe the bounds in a few words, such as ``cluster totals of at most 8``."""
-        return f"cluster totals of {_bounds_in_words(self.minimum, self.maximum)}"
+        of = " of" if self.name is None else f" of {self.name!r},"
+        return f"cluster totals{of} {_bounds_in_words(self.minimum, self.maximum)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return values that JSON supports; ``name`` is there only if there is one."""
+        values = super().to_dict()
+        if self.name is None:
+            del values["name"]
+        return values
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
         """Create the constraint from the result of :meth:`to_dict`."""
         low, high = (numbers_from_json(values[side]) for side in ("minimum", "maximum"))
-        return cls(values["values"], minimum=low, maximum=high)
+        return cls(values["values"], minimum=low, maximum=high, name=values.get("name"))
 
     def __repr__(self) -> str:
         bounds = _bounds_in_words(self.minimum, self.maximum)
-        return f"ClusterTotals({len(self.values)} values, {bounds})"
+        name = "" if self.name is None else f"{self.name!r}, "
+        return f"ClusterTotals({name}{_checks.plural(len(self.values), 'value')}, {bounds})"
+
+
+def _name_of(values: Any) -> str | None:
+    """The name of a pandas series."""
+    name = getattr(values, "name", None)
+    return name if hasattr(values, "iloc") and isinstance(name, str) else None
 
 
 def total_excess(

@@ -19,6 +19,7 @@ from ..plan.thresholds import REDUCED_ENTRIES, REDUCED_PARTS
 from ..presolve import presolve
 from ..presolve.facts import Part, cut, parts_of
 from ..presolve.graphs import components
+from ..presolve.reach import ranges_in_words
 
 #: Parts that the search leaves out together.
 Bunch = list[Part]
@@ -169,6 +170,7 @@ class _Search:
         clusters, late = plural(self.n_clusters, "cluster"), "" if self.certain else UNFINISHED
         sentence = (
             f"No assignment to {clusters} obeys these together{late}: {conflict.phrase(names)}."
+            f"{ranges_in_words(conflict, self.n_clusters)}"
         )
         return InfeasibleConstraintsError(sentence, conflict, self.certain)
 

@@ -65,10 +65,7 @@ def unevenness(weight: FloatArray, count: IntArray) -> float:
 
 
 def with_limit(settings: Settings, n_rows: int) -> Settings:
-    """The settings with the limit that a fit of so many rows has if the user gave none.
-
-    A search for the best answer has none.
-    """
+    """The settings with a default limit, if the user gave none and the search is not exact."""
     if settings.limited or settings.exact:
         return settings
     return replace(settings, deadline=settings.deadline.limited(default_limit(n_rows)))
@@ -79,14 +76,21 @@ def default_limit(n_rows: int) -> float:
     return _patience(n_rows) * at.FIT_SECONDS
 
 
+def _program_seconds(rules: Rules, settings: Settings) -> float:
+    """Seconds for integer programs in all; more in proportion to a longer limit of the user's."""
+    asked = settings.deadline.limit / at.FIT_SECONDS if settings.limited else 0.0
+    return at.PROGRAM_SECONDS * max(_patience(rules.n_rows), asked)
+
+
 def _patience(n_rows: int) -> float:
     """Factor by which a fit of so many rows may take longer than a small one."""
     return max(1.0, n_rows / at.TIMED_ROWS) ** 2
 
 
-def pilot_groups(n_clusters: int) -> int:
+def pilot_groups(rules: Rules) -> int:
     """Groups of a pilot sample."""
-    return max(at.SMALL // n_clusters, at.PILOT_EACH * n_clusters)
+    k = rules.n_clusters
+    return min(rules.n_groups, max(at.SMALL // k, at.PILOT_EACH * k))
 
 
 def _decision(words: str) -> Any:
@@ -130,7 +134,7 @@ class Plan:
             n_clusters=rules.n_clusters,
             home=_home(rules, settings, size) if facts.far else "",
             restarts=_restarts(rules, settings),
-            programs=_patience(rules.n_rows) * at.PROGRAM_SECONDS,
+            programs=_program_seconds(rules, settings),
             sample=size,
             single=_single(rules, facts, settings),
             growth=_growth(rules, settings),
@@ -205,13 +209,13 @@ def _sample(rules: Rules, facts: Facts, settings: Settings) -> int:
     if rules.summed:
         least, each = at.SAMPLE_SUMMED, at.SAMPLE_SUMMED_EACH
     enough = int(max(least, each * rules.n_clusters) * facts.unevenness)
-    return enough if m > at.WORTH_SAMPLING * enough else m
+    return min(m, enough) if m > at.WORTH_SAMPLING * enough else m
 
 
 def _single(rules: Rules, facts: Facts, settings: Settings) -> bool:
     """Single precision, where exact steps follow and no value of a total can overflow it."""
     plain = not rules.totals and rules.linear is None
-    return settings.coarse and facts.fits_single and plain and entries(rules) > at.SINGLE_ENTRIES
+    return settings.coarse and facts.fits_single and plain and entries(rules) > at.SMALL
 
 
 def _growth(rules: Rules, settings: Settings) -> float:
@@ -219,7 +223,7 @@ def _growth(rules: Rules, settings: Settings) -> float:
     growth = settings.rho_growth
     if settings.hurries:
         slower = np.clip(np.sqrt(at.SLOW_CLUSTERS / rules.n_clusters), at.SLOWEST, 1.0)
-        slow, fast = (settings.rho_growth - 1.0) * slower, at.FAST_GROWTH - 1.0
+        slow, fast = (settings.rho_growth - 1.0) * slower, at.FAST_GROWTH
         middle = at.FAST_SUMMED if rules.summed else at.FAST_FREE
         # From fast at half the middle to slow at twice the middle, evenly on a logarithmic scale.
         share = np.clip(0.5 + 0.5 * np.log2(entries(rules) / middle), 0.0, 1.0)
@@ -269,7 +273,7 @@ def _rival(rules: Rules, settings: Settings, part_of: int | None) -> str:
 def _needs_pilot(rules: Rules) -> bool:
     """Whether moves would matter where trying them takes too long, but for a sample."""
     k = rules.n_clusters
-    few = pilot_groups(k) * k
+    few = pilot_groups(rules) * k
     large = entries(rules) > max(at.PILOT_FROM, at.WORTH_SAMPLING * few)
     # With totals a trial on a sample is expensive too, and linear rows do not shrink.
     movable = few <= at.PILOT_MOST and not rules.totals and rules.linear is None

@@ -32,8 +32,10 @@ INK, GREY, BROKEN = "#333333", "#A8A8A8", "#D55E00"
 LEGEND_CLUSTERS = 16
 #: Digits of a number at an axis, and where its exponents begin: longer numbers would overlap.
 TICK_DIGITS, TICK_MOST = 10, 1e9
-#: Width and height of one panel, in inches.
-PANEL = (4.6, 3.2)
+#: Width and height of one panel, and of a figure of one picture, in inches.
+PANEL, FIGURE = (4.6, 3.2), (6.4, 4.8)
+#: Width of a column of a legend, about, in inches.
+LEGEND_COLUMN = 1.3
 
 MISSING = "pictures need matplotlib, which is not installed: pip install 'corral[plot]'"
 
@@ -61,8 +63,19 @@ def one_axes(ax: Axes | None) -> Axes:
     """The Axes given, or those of a new figure."""
     if ax is not None:
         return ax
-    made: Axes = pyplot().subplots(figsize=(6.4, 4.8), layout="constrained")[1]
+    made: Axes = pyplot().subplots(figsize=FIGURE, layout="constrained")[1]
     return made
+
+
+def inches(ax: Axes) -> tuple[float, float]:
+    """Width and height of Axes."""
+    box, dpi = ax.get_window_extent(), ax.figure.dpi
+    return float(box.width / dpi), float(box.height / dpi)
+
+
+def legend_columns(ax: Axes) -> int:
+    """Columns of a legend that fit side by side into Axes, at most 3."""
+    return int(np.clip(inches(ax)[0] // LEGEND_COLUMN, 1, 3))
 
 
 def panels(

@@ -14,7 +14,17 @@ from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints import ClusterSizes, ClusterTotals, ConstraintSet, GroupShares
 from ..constraints._checks import sums_by
 from ..constraints.sizes import best_order
-from ._style import BROKEN, COLOURS, INK, checked_labels, one_axes, panels, plain, whole_numbers
+from ._style import (
+    BROKEN,
+    COLOURS,
+    INK,
+    checked_labels,
+    legend_columns,
+    one_axes,
+    panels,
+    plain,
+    whole_numbers,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -140,7 +150,7 @@ def draw_measure(ax: Axes, measure: Measure) -> None:
     if len(clusters) <= 20:
         ax.set_xticks(clusters)
     if ax.get_legend_handles_labels()[0]:
-        ax.legend(fontsize=8, frameon=False, ncols=3, loc="upper right")
+        ax.legend(fontsize=8, frameon=False, ncols=legend_columns(ax), loc="upper right")
 
 
 def _draw_bound(ax: Axes, bound: FloatArray, word: str, style: Any) -> None:

@@ -17,12 +17,14 @@ from ..constraints import CannotLink, ConstraintSet, MustLink
 from ..constraints.lookup import rules_for
 from ._style import (
     BROKEN,
+    FIGURE,
     GREY,
     INK,
     LEGEND_CLUSTERS,
     checked_labels,
     colour,
     feature_names,
+    inches,
     marker,
     one_axes,
     plain,
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
 
 #: Least and largest area of a point, in square points; many points are smaller than few.
 DOTS = (1.5, 26.0)
+#: Height of a line of the legend, in inches.
+LEGEND_LINE = 0.17
+#: Part of a figure that its Axes fill, about.
+FILLED = 0.59
 #: Area from which points have a white edge.  Edges of many small points would hide the clusters
 #: below them.
 EDGED = 12.0
@@ -97,7 +103,8 @@ def plot_clusters(
     flat, flat_middle, names = _flatten(points, middle, label, named)
     axes = one_axes(ax)
     counts = _draw_links(axes, flat, label, rules)
-    dot = float(np.clip(DOTS[1] * np.sqrt(600.0 / len(label)), *DOTS))
+    dot = min(DOTS[1], DOTS[1] * np.sqrt(600.0 / len(label)))
+    dot = float(max(DOTS[0], dot * min(1.0, np.prod(inches(axes)) / np.prod(FIGURE) / FILLED)))
     for cluster in present:
         _draw_cluster(axes, flat[label == cluster], flat_middle[cluster], int(cluster), dot)
     _finish(axes, names, np.bincount(label, minlength=k), counts)
@@ -202,19 +209,23 @@ def _finish(
         title += f", {broken} of {links} links broken" if broken else f", all {links} links obeyed"
     plain(ax, title, x=names[0], y=names[1])
     ax.locator_params(axis="x", nbins=5)  # long numbers side by side need room
-    handles = _legend(sizes, counts)
+    # The legend is beside the Axes only where the layout of the figure makes room for it.
+    alone = ax.figure.axes == [ax] and ax.figure.get_layout_engine() is not None
+    most = LEGEND_CLUSTERS if alone else min(LEGEND_CLUSTERS, int(inches(ax)[1] / 2 / LEGEND_LINE))
+    look: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "frameon": False}
+    handles = _legend(sizes, counts, most)
     if handles:
-        ax.legend(
-            handles=handles, fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0)
-        )
+        look = look if alone else {"loc": "upper right", "framealpha": 0.7}
+        ax.legend(handles=handles, fontsize=8, **look)
 
 
-def _legend(sizes: IntArray, counts: dict[str, tuple[int, int]]) -> list[Any]:
+def _legend(sizes: IntArray, counts: dict[str, tuple[int, int]], most: int) -> list[Any]:
+    """Lines of the legend; those of the clusters, which are numbered, only if they are few."""
     from matplotlib.lines import Line2D
 
     present = np.flatnonzero(sizes).tolist()
     handles = []
-    for j in present if len(present) <= LEGEND_CLUSTERS else ():
+    for j in present if len(present) <= most else ():
         text = f"cluster {j} ({in_digits(sizes[j])})"
         handles.append(Line2D([], [], color=colour(j), marker=marker(j), ls="none", label=text))
     for name, (obeyed, broken) in counts.items():

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._typing import IntArray
-from ._style import LEGEND_CLUSTERS, colour, panels, plain, whole_numbers
+from ._style import LEGEND_CLUSTERS, colour, legend_columns, panels, plain, whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -133,7 +133,7 @@ def plot_assignment(
         plain(place, f"x at iteration {iteration}", x="sample")
     if x.shape[1] <= LEGEND_CLUSTERS:
         above = {"loc": "lower left", "bbox_to_anchor": (0.3, 1)}
-        axes[0].legend(fontsize=8, frameon=False, ncols=3, **above)
+        axes[0].legend(fontsize=8, frameon=False, ncols=legend_columns(axes[0]), **above)
     return axes
 
 

@@ -3,7 +3,8 @@
 Each ``find_...`` function looks for one kind of contradiction.  It returns a sentence that names
 the user's rows, the few constraints that contradict each other, and whether it is certain that they
 are irreducible.  The search for a smaller conflict, which needs a solver, is in
-:mod:`corral.infeasible`.  Contradictions of sizes, totals and shares are in :mod:`.amounts`.
+:mod:`corral.infeasible`.  Contradictions of sizes, totals and shares are in :mod:`.amounts`, those
+of linear rows in :mod:`.reach`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from . import amounts
 from .facts import Facts, Found, links_in_words, steps_of
 from .graphs import find_clique
 from .pair_graph import pair_keys
+from .reach import find_unreachable_rows
 
 MAX_CHAINS = 16
 """Most cannot-links inside a group for which the chain of must-links is computed.
@@ -196,4 +198,5 @@ FINDERS = (
     amounts.find_shares_of_sizes,
     amounts.find_unreachable_sizes,
     amounts.find_crowded_sizes,
+    find_unreachable_rows,
 )

@@ -20,6 +20,7 @@ from ..constraints import (
     Constraint,
     ConstraintSet,
     GroupShares,
+    LinearConstraint,
     MustLink,
     Pin,
 )
@@ -89,6 +90,7 @@ class Facts:
         self.pins = Table(pins, np.concatenate([none, *pinned]))
         self.sizes = hard.of_kind(ClusterSizes)
         self.totals, self.shares = hard.of_kind(ClusterTotals), hard.of_kind(GroupShares)
+        self.linear = hard.of_kind(LinearConstraint)
         self.group, self.n, self.k, self.names = components(n, self.must.values), n, k, names
 
     @cached_property

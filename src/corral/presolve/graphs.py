@@ -22,7 +22,8 @@ MAX_NEIGHBOURS = 2_000
 
 def link_graph(n: int, pairs: IntArray) -> sparse.csr_array:
     """Return the symmetric 0/1 adjacency matrix of links among ``n`` vertices."""
-    ends = np.concatenate([pairs, pairs[:, ::-1]])
+    # SciPy's graph routines take 32-bit indices.
+    ends = np.concatenate([pairs, pairs[:, ::-1]]).astype(np.int32 if n < 2**31 else np.int64)
     graph = sparse.csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n))
     graph.data[:] = 1.0  # duplicate links were summed
     return graph

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 from joblib import cpu_count
 
@@ -63,6 +64,7 @@ class Partitions:
     def __init__(self, client: Any, shards: Sequence[Any]) -> None:
         self.client, self.shards = client, list(shards)
         self._spent: list[Any] = []
+        self._begun: WeakSet[Any] = WeakSet()  # submitted since the last results came
         self._homes: list[list[str]] = self.same([])
         self._way = -1
 
@@ -99,6 +101,7 @@ class Partitions:
             futures: list[Any] = self.client.map(
                 function, *(column[way] for column in columns), key=keys[way], priority=priority
             )
+        self._begun.update(futures)
         return futures[way]
 
     def locate(self, futures: list[Any]) -> None:
@@ -115,8 +118,18 @@ class Partitions:
             load.update(self._homes[-1])
 
     def gather(self, futures: list[Any]) -> list[Any]:
-        """Results in this process's memory, in order."""
-        found: list[Any] = self.client.gather(futures)
+        """Results in this process's memory, in order.
+
+        After Ctrl-C, or if a task fails, the tasks that wait for a worker are cancelled.
+        """
+        wait = importlib.import_module("distributed").wait
+        try:
+            wait(futures)  # a gather that is interrupted would log an error for each future
+            found: list[Any] = self.client.gather(futures)
+        except BaseException:
+            self.client.cancel(list(self._begun), force=True)
+            raise
+        self._begun.clear()
         # Releasing futures sends a message, after which a client waits 10 ms.  They are kept until
         # the next results are here, so that the next submission leaves at once.
         self._spent = futures
