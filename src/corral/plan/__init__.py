@@ -1,11 +1,12 @@
 """The plan: every decision that depends on the size or the kind of a problem.
 
-:mod:`.decisions` makes them before solving starts; :mod:`.thresholds` has the numbers behind them.
+:mod:`.decisions` makes them before solving starts, from what is in :mod:`.facts`;
+:mod:`.thresholds` has the numbers behind them.
 """
 
-from .decisions import (
+from .decisions import Plan
+from .facts import (
     Facts,
-    Plan,
     default_limit,
     entries,
     is_large,

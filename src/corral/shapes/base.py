@@ -113,8 +113,8 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
         self
         """
         refuse_others(y, unknown, ("constraints", "sample_weight"))
-        for name, limit in {"time_limit": LIMITS["time_limit"], **self._limits}.items():
-            limit.check(name, getattr(self, name))
+        for name, allowed in {"time_limit": LIMITS["time_limit"], **self._limits}.items():
+            allowed.check(name, getattr(self, name))
         with talking(self.verbose):
             points, (given, outside), names = (
                 self._points(X),

@@ -24,8 +24,11 @@ from ..presolve import Rules
 #: Kinds of covariance, from the fewest parameters to the most.
 COVARIANCES = ("spherical", "diag", "tied", "full")
 
-#: Part of the target that is a multiple of the identity.
+#: Part by which the correlations of the target are shrunk.
 ROUND_PART = 0.1
+
+#: Least variance of a feature inside the clusters, as a part of its variance over all rows.
+LEAST_PART = 1e-3
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,8 @@ class Gaussians:
         if kind == "full":
             return matrices
         if kind == "tied":
-            return matrices[0]
-        variances = np.diagonal(matrices, axis1=1, axis2=2).copy()
+            return np.asarray(matrices[0])
+        variances: FloatArray = np.diagonal(matrices, axis1=1, axis2=2).copy()
         return variances if kind == "diag" else variances[:, 0]
 
     def densities(self, points: FloatArray) -> FloatArray:
@@ -57,7 +60,8 @@ class Gaussians:
             factor = self.factors[j % len(self.factors)]
             z = solve_triangular(factor, (points - mean).T, lower=True, check_finite=False)
             log[:, j] = -0.5 * (z * z).sum(axis=0) - np.log(np.diag(factor)).sum()
-        return log - 0.5 * d * np.log(2.0 * np.pi) + np.log(self.weights)
+        log += np.log(self.weights) - 0.5 * d * np.log(2.0 * np.pi)
+        return log
 
 
 @dataclass(frozen=True)
@@ -139,18 +143,18 @@ def moments(
 def target_of(
     points: FloatArray, weight: FloatArray, labels: IntArray, n_clusters: int
 ) -> FloatArray:
-    """The pooled covariance of the clusters, a part of it replaced by a multiple of the identity.
+    """The pooled covariance of the clusters, with correlations shrunk by :data:`ROUND_PART`.
 
-    Features that are constant inside all clusters get a small variance.
+    Variances are at least :data:`LEAST_PART` of the feature's variance over all rows, so that a
+    feature that is constant inside the clusters decides no more than a sharp one does.  A feature
+    that is constant everywhere has the variance 1, which changes nothing.
     """
     mass, _, scatter = moments(points, weight, labels, n_clusters)
     pooled = scatter.sum(axis=0) / mass.sum()
-    d = len(pooled)
-    level = float(np.trace(pooled)) / d
-    if level <= 0.0:
-        spread = points.var(axis=0).mean()
-        level = 1e-6 * spread if spread > 0.0 else 1.0
-    target: FloatArray = (1.0 - ROUND_PART) * pooled + ROUND_PART * level * np.eye(d)
+    total = np.diag(moments(points, weight, np.zeros_like(labels), 1)[2][0]) / mass.sum()
+    least = np.where(total > 0.0, LEAST_PART * total, 1.0)
+    target: FloatArray = (1.0 - ROUND_PART) * pooled
+    np.fill_diagonal(target, np.maximum(np.diag(pooled), least))
     return target
 
 
@@ -167,5 +171,5 @@ def _shaped(covariance: FloatArray, kind: str) -> FloatArray:
     if kind == "diag":
         return np.diag(np.diag(covariance))
     if kind == "spherical":
-        return np.eye(len(covariance)) * np.trace(covariance) / len(covariance)
+        covariance = np.eye(len(covariance)) * (np.trace(covariance) / len(covariance))
     return covariance

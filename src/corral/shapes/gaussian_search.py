@@ -1,21 +1,22 @@
 """Gaussian clusters from several starts, and the choice of their covariance.
 
-The first start is the answer of k-means under the same rules.  Others come from simpler
-covariances, and from an answer without bounds on sums: sizes and totals hold a descent where it
-is, and links alone often lead to the right shape.
+Starts are the answers of k-means under the same rules, of the points as they are and whitened.
+Others come from simpler covariances, and from an answer without bounds on sums: sizes and totals
+hold a descent where it is, and links alone often lead to the right shape.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 
-from .._typing import IntArray
+from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints import CannotLink, ConstraintSet, MustLink
 from ..deadline import OutOfTime
 from ..estimator import ConstrainedKMeans
@@ -37,17 +38,18 @@ PARTS, LINKS_EACH = 5, 5
 TARGETS = 3
 
 
-def fit_gaussians(task: Task, kind: str, start: IntArray) -> Fitted:
-    """The best of all starts; the first one has labels that obey the rules."""
-    search = _Search(task, kind, start)
-    found = [search.from_labels(start)]
+def fit_gaussians(task: Task, kind: str, starts: Sequence[IntArray]) -> Fitted:
+    """The best of all starts, which are labels of the groups that obey the rules."""
+    search = _Search(task, kind, starts[0])
+    found = [search.from_labels(start) for start in starts]
     with suppress(OutOfTime):
-        if task.rules.bounded:
-            free = search.from_labels(start, task.rules.pairs_only())
-            found.append(search.from_labels(free.labels))
-        for simpler in COVARIANCES[: COVARIANCES.index(kind)]:
-            other = _Search(task, simpler, start).from_labels(start)
-            found.append(search.from_labels(other.labels))
+        for start in starts:
+            if task.rules.bounded:
+                free = search.from_labels(start, task.rules.pairs_only())
+                found.append(search.from_labels(free.labels))
+            for simpler in COVARIANCES[: COVARIANCES.index(kind)]:
+                other = _Search(task, simpler, start).from_labels(start)
+                found.append(search.from_labels(other.labels))
     best = min(found, key=lambda each: each.objective)
     for _ in range(TARGETS - 1):
         known, best = best, _Search(task, kind, best.labels).from_labels(best.labels)
@@ -56,14 +58,28 @@ def fit_gaussians(task: Task, kind: str, start: IntArray) -> Fitted:
     return best
 
 
-def kmeans_labels(task: Task) -> IntArray:
+def kmeans_starts(task: Task) -> list[IntArray]:
+    """Labels of the groups by k-means under the rules, of the points as they are and whitened.
+
+    Whitened points have the same variance in all directions, so these labels do not depend on the
+    scale of the features.
+    """
+    starts = [_kmeans(task, task.points)]
+    one = np.zeros(len(task.points), np.int64)
+    factor = np.linalg.cholesky(target_of(task.points, task.weight, one, 1))
+    with suppress(OutOfTime, SolverTimeoutError):
+        starts.append(_kmeans(task, solve_triangular(factor, task.points.T, lower=True).T))
+    return starts
+
+
+def _kmeans(task: Task, points: FloatArray) -> IntArray:
     """Labels of the groups by k-means under the rules."""
     seconds = START_SHARE * task.deadline.check()
     seed = int(task.random_state.randint(np.iinfo(np.int32).max))
     model = ConstrainedKMeans(task.n_clusters, random_state=seed, time_limit=seconds)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the answer is only a start
-        model.fit(task.points, constraints=task.given, sample_weight=task.weight)
+        model.fit(points, constraints=task.given, sample_weight=task.weight)
     return group_labels(task.rules, model.labels_.astype(np.int64))
 
 
@@ -84,7 +100,7 @@ class _Search:
         return descend(shape, task.rules if rules is None else rules, labels, task.deadline)
 
 
-def choose_covariance(task: Task, start: IntArray) -> tuple[str, str]:
+def choose_covariance(task: Task, starts: Sequence[IntArray]) -> tuple[str, str]:
     """The kind of covariance, and why in words.
 
     A link that is held back and obeyed all the same speaks for the kind.  Where links are few, or
@@ -92,7 +108,8 @@ def choose_covariance(task: Task, start: IntArray) -> tuple[str, str]:
     """
     soon = replace(task, deadline=task.deadline.share(CHOICE_SHARE))
     links = _Links.of(task.given)
-    kinds, why = COVARIANCES, "least BIC"
+    kinds: tuple[str, ...] = COVARIANCES
+    why = "least BIC"
     if len(links) >= PARTS * LINKS_EACH:
         obeyed, asked = _obeyed(soon, links)
         if asked:
@@ -101,19 +118,16 @@ def choose_covariance(task: Task, start: IntArray) -> tuple[str, str]:
             why = f"of {asked} links held back, obeyed: {counts}"
     if len(kinds) == 1:
         return kinds[0], why
-    bic = _bic(task, kinds, start)
+    bic = _bic(task, kinds, starts)
     chosen = min(bic, key=lambda kind: bic[kind])
     return chosen, why if why == "least BIC" else f"{why}; of equals the least BIC"
 
 
-def _bic(task: Task, kinds: tuple[str, ...], start: IntArray) -> dict[str, float]:
-    """BIC of the hard clustering by one descent of each kind."""
+def _bic(task: Task, kinds: tuple[str, ...], starts: Sequence[IntArray]) -> dict[str, float]:
+    """BIC of the hard clustering with each kind."""
     rows = float(np.log(max(task.weight.sum(), 1.0)))
     free = {kind: parameters_of(kind, task.n_clusters, task.points.shape[1]) for kind in kinds}
-    return {
-        kind: _Search(task, kind, start).from_labels(start).objective + free[kind] * rows
-        for kind in kinds
-    }
+    return {kind: fit_gaussians(task, kind, starts).objective + free[kind] * rows for kind in kinds}
 
 
 def _obeyed(task: Task, links: _Links) -> tuple[dict[str, int], int]:
@@ -124,8 +138,8 @@ def _obeyed(task: Task, links: _Links) -> tuple[dict[str, int], int]:
         rules = presolve(given, len(task.points), task.n_clusters)
         part = replace(task, given=given, rules=rules)
         try:
-            start = kmeans_labels(part)
-            fits = {kind: fit_gaussians(part, kind, start).labels for kind in COVARIANCES}
+            starts = kmeans_starts(part)
+            fits = {kind: fit_gaussians(part, kind, starts).labels for kind in COVARIANCES}
         except (OutOfTime, SolverTimeoutError):
             break
         for kind, labels in fits.items():
@@ -139,7 +153,7 @@ class _Links:
     """Hard links: pairs of rows, and whether these must be together."""
 
     pairs: IntArray
-    together: IntArray
+    together: BoolArray
 
     @classmethod
     def of(cls, given: ConstraintSet) -> _Links:
@@ -160,7 +174,7 @@ class _Links:
             held = part == number
             yield self._some(~held), self._some(held)
 
-    def _some(self, chosen: IntArray) -> _Links:
+    def _some(self, chosen: BoolArray) -> _Links:
         return _Links(self.pairs[chosen], self.together[chosen])
 
     def beside(self, given: ConstraintSet) -> ConstraintSet:

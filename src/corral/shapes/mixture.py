@@ -13,7 +13,7 @@ from .._typing import FloatArray, IntArray
 from ..settings import Limit
 from .base import Found, ShapedClustering, Task
 from .gaussian import COVARIANCES, Gaussians, parameters_of
-from .gaussian_search import choose_covariance, fit_gaussians, kmeans_labels
+from .gaussian_search import choose_covariance, fit_gaussians, kmeans_starts
 
 
 @dataclass(eq=False, repr=False)
@@ -76,10 +76,10 @@ class ConstrainedGaussianMixture(ShapedClustering):
     covariance: str = "auto"
 
     def _search(self, task: Task) -> Found:
-        kind, why, start = self.covariance, "as given", kmeans_labels(task)
+        kind, why, starts = self.covariance, "as given", kmeans_starts(task)
         if kind == "auto":
-            kind, why = choose_covariance(task, start)
-        found = fit_gaussians(task, kind, start)
+            kind, why = choose_covariance(task, starts)
+        found = fit_gaussians(task, kind, starts)
         clusters = found.clusters
         attributes = {
             "weights_": clusters.weights,

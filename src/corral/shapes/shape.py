@@ -61,18 +61,35 @@ def descend(shape: Shape, rules: Rules, labels: IntArray, deadline: Deadline) ->
         As :func:`corral.assign.assign_patiently`.
     """
     rules = match_sizes(rules, rules.sizes_of(labels).astype(float))
-    best = None if broken(rules, labels) else Fitted.of(shape, rules, labels)
-    clusters = shape.clusters(labels) if best is None else best.clusters
-    warm = None
+    step = _Step(shape, rules, deadline)
+    best = step(shape.clusters(labels), None) if broken(rules, labels) else step.at(labels)
     for _ in range(MOST_ROUNDS):
-        if best is not None and deadline.passed:
-            return best
-        incumbent = None if best is None else best.labels
-        step = assign_patiently(
-            rules, shape.costs(clusters), incumbent, deadline, patience=PATIENCE, prices=warm
-        )
-        found, warm = Fitted.of(shape, rules, np.asarray(step.labels)), step.warm
-        if best is not None and found.objective >= best.objective - 1e-9 * abs(best.objective):
-            return best
-        best, clusters = found, found.clusters
+        if deadline.passed:
+            break
+        found = step(best.clusters, best.labels)
+        if found.objective >= best.objective - 1e-9 * abs(best.objective):
+            break
+        best = found
     return best
+
+
+@dataclass
+class _Step:
+    """One round: exact assignment to clusters, and the best clusters of its labels."""
+
+    shape: Shape
+    rules: Rules
+    deadline: Deadline
+    warm: Any = None  # prices of the round before
+
+    def __call__(self, clusters: Any, incumbent: IntArray | None) -> Fitted:
+        cost = self.shape.costs(clusters)
+        found = assign_patiently(
+            self.rules, cost, incumbent, self.deadline, patience=PATIENCE, prices=self.warm
+        )
+        self.warm = found.warm
+        return self.at(np.asarray(found.labels))
+
+    def at(self, labels: IntArray) -> Fitted:
+        """The best clusters of these labels."""
+        return Fitted.of(self.shape, self.rules, labels)
