@@ -112,7 +112,7 @@ def choose_covariance(task: Task, starts: Sequence[IntArray]) -> tuple[str, str]
     why = "least BIC"
     if len(links) >= PARTS * LINKS_EACH:
         obeyed, asked = _obeyed(soon, links)
-        if asked:
+        if asked >= PARTS * LINKS_EACH:
             kinds = tuple(kind for kind in COVARIANCES if obeyed[kind] == max(obeyed.values()))
             counts = ", ".join(f"{kind} {obeyed[kind]}" for kind in COVARIANCES)
             why = f"of {asked} links held back, obeyed: {counts}"
@@ -131,10 +131,14 @@ def _bic(task: Task, kinds: tuple[str, ...], starts: Sequence[IntArray]) -> dict
 
 
 def _obeyed(task: Task, links: _Links) -> tuple[dict[str, int], int]:
-    """How many of the links held back each kind obeys, and how many were asked for."""
+    """How many of the links held back each kind obeys, and how many were asked for.
+
+    The other links are the only rules: bounds on sums make a fit slow, and the shape of clusters
+    does not depend on them.
+    """
     obeyed, asked = dict.fromkeys(COVARIANCES, 0), 0
     for kept, held in links.parts(task.random_state):
-        given = kept.beside(task.given)
+        given = kept.as_rules()
         rules = presolve(given, len(task.points), task.n_clusters)
         part = replace(task, given=given, rules=rules)
         try:
@@ -177,11 +181,10 @@ class _Links:
     def _some(self, chosen: BoolArray) -> _Links:
         return _Links(self.pairs[chosen], self.together[chosen])
 
-    def beside(self, given: ConstraintSet) -> ConstraintSet:
-        """These links, and the constraints that are no hard links."""
-        others = [rule for rule in given.hard if not isinstance(rule, (MustLink, CannotLink))]
+    def as_rules(self) -> ConstraintSet:
+        """The links as constraints."""
         must, cannot = self.pairs[self.together], self.pairs[~self.together]
-        return ConstraintSet([*others, *given.soft, MustLink(must), CannotLink(cannot)])
+        return ConstraintSet([MustLink(must), CannotLink(cannot)])
 
     def obeyed_by(self, labels: IntArray) -> int:
         """How many of the links the labels of the rows obey."""

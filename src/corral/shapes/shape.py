@@ -16,8 +16,8 @@ from ..start import match_sizes
 #: Rounds of one descent at most; it ends when the objective stops falling, usually after ten.
 MOST_ROUNDS = 100
 
-#: Seconds that the integer programs of one round may take.
-PATIENCE = 2.0
+#: Seconds that the integer programs of one round may take; any labels that lower the objective do.
+PATIENCE = 0.5
 
 
 class Shape(Protocol):
