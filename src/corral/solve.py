@@ -17,14 +17,14 @@ from ._typing import FloatArray, IntArray
 from .admm.algorithm1 import PaperRules, solve_algorithm1
 from .admm.blocks import one_blas_thread
 from .admm.crew import Threads
-from .admm.history import Options, Relaxation
+from .admm.history import Options, Recorder, Relaxation
 from .admm.projected import solve_projected
 from .assign import Assignment, NoAssignment
 from .constraints._checks import sums_by
 from .deadline import OutOfTime
 from .plan import Plan, is_large
 from .plan.thresholds import ADMM_SHARE, START_SECONDS
-from .polish import Answer, evaluate, first_answer, improve, refine
+from .polish import Answer, evaluate, exchange, first_answer, improve, is_clear, refine
 from .presolve import Rules
 from .problem import Problem
 from .rivals import better_labels, direct
@@ -195,6 +195,10 @@ class Run:
         if not problem.settings.repair:
             return self._rounded(rules, start, row_labels)
         rival = direct(problem, rules, view.shifted(start.centers, problem))
+        if rival is not None and problem.plan.direct > 1 and problem.settings.coarse:
+            rival = exchange(problem, rival)
+            if is_clear(problem, rival):
+                return _solution(problem, rival, _certain(problem, rival), view.plan)
         view_rules = match_sizes(view.rules, counts)
         soon = view.deadline if rival is not None else view.deadline.share(ADMM_SHARE)
         relaxed = self._relax(view.with_rules(view_rules).until(soon), start, row_labels)
@@ -314,6 +318,14 @@ def _solution(problem: Problem, answer: Answer, relaxed: Relaxation, seen: Plan)
         may_violate=not problem.settings.repair,
         spent=problem.deadline.budget.spent,
     )
+
+
+def _certain(problem: Problem, answer: Answer) -> Relaxation:
+    """An answer that needs no ADMM, as if one iteration had found it."""
+    recorder = Recorder(problem.n_clusters)
+    recorder.record(None, answer.objective, problem.settings.rho, {"box": 0.0}, answer.labels)
+    history = recorder.history()
+    return Relaxation(answer.labels, answer.centers, history, n_iter=1, converged=True)
 
 
 def _solve_small(problem: Problem, seed: int) -> tuple[IntArray, FloatArray]:

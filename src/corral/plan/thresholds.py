@@ -102,6 +102,10 @@ LARGEST_GRAM = 1024
 ADMM_SHARE = 0.6
 #: Part of the time left that the polish straight from the seeds may take before ADMM.
 DIRECT_SHARE = 0.3
+#: Least loss by giving up a cluster, in units of the most saved by splitting one, above which the
+#: answer from the seeds needs no rival.  A smaller number skips ADMM on more data; up to 2 another
+#: place for a cluster could be better (easy.py).
+CLEAR = 4.0
 #: Room between bounds on sizes, in mean sizes, above which two clusters can settle in one dense
 #: region.
 LOOSE = 0.5

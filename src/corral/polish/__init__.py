@@ -6,6 +6,15 @@ moving along; ``moves`` proposes larger steps, which ``search`` refines and keep
 
 from .moves import relocate
 from .refine import Answer, evaluate, first_answer, refine
-from .search import improve
+from .search import exchange, improve, is_clear
 
-__all__ = ["Answer", "evaluate", "first_answer", "improve", "refine", "relocate"]
+__all__ = [
+    "Answer",
+    "evaluate",
+    "exchange",
+    "first_answer",
+    "improve",
+    "is_clear",
+    "refine",
+    "relocate",
+]

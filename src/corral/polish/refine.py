@@ -92,7 +92,7 @@ def evaluate(problem: Problem, step: Assignment, centers: FloatArray) -> Answer:
     means = rows.means(labels, rules.n_clusters, centers)
     if np.isfinite(step.cost):
         mass = problem.near.mass(labels, rules.n_clusters)
-        gained = rows.distance.gained(mass, centers, means)
+        gained = float(rows.distance.gained(mass, centers, means).sum())
         return Answer(labels, means, max(step.cost - gained, 0.0), rules)
     soft = rules.soft.cost(labels) if step.soft is None else step.soft
     return Answer(labels, means, rows.inertia(labels, means) + soft, rules)

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..assign import Assignment, NoAssignment
 from ..deadline import OutOfTime
-from ..plan.thresholds import LEAST_DROP
+from ..plan.thresholds import CLEAR, LEAST_DROP
 from ..problem import Problem
 from .exchange import Exchange
-from .moves import Proposal, kick, relocate, swap_clusters, swap_sizes
+from .moves import Proposal, kick, relocate, relocations, swap_clusters, swap_sizes
 from .refine import Answer, evaluate, refine
 
 
@@ -68,6 +68,20 @@ def exchange(problem: Problem, answer: Answer) -> Answer:
         if before - answer.objective < problem.plan.least_exchange * before:
             break
     return answer
+
+
+def is_clear(problem: Problem, answer: Answer) -> bool:
+    """Whether the clusters are so far apart that none would be better elsewhere.
+
+    That is so if the least that giving up a cluster loses is far more than the most that splitting
+    one saves.  Rules can only make the loss larger, and where centres follow they make up for less
+    than half of it.
+    """
+    rules = problem.rules
+    if rules.n_clusters < 2 or rules.sizes_vary or rules.numbered or problem.deadline.passed:
+        return False
+    loss, saved, _ = relocations(problem, answer.labels, answer.centers)
+    return bool(loss.min() > CLEAR * saved.max())
 
 
 def _first_better(
