@@ -42,6 +42,13 @@ START_SECONDS = 10.0
 #: the same, and small fits take 4 to 6 times as long (thresholds.py).
 RESTART_ENTRIES = 100_000
 MOST_RESTARTS = 5
+#: Restarts of ``n_init="auto"`` whose equal best answers end the search, and restarts after which
+#: answers that disagree are recombined instead.  More restarts find fewer good answers than
+#: recombinations in the same time (small_pairs.py).
+AGREE, DISAGREEING = 2, 3
+#: Recombinations without a better answer that end them, for each cluster.  More find better answers
+#: where there are many local optima and take proportionally longer (small_pairs.py).
+IDLE_EACH = 5
 
 # --- The sample that ADMM sees ------------------------------------------------------------------
 

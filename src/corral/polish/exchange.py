@@ -3,12 +3,13 @@
 An exact assignment to fixed centres cannot see that a centre follows the points it gains.  The
 distance knows how far the objective falls when a group moves, when two groups change places, and
 when centres follow (:class:`.rows.Distance`).  Groups with cannot-links move if no neighbour is in
-the way, and otherwise together with it (:mod:`.chains`).  Groups with pins, soft pairs or linear
+the way, and otherwise together with it (:mod:`.kempe`).  Groups with pins, soft pairs or linear
 rows stay; sizes and totals are kept in bounds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -19,7 +20,7 @@ from .._typing import BoolArray, FloatArray, IntArray
 from ..presolve import Sums
 from ..problem import Problem
 from ..rows import SwapSide
-from .chains import Chains, Change, paying
+from .kempe import Chains, Change, paying
 
 #: Groups of each of two clusters that are paired up for a swap: those that lose least by changing
 #: sides.  More of them find more swaps at quadratic cost.
@@ -132,7 +133,7 @@ class Exchange:
         return found
 
     def _promising(
-        self, clusters: Clusters, members: list[IntArray], loss: FloatArray, least: float
+        self, clusters: Clusters, members: Sequence[IntArray], loss: FloatArray, least: float
     ) -> list[tuple[int, int]]:
         """Pairs of clusters in which a swap may gain more than it loses at fixed centres."""
         k, weight = self.n_clusters, self.rows.weight[:, None]

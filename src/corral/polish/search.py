@@ -13,7 +13,7 @@ from ..plan.thresholds import CLEAR, LEAST_DROP
 from ..problem import Problem
 from .exchange import Exchange
 from .moves import Proposal, kick, relocate, relocations, swap_clusters, swap_sizes
-from .refine import Answer, evaluate, refine
+from .refine import Answer, evaluate, exactly, refine
 
 
 def improve(
@@ -23,7 +23,7 @@ def improve(
 
     Moves are trials of exact assignment: they end too when integer programs have had their time.
     """
-    answer = exchange(problem, answer)
+    answer = settled(problem, answer)
     budget = max(problem.plan.trials, least_trials)
     moves: list[Callable[[Problem, Answer], Iterator[Proposal]]] = [
         lambda own, a: swap_sizes(own, a.labels, a.centers),
@@ -40,8 +40,18 @@ def improve(
         if better is None:
             kind += 1
         else:
-            answer, kind = exchange(problem, better), 0
+            answer, kind = settled(problem, better), 0
     return answer
+
+
+def settled(problem: Problem, answer: Answer) -> Answer:
+    """The answer after exchanges, refined exactly where these were rough."""
+    while True:
+        answer = exchange(problem, answer)
+        exact = exactly(problem, answer) if problem.plan.rough else answer
+        if exact is answer:
+            return answer
+        answer = exact
 
 
 def exchange(problem: Problem, answer: Answer) -> Answer:
@@ -62,7 +72,8 @@ def exchange(problem: Problem, answer: Answer) -> Answer:
             return answer
         answer = moved
         if not problem.deadline.passed:
-            refined = refine(problem, answer.centers, incumbent=labels)
+            rough = problem.plan.rough
+            refined = refine(problem, answer.centers, incumbent=labels, rough=rough)
             if refined is not None and refined.objective < answer.objective:
                 answer = refined
         if before - answer.objective < problem.plan.least_exchange * before:
@@ -96,7 +107,11 @@ def _first_better(
         known = answer.labels if rules is problem.rules else None
         try:
             trial = refine(
-                problem.with_rules(rules), centers, incumbent=known, to_beat=answer.objective
+                problem.with_rules(rules),
+                centers,
+                incumbent=known,
+                to_beat=answer.objective,
+                rough=problem.plan.rough,
             )
         except NoAssignment:
             continue

@@ -13,15 +13,20 @@ components of one graph over all nodes are the chains between all two clusters.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from .._typing import BoolArray, FloatArray, IntArray
+from ..assign import Assignment, assign_patiently
+from ..assign.check import with_pins
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
+from ..presolve import Rules
 from ..presolve.graphs import link_graph
+from ..rows import MemoryRows
 
 #: Most sweeps of :func:`settle`; every sweep lowers the cost.  Few problems need ten.
 SWEEPS = 100
@@ -72,6 +77,34 @@ class Chains:
 
 
 @dataclass(frozen=True)
+class ChainAssignment:
+    """Assigns groups with cannot-links to centres by moves and chains, without a proof.
+
+    It is called as :class:`.assign.NearAssignment` is; without an incumbent it does the same.
+    """
+
+    rules: Rules
+    rows: MemoryRows
+
+    def __call__(
+        self,
+        centers: FloatArray,
+        *,
+        incumbent: IntArray | None,
+        warm: Any,
+        deadline: Deadline,
+        patience: float,
+    ) -> Assignment:
+        """Labels at the centres that no move and no chain makes cheaper."""
+        until = deadline.first if incumbent is None else deadline
+        cost = self.rows.costs(centers, until).dense()
+        if incumbent is None:
+            return assign_patiently(self.rules, cost, None, deadline, patience=patience)
+        labels = settle(self.rules.apart, with_pins(self.rules, cost), incumbent, deadline)
+        return Assignment(labels, float(cost[np.arange(len(labels)), labels].sum()), optimal=False)
+
+
+@dataclass(frozen=True)
 class Change:
     """Groups that go to new clusters together, and how far the objective falls."""
 
@@ -99,7 +132,7 @@ def settle(
     Costs are infinite where a group may not go.  In every sweep the changes that save most are
     made, but none beside another: a change is valid as long as no neighbour moves.
     """
-    m, k = cost.shape
+    m = len(cost)
     labels, graph = labels.copy(), link_graph(m, apart)
     linked = np.diff(graph.indptr) > 0
     labels[~linked] = cost[~linked].argmin(axis=1)
