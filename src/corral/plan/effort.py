@@ -15,7 +15,7 @@ def shared(restarts: int, trials: int, settings: Settings) -> tuple[int, int]:
     Where the user leaves the number open, moves that later restarts would have tried go to
     recombinations.
     """
-    if isinstance(settings.n_init, int) or restarts < at.AGREE or not settings.repair:
+    if isinstance(settings.n_init, int) or restarts < at.AGREE or not settings.reorders:
         return 0, 0
     return at.AGREE, max(restarts - at.DISAGREEING, 0) * trials
 

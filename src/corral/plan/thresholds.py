@@ -47,8 +47,9 @@ MOST_RESTARTS = 5
 #: recombinations in the same time (small_pairs.py).
 AGREE, DISAGREEING = 2, 3
 #: Recombinations without a better answer that end them, for each cluster.  More find better answers
-#: where there are many local optima and take proportionally longer (small_pairs.py).
-IDLE_EACH = 5
+#: where there are many local optima and take longer: 300 uniform points in 10 clusters take 0.39 s
+#: at 5, with a mean gap of 4e-4, and 0.69 s at 10, without one.
+IDLE_EACH = 10
 
 # --- The sample that ADMM sees ------------------------------------------------------------------
 

@@ -29,8 +29,9 @@ def improve(
         lambda own, a: swap_sizes(own, a.labels, a.centers),
         lambda own, a: swap_clusters(own, a.labels, a.centers),
         lambda own, a: relocate(own, a.labels, a.centers),
-        lambda own, a: kick(own, a.labels, a.centers, random_state),
     ]
+    if not problem.plan.children:  # which are kicks too
+        moves.append(lambda own, a: kick(own, a.labels, a.centers, random_state))
     kind = 0
     while kind < len(moves) and budget > 0 and not problem.deadline.spent:
         own = problem.with_rules(answer.rules)
@@ -89,7 +90,9 @@ def is_clear(problem: Problem, answer: Answer) -> bool:
     than half of it.
     """
     rules = problem.rules
-    if rules.n_clusters < 2 or rules.sizes_vary or rules.numbered or problem.deadline.passed:
+    if rules.n_clusters < 2 or rules.sizes_vary or rules.numbered:
+        return False
+    if problem.rows.far or problem.deadline.passed:
         return False
     loss, saved, _ = relocations(problem, answer.labels, answer.centers)
     return bool(loss.min() > CLEAR * saved.max())
