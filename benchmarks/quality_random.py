@@ -58,12 +58,16 @@ def describe(rules: Rules, d: int) -> str:
         parts.append(("exact" if exact else "interval") + ("-ordered" if rules.ordered else ""))
     if rules.totals is not None:
         parts.append("capacity")
+    if rules.more:
+        parts.append(f"{len(rules.more)} totals")
+    if rules.shares is not None:
+        parts.append("shares")
     return " ".join(parts)
 
 
 def run(seed: int, fit_limit: float, time_limit: float) -> Outcome:
     """Run both methods on one instance."""
-    X, rules, centers = random_instance(seed)
+    X, rules, centers = random_instance(seed, more=True)
     outcome = Outcome(seed, describe(rules, X.shape[1]))
     model = ConstrainedKMeans(
         rules.k, init=centers, n_init=1, random_state=seed, time_limit=fit_limit

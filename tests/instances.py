@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from reference import Floats, Ints, Rules, squares
 from scipy.optimize import linear_sum_assignment
@@ -14,17 +16,21 @@ def random_instance(
     n: tuple[int, int] = (50, 600),
     k: tuple[int, int] = (2, 12),
     d: tuple[int, int] = (2, 20),
+    more: bool = False,
 ) -> tuple[Floats, Rules, Floats]:
     """Data, rules that a hidden labelling obeys, and k-means++ centres to start from.
 
-    The centres stand in the order of the hidden clusters nearest to them, so that rules that go
-    by the cluster's number do not spoil the start.
+    With ``more``, some have shares and some have several totals.  The centres stand in the order
+    of the hidden clusters nearest to them, so that rules that go by the cluster's number do not
+    spoil the start.
     """
     rng = np.random.default_rng(seed)
     n_rows = int(rng.integers(n[0], n[1] + 1))
     n_clusters = int(rng.integers(k[0], min(k[1], n_rows) + 1))
     X, hidden = _random_data(rng, n_rows, n_clusters, int(rng.integers(d[0], d[1] + 1)))
     rules = _random_rules(rng, hidden, n_clusters)
+    if more:
+        rules = _with_more(np.random.default_rng([seed, 1]), rules, hidden)
     seeds, _ = kmeans_plusplus(X, n_clusters, random_state=seed)
     means = np.array([X[hidden == j].mean(axis=0) for j in range(n_clusters)])
     return X, rules, seeds[linear_sum_assignment(squares(means, seeds))[1]]
@@ -65,6 +71,25 @@ def _random_rules(rng: np.random.Generator, hidden: Ints, k: int) -> Rules:
         given["values"] = np.round(rng.uniform(1, 20, n), int(rng.integers(0, 3)))
         given["totals"] = _random_capacity(rng, np.bincount(hidden, given["values"], k))
     return Rules(n=n, k=k, **given)
+
+
+def _with_more(rng: np.random.Generator, rules: Rules, hidden: Ints) -> Rules:
+    """In every third instance shares, in every third one or two further totals."""
+    n, k = rules.n, rules.k
+    if rng.random() < 1 / 3:
+        groups = rng.integers(2, size=n)
+        size = np.bincount(hidden, minlength=k)
+        share = np.bincount(hidden, groups, k) / np.maximum(size, 1)
+        least = float(np.minimum(share, 1.0 - share)[size > 0].min())
+        # A fraction of small numbers, which corral and the reference read alike.
+        rules = replace(rules, shares=(groups, np.floor(90.0 * least) / 100.0))
+    more = []
+    for _ in range(rng.integers(1, 3) if rng.random() < 1 / 3 else 0):
+        values = np.round(rng.uniform(1, 20, n), 1)
+        load = np.bincount(hidden, values, k)
+        room = load * (1.0 - rng.uniform(0.01, 0.3)), load * (1.0 + rng.uniform(0.01, 0.3))
+        more.append((values, *room))
+    return replace(rules, more=tuple(more))
 
 
 def _random_sizes(rng: np.random.Generator, count: Ints) -> tuple[Ints, Ints]:

@@ -30,7 +30,9 @@ class Rules:
     """Hard rules on the labels of n rows in k clusters.
 
     ``sizes`` and ``totals`` hold one lower and one upper bound a cluster; unless ``ordered``, the
-    clusters may share out the bounds of ``sizes`` among themselves.
+    clusters may share out the bounds of ``sizes`` among themselves.  ``more`` has further totals,
+    each as values, lower and upper bounds.  ``shares`` has groups of the rows, and the least share
+    of each group in every cluster.
     """
 
     n: int
@@ -42,6 +44,21 @@ class Rules:
     ordered: bool = False
     values: Floats | None = None
     totals: tuple[Floats, Floats] | None = None
+    more: tuple[tuple[Floats, Floats, Floats], ...] = ()
+    shares: tuple[Ints, float] | None = None
+
+    @property
+    def sums(self) -> list[tuple[Floats, Floats, Floats]]:
+        """All bounds on sums of values: totals, and shares as such."""
+        found = list(self.more)
+        if self.totals is not None:
+            found.append((self.values, *self.totals))
+        if self.shares is not None:
+            groups, least = self.shares
+            for group in np.unique(groups):
+                nothing, endless = np.zeros(self.k), np.full(self.k, np.inf)
+                found.append(((groups == group) - least, nothing, endless))
+        return found
 
     def constraints(self) -> list[corral.constraints.Constraint]:
         """The same as corral's constraints."""
@@ -58,6 +75,11 @@ class Rules:
         if self.totals is not None:
             low, high = self.totals
             given.append(corral.ClusterTotals(self.values, minimum=low, maximum=high))
+        for values, low, high in self.more:
+            given.append(corral.ClusterTotals(values, minimum=low, maximum=high))
+        if self.shares is not None:
+            groups, least = self.shares
+            given.append(corral.GroupShares(groups, minimum=least))
         return given
 
 
@@ -74,10 +96,10 @@ def violations(rules: Rules, labels: Ints) -> int:
         if not rules.ordered:
             bad = bad[:, linear_sum_assignment(bad)[1]]
         broken += int(np.diag(bad).sum())
-    if rules.totals is not None:
-        slack = 1e-9 * np.abs(rules.values).sum()
-        for j, (low, high) in enumerate(zip(*rules.totals, strict=True)):
-            total = rules.values[labels == j].sum()
+    for values, lower, upper in rules.sums:
+        slack = 1e-9 * np.abs(values).sum()
+        for j, (low, high) in enumerate(zip(lower, upper, strict=True)):
+            total = values[labels == j].sum()
             broken += not low - slack <= total <= high + slack
     return int(broken)
 
@@ -146,8 +168,7 @@ class ExactAssignment:
             rows.append((sparse.kron(both, eye, format="csr"), -np.inf, 1))
         if sizes is not None:
             rows.append((self._per_cluster(np.ones(self.rules.n)), *sizes))
-        if self.rules.totals is not None:
-            rows.append((self._per_cluster(self.rules.values), *self.rules.totals))
+        rows += [(self._per_cluster(values), low, high) for values, low, high in self.rules.sums]
         return rows
 
     def _solve(
@@ -227,10 +248,10 @@ def best_partition(X: Floats, rules: Rules) -> float:
         allowed &= all_labels[:, row] == j
     is_in = [(all_labels[allowed] == j).astype(float) for j in range(rules.k)]
     fits = np.ones(len(is_in[0]), bool)
-    if rules.totals is not None:
-        slack = 1e-9 * np.abs(rules.values).sum()
-        for inside, low, high in zip(is_in, *rules.totals, strict=True):
-            total = inside @ rules.values
+    for values, lower, upper in rules.sums:
+        slack = 1e-9 * np.abs(values).sum()
+        for inside, low, high in zip(is_in, lower, upper, strict=True):
+            total = inside @ values
             fits &= (total >= low - slack) & (total <= high + slack)
     if rules.sizes is not None:
         fits &= _sizes_fit(rules, np.column_stack([inside.sum(axis=1) for inside in is_in]))

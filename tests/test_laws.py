@@ -407,6 +407,27 @@ def test_a_rule_that_the_answer_obeys_already_keeps_it_feasible(kind):
     assert again.inertia_ <= answer.inertia_ * (1 + 1e-9)
 
 
+DROPPED = [
+    *((kind,) for kind in KINDS),
+    ("must", "cannot", "exact"),
+    ("cannot", "capacity", "pins"),
+    ("must", "shares", "interval"),
+    ("cannot", "minimum total"),
+]
+
+
+@pytest.mark.parametrize("kinds", DROPPED, ids=" + ".join)
+def test_dropping_a_rule_never_costs_more_than_one_per_cent(kinds):
+    """Whatever obeys all rules obeys those that are left."""
+    rng = np.random.default_rng([3, *map(ord, "".join(kinds)[:9])])
+    X, hidden = cloud(rng, n=30, k=4)
+    rules = [make_rule(kind, rng, hidden, 4) for kind in kinds]
+    all_of_them = fitted(X, 4, rules, n_init="auto").report_.objective
+    for left_out in range(len(rules)):
+        fewer = rules[:left_out] + rules[left_out + 1 :]
+        assert fitted(X, 4, fewer, n_init="auto").report_.objective <= 1.01 * all_of_them
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_must_links_move_as_one(seed):
     rng = np.random.default_rng(seed)

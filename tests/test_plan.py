@@ -19,7 +19,7 @@ from corral import (
     Pin,
 )
 from corral.plan import Facts, pilot_groups, thresholds
-from corral.plan.thresholds import LARGE, MAX_ROUNDS, MOST_RESTARTS, SMALL
+from corral.plan.thresholds import DISAGREEING, LARGE, MAX_ROUNDS, SMALL
 from corral.presolve import presolve
 
 FAR = Facts(far=True, fits_single=False)
@@ -39,7 +39,7 @@ SITUATIONS = {
         lambda n, k: [],
         (100, 3, {}),
         {
-            "restarts": MOST_RESTARTS,
+            "restarts": DISAGREEING,
             "sample": 100,
             "single": False,
             "growth": 1.1,

@@ -48,7 +48,8 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
     init : {"k-means++", "random"}, array of k centres or array of n labels, default="k-means++"
         Where to start.  "random" is a random assignment.
     n_init : int or "auto", default="auto"
-        Number of restarts, of which the best is kept; "auto" gives small problems more.
+        Number of restarts, of which the best is kept; "auto" gives small problems more, ends them
+        when two agree, and recombines their answers.
     max_iter : int, default=1000
         Limit on the iterations of ADMM.
     tol : float or "auto", default="auto"

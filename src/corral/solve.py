@@ -1,32 +1,36 @@
-"""All restarts of a problem, and one run: start, relax, assign, polish."""
+"""A problem solved: runs of start, relax, assign and polish, and the best of them."""
 
 from __future__ import annotations
 
 import logging
-import math
 import warnings
-from collections.abc import Iterator
-from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
-from multiprocessing import TimeoutError as NoResult
+from typing import Self
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from ._typing import FloatArray, IntArray
 from .admm.algorithm1 import PaperRules, solve_algorithm1
-from .admm.blocks import one_blas_thread
 from .admm.crew import Threads
-from .admm.history import Options, Relaxation
+from .admm.history import Options, Recorder, Relaxation
 from .admm.projected import solve_projected
 from .assign import Assignment, NoAssignment
 from .constraints._checks import sums_by
 from .deadline import OutOfTime
-from .plan import Plan, is_large
-from .plan.thresholds import ADMM_SHARE, START_SECONDS
-from .polish import Answer, evaluate, first_answer, improve, refine
+from .plan import Plan
+from .plan.thresholds import ADMM_SHARE
+from .polish import (
+    Answer,
+    evaluate,
+    exchange,
+    first_answer,
+    improve,
+    is_clear,
+    refine,
+)
 from .presolve import Rules
 from .problem import Problem
+from .restarts import best_of_runs
 from .rivals import better_labels, direct
 from .rows import MemoryRows
 from .solution import Solution, numbered
@@ -63,13 +67,13 @@ def solve(
         problem = _brought_home(problem, problem.plan.home)
     logger.info("plan: %s", problem.plan)
     try:
-        solution = _restarts(problem, random_state, paper)
+        solution = best_of_runs(_run(problem, paper), random_state)
     except NoAssignment:
         if not problem.rows.far:
             raise
         why = "rows with links leave no room for the others where the data are"
         problem = _brought_home(problem, why)
-        solution = _restarts(problem, random_state, paper)
+        solution = best_of_runs(_run(problem, paper), random_state)
     if problem.rules.numbered:
         return solution
     return numbered(solution, problem.given, _start_centers(problem))
@@ -99,63 +103,10 @@ def _brought_home(problem: Problem, why: str) -> Problem:
     return problem.home(why)
 
 
-def _restarts(
-    problem: Problem, random_state: np.random.RandomState, paper: Problem | None
-) -> Solution:
-    """The best of all runs."""
-    seeds = random_state.randint(np.iinfo(np.int32).max, size=problem.plan.restarts)
-    jobs = problem.settings.n_jobs
-    parallel = len(seeds) > 1 and jobs not in (None, 1) and not problem.rows.far
-    parallel = parallel and problem.deadline.left > START_SECONDS
+def _run(problem: Problem, paper: Problem | None) -> Run:
+    """What makes one run; integer programs of all runs share one budget."""
     problem = problem.until(problem.deadline.with_budget(problem.plan.programs))
-    run = Run(problem, paper, n_threads=1 if parallel else None)
-    if parallel:
-        solutions = list(_side_by_side(run, seeds, jobs))
-    else:
-        # What is left to this process is small, and faster without waking others for it.
-        small = problem.rows.far or not is_large(problem.rules)
-        with one_blas_thread() if small else nullcontext():
-            solutions = list(_in_turn(run, seeds))
-    if not solutions:
-        raise OutOfTime
-    best: Solution = min(solutions, key=lambda solution: solution.objective)
-    return replace(best, spent=any(solution.spent for solution in solutions))
-
-
-def _side_by_side(run: Run, seeds: IntArray, jobs: int | None) -> Iterator[Solution]:
-    """In other processes, which tell nobody of their progress; a callback may end them.
-
-    A process that does not answer in time is not waited for.
-    """
-    deadline, progress = run.problem.deadline, run.problem.settings.progress
-    progress.begin(0, len(seeds))
-    left = deadline.first.left
-    limit = left if left < math.inf else None
-    parallel = Parallel(n_jobs=jobs, return_as="generator", timeout=limit)
-    found = parallel(delayed(run.in_time)(seed) for seed in seeds)
-    with suppress(NoResult):
-        for number, solution in enumerate(found, 1):
-            progress.end(number, None if solution is None else solution.objective)
-            if solution is not None:
-                yield solution
-            if deadline.stopped:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", UserWarning)  # that tasks are cancelled
-                    found.close()
-                return
-
-
-def _in_turn(run: Run, seeds: IntArray) -> Iterator[Solution]:
-    """One after another until time or the budget of the programs is over; at least one."""
-    for number, seed in enumerate(seeds, 1):
-        if number > 1 and run.problem.deadline.spent:
-            return
-        run.problem.settings.progress.begin(number, len(seeds))
-        solution = run.in_time(int(seed))
-        if solution is None:
-            return
-        logger.info("run %d of %d: objective %.8g", number, len(seeds), solution.objective)
-        yield solution
+    return Run(problem, paper, n_threads=None)
 
 
 @dataclass(frozen=True)
@@ -182,6 +133,10 @@ class Run:
         except OutOfTime:
             return None
 
+    def in_one_thread(self) -> Self:
+        """The same for a process that has one core for itself."""
+        return replace(self, n_threads=1)
+
     def __call__(self, seed: int) -> Solution:
         """Start, relax, assign, polish, with rivals."""
         problem, random_state = self.problem, np.random.RandomState(seed)
@@ -195,6 +150,10 @@ class Run:
         if not problem.settings.repair:
             return self._rounded(rules, start, row_labels)
         rival = direct(problem, rules, view.shifted(start.centers, problem))
+        if rival is not None and problem.plan.direct > 1 and problem.settings.coarse:
+            rival = exchange(problem, rival)
+            if is_clear(problem, rival):
+                return _solution(problem, rival, _certain(problem, rival), view.plan)
         view_rules = match_sizes(view.rules, counts)
         soon = view.deadline if rival is not None else view.deadline.share(ADMM_SHARE)
         relaxed = self._relax(view.with_rules(view_rules).until(soon), start, row_labels)
@@ -314,6 +273,14 @@ def _solution(problem: Problem, answer: Answer, relaxed: Relaxation, seen: Plan)
         may_violate=not problem.settings.repair,
         spent=problem.deadline.budget.spent,
     )
+
+
+def _certain(problem: Problem, answer: Answer) -> Relaxation:
+    """An answer that needs no ADMM, as if one iteration had found it."""
+    recorder = Recorder(problem.n_clusters)
+    recorder.record(None, answer.objective, problem.settings.rho, {"box": 0.0}, answer.labels)
+    history = recorder.history()
+    return Relaxation(answer.labels, answer.centers, history, n_iter=1, converged=True)
 
 
 def _solve_small(problem: Problem, seed: int) -> tuple[IntArray, FloatArray]:

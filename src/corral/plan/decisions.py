@@ -15,6 +15,7 @@ import numpy as np
 from ..presolve import Rules
 from ..settings import Settings
 from . import thresholds as at
+from .effort import exchanges_of, least_drop, shared, tangled, trials_each
 from .facts import Facts, entries, pilot_groups, prices_first, program_seconds, sizes_loose
 
 
@@ -30,7 +31,11 @@ class Plan:
     n_groups: int = _decision("groups of rows")
     n_clusters: int = _decision("clusters")
     home: str = _decision("brought into memory because")
-    restarts: int = _decision("restarts")
+    restarts: int = _decision("restarts, at most")
+    agree: int = _decision("equal best answers that end them")
+    made: str = _decision("restarts made")
+    children: int = _decision("recombinations of answers that disagree, at most")
+    idle: int = _decision("recombinations without success that end them")
     programs: float = _decision("seconds for integer programs in all")
     sample: int = _decision("groups that ADMM sees")
     single: bool = _decision("ADMM in single precision")
@@ -41,6 +46,7 @@ class Plan:
     direct_share: float = _decision("part of the time left for these")
     rival: str = _decision("rival of ADMM on its sample")
     assignment: str = _decision("exact assignment by")
+    rough: bool = _decision("chains of cannot-links first, programs at the end")
     least_drop: float = _decision("relative drop of the objective that ends rounds")
     exchanges: int = _decision("rounds of exchanges of groups, at most")
     least_exchange: float = _decision("relative gain that ends exchanges")
@@ -53,12 +59,18 @@ class Plan:
         size = _sample(rules, facts, settings)
         whole = part_of is None and size == rules.n_groups
         direct, share = _direct(rules, settings, whole)
-        exchanges, least_exchange = _exchanges(rules, facts)
+        exchanges, least_exchange = exchanges_of(entries(rules), facts.far)
+        restarts, trials = _restarts(rules, settings), _trials(rules, facts)
+        agree, children = shared(restarts, trials, settings)
         plan = cls(
             n_groups=rules.n_groups,
             n_clusters=rules.n_clusters,
             home=_home(rules, settings, size) if facts.far else "",
-            restarts=_restarts(rules, settings),
+            restarts=min(restarts, at.DISAGREEING) if agree else restarts,
+            agree=agree,
+            made="",
+            children=children,
+            idle=min(at.IDLE_EACH * rules.n_clusters, children),
             programs=program_seconds(rules, settings),
             sample=size,
             single=_single(rules, facts, settings),
@@ -69,17 +81,19 @@ class Plan:
             direct_share=share,
             rival=_rival(rules, settings, part_of),
             assignment=_assignment(rules, facts),
-            least_drop=_least_drop(entries(rules)),
+            rough=exchanges > 0 and tangled(rules),
+            least_drop=least_drop(entries(rules)),
             exchanges=exchanges,
             least_exchange=least_exchange,
-            trials=_trials(rules, facts),
-            trials_each=_trials_each(rules),
+            trials=trials,
+            trials_each=trials_each(rules),
         )
         if settings.solver == "algorithm1":  # which has a schedule of its own
             plan = replace(plan, hardens=False, count_every=1)
         if settings.repair:
             return plan
-        return replace(plan, direct=0, assignment="rounding", exchanges=0, trials=0)
+        plan = replace(plan, assignment="rounding", rough=False, children=0, idle=0)
+        return replace(plan, direct=0, exchanges=0, trials=0)
 
     def with_sample(self, sample: Plan) -> Plan:
         """The same with what was decided for the sample that ADMM sees."""
@@ -226,31 +240,6 @@ def _assignment(rules: Rules, facts: Facts) -> str:
     if facts.far:
         return "linked groups first, then prices and flow"
     return program
-
-
-def _least_drop(size: int) -> float:
-    """Relative fall of the objective below which rounds end: it grows with their cost."""
-    return float(min(at.LEAST_DROP * max(size / at.SMALL, 1.0) ** 3, at.MOST_DROP))
-
-
-def _exchanges(rules: Rules, facts: Facts) -> tuple[int, float]:
-    """Rounds of exchanges of single groups in memory, and the gain below which they end."""
-    size = entries(rules)
-    if size > at.LARGE or facts.far:
-        return 0, 0.0
-    least = at.LEAST_EXCHANGE * float(np.clip(size / at.SMALL - 1.0, 0.0, 1.0))
-    return min(at.MAX_ROUNDS, at.EXCHANGE_ENTRIES // max(size, 1)), least
-
-
-def _trials_each(rules: Rules) -> int:
-    """Trials of one kind of move on one answer.
-
-    One for every two clusters if sizes are free, two if they are given, three if they may also
-    change hands.
-    """
-    twos = rules.n_clusters * (rules.n_clusters - 1) // 2
-    times = 1 if rules.sizes is None else 3 if rules.sizes_vary else 2
-    return min(times * twos, at.MOST_TRIALS)
 
 
 def _trials(rules: Rules, facts: Facts) -> int:

@@ -42,6 +42,14 @@ START_SECONDS = 10.0
 #: the same, and small fits take 4 to 6 times as long (thresholds.py).
 RESTART_ENTRIES = 100_000
 MOST_RESTARTS = 5
+#: Restarts of ``n_init="auto"`` whose equal best answers end the search, and restarts after which
+#: answers that disagree are recombined instead.  More restarts find fewer good answers than
+#: recombinations in the same time (small_pairs.py).
+AGREE, DISAGREEING = 2, 3
+#: Recombinations without a better answer that end them, for each cluster.  More find better answers
+#: where there are many local optima and take longer: 300 uniform points in 10 clusters take 0.39 s
+#: at 5, with a mean gap of 4e-4, and 0.69 s at 10, without one.
+IDLE_EACH = 10
 
 # --- The sample that ADMM sees ------------------------------------------------------------------
 
@@ -102,6 +110,10 @@ LARGEST_GRAM = 1024
 ADMM_SHARE = 0.6
 #: Part of the time left that the polish straight from the seeds may take before ADMM.
 DIRECT_SHARE = 0.3
+#: Least loss by giving up a cluster, in units of the most saved by splitting one, above which the
+#: answer from the seeds needs no rival.  A smaller number skips ADMM on more data; up to 2 another
+#: place for a cluster could be better (easy.py).
+CLEAR = 4.0
 #: Room between bounds on sizes, in mean sizes, above which two clusters can settle in one dense
 #: region.
 LOOSE = 0.5

@@ -1,11 +1,23 @@
 """From centres to the best labels around them.
 
-``refine`` alternates means and exact assignment; ``exchange`` moves single groups, their centres
-moving along; ``moves`` proposes larger steps, which ``search`` refines and keeps if they pay.
+``refine`` alternates means and exact assignment; ``exchange`` moves single groups, and ``kempe``
+chains of them, their centres moving along; ``moves`` proposes larger steps, which ``search``
+refines and keeps if they pay; ``recombine`` makes new answers from several.
 """
 
 from .moves import relocate
+from .recombine import recombine
 from .refine import Answer, evaluate, first_answer, refine
-from .search import improve
+from .search import exchange, improve, is_clear
 
-__all__ = ["Answer", "evaluate", "first_answer", "improve", "refine", "relocate"]
+__all__ = [
+    "Answer",
+    "evaluate",
+    "exchange",
+    "first_answer",
+    "improve",
+    "is_clear",
+    "recombine",
+    "refine",
+    "relocate",
+]

@@ -1,22 +1,26 @@
 """Single moves and swaps of groups that lower the objective, centres moving along.
 
 An exact assignment to fixed centres cannot see that a centre follows the points it gains.  The
-distance knows how far the objective falls when a group moves, and when two groups change places
-(:meth:`.rows.Distance.move_gains`, :meth:`.rows.Distance.swap_gains`).  Only groups without pins,
-pairs or linear rows are moved; sizes and totals are kept in bounds.
+distance knows how far the objective falls when a group moves, when two groups change places, and
+when centres follow (:class:`.rows.Distance`).  Groups with cannot-links move if no neighbour is in
+the way, and otherwise together with it (:mod:`.kempe`).  Groups with pins, soft pairs or linear
+rows stay; sizes and totals are kept in bounds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from scipy import sparse
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..presolve import Sums
 from ..problem import Problem
 from ..rows import SwapSide
+from .kempe import Chains, Change, paying
 
 #: Groups of each of two clusters that are paired up for a swap: those that lose least by changing
 #: sides.  More of them find more swaps at quadratic cost.
@@ -42,7 +46,8 @@ class Exchange:
         rules = problem.rules
         self.rows, self.n_clusters = problem.near, rules.n_clusters
         self.deadline = problem.deadline
-        pairs = (rules.apart.ravel(), rules.together.ravel(), rules.soft.pairs.ravel())
+        self.apart = rules.apart
+        pairs = rules.together.ravel(), rules.soft.pairs.ravel()
         bound = np.concatenate([rules.pins[:, 0], *pairs])
         self.mobile = np.full(rules.n_groups, rules.linear is None)
         self.mobile[bound.astype(np.int64)] = False
@@ -54,37 +59,65 @@ class Exchange:
             return None
         mass = self.rows.mass(labels, self.n_clusters)
         clusters = Clusters(labels, centers, mass, self.rows.distances(centers))
-        changes = self._moves(clusters, NEGLIGIBLE * objective)
+        chains = Chains.of(self.apart, labels, self.n_clusters)
+        changes = self._moves(clusters, chains, NEGLIGIBLE * objective)
+        changes += self._chains(clusters, chains, NEGLIGIBLE * objective)
         if not changes and len(self.sums):
-            changes = self._swaps(clusters, NEGLIGIBLE * objective)
+            changes = self._swaps(clusters, chains, NEGLIGIBLE * objective)
         return _apply(labels, changes) if changes else None
 
-    def _moves(self, clusters: Clusters, least: float) -> list[tuple[float, IntArray, IntArray]]:
-        """Best move of each group to another cluster, as (gain, groups, new labels)."""
+    def _moves(self, clusters: Clusters, chains: Chains, least: float) -> list[Change]:
+        """Best move of each group to another cluster where no neighbour is in the way."""
         own, rows = clusters.labels, np.arange(len(clusters.labels))
         gain = self.rows.distance.move_gains(
             self.rows.weight, clusters.weight, own, clusters.distances
         )
         gain[rows, own] = -np.inf
         gain[~self.mobile] = -np.inf
+        gain[chains.group, chains.to] = -np.inf
         gain[~_allowed_moves(self.sums, own)] = -np.inf
         to = gain.argmax(axis=1)
         best = gain[rows, to]
-        paying = np.flatnonzero(best > least)
-        return [(best[g], np.array([g]), np.array([to[g]])) for g in paying]
+        gaining = np.flatnonzero(best > least)
+        return [Change(float(best[g]), np.array([g]), to[[g]]) for g in gaining]
 
-    def _swaps(self, clusters: Clusters, least: float) -> list[tuple[float, IntArray, IntArray]]:
-        """Best swap between each two clusters, as (gain, groups, new labels)."""
+    def _chains(self, clusters: Clusters, chains: Chains, least: float) -> list[Change]:
+        """Chains that pay; one of two clusters a and b changes the masses and means of both."""
+        if not len(chains):
+            return []
+        own, weight = clusters.labels[chains.group], self.rows.weight[chains.group]
+        squares = clusters.distances
+        saved = weight * (squares[chains.group, own] - squares[chains.group, chains.to])
+        gain = chains.total(saved)
+        allowed = chains.total((~self.mobile[chains.group]).astype(float)) == 0
+        first = np.zeros((2, len(chains)), np.int64)
+        first[:, chains.number] = np.minimum(own, chains.to), np.maximum(own, chains.to)
+        totals = self.sums.reached(clusters.labels)
+        for j, arrives in ((first[0], chains.to < own), (first[1], chains.to > own)):
+            sign = np.where(arrives, 1.0, -1.0)
+            entries = sign * weight, (chains.number, chains.group)
+            change = sparse.csr_array(entries, shape=(len(chains), len(clusters.labels)))
+            gain += self.rows.follow_gains(change, clusters.centers[j], clusters.weight[j])
+            for value, lower, upper, total in zip(
+                self.sums.values, self.sums.lower, self.sums.upper, totals, strict=True
+            ):
+                then = total[j] + chains.total(sign * value[chains.group])
+                allowed &= (then >= lower[j]) & (then <= upper[j])
+        return paying(chains, np.where(allowed, gain, -np.inf), least)
+
+    def _swaps(self, clusters: Clusters, chains: Chains, least: float) -> list[Change]:
+        """Best swap between each two clusters of groups without neighbours there."""
         rows = np.arange(len(clusters.labels))
         loss = self.rows.weight[:, None] * (
             clusters.distances - clusters.distances[rows, clusters.labels][:, None]
         )
+        loss[chains.group, chains.to] = np.inf
         members = [
             np.flatnonzero((clusters.labels == j) & self.mobile) for j in range(self.n_clusters)
         ]
         totals = self.sums.reached(clusters.labels)
         found = []
-        for a, b in combinations(range(self.n_clusters), 2):
+        for a, b in self._promising(clusters, members, loss, least):
             from_a = _cheapest(members[a], loss[members[a], b])
             from_b = _cheapest(members[b], loss[members[b], a])
             if self.deadline.passed:
@@ -95,8 +128,23 @@ class Exchange:
             gain[~_allowed_swaps(self.sums, totals, (a, b), from_a, from_b)] = -np.inf
             g, h = np.unravel_index(gain.argmax(), gain.shape)
             if gain[g, h] > least:
-                found.append((gain[g, h], np.array([from_a[g], from_b[h]]), np.array([b, a])))
+                groups = np.array([from_a[g], from_b[h]])
+                found.append(Change(float(gain[g, h]), groups, np.array([b, a])))
         return found
+
+    def _promising(
+        self, clusters: Clusters, members: Sequence[IntArray], loss: FloatArray, least: float
+    ) -> list[tuple[int, int]]:
+        """Pairs of clusters in which a swap may gain more than it loses at fixed centres."""
+        k, weight = self.n_clusters, self.rows.weight[:, None]
+        lost, reach, rest = np.full((k, k), np.inf), np.zeros((k, k)), clusters.weight.copy()
+        away = weight * np.sqrt(clusters.distances)
+        for a, own in enumerate(members):
+            if len(own):
+                lost[a], reach[a] = loss[own].min(axis=0), away[own].max(axis=0)
+                rest[a] -= weight[own].max()
+        may = self.rows.distance.swap_limits(reach, rest) > lost + lost.T + least
+        return [(a, b) for a, b in combinations(range(k), 2) if may[a, b]]
 
     def _swap_gains(
         self, clusters: Clusters, a: int, b: int, from_a: IntArray, from_b: IntArray
@@ -138,19 +186,20 @@ def _allowed_swaps(
 
 
 def _cheapest(members: IntArray, loss: FloatArray) -> IntArray:
-    """The members that lose least."""
+    """The members that lose least, without those that may not go."""
+    members, loss = members[np.isfinite(loss)], loss[np.isfinite(loss)]
     if len(members) <= CANDIDATES:
         return members
     return members[np.argpartition(loss, CANDIDATES)[:CANDIDATES]]
 
 
-def _apply(labels: IntArray, changes: list[tuple[float, IntArray, IntArray]]) -> IntArray:
+def _apply(labels: IntArray, changes: list[Change]) -> IntArray:
     """Carry out the best changes, each cluster taking part once so that gains stay exact."""
     changed = labels.copy()
     touched: set[int] = set()
-    for _, groups, new in sorted(changes, key=lambda change: -change[0]):
-        involved = {*labels[groups].tolist(), *new.tolist()}
+    for change in sorted(changes, key=lambda change: -change.gain):
+        involved = {*labels[change.groups].tolist(), *change.to.tolist()}
         if touched.isdisjoint(involved):
-            changed[groups] = new
+            changed[change.groups] = change.to
             touched |= involved
     return changed

@@ -66,14 +66,8 @@ def relocate(
 
     ``least`` is what must be saved, costs alone considered.
     """
-    k, data = problem.n_clusters, problem.near
-    distances = data.distances(centers)
-    rows = np.arange(len(labels))
-    own = distances[rows, labels]
-    distances[rows, labels] = np.inf
-    loss = sums_by(labels, data.weight * (distances.min(axis=1) - own), k)
-    halves = [data.halves(np.flatnonzero(labels == j), centers[j]) for j in range(k)]
-    saved = np.array([gain for gain, _ in halves])
+    k = problem.n_clusters
+    loss, saved, halves = relocations(problem, labels, centers)
     net = saved[None, :] - loss[:, None]
     np.fill_diagonal(net, -np.inf)
     for flat in np.argsort(-net, axis=None, kind="stable"):
@@ -83,8 +77,25 @@ def relocate(
         if saved[split] <= 0.0:
             continue
         moved = centers.copy()
-        moved[[given_up, split]] = halves[split][1]
+        moved[[given_up, split]] = halves[split]
         yield from _in_both_orders(problem, moved)
+
+
+def relocations(
+    problem: Problem, labels: IntArray, centers: FloatArray
+) -> tuple[FloatArray, FloatArray, list[FloatArray]]:
+    """What giving up each cluster loses, what splitting it saves, and the centres of its halves.
+
+    Centres of other clusters stay where they are, and rules are not looked at.
+    """
+    k, data = problem.n_clusters, problem.near
+    distances = data.distances(centers)
+    rows = np.arange(len(labels))
+    own = distances[rows, labels]
+    distances[rows, labels] = np.inf
+    loss = sums_by(labels, data.weight * (distances.min(axis=1) - own), k)
+    halves = [data.halves(np.flatnonzero(labels == j), centers[j]) for j in range(k)]
+    return loss, np.array([gain for gain, _ in halves]), [each for _, each in halves]
 
 
 def kick(

@@ -14,6 +14,7 @@ from ..plan.thresholds import LATER_PATIENCE, MAX_ROUNDS, PATIENCE
 from ..presolve import Rules
 from ..problem import Problem
 from ..start import match_capacities
+from .kempe import ChainAssignment
 
 #: How often the order of the sizes is chosen anew where no simple order fits the other rules.
 REMATCHES = 4
@@ -43,14 +44,18 @@ def refine(
     incumbent: IntArray | None = None,
     to_beat: float = np.inf,
     max_rounds: int = MAX_ROUNDS,
+    rough: bool = False,
 ) -> Answer | None:
     """Alternate exact assignment and means until the objective stops falling.
 
     ``incumbent`` are labels that obey the rules, if some are known.  None is given when the
-    objective will hardly fall below ``to_beat``.  NoAssignment and OutOfTime come from the first
-    assignment; later ones fall back on the labels in hand.
+    objective will hardly fall below ``to_beat``.  A ``rough`` assignment is one by chains of
+    cannot-links.  NoAssignment and OutOfTime come from the first assignment; later ones fall back
+    on the labels in hand.
     """
     place = assigner(problem.rules, problem.rows)
+    if rough:
+        place = ChainAssignment(problem.rules, problem.near)
     best: Answer | None = None
     warm: Any = None
     patience, deadline = PATIENCE, problem.deadline
@@ -92,10 +97,20 @@ def evaluate(problem: Problem, step: Assignment, centers: FloatArray) -> Answer:
     means = rows.means(labels, rules.n_clusters, centers)
     if np.isfinite(step.cost):
         mass = problem.near.mass(labels, rules.n_clusters)
-        gained = rows.distance.gained(mass, centers, means)
+        gained = float(rows.distance.gained(mass, centers, means).sum())
         return Answer(labels, means, max(step.cost - gained, 0.0), rules)
     soft = rules.soft.cost(labels) if step.soft is None else step.soft
     return Answer(labels, means, rows.inertia(labels, means) + soft, rules)
+
+
+def exactly(problem: Problem, answer: Answer) -> Answer:
+    """The answer refined by exact assignment."""
+    own = problem.with_rules(answer.rules)
+    try:
+        found = refine(own, answer.centers, incumbent=answer.labels)
+    except (NoAssignment, OutOfTime):
+        return answer
+    return found if found is not None and found.beats(answer) else answer
 
 
 def first_answer(problem: Problem, centers: FloatArray, max_rounds: int = MAX_ROUNDS) -> Answer:
@@ -105,7 +120,9 @@ def first_answer(problem: Problem, centers: FloatArray, max_rounds: int = MAX_RO
     shards it is no proof: linked groups leave no room for the others.
     """
     try:
-        answer = refine(problem, centers, max_rounds=max_rounds)
+        answer = refine(problem, centers, max_rounds=max_rounds, rough=problem.plan.rough)
+        if answer is not None and problem.plan.rough and max_rounds > 1:
+            answer = exactly(problem, answer)
     except NoAssignment:
         if problem.rows.far:
             raise

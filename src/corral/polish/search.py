@@ -9,11 +9,11 @@ import numpy as np
 
 from ..assign import Assignment, NoAssignment
 from ..deadline import OutOfTime
-from ..plan.thresholds import LEAST_DROP
+from ..plan.thresholds import CLEAR, LEAST_DROP
 from ..problem import Problem
 from .exchange import Exchange
-from .moves import Proposal, kick, relocate, swap_clusters, swap_sizes
-from .refine import Answer, evaluate, refine
+from .moves import Proposal, kick, relocate, relocations, swap_clusters, swap_sizes
+from .refine import Answer, evaluate, exactly, refine
 
 
 def improve(
@@ -23,14 +23,15 @@ def improve(
 
     Moves are trials of exact assignment: they end too when integer programs have had their time.
     """
-    answer = exchange(problem, answer)
+    answer = settled(problem, answer)
     budget = max(problem.plan.trials, least_trials)
     moves: list[Callable[[Problem, Answer], Iterator[Proposal]]] = [
         lambda own, a: swap_sizes(own, a.labels, a.centers),
         lambda own, a: swap_clusters(own, a.labels, a.centers),
         lambda own, a: relocate(own, a.labels, a.centers),
-        lambda own, a: kick(own, a.labels, a.centers, random_state),
     ]
+    if not problem.plan.children:  # which are kicks too
+        moves.append(lambda own, a: kick(own, a.labels, a.centers, random_state))
     kind = 0
     while kind < len(moves) and budget > 0 and not problem.deadline.spent:
         own = problem.with_rules(answer.rules)
@@ -40,8 +41,18 @@ def improve(
         if better is None:
             kind += 1
         else:
-            answer, kind = exchange(problem, better), 0
+            answer, kind = settled(problem, better), 0
     return answer
+
+
+def settled(problem: Problem, answer: Answer) -> Answer:
+    """The answer after exchanges, refined exactly where these were rough."""
+    while True:
+        answer = exchange(problem, answer)
+        exact = exactly(problem, answer) if problem.plan.rough else answer
+        if exact is answer:
+            return answer
+        answer = exact
 
 
 def exchange(problem: Problem, answer: Answer) -> Answer:
@@ -62,12 +73,29 @@ def exchange(problem: Problem, answer: Answer) -> Answer:
             return answer
         answer = moved
         if not problem.deadline.passed:
-            refined = refine(problem, answer.centers, incumbent=labels)
+            rough = problem.plan.rough
+            refined = refine(problem, answer.centers, incumbent=labels, rough=rough)
             if refined is not None and refined.objective < answer.objective:
                 answer = refined
         if before - answer.objective < problem.plan.least_exchange * before:
             break
     return answer
+
+
+def is_clear(problem: Problem, answer: Answer) -> bool:
+    """Whether the clusters are so far apart that none would be better elsewhere.
+
+    That is so if the least that giving up a cluster loses is far more than the most that splitting
+    one saves.  Rules can only make the loss larger, and where centres follow they make up for less
+    than half of it.
+    """
+    rules = problem.rules
+    if rules.n_clusters < 2 or rules.sizes_vary or rules.numbered:
+        return False
+    if problem.rows.far or problem.deadline.passed:
+        return False
+    loss, saved, _ = relocations(problem, answer.labels, answer.centers)
+    return bool(loss.min() > CLEAR * saved.max())
 
 
 def _first_better(
@@ -82,7 +110,11 @@ def _first_better(
         known = answer.labels if rules is problem.rules else None
         try:
             trial = refine(
-                problem.with_rules(rules), centers, incumbent=known, to_beat=answer.objective
+                problem.with_rules(rules),
+                centers,
+                incumbent=known,
+                to_beat=answer.objective,
+                rough=problem.plan.rough,
             )
         except NoAssignment:
             continue

@@ -38,8 +38,8 @@ class Distance(Protocol):
     def between(self, centers: FloatArray, others: FloatArray) -> FloatArray:
         """Squared distances between centres, (k, l)."""
 
-    def gained(self, mass: FloatArray, centers: FloatArray, means: FloatArray) -> float:
-        """How far the objective falls when centres move to the means of their clusters."""
+    def gained(self, mass: FloatArray, centers: FloatArray, means: FloatArray) -> FloatArray:
+        """How far the objective falls when each centre moves to the mean of its cluster, (k,)."""
 
     def move_gains(
         self, weight: FloatArray, mass: FloatArray, labels: IntArray, squares: FloatArray
@@ -50,6 +50,13 @@ class Distance(Protocol):
         """How far it falls when groups of two clusters change places, (g, h).
 
         ``inner`` has their inner products about the centre of the first cluster.
+        """
+
+    def swap_limits(self, reach: FloatArray, rest: FloatArray) -> FloatArray:
+        """The most that centres can gain by following a swap of two clusters, (k, k).
+
+        ``reach[a, b]`` is the largest weight times distance of a group of a to the centre of b,
+        and ``rest`` is the least mass that a swap leaves each cluster.
         """
 
 
@@ -89,9 +96,10 @@ class SquaredEuclidean:
         squares: FloatArray = cdist(centers, others, "sqeuclidean")
         return squares
 
-    def gained(self, mass: FloatArray, centers: FloatArray, means: FloatArray) -> float:
-        """``sum_j W_j |mu_j' - mu_j|^2`` (Huygens)."""
-        return float(mass @ ((means - centers) ** 2).sum(axis=1))
+    def gained(self, mass: FloatArray, centers: FloatArray, means: FloatArray) -> FloatArray:
+        """``W_j |mu_j' - mu_j|^2`` (Huygens)."""
+        gains: FloatArray = mass * ((means - centers) ** 2).sum(axis=1)
+        return gains
 
     def move_gains(
         self, weight: FloatArray, mass: FloatArray, labels: IntArray, squares: FloatArray
@@ -122,6 +130,14 @@ class SquaredEuclidean:
         shift = w_g**2 * gb + w_h**2 * hb - 2.0 * w_g * w_h * inner
         gain += _quotient(shift, second.mass - (w_h - w_g))
         return gain
+
+    def swap_limits(self, reach: FloatArray, rest: FloatArray) -> FloatArray:
+        """``|w_h (p_h - mu_a) - w_g (p_g - mu_a)|^2 / W_a'`` by the triangle inequality."""
+        own = np.diagonal(reach)
+        with np.errstate(divide="ignore"):
+            of_each = np.where(rest > 0.0, (reach + own) ** 2 / rest, np.inf)
+        limits: FloatArray = of_each + of_each.T
+        return limits
 
 
 def _quotient(shift: FloatArray, rest: FloatArray) -> FloatArray:

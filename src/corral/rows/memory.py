@@ -162,6 +162,17 @@ class MemoryRows:
         sums = self._members(labels, n_clusters) @ self.points
         return self.centres(sums, self.mass(labels, n_clusters), fallback)
 
+    def follow_gains(self, change: Matrix, centers: FloatArray, mass: FloatArray) -> FloatArray:
+        """How far the objective falls when centres follow changes of their clusters, (c,).
+
+        Change c adds the weights of its row (c, m), negative for groups that leave, to a cluster
+        with this centre and mass.
+        """
+        then = mass + np.asarray(change.sum(axis=1))
+        sums = as_dense(change @ self.points) + mass[:, None] * (centers + self._local)
+        means = self.centres(sums, then, centers)
+        return self.distance.gained(then, centers, means)
+
     def _members(self, labels: IntArray, k: int) -> Matrix:
         """Weights of the groups in their clusters, (k, m)."""
         m = len(labels)
@@ -249,7 +260,8 @@ class MemoryRows:
         if mass.min() <= 0.0:
             return unsplit
         means = self.centres(sums, mass, None)
-        return self.distance.gained(mass, np.stack([center, center]), means), means
+        gained = self.distance.gained(mass, np.stack([center, center]), means)
+        return float(gained.sum()), means
 
 
 def contracted(points: Matrix, weight: FloatArray | None, group: IntArray | None) -> MemoryRows:

@@ -1,0 +1,51 @@
+"""How long a search goes on: rounds, exchanges, trials, and what restarts share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..presolve import Rules
+from ..settings import Settings
+from . import thresholds as at
+
+
+def shared(restarts: int, trials: int, settings: Settings) -> tuple[int, int]:
+    """Equal answers that end restarts, and recombinations where they disagree.
+
+    Where the user leaves the number open, moves that later restarts would have tried go to
+    recombinations.
+    """
+    if isinstance(settings.n_init, int) or restarts < at.AGREE or not settings.reorders:
+        return 0, 0
+    return at.AGREE, max(restarts - at.DISAGREEING, 0) * trials
+
+
+def least_drop(size: int) -> float:
+    """Relative fall of the objective below which rounds end: it grows with their cost."""
+    return float(min(at.LEAST_DROP * max(size / at.SMALL, 1.0) ** 3, at.MOST_DROP))
+
+
+def exchanges_of(size: int, far: bool) -> tuple[int, float]:
+    """Rounds of exchanges of single groups in memory, and the gain below which they end."""
+    if size > at.LARGE or far:
+        return 0, 0.0
+    least = at.LEAST_EXCHANGE * float(np.clip(size / at.SMALL - 1.0, 0.0, 1.0))
+    return min(at.MAX_ROUNDS, at.EXCHANGE_ENTRIES // max(size, 1)), least
+
+
+def trials_each(rules: Rules) -> int:
+    """Trials of one kind of move on one answer.
+
+    One for every two clusters if sizes are free, two if they are given, three if they may also
+    change hands.
+    """
+    twos = rules.n_clusters * (rules.n_clusters - 1) // 2
+    times = 1 if rules.sizes is None else 3 if rules.sizes_vary else 2
+    return min(times * twos, at.MOST_TRIALS)
+
+
+def tangled(rules: Rules) -> bool:
+    """Whether cannot-links are the only rule but pins, and an exact assignment needs programs."""
+    if not len(rules.apart) or not rules.greedy or rules.sizes is not None:
+        return False
+    return bool(rules.pairs.graph.tangle * np.log(rules.n_clusters) > np.log(at.ENUMERATED))

@@ -1,0 +1,172 @@
+"""Several runs of one problem: how many are made, which is best, and what they give together.
+
+With ``n_init="auto"`` runs end when the best answer has been found twice.  Otherwise, and as a test
+of that answer, the answers found are recombined (:mod:`.polish.recombine`) within the budget of
+moves that further runs would have had.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import warnings
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+from multiprocessing import TimeoutError as NoResult
+from typing import Protocol, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from ._typing import IntArray
+from .admm.blocks import one_blas_thread
+from .deadline import OutOfTime
+from .plan import is_large
+from .plan.thresholds import START_SECONDS
+from .polish import Answer, is_clear, recombine
+from .problem import Problem
+from .solution import Solution
+
+#: Relative difference up to which two objectives are equal.
+EQUAL = 1e-9
+
+logger = logging.getLogger(__name__)
+
+
+class Run(Protocol):
+    """Solves a problem from a start that a seed gives."""
+
+    @property
+    def problem(self) -> Problem:
+        """What is solved."""
+
+    def in_time(self, seed: int) -> Solution | None:
+        """The solution, or None if the deadline came before a feasible one."""
+
+    def in_one_thread(self) -> Self:
+        """The same for a process that has one core for itself."""
+
+
+def best_of_runs(run: Run, random_state: np.random.RandomState) -> Solution:
+    """The best of all runs and of their recombinations.
+
+    Raises
+    ------
+    OutOfTime
+        The deadline came before any feasible answer.
+    """
+    problem = run.problem
+    seeds = random_state.randint(np.iinfo(np.int32).max, size=problem.plan.restarts)
+    jobs = problem.settings.n_jobs
+    parallel = len(seeds) > 1 and jobs not in (None, 1) and not problem.rows.far
+    parallel = parallel and problem.deadline.left > START_SECONDS
+    # What is left to this process is small, and faster without waking others for it.
+    small = problem.rows.far or not is_large(problem.rules)
+    with one_blas_thread() if small else nullcontext():
+        runs = _side_by_side(run.in_one_thread(), seeds, jobs) if parallel else _in_turn(run, seeds)
+        solutions = list(_until_equal(runs, problem.plan.agree))
+        if not solutions:
+            raise OutOfTime
+        best: Solution = min(solutions, key=lambda solution: solution.objective)
+        if problem.plan.children:
+            best = _recombined(problem, solutions, random_state)
+    plan = None if best.plan is None else replace(best.plan, made=_made(problem, solutions))
+    spent = any(solution.spent for solution in solutions) or problem.deadline.budget.spent
+    return replace(best, plan=plan, spent=spent)
+
+
+def _until_equal(runs: Iterator[Solution], agree: int) -> Iterator[Solution]:
+    """Solutions until the best has been found so often; 0 for all of them."""
+    solutions: list[Solution] = []
+    for solution in runs:
+        solutions.append(solution)
+        yield solution
+        if agree and _equal(solutions) >= agree:
+            return
+
+
+def _equal(solutions: list[Solution]) -> int:
+    """How many of the solutions have the least objective, but for rounding."""
+    objective = np.array([solution.objective for solution in solutions])
+    return int(np.sum(objective <= objective.min() * (1.0 + EQUAL)))
+
+
+def _made(problem: Problem, solutions: list[Solution]) -> str:
+    """How many runs there were, and why not more."""
+    made, planned = len(solutions), problem.plan.restarts
+    if made == planned:
+        return f"{made}"
+    if _equal(solutions) >= problem.plan.agree > 0:
+        return f"{made}, {problem.plan.agree} of them equal"
+    limit = "the time limit" if problem.deadline.passed else "the budget of integer programs"
+    return f"{made} of {planned}, ended by {limit}"
+
+
+def _recombined(
+    problem: Problem, solutions: list[Solution], random_state: np.random.RandomState
+) -> Solution:
+    """The best of the solutions and of what recombining them gives."""
+    best = min(solutions, key=lambda solution: solution.objective)
+    answers = [_answer(problem, solution) for solution in solutions]
+    first = min(answers, key=lambda answer: answer.objective)
+    if not problem.rules.paired and is_clear(problem, first):
+        return best
+    found = recombine(problem, answers, random_state)
+    logger.info("recombined: objective %.8g", problem.objective(found.objective))
+    if not found.beats(first):
+        return best
+    return replace(
+        best,
+        labels=problem.rules.invert(found.labels),
+        centers=found.centers + problem.rows.middle,
+        objective=problem.objective(found.objective),
+        sizes=found.rules.sizes,
+    )
+
+
+def _answer(problem: Problem, solution: Solution) -> Answer:
+    """The answer that a solution was made of."""
+    labels = solution.labels[problem.rules.first_rows]
+    rules = replace(problem.rules, sizes=solution.sizes)
+    objective = solution.objective - problem.objective(0.0)
+    return Answer(labels, solution.centers - problem.rows.middle, objective, rules)
+
+
+def _side_by_side(run: Run, seeds: IntArray, jobs: int | None) -> Iterator[Solution]:
+    """In other processes, which tell nobody of their progress; a callback may end them.
+
+    A process that does not answer in time is not waited for.
+    """
+    deadline, progress = run.problem.deadline, run.problem.settings.progress
+    progress.begin(0, len(seeds))
+    left = deadline.first.left
+    limit = left if left < math.inf else None
+    parallel = Parallel(n_jobs=jobs, return_as="generator", timeout=limit)
+    found = parallel(delayed(run.in_time)(seed) for seed in seeds)
+    try:
+        for number, solution in enumerate(found, 1):
+            progress.end(number, None if solution is None else solution.objective)
+            if solution is not None:
+                yield solution
+            if deadline.stopped:
+                return
+    except NoResult:
+        return
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that tasks are cancelled
+            found.close()
+
+
+def _in_turn(run: Run, seeds: IntArray) -> Iterator[Solution]:
+    """One after another until time or the budget of the programs is over; at least one."""
+    for number, seed in enumerate(seeds, 1):
+        if number > 1 and run.problem.deadline.spent:
+            return
+        run.problem.settings.progress.begin(number, len(seeds))
+        solution = run.in_time(int(seed))
+        if solution is None:
+            return
+        logger.info("run %d of %d: objective %.8g", number, len(seeds), solution.objective)
+        yield solution
