@@ -26,6 +26,7 @@ from ..constraints._checks import Names, sums_by
 from ..constraints.sizes import merge_sizes
 from ..deadline import NEVER, Deadline
 from .bounds import LinearRows, SizeBounds, Sums, TotalBounds
+from .cliques import Cliques
 from .contraction import Contraction
 from .contradictions import raise_contradictions
 from .facts import Facts
@@ -34,6 +35,7 @@ from .rules import Pairs, Rules, SoftPairs
 from .units import in_units
 
 __all__ = [
+    "Cliques",
     "Contraction",
     "LinearRows",
     "PairGraph",

@@ -15,6 +15,7 @@ import numpy as np
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints._checks import sums_by
 from .bounds import LinearRows, SizeBounds, Sums, TotalBounds
+from .cliques import Cliques, clique_cover
 from .pair_graph import PairGraph
 
 
@@ -78,6 +79,11 @@ class Pairs:
         pairs = np.concatenate([self.apart, self.together, soft.pairs])
         costs = np.concatenate([apart, together, prices], axis=1)
         return PairGraph.of_pairs(self.n_groups, pairs, same=costs[0], differ=costs[1])
+
+    @cached_property
+    def cliques(self) -> Cliques:
+        """Cliques that contain every hard cannot-link."""
+        return clique_cover(self.n_groups, self.apart)
 
     def part(self, place: IntArray, n_groups: int) -> Pairs:
         """The pairs between groups whose place is not negative, by place."""
