@@ -30,7 +30,15 @@ from .problem import Problem
 from .rivals import better_labels, direct
 from .rows import MemoryRows
 from .solution import Solution, numbered
-from .start import Start, group_labels, make_start, match_sizes, sample
+from .start import (
+    Labelled,
+    Start,
+    group_labels,
+    labelled_means,
+    make_start,
+    match_sizes,
+    sample,
+)
 
 #: Bytes of X above which bringing it into this process's memory is worth a warning.
 MANY_BYTES = 1 << 30
@@ -108,7 +116,7 @@ def _restarts(
     parallel = len(seeds) > 1 and jobs not in (None, 1) and not problem.rows.far
     parallel = parallel and problem.deadline.left > START_SECONDS
     problem = problem.until(problem.deadline.with_budget(problem.plan.programs))
-    run = Run(problem, paper, n_threads=1 if parallel else None)
+    run = Run(problem, paper, n_threads=1 if parallel else None, first=int(seeds[0]))
     if parallel:
         solutions = list(_side_by_side(run, seeds, jobs))
     else:
@@ -169,11 +177,14 @@ class Run:
         The same without contraction, if Algorithm 1 is to solve it.
     n_threads : int or None
         Threads for the passes of ADMM; None for as many as there are cores.
+    first : int
+        Seed of the run that starts from labelled groups even if these name all clusters.
     """
 
     problem: Problem
     paper: Problem | None
     n_threads: int | None
+    first: int
 
     def in_time(self, seed: int) -> Solution | None:
         """The solution, or None if the deadline came before a feasible one."""
@@ -189,7 +200,7 @@ class Run:
         view, groups = sample(problem, random_state)
         if groups is not None:
             logger.info("plan of the sample: %s", view.plan)
-        start, row_labels = self._start(view, groups, random_state)
+        start, row_labels = self._start(view, groups, seed, random_state)
         counts = sums_by(start.labels, view.rules.count, view.n_clusters)
         rules = match_sizes(problem.rules, counts)
         if not problem.settings.repair:
@@ -211,7 +222,11 @@ class Run:
         return _solution(problem, answer, relaxed, view.plan)
 
     def _start(
-        self, view: Problem, groups: IntArray | None, random_state: np.random.RandomState
+        self,
+        view: Problem,
+        groups: IntArray | None,
+        seed: int,
+        random_state: np.random.RandomState,
     ) -> tuple[Start, IntArray]:
         """Of the groups in view, and of the rows for Algorithm 1, which knows no groups."""
         init, rules = self.problem.settings.init, self.problem.rules
@@ -223,8 +238,21 @@ class Run:
         if not isinstance(init, str) and init.ndim == 1:
             init = group_labels(rules, init.astype(np.int64))
             init = init if groups is None else init[groups]
-        start = make_start(view.rules, view.rows, init, random_state, view.deadline)
+        known = None
+        if isinstance(init, str) and init == "k-means++":
+            known = self._labelled(seed, random_state)
+        start = make_start(view.rules, view.rows, init, random_state, view.deadline, known)
         return start, start.labels
+
+    def _labelled(self, seed: int, random_state: np.random.RandomState) -> Labelled | None:
+        """Seeds of the clusters whose groups are known.
+
+        If these are all clusters, one run starts from them, and the others from other seeds.
+        """
+        rules = self.problem.rules
+        if seed != self.first and len(np.unique(rules.labelled[:, 1])) == rules.n_clusters:
+            return None
+        return labelled_means(rules, self.problem.rows, random_state)
 
     def _relax(self, view: Problem, start: Start, row_labels: IntArray) -> Relaxation:
         """The relaxed assignment by the solver asked for."""
@@ -318,5 +346,5 @@ def _solution(problem: Problem, answer: Answer, relaxed: Relaxation, seen: Plan)
 
 def _solve_small(problem: Problem, seed: int) -> tuple[IntArray, FloatArray]:
     """Labels and centres of a pilot, which has one core for itself."""
-    found = Run(problem, None, n_threads=1)(seed)
+    found = Run(problem, None, n_threads=1, first=seed)(seed)
     return found.labels, found.centers

@@ -16,10 +16,11 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline, OutOfTime
 from ..plan import prices_first
-from ..plan.thresholds import TANGLE_ENTRIES
+from ..plan.thresholds import NESTED_ENTRIES, TANGLE_ENTRIES
 from ..presolve import Rules
 from .check import broken, cost_of, with_pins
 from .greedy import solve_greedily
+from .nested import solve_nested
 from .pairs import descend, pair_graph, solve_pairs
 from .program.cpsat import peel, search
 from .program.milp import solve_milp, solve_roughly
@@ -81,7 +82,7 @@ def assign(
             labels, proven = _pairs(rules, pinned, deadline, until, patience)
             return replace(_answer(rules, cost, labels, match=False), optimal=proven)
         match = match_sizes and rules.sizes_vary
-        found, prices = _settled_by_prices(rules, cost, pinned, prices, match, until)
+        found, prices = _settled(rules, cost, pinned, prices, match, until)
     except OutOfTime:
         if incumbent is None or not until.passed:
             raise
@@ -126,7 +127,7 @@ def feasible(
     return search(rules, deadline, near) if labels is None else labels
 
 
-def _settled_by_prices(
+def _settled(
     rules: Rules,
     cost: FloatArray,
     pinned: FloatArray,
@@ -134,7 +135,7 @@ def _settled_by_prices(
     match: bool,
     until: Deadline,
 ) -> tuple[Assignment | None, FloatArray | None]:
-    """The answer where the nearest centres or prices for sizes give one, and the best prices."""
+    """The answer where the nearest centres, prices for sizes or a flow give one; the best prices."""
     sizes = None if match or np.ptp(rules.count) else rules.sizes
     if prices is None or sizes is None:
         labels: IntArray = pinned.argmin(axis=1)
@@ -146,6 +147,9 @@ def _settled_by_prices(
         if _obeyed(rules, labels):
             return replace(_answer(rules, cost, labels, match), warm=found), found
         prices = found if prices is None else prices
+        if rules.nested and cost.size <= NESTED_ENTRIES:
+            labels = solve_nested(rules, pinned, sizes, until)
+            return replace(_answer(rules, cost, labels, match), warm=prices), prices
     return None, prices
 
 

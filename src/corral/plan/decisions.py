@@ -120,7 +120,10 @@ def _restarts(rules: Rules, settings: Settings) -> int:
         return 1
     if isinstance(settings.n_init, int):
         return settings.n_init
-    return int(np.clip(at.RESTART_ENTRIES // max(entries(rules), 1), 1, at.MOST_RESTARTS))
+    most = at.MOST_RESTARTS
+    if entries(rules) > at.SMALL and _told(rules) == rules.n_clusters:
+        most = at.LABELLED_RESTARTS
+    return int(np.clip(at.RESTART_ENTRIES // max(entries(rules), 1), 1, most))
 
 
 def _sample(rules: Rules, facts: Facts, settings: Settings) -> int:
@@ -170,14 +173,28 @@ def _count_every(size: int) -> int:
 def _direct(rules: Rules, settings: Settings, whole: bool) -> tuple[int, float]:
     """Rounds straight from the seeds before ADMM, and their part of the time.
 
-    Small problems, and those whose only rule is sizes where ADMM sees all of it, have a whole
-    rival.  Others have one round if they may be infeasible: a feasible answer, or a proof, first.
+    Small problems have a whole rival.  So have those whose only rule is sizes where ADMM sees all
+    of it, and those with cliques or labelled groups where a round is quick.  Others have one round
+    if they may be infeasible: a feasible answer, or a proof, first.
     """
     small = entries(rules) <= at.SMALL
-    rival = not small and settings.coarse and whole and rules.only_sized
+    rival = (whole and rules.only_sized) or _steered(rules)
+    rival = rival and not small and settings.coarse
     if small or rival:
         return at.MAX_ROUNDS, at.DIRECT_SHARE if rival else 1.0
     return (0, 1.0) if rules.surely_feasible else (1, 1.0)
+
+
+def _steered(rules: Rules) -> bool:
+    """Whether labelled groups or cliques make rounds from the seeds good, and rounds are quick."""
+    quick = rules.nested or not rules.bounded
+    cliques = rules.pairs.cliques.size.max(initial=0) > 2
+    return quick and rules.in_cliques and (cliques or _told(rules) > 1)
+
+
+def _told(rules: Rules) -> int:
+    """Number of clusters that labelled groups name."""
+    return len(np.unique(rules.labelled[:, 1]))
 
 
 def _rival(rules: Rules, settings: Settings, part_of: int | None) -> str:

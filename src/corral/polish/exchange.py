@@ -3,7 +3,9 @@
 An exact assignment to fixed centres cannot see that a centre follows the points it gains.  The
 distance knows how far the objective falls when a group moves, and when two groups change places
 (:meth:`.rows.Distance.move_gains`, :meth:`.rows.Distance.swap_gains`).  Only groups without pins,
-pairs or linear rows are moved; sizes and totals are kept in bounds.
+must-links, soft pairs or linear rows are moved.  Sizes and totals are kept in bounds.  A group with
+cannot-links goes only where it has no neighbour, or changes places with its only neighbour there,
+which is how the groups of a clique move.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ class Clusters:
     centers: FloatArray
     weight: FloatArray
     distances: FloatArray
+    neighbours: IntArray  # cannot-links of each group with members of each cluster
 
 
 class Exchange:
@@ -42,10 +45,12 @@ class Exchange:
         rules = problem.rules
         self.rows, self.n_clusters = problem.near, rules.n_clusters
         self.deadline = problem.deadline
-        pairs = (rules.apart.ravel(), rules.together.ravel(), rules.soft.pairs.ravel())
+        pairs = (rules.together.ravel(), rules.soft.pairs.ravel())
         bound = np.concatenate([rules.pins[:, 0], *pairs])
         self.mobile = np.full(rules.n_groups, rules.linear is None)
         self.mobile[bound.astype(np.int64)] = False
+        self.apart = rules.apart
+        self.swapped = self.apart[self.mobile[self.apart].all(axis=1)]
         self.sums = rules.sums()  # of sizes and totals
 
     def improve(self, labels: IntArray, centers: FloatArray, objective: float) -> IntArray | None:
@@ -53,11 +58,20 @@ class Exchange:
         if not self.mobile.any():
             return None
         mass = self.rows.mass(labels, self.n_clusters)
-        clusters = Clusters(labels, centers, mass, self.rows.distances(centers))
+        neighbours = self._neighbours(labels)
+        clusters = Clusters(labels, centers, mass, self.rows.distances(centers), neighbours)
         changes = self._moves(clusters, NEGLIGIBLE * objective)
+        if not changes:
+            changes = self._linked_swaps(clusters, NEGLIGIBLE * objective)
         if not changes and len(self.sums):
             changes = self._swaps(clusters, NEGLIGIBLE * objective)
         return _apply(labels, changes) if changes else None
+
+    def _neighbours(self, labels: IntArray) -> IntArray:
+        """Cannot-links of each group with members of each cluster, (m, k)."""
+        m, k = len(labels), self.n_clusters
+        ends, others = self.apart.ravel(), self.apart[:, ::-1].ravel()
+        return np.bincount(ends * k + labels[others], minlength=m * k).reshape(m, k)
 
     def _moves(self, clusters: Clusters, least: float) -> list[tuple[float, IntArray, IntArray]]:
         """Best move of each group to another cluster, as (gain, groups, new labels)."""
@@ -67,11 +81,31 @@ class Exchange:
         )
         gain[rows, own] = -np.inf
         gain[~self.mobile] = -np.inf
-        gain[~_allowed_moves(self.sums, own)] = -np.inf
+        gain[~_allowed_moves(self.sums, own) | (clusters.neighbours > 0)] = -np.inf
         to = gain.argmax(axis=1)
         best = gain[rows, to]
         paying = np.flatnonzero(best > least)
         return [(best[g], np.array([g]), np.array([to[g]])) for g in paying]
+
+    def _linked_swaps(
+        self, clusters: Clusters, least: float
+    ) -> list[tuple[float, IntArray, IntArray]]:
+        """Swaps of two groups with a cannot-link that pay, as (gain, groups, new labels)."""
+        g, h = self.swapped.T
+        a, b = clusters.labels[g], clusters.labels[h]
+        alone = (clusters.neighbours[g, b] == 1) & (clusters.neighbours[h, a] == 1)
+        alone &= _allowed_swaps(self.sums, self.sums.reached(clusters.labels), (a, b), g, h)
+        g, h, a, b = g[alone], h[alone], a[alone], b[alone]
+        weight, mass, d = self.rows.weight, clusters.weight, clusters.distances
+        gain = self.rows.distance.swap_gains(
+            SwapSide(weight[g], mass[a], d[g, a], d[g, b]),
+            SwapSide(weight[h], mass[b], d[h, b], d[h, a]),
+            self.rows.inner(g, h, clusters.centers[a]),
+        )
+        paying = np.flatnonzero(gain > least)
+        return [
+            (gain[i], np.array([g[i], h[i]]), np.array([b[i], a[i]])) for i in paying.tolist()
+        ]
 
     def _swaps(self, clusters: Clusters, least: float) -> list[tuple[float, IntArray, IntArray]]:
         """Best swap between each two clusters, as (gain, groups, new labels)."""
@@ -85,14 +119,18 @@ class Exchange:
         totals = self.sums.reached(clusters.labels)
         found = []
         for a, b in combinations(range(self.n_clusters), 2):
-            from_a = _cheapest(members[a], loss[members[a], b])
-            from_b = _cheapest(members[b], loss[members[b], a])
+            of_a, of_b = (
+                members[j][clusters.neighbours[members[j], other] == 0]
+                for j, other in ((a, b), (b, a))
+            )
+            from_a, from_b = _cheapest(of_a, loss[of_a, b]), _cheapest(of_b, loss[of_b, a])
             if self.deadline.passed:
                 break
             if not (len(from_a) and len(from_b)):
                 continue
             gain = self._swap_gains(clusters, a, b, from_a, from_b)
-            gain[~_allowed_swaps(self.sums, totals, (a, b), from_a, from_b)] = -np.inf
+            allowed = _allowed_swaps(self.sums, totals, (a, b), from_a[:, None], from_b)
+            gain[~allowed] = -np.inf
             g, h = np.unravel_index(gain.argmax(), gain.shape)
             if gain[g, h] > least:
                 found.append((gain[g, h], np.array([from_a[g], from_b[h]]), np.array([b, a])))
@@ -103,8 +141,9 @@ class Exchange:
     ) -> FloatArray:
         """How far the objective falls when g and h change places, (g, h)."""
         weight, mass, d = self.rows.weight, clusters.weight, clusters.distances
-        first = SwapSide(weight[from_a], mass[a], d[from_a, a], d[from_a, b])
-        second = SwapSide(weight[from_b], mass[b], d[from_b, b], d[from_b, a])
+        g, h = from_a[:, None], from_b[None, :]
+        first = SwapSide(weight[g], mass[a], d[g, a], d[g, b])
+        second = SwapSide(weight[h], mass[b], d[h, b], d[h, a])
         inner = self.rows.gram(from_a, from_b, clusters.centers[a])
         return self.rows.distance.swap_gains(first, second, inner)
 
@@ -122,13 +161,20 @@ def _allowed_moves(sums: Sums, labels: IntArray) -> BoolArray:
 
 
 def _allowed_swaps(
-    sums: Sums, totals: FloatArray, clusters: tuple[int, int], from_a: IntArray, from_b: IntArray
+    sums: Sums,
+    totals: FloatArray,
+    clusters: tuple[IntArray | int, IntArray | int],
+    g: IntArray,
+    h: IntArray,
 ) -> BoolArray:
-    """Whether g and h of two clusters may change places, (g, h), given the totals of the sums."""
-    allowed, (a, b) = np.ones((len(from_a), len(from_b)), bool), clusters
+    """Whether g and h of two clusters may change places, given the totals of the sums.
+
+    Groups and clusters are broadcast against each other.
+    """
+    allowed, (a, b) = np.ones(np.broadcast_shapes(g.shape, h.shape), bool), clusters
     columns = sums.values, sums.lower, sums.upper, totals
     for value, lower, upper, total in zip(*columns, strict=True):
-        change = value[from_b][None, :] - value[from_a][:, None]
+        change = value[h] - value[g]
         if not change.any():
             continue
         for j, signed in ((a, change), (b, -change)):

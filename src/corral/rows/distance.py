@@ -47,20 +47,21 @@ class Distance(Protocol):
         """How far the objective falls when group g moves to cluster j, (m, k)."""
 
     def swap_gains(self, first: SwapSide, second: SwapSide, inner: FloatArray) -> FloatArray:
-        """How far it falls when groups of two clusters change places, (g, h).
+        """How far it falls when groups of two clusters change places.
 
-        ``inner`` has their inner products about the centre of the first cluster.
+        The two sides are broadcast against each other.  ``inner`` has the inner products of their
+        groups about the centre of the first cluster.
         """
 
 
 @dataclass(frozen=True)
 class SwapSide:
-    """Some groups of one cluster that may change places with groups of another."""
+    """Groups that may change places with groups of another cluster."""
 
-    weight: FloatArray  # (g,)
-    mass: float  # of their cluster
-    here: FloatArray  # squared distances to the centre of their own cluster, (g,)
-    there: FloatArray  # and to that of the other, (g,)
+    weight: FloatArray
+    mass: FloatArray | float  # of their clusters
+    here: FloatArray  # squared distances to the centre of their own cluster
+    there: FloatArray  # and to that of the other
 
 
 class SquaredEuclidean:
@@ -112,8 +113,8 @@ class SquaredEuclidean:
         ``S_j' = +-(w_h (p_h - mu_j) - w_g (p_g - mu_j))``.  ``inner``, which is
         ``(p_g - mu_a) . (p_h - mu_a)``, is written over.
         """
-        w_g, w_h = first.weight[:, None], second.weight[None, :]
-        ga, gb, ha, hb = first.here[:, None], first.there[:, None], second.there, second.here
+        w_g, w_h = first.weight, second.weight
+        ga, gb, ha, hb = first.here, first.there, second.there, second.here
         gain: FloatArray = (ga - gb) * w_g + (hb - ha) * w_h
         shift = w_g**2 * ga + w_h**2 * ha - 2.0 * w_g * w_h * inner
         gain += _quotient(shift, first.mass + (w_h - w_g))

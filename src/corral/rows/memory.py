@@ -229,6 +229,15 @@ class MemoryRows:
         products += origin @ origin
         return products
 
+    def inner(self, groups: IntArray, others: IntArray, about: FloatArray) -> FloatArray:
+        """``(p_g - about) . (p_h - about)`` of each group with its other, about a point of its own.
+
+        ``about`` has a row for each.
+        """
+        first, second = (as_dense(self.points[rows]) for rows in (groups, others))
+        origin = self._local + about
+        return np.einsum("gd,gd->g", first - origin, second - origin)
+
     def halves(self, groups: IntArray, center: FloatArray) -> tuple[float, FloatArray]:
         """Cut a cluster across its longest axis: the inertia that saves, and the two centres."""
         unsplit = 0.0, np.stack([center, center])
