@@ -10,8 +10,8 @@ all rows exactly, because disjoint cliques and sizes are nested.  Reference and 
 the same k-means++ centres.  For random links an integer program assigns all rows in each round,
 until the time is over; its best answer counts.
 
-A line gives objectives, processor seconds, and whether corral is above the reference ("ABOVE") or, for
-cliques, slower than 5 times its time plus 1 s ("SLOW").  The status is 1 if a line says so.
+A line gives objectives, processor seconds, and whether corral is above the reference ("ABOVE") or,
+for cliques, slower than 5 times its time plus 1 s ("SLOW").  The status is 1 if a line says so.
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ def program(pairs: np.ndarray, n: int, k: int, end: float) -> Assign:
     number = np.arange(len(first))
     one = np.ones(len(first))
     shape = (len(first), n * k)
-    apart = sparse.csr_array((np.r_[one, one], (np.r_[number, number], np.r_[first, second])), shape=shape)
+    apart = sparse.csr_array(
+        (np.r_[one, one], (np.r_[number, number], np.r_[first, second])), shape=shape
+    )
     single = sparse.kron(sparse.eye_array(n), np.ones((1, k)), format="csr")
     rules = [LinearConstraint(single, 1, 1), LinearConstraint(apart, -np.inf, 1)]
 
@@ -185,9 +187,7 @@ def random(seed: int, n: int, k: int) -> bool:
     model = ConstrainedKMeans(k, random_state=seed)
     ours = timed(lambda: model.fit(X, constraints=[CannotLink(pairs)]).inertia_)
     start = kmeans_plusplus(X, k, random_state=seed)[0]
-    theirs = timed(
-        lambda: lloyd(X, start, program(pairs, n, k, time.monotonic() + REFERENCE))
-    )
+    theirs = timed(lambda: lloyd(X, start, program(pairs, n, k, time.monotonic() + REFERENCE)))
     return report(f"n={n} k={k}, 5 random links a point", ours, theirs, np.inf)
 
 

@@ -9,8 +9,8 @@ the classes of labelled rows by the Hungarian method, or to their clusters if th
 every other row to its nearest centre.  Clusters without a labelled row start at rows drawn by
 k-means++ among the unlabelled.
 
-A line gives objectives, processor seconds, and whether corral is above the reference ("ABOVE") or slower than
-3 times its time plus 1 s ("SLOW").  The status is 1 if a line says so.
+A line gives objectives, processor seconds, and whether corral is above the reference ("ABOVE") or
+slower than 3 times its time plus 1 s ("SLOW").  The status is 1 if a line says so.
 """
 
 from __future__ import annotations
@@ -88,7 +88,9 @@ def compare(name, share, seed, pinned):
     X, y = data(name)
     k = len(np.unique(y))
     rows = np.sort(np.random.default_rng(seed).choice(len(X), int(share * len(X)), replace=False))
-    rules = [Pin(dict(zip(rows.tolist(), y[rows].tolist(), strict=True)))] if pinned else links(rows, y)
+    rules = (
+        [Pin(dict(zip(rows.tolist(), y[rows].tolist(), strict=True)))] if pinned else links(rows, y)
+    )
     theirs = timed(lambda: reference(X, k, rows, y, pinned))
     model = ConstrainedKMeans(k, random_state=seed)
     ours = timed(lambda: model.fit(X, constraints=rules).inertia_)

@@ -134,7 +134,9 @@ def _completed(
     seeds = np.empty((k, labelled.means.shape[1]))
     seeds[labelled.clusters] = labelled.means
     rest = np.setdiff1d(np.arange(k), labelled.clusters)
-    closest = rows.distances(labelled.means - rows.middle).min(axis=1) if len(rest) else None
+    if not len(rest):
+        return seeds
+    closest = rows.distances(labelled.means - rows.middle).min(axis=1)
     for j in rest:
         chance = np.cumsum(rows.weight * closest)
         drawn = random_state.uniform(size=2 + int(np.log(k))) * chance[-1]

@@ -135,7 +135,7 @@ def _settled(
     match: bool,
     until: Deadline,
 ) -> tuple[Assignment | None, FloatArray | None]:
-    """The answer where the nearest centres, prices for sizes or a flow give one; the best prices."""
+    """The answer where nearest centres, prices for sizes or a flow give one, and the prices."""
     sizes = None if match or np.ptp(rules.count) else rules.sizes
     if prices is None or sizes is None:
         labels: IntArray = pinned.argmin(axis=1)
@@ -171,16 +171,22 @@ def _pairs(
 
     def core(part: Rules, part_cost: FloatArray) -> IntArray:
         nonlocal proven
-        if part_cost.size > TANGLE_ENTRIES:
-            known = descend(pair_graph(part), part_cost, until)
-            if known is None and part.greedy:
-                known = solve_greedily(part, part_cost, None, until)
-            if known is not None:
-                proven = False
-                return known
+        known = _cheap(part, part_cost, until)
+        if known is not None and part_cost.size > TANGLE_ENTRIES:
+            proven = False
+            return known
         with deadline.program(patience) as soon:
-            found = solve_milp(part, part_cost, deadline=soon)
+            found = solve_milp(part, part_cost, incumbent=known, deadline=soon)
         proven = proven and found.optimal
         return np.asarray(found.labels)
 
     return solve_pairs(rules, cost, core, until), proven
+
+
+def _cheap(rules: Rules, cost: FloatArray, until: Deadline) -> IntArray | None:
+    """The cheaper of the labels of a descent and of greedy ones; None if both fail."""
+    found = [descend(pair_graph(rules), cost, until)]
+    if rules.greedy:
+        found.append(solve_greedily(rules, cost, found[0], until))
+    known = [labels for labels in found if labels is not None]
+    return min(known, key=lambda labels: cost_of(rules, cost, labels)) if known else None

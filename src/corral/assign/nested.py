@@ -99,4 +99,4 @@ class _Network:
             raise NoAssignment
         flow = np.zeros(m * k, np.int64)
         flow[arcs] = solver.flows(links)
-        return flow.reshape(m, k).argmax(axis=1)
+        return np.asarray(flow.reshape(m, k).argmax(axis=1))

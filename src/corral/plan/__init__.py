@@ -17,6 +17,7 @@ from .facts import (
     with_limit,
 )
 
+
 __all__ = [
     "Facts",
     "Plan",

@@ -16,6 +16,7 @@ from ..presolve import Rules
 from ..settings import Settings
 from . import thresholds as at
 from .facts import Facts, entries, pilot_groups, prices_first, program_seconds, sizes_loose
+from .kinds import crowded, steered, told
 
 
 def _decision(words: str) -> Any:
@@ -115,15 +116,16 @@ def _home(rules: Rules, settings: Settings, size: int) -> str:
 
 
 def _restarts(rules: Rules, settings: Settings) -> int:
-    """Restarts; a start given by the user needs but one."""
+    """Restarts; a start given by the user needs but one, and cliques are quick to polish."""
     if not isinstance(settings.init, str):
         return 1
     if isinstance(settings.n_init, int):
         return settings.n_init
-    most = at.MOST_RESTARTS
-    if entries(rules) > at.SMALL and _told(rules) == rules.n_clusters:
-        most = at.LABELLED_RESTARTS
-    return int(np.clip(at.RESTART_ENTRIES // max(entries(rules), 1), 1, most))
+    size = max(entries(rules), 1)
+    budget = at.CROWDED_ENTRIES if crowded(rules) else at.RESTART_ENTRIES
+    labelled = size > at.SMALL and told(rules) == rules.n_clusters
+    most = at.LABELLED_RESTARTS if labelled else at.MOST_RESTARTS
+    return int(np.clip(budget // size, 1, most))
 
 
 def _sample(rules: Rules, facts: Facts, settings: Settings) -> int:
@@ -155,6 +157,7 @@ def _growth(rules: Rules, settings: Settings) -> float:
         middle = at.FAST_SUMMED if rules.summed else at.FAST_FREE
         # From fast at half the middle to slow at twice the middle, evenly on a logarithmic scale.
         share = np.clip(0.5 + 0.5 * np.log2(entries(rules) / middle), 0.0, 1.0)
+        share *= rules.summed or not crowded(rules)  # exchanges of cliques find the rest
         growth = 1.0 + fast ** (1.0 - share) * slow**share
     return float(growth ** (1.0 / settings.rho_every))
 
@@ -178,23 +181,11 @@ def _direct(rules: Rules, settings: Settings, whole: bool) -> tuple[int, float]:
     if they may be infeasible: a feasible answer, or a proof, first.
     """
     small = entries(rules) <= at.SMALL
-    rival = (whole and rules.only_sized) or _steered(rules)
-    rival = rival and not small and settings.coarse
+    good = (whole and rules.only_sized) or steered(rules)
+    rival = good and not small and settings.coarse
     if small or rival:
         return at.MAX_ROUNDS, at.DIRECT_SHARE if rival else 1.0
     return (0, 1.0) if rules.surely_feasible else (1, 1.0)
-
-
-def _steered(rules: Rules) -> bool:
-    """Whether labelled groups or cliques make rounds from the seeds good, and rounds are quick."""
-    quick = rules.nested or not rules.bounded
-    cliques = rules.pairs.cliques.size.max(initial=0) > 2
-    return quick and rules.in_cliques and (cliques or _told(rules) > 1)
-
-
-def _told(rules: Rules) -> int:
-    """Number of clusters that labelled groups name."""
-    return len(np.unique(rules.labelled[:, 1]))
 
 
 def _rival(rules: Rules, settings: Settings, part_of: int | None) -> str:
@@ -287,7 +278,7 @@ def _trials(rules: Rules, facts: Facts) -> int:
 
 
 def _price(rules: Rules) -> float:
-    """What an exact assignment costs, about, against looking at every entry of x once."""
+    """What an exact assignment costs, in looks at every entry of x."""
     if rules.totals or rules.linear is not None:
         return at.PRICES["program"]
     paired = bool(len(rules.apart) or len(rules.soft.price))

@@ -42,6 +42,9 @@ START_SECONDS = 10.0
 #: the same, and small fits take 4 to 6 times as long (thresholds.py).
 RESTART_ENTRIES = 100_000
 MOST_RESTARTS = 5
+#: The same where most groups are in cliques of cannot-links, and the part of the groups that is
+#: most.  Fewer restarts end above the best of five (cliques.py, k = 30).
+CROWDED_ENTRIES, CROWDED = 250_000, 0.5
 #: Most of them where labelled groups name every cluster and the problem is not small: one run
 #: starts from their means.  More take longer and lower the objective of digits by at most 5e-5
 #: (labels.py).

@@ -19,6 +19,7 @@ from .._typing import BoolArray, FloatArray, IntArray
 from ..presolve import Sums
 from ..problem import Problem
 from ..rows import SwapSide
+from .cliques import CliqueExchange
 
 #: Groups of each of two clusters that are paired up for a swap: those that lose least by changing
 #: sides.  More of them find more swaps at quadratic cost.
@@ -49,6 +50,7 @@ class Exchange:
         bound = np.concatenate([rules.pins[:, 0], *pairs])
         self.mobile = np.full(rules.n_groups, rules.linear is None)
         self.mobile[bound.astype(np.int64)] = False
+        self.cliques = CliqueExchange(problem)
         self.apart = rules.apart
         self.swapped = self.apart[self.mobile[self.apart].all(axis=1)]
         self.sums = rules.sums()  # of sizes and totals
@@ -62,6 +64,9 @@ class Exchange:
         clusters = Clusters(labels, centers, mass, self.rows.distances(centers), neighbours)
         changes = self._moves(clusters, NEGLIGIBLE * objective)
         if not changes:
+            placed = self.cliques.improve(labels, NEGLIGIBLE * objective)
+            if placed is not None:
+                return placed
             changes = self._linked_swaps(clusters, NEGLIGIBLE * objective)
         if not changes and len(self.sums):
             changes = self._swaps(clusters, NEGLIGIBLE * objective)
@@ -103,9 +108,7 @@ class Exchange:
             self.rows.inner(g, h, clusters.centers[a]),
         )
         paying = np.flatnonzero(gain > least)
-        return [
-            (gain[i], np.array([g[i], h[i]]), np.array([b[i], a[i]])) for i in paying.tolist()
-        ]
+        return [(gain[i], np.array([g[i], h[i]]), np.array([b[i], a[i]])) for i in paying.tolist()]
 
     def _swaps(self, clusters: Clusters, least: float) -> list[tuple[float, IntArray, IntArray]]:
         """Best swap between each two clusters, as (gain, groups, new labels)."""

@@ -35,7 +35,8 @@ def labelled_groups(n_clusters: int, count: IntArray, pins: IntArray, apart: Int
     label = np.full(len(count), -1)
     label[pins[:, 0]] = pins[:, 1]
     free = np.setdiff1d(np.arange(n_clusters), pins[:, 1]).tolist()
-    taken, found = n_clusters - len(free), []
+    taken = n_clusters - len(free)
+    found: list[tuple[int, int]] = []
     joined = np.flatnonzero((count > 1) & (label < 0))
     joined = joined[np.argsort(-count[joined], kind="stable")][: LOOKED_AT * n_clusters]
     for g in joined.tolist() if free else ():

@@ -222,9 +222,9 @@ class DeviceTies:
         def here(a: Any) -> torch.Tensor:
             return torch.as_tensor(a, dtype=x.dtype).to(x.device)
 
-        e, t = len(ties.inverse), len(ties)
-        width = max(PAIR_ENTRIES // max(x.shape[0], 1), 1)
-        spread, order = ties.sign * ties.inverse[ties.groups], np.argsort(ties.groups, kind="stable")
+        t, width = len(ties), max(PAIR_ENTRIES // max(x.shape[0], 1), 1)
+        order = np.argsort(ties.groups, kind="stable")
+        spread = ties.sign * ties.inverse[ties.groups]
         tie = np.repeat(np.arange(t), np.diff(ties.start))
         firsts = np.concatenate([[0], np.cumsum(ties.degree)])
         self._sum = SegmentSums(ties.start, ties.groups, here(ties.sign), width)
@@ -262,9 +262,7 @@ class SegmentSums:
     time, so that the work array has about ``width`` rows.
     """
 
-    def __init__(
-        self, firsts: IntArray, index: IntArray, factor: torch.Tensor, width: int
-    ) -> None:
+    def __init__(self, firsts: IntArray, index: IntArray, factor: torch.Tensor, width: int) -> None:
         self._firsts, self._width = firsts, width
         self._factor = factor[:, None]
         self._index = torch.as_tensor(index, dtype=torch.int64).to(factor.device)
