@@ -36,8 +36,8 @@ def data(name):
     if name == "digits":
         return load_digits(return_X_y=True)
     if name == "blobs 20,000 k=26":
-        return make_blobs(20_000, 16, centers=26, cluster_std=6.0, random_state=0)
-    return make_blobs(60_000, 8, centers=10, cluster_std=4.0, random_state=1)
+        return make_blobs(20_000, 6, centers=26, cluster_std=4.0, random_state=0)
+    return make_blobs(60_000, 5, centers=10, cluster_std=4.0, random_state=1)
 
 
 def links(rows, y):

@@ -30,15 +30,7 @@ from .problem import Problem
 from .rivals import better_labels, direct
 from .rows import MemoryRows
 from .solution import Solution, numbered
-from .start import (
-    Labelled,
-    Start,
-    group_labels,
-    labelled_means,
-    make_start,
-    match_sizes,
-    sample,
-)
+from .start import Start, group_labels, labelled_means, make_start, match_sizes, sample
 
 #: Bytes of X above which bringing it into this process's memory is worth a warning.
 MANY_BYTES = 1 << 30
@@ -177,14 +169,15 @@ class Run:
         The same without contraction, if Algorithm 1 is to solve it.
     n_threads : int or None
         Threads for the passes of ADMM; None for as many as there are cores.
-    first : int
-        Seed of the run that starts from labelled groups even if these name all clusters.
+    first : int or None
+        Seed of the run that starts from labelled groups even if these name all clusters; None if
+        all runs do.
     """
 
     problem: Problem
     paper: Problem | None
     n_threads: int | None
-    first: int
+    first: int | None = None
 
     def in_time(self, seed: int) -> Solution | None:
         """The solution, or None if the deadline came before a feasible one."""
@@ -239,20 +232,11 @@ class Run:
             init = group_labels(rules, init.astype(np.int64))
             init = init if groups is None else init[groups]
         known = None
-        if isinstance(init, str) and init == "k-means++":
-            known = self._labelled(seed, random_state)
+        if isinstance(init, str):
+            others = self.first not in (None, seed)
+            known = labelled_means(rules, self.problem.rows, random_state, others=others)
         start = make_start(view.rules, view.rows, init, random_state, view.deadline, known)
         return start, start.labels
-
-    def _labelled(self, seed: int, random_state: np.random.RandomState) -> Labelled | None:
-        """Seeds of the clusters whose groups are known.
-
-        If these are all clusters, one run starts from them, and the others from other seeds.
-        """
-        rules = self.problem.rules
-        if seed != self.first and len(np.unique(rules.labelled[:, 1])) == rules.n_clusters:
-            return None
-        return labelled_means(rules, self.problem.rows, random_state)
 
     def _relax(self, view: Problem, start: Start, row_labels: IntArray) -> Relaxation:
         """The relaxed assignment by the solver asked for."""
@@ -346,5 +330,5 @@ def _solution(problem: Problem, answer: Answer, relaxed: Relaxation, seen: Plan)
 
 def _solve_small(problem: Problem, seed: int) -> tuple[IntArray, FloatArray]:
     """Labels and centres of a pilot, which has one core for itself."""
-    found = Run(problem, None, n_threads=1, first=seed)(seed)
+    found = Run(problem, None, n_threads=1)(seed)
     return found.labels, found.centers

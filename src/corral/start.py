@@ -56,13 +56,16 @@ class Labelled:
 
 
 def labelled_means(
-    rules: Rules, rows: Rows, random_state: np.random.RandomState
+    rules: Rules, rows: Rows, random_state: np.random.RandomState, others: bool = False
 ) -> Labelled | None:
     """The means of the groups whose clusters are known; None if there are none.
 
-    Of very many groups a part is drawn.
+    Of very many groups a part is drawn.  ``others`` asks for seeds that may differ from run to run:
+    None also if the groups name all clusters.
     """
     known = rules.labelled
+    if others and len(np.unique(known[:, 1])) == rules.n_clusters:
+        return None
     if len(known) > SEED_ROWS:
         known = known[random_state.choice(len(known), SEED_ROWS, replace=False)]
     if not len(known):

@@ -70,7 +70,7 @@ class Plan:
             direct_share=share,
             rival=_rival(rules, settings, part_of),
             assignment=_assignment(rules, facts),
-            least_drop=_least_drop(entries(rules)),
+            least_drop=at.LEAST_DROP if steered(rules) else _least_drop(entries(rules)),
             exchanges=exchanges,
             least_exchange=least_exchange,
             trials=_trials(rules, facts),
@@ -157,7 +157,8 @@ def _growth(rules: Rules, settings: Settings) -> float:
         middle = at.FAST_SUMMED if rules.summed else at.FAST_FREE
         # From fast at half the middle to slow at twice the middle, evenly on a logarithmic scale.
         share = np.clip(0.5 + 0.5 * np.log2(entries(rules) / middle), 0.0, 1.0)
-        share *= rules.summed or not crowded(rules)  # exchanges of cliques find the rest
+        # Where much is known of the clusters, exact steps find what a slow ADMM would.
+        share *= rules.summed or not (crowded(rules) or told(rules) == rules.n_clusters)
         growth = 1.0 + fast ** (1.0 - share) * slow**share
     return float(growth ** (1.0 / settings.rho_every))
 
