@@ -48,7 +48,9 @@ def test_a_clique_of_more_groups_than_clusters_has_no_labels():
 
 def test_pins_can_leave_a_clique_no_labels(monkeypatch):
     monkeypatch.setattr("corral.assign.pairs.ENUMERATED", 1)
-    rules = make_rules(np.ones(3, int), 3, apart=pairs_of(range(3)), pins=np.array([(0, 1), (2, 1)]))
+    rules = make_rules(
+        np.ones(3, int), 3, apart=pairs_of(range(3)), pins=np.array([(0, 1), (2, 1)])
+    )
     with pytest.raises(NoAssignment):
         assign(rules, np.ones((3, 3)))
 

@@ -16,8 +16,29 @@ from .cliques import Cliques
 
 def pair_keys(pairs: IntArray, n: int) -> IntArray:
     """Number the unordered pairs among ``n`` groups or rows, each differently."""
-    keys: IntArray = pairs.min(axis=1) * n + pairs.max(axis=1)
+    a, b = pairs.T
+    keys: IntArray = np.minimum(a, b) * n + np.maximum(a, b)
     return keys
+
+
+def unique_pairs(pairs: IntArray, n: int) -> IntArray:
+    """Give each unordered pair among ``n`` groups or rows once, the smaller end first.
+
+    Where many pairs are among few, such as all pairs of labelled rows, they are marked in a table
+    instead of sorted.
+    """
+    used = np.zeros(n, bool)
+    used[pairs] = True
+    names = np.flatnonzero(used)
+    m = len(names)
+    if m * m <= len(pairs):
+        place = np.cumsum(used) - 1
+        a, b = place[pairs].T
+        seen = np.zeros((m, m), bool)
+        seen[a, b] = True
+        ends: IntArray = names[np.argwhere(np.triu(seen | seen.T))]
+        return ends
+    return np.column_stack(np.divmod(np.unique(pair_keys(pairs, n)), max(n, 1)))
 
 
 @dataclass(frozen=True)
