@@ -5,8 +5,8 @@ It differs from Algorithm 1 (see ``docs/notation.md``) in these points, each exa
 - w is eliminated: the centres are those of the box copy ``z1``, which is not negative, so that
   ``x = Pw . Cx`` holds by construction;
 - rows of x sum to one exactly, because the x-update solves for their multiplier;
-- must-links are contracted beforehand; a cannot-link is ``x_a + x_b <= 1`` with copies of its own
-  instead of one quadratic equation for all;
+- must-links are contracted beforehand; the groups of a clique of cannot-links, of two or more, have
+  ``sum_g x_g <= 1`` with copies of its own instead of one quadratic equation for all;
 - sizes, capacities and quotas are totals of each cluster, equal to or between bounds;
 - a ridge decays before the sphere's penalty grows (:mod:`.schedule`).
 

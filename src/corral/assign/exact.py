@@ -15,8 +15,8 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline, OutOfTime
-from ..plan import prices_first
-from ..plan.thresholds import NESTED_ENTRIES, TANGLE_ENTRIES
+from ..plan import is_nested, prices_first
+from ..plan.thresholds import TANGLE_ENTRIES
 from ..presolve import Rules
 from .check import broken, cost_of, with_pins
 from .greedy import solve_greedily
@@ -147,7 +147,7 @@ def _settled(
         if _obeyed(rules, labels):
             return replace(_answer(rules, cost, labels, match), warm=found), found
         prices = found if prices is None else prices
-        if rules.nested and cost.size <= NESTED_ENTRIES:
+        if is_nested(rules):
             labels = solve_nested(rules, pinned, sizes, until)
             return replace(_answer(rules, cost, labels, match), warm=prices), prices
     return None, prices

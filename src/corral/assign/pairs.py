@@ -8,7 +8,8 @@ neighbour a can be eliminated exactly: whatever label j the neighbour takes, b a
     message_b(j) = min( c_b(j) + same, differ + min over l != j of c_b(l) ),
 
 which is added to the costs of a.  Eliminating leaves until none is left solves every tree; what
-remains of a component is its 2-core, the only part that needs a solver.
+remains of a component is its 2-core, the only part that needs a solver.  A component that is a
+clique of cannot-links is a linear assignment; so is what is left of it.
 
 Only groups near a broken pair take part.  Without their pairs with other groups they cost no more
 than in any answer; so if their best labels break none of these pairs, they are part of a best

@@ -16,7 +16,7 @@ from ..presolve import Rules
 from ..settings import Settings
 from . import thresholds as at
 from .facts import Facts, entries, pilot_groups, prices_first, program_seconds, sizes_loose
-from .kinds import crowded, steered, told
+from .kinds import crowded, is_nested, steered, told
 
 
 def _decision(words: str) -> Any:
@@ -234,7 +234,7 @@ def _assignment(rules: Rules, facts: Facts) -> str:
         return "prices and flow"
     if facts.far:
         return "linked groups first, then prices and flow"
-    return program
+    return "flow through cliques" if is_nested(rules) else program
 
 
 def _least_drop(size: int) -> float:

@@ -8,6 +8,11 @@ from ..presolve import Rules
 from . import thresholds as at
 
 
+def is_nested(rules: Rules) -> bool:
+    """Whether sizes and disjoint cliques are the only rules, and few enough for one flow."""
+    return rules.nested and rules.n_groups * rules.n_clusters <= at.NESTED_ENTRIES
+
+
 def told(rules: Rules) -> int:
     """Number of clusters that labelled groups name."""
     return len(np.unique(rules.labelled[:, 1]))

@@ -1,7 +1,8 @@
 """From centres to the best labels around them.
 
-``refine`` alternates means and exact assignment; ``exchange`` moves single groups, their centres
-moving along; ``moves`` proposes larger steps, which ``search`` refines and keeps if they pay.
+``refine`` alternates means and exact assignment; ``exchange`` moves single groups and ``cliques``
+places whole cliques anew, their centres moving along; ``moves`` proposes larger steps, which
+``search`` refines and keeps if they pay.
 """
 
 from .moves import relocate
