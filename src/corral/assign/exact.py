@@ -80,6 +80,10 @@ def assign(
     try:
         if not rules.bounded:
             labels, proven = _pairs(rules, pinned, deadline, until, patience)
+            if not proven:
+                labels = _cheapest(
+                    rules, pinned, [labels, *_nearby(rules, pinned, incumbent, until)]
+                )
             return replace(_answer(rules, cost, labels, match=False), optimal=proven)
         match = match_sizes and rules.sizes_vary
         found, prices = _settled(rules, cost, pinned, prices, match, until)
@@ -185,8 +189,24 @@ def _pairs(
 
 def _cheap(rules: Rules, cost: FloatArray, until: Deadline) -> IntArray | None:
     """The cheaper of the labels of a descent and of greedy ones; None if both fail."""
-    found = [descend(pair_graph(rules), cost, until)]
+    descended = descend(pair_graph(rules), cost, until)
+    found = [] if descended is None else [descended]
     if rules.greedy:
-        found.append(solve_greedily(rules, cost, found[0], until))
-    known = [labels for labels in found if labels is not None]
-    return min(known, key=lambda labels: cost_of(rules, cost, labels)) if known else None
+        placed = solve_greedily(rules, cost, descended, until)
+        found += [] if placed is None else [placed]
+    return _cheapest(rules, cost, found) if found else None
+
+
+def _nearby(
+    rules: Rules, cost: FloatArray, incumbent: IntArray | None, until: Deadline
+) -> list[IntArray]:
+    """The incumbent and, where that is possible, what greedy sweeps make of it."""
+    if incumbent is None:
+        return []
+    swept = solve_greedily(rules, cost, incumbent, until) if rules.greedy else None
+    return [incumbent] if swept is None else [incumbent, swept]
+
+
+def _cheapest(rules: Rules, cost: FloatArray, found: list[IntArray]) -> IntArray:
+    """The cheapest of labels that obey the rules."""
+    return min(found, key=lambda labels: cost_of(rules, cost, labels))
