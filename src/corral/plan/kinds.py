@@ -9,8 +9,12 @@ from . import thresholds as at
 
 
 def is_nested(rules: Rules) -> bool:
-    """Whether sizes and disjoint cliques are the only rules, and few enough for one flow."""
-    return rules.nested and rules.n_groups * rules.n_clusters <= at.NESTED_ENTRIES
+    """Whether one flow assigns under sizes and disjoint cliques, the only rules.
+
+    Where few groups are in cliques, prices settle nearly all of a larger problem.
+    """
+    most = at.NESTED_ENTRIES if crowded(rules) else at.CONTESTED_ENTRIES
+    return rules.nested and rules.n_groups * rules.n_clusters <= most
 
 
 def told(rules: Rules) -> int:
