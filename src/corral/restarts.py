@@ -47,6 +47,9 @@ class Run(Protocol):
     def in_one_thread(self) -> Self:
         """The same for a process that has one core for itself."""
 
+    def beginning(self, seed: int) -> Self:
+        """The same, told which seed is that of the first run."""
+
 
 def best_of_runs(run: Run, random_state: np.random.RandomState) -> Solution:
     """The best of all runs and of their recombinations.
@@ -58,7 +61,7 @@ def best_of_runs(run: Run, random_state: np.random.RandomState) -> Solution:
     """
     problem = run.problem
     seeds = random_state.randint(np.iinfo(np.int32).max, size=problem.plan.restarts)
-    jobs = problem.settings.n_jobs
+    run, jobs = run.beginning(int(seeds[0])), problem.settings.n_jobs
     parallel = len(seeds) > 1 and jobs not in (None, 1) and not problem.rows.far
     parallel = parallel and problem.deadline.left > START_SECONDS
     # What is left to this process is small, and faster without waking others for it.

@@ -34,7 +34,7 @@ from .restarts import best_of_runs
 from .rivals import better_labels, direct
 from .rows import MemoryRows
 from .solution import Solution, numbered
-from .start import Start, group_labels, make_start, match_sizes, sample
+from .start import Start, group_labels, labelled_means, make_start, match_sizes, sample
 
 #: Bytes of X above which bringing it into this process's memory is worth a warning.
 MANY_BYTES = 1 << 30
@@ -120,11 +120,15 @@ class Run:
         The same without contraction, if Algorithm 1 is to solve it.
     n_threads : int or None
         Threads for the passes of ADMM; None for as many as there are cores.
+    first : int or None
+        Seed of the run that starts from labelled groups even if these name all clusters; None if
+        all runs do.
     """
 
     problem: Problem
     paper: Problem | None
     n_threads: int | None
+    first: int | None = None
 
     def in_time(self, seed: int) -> Solution | None:
         """The solution, or None if the deadline came before a feasible one."""
@@ -137,6 +141,10 @@ class Run:
         """The same for a process that has one core for itself."""
         return replace(self, n_threads=1)
 
+    def beginning(self, seed: int) -> Self:
+        """The same, told which seed is that of the first run."""
+        return replace(self, first=seed)
+
     def __call__(self, seed: int) -> Solution:
         """Start, relax, assign, polish, with rivals."""
         problem, random_state = self.problem, np.random.RandomState(seed)
@@ -144,7 +152,7 @@ class Run:
         view, groups = sample(problem, random_state)
         if groups is not None:
             logger.info("plan of the sample: %s", view.plan)
-        start, row_labels = self._start(view, groups, random_state)
+        start, row_labels = self._start(view, groups, seed, random_state)
         counts = sums_by(start.labels, view.rules.count, view.n_clusters)
         rules = match_sizes(problem.rules, counts)
         if not problem.settings.repair:
@@ -170,7 +178,11 @@ class Run:
         return _solution(problem, answer, relaxed, view.plan)
 
     def _start(
-        self, view: Problem, groups: IntArray | None, random_state: np.random.RandomState
+        self,
+        view: Problem,
+        groups: IntArray | None,
+        seed: int,
+        random_state: np.random.RandomState,
     ) -> tuple[Start, IntArray]:
         """Of the groups in view, and of the rows for Algorithm 1, which knows no groups."""
         init, rules = self.problem.settings.init, self.problem.rules
@@ -182,7 +194,11 @@ class Run:
         if not isinstance(init, str) and init.ndim == 1:
             init = group_labels(rules, init.astype(np.int64))
             init = init if groups is None else init[groups]
-        start = make_start(view.rules, view.rows, init, random_state, view.deadline)
+        known = None
+        if isinstance(init, str):
+            others = self.first not in (None, seed)
+            known = labelled_means(rules, self.problem.rows, random_state, others=others)
+        start = make_start(view.rules, view.rows, init, random_state, view.deadline, known)
         return start, start.labels
 
     def _relax(self, view: Problem, start: Start, row_labels: IntArray) -> Relaxation:

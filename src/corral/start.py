@@ -2,7 +2,8 @@
 
 Some thousands of points show where the clusters are as well as millions.  ADMM finds that out on a
 sample, with rules in proportion; the exact assignment and the polish after it see every group.
-Seeds are matched to the clusters that have rules of their own.
+Seeds are the means of labelled groups where there are any (:mod:`.presolve.labelled`), and drawn by
+k-means++ for the other clusters.  They are matched to the clusters that have rules of their own.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .deadline import NEVER, Deadline, OutOfTime
 from .plan.thresholds import MOST_PINNED, SEED_ROWS, SEED_SHARE
 from .presolve import Rules
 from .problem import Problem
-from .rows import Rows
+from .rows import MemoryRows, Rows
 
 
 class TimedDraws(np.random.RandomState):
@@ -46,12 +47,43 @@ class Start:
     centers: FloatArray
 
 
+@dataclass(frozen=True)
+class Labelled:
+    """Means of the labelled groups of some clusters, in the user's coordinates."""
+
+    clusters: IntArray
+    means: FloatArray
+
+
+def labelled_means(
+    rules: Rules, rows: Rows, random_state: np.random.RandomState, others: bool = False
+) -> Labelled | None:
+    """The means of the groups whose clusters are known; None if there are none.
+
+    Of very many groups a part is drawn.  ``others`` asks for seeds that may differ from run to run:
+    None also if the groups name all clusters.
+    """
+    known = rules.labelled
+    if others and len(np.unique(known[:, 1])) == rules.n_clusters:
+        return None
+    if len(known) > SEED_ROWS:
+        known = known[random_state.choice(len(known), SEED_ROWS, replace=False)]
+    if not len(known):
+        return None
+    known = known[np.argsort(known[:, 0], kind="stable")]
+    clusters, own = np.unique(known[:, 1], return_inverse=True)
+    part = rows.take(known[:, 0])
+    means: FloatArray = part.means(own, len(clusters)) + part.middle
+    return Labelled(clusters, means)
+
+
 def make_start(
     rules: Rules,
     rows: Rows,
     init: str | FloatArray | IntArray,
     random_state: np.random.RandomState,
     deadline: Deadline = NEVER,
+    labelled: Labelled | None = None,
 ) -> Start:
     """Make the start that ``init`` describes.
 
@@ -65,6 +97,8 @@ def make_start(
     random_state : RandomState
     deadline : Deadline, optional
         After a part of the time left, seeds are groups drawn at random.
+    labelled : Labelled, optional
+        Seeds of some clusters, where ``init`` is "k-means++".
     """
     k, m = rules.n_clusters, rules.n_groups
     if not isinstance(init, str):
@@ -78,12 +112,43 @@ def make_start(
         return Start(labels, rows.means(labels, k))
     timed = TimedDraws(random_state, deadline.share(SEED_SHARE))
     try:
-        seeds = rows.seeds(k, _seed_rows(m, random_state), timed)
+        if labelled is None:
+            seeds = rows.seeds(k, _seed_rows(m, random_state), timed)
+        else:
+            seeds = _completed(labelled, k, rows.take(_seed_rows(m, random_state)), timed)
+            seeds -= rows.middle
     except OutOfTime:
         part = rows.take(np.sort(random_state.choice(m, k, replace=m < k)))
         seeds = np.stack([part.row(g) for g in range(k)]) + (part.middle - rows.middle)
-    centers = seeds[_matched(rules, rows, seeds, deadline.first)]
-    return Start(rows.nearest(centers, deadline.first), centers)
+        labelled = None
+    if labelled is None or not len(rules.pins):
+        seeds = seeds[_matched(rules, rows, seeds, deadline.first)]
+    return Start(rows.nearest(seeds, deadline.first), seeds)
+
+
+def _completed(
+    labelled: Labelled, k: int, rows: MemoryRows, random_state: np.random.RandomState
+) -> FloatArray:
+    """Seeds of all clusters: the means given, then points drawn as k-means++ draws them.
+
+    Of a few candidates, drawn in proportion to their squared distances to the seeds so far, the one
+    that leaves the smallest sum of these is taken.
+    """
+    seeds = np.empty((k, labelled.means.shape[1]))
+    seeds[labelled.clusters] = labelled.means
+    rest = np.setdiff1d(np.arange(k), labelled.clusters)
+    if not len(rest):
+        return seeds
+    closest = rows.distances(labelled.means - rows.middle).min(axis=1)
+    for j in rest:
+        chance = np.cumsum(rows.weight * closest)
+        drawn = random_state.uniform(size=2 + int(np.log(k))) * chance[-1]
+        groups = np.minimum(np.searchsorted(chance, drawn), len(chance) - 1)
+        points = np.stack([rows.row(int(g)) for g in groups])
+        left = np.minimum(rows.distances(points), closest[:, None])
+        best = int((rows.weight @ left).argmin())
+        closest, seeds[j] = left[:, best], points[best] + rows.middle
+    return seeds
 
 
 def _seed_rows(m: int, random_state: np.random.RandomState) -> IntArray:
@@ -164,15 +229,15 @@ def sample(
 
 
 def draw(rules: Rules, size: int, random_state: np.random.RandomState) -> IntArray:
-    """Groups drawn at random, in order; those that pins tie to a cluster are among them.
+    """Groups drawn at random, in order; those whose clusters are known are among them.
 
-    Where pins are many they are drawn as often as others.
+    Where these are many they are drawn as often as others.
     """
     # A generator of its own draws a few of many without shuffling all.
     rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
-    pinned = np.unique(rules.pins[:, 0])
-    if not len(pinned) or len(pinned) > MOST_PINNED * size:
+    known = np.unique(rules.labelled[:, 0])
+    if not len(known) or len(known) > MOST_PINNED * size:
         return np.sort(rng.choice(rules.n_groups, size, replace=False, shuffle=False))
-    others = np.setdiff1d(np.arange(rules.n_groups), pinned, assume_unique=True)
-    drawn = rng.choice(others, size - len(pinned), replace=False, shuffle=False)
-    return np.sort(np.concatenate([pinned, drawn]))
+    others = np.setdiff1d(np.arange(rules.n_groups), known, assume_unique=True)
+    drawn = rng.choice(others, size - len(known), replace=False, shuffle=False)
+    return np.sort(np.concatenate([known, drawn]))

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from corral.admm.algorithm1.updates import project_box, project_sphere
-from corral.admm.copies import Ends, PairCopies
+from corral.admm.copies import TieCopies, Ties
 
 Vector = NDArray[np.floating[Any]]
 SIZE = 12
@@ -72,36 +72,41 @@ def test_the_sphere_bears_large_arguments() -> None:
     assert np.linalg.norm(image - 0.5) == pytest.approx(BINARY_RADIUS)
 
 
-def apart(a: Vector, b: Vector, weights: tuple[float, float]) -> tuple[Vector, Vector]:
-    """The copies that one hard cannot-link makes of two rows; without duals, a projection."""
-    ends = Ends(np.arange(2), 2, 1.0 / np.array(weights), np.array([np.inf]), np.array([False]))
-    x, rho = np.stack([a, b], axis=1), 3.0
-    copies = PairCopies(ends, x)
+def apart(rows: Vector, weights: Vector) -> Vector:
+    """The copies that one clique of cannot-links makes of its rows; without duals, a projection."""
+    m = len(rows)
+    clique = Ties(
+        groups=np.arange(m),
+        start=np.array([0, m]),
+        sign=np.ones(m),
+        offset=np.ones(1),
+        lower=np.zeros(1),
+        upper=np.full(1, np.inf),
+        inverse=1.0 / weights,
+    )
+    x, rho = rows.T, 3.0
+    copies = TieCopies(clique, x)
     copies.update(x, rho)
     # The pull is rho z - y with y = rho (x - z).
-    near = (copies.pull(rho) / rho + x) / 2.0
-    return near[:, 0], near[:, 1]
+    return ((copies.pull(rho) / rho + x) / 2.0).T
 
 
-@pytest.mark.parametrize("weights", [(1.0, 1.0), (3.0, 1.0), (0.2, 5.0)])
-def test_apart_is_nearest_in_its_metric(weights: tuple[float, float]) -> None:
-    rng = np.random.default_rng(5)
-    for a, b in rng.normal(0.5, 1, (200, 2, 1)):
-        near_a, near_b = apart(a, b, weights)
-        assert (near_a + near_b <= 1 + 1e-14).all()
-        best = weights[0] * (near_a - a) ** 2 + weights[1] * (near_b - b) ** 2
-        other_a = a + rng.normal(0, 1, 50)
-        other_b = np.minimum(b + rng.normal(0, 1, 50), 1 - other_a)
-        other = weights[0] * (other_a - a) ** 2 + weights[1] * (other_b - b) ** 2
-        assert (other >= best - 1e-12).all()
+@pytest.mark.parametrize("weights", [(1.0, 1.0), (3.0, 1.0), (0.2, 5.0), (1.0, 0.4, 2.0, 2.0)])
+def test_apart_is_nearest_in_its_metric(weights: tuple[float, ...]) -> None:
+    rng, metric = np.random.default_rng(5), np.array(weights)[:, None]
+    for given in rng.normal(0.5, 1, (200, len(weights), 1)):
+        near = apart(given, metric[:, 0])
+        assert (near.sum(axis=0) <= 1 + 1e-14).all()
+        best = (metric * (near - given) ** 2).sum()
+        other = given + rng.normal(0, 1, (len(weights), 50))
+        other[-1] = np.minimum(other[-1], 1 - other[:-1].sum(axis=0))
+        assert ((metric * (other - given) ** 2).sum(axis=0) >= best - 1e-12).all()
 
 
 def test_rows_that_are_apart_stay() -> None:
-    rng = np.random.default_rng(6)
-    a, b = rng.normal(0.5, 1, (2, 7))
-    once = apart(a, b, (2.0, 3.0))
-    inside = a + b <= 1
+    rows, weights = np.random.default_rng(6).normal(0.5, 1, (2, 7)), np.array([2.0, 3.0])
+    once = apart(rows, weights)
+    inside = rows.sum(axis=0) <= 1
     assert 0 < inside.sum() < len(inside)
-    for near, given in zip(once, (a, b), strict=True):
-        np.testing.assert_allclose(near[inside], given[inside], atol=1e-15)
-    np.testing.assert_allclose(apart(*once, (2.0, 3.0)), once, atol=1e-14)
+    np.testing.assert_allclose(once[:, inside], rows[:, inside], atol=1e-15)
+    np.testing.assert_allclose(apart(once, weights), once, atol=1e-14)

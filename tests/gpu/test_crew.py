@@ -7,13 +7,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from corral.admm.copies import Ends, PairCopies  # noqa: E402
+from corral.admm.copies import TieCopies, Ties  # noqa: E402
 from corral.admm.crew import Threads  # noqa: E402
 from corral.admm.history import Options  # noqa: E402
 from corral.admm.projected import ProjectedSolver  # noqa: E402
 from corral.backends.gpu import torch_passes  # noqa: E402
 from corral.backends.gpu.device import DeviceShards  # noqa: E402
-from corral.backends.gpu.torch_passes import DeviceCrew, DevicePairs  # noqa: E402
+from corral.backends.gpu.torch_passes import DeviceCrew, DeviceTies  # noqa: E402
 from corral.presolve import Pairs, Rules, SizeBounds, SoftPairs  # noqa: E402
 from corral.rows import MemoryRows  # noqa: E402
 from corral.rows.shard_passes import rows_of  # noqa: E402
@@ -89,9 +89,8 @@ def test_pair_copies_move_as_those_in_memory(monkeypatch, soft, entries):
     rules, _ = problem(soft=soft)
     groups = np.unique(np.concatenate([rules.apart.ravel(), rules.soft.pairs.ravel()]))
     metric, x = rng.uniform(0.5, 2.0, len(groups)), rng.random((K, len(groups)))
-    ends = Ends.of(rules, groups, metric, 1.5)
-    plain, device = PairCopies(ends, x), DevicePairs(ends, torch.as_tensor(x))
-    assert len(device) == len(plain)
+    ties = Ties.of(rules, groups, metric, 1.5)
+    plain, device = TieCopies(ties, x), DeviceTies(ties, torch.as_tensor(x))
     np.testing.assert_array_equal(device.degree, plain.degree)
     for rho in (1.0, 1.3, 0.7):
         np.testing.assert_allclose(device.pull(rho), plain.pull(rho), atol=1e-12)

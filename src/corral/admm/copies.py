@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from .._typing import BoolArray, FloatArray, IntArray
+from .._typing import FloatArray, IntArray
 from ..presolve import LinearRows, Rules
 
 
@@ -102,118 +102,122 @@ class Totals:
 
 def pulled_groups(rules: Rules) -> IntArray:
     """The groups that pairs or linear rows *pull*: their x-update has more terms, (e,)."""
-    ends = all_pairs(rules).ravel()
+    ends = np.concatenate([rules.apart.ravel(), rules.soft.pairs.ravel()])
     if rules.linear is None:
         return np.unique(ends)
     A = rules.linear.A
     return np.unique(np.concatenate([ends, A.indices[A.data != 0.0] // rules.n_clusters]))
 
 
-def all_pairs(rules: Rules) -> IntArray:
-    """Hard cannot-links, then soft pairs, (p, 2)."""
-    return np.concatenate([rules.apart, rules.soft.pairs])
-
-
 @dataclass(frozen=True)
-class Ends:
-    """Numbers of all pairs, hard cannot-links first, then soft pairs."""
+class Ties:
+    """Rules ``sum_e sign_e x_g(e) <= offset`` of few groups each, the same for every cluster.
 
-    groups: IntArray  # (2 p,): all first ends, then all second ends, as places among the pulled
-    n_groups: int  # number of pulled groups, e
-    inverse: FloatArray  # (2 p,): one over the weight of each end in the norms
-    price: FloatArray  # (p,): in units of the costs, infinite for a hard pair
-    together: BoolArray  # (p,): which pairs are must-links
+    A clique of cannot-links is one: the sum over its groups is at most 1.  A soft pair is another;
+    to break it costs at most its price, so that the dual of its rule is bounded.
+    """
+
+    groups: IntArray  # (E,): members, tie by tie, as places among the pulled groups
+    start: IntArray  # (t + 1,): where the members of each tie begin
+    sign: FloatArray  # (E,): -1 for the second end of a must-link, 1 for all others
+    offset: FloatArray  # (t,)
+    lower: FloatArray  # (t,): bounds of the dual, in units of the costs
+    upper: FloatArray
+    inverse: FloatArray  # (e,): one over the weight of each pulled group in the norms
 
     @classmethod
-    def of(cls, rules: Rules, pulled: IntArray, metric: FloatArray, unit: float) -> Ends:
+    def of(cls, rules: Rules, pulled: IntArray, metric: FloatArray, unit: float) -> Ties:
         """The pairs among the pulled groups (e,), given their weights in the norms (e,).
 
         Prices are divided by ``unit``, the mean weight of a group, as the costs are.
         """
-        soft, hard = rules.soft, len(rules.apart)
-        ends = np.searchsorted(pulled, all_pairs(rules).T.reshape(-1))
+        soft, cliques = rules.soft, rules.pairs.cliques
+        price, hard = soft.price / unit, len(cliques)
+        members = np.concatenate([cliques.members, soft.pairs.ravel()])
+        start = cliques.start[-1] + 2 * np.arange(1, len(price) + 1)
+        sign = np.ones(len(members))
+        sign[len(cliques.members) + 1 :: 2][soft.together] = -1.0
         return cls(
-            groups=ends,
-            n_groups=len(pulled),
-            inverse=1.0 / metric[ends],
-            price=np.concatenate([np.full(hard, np.inf), soft.price / unit]),
-            together=np.concatenate([np.zeros(hard, bool), soft.together]),
+            groups=np.searchsorted(pulled, members),
+            start=np.concatenate([cliques.start, start]),
+            sign=sign,
+            offset=np.concatenate([np.ones(hard), np.where(soft.together, 0.0, 1.0)]),
+            lower=np.concatenate([np.zeros(hard), np.where(soft.together, -price / 2.0, 0.0)]),
+            upper=np.concatenate(
+                [np.full(hard, np.inf), np.where(soft.together, price / 2.0, price)]
+            ),
+            inverse=1.0 / metric,
         )
+
+    def __len__(self) -> int:
+        return len(self.offset)
 
     @property
     def degree(self) -> IntArray:
-        """Pairs of each pulled group, (e,)."""
-        return np.bincount(self.groups, minlength=self.n_groups)
+        """Ties of each pulled group, (e,)."""
+        return np.bincount(self.groups, minlength=len(self.inverse))
+
+    @property
+    def share(self) -> FloatArray:
+        """One over the sum of ``inverse`` over the members of each tie, (t,)."""
+        return 1.0 / np.add.reduceat(self.inverse[self.groups], self.start[:-1])
+
+    @property
+    def reach(self) -> FloatArray:
+        """The largest ``inverse`` among the members of each tie, (t,)."""
+        return np.maximum.reduceat(self.inverse[self.groups], self.start[:-1])
 
 
-class PairCopies:
-    """Two copies of x for each cannot-link and soft pair, with their duals, (k, 2 p) each.
+class TieCopies:
+    """Copies of x for each tie, with their duals.
 
-    Pair (a, b) has its own copies ``za, zb`` of the rows ``x_a, x_b``.  The proximal operator of
-    its price moves them, elementwise over the clusters.  In the metric of the weights ``r`` and
-    with penalty rho,
+    A tie has its own copy of the row of each member.  The proximal operator of its price moves
+    them, elementwise over the clusters.  In the metric of the weights ``r`` and with penalty rho,
+    all members g move against one force y: ``z_g = x_g + sign_g (y_old - y) / (rho r_g)`` with
 
-    - a cannot-link of price c, ``c max(za + zb - 1, 0)``, moves each copy down by ``s / (rho r)``
-      with ``s = min(c, excess / (1/(rho r_a) + 1/(rho r_b)))``; an infinite price gives the
-      projection onto ``za + zb <= 1``;
-    - a soft must-link of price c, ``c/2 |za - zb|``, moves them towards each other by the same
-      formula with ``|s| <= c / 2``.
+        y = clip(y_old + rho (sum_g sign_g x_g - offset) / sum_g 1/r_g, lower, upper),
 
-    ``x`` (k, e) is the start of the pulled groups.  ``degree`` (e,) is the number of pairs of each
+    and their duals are ``sign_g y / r_g``.  So the forces, (t, k), are the whole state.  Without a
+    price the upper bound is infinite, and the copies are the projection onto the rule.
+
+    ``x`` (k, e) is the start of the pulled groups.  ``degree`` (e,) is the number of ties of each
     of them, and ``residual`` the largest difference between x and a copy.
     """
 
-    def __init__(self, ends: Ends, x: FloatArray) -> None:
-        self._ends, price, together = ends.groups, ends.price, ends.together
-        # Both kinds in one form: a bounded force on ``a + sign b - offset``.
-        self._sign = np.where(together, -1.0, 1.0)
-        self._offset = np.where(together, 0.0, 1.0)
-        self._upper = np.where(together, price / 2.0, price)
-        self._lower = np.where(together, -price / 2.0, 0.0)
-        self._inverse = ends.inverse.reshape(2, -1)
-        self._share = 1.0 / self._inverse.sum(axis=0)
-        n_ends = len(self._ends)
-        self._gather = sparse.csr_array(
-            (np.ones(n_ends), (self._ends, np.arange(n_ends))), shape=(ends.n_groups, n_ends)
+    def __init__(self, ties: Ties, x: FloatArray) -> None:
+        dtype, shape = x.dtype, (len(ties), len(ties.inverse))
+        spread = ties.sign * ties.inverse[ties.groups]
+        self._sum, apply = (
+            sparse.csr_array((values.astype(dtype), ties.groups, ties.start), shape=shape)
+            for values in (ties.sign, spread)
         )
-        self.degree = ends.degree.astype(float)
-        # In the order of memory in which NumPy writes what it gathers.
-        self._copy = np.ascontiguousarray(x[:, self._ends])
-        self._dual = np.zeros_like(self._copy)
-        self._work = np.empty_like(self._copy)
-        self._force = np.empty_like(self._copy[:, : len(self)])
-        self._step = np.empty_like(self._force)
+        self._apply = apply.T.tocsr()
+        self._offset, self._lower, self._upper, self._share, self._reach = (
+            column.astype(dtype)[:, None]
+            for column in (ties.offset, ties.lower, ties.upper, ties.share, ties.reach)
+        )
+        self.degree = ties.degree.astype(dtype)
+        self._x = np.ascontiguousarray(x.T)
+        self._force = np.zeros((len(ties), len(x)), dtype)
+        self._change = np.zeros_like(self._force)
         self.residual = 0.0
 
-    def __len__(self) -> int:
-        return len(self._sign)
-
     def pull(self, rho: float) -> FloatArray:
-        """Sum of ``rho z - y`` over the pairs of each group, (k, e), for the x-update."""
-        wanted = np.multiply(self._copy, rho, out=self._work)
-        wanted -= self._dual
-        summed: FloatArray = (self._gather @ wanted.T).T
-        return summed
+        """Sum of ``rho z - y`` over the ties of each group, (k, e), for the x-update."""
+        wanted: FloatArray = self._apply @ (rho * self._change - self._force)
+        wanted += rho * self.degree[:, None] * self._x
+        return wanted.T
 
     def update(self, x: FloatArray, rho: float) -> None:
         """Move the copies by the proximal operator of their prices, and take the dual step."""
-        # With the mode "clip" NumPy writes straight into the work array.
-        ends = np.take(x, self._ends, axis=1, out=self._work, mode="clip")
-        np.divide(self._dual, rho, out=self._copy)
-        self._copy += ends
-        a, b = self._copy[:, : len(self)], self._copy[:, len(self) :]
-        force, step = self._force, self._step
-        np.multiply(b, self._sign, out=force)
-        force += a
+        before, self._x = self._force, np.ascontiguousarray(x.T)
+        force: FloatArray = self._sum @ self._x
         force -= self._offset
-        force *= self._share
-        np.clip(force, self._lower / rho, self._upper / rho, out=force)
-        a -= np.multiply(force, self._inverse[0], out=step)
-        b -= np.multiply(force, self._sign * self._inverse[1], out=step)
-        ends -= self._copy
-        self.residual = float(max(ends.max(initial=0.0), -ends.min(initial=0.0)))
-        ends *= rho
-        self._dual += ends
+        force *= rho * self._share
+        force += before
+        self._force = np.clip(force, self._lower, self._upper, out=force)
+        self._change = (before - self._force) / rho
+        self.residual = float(np.max(np.abs(self._change) * self._reach, initial=0.0))
 
 
 class LinearCopies:

@@ -21,7 +21,7 @@ from .._typing import FloatArray, IntArray, Matrix
 from ..deadline import NEVER, Deadline
 from ..presolve import Rules
 from .blocks import Block, Executor, Result, cut
-from .copies import Ends, PairCopies
+from .copies import TieCopies, Ties
 from .updates import Step, Sums, update_copies, update_x
 
 #: Part of the first x that the start labels make; the rest is the uniform assignment.  The start is
@@ -138,8 +138,8 @@ class Crew(Protocol):
     def backward(self, step: Step, theta: FloatArray) -> Sums:
         """The second pass, :func:`.updates.update_copies`."""
 
-    def pairs(self, ends: Ends) -> Any:
-        """Copies of the pairs, as :class:`.copies.PairCopies`, where :meth:`pulled_x` is."""
+    def ties(self, ties: Ties) -> Any:
+        """Copies of the pairs, as :class:`.copies.TieCopies`, where :meth:`pulled_x` is."""
 
     def pulled_x(self) -> Any:
         """X of the groups that pairs and linear rows pull, (k, e)."""
@@ -211,9 +211,9 @@ class Threads:
         room = self.executor.room
         return reduce(add, self._each(lambda block: update_copies(block, step, theta, room(block))))
 
-    def pairs(self, ends: Ends) -> PairCopies:
+    def ties(self, ties: Ties) -> TieCopies:
         """Copies of the pairs in this process's memory."""
-        return PairCopies(ends, self.pulled_x())
+        return TieCopies(ties, self.pulled_x())
 
     def pulled_x(self) -> FloatArray:
         """X of the pulled groups, (k, e)."""

@@ -5,8 +5,8 @@ It differs from Algorithm 1 (see ``docs/notation.md``) in these points, each exa
 - w is eliminated: the centres are those of the box copy ``z1``, which is not negative, so that
   ``x = Pw . Cx`` holds by construction;
 - rows of x sum to one exactly, because the x-update solves for their multiplier;
-- must-links are contracted beforehand; a cannot-link is ``x_a + x_b <= 1`` with copies of its own
-  instead of one quadratic equation for all;
+- must-links are contracted beforehand; the groups of a clique of cannot-links, of two or more, have
+  ``sum_g x_g <= 1`` with copies of its own instead of one quadratic equation for all;
 - sizes, capacities and quotas are totals of each cluster, equal to or between bounds;
 - a ridge decays before the sphere's penalty grows (:mod:`.schedule`).
 
@@ -32,7 +32,7 @@ from ..deadline import OutOfTime
 from ..plan import is_large
 from ..presolve import Rules
 from ..rows import Rows
-from .copies import Ends, LinearCopies, Totals, pulled_groups
+from .copies import LinearCopies, Ties, Totals, pulled_groups
 from .crew import Crew, Setup, Threads
 from .history import Options, Recorder, Relaxation
 from .schedule import CENTRES_END, GRADUATE, HARDEN, RIDGE_END, Schedule
@@ -133,7 +133,7 @@ class ProjectedSolver:
         deadline = options.deadline.first if options.deadline.passed else options.deadline
         point_sums, mass = crew.begin(replace(setup, deadline=deadline))
         self.centers = rows.centres(point_sums, mass, np.zeros_like(point_sums))
-        self.pairs = crew.pairs(Ends.of(rules, self.pulled, self.pulled_metric, self.unit))
+        self.ties = crew.ties(Ties.of(rules, self.pulled, self.pulled_metric, self.unit))
         self.linear: LinearCopies | None = None
         if rules.linear is not None:
             self.linear = LinearCopies(rules.linear, self.pulled, crew.pulled_x())
@@ -187,7 +187,7 @@ class ProjectedSolver:
             "box": float(np.sqrt(self.sums.outside / (m * k))),
             "sphere": float(abs(self.sums.undecided) / self.radius**2),
             "totals": self.totals.residual,
-            "pairs": self.pairs.residual,
+            "pairs": self.ties.residual,
             "linear": 0.0 if self.linear is None else self.linear.residual,
         }
 
@@ -207,8 +207,8 @@ class ProjectedSolver:
         """Solve the x-system without totals; ``t' x0`` (q, k) and ``G`` (q, q) of the totals."""
         rho = step.now.box
         if len(self.pulled):
-            pull = self.pairs.pull(rho)
-            stiffening = rho * self.pairs.degree
+            pull = self.ties.pull(rho)
+            stiffening = rho * self.ties.degree
             if self.linear is not None:
                 pull = pull + self.linear.pull(self.crew.pulled_x(), rho) / self.pulled_metric
                 stiffening = stiffening + rho * self.linear.diagonal / self.pulled_metric
@@ -220,7 +220,7 @@ class ProjectedSolver:
         if not len(self.pulled):
             return
         x = self.crew.pulled_x()
-        self.pairs.update(x, rho)
+        self.ties.update(x, rho)
         if self.linear is not None:
             self.linear.update(x, rho)
 

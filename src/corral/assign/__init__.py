@@ -1,9 +1,10 @@
 """Exact assignment of groups to clusters: least cost under all hard rules.
 
 :func:`.exact.assign` takes the cheapest method that the rules allow: nearest centre, elimination
-over the graph of pairs (:mod:`.pairs`), prices and min-cost flow (:mod:`.sizes`), prices for
-several sums (:mod:`.sums`), or integer programming (:mod:`.program`).  :mod:`.patient` gives up the
-proof where it takes too long and takes greedy labels instead; :mod:`.far` assigns rows in shards.
+over the graph of pairs and linear assignment of cliques (:mod:`.pairs`), prices and min-cost flow
+(:mod:`.sizes`), a flow through disjoint cliques (:mod:`.nested`), prices for several sums
+(:mod:`.sums`), or integer programming (:mod:`.program`).  :mod:`.patient` gives up the proof where
+it takes too long and takes greedy labels instead; :mod:`.far` assigns rows in shards.
 """
 
 from __future__ import annotations

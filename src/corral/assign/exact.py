@@ -15,11 +15,12 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline, OutOfTime
-from ..plan import prices_first
+from ..plan import is_nested, prices_first
 from ..plan.thresholds import TANGLE_ENTRIES
 from ..presolve import Rules
 from .check import broken, cost_of, with_pins
 from .greedy import solve_greedily
+from .nested import solve_nested
 from .pairs import descend, pair_graph, solve_pairs
 from .program.cpsat import peel, search
 from .program.milp import solve_milp, solve_roughly
@@ -79,9 +80,13 @@ def assign(
     try:
         if not rules.bounded:
             labels, proven = _pairs(rules, pinned, deadline, until, patience)
+            if not proven:
+                labels = _cheapest(
+                    rules, pinned, [labels, *_nearby(rules, pinned, incumbent, until)]
+                )
             return replace(_answer(rules, cost, labels, match=False), optimal=proven)
         match = match_sizes and rules.sizes_vary
-        found, prices = _settled_by_prices(rules, cost, pinned, prices, match, until)
+        found, prices = _settled(rules, cost, pinned, prices, match, until)
     except OutOfTime:
         if incumbent is None or not until.passed:
             raise
@@ -126,7 +131,7 @@ def feasible(
     return search(rules, deadline, near) if labels is None else labels
 
 
-def _settled_by_prices(
+def _settled(
     rules: Rules,
     cost: FloatArray,
     pinned: FloatArray,
@@ -134,7 +139,7 @@ def _settled_by_prices(
     match: bool,
     until: Deadline,
 ) -> tuple[Assignment | None, FloatArray | None]:
-    """The answer where the nearest centres or prices for sizes give one, and the best prices."""
+    """The answer where nearest centres, prices for sizes or a flow give one, and the prices."""
     sizes = None if match or np.ptp(rules.count) else rules.sizes
     if prices is None or sizes is None:
         labels: IntArray = pinned.argmin(axis=1)
@@ -146,6 +151,9 @@ def _settled_by_prices(
         if _obeyed(rules, labels):
             return replace(_answer(rules, cost, labels, match), warm=found), found
         prices = found if prices is None else prices
+        if is_nested(rules):
+            labels = solve_nested(rules, pinned, sizes, until)
+            return replace(_answer(rules, cost, labels, match), warm=prices), prices
     return None, prices
 
 
@@ -167,16 +175,38 @@ def _pairs(
 
     def core(part: Rules, part_cost: FloatArray) -> IntArray:
         nonlocal proven
-        if part_cost.size > TANGLE_ENTRIES:
-            known = descend(pair_graph(part), part_cost, until)
-            if known is None and part.greedy:
-                known = solve_greedily(part, part_cost, None, until)
-            if known is not None:
-                proven = False
-                return known
+        known = _cheap(part, part_cost, until)
+        if known is not None and part_cost.size > TANGLE_ENTRIES:
+            proven = False
+            return known
         with deadline.program(patience) as soon:
-            found = solve_milp(part, part_cost, deadline=soon)
+            found = solve_milp(part, part_cost, incumbent=known, deadline=soon)
         proven = proven and found.optimal
         return np.asarray(found.labels)
 
     return solve_pairs(rules, cost, core, until), proven
+
+
+def _cheap(rules: Rules, cost: FloatArray, until: Deadline) -> IntArray | None:
+    """The cheaper of the labels of a descent and of greedy ones; None if both fail."""
+    descended = descend(pair_graph(rules), cost, until)
+    found = [] if descended is None else [descended]
+    if rules.greedy:
+        placed = solve_greedily(rules, cost, descended, until)
+        found += [] if placed is None else [placed]
+    return _cheapest(rules, cost, found) if found else None
+
+
+def _nearby(
+    rules: Rules, cost: FloatArray, incumbent: IntArray | None, until: Deadline
+) -> list[IntArray]:
+    """The incumbent and, where that is possible, what greedy sweeps make of it."""
+    if incumbent is None:
+        return []
+    swept = solve_greedily(rules, cost, incumbent, until) if rules.greedy else None
+    return [incumbent] if swept is None else [incumbent, swept]
+
+
+def _cheapest(rules: Rules, cost: FloatArray, found: list[IntArray]) -> IntArray:
+    """The cheapest of labels that obey the rules."""
+    return min(found, key=lambda labels: cost_of(rules, cost, labels))

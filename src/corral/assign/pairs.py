@@ -8,7 +8,8 @@ neighbour a can be eliminated exactly: whatever label j the neighbour takes, b a
     message_b(j) = min( c_b(j) + same, differ + min over l != j of c_b(l) ),
 
 which is added to the costs of a.  Eliminating leaves until none is left solves every tree; what
-remains of a component is its 2-core, the only part that needs a solver.
+remains of a component is its 2-core, the only part that needs a solver.  A component that is a
+clique of cannot-links is a linear assignment; so is what is left of it.
 
 Only groups near a broken pair take part.  Without their pairs with other groups they cost no more
 than in any answer; so if their best labels break none of these pairs, they are part of a best
@@ -24,17 +25,21 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
 from ..plan.thresholds import ENUMERATED
-from ..presolve import PairGraph, Pairs, Rules, SoftPairs
+from ..presolve import Cliques, PairGraph, Pairs, Rules, SoftPairs
 from .result import NoAssignment
 
 #: Labelings tried at once, over all components; a cost of 8 bytes each makes one megabyte, which
 #: the cache of a core can hold.
 AT_ONCE = 125_000
+
+#: Cliques that are matched between two looks at the deadline; 100 of 10 groups take 1 ms.
+CHECK_EVERY = 100
 
 #: Most sweeps of the descent; each moves every group that gains more than its neighbours.
 SWEEPS = 300
@@ -74,7 +79,8 @@ def solve_pairs(
     NoAssignment, OutOfTime
     """
     labels: IntArray = cost.argmin(axis=1)
-    graph = pair_graph(rules)
+    cliques, graph = pair_graph(rules).complete(_few(cost.shape[1]))
+    _match_cliques(cliques, cost, labels, deadline)
     active = np.zeros(len(cost), bool)
     while True:
         inside = active[graph.a] & active[graph.b]
@@ -102,6 +108,8 @@ def _solve_active(
     core, sweeps = _eliminate(graph, work, deadline)
     found: IntArray = work.argmin(axis=1)
     core = _enumerate_small(core, work, found, deadline)
+    cliques, core = core.complete(_few(work.shape[1]))
+    _match_cliques(cliques, work, found, deadline)
     if len(core.a):
         left = np.unique(np.concatenate([core.a, core.b]))
         part = _core_rules(rules, core, touched[left], left)
@@ -125,7 +133,7 @@ def _enumerate_small(
     groups = groups[np.argsort(component[groups], kind="stable")]
     pairs = core.of(np.argsort(component[core.a], kind="stable"))
     size = np.bincount(component[groups])
-    small = size * np.log(k) <= np.log(ENUMERATED)
+    small = size <= _few(k)
     for m in np.unique(size[small & (size > 0)]):
         alike = groups[size[component[groups]] == m].reshape(-1, m)
         of_alike = pairs.of(size[component[pairs.a]] == m)
@@ -133,6 +141,34 @@ def _enumerate_small(
             deadline.check()
             labels[some] = _best_of_all(some, of_some, work)
     return core.of(~small[component[core.a]])
+
+
+def _few(k: int) -> int:
+    """Most groups of a component whose labels are enumerated."""
+    return int(np.log(ENUMERATED) / np.log(max(k, 2)))
+
+
+def _match_cliques(
+    cliques: Cliques, cost: FloatArray, labels: IntArray, deadline: Deadline
+) -> None:
+    """Label the cliques of which two groups share a label, in place.
+
+    No two groups of a clique share a cluster, so that its best labels are a linear assignment,
+    which the Hungarian method finds.
+    """
+    k = cost.shape[1]
+    if cliques.size.max(initial=0) > k:
+        raise NoAssignment
+    places = cliques.of_member * k + labels[cliques.members]
+    taken = np.bincount(places, minlength=len(cliques) * k).reshape(-1, k)
+    for number, c in enumerate(np.flatnonzero(taken.max(axis=1, initial=0) > 1)):
+        if number % CHECK_EVERY == 0:
+            deadline.check()
+        members = cliques.members[cliques.start[c] : cliques.start[c + 1]]
+        try:
+            labels[members] = linear_sum_assignment(cost[members])[1]
+        except ValueError:  # infinite costs leave no labels
+            raise NoAssignment from None
 
 
 def _batches(

@@ -44,11 +44,21 @@ class Entry:
     def of(cls, constraint: Constraint, labels: IntArray, n_clusters: int) -> Entry:
         """Ask the constraint, and its hard and soft parts where it has both."""
         hard, soft = constraint.part(hard=True), constraint.part(hard=False)
+        found = constraint.violations(labels, n_clusters)
+        # Most constraints are hard or soft as a whole.
+        of_hard, of_soft = (
+            found
+            if part is constraint
+            else None
+            if part is None
+            else part.violations(labels, n_clusters)
+            for part in (hard, soft)
+        )
         return cls(
             constraint,
-            constraint.violations(labels, n_clusters),
-            hard_count=0 if hard is None else hard.violations(labels, n_clusters).count,
-            soft_cost=0.0 if soft is None else float(soft.violations(labels, n_clusters).amount),
+            found,
+            hard_count=0 if of_hard is None else of_hard.count,
+            soft_cost=0.0 if of_soft is None else float(of_soft.amount),
         )
 
 

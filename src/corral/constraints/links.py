@@ -76,8 +76,10 @@ class _Links(RowRule, kind=False):
 
     def part(self, *, hard: bool) -> Constraint | None:
         """Return only the hard pairs or only the soft pairs; None if there are none."""
-        which = np.flatnonzero(np.isinf(self.weight) == hard)
-        return self.take(which) if len(which) else None
+        which = np.isinf(self.weight) == hard
+        if which.all():
+            return self if len(which) else None
+        return self.take(np.flatnonzero(which)) if which.any() else None
 
     def violations(self, labels: ArrayLike, n_clusters: int | None = None) -> Violations:
         """Find the pairs that the labels violate; soft pairs count by their weight."""

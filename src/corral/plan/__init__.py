@@ -16,6 +16,7 @@ from .facts import (
     unevenness,
     with_limit,
 )
+from .kinds import is_nested
 
 __all__ = [
     "Facts",
@@ -23,6 +24,7 @@ __all__ = [
     "default_limit",
     "entries",
     "is_large",
+    "is_nested",
     "pilot_groups",
     "prices_first",
     "sizes_loose",

@@ -17,6 +17,7 @@ from ..settings import Settings
 from . import thresholds as at
 from .effort import exchanges_of, least_drop, shared, tangled, trials_each
 from .facts import Facts, entries, pilot_groups, prices_first, program_seconds, sizes_loose
+from .kinds import crowded, is_nested, steered, told
 
 
 def _decision(words: str) -> Any:
@@ -82,7 +83,7 @@ class Plan:
             rival=_rival(rules, settings, part_of),
             assignment=_assignment(rules, facts),
             rough=exchanges > 0 and tangled(rules),
-            least_drop=least_drop(entries(rules)),
+            least_drop=at.LEAST_DROP if steered(rules) else least_drop(entries(rules)),
             exchanges=exchanges,
             least_exchange=least_exchange,
             trials=trials,
@@ -129,12 +130,16 @@ def _home(rules: Rules, settings: Settings, size: int) -> str:
 
 
 def _restarts(rules: Rules, settings: Settings) -> int:
-    """Restarts; a start given by the user needs but one."""
+    """Restarts; a start given by the user needs but one, and cliques are quick to polish."""
     if not isinstance(settings.init, str):
         return 1
     if isinstance(settings.n_init, int):
         return settings.n_init
-    return int(np.clip(at.RESTART_ENTRIES // max(entries(rules), 1), 1, at.MOST_RESTARTS))
+    size = max(entries(rules), 1)
+    budget = at.CROWDED_ENTRIES if crowded(rules) else at.RESTART_ENTRIES
+    labelled = size > at.SMALL and told(rules) == rules.n_clusters
+    most = at.LABELLED_RESTARTS if labelled else at.MOST_RESTARTS
+    return int(np.clip(budget // size, 1, most))
 
 
 def _sample(rules: Rules, facts: Facts, settings: Settings) -> int:
@@ -166,6 +171,8 @@ def _growth(rules: Rules, settings: Settings) -> float:
         middle = at.FAST_SUMMED if rules.summed else at.FAST_FREE
         # From fast at half the middle to slow at twice the middle, evenly on a logarithmic scale.
         share = np.clip(0.5 + 0.5 * np.log2(entries(rules) / middle), 0.0, 1.0)
+        # Where much is known of the clusters, exact steps find what a slow ADMM would.
+        share *= rules.summed or not (crowded(rules) or told(rules) == rules.n_clusters)
         growth = 1.0 + fast ** (1.0 - share) * slow**share
     return float(growth ** (1.0 / settings.rho_every))
 
@@ -184,11 +191,13 @@ def _count_every(size: int) -> int:
 def _direct(rules: Rules, settings: Settings, whole: bool) -> tuple[int, float]:
     """Rounds straight from the seeds before ADMM, and their part of the time.
 
-    Small problems, and those whose only rule is sizes where ADMM sees all of it, have a whole
-    rival.  Others have one round if they may be infeasible: a feasible answer, or a proof, first.
+    Small problems have a whole rival.  So have those whose only rule is sizes where ADMM sees all
+    of it, and those with cliques or labelled groups where a round is quick.  Others have one round
+    if they may be infeasible: a feasible answer, or a proof, first.
     """
     small = entries(rules) <= at.SMALL
-    rival = not small and settings.coarse and whole and rules.only_sized
+    good = (whole and rules.only_sized) or steered(rules)
+    rival = good and not small and settings.coarse
     if small or rival:
         return at.MAX_ROUNDS, at.DIRECT_SHARE if rival else 1.0
     return (0, 1.0) if rules.surely_feasible else (1, 1.0)
@@ -239,7 +248,7 @@ def _assignment(rules: Rules, facts: Facts) -> str:
         return "prices and flow"
     if facts.far:
         return "linked groups first, then prices and flow"
-    return program
+    return "flow through cliques" if is_nested(rules) else program
 
 
 def _trials(rules: Rules, facts: Facts) -> int:
@@ -259,7 +268,7 @@ def _trials(rules: Rules, facts: Facts) -> int:
 
 
 def _price(rules: Rules) -> float:
-    """What an exact assignment costs, about, against looking at every entry of x once."""
+    """What an exact assignment costs, in looks at every entry of x."""
     if rules.totals or rules.linear is not None:
         return at.PRICES["program"]
     paired = bool(len(rules.apart) or len(rules.soft.price))

@@ -50,6 +50,13 @@ AGREE, DISAGREEING = 2, 3
 #: where there are many local optima and take longer: 300 uniform points in 10 clusters take 0.39 s
 #: at 5, with a mean gap of 4e-4, and 0.69 s at 10, without one.
 IDLE_EACH = 10
+#: The same where most groups are in cliques of cannot-links, and the part of the groups that is
+#: most.  Fewer restarts end above the best of five (cliques.py, k = 30).
+CROWDED_ENTRIES, CROWDED = 250_000, 0.5
+#: Most of them where labelled groups name every cluster and the problem is not small: one run
+#: starts from their means.  More take longer and lower the objective of digits by at most 5e-5
+#: (labels.py).
+LABELLED_RESTARTS = 2
 
 # --- The sample that ADMM sees ------------------------------------------------------------------
 
@@ -176,6 +183,10 @@ CONTESTED_ENTRIES = 10_000
 #: give a proof to larger ones and take longer.  1,000 groups in 5 clusters with 3 cannot-links each
 #: take 1.7 s to solve exactly; a descent takes 0.02 s and costs 3.5 % more.
 TANGLE_ENTRIES = 20_000
+#: Entries of the costs up to which sizes and disjoint cliques are one flow; above, prices find the
+#: groups that need a program.  1,500 groups in 10 clusters with cliques of 9 take 0.02 s as a flow
+#: and 0.2 s with prices and programs (cliques.py).
+NESTED_ENTRIES = 300_000
 #: Groups of a 2-core of pairs up to which a program solves it at every look at prices; above, the
 #: bound leaves the pairs out.  It is a guard: no difference was measured between 0 and 1,000.
 TANGLE_GROUPS = 60

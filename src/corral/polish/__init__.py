@@ -1,8 +1,9 @@
 """From centres to the best labels around them.
 
-``refine`` alternates means and exact assignment; ``exchange`` moves single groups, and ``kempe``
-chains of them, their centres moving along; ``moves`` proposes larger steps, which ``search``
-refines and keeps if they pay; ``recombine`` makes new answers from several.
+``refine`` alternates means and exact assignment; ``exchange`` moves single groups, ``kempe`` chains
+of them, and ``cliques`` places whole cliques anew, their centres moving along; ``moves`` proposes
+larger steps, which ``search`` refines and keeps if they pay; ``recombine`` makes new answers from
+several.
 """
 
 from .moves import relocate

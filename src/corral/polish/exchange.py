@@ -3,8 +3,8 @@
 An exact assignment to fixed centres cannot see that a centre follows the points it gains.  The
 distance knows how far the objective falls when a group moves, when two groups change places, and
 when centres follow (:class:`.rows.Distance`).  Groups with cannot-links move if no neighbour is in
-the way, and otherwise together with it (:mod:`.kempe`).  Groups with pins, soft pairs or linear
-rows stay; sizes and totals are kept in bounds.
+the way, and otherwise together with it (:mod:`.kempe`) or with their clique (:mod:`.cliques`).
+Groups with pins, soft pairs or linear rows stay; sizes and totals are kept in bounds.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from .._typing import BoolArray, FloatArray, IntArray
 from ..presolve import Sums
 from ..problem import Problem
 from ..rows import SwapSide
+from .cliques import CliqueExchange
 from .kempe import Chains, Change, paying
 
 #: Groups of each of two clusters that are paired up for a swap: those that lose least by changing
@@ -52,6 +53,7 @@ class Exchange:
         self.mobile = np.full(rules.n_groups, rules.linear is None)
         self.mobile[bound.astype(np.int64)] = False
         self.sums = rules.sums()  # of sizes and totals
+        self.cliques = CliqueExchange(problem)
 
     def improve(self, labels: IntArray, centers: FloatArray, objective: float) -> IntArray | None:
         """Labels after one round of changes that pay, or None if there is none."""
@@ -61,6 +63,10 @@ class Exchange:
         clusters = Clusters(labels, centers, mass, self.rows.distances(centers))
         chains = Chains.of(self.apart, labels, self.n_clusters)
         changes = self._moves(clusters, chains, NEGLIGIBLE * objective)
+        if not changes:
+            placed = self.cliques.improve(labels, NEGLIGIBLE * objective)
+            if placed is not None:
+                return placed
         changes += self._chains(clusters, chains, NEGLIGIBLE * objective)
         if not changes and len(self.sums):
             changes = self._swaps(clusters, chains, NEGLIGIBLE * objective)

@@ -26,14 +26,16 @@ from ..constraints._checks import Names, sums_by
 from ..constraints.sizes import merge_sizes
 from ..deadline import NEVER, Deadline
 from .bounds import LinearRows, SizeBounds, Sums, TotalBounds
+from .cliques import Cliques
 from .contraction import Contraction
 from .contradictions import raise_contradictions
 from .facts import Facts
-from .pair_graph import PairGraph, pair_keys
+from .pair_graph import PairGraph, pair_keys, unique_pairs
 from .rules import Pairs, Rules, SoftPairs
 from .units import in_units
 
 __all__ = [
+    "Cliques",
     "Contraction",
     "LinearRows",
     "PairGraph",
@@ -92,19 +94,14 @@ def presolve(
         pins=np.column_stack(np.divmod(np.unique(group[rows] * k + clusters), k)),
         pairs=Pairs(
             m,
-            apart=_unique_pairs(group[facts.cannot.values], m),
-            together=_unique_pairs(facts.must.values[: 0 if contract else None], m),
+            apart=unique_pairs(group[facts.cannot.values], m),
+            together=unique_pairs(facts.must.values[: 0 if contract else None], m),
             soft=_soft_pairs(rules.soft, group, m, scale),
         ),
         sizes=_sizes(rules, n, k),
         totals=_totals(rules, group, m, k),
         linear=_linear(rules, group, m, k),
     )
-
-
-def _unique_pairs(pairs: IntArray, m: int) -> IntArray:
-    """Give each unordered pair once, the smaller end first."""
-    return np.column_stack(np.divmod(np.unique(pair_keys(pairs, m)), max(m, 1)))
 
 
 def _soft_pairs(soft: ConstraintSet, group: IntArray, m: int, scale: Scale) -> SoftPairs:

@@ -21,7 +21,7 @@ from ..exceptions import InfeasibleConstraintsError
 from . import amounts
 from .facts import Facts, Found, links_in_words, steps_of
 from .graphs import find_clique
-from .pair_graph import pair_keys
+from .pair_graph import pair_keys, unique_pairs
 from .reach import find_unreachable_rows
 
 MAX_CHAINS = 16
@@ -89,6 +89,8 @@ def find_two_pins(facts: Facts) -> Found:
 def find_pinned_together(facts: Facts) -> Found:
     """Find a cannot-link between rows that pins put together, directly or through must-links."""
     rows, clusters = facts.pins.values.T
+    if not len(rows):
+        return None
     group = facts.group[rows]
     cluster = np.full(facts.n, -1, np.int64)
     cluster[group] = clusters
@@ -163,11 +165,12 @@ def find_too_many_apart(facts: Facts) -> Found:
     group = facts.group if facts.k > 1 else np.arange(facts.n)
     m = int(group.max()) + 1
     pairs = group[facts.cannot.values]
-    across = pairs[:, 0] != pairs[:, 1]
-    clique = find_clique(m, pairs[across], size)
+    apart = unique_pairs(pairs, m)
+    clique = find_clique(m, apart[apart[:, 0] < apart[:, 1]], size)
     if clique is None:
         return None
     # Keep one cannot-link, the user's first, for each pair of groups.
+    across = pairs[:, 0] != pairs[:, 1]
     candidates = np.flatnonzero(np.isin(pairs, clique).all(axis=1) & across)
     chosen = candidates[np.unique(pair_keys(pairs[candidates], m), return_index=True)[1]]
     ends = np.unique(facts.cannot.values[chosen])

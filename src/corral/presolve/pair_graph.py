@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -11,12 +11,34 @@ from scipy.sparse.csgraph import connected_components
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints._checks import sums_by
+from .cliques import Cliques
 
 
 def pair_keys(pairs: IntArray, n: int) -> IntArray:
     """Number the unordered pairs among ``n`` groups or rows, each differently."""
-    keys: IntArray = pairs.min(axis=1) * n + pairs.max(axis=1)
+    a, b = pairs.T
+    keys: IntArray = np.minimum(a, b) * n + np.maximum(a, b)
     return keys
+
+
+def unique_pairs(pairs: IntArray, n: int) -> IntArray:
+    """Give each unordered pair among ``n`` groups or rows once, the smaller end first.
+
+    Where many pairs are among few, such as all pairs of labelled rows, they are marked in a table
+    instead of sorted.
+    """
+    used = np.zeros(n, bool)
+    used[pairs] = True
+    names = np.flatnonzero(used)
+    m = len(names)
+    if m * m <= len(pairs):
+        place = np.cumsum(used) - 1
+        a, b = place[pairs].T
+        seen = np.zeros((m, m), bool)
+        seen[a, b] = True
+        ends: IntArray = names[np.argwhere(np.triu(seen | seen.T))]
+        return ends
+    return np.column_stack(np.divmod(np.unique(pair_keys(pairs, n)), max(n, 1)))
 
 
 @dataclass(frozen=True)
@@ -33,6 +55,9 @@ class PairGraph:
     same: FloatArray
     differ: FloatArray
     impossible: bool = False
+    _complete: dict[int, tuple[Cliques, PairGraph]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @classmethod
     def of_pairs(
@@ -87,6 +112,27 @@ class PairGraph:
         ones, shape = np.ones(len(self.a), np.int8), (self.n_groups, self.n_groups)
         links = sparse.coo_array((ones, (self.a, self.b)), shape=shape)
         return np.asarray(connected_components(links, directed=False)[1])
+
+    def complete(self, more_than: int) -> tuple[Cliques, PairGraph]:
+        """Components of more than so many groups that are cliques, and the graph of the others.
+
+        All pairs of such a component are hard cannot-links.
+        """
+        if more_than not in self._complete:
+            self._complete[more_than] = self._split(more_than)
+        return self._complete[more_than]
+
+    def _split(self, more_than: int) -> tuple[Cliques, PairGraph]:
+        component = self.component
+        groups = np.unique(np.concatenate([self.a, self.b]))
+        size = np.bincount(component[groups], minlength=self.n_groups)
+        apart = np.isinf(self.same) & (self.differ == 0.0)
+        linked = np.bincount(component[self.a], apart, self.n_groups)
+        whole = (size > more_than) & (2 * linked == size * (size - 1))
+        members = groups[whole[component[groups]]]
+        members = members[np.argsort(component[members], kind="stable")]
+        start = np.concatenate([[0], np.cumsum(size[whole])])
+        return Cliques(start, members), self.of(~whole[component[self.a]])
 
     def paid(self, labels: IntArray) -> FloatArray:
         """What each pair costs under these labels."""

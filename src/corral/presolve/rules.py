@@ -15,6 +15,8 @@ import numpy as np
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints._checks import sums_by
 from .bounds import LinearRows, SizeBounds, Sums, TotalBounds
+from .cliques import Cliques, clique_cover
+from .labelled import labelled_groups
 from .pair_graph import PairGraph
 
 
@@ -78,6 +80,11 @@ class Pairs:
         pairs = np.concatenate([self.apart, self.together, soft.pairs])
         costs = np.concatenate([apart, together, prices], axis=1)
         return PairGraph.of_pairs(self.n_groups, pairs, same=costs[0], differ=costs[1])
+
+    @cached_property
+    def cliques(self) -> Cliques:
+        """Cliques that contain every hard cannot-link."""
+        return clique_cover(self.n_groups, self.apart)
 
     def part(self, place: IntArray, n_groups: int) -> Pairs:
         """The pairs between groups whose place is not negative, by place."""
@@ -182,6 +189,23 @@ class Rules:
         """Whether pins, cannot-links and sizes are the only rules, which greedy labels can obey."""
         others = len(self.together) or len(self.soft.price) or self.totals
         return not others and self.linear is None
+
+    @cached_property
+    def labelled(self) -> IntArray:
+        """Pairs (group, cluster) of pinned groups, and of others that are mutually apart."""
+        return labelled_groups(self.n_clusters, self.count, self.pins, self.apart)
+
+    @cached_property
+    def in_cliques(self) -> bool:
+        """Whether all pairs are hard cannot-links, and each component of them is a clique."""
+        plain = not len(self.together) and not len(self.soft.price)
+        return plain and not len(self.pairs.graph.complete(1)[1].a)
+
+    @property
+    def nested(self) -> bool:
+        """Whether sizes of groups of equal count and disjoint cliques are the only rules."""
+        alone = not self.totals and self.linear is None and np.ptp(self.count) == 0
+        return self.sizes is not None and alone and self.in_cliques
 
     @property
     def sizes_vary(self) -> bool:

@@ -46,6 +46,12 @@ class Distance(Protocol):
     ) -> FloatArray:
         """How far the objective falls when group g moves to cluster j, (m, k)."""
 
+    def squares(self, points: FloatArray, centers: FloatArray) -> FloatArray:
+        """Squared distances of points (c, s, d) to centres (c, k, d), (c, s, k)."""
+
+    def arrivals(self, weight: FloatArray, mass: FloatArray, squares: FloatArray) -> FloatArray:
+        """How far the objective rises when a group joins a cluster at this squared distance."""
+
     def swap_gains(self, first: SwapSide, second: SwapSide, inner: FloatArray) -> FloatArray:
         """How far it falls when groups of two clusters change places, (g, h).
 
@@ -109,9 +115,20 @@ class SquaredEuclidean:
         # A group alone in its cluster gains nothing by leaving it.
         leave = np.where(rest > 0, weight * mass[labels] / np.where(rest > 0, rest, 1.0), 0.0)
         own = squares[np.arange(len(labels)), labels]
-        arrive = weight[:, None] * mass / (mass + weight[:, None] + 1e-300)
-        gains: FloatArray = (leave * own)[:, None] - arrive * squares
+        gains: FloatArray = (leave * own)[:, None] - self.arrivals(weight[:, None], mass, squares)
         return gains
+
+    def squares(self, points: FloatArray, centers: FloatArray) -> FloatArray:
+        """``|p|^2 - 2 p . mu + |mu|^2``."""
+        squares: FloatArray = -2.0 * (points @ centers.swapaxes(1, 2))
+        squares += np.square(points).sum(axis=2)[:, :, None]
+        squares += np.square(centers).sum(axis=2)[:, None, :]
+        return np.maximum(squares, 0.0, out=squares)
+
+    def arrivals(self, weight: FloatArray, mass: FloatArray, squares: FloatArray) -> FloatArray:
+        """``w W / (W + w) |p - mu|^2``."""
+        rise: FloatArray = weight * mass / (mass + weight + 1e-300) * squares
+        return rise
 
     def swap_gains(self, first: SwapSide, second: SwapSide, inner: FloatArray) -> FloatArray:
         """``|S_a'|^2/W_a' + |S_b'|^2/W_b' - |S_a|^2/W_a - |S_b|^2/W_b``, g of a and h of b.

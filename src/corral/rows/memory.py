@@ -159,8 +159,26 @@ class MemoryRows:
         self, labels: IntArray, n_clusters: int, fallback: FloatArray | None = None
     ) -> FloatArray:
         """Centres of the clusters; one without weight keeps its fallback."""
-        sums = self._members(labels, n_clusters) @ self.points
-        return self.centres(sums, self.mass(labels, n_clusters), fallback)
+        return self.centres(self.sums(labels, n_clusters), self.mass(labels, n_clusters), fallback)
+
+    def sums(self, labels: IntArray, n_clusters: int) -> FloatArray:
+        """Weighted sums of the points of each cluster, (k, d)."""
+        return as_dense(self._members(labels, n_clusters) @ self.points)
+
+    def weighted(self, groups: IntArray) -> FloatArray:
+        """Some of the points times their weights."""
+        return self.weight[groups, None] * as_dense(self.points[groups])
+
+    def arrivals(self, groups: IntArray, mass: FloatArray, centers: FloatArray) -> FloatArray:
+        """How far the objective rises when a group joins a cluster, the centre moving along.
+
+        Each row of ``groups``, (c, s), has clusters of its own: ``mass`` (c, k) and ``centers``
+        (c, k, d).  The result is (c, s, k).
+        """
+        c, s = groups.shape
+        points = as_dense(self.points[groups.ravel()]).reshape(c, s, -1) - self._local
+        squares = self.distance.squares(points, centers)
+        return self.distance.arrivals(self.weight[groups][:, :, None], mass[:, None], squares)
 
     def follow_gains(self, change: Matrix, centers: FloatArray, mass: FloatArray) -> FloatArray:
         """How far the objective falls when centres follow changes of their clusters, (c,).

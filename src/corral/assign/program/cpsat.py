@@ -94,10 +94,11 @@ def _model(rules: Rules, cp_model: Any, deadline: Deadline) -> tuple[Any, list[l
         model.add_exactly_one(x[-1])
     for g, j in rules.pins.tolist():
         model.add_bool_or([x[g][j]])
-    for a, b in rules.apart.tolist():
+    cliques = rules.pairs.cliques
+    for clique in np.split(cliques.members, cliques.start[1:-1]) if len(cliques) else ():
         deadline.check()
-        for u, v in zip(x[a], x[b], strict=True):
-            model.add_bool_or([~u, ~v])
+        for j in range(k):
+            model.add_at_most_one([x[g][j] for g in clique.tolist()])
     for a, b in rules.together.tolist():
         deadline.check()
         for u, v in zip(x[a], x[b], strict=True):

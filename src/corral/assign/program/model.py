@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from ..._typing import BoolArray, FloatArray, IntArray
-from ...presolve import LinearRows, Rules, SizeBounds, TotalBounds
+from ...presolve import Cliques, LinearRows, Rules, SizeBounds, TotalBounds
 
 #: Rows, columns and values of some entries.
 Entries = tuple[IntArray, IntArray, FloatArray]
@@ -58,10 +58,12 @@ def build(rules: Rules, *, match_sizes: bool = False, elastic: bool = False) -> 
     soft = rules.soft
     slack = rows.new_columns(np.repeat(soft.price, k))
     _add_pairs(rows, soft.pairs, soft.together, slack)
-    for pairs, kind in ((rules.apart, False), (rules.together, True)):
-        together, size = np.full(len(pairs), kind), len(pairs) * k
-        broken = rows.new_columns(np.zeros(size), violation=np.ones(size)) if elastic else None
-        _add_pairs(rows, pairs, together, broken)
+    if elastic:  # every pair may be broken alone
+        _add_breakable(rows, rules.apart, together=False)
+        _add_breakable(rows, rules.together, together=True)
+    else:
+        _add_cliques(rows, rules.pairs.cliques)
+        _add_pairs(rows, rules.together, np.ones(len(rules.together), bool))
     if rules.sizes is not None:
         _add_sizes(rows, rules.count, rules.sizes, match_sizes, elastic)
     for total in rules.totals:
@@ -177,6 +179,23 @@ def _add_pairs(
     else:
         entries.append((number, slack, -one))
     rows.add(_joined(*entries), lower, (sign + 1) / 2)
+
+
+def _add_breakable(rows: _Rows, pairs: IntArray, *, together: bool) -> None:
+    """Hard pairs with slacks, of which each unit counts as one violation."""
+    size = len(pairs) * rows.k
+    broken = rows.new_columns(np.zeros(size), violation=np.ones(size))
+    _add_pairs(rows, pairs, np.full(len(pairs), together), broken)
+
+
+def _add_cliques(rows: _Rows, cliques: Cliques) -> None:
+    """``sum over the clique of x_gj <= 1``, which is tighter than a row for each of its pairs."""
+    clusters = np.arange(rows.k)
+    row, column = (
+        (part[:, None] * rows.k + clusters).ravel() for part in (cliques.of_member, cliques.members)
+    )
+    size = len(cliques) * rows.k
+    rows.add((row, column, np.ones(len(row))), np.full(size, -np.inf), np.ones(size))
 
 
 def _add_per_cluster(

@@ -22,7 +22,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..._typing import FloatArray, IntArray
-from ...admm.copies import Ends, PairCopies
+from ...admm.copies import TieCopies, Ties
 from ...admm.crew import Setup
 from ...admm.unpulled import Numbers, Unpulled
 from ...admm.updates import Step, Sums
@@ -113,9 +113,9 @@ class DaskCrew:
             self._cut(paths)
         return sums
 
-    def pairs(self, ends: Ends) -> PairCopies:
+    def ties(self, ties: Ties) -> TieCopies:
         """In this process's memory."""
-        return PairCopies(ends, self.pulled_x())
+        return TieCopies(ties, self.pulled_x())
 
     def pulled_x(self) -> FloatArray:
         """X of the groups that pairs and linear rows pull, of the last pass, (k, e)."""

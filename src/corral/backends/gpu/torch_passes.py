@@ -21,7 +21,7 @@ import torch
 from ..._typing import FloatArray, IntArray
 from ...admm import updates
 from ...admm.blocks import Block
-from ...admm.copies import Ends
+from ...admm.copies import Ties
 from ...admm.crew import START_SHARE, Setup
 from ...admm.updates import Step, Sums
 
@@ -83,9 +83,9 @@ class DeviceCrew:
         sums: Sums = self._passes.backward(step, theta)
         return sums
 
-    def pairs(self, ends: Ends) -> DevicePairs:
+    def ties(self, ties: Ties) -> DeviceTies:
         """On the device too."""
-        return DevicePairs(ends, self.pulled_x())
+        return DeviceTies(ties, self.pulled_x())
 
     def pulled_x(self) -> torch.Tensor:
         """X of the groups that pairs pull, (k, e)."""
@@ -212,78 +212,78 @@ def start_sums(points: torch.Tensor, setup: Setup) -> tuple[FloatArray, FloatArr
     return sums.cpu().numpy(), mass.cpu().numpy()
 
 
-class DevicePairs:
-    """Copies and duals of all pairs on a device; see :class:`corral.admm.copies.PairCopies`.
+class DeviceTies:
+    """Copies and duals of all ties on a device; see :class:`corral.admm.copies.TieCopies`.
 
-    They are held end by end, (2, p, k), and worked on some pairs at a time, in place.  The ends of
-    each group are summed in a fixed order, so that the sums are always the same.  ``x``, (k, e), is
-    the start of the groups that take part.
+    ``x``, (k, e), is the start of the groups that take part.
     """
 
-    def __init__(self, ends: Ends, x: torch.Tensor) -> None:
-        def here(a: Any, dtype: Any = x.dtype) -> torch.Tensor:
-            return torch.as_tensor(a, dtype=dtype).to(x.device)
+    def __init__(self, ties: Ties, x: torch.Tensor) -> None:
+        def here(a: Any) -> torch.Tensor:
+            return torch.as_tensor(a, dtype=x.dtype).to(x.device)
 
-        self._ends = here(ends.groups, torch.int64).view(2, -1)
-        self._by_group = here(np.argsort(ends.groups, kind="stable"), torch.int64)
-        self._firsts = np.concatenate([[0], np.cumsum(ends.degree)])
-        self._inverse = here(ends.inverse).view(2, -1, 1)
-        self._all_hard = bool(np.all(np.isinf(ends.price) & ~ends.together))
-        self._price = here(ends.price)[:, None]
-        self._together = here(ends.together, torch.bool)[:, None]
-        self.degree = here(ends.degree)
-        self._copy = x.T[self._ends]
-        self._dual = torch.zeros_like(self._copy)
-        self._width = max(PAIR_ENTRIES // max(x.shape[0], 1), 1)
+        t, width = len(ties), max(PAIR_ENTRIES // max(x.shape[0], 1), 1)
+        order = np.argsort(ties.groups, kind="stable")
+        spread = ties.sign * ties.inverse[ties.groups]
+        tie = np.repeat(np.arange(t), np.diff(ties.start))
+        firsts = np.concatenate([[0], np.cumsum(ties.degree)])
+        self._sum = SegmentSums(ties.start, ties.groups, here(ties.sign), width)
+        self._apply = SegmentSums(firsts, tie[order], here(spread[order]), width)
+        self._offset, self._lower, self._upper, self._share, self._reach = (
+            here(column)[:, None]
+            for column in (ties.offset, ties.lower, ties.upper, ties.share, ties.reach)
+        )
+        self.degree = here(ties.degree)
+        self._x = x.T.contiguous()
+        self._force = torch.zeros((t, x.shape[0]), dtype=x.dtype, device=x.device)
+        self._change = torch.zeros_like(self._force)
         self.residual = 0.0
 
-    def __len__(self) -> int:
-        """Number of pairs."""
-        return int(self._ends.shape[1])
-
     def pull(self, rho: float) -> torch.Tensor:
-        """Sum of ``rho z - y`` over the pairs of each group, (k, e)."""
-        shape = (len(self.degree), self._copy.shape[2])
-        summed = torch.zeros(shape, dtype=self._copy.dtype, device=self._copy.device)
-        copy, dual = (a.view(-1, a.shape[2]) for a in (self._copy, self._dual))
-        for groups in self._runs():
-            first, last = self._firsts[groups.start], self._firsts[groups.stop]
-            ends = self._by_group[first:last]
-            force = copy[ends].mul_(rho).sub_(dual[ends])
-            offsets = torch.as_tensor(self._firsts[groups.start : groups.stop + 1] - first)
-            summed[groups] = torch.segment_reduce(
-                force, "sum", offsets=offsets.to(force.device), axis=0, initial=0.0
-            )
+        """Sum of ``rho z - y`` over the ties of each group, (k, e)."""
+        summed = self._apply(rho * self._change - self._force)
+        summed += rho * self.degree[:, None] * self._x
         return summed.T
 
     def update(self, x: torch.Tensor, rho: float) -> None:
         """Move the copies by the prox of their prices, and take the dual step."""
-        rows, largest = x.T, torch.zeros((), dtype=x.dtype, device=x.device)
-        for start in range(0, len(self), self._width):
-            part = slice(start, start + self._width)
-            ends, dual = rows[self._ends[:, part]], self._dual[:, part]
-            copy = torch.add(ends, dual, alpha=1.0 / rho, out=self._copy[:, part])
-            copy -= self._forces(copy[0], copy[1], part, rho)
-            ends -= copy
-            dual.add_(ends, alpha=rho)
-            largest = torch.maximum(largest, ends.abs().max())
-        self.residual = float(largest)
+        before, self._x = self._force, x.T.contiguous()
+        force = self._sum(self._x).sub_(self._offset).mul_(rho * self._share).add_(before)
+        self._force = torch.clamp(force, self._lower, self._upper)
+        self._change = (before - self._force).div_(rho)
+        if len(self._change):
+            self.residual = float((self._change.abs() * self._reach).max())
 
-    def _forces(self, a: torch.Tensor, b: torch.Tensor, part: slice, rho: float) -> torch.Tensor:
-        """How far the prox of the prices moves both ends, (2, p, k)."""
-        inverse = self._inverse[:, part]
-        step = 1.0 / (inverse[0] + inverse[1])
-        force = (a + b).sub_(1.0).mul_(step).clamp_(min=0.0)
-        if self._all_hard:
-            return inverse * force
-        most, together = self._price[part] / rho, self._together[part]
-        closer = torch.clamp((a - b) * step, -most / 2.0, most / 2.0)
-        force = torch.where(together, closer, torch.minimum(force, most))
-        return inverse * torch.stack([force, torch.where(together, -force, force)])
+
+class SegmentSums:
+    """``out[s] = sum factor[i] rows[index[i]]`` over the entries i of each segment s.
+
+    The sums are made in a fixed order, so that they are always the same, and some segments at a
+    time, so that the work array has about ``width`` rows.
+    """
+
+    def __init__(self, firsts: IntArray, index: IntArray, factor: torch.Tensor, width: int) -> None:
+        self._firsts, self._width = firsts, width
+        self._factor = factor[:, None]
+        self._index = torch.as_tensor(index, dtype=torch.int64).to(factor.device)
+
+    def __call__(self, rows: torch.Tensor) -> torch.Tensor:
+        """The sums, (s, k), of rows (n, k)."""
+        out = torch.zeros(
+            (len(self._firsts) - 1, rows.shape[1]), dtype=rows.dtype, device=rows.device
+        )
+        for part in self._runs():
+            first, last = self._firsts[part.start], self._firsts[part.stop]
+            some = rows[self._index[first:last]].mul_(self._factor[first:last])
+            offsets = torch.as_tensor(self._firsts[part.start : part.stop + 1] - first)
+            out[part] = torch.segment_reduce(
+                some, "sum", offsets=offsets.to(some.device), axis=0, initial=0.0
+            )
+        return out
 
     def _runs(self) -> Iterator[slice]:
-        """Runs of groups whose ends fill a work array, or of one group with more ends."""
-        start, n = 0, len(self.degree)
+        """Runs of segments that fill a work array, or one segment with more entries."""
+        start, n = 0, len(self._firsts) - 1
         while start < n:
             stop = int(np.searchsorted(self._firsts, self._firsts[start] + self._width, "right"))
             stop = min(max(stop - 1, start + 1), n)
