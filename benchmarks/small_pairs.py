@@ -113,7 +113,7 @@ def instances() -> Iterator[Instance]:
 
 
 def fit(X: Floats, rules: Rules, seed: int, **options: object) -> tuple[float, float]:
-    """Objective and seconds of one fit; a broken rule is an error."""
+    """Objective and processor seconds of one fit; a broken rule is an error."""
     begun = time.process_time()
     model = ConstrainedKMeans(rules.k, random_state=seed, **options)
     model.fit(X, constraints=rules.constraints())
@@ -166,7 +166,7 @@ def main() -> int:
     print(
         f"{len(gaps)} instances, {len(gap)} runs: worst gap {gap.max():.2e} (target "
         f"{WORST_GAP:g}), above {EXACT:g}: {100 * above:.1f} % (target {100 * MOST_ABOVE:g} %); "
-        f"seconds a fit: median {np.median(taken):.2f}, mean {taken.mean():.2f}, maximum "
+        f"processor seconds: median {np.median(taken):.2f}, mean {taken.mean():.2f}, maximum "
         f"{taken.max():.2f}"
     )
     return 0 if gap.max() <= WORST_GAP and above <= MOST_ABOVE else 1
