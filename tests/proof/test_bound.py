@@ -38,9 +38,9 @@ def test_any_multipliers_give_a_bound(seed):
     rng = np.random.default_rng(seed)
     best = best_partition(X, rules)
     for size in (1e-3, 0.1, 1.0, 1e3):
-        U = rng.normal(scale=size, size=relaxed.cost.shape)
+        U = rng.normal(scale=size, size=relaxed.upper.shape)
         U = np.where(np.isfinite(relaxed.upper), U, np.abs(U))
-        assert relaxed.value(U + U.T, np.zeros_like(U)) <= best
+        assert relaxed.value(U + U.transpose(0, 2, 1), np.zeros_like(U), 0.0, 0.0) <= best
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])

@@ -241,3 +241,6 @@ CUTS_EACH = 5
 #: Entries that one search for violated triangles looks at, about.  More find more of them in each
 #: round and take longer (proof.py).
 CUT_ENTRIES = 30_000_000
+#: Most kinds of clusters that each have a matrix of their own.  More tighten the bound under sizes
+#: that differ and make iterations slower.
+MOST_KINDS = 8

@@ -38,9 +38,9 @@ class Ascent:
 
     def __init__(self, relaxation: Relaxation) -> None:
         self.relaxation, self.random_state = relaxation, np.random.RandomState(0)
-        self.cuts = Cuts(relaxation.weight, relaxation.spectral.matrices)
-        v = relaxation.spectral.v
-        self.Z = self.Y = v[:, None] * v
+        k = sum(kind.number for kind in relaxation.kinds)
+        self.cuts = Cuts(relaxation.weight, relaxation.matrices, relaxation.cliques, k)
+        self.Z = self.Y = relaxation.start()
         self.dual = 0.0 * self.Z
         self.best = max(relaxation.constant - relaxation.error, 0.0)
         self.n_iter = 0
@@ -51,7 +51,9 @@ class Ascent:
         ``turn`` turns a matrix of the other's groups into one of these.
         """
         unit = other.relaxation.unit / self.relaxation.unit
-        self.Z, dual = (np.asarray(turn @ (turn @ each).T) for each in (other.Z, other.dual))
+        self.Z, dual = (
+            np.stack([turn @ (turn @ one).T for one in each]) for each in (other.Z, other.dual)
+        )
         self.dual = unit * dual
         self.cuts.take_over(other.cuts, _homes(turn), unit)
 
@@ -100,10 +102,13 @@ class Ascent:
 
     def _iterate(self, deadline: Deadline) -> Any:
         """One iteration; gives ``V - A* multiplier``, of which Z is the part in the box."""
-        relaxed = self.relaxation
-        self.Y = relaxed.spectral.project(self.Z - (relaxed.cost + self.dual) / PENALTY, deadline)
-        self.V = self.Y + self.dual / PENALTY
-        moved = self.cuts.project(self.V, relaxed.lower, relaxed.upper)
+        relaxed, balance = self.relaxation, self.relaxation.balance
+        self.Y = relaxed.project(self.Z - (relaxed.cost + self.dual) / PENALTY, deadline)
+        moved = V = self.Y + self.dual / PENALTY
+        if balance is not None:
+            balance.project(self.cuts.moved(V, -1.0), relaxed.lower, relaxed.upper)
+            moved = V - balance.adjoint(balance.along, balance.each)
+        moved = self.cuts.project(moved, relaxed.lower, relaxed.upper)
         self.Z = namespace(moved).clip(moved, relaxed.lower, relaxed.upper)
         self.dual = self.dual + STEP * PENALTY * (self.Y - self.Z)
         self.n_iter += 1
@@ -111,9 +116,12 @@ class Ascent:
 
     def _evaluate(self, moved: Any, deadline: Deadline) -> float:
         """The bound that the present multipliers prove."""
-        U = PENALTY * (self.Z - moved)
+        U, price = PENALTY * (self.Z - moved), 0.0
         pull, slack = self.cuts.pull(0.0 * moved, PENALTY)
-        value = self.relaxation.value(U, pull, slack, deadline)
+        if self.relaxation.balance is not None:
+            more, error, price = self.relaxation.balance.pull(PENALTY)
+            pull, slack = pull + more, slack + error
+        value = self.relaxation.value(U, pull, slack, price, deadline)
         self.best = max(self.best, value)
         return value
 

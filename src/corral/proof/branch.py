@@ -97,7 +97,7 @@ class Tree:
 
     def _fits(self) -> bool:
         """Whether the open nodes leave room in memory for more."""
-        m = len(self.nodes[0].ascent.Y)
+        m = len(self.nodes[0].ascent.relaxation.groups)
         return memory_of(m) * len(self.nodes) < memory_here()
 
     def _branch(self, node: Node) -> None:
@@ -138,10 +138,10 @@ class Tree:
 
 def undecided(ascent: Ascent) -> tuple[int, int] | None:
     """The pair of groups about which the relaxation is most in doubt; None if all are decided."""
-    relaxed = ascent.relaxation
-    root = np.sqrt(np.diag(ascent.Y))
-    share = np.abs(ascent.Y) / np.outer(root, root)
-    doubt = np.where(relaxed.upper > 0.0, np.minimum(share, np.abs(1.0 - share)), -1.0)
+    Y = ascent.Y.sum(axis=0)
+    root = np.sqrt(np.diag(Y))
+    share = np.abs(Y) / np.outer(root, root)
+    doubt = np.where(ascent.relaxation.upper.max(axis=0) > 0.0, np.minimum(share, np.abs(1.0 - share)), -1.0)
     np.fill_diagonal(doubt, -1.0)
     g, h = np.unravel_index(int(np.argmax(doubt)), doubt.shape)
     return (int(g), int(h)) if doubt[g, h] >= 0.0 else None

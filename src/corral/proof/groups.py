@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from .._scale import times
-from .._typing import FloatArray, Matrix
+from .._typing import FloatArray, IntArray, Matrix
 from ..constraints import (
     CannotLink,
     ClusterSizes,
@@ -54,6 +54,7 @@ class Grouped:
     """Points of the groups, their weights, the rules between them, and the kinds of rules.
 
     ``error`` bounds the rounding errors of the objective of any clustering of the points.
+    ``pinned`` is the cluster of each group that is pinned, and -1 for the others.
     """
 
     points: FloatArray
@@ -61,6 +62,7 @@ class Grouped:
     scatter: float
     error: float
     rules: Rules
+    pinned: IntArray
     used: tuple[str, ...]
     left_out: tuple[str, ...]
 
@@ -88,14 +90,19 @@ class Grouped:
         others = [name for kind, name in LEFT_OUT.items() if kinds.of_kind(kind)]
         if kinds.soft:
             others.append("soft links")
-        return cls(means, total, scatter, error, rules, used, tuple(others))
+        pinned = np.full(rules.n_groups, -1)
+        for pin in kinds.of_kind(Pin):
+            pinned[rules.row_groups[pin.rows]] = pin.clusters
+        return cls(means, total, scatter, error, rules, pinned, used, tuple(others))
 
     def relaxation(self, device: str | None = None, deadline: Deadline = NEVER) -> Relaxation:
         """The semidefinite relaxation of these groups, with its matrices in memory or on a GPU."""
         deadline.check(SETUP_SECONDS * len(self.weight) ** 2)
         matrices = InMemory(LANCZOS_FROM) if device is None else OnDevice(device)
         constants = self.scatter, self.error
-        return Relaxation.of(self.points, self.weight, constants, self.rules, matrices)
+        return Relaxation.of(
+            self.points, self.weight, constants, self.rules, self.pinned, matrices, deadline
+        )
 
 
 def in_solver_units(table: MemoryTable) -> tuple[Matrix, FloatArray | None]:

@@ -17,6 +17,12 @@ from ..deadline import Deadline
 WARM_STEPS, COLD_STEPS = 6, 60
 
 
+def diagonals(stack: Any) -> Any:
+    """The diagonals of a stack of square matrices, as a view that can be written to."""
+    kinds, m, _ = stack.shape
+    return stack.reshape(kinds, m * m)[:, :: m + 1]
+
+
 class Matrices(Protocol):
     """Where the matrices of a relaxation are, and what differs there."""
 
