@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from multiprocessing import TimeoutError as NoResult
@@ -21,7 +21,7 @@ from .admm.history import Options, Relaxation
 from .admm.projected import solve_projected
 from .assign import Assignment, NoAssignment
 from .constraints._checks import sums_by
-from .deadline import OutOfTime
+from .deadline import Deadline, OutOfTime
 from .plan import Plan, is_large
 from .plan.thresholds import ADMM_SHARE, START_SECONDS
 from .polish import Answer, evaluate, first_answer, improve, refine
@@ -38,8 +38,15 @@ MANY_BYTES = 1 << 30
 logger = logging.getLogger(__name__)
 
 
+#: Whether an answer with this objective needs no rival; it may take so many seconds to find out.
+Enough = Callable[[float, float], bool]
+
+
 def solve(
-    problem: Problem, random_state: np.random.RandomState, paper: Problem | None = None
+    problem: Problem,
+    random_state: np.random.RandomState,
+    paper: Problem | None = None,
+    enough: Enough | None = None,
 ) -> Solution:
     """Run all restarts and keep the best.
 
@@ -49,6 +56,8 @@ def solve(
     random_state : RandomState
     paper : Problem, optional
         The same without contraction, which Algorithm 1 works on.
+    enough : callable, optional
+        Asked between restarts; its answer True ends them.
 
     Raises
     ------
@@ -63,7 +72,7 @@ def solve(
         problem = _brought_home(problem, problem.plan.home)
     logger.info("plan: %s", problem.plan)
     try:
-        solution = _restarts(problem, random_state, paper)
+        solution = _restarts(problem, random_state, paper, enough)
     except NoAssignment:
         if not problem.rows.far:
             raise
@@ -100,7 +109,10 @@ def _brought_home(problem: Problem, why: str) -> Problem:
 
 
 def _restarts(
-    problem: Problem, random_state: np.random.RandomState, paper: Problem | None
+    problem: Problem,
+    random_state: np.random.RandomState,
+    paper: Problem | None,
+    enough: Enough | None = None,
 ) -> Solution:
     """The best of all runs."""
     seeds = random_state.randint(np.iinfo(np.int32).max, size=problem.plan.restarts)
@@ -115,7 +127,7 @@ def _restarts(
         # What is left to this process is small, and faster without waking others for it.
         small = problem.rows.far or not is_large(problem.rules)
         with one_blas_thread() if small else nullcontext():
-            solutions = list(_in_turn(run, seeds))
+            solutions = list(_in_turn(run, seeds, enough))
     if not solutions:
         raise OutOfTime
     best: Solution = min(solutions, key=lambda solution: solution.objective)
@@ -145,9 +157,15 @@ def _side_by_side(run: Run, seeds: IntArray, jobs: int | None) -> Iterator[Solut
                 return
 
 
-def _in_turn(run: Run, seeds: IntArray) -> Iterator[Solution]:
-    """One after another until time or the budget of the programs is over; at least one."""
+def _in_turn(run: Run, seeds: IntArray, enough: Enough | None) -> Iterator[Solution]:
+    """One after another until time or the budget of the programs is over; at least one.
+
+    Between two of them, as long as the last one took is for the proof that no more are needed, if
+    the others have time all the same.
+    """
+    best = math.inf
     for number, seed in enumerate(seeds, 1):
+        clock = Deadline()
         if number > 1 and run.problem.deadline.spent:
             return
         run.problem.settings.progress.begin(number, len(seeds))
@@ -156,6 +174,11 @@ def _in_turn(run: Run, seeds: IntArray) -> Iterator[Solution]:
             return
         logger.info("run %d of %d: objective %.8g", number, len(seeds), solution.objective)
         yield solution
+        best, took = min(best, solution.objective), clock.elapsed
+        spare = min(took, run.problem.deadline.left - (len(seeds) - number) * took)
+        if enough is not None and number < len(seeds) and spare > 0.0 and enough(best, spare):
+            logger.info("%d of %d runs were enough: proven optimal", number, len(seeds))
+            return
 
 
 @dataclass(frozen=True)

@@ -244,3 +244,13 @@ CUT_ENTRIES = 30_000_000
 #: Most kinds of clusters that each have a matrix of their own.  More tighten the bound under sizes
 #: that differ and make iterations slower.
 MOST_KINDS = 8
+#: Iterations for the bound of the first node of a tree, at most.
+ROOT_ITERATIONS = 2_000
+#: Iterations for the bound of each other node, at most.
+NODE_ITERATIONS = 400
+#: Evaluations that the gap of a node may still need at the present rate before it is branched on.
+NODE_PATIENCE = 20
+#: Seconds that the matrices of a relaxation take for each pair of groups and kind, about.
+SETUP_SECONDS = 1.5e-7
+#: Seconds that all eigenvectors of a matrix take for each cube of its rows, about.
+DENSE_SECONDS = 4e-10

@@ -97,12 +97,12 @@ def lower_bound(
     k = check_n_clusters(n_clusters, points.shape[0])
     table = MemoryTable(points, weight)
     _check_feasible(given, points.shape[0], k, deadline, row_names(X))
-    grouped = Grouped.of(*in_solver_units(table), given, k)
+    grouped = Grouped.of(*in_solver_units(table), given, k, device)
     least = None if upper is None else float(times(np.float64(upper), -table.scale.cost))
     value = 0.0
     with suppress(OutOfTime):  # before the matrices were made
         value = Ascent(grouped.relaxation(device, deadline)).run(deadline, least)
-    bound = bound_of(value, table.scale, deadline, grouped)
+    bound = bound_of(value, table.scale, deadline.elapsed, grouped)
     return bound if upper is None else bound.against(upper)
 
 

@@ -15,6 +15,7 @@ from scipy import sparse
 from .._arrays import namespace, to_host
 from .._typing import IntArray
 from ..deadline import Deadline, OutOfTime
+from ..plan.thresholds import NODE_PATIENCE
 from .cuts import Cuts
 from .relaxation import Relaxation
 
@@ -28,9 +29,8 @@ EVERY = 50
 CLOSED = 1e-6
 #: Relative rise of the bound below which an evaluation without new cuts ends the search.
 LEAST_RISE = 1e-7
-#: Evaluations that the gap may still need at the present rate before a node is given up and
-#: branched on; the rate is that of the last few evaluations.
-PATIENCE, RATE_OVER = 20, 4
+#: Evaluations over which the rate of the bound is taken.
+RATE_OVER = 4
 
 
 class Ascent:
@@ -57,6 +57,10 @@ class Ascent:
         self.dual = unit * dual
         self.cuts.take_over(other.cuts, _homes(turn), unit)
 
+    def closes(self, upper: float) -> bool:
+        """Whether the bound shows that an answer with this objective is optimal."""
+        return upper - self.best <= CLOSED * abs(upper)
+
     def run(
         self,
         deadline: Deadline,
@@ -80,7 +84,7 @@ class Ascent:
             except OutOfTime:
                 break
             log.info("bound %.8g, %d iterations, %d cuts", self.best, self.n_iter, len(self.cuts))
-            if upper is not None and upper - self.best <= CLOSED * abs(upper):
+            if upper is not None and self.closes(upper):
                 break
             try:
                 added = self.cuts.renew(to_host(self.Y), self.random_state, deadline)
@@ -98,7 +102,7 @@ class Ascent:
         if len(values) <= RATE_OVER:
             return False
         rate = (max(values) - max(values[:-RATE_OVER])) / RATE_OVER
-        return upper - self.best > PATIENCE * rate
+        return upper - self.best > NODE_PATIENCE * rate
 
     def _iterate(self, deadline: Deadline) -> Any:
         """One iteration; gives ``V - A* multiplier``, of which Z is the part in the box."""

@@ -1,7 +1,7 @@
 """Row sums that tie the matrices of several kinds of clusters together.
 
-Let r be the roots of the weights.  In a clustering, ``(Y_c r)_g`` is ``r_g`` if g is in a cluster of
-kind c, and 0 otherwise; ``y_gg`` is then ``w_g`` over the weight of the cluster.  So
+Let r be the roots of the weights.  In a clustering, ``(Y_c r)_g`` is ``r_g`` if g is in a cluster
+of kind c, and 0 otherwise; ``y_gg`` is then ``w_g`` over the weight of the cluster.  So
 
 - ``sum_c Y_c r = r``: every group has a cluster, and
 - ``least_c y_gg / r_g <= (Y_c r)_g <= most_c y_gg / r_g``: sizes.
