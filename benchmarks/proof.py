@@ -6,6 +6,7 @@
     python benchmarks/proof.py exact         # solver="exact"
     python benchmarks/proof.py large         # 2,000 rows in 10 clusters of equal size
     python benchmarks/proof.py gpu           # 10,000 rows on a GPU
+    python benchmarks/proof.py thresholds    # what each threshold of plan/thresholds.py does
     python benchmarks/proof.py gaps --write  # also write the table into proof.md
     python benchmarks/proof.py safe --quick  # fewer instances
 
@@ -22,6 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -29,6 +31,12 @@ from scipy import sparse
 from sklearn.datasets import make_blobs
 
 from corral import ClusterSizes, ConstrainedKMeans, datasets, lower_bound
+from corral.constraints import ConstraintSet
+from corral.deadline import NEVER
+from corral.proof import ascent, branch, cuts, groups, kinds, separation
+from corral.proof.ascent import Ascent
+from corral.proof.groups import Grouped
+from corral.proof.matrices import InMemory
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from instances import random_instance
@@ -170,7 +178,7 @@ def one_small(seed: int) -> float:
     X, rules, _ = random_instance(seed, n=(3, 10), k=(2, 3), d=(1, 4))
     points, weight = varied(seed, X)
     best = max(best_partition(X, rules, weight), 0.0)
-    given, options = rules.constraints(), {"sample_weight": weight, "time_limit": 5.0}
+    given, options = rules.constraints(), {"sample_weight": weight, "time_limit": 60.0}
     bound = lower_bound(points, rules.k, given, upper=best, **options)
     return (bound.value - best) / larger(best, X)
 
@@ -182,7 +190,7 @@ def one_middle(seed: int) -> float:
     given = rules.constraints()
     model = ConstrainedKMeans(rules.k, n_init=5, random_state=seed)
     best = model.fit(points, constraints=given, sample_weight=weight).inertia_
-    options = {"sample_weight": weight, "time_limit": 5.0}
+    options = {"sample_weight": weight, "time_limit": 60.0}
     bound = lower_bound(points, rules.k, given, upper=best, **options)
     return (bound.value - best) / larger(best, X)
 
@@ -216,6 +224,82 @@ def brute(quick: bool) -> Iterator[tuple[str, bool]]:
     yield f"{count} instances: {wrong} wrong, {unproven} not proven", wrong + unproven == 0
 
 
+def until(X: np.ndarray, k: int, rules: list[Any], part: float, most: int) -> str:
+    """Processor seconds until the gap is closed to a part of the best answer, and what is left."""
+    upper = upper_of(X, k, rules)
+    begun = time.process_time()
+    search = Ascent(Grouped.of(X, None, ConstraintSet(rules), k).relaxation())
+    value = search.run(NEVER, upper * (1.0 - part), most=most)
+    took, left = time.process_time() - begun, 100.0 * (upper - value) / upper
+    return f"gap {left:.3f} % after {search.n_iter} iterations, {took:.1f} s"
+
+
+def tree(seed: int) -> str:
+    """Processor seconds of ``solver="exact"`` on points without clusters."""
+    X = np.random.default_rng(seed).normal(size=(40, 3))
+    begun = time.process_time()
+    ConstrainedKMeans(4, solver="exact", random_state=0).fit(X)
+    return f"{time.process_time() - begun:.1f} s"
+
+
+def spectral(m: int) -> str:
+    """Milliseconds of a projection: all eigenvectors, and Lanczos' method."""
+    X, _ = make_blobs(m, 10, centers=10, cluster_std=6, random_state=0)
+    took = []
+    for lanczos_from in (m, 0):
+        with patch.object(groups, "LANCZOS_FROM", lanczos_from):
+            search = Ascent(Grouped.of(X, None, ConstraintSet(), 10).relaxation())
+        search._iterate(NEVER)
+        begun = time.process_time()
+        for _ in range(10):
+            search._iterate(NEVER)
+        took.append(f"{100.0 * (time.process_time() - begun):.0f}")
+    return f"iteration of {m} groups: {took[0]} ms with all eigenvectors, {took[1]} ms with some"
+
+
+def uninterrupted() -> str:
+    """What the set-up and a dense eigenproblem take."""
+    X, _ = make_blobs(1_000, 10, centers=10, random_state=0)
+    grouped = Grouped.of(X, None, ConstraintSet(), 10)
+    begun = time.process_time()
+    relaxed = grouped.relaxation()
+    setup = (time.process_time() - begun) / 1_000**2
+    begun = time.process_time()
+    InMemory(10_000).largest(relaxed.cost, 20, None, NEVER)
+    dense = (time.process_time() - begun) / 1_000**3
+    return f"set-up: {setup:.1e} s for each pair; dense: {dense:.1e} s for each cube"
+
+
+def thresholds(quick: bool) -> Iterator[tuple[str, bool]]:
+    """What each threshold does, in processor seconds."""
+    for m in (200, 300, 400, 600, 800):
+        yield f"LANCZOS_FROM: {spectral(m)}", True
+    yield f"SETUP_SECONDS, DENSE_SECONDS: {uninterrupted()}", True
+    cases: list[tuple[Any, str, tuple[float, ...], str, Rules]] = [
+        (cuts, "CUTS_EACH", (1, 2, 5, 10, 20), "iris", free),
+        (cuts, "CUTS_EACH", (1, 2, 5, 10, 20), "wine", links),
+        (separation, "CUT_ENTRIES", (3e5, 3e6, 3e7), "iris", free),
+        (separation, "CUT_ENTRIES", (3e5, 3e6, 3e7), "seeds-like", equal),
+        (kinds, "MOST_KINDS", (1, 8), "iris", unequal),
+        (kinds, "MOST_KINDS", (1, 8), "wine", unequal),
+    ]
+    for module, name, values, of, rules in cases:
+        X, y = data(of)
+        for value in values:
+            with patch.object(module, name, value):
+                told = until(X, len(np.unique(y)), rules(y), 1e-3, 600)
+            yield f"{name} = {value:g}: {of}, {rules.__name__}: {told}", True
+    trees = [
+        (branch, "ROOT_ITERATIONS", (200, 2_000)),
+        (branch, "NODE_ITERATIONS", (100, 400, 1_600)),
+        (ascent, "NODE_PATIENCE", (5, 20, 80)),
+    ]
+    for module, name, values in trees:
+        for value in values:
+            with patch.object(module, name, value):
+                yield f"{name} = {value}: {', '.join(tree(seed) for seed in range(3))}", True
+
+
 PARTS = {
     "safe": safe,
     "brute": brute,
@@ -223,6 +307,7 @@ PARTS = {
     "exact": exact,
     "large": large,
     "gpu": gpu,
+    "thresholds": thresholds,
 }
 
 

@@ -27,8 +27,9 @@ PENALTY, STEP = 10.0, 1.6
 EVERY = 50
 #: Relative gap at which an answer counts as proven optimal.
 CLOSED = 1e-6
-#: Relative rise of the bound below which an evaluation without new cuts ends the search.
-LEAST_RISE = 1e-7
+#: Relative rise of the bound below which evaluations without new cuts end the search, and how many
+#: of them with several kinds of clusters, where the bound does not rise steadily.
+LEAST_RISE, STANDING = 1e-7, 5
 #: Evaluations over which the rate of the bound is taken.
 RATE_OVER = 4
 
@@ -75,6 +76,7 @@ class Ascent:
         rises slowly.
         """
         values: list[float] = []
+        stood = 0
         while self.n_iter < most:
             before = self.best
             try:
@@ -90,8 +92,9 @@ class Ascent:
                 added = self.cuts.renew(to_host(self.Y), self.random_state, deadline)
             except OutOfTime:
                 break
-            rise = self.best - before
-            if not added and self.cuts.exhausted and rise <= LEAST_RISE * abs(self.best):
+            rose = self.best - before > LEAST_RISE * abs(self.best)
+            stood = 0 if rose or added or not self.cuts.exhausted else stood + 1
+            if stood >= (1 if self.relaxation.balance is None else STANDING):
                 break
             if hurry and upper is not None and self._is_slow(values, upper):
                 break
