@@ -10,6 +10,7 @@ from .ascent import CLOSED
 from .groups import Grouped
 
 METHOD = "semidefinite relaxation with pair and triangle inequalities"
+IN_PARTS = f"sum over parts of the {METHOD}"
 
 
 @dataclass(frozen=True)

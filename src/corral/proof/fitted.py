@@ -19,9 +19,11 @@ from ..settings import Settings
 from ..solution import Solution
 from ..solve import solve
 from .ascent import Ascent
-from .bound import METHOD, LowerBound, bound_of
+from .bound import IN_PARTS, METHOD, LowerBound, bound_of
 from .branch import Tree
-from .groups import Grouped, in_solver_units
+from .groups import Grouped, check_memory, in_solver_units, most_together
+from .kinds import kinds_of
+from .parts import part_size, sum_of_parts
 
 BRANCHED = f"branch and bound on the {METHOD}"
 
@@ -45,6 +47,9 @@ class Prover:
         self.near, self.device = table.home(), "cuda" if table.place == "gpu" else None
         self.points, self.weight = in_solver_units(self.near)
         self.grouped = Grouped.of(self.points, self.weight, given, k, self.device)
+        if settings.exact:  # branches on the whole
+            n_kinds = len(kinds_of(self.grouped.rules, self.grouped.weight))
+            check_memory(len(self.grouped.weight), n_kinds, None)
         self.ascent: Ascent | None = None
         #: Seconds that the search for a bound may still take, and those it took.
         self.left = math.inf if settings.prove is None else settings.prove
@@ -52,7 +57,10 @@ class Prover:
 
     def enough(self, objective: float, seconds: float) -> bool:
         """Whether an answer is proven optimal, within so many seconds."""
-        return not self.settings.exact and self._closed(objective, min(seconds, self.left))
+        in_parts = len(self.grouped.weight) > most_together(self.grouped.rules, self.device)
+        if self.settings.exact or in_parts:  # whose bound does not meet an objective
+            return False
+        return self._closed(objective, min(seconds, self.left))
 
     def proven(self, solution: Solution) -> tuple[Solution, LowerBound | None]:
         """The solution, or a better one, with the bound that the time allows."""
@@ -66,9 +74,19 @@ class Prover:
             value, method, solution = tree.grow(), BRANCHED, tree.best[0]
             self.seconds = Deadline(began=deadline.began).elapsed
         else:
-            self._closed(solution.objective, self.left)
-            value, method = 0.0 if self.ascent is None else self.ascent.best, METHOD
+            value, method = self._bound(solution.objective)
         return solution, bound_of(value, self.near.scale, self.seconds, self.grouped, method)
+
+    def _bound(self, objective: float) -> tuple[float, str]:
+        """The bound of the whole or of parts in the time that is left, and how it was found."""
+        clock, deadline = Deadline(), self._deadline(self.left)
+        size = part_size(self.grouped, self.device, deadline)
+        if size >= len(self.grouped.weight):
+            self._closed(objective, self.left)
+            return 0.0 if self.ascent is None else self.ascent.best, METHOD
+        value = sum_of_parts(self.grouped, size, self.device, deadline)
+        self.seconds += clock.elapsed
+        return value, IN_PARTS
 
     def _deadline(self, seconds: float) -> Deadline:
         """The end of the fit if the user gave one, and so many seconds from now."""

@@ -6,8 +6,9 @@ apart.
 
 from __future__ import annotations
 
+import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -27,7 +28,7 @@ from ..constraints import (
     Pin,
 )
 from ..deadline import NEVER, Deadline
-from ..plan.thresholds import LANCZOS_FROM, SETUP_SECONDS
+from ..plan.thresholds import DEVICE_PART_GROUPS, LANCZOS_FROM, PART_GROUPS, SETUP_SECONDS
 from ..presolve import Contraction, Rules, presolve
 from ..rows import MemoryTable
 from .kinds import kinds_of
@@ -80,7 +81,8 @@ class Grouped:
         sizes = ConstraintSet(kinds.of_kind(ClusterSizes))
         rules = presolve([hard, sizes, *pin_links(kinds)], n, k)
         weighs = np.bincount(rules.row_groups, weight, rules.n_groups).astype(np.float64)
-        check_memory(rules.n_groups, len(kinds_of(rules, weighs)), device)
+        largest = int(min(rules.n_groups, most_together(rules, device)))
+        check_memory(largest, len(kinds_of(rules, weighs)), device)
         given_points: Any = points
         dense = given_points.toarray() if sparse.issparse(points) else given_points
         # About the middle and in double precision, so that the scatter has no cancellation.
@@ -101,6 +103,16 @@ class Grouped:
             pinned[rules.row_groups[pin.rows]] = pin.clusters
         return cls(means, total, scatter, error, rules, pinned, used, tuple(others))
 
+    def part(self, groups: IntArray) -> Grouped:
+        """The same for some of the groups."""
+        return replace(
+            self,
+            points=self.points[groups],
+            weight=self.weight[groups],
+            rules=self.rules.part(groups),
+            pinned=self.pinned[groups],
+        )
+
     def relaxation(self, device: str | None = None, deadline: Deadline = NEVER) -> Relaxation:
         """The semidefinite relaxation of these groups, with its matrices in memory or on a GPU."""
         n_kinds = len(kinds_of(self.rules, self.weight))
@@ -110,6 +122,13 @@ class Grouped:
         return Relaxation.of(
             self.points, self.weight, constants, self.rules, self.pinned, matrices, deadline
         )
+
+
+def most_together(rules: Rules, device: str | None) -> float:
+    """Groups of which more are bounded in parts; least sizes say nothing about a part."""
+    if rules.sizes is not None and rules.sizes.lower.any():
+        return math.inf
+    return PART_GROUPS if device is None else DEVICE_PART_GROUPS
 
 
 def in_solver_units(table: MemoryTable) -> tuple[Matrix, FloatArray | None]:
