@@ -144,3 +144,13 @@ def test_cannot_link_cliques_tighten_the_bound(monkeypatch):
     unused = [bound_of(X, rules, 300) for X in points]
     assert np.all(np.array(used) <= best)
     assert sum(used) > sum(unused)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_tensors_have_the_same_bound(seed):
+    """With several kinds of clusters, cuts and pins."""
+    pytest.importorskip("torch")
+    X, rules = rules_of(seed)
+    grouped = Grouped.of(X, None, ConstraintSet(rules.constraints()), rules.k)
+    there = Ascent(grouped.relaxation("cpu")).run(NEVER, most=100)
+    assert there == pytest.approx(bound_of(X, rules, 100), rel=1e-6)

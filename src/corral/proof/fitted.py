@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +45,7 @@ class Prover:
         random_state: np.random.RandomState,
     ) -> None:
         self.given, self.settings, self.k, self.random_state = given, settings, k, random_state
-        self.near, self.device = table.home(), "cuda" if table.place == "gpu" else None
+        self.near, self.device = table.home(), _gpu_of(table)
         self.points, self.weight = in_solver_units(self.near)
         self.grouped = Grouped.of(self.points, self.weight, given, k, self.device)
         if settings.exact:  # branches on the whole
@@ -106,6 +107,14 @@ class Prover:
         self.left -= clock.elapsed
         self.seconds += clock.elapsed
         return self.ascent is not None and self.ascent.closes(objective)
+
+
+def _gpu_of(table: Any) -> str | None:
+    """The name of the GPU where the rows are; None for rows elsewhere."""
+    if table.place != "gpu":
+        return None
+    there = table.shards.shard.points.device
+    return str(there) if there.type == "cuda" else None
 
 
 class _Search:
