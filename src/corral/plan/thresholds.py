@@ -274,7 +274,7 @@ DEVICE_PART_GROUPS = 10_000
 #: Least groups of a part for each cluster.  A part with so many has a bound that is lower by about
 #: one in so many, since each cluster has a mean of its own in each part.
 PART_LEAST = 10
-#: Iterations for each part, at most.  1,600 rows of blobs in 5 clusters and parts of 400 rows have a
+#: Iterations for each part, at most.  1,600 rows of blobs in 5 clusters and in parts of 400 have a
 #: gap of 3.3 % after 50 and 1.7 % after 100, of which the parts cause 0.9 %.
 PART_ITERATIONS = 100
 #: Seconds that these iterations take for each pair of groups in a part, about: an iteration of 800
