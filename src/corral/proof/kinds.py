@@ -34,8 +34,9 @@ class Kind:
 def kinds_of(rules: Rules, weight: FloatArray) -> list[Kind]:
     """The kinds of clusters of the relaxation.
 
-    There is one kind if all sizes have the same bounds or there are too many different ones.  Sizes
-    count rows, so that with weights of the rows there is one kind, too.
+    There is one kind if all sizes are the same or there are too many different ones.  Sizes count
+    rows, so that with weights of the rows there is one kind, too.  So there is for sizes that are
+    intervals: with a matrix for each, the bound rises too slowly to close small gaps.
     """
     sizes, all_weigh = rules.sizes, bool((weight > 0.0).all())
     if sizes is None:
@@ -44,7 +45,8 @@ def kinds_of(rules: Rules, weight: FloatArray) -> list[Kind]:
     bounds, kind, number = np.unique(
         np.column_stack([sizes.lower, sizes.upper]), axis=0, return_inverse=True, return_counts=True
     )
-    if len(bounds) > MOST_KINDS or not np.array_equal(weight, rules.count):
+    counted = np.array_equal(weight, rules.count)
+    if len(bounds) > MOST_KINDS or not (counted and sizes.exact):
         # A cluster of rows without weight counts as empty.
         filled = all_weigh and (rules.n_clusters == 1 or bool((sizes.lower > 0).all()))
         return [Kind(rules.n_clusters, *_weights(sizes, rules.count, weight), filled)]
