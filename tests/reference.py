@@ -236,7 +236,7 @@ def _by_rank(rules: Rules, counts: Ints) -> tuple[Ints, Ints] | None:
     return low[handed], high[handed]
 
 
-def best_partition(X: Floats, rules: Rules) -> float:
+def best_partition(X: Floats, rules: Rules, weight: Floats | None = None) -> float:
     """Least inertia of all labellings that obey the rules; inf if none does."""
     all_labels = np.indices((rules.k,) * rules.n, dtype=np.int8).reshape(rules.n, -1).T
     allowed = np.ones(len(all_labels), bool)
@@ -255,12 +255,14 @@ def best_partition(X: Floats, rules: Rules) -> float:
             fits &= (total >= low - slack) & (total <= high + slack)
     if rules.sizes is not None:
         fits &= _sizes_fit(rules, np.column_stack([inside.sum(axis=1) for inside in is_in]))
-    about = X - X.mean(axis=0)
+    weight = np.ones(len(X)) if weight is None else weight
+    about = X - np.average(X, axis=0, weights=weight)
     saved = np.zeros(fits.sum())
     for inside in is_in:
-        count = inside[fits].sum(axis=1)
-        saved += ((inside[fits] @ about) ** 2).sum(axis=1) / np.maximum(count, 1.0)
-    return float((about**2).sum() - saved.max(initial=-np.inf))
+        total = inside[fits] @ weight
+        moment = ((inside[fits] @ (weight[:, None] * about)) ** 2).sum(axis=1)
+        saved += moment / np.where(total > 0.0, total, 1.0)
+    return float(weight @ (about**2).sum(axis=1) - saved.max(initial=-np.inf))
 
 
 def _sizes_fit(rules: Rules, counts: Floats) -> NDArray[np.bool_]:

@@ -138,7 +138,7 @@ WAY = {
     "presolve": "presolve",
     "plan": "Problem.of",
     "solve": "solve",
-    "proof": "proven",
+    "proof": "prover.proven",
     "audit": "Report.of",
 }
 

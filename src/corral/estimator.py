@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,7 @@ from sklearn.utils.validation import validate_data
 
 from ._words import our_words
 from .backends import Backend, backend_of
+from .constraints import ConstraintSet
 from .constraints.lookup import rules_for
 from .infeasible import NoAnswer, relax_or_raise
 from .inputs import outline, refuse_others, row_names, talking
@@ -25,11 +26,14 @@ from .plan import with_limit
 from .presolve import presolve
 from .problem import Problem, paper_problem
 from .progress import Progress
-from .proof.fitted import against, proven
 from .report import Report
-from .settings import check_n_clusters, make_random_state, make_settings
+from .rows import Table
+from .settings import Settings, check_n_clusters, make_random_state, make_settings
 from .solution import Solution, check_answer, in_user_units
 from .solve import solve
+
+if TYPE_CHECKING:
+    from .proof.fitted import Prover
 
 
 class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, BaseEstimator):
@@ -213,20 +217,23 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
             k, params = check_n_clusters(self.n_clusters, n), self.get_params(deep=False)
             settings = make_settings(params, (n, table.n_features), callback).in_units(scale)
             settings, random_state = with_limit(settings, n), make_random_state(self.random_state)
+            prover = None
             try:
                 first = settings.deadline.first
                 rules = presolve(given, n, k, names=names, scale=scale, deadline=first)
                 problem = Problem.of(rules, table.rows(rules.group), settings)
-                solution = solve(problem, random_state, paper_problem(given, table, settings, k))
+                prover = _prover(given, table, settings, k, random_state)
+                paper = paper_problem(given, table, settings, k)
+                solution = solve(problem, random_state, paper, prover.enough if prover else None)
             except NoAnswer as failure:
                 solution = relax_or_raise(failure, given, table, k, settings, random_state, names)
             ended, dtype = settings.ended, table.dtype
-            solution, proof = proven(solution, given, table, settings, random_state)
+            solution, proof = prover.proven(solution) if prover else (solution, None)
             settings.progress.finish(None if solution.may_violate else solution.objective)
             report = Report.of(table, solution.labels, given, k, table.weight)
             solution = in_user_units(solution, scale)
         known = {"history": solution.history, "names": names, "plan": solution.plan}
-        proof = against(proof, report.objective)
+        proof = proof and proof.confirmed(report.objective)
         ended = settings.ended if settings.exact else ended
         report = replace(report, **known, outside=outside, ended=ended, proof=proof)
         check_answer(solution, report, settings)
@@ -265,3 +272,19 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _prover(
+    given: ConstraintSet,
+    table: Table,
+    settings: Settings,
+    k: int,
+    random_state: np.random.RandomState,
+) -> Prover | None:
+    """What proves a bound for the answer, if one is wanted."""
+    if not settings.proves:
+        return None
+    # Fits without a proof need not wait for its modules.
+    from .proof.fitted import Prover
+
+    return Prover(given, table, settings, k, random_state)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from multiprocessing import TimeoutError as NoResult
@@ -21,7 +21,7 @@ from joblib import Parallel, delayed
 
 from ._typing import IntArray
 from .admm.blocks import one_blas_thread
-from .deadline import OutOfTime
+from .deadline import Deadline, OutOfTime
 from .plan import is_large
 from .plan.thresholds import START_SECONDS
 from .polish import Answer, is_clear, recombine
@@ -30,6 +30,9 @@ from .solution import Solution
 
 #: Relative difference up to which two objectives are equal.
 EQUAL = 1e-9
+
+#: Whether an answer with this objective needs no rival; it may take so many seconds to find out.
+Enough = Callable[[float, float], bool]
 
 logger = logging.getLogger(__name__)
 
@@ -51,8 +54,10 @@ class Run(Protocol):
         """The same, told which seed is that of the first run."""
 
 
-def best_of_runs(run: Run, random_state: np.random.RandomState) -> Solution:
-    """The best of all runs and of their recombinations.
+def best_of_runs(
+    run: Run, random_state: np.random.RandomState, enough: Enough | None = None
+) -> Solution:
+    """The best of all runs and of their recombinations, or one that is proven to be enough.
 
     Raises
     ------
@@ -67,14 +72,19 @@ def best_of_runs(run: Run, random_state: np.random.RandomState) -> Solution:
     # What is left to this process is small, and faster without waking others for it.
     small = problem.rows.far or not is_large(problem.rules)
     with one_blas_thread() if small else nullcontext():
-        runs = _side_by_side(run.in_one_thread(), seeds, jobs) if parallel else _in_turn(run, seeds)
+        if parallel:
+            runs = _side_by_side(run.in_one_thread(), seeds, jobs)
+        else:
+            runs = _in_turn(run, seeds, enough)
         solutions = list(_until_equal(runs, problem.plan.agree))
         if not solutions:
             raise OutOfTime
         best: Solution = min(solutions, key=lambda solution: solution.objective)
-        if problem.plan.children:
+        proven = enough is not None and enough(best.objective, 0.0)
+        if problem.plan.children and not proven:
             best = _recombined(problem, solutions, random_state)
-    plan = None if best.plan is None else replace(best.plan, made=_made(problem, solutions))
+    made = _made(problem, solutions, proven)
+    plan = None if best.plan is None else replace(best.plan, made=made)
     spent = any(solution.spent for solution in solutions) or problem.deadline.budget.spent
     return replace(best, plan=plan, spent=spent)
 
@@ -95,13 +105,15 @@ def _equal(solutions: list[Solution]) -> int:
     return int(np.sum(objective <= objective.min() * (1.0 + EQUAL)))
 
 
-def _made(problem: Problem, solutions: list[Solution]) -> str:
+def _made(problem: Problem, solutions: list[Solution], proven: bool) -> str:
     """How many runs there were, and why not more."""
     made, planned = len(solutions), problem.plan.restarts
     if made == planned:
         return f"{made}"
     if _equal(solutions) >= problem.plan.agree > 0:
         return f"{made}, {problem.plan.agree} of them equal"
+    if proven:
+        return f"{made}, the best of them proven optimal"
     limit = "the time limit" if problem.deadline.passed else "the budget of integer programs"
     return f"{made} of {planned}, ended by {limit}"
 
@@ -162,9 +174,15 @@ def _side_by_side(run: Run, seeds: IntArray, jobs: int | None) -> Iterator[Solut
             found.close()
 
 
-def _in_turn(run: Run, seeds: IntArray) -> Iterator[Solution]:
-    """One after another until time or the budget of the programs is over; at least one."""
+def _in_turn(run: Run, seeds: IntArray, enough: Enough | None) -> Iterator[Solution]:
+    """One after another until time or the budget of the programs is over; at least one.
+
+    Between two of them, as long as the last one took is for the proof that no more are needed, if
+    the others have time all the same.
+    """
+    best = math.inf
     for number, seed in enumerate(seeds, 1):
+        clock = Deadline()
         if number > 1 and run.problem.deadline.spent:
             return
         run.problem.settings.progress.begin(number, len(seeds))
@@ -173,3 +191,8 @@ def _in_turn(run: Run, seeds: IntArray) -> Iterator[Solution]:
             return
         logger.info("run %d of %d: objective %.8g", number, len(seeds), solution.objective)
         yield solution
+        best, took = min(best, solution.objective), clock.elapsed
+        spare = min(took, run.problem.deadline.left - (len(seeds) - number) * took)
+        if enough is not None and number < len(seeds) and spare > 0.0 and enough(best, spare):
+            logger.info("%d of %d runs were enough: proven optimal", number, len(seeds))
+            return

@@ -30,7 +30,7 @@ from .polish import (
 )
 from .presolve import Rules
 from .problem import Problem
-from .restarts import best_of_runs
+from .restarts import Enough, best_of_runs
 from .rivals import better_labels, direct
 from .rows import MemoryRows
 from .solution import Solution, numbered
@@ -43,7 +43,10 @@ logger = logging.getLogger(__name__)
 
 
 def solve(
-    problem: Problem, random_state: np.random.RandomState, paper: Problem | None = None
+    problem: Problem,
+    random_state: np.random.RandomState,
+    paper: Problem | None = None,
+    enough: Enough | None = None,
 ) -> Solution:
     """Run all restarts and keep the best.
 
@@ -53,6 +56,8 @@ def solve(
     random_state : RandomState
     paper : Problem, optional
         The same without contraction, which Algorithm 1 works on.
+    enough : callable, optional
+        Asked between restarts; its answer True ends them.
 
     Raises
     ------
@@ -67,13 +72,13 @@ def solve(
         problem = _brought_home(problem, problem.plan.home)
     logger.info("plan: %s", problem.plan)
     try:
-        solution = best_of_runs(_run(problem, paper), random_state)
+        solution = best_of_runs(_run(problem, paper), random_state, enough)
     except NoAssignment:
         if not problem.rows.far:
             raise
         why = "rows with links leave no room for the others where the data are"
         problem = _brought_home(problem, why)
-        solution = best_of_runs(_run(problem, paper), random_state)
+        solution = best_of_runs(_run(problem, paper), random_state, enough)
     if problem.rules.numbered:
         return solution
     return numbered(solution, problem.given, _start_centers(problem))

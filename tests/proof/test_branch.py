@@ -35,7 +35,7 @@ def test_the_time_limit_leaves_the_gap_that_was_reached():
     model = ConstrainedKMeans(8, solver="exact", time_limit=2.0, random_state=0)
     with pytest.warns(ConvergenceWarning, match="time limit"):
         model.fit(X)
-    assert 0.0 < model.report_.gap < 1.0
+    assert 0.0 < model.report_.gap <= 1.0  # 1 where the time was too short for any bound
     assert model.report_.bound == pytest.approx(model.inertia_ * (1 - model.report_.gap))
 
 

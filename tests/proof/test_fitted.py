@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from corral import ClusterSizes, ConstrainedKMeans, MustLink
-from corral.proof import lower_bound
+from corral import ClusterSizes, ConstrainedKMeans, MustLink, estimator
+from corral._scale import times
+from corral.constraints import ConstraintSet
+from corral.presolve import presolve
+from corral.problem import Problem
+from corral.proof import groups, lower_bound
+from corral.proof.fitted import Prover
+from corral.rows import MemoryTable
+from corral.settings import make_settings
+from corral.solve import solve
 
 X = np.concatenate([np.random.default_rng(0).normal(c, 1.0, (8, 2)) for c in (0.0, 6.0)])
 
@@ -49,3 +59,46 @@ def test_without_prove_there_is_no_bound():
     assert report.bound is None
     assert report.gap is None
     assert "gap" not in report.to_dict()
+
+
+def prover_of(points, **options):
+    params = ConstrainedKMeans(2, prove=20, **options).get_params(deep=False)
+    settings = make_settings(params, points.shape)
+    return Prover(ConstraintSet(), MemoryTable(points), settings, 2, np.random.RandomState(0))
+
+
+def test_a_proof_is_enough_for_the_best_answer_only():
+    best = ConstrainedKMeans(2, random_state=0).fit(X).inertia_
+    prover = prover_of(X)
+    unit = float(times(np.float64(1.0), -prover.near.scale.cost))
+    assert not prover.enough(1.01 * best * unit, 20.0)
+    assert prover.enough(best * unit, 20.0)
+    assert not prover_of(X).enough(best * unit, 0.0)
+
+
+def test_restarts_end_when_one_is_enough():
+    model = ConstrainedKMeans(2, n_init=4)
+    settings = make_settings(model.get_params(deep=False), X.shape)
+    problem = Problem.of(presolve(ConstraintSet(), len(X), 2), MemoryTable(X).rows(None), settings)
+    asked = []
+
+    def enough(objective, seconds):
+        asked.append(objective)
+        return len(asked) == 2
+
+    solve(problem, np.random.RandomState(0), enough=enough)
+    assert len(asked) == 2
+    assert asked[1] <= asked[0]
+
+
+def test_too_much_memory_is_refused_before_the_fit(monkeypatch):
+    monkeypatch.setattr(groups, "BYTES_EACH", 2**50)
+    monkeypatch.setattr(estimator, "solve", None)  # not reached
+    with pytest.raises(MemoryError, match=r"bound for 16 groups needs about .* GiB"):
+        ConstrainedKMeans(2, prove=1).fit(X)
+
+
+def test_a_fit_without_proof_does_not_import_it():
+    code = "import sys; from corral import ConstrainedKMeans; print('corral.proof' in sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "False"

@@ -78,13 +78,13 @@ def test_cuts_hold_for_every_clustering():
     rng = np.random.default_rng(0)
     m = 12
     weight = rng.uniform(0.5, 3.0, m)
-    cuts = Cuts(weight, InMemory(1000))
+    cuts = Cuts(weight, InMemory(1000), [], 3)
     noise = rng.uniform(size=(m, m))
-    assert cuts.renew((noise + noise.T) / 2, np.random.RandomState(0)) > 0
+    assert cuts.renew((noise + noise.T)[None] / 2, np.random.RandomState(0)) > 0
     for k in (1, 2, 3, 5):
         for _ in range(20):
             cuts.multiplier = rng.uniform(size=len(cuts))
-            pull = cuts.moved(np.zeros((m, m)), 1.0)
+            pull = cuts.moved(np.zeros((1, m, m)), 1.0)
             assert np.sum(pull * clustering(rng, weight, k)) <= 1e-12
 
 
@@ -93,8 +93,8 @@ def test_cuts_find_what_is_violated():
     m = 10
     Y = rng.uniform(size=(m, m))
     Y = (Y + Y.T) / 2
-    cuts = Cuts(np.ones(m), InMemory(1000))
-    cuts.renew(Y, np.random.RandomState(0))
+    cuts = Cuts(np.ones(m), InMemory(1000), [], 3)
+    cuts.renew(Y[None], np.random.RandomState(0))
     violated = set()
     for g in range(m):
         for h in range(m):
@@ -103,6 +103,6 @@ def test_cuts_find_what_is_violated():
             for i in range(h + 1, m):
                 if g not in (h, i) and Y[g, h] + Y[g, i] > Y[g, g] + Y[h, i]:
                     violated.add((g, h, i))
-    found = {tuple(corner) for corner in cuts.corners.tolist()}
+    found = {tuple(corner[2:]) for corner in cuts.corners.tolist()}
     assert found <= violated
     assert len(found) == min(len(violated), 5 * m)

@@ -27,8 +27,9 @@ from ..presolve import presolve
 from ..rows import MemoryTable
 from ..settings import LIMITS, NOT_NEGATIVE, check_n_clusters
 from .ascent import Ascent
-from .bound import LowerBound, bound_of
+from .bound import IN_PARTS, METHOD, LowerBound, bound_of
 from .groups import Grouped, in_solver_units
+from .parts import part_size, sum_of_parts
 
 __all__ = ["LowerBound", "lower_bound"]
 
@@ -97,12 +98,17 @@ def lower_bound(
     k = check_n_clusters(n_clusters, points.shape[0])
     table = MemoryTable(points, weight)
     _check_feasible(given, points.shape[0], k, deadline, row_names(X))
-    grouped = Grouped.of(*in_solver_units(table), given, k)
+    grouped = Grouped.of(*in_solver_units(table), given, k, device)
     least = None if upper is None else float(times(np.float64(upper), -table.scale.cost))
-    value = 0.0
+    value, size = 0.0, part_size(grouped, device, deadline)
+    whole = size >= len(grouped.weight)
     with suppress(OutOfTime):  # before the matrices were made
-        value = Ascent(grouped.relaxation(device, deadline)).run(deadline, least)
-    bound = bound_of(value, table.scale, deadline, grouped)
+        if whole:
+            value = Ascent(grouped.relaxation(device, deadline)).run(deadline, least)
+        else:
+            value = sum_of_parts(grouped, size, device, deadline)
+    method = METHOD if whole else IN_PARTS
+    bound = bound_of(value, table.scale, deadline.elapsed, grouped, method)
     return bound if upper is None else bound.against(upper)
 
 

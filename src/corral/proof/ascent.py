@@ -15,6 +15,7 @@ from scipy import sparse
 from .._arrays import namespace, to_host
 from .._typing import IntArray
 from ..deadline import Deadline, OutOfTime
+from ..plan.thresholds import NODE_PATIENCE
 from .cuts import Cuts
 from .relaxation import Relaxation
 
@@ -26,11 +27,11 @@ PENALTY, STEP = 10.0, 1.6
 EVERY = 50
 #: Relative gap at which an answer counts as proven optimal.
 CLOSED = 1e-6
-#: Relative rise of the bound below which an evaluation without new cuts ends the search.
-LEAST_RISE = 1e-7
-#: Evaluations that the gap may still need at the present rate before a node is given up and
-#: branched on; the rate is that of the last few evaluations.
-PATIENCE, RATE_OVER = 20, 4
+#: Relative rise of the bound below which evaluations without new cuts end the search, and how many
+#: of them with several kinds of clusters, where the bound does not rise steadily.
+LEAST_RISE, STANDING = 1e-7, 5
+#: Evaluations over which the rate of the bound is taken.
+RATE_OVER = 4
 
 
 class Ascent:
@@ -38,9 +39,9 @@ class Ascent:
 
     def __init__(self, relaxation: Relaxation) -> None:
         self.relaxation, self.random_state = relaxation, np.random.RandomState(0)
-        self.cuts = Cuts(relaxation.weight, relaxation.spectral.matrices)
-        v = relaxation.spectral.v
-        self.Z = self.Y = v[:, None] * v
+        k = sum(kind.number for kind in relaxation.kinds)
+        self.cuts = Cuts(relaxation.weight, relaxation.matrices, relaxation.cliques, k)
+        self.Z = self.Y = relaxation.start()
         self.dual = 0.0 * self.Z
         self.best = max(relaxation.constant - relaxation.error, 0.0)
         self.n_iter = 0
@@ -51,9 +52,15 @@ class Ascent:
         ``turn`` turns a matrix of the other's groups into one of these.
         """
         unit = other.relaxation.unit / self.relaxation.unit
-        self.Z, dual = (np.asarray(turn @ (turn @ each).T) for each in (other.Z, other.dual))
+        self.Z, dual = (
+            np.stack([turn @ (turn @ one).T for one in each]) for each in (other.Z, other.dual)
+        )
         self.dual = unit * dual
         self.cuts.take_over(other.cuts, _homes(turn), unit)
+
+    def closes(self, upper: float) -> bool:
+        """Whether the bound shows that an answer with this objective is optimal."""
+        return upper - self.best <= CLOSED * abs(upper)
 
     def run(
         self,
@@ -69,6 +76,7 @@ class Ascent:
         rises slowly.
         """
         values: list[float] = []
+        stood = 0
         while self.n_iter < most:
             before = self.best
             try:
@@ -78,14 +86,15 @@ class Ascent:
             except OutOfTime:
                 break
             log.info("bound %.8g, %d iterations, %d cuts", self.best, self.n_iter, len(self.cuts))
-            if upper is not None and upper - self.best <= CLOSED * abs(upper):
+            if upper is not None and self.closes(upper):
                 break
             try:
                 added = self.cuts.renew(to_host(self.Y), self.random_state, deadline)
             except OutOfTime:
                 break
-            rise = self.best - before
-            if not added and self.cuts.exhausted and rise <= LEAST_RISE * abs(self.best):
+            rose = self.best - before > LEAST_RISE * abs(self.best)
+            stood = 0 if rose or added or not self.cuts.exhausted else stood + 1
+            if stood >= (1 if self.relaxation.balance is None else STANDING):
                 break
             if hurry and upper is not None and self._is_slow(values, upper):
                 break
@@ -96,14 +105,17 @@ class Ascent:
         if len(values) <= RATE_OVER:
             return False
         rate = (max(values) - max(values[:-RATE_OVER])) / RATE_OVER
-        return upper - self.best > PATIENCE * rate
+        return upper - self.best > NODE_PATIENCE * rate
 
     def _iterate(self, deadline: Deadline) -> Any:
         """One iteration; gives ``V - A* multiplier``, of which Z is the part in the box."""
-        relaxed = self.relaxation
-        self.Y = relaxed.spectral.project(self.Z - (relaxed.cost + self.dual) / PENALTY, deadline)
-        self.V = self.Y + self.dual / PENALTY
-        moved = self.cuts.project(self.V, relaxed.lower, relaxed.upper)
+        relaxed, balance = self.relaxation, self.relaxation.balance
+        self.Y = relaxed.project(self.Z - (relaxed.cost + self.dual) / PENALTY, deadline)
+        moved = V = self.Y + self.dual / PENALTY
+        if balance is not None:
+            balance.project(self.cuts.moved(V, -1.0), relaxed.lower, relaxed.upper)
+            moved = V - balance.adjoint(balance.along, balance.each)
+        moved = self.cuts.project(moved, relaxed.lower, relaxed.upper)
         self.Z = namespace(moved).clip(moved, relaxed.lower, relaxed.upper)
         self.dual = self.dual + STEP * PENALTY * (self.Y - self.Z)
         self.n_iter += 1
@@ -111,9 +123,12 @@ class Ascent:
 
     def _evaluate(self, moved: Any, deadline: Deadline) -> float:
         """The bound that the present multipliers prove."""
-        U = PENALTY * (self.Z - moved)
+        U, price = PENALTY * (self.Z - moved), 0.0
         pull, slack = self.cuts.pull(0.0 * moved, PENALTY)
-        value = self.relaxation.value(U, pull, slack, deadline)
+        if self.relaxation.balance is not None:
+            more, error, price = self.relaxation.balance.pull(PENALTY)
+            pull, slack = pull + more, slack + error
+        value = self.relaxation.value(U, pull, slack, price, deadline)
         self.best = max(self.best, value)
         return value
 

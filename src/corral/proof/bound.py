@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .._scale import Scale, restored
-from ..deadline import Deadline
+from ..exceptions import BrokenAnswerError
 from .ascent import CLOSED
 from .groups import Grouped
 
 METHOD = "semidefinite relaxation with pair and triangle inequalities"
+IN_PARTS = f"sum over parts of the {METHOD}"
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,21 @@ class LowerBound:
         gap = max(upper - self.value, 0.0) / upper if upper > 0.0 else 0.0
         return replace(self, gap=gap)
 
+    def confirmed(self, objective: float) -> LowerBound:
+        """The same with the gap to the objective that the audit found.
+
+        Raises
+        ------
+        BrokenAnswerError
+            If the objective is below the bound.
+        """
+        try:
+            return self.against(objective)
+        except ValueError as fault:
+            raise BrokenAnswerError(
+                f"the lower bound is above an answer, which is a fault of corral: {fault}"
+            ) from fault
+
     def __str__(self) -> str:
         if self.gap is None:
             return f"no clustering has an objective below {self.value:.10g}"
@@ -66,13 +82,13 @@ class LowerBound:
 
 
 def bound_of(
-    value: float, scale: Scale, deadline: Deadline, grouped: Grouped, method: str = METHOD
+    value: float, scale: Scale, seconds: float, grouped: Grouped, method: str = METHOD
 ) -> LowerBound:
     """The bound in the user's unit; ``value`` is in the solvers' unit."""
     return LowerBound(
         value=restored(max(value, 0.0), scale.cost),
         gap=None,
-        seconds=deadline.elapsed,
+        seconds=seconds,
         method=method,
         rules_used=grouped.used,
         rules_left_out=grouped.left_out,

@@ -22,16 +22,14 @@ from .._typing import FloatArray, Matrix
 from ..constraints import CannotLink, ConstraintSet, MustLink
 from ..deadline import Deadline, OutOfTime
 from ..exceptions import InfeasibleConstraintsError
+from ..plan.thresholds import NODE_ITERATIONS, ROOT_ITERATIONS
 from .ascent import CLOSED, Ascent
-from .groups import Grouped, memory_here, memory_of
+from .groups import Grouped, memory_at, memory_of
 
 log = logging.getLogger(__name__)
 
 #: Largest relative rounding error of an objective.
 ROUNDING = 1e-12
-#: Iterations for the bound of the first node and of each other one, at most.
-ROOT_ITERATIONS, NODE_ITERATIONS = 2_000, 400
-
 #: An answer in any form, and its objective.
 Answer = tuple[Any, float]
 Solver = Callable[[ConstraintSet], Answer | None]
@@ -97,8 +95,8 @@ class Tree:
 
     def _fits(self) -> bool:
         """Whether the open nodes leave room in memory for more."""
-        m = len(self.nodes[0].ascent.Y)
-        return memory_of(m) * len(self.nodes) < memory_here()
+        n_kinds, m, _ = self.nodes[0].ascent.Y.shape
+        return memory_of(m, n_kinds) * len(self.nodes) < memory_at()
 
     def _branch(self, node: Node) -> None:
         """Open the two children of a node, or none if all of its pairs are decided."""
@@ -138,10 +136,12 @@ class Tree:
 
 def undecided(ascent: Ascent) -> tuple[int, int] | None:
     """The pair of groups about which the relaxation is most in doubt; None if all are decided."""
-    relaxed = ascent.relaxation
-    root = np.sqrt(np.diag(ascent.Y))
-    share = np.abs(ascent.Y) / np.outer(root, root)
-    doubt = np.where(relaxed.upper > 0.0, np.minimum(share, np.abs(1.0 - share)), -1.0)
+    Y = ascent.Y.sum(axis=0)
+    root = np.sqrt(np.diag(Y))
+    share = np.abs(Y) / np.outer(root, root)
+    doubt = np.where(
+        ascent.relaxation.upper.max(axis=0) > 0.0, np.minimum(share, np.abs(1.0 - share)), -1.0
+    )
     np.fill_diagonal(doubt, -1.0)
     g, h = np.unravel_index(int(np.argmax(doubt)), doubt.shape)
     return (int(g), int(h)) if doubt[g, h] >= 0.0 else None

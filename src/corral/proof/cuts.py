@@ -1,10 +1,14 @@
 """Inequalities that every clustering obeys and the relaxation does not.
 
 Let ``z_gh = y_gh / sqrt(w_g w_h)``.  In a clustering it is 1 / (weight of the cluster) if g and h
-are in one cluster, and 0 otherwise.  So for all groups g, h, i
+are in one cluster, and 0 otherwise.  So for a group g and any other groups T
 
-- ``z_gh <= z_gg`` (a *pair*), and
-- ``z_gh + z_gi <= z_gg + z_hi`` (a *triangle*).
+- ``sum_{t in T} z_gt <= z_gg + sum_{s < t in T} z_st`` (a *star*), and
+- ``sum_{t in T} z_gt >= z_gg`` if T has one group of every cluster (a *cover*).
+
+The star of one group is a *pair*, and that of two a *triangle*.  Larger stars and covers are those
+of groups that are all apart by cannot-links or pins.  With several kinds of clusters they hold for
+the matrix of each kind.
 """
 
 from __future__ import annotations
@@ -17,8 +21,9 @@ from scipy import sparse
 from .._arrays import namespace, to_host
 from .._typing import BoolArray, FloatArray, IntArray
 from ..deadline import NEVER, Deadline
-from ..plan.thresholds import CUT_ENTRIES, CUTS_EACH
+from ..plan.thresholds import CUTS_EACH
 from .matrices import Matrices
+from .separation import violated
 from .spectrum import EPS
 
 #: Violation from which an inequality is added, in units of the mean of ``z_gg``: at first, and at
@@ -31,16 +36,19 @@ STEPS = 3
 class Cuts:
     """Inequalities ``A y <= 0`` with one multiplier each, for symmetric matrices y.
 
-    ``corners`` holds the groups (g, h, i) of a triangle, or (g, h, -1) of a pair.  ``A`` has one
-    column for each entry of the upper triangle that an inequality uses; an entry off the diagonal
-    stands for two places of the matrix.
+    ``corners`` holds the kind, the sign (1 for a star, -1 for a cover), the group g and the groups
+    of T, filled up with -1.  ``A`` has one column for each entry of an upper triangle that an
+    inequality uses; an entry off the diagonal stands for two places of the matrix.
     """
 
-    def __init__(self, weight: FloatArray, matrices: Matrices) -> None:
-        self.matrices = matrices
+    def __init__(
+        self, weight: FloatArray, matrices: Matrices, cliques: list[IntArray], k: int
+    ) -> None:
+        self.matrices, self.cliques, self.k = matrices, cliques, k
         root = 1.0 / np.sqrt(weight)
         self.scale: FloatArray = root / root.mean()
-        self.corners: IntArray = np.empty((0, 3), np.int64)
+        width = max((len(clique) for clique in cliques), default=0)
+        self.corners: IntArray = np.empty((0, 3 + max(width, 2)), np.int64)
         self.multiplier: FloatArray = np.empty(0)
         self._worth = FIRST_WORTH
 
@@ -54,34 +62,33 @@ class Cuts:
         ``home`` is the new group of each old one.  Inequalities between fewer groups than before
         are left out.
         """
-        corners = np.where(other.corners < 0, -1, home[other.corners])
-        g, h, i = corners.T
-        distinct = (g != h) & (g != i) & (h != i)
-        base = len(self.scale) + 1
-        _, first = np.unique((corners + 1) @ [base * base, base, 1], return_index=True)
+        corners = other.corners.copy()
+        corners[:, 2:] = np.where(corners[:, 2:] < 0, -1, home[corners[:, 2:]])
+        used = np.sort(corners[:, 2:], axis=1)
+        distinct = ~((used[:, 1:] == used[:, :-1]) & (used[:, 1:] >= 0)).any(axis=1)
+        _, first = np.unique(_keys(corners), return_index=True)
         kept = first[distinct[first]]
         if len(kept):
-            self.corners, self.multiplier = corners[kept], factor * other.multiplier[kept]
-            self._worth = other._worth
+            self.corners = _widened(corners[kept], self.corners.shape[1])
+            self.multiplier, self._worth = factor * other.multiplier[kept], other._worth
             self._build()
 
     def _build(self) -> None:
         """Make A for the present corners."""
-        (g, h, i), r, m = self.corners.T, self.scale, len(self.scale)
-        number, third = np.arange(len(g)), np.flatnonzero(i >= 0)
-        gt, ht, it = g[third], h[third], i[third]
-        rows = np.concatenate([number, number, third, third])
-        ends = [(g, h), (g, g), (gt, it), (ht, it)]
-        place = np.concatenate([np.minimum(a, b) * m + np.maximum(a, b) for a, b in ends])
-        signs = (1.0, -1.0, 1.0, -1.0)
-        values = np.concatenate([s * r[a] * r[b] for s, (a, b) in zip(signs, ends, strict=True)])
+        number, place, value = _entries(self.corners, self.scale)
+        m = len(self.scale)
         entries, column = np.unique(place, return_inverse=True)
-        a, b = np.divmod(entries, m)
+        kind, rest = np.divmod(entries, m * m)
+        a, b = np.divmod(rest, m)
         half = np.where(a == b, 1.0, 0.5)
-        A = sparse.csr_array((values, (rows, column)), shape=(len(g), len(entries)))
+        A = sparse.csr_array((value, (number, column)), shape=(len(self), len(entries)))
         self._step = 1.0 / _norm(A, half)
+        # Roundings of a sum over the inequalities of one entry, and the norms of the inequalities.
+        self._terms = int(np.bincount(column).max()) + 8
+        self._norms: FloatArray = np.sqrt(A.multiply(A) @ half)
         put = self.matrices.put
-        self._at, self._half, self._off = (put(a), put(b)), put(half), put(np.flatnonzero(a != b))
+        self._at = put(kind), put(a), put(b)
+        self._half, self._off = put(half), put(np.flatnonzero(a != b))
         self._A, self._AT = put(A), put(sparse.csr_array(A.T))
 
     def project(self, V: Any, lower: Any, upper: Any) -> Any:
@@ -109,16 +116,17 @@ class Cuts:
         """``factor * A* multiplier``, and a bound on the Frobenius norm of its rounding errors."""
         if not len(self):
             return zero, 0.0
-        largest = float(self.scale.max()) ** 2
-        error = 64 * EPS * factor * largest * float(self.multiplier.sum())
+        error = 4 * self._terms * EPS * factor * float(self._norms @ self.multiplier)
         return self.moved(zero, factor), error
 
     def moved(self, V: Any, factor: float) -> Any:
         """``V + factor * A* multiplier``."""
+        if not len(self):
+            return V
         pull = factor * self._half * (self._AT @ self.matrices.put(self.multiplier))
-        moved, (rows, columns), off = V + 0.0, self._at, self._off
-        moved[rows, columns] += pull
-        moved[columns[off], rows[off]] += pull[off]
+        moved, (kinds, rows, columns), off = V + 0.0, self._at, self._off
+        moved[kinds, rows, columns] += pull
+        moved[kinds[off], columns[off], rows[off]] += pull[off]
         return moved
 
     @property
@@ -130,15 +138,15 @@ class Cuts:
         self, Y: FloatArray, random_state: np.random.RandomState, deadline: Deadline = NEVER
     ) -> int:
         """Add the most violated inequalities and drop those without effect; how many were added."""
-        z = Y * np.outer(self.scale, self.scale)
-        worth = self._worth * float(np.diag(z).mean())
-        most = CUTS_EACH * len(z)
-        found = [_pairs(z, worth), *_triangles(z, worth, most, random_state, deadline)]
-        corners = np.concatenate([c for c, _ in found])
-        violation = np.concatenate([v for _, v in found])
+        z, m = Y * np.outer(self.scale, self.scale), Y.shape[1]
+        worth = self._worth * float(np.trace(z, axis1=1, axis2=2).sum()) / m
+        most = CUTS_EACH * m
+        found = violated(z, worth, most, (self.cliques, self.k), random_state, deadline)
+        violation = np.concatenate([over for _, over in found])
+        corners = np.concatenate([_widened(c, self.corners.shape[1]) for c, _ in found])
         corners = corners[np.argsort(-violation, kind="stable")[: 2 * most]]
         corners = corners[~self._known(corners)][:most]
-        if len(corners) < len(z) and self._worth > LAST_WORTH:
+        if len(corners) < m and self._worth > LAST_WORTH:
             self._worth *= WORTH_FACTOR
         if not len(corners):
             return 0
@@ -150,9 +158,41 @@ class Cuts:
 
     def _known(self, corners: IntArray) -> BoolArray:
         """Which of the corners are here already."""
-        base = len(self.scale) + 1
-        powers = np.array([base * base, base, 1])
-        return np.isin((corners + 1) @ powers, (self.corners + 1) @ powers)
+        return np.isin(_keys(corners), _keys(self.corners))
+
+
+def _keys(corners: IntArray) -> IntArray:
+    """A number for each inequality; that of another is the same only by a rare chance."""
+    keys = np.zeros(len(corners), np.int64)
+    for column in corners.T:
+        keys = keys * 6_364_136_223_846_793_005 + column + 2
+    return keys
+
+
+def _widened(corners: IntArray, width: int) -> IntArray:
+    """The corners with as many columns, of which more are filled up."""
+    more = np.full((len(corners), max(width - corners.shape[1], 0)), -1)
+    return np.concatenate([corners[:, :width], more], axis=1)
+
+
+def _entries(corners: IntArray, scale: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """Rows, places and values of A: the entries of ``z_gt``, ``z_gg`` and ``z_st``."""
+    (kind, sign, g), T, m = corners[:, :3].T, corners[:, 3:], len(scale)
+    number, found = np.arange(len(corners)), []
+
+    def add(rows: IntArray, a: IntArray, b: IntArray, value: Any) -> None:
+        place = (kind[rows] * m + np.minimum(a, b)) * m + np.maximum(a, b)
+        found.append((rows, place, value * scale[a] * scale[b]))
+
+    add(number, g, g, -sign)
+    for p in range(T.shape[1]):
+        rows = np.flatnonzero(T[:, p] >= 0)
+        add(rows, g[rows], T[rows, p], sign[rows])
+        for q in range(p):
+            stars = rows[sign[rows] > 0]
+            add(stars, T[stars, q], T[stars, p], -1.0)
+    number, place, value = (np.concatenate(part) for part in zip(*found, strict=True))
+    return number, place, value
 
 
 def _norm(A: sparse.csr_array, half: FloatArray) -> float:
@@ -164,40 +204,3 @@ def _norm(A: sparse.csr_array, half: FloatArray) -> float:
         size = float(np.linalg.norm(x))
         x /= size
     return 1.02 * size
-
-
-def _pairs(z: FloatArray, worth: float) -> tuple[IntArray, FloatArray]:
-    """Violated pairs."""
-    over = z - np.diag(z)[:, None]
-    np.fill_diagonal(over, 0.0)
-    g, h = np.nonzero(over > worth)
-    return np.column_stack([g, h, np.full(len(g), -1)]), over[g, h]
-
-
-def _triangles(
-    z: FloatArray,
-    worth: float,
-    most: int,
-    random_state: np.random.RandomState,
-    deadline: Deadline,
-) -> list[tuple[IntArray, FloatArray]]:
-    """Violated triangles; of large matrices only some of the groups near each g are looked at."""
-    m = len(z)
-    near = max(int((CUT_ENTRIES / m) ** 0.5), 3)
-    keep = max(2 * most // m, 50)
-    found = []
-    for g in range(m):
-        deadline.check()
-        # Both z_gh and z_gi are positive in a violated triangle.
-        ends = np.flatnonzero(z[g] > worth)
-        ends = ends[ends != g]
-        if len(ends) > near:
-            ends = np.sort(random_state.choice(ends, near, replace=False))
-        over = z[g, ends][:, None] + (z[g, ends] - z[g, g]) - z[np.ix_(ends, ends)]
-        h, i = np.nonzero(np.triu(over, 1) > worth)
-        values = over[h, i]
-        if len(values) > keep:
-            best = np.argpartition(-values, keep)[:keep]
-            h, i, values = h[best], i[best], values[best]
-        found.append((np.column_stack([np.full(len(h), g), ends[h], ends[i]]), values))
-    return found

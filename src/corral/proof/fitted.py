@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from ..assign import NoAssignment
 from ..constraints import ConstraintSet
 from ..deadline import Deadline, OutOfTime
-from ..exceptions import BrokenAnswerError, InfeasibleConstraintsError
+from ..exceptions import InfeasibleConstraintsError
 from ..presolve import presolve
 from ..problem import Problem
 from ..rows import MemoryTable, Table
@@ -19,54 +20,101 @@ from ..settings import Settings
 from ..solution import Solution
 from ..solve import solve
 from .ascent import Ascent
-from .bound import METHOD, LowerBound, bound_of
+from .bound import IN_PARTS, METHOD, LowerBound, bound_of
 from .branch import Tree
-from .groups import Grouped, in_solver_units
+from .groups import Grouped, check_memory, in_solver_units, most_together
+from .kinds import kinds_of
+from .parts import part_size, sum_of_parts
 
 BRANCHED = f"branch and bound on the {METHOD}"
 
 
-def proven(
-    solution: Solution,
-    given: ConstraintSet,
-    table: Table,
-    settings: Settings,
-    random_state: np.random.RandomState,
-) -> tuple[Solution, LowerBound | None]:
-    """The solution, or a better one, with the proof that the settings ask for."""
-    if not settings.proves or solution.may_violate:
-        return solution, None
-    settings.progress.enter("proof")
-    near, k = table.home(), len(solution.centers)
-    points, weight = in_solver_units(near)
-    grouped = Grouped.of(points, weight, given, k)
-    deadline, method = settings.deadline, METHOD
-    if not settings.limited:
-        deadline = replace(deadline, end=math.inf)
-    if settings.prove is not None:
-        deadline = deadline.within(settings.prove)
-    if settings.exact:
-        search = _Search(near, given, k, settings, random_state)
-        tree = Tree(points, weight, given, k, search, (solution, solution.objective), deadline)
-        value, method = tree.grow(), BRANCHED
-        solution = tree.best[0]
-    else:
-        value = 0.0
+class Prover:
+    """The proof of a fit.
+
+    It is made before the fit, so that what does not fit into memory is refused at once.  It works
+    between restarts, which end as soon as an answer is proven optimal, and after them.
+    """
+
+    def __init__(
+        self,
+        given: ConstraintSet,
+        table: Table,
+        settings: Settings,
+        k: int,
+        random_state: np.random.RandomState,
+    ) -> None:
+        self.given, self.settings, self.k, self.random_state = given, settings, k, random_state
+        self.near, self.device = table.home(), _gpu_of(table)
+        self.points, self.weight = in_solver_units(self.near)
+        self.grouped = Grouped.of(self.points, self.weight, given, k, self.device)
+        if settings.exact:  # branches on the whole
+            n_kinds = len(kinds_of(self.grouped.rules, self.grouped.weight))
+            check_memory(len(self.grouped.weight), n_kinds, None)
+        self.ascent: Ascent | None = None
+        #: Seconds that the search for a bound may still take, and those it took.
+        self.left = math.inf if settings.prove is None else settings.prove
+        self.seconds = 0.0
+
+    def enough(self, objective: float, seconds: float) -> bool:
+        """Whether an answer is proven optimal, within so many seconds."""
+        in_parts = len(self.grouped.weight) > most_together(self.grouped.rules, self.device)
+        if self.settings.exact or in_parts:  # whose bound does not meet an objective
+            return False
+        return self._closed(objective, min(seconds, self.left))
+
+    def proven(self, solution: Solution) -> tuple[Solution, LowerBound | None]:
+        """The solution, or a better one, with the bound that the time allows."""
+        if solution.may_violate:
+            return solution, None
+        self.settings.progress.enter("proof")
+        if self.settings.exact:
+            deadline, best = self._deadline(self.left), (solution, solution.objective)
+            search = _Search(self.near, self.given, self.k, self.settings, self.random_state)
+            tree = Tree(self.points, self.weight, self.given, self.k, search, best, deadline)
+            value, method, solution = tree.grow(), BRANCHED, tree.best[0]
+            self.seconds = Deadline(began=deadline.began).elapsed
+        else:
+            value, method = self._bound(solution.objective)
+        return solution, bound_of(value, self.near.scale, self.seconds, self.grouped, method)
+
+    def _bound(self, objective: float) -> tuple[float, str]:
+        """The bound of the whole or of parts in the time that is left, and how it was found."""
+        clock, deadline = Deadline(), self._deadline(self.left)
+        size = part_size(self.grouped, self.device, deadline)
+        if size >= len(self.grouped.weight):
+            self._closed(objective, self.left)
+            return 0.0 if self.ascent is None else self.ascent.best, METHOD
+        value = sum_of_parts(self.grouped, size, self.device, deadline)
+        self.seconds += clock.elapsed
+        return value, IN_PARTS
+
+    def _deadline(self, seconds: float) -> Deadline:
+        """The end of the fit if the user gave one, and so many seconds from now."""
+        deadline = self.settings.deadline
+        if not self.settings.limited:
+            deadline = replace(deadline, end=math.inf)
+        return deadline.within(seconds)
+
+    def _closed(self, objective: float, seconds: float) -> bool:
+        """Go on with the search for a bound; whether it meets the objective."""
+        clock, deadline = Deadline(), self._deadline(seconds)
         with suppress(OutOfTime):  # before the matrices were made
-            ascent = Ascent(grouped.relaxation(deadline=deadline))
-            value = ascent.run(deadline, solution.objective)
-    spent = Deadline(began=deadline.began)
-    return solution, bound_of(value, near.scale, spent, grouped, method)
+            if self.ascent is None:
+                self.ascent = Ascent(self.grouped.relaxation(self.device, deadline))
+            if not self.ascent.closes(objective):
+                self.ascent.run(deadline, objective)
+        self.left -= clock.elapsed
+        self.seconds += clock.elapsed
+        return self.ascent is not None and self.ascent.closes(objective)
 
 
-def against(proof: LowerBound | None, objective: float) -> LowerBound | None:
-    """The proof with the gap to the objective that the audit found."""
-    try:
-        return None if proof is None else proof.against(objective)
-    except ValueError as fault:
-        raise BrokenAnswerError(
-            f"the lower bound is above an answer, which is a fault of corral: {fault}"
-        ) from fault
+def _gpu_of(table: Any) -> str | None:
+    """The name of the GPU where the rows are; None for rows elsewhere."""
+    if table.place != "gpu":
+        return None
+    there = table.shards.shard.points.device
+    return str(there) if there.type == "cuda" else None
 
 
 class _Search:

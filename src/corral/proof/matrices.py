@@ -11,10 +11,17 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from .._typing import FloatArray
 from ..deadline import Deadline
+from ..plan.thresholds import DENSE_SECONDS
 
 #: Steps of the block method on a device, from the vectors of the matrix before and from random
 #: ones.  The projection may be inexact: the bound is valid all the same.
 WARM_STEPS, COLD_STEPS = 6, 60
+
+
+def diagonals(stack: Any) -> Any:
+    """The diagonals of a stack of square matrices, as a view that can be written to."""
+    kinds, m, _ = stack.shape
+    return stack.reshape(kinds, m * m)[:, :: m + 1]
 
 
 class Matrices(Protocol):
@@ -62,6 +69,7 @@ class InMemory:
                 values, vectors = eigsh(asked, count, which="LA", v0=first, tol=1e-8)
                 order = np.argsort(values)
                 return values[order], vectors[:, order]
+        deadline.check(DENSE_SECONDS * m**3)
         values, vectors = linalg.eigh(T, subset_by_index=(max(m - count, 0), m - 1))
         return values, vectors
 

@@ -2,6 +2,7 @@
 
 A symmetric matrix Y belongs to the *spectral set* if ``Y v = v``, its other eigenvalues lie in
 [0, 1], and these others add up to ``k - 1`` (or to at most that, where clusters may be empty).
+Without v, all eigenvalues are others, and they add up to k.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ EPS = float(np.finfo(np.float64).eps)
 
 @dataclass
 class SpectralSet:
-    """The spectral set of ``k`` clusters around the unit vector ``v``.
+    """The spectral set of ``k`` clusters around the unit vector ``v``, or without one.
 
-    ``may_be_empty`` says that the other eigenvalues may add up to less than ``k - 1``.
+    ``may_be_empty`` says that the other eigenvalues may add up to less.
     """
 
     v: Any
@@ -34,11 +35,16 @@ class SpectralSet:
     _spare: int = 6
     _start: Any = field(default=None, repr=False)
 
+    @property
+    def others(self) -> int:
+        """What the eigenvalues other than that of v add up to."""
+        return self.k if self.v is None else self.k - 1
+
     def project(self, T: Any, deadline: Deadline = NEVER) -> Any:
         """The nearest matrix of the set; OutOfTime if the deadline came before."""
         lifted, m = self._without_v(T), len(T)
         while True:
-            count = min(self.k + self._spare, m)
+            count = min(self.others + 1 + self._spare, m)
             values, vectors = self.matrices.largest(lifted, count, self._start, deadline)
             kept = self._cut(values)
             if kept.min() == 0.0 or len(kept) == m:
@@ -47,11 +53,14 @@ class SpectralSet:
         self._start = vectors
         first = int(np.flatnonzero(kept)[0]) if kept.any() else len(kept)
         part, weights = vectors[:, first:], self.matrices.put(kept[first:])
-        return (part * weights) @ part.T + self.v[:, None] * self.v
+        nearest = (part * weights) @ part.T
+        return nearest if self.v is None else nearest + self.v[:, None] * self.v
 
     def _without_v(self, T: Any) -> Any:
         """``P T P`` with ``P = I - v v'``, and an eigenvalue below all others for v."""
         v = self.v
+        if v is None:
+            return T
         Tv = T @ v
         low = 1.01 * float(abs(T).sum(axis=1).max())
         w = Tv - float(v @ Tv) / 2 * v + low / 2 * v
@@ -59,7 +68,7 @@ class SpectralSet:
 
     def _cut(self, values: FloatArray) -> FloatArray:
         """The values moved down by one number and cut to [0, 1], so that they add up to k - 1."""
-        wanted, cut = self.k - 1, np.clip(values, 0.0, 1.0)
+        wanted, cut = self.others, np.clip(values, 0.0, 1.0)
         if self.may_be_empty and cut.sum() <= wanted:
             return np.asarray(cut)
         low, high = float(values.min()) - 1.0, float(values.max())
@@ -86,12 +95,12 @@ class SpectralSet:
         m, v = len(M), self.v
         size = _norm(M)
         others = -self._without_v(-M)
-        count = min(self.k, m)
+        count = min(self.others + 1, m)
         values, vectors = self.matrices.largest(-others, count, None, deadline)
         values, vectors = -values[::-1][:count], vectors[:, -count:]
         t = float(values[-1]) if m > self.k else float(values[-1]) + 1.0
         t = min(t, 0.0) if self.may_be_empty else t
-        below = np.minimum(values[: self.k - 1] - t, 0.0)
+        below = np.minimum(values[: self.others] - t, 0.0)
         # The vectors of the smallest values are the last ones, in the opposite order.
         q = vectors[:, count - len(below) :]
         raised = others - (q * self.matrices.put(below[::-1].copy())) @ q.T
@@ -100,10 +109,10 @@ class SpectralSet:
         # The rounding of the matrices above, each entry of which is a sum of few products.
         margin += 8 * (self.k**2 + 8) * EPS * (size + _norm(others))
         longest = float((q * q).sum(axis=0).max()) if len(below) else 0.0
-        along = float(v @ (M @ v)) - 4 * m * EPS * size
+        along = 0.0 if v is None else float(v @ (M @ v)) - 4 * m * EPS * size
         drop = float(below.sum()) * longest * (1.0 + 4 * m * EPS)
         # Every Y has a Frobenius norm of at most the root of its trace.
-        return float(along + (self.k - 1) * (t - margin) + drop - error * self.k**0.5)
+        return float(along + self.others * (t - margin) + drop - error * self.k**0.5)
 
     def _shown_semidefinite(self, M: Any, deadline: Deadline) -> float:
         """A number d for which ``M + d I`` is surely positive semidefinite; M is changed.
