@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
@@ -262,6 +262,6 @@ def test_the_plan_is_in_the_report_and_in_the_log(caplog):
     X = np.random.default_rng(0).normal(size=(SMALL // 100, 2))
     with caplog.at_level(logging.INFO, "corral"):
         model = ConstrainedKMeans(3, random_state=0, verbose=True).fit(X)
-    assert str(model.report_.plan) in caplog.text
+    assert str(replace(model.report_.plan, made="")) in caplog.text
     assert "nearest centre" in model.report_.how()
     assert model.report_.to_dict()["plan"]["clusters"] == "3"
