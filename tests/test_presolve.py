@@ -228,7 +228,7 @@ def test_totals_and_linear_rows_are_summed_over_groups():
         MustLink([(0, 2)]),
         ClusterTotals([1, 2, 4], maximum=5),
         ClusterTotals([1, 2, 4], minimum=-math.inf),
-        LinearConstraint([[1, 2, 3, 4, 5, 6]], upper=7),
+        LinearConstraint([[1, 2, 3, 4, 5, 6]], upper=10),
         LinearConstraint(sparse.csr_array((1, 6)), lower=-1),
     ]
     problem = presolve(rules, 3, 2)

@@ -151,7 +151,7 @@ class SquaredEuclidean:
     def swap_limits(self, reach: FloatArray, rest: FloatArray) -> FloatArray:
         """``|w_h (p_h - mu_a) - w_g (p_g - mu_a)|^2 / W_a'`` by the triangle inequality."""
         own = np.diagonal(reach)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             of_each = np.where(rest > 0.0, (reach + own) ** 2 / rest, np.inf)
         limits: FloatArray = of_each + of_each.T
         return limits
