@@ -2,6 +2,11 @@
 
 ``refine`` alternates means and exact assignment; ``exchange`` moves single groups, their centres
 moving along; ``moves`` proposes larger steps, which ``search`` refines and keeps if they pay.
+
+Under totals, shares and linear rows with few groups a cluster, an exact assignment is an integer
+program.  There ``chains`` moves one or two groups at a time, whatever the rules; ``refine`` repairs
+and improves labels by that alone, and ``upheavals`` leaves local optima.  ``partition`` holds what
+the labels imply, and ``excess`` how far they miss the rules.
 """
 
 from .moves import relocate
