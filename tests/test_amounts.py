@@ -14,6 +14,7 @@ from corral.constraints import (
     ConstraintSet,
     GroupShares,
     MustLink,
+    Pin,
 )
 from corral.exceptions import InfeasibleConstraintsError
 from corral.infeasible.conflict import explain
@@ -187,3 +188,17 @@ def test_conflicts_of_many_rows_hold_the_rows_they_name():
     (kept,) = found.conflict.of_kind(MustLink)
     assert len(kept.pairs) == 40
     assert np.bincount(components(n, kept.pairs)).max() == 41
+
+
+def test_pinned_values_above_a_maximum_are_named():
+    values = ClusterTotals([5, 1, 4, 3, 2, 1], maximum=[7, 20], name="demand")
+    pins, link = Pin([(0, 0), (1, 0), (2, 0), (3, 1)]), MustLink([(1, 4)])
+    found = clash([values, pins, link], 6, 2, names=LETTERS)
+    assert str(found).startswith(
+        "pins put samples (a, c) into cluster 0, whose values add up to 9, but it may have at most "
+        "7 (cluster totals of 'demand', at most [7, 20])."
+    )
+    tight = ClusterTotals([5, 1, 1, 3, 2, 1], maximum=[7, 20])
+    found = clash([tight, Pin([(0, 0), (1, 0)]), link], 6, 2, names=LETTERS)
+    assert "pins and must-links put samples (a, b, e) into cluster 0" in str(found)
+    presolve([tight, Pin([(0, 0), (1, 0)])], 6, 2)

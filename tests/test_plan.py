@@ -265,3 +265,23 @@ def test_the_plan_is_in_the_report_and_in_the_log(caplog):
     assert str(replace(model.report_.plan, made="")) in caplog.text
     assert "nearest centre" in model.report_.how()
     assert model.report_.to_dict()["plan"]["clusters"] == "3"
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "rule", "chained"),
+    [
+        (300, 10, ClusterTotals(np.arange(300), maximum=6000), True),
+        (300, 2, ClusterTotals(np.arange(300), maximum=30000), False),  # many groups a cluster
+        (300, 10, ClusterSizes(maximum=40), False),
+        (300, 10, ClusterTotals(np.ones(300), maximum=40), False),  # which are sizes
+        (300, 10, LinearConstraint(np.ones((1, 3000)), upper=300), True),
+    ],
+)
+def test_chains_take_the_place_of_programs(n, k, rule, chained):
+    plan = plan_of([rule], n, k)
+    assert (plan.upheavals > 0) == chained
+    assert plan_of([rule], n, k, facts=Facts(far=True)).upheavals == 0
+    assert plan_of([rule], n, k, repair=False).upheavals == 0
+    if chained:  # all runs share the upheavals
+        one, four = (plan_of([rule], n, k, n_init=each).upheavals for each in (1, 4))
+        assert four == one // 4

@@ -13,6 +13,7 @@ from problems import problem_of
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
+from corral import ConstrainedKMeans
 from corral.constraints import (
     CannotLink,
     ClusterSizes,
@@ -279,3 +280,32 @@ def test_the_users_data_do_not_change():
     problem_of(X, MustLink(pairs), 3, weight)
     assert np.array_equal(X, before[0])
     assert np.array_equal(weight, before[1])
+
+
+@pytest.mark.parametrize("value", [1, 0.1, -2.5, np.pi])
+def test_totals_of_equal_values_are_sizes(value):
+    bounds = {"minimum": np.array([2, 0, 1]), "maximum": np.array([4, 9, 5])}
+    sides = list(bounds) if value > 0 else list(bounds)[::-1]
+    scaled = dict(zip(sides, (value * each for each in bounds.values()), strict=True))
+    rules = presolve(ClusterTotals(np.full(10, value), **scaled), 10, 3)
+    same = presolve(ClusterSizes(**bounds, ordered=True), 10, 3)
+    assert rules.totals == ()
+    np.testing.assert_array_equal(rules.sizes.lower, same.sizes.lower)
+    np.testing.assert_array_equal(rules.sizes.upper, same.sizes.upper)
+
+
+def test_totals_of_ones_give_the_labels_of_sizes():
+    X = np.random.default_rng(0).random((60, 2))
+    rules = ClusterTotals(np.ones(60), maximum=14), ClusterSizes(maximum=14)
+    one, other = (
+        ConstrainedKMeans(5, random_state=0).fit(X, constraints=rule).labels_ for rule in rules
+    )
+    np.testing.assert_array_equal(one, other)
+
+
+def test_totals_of_equal_values_that_sizes_cannot_hold_stay_totals():
+    unordered, tied = ClusterSizes([2, 3, 5]), ClusterTotals(np.ones(10), maximum=[5, 3, 9])
+    assert len(presolve([unordered, tied], 10, 3).totals) == 1
+    between = ClusterTotals(np.ones(10), minimum=[0, 0, 2.3], maximum=[9, 9, 2.7])
+    assert len(presolve(between, 10, 3).totals) == 1
+    assert len(presolve(ClusterTotals(np.zeros(10), maximum=3), 10, 3).totals) == 1

@@ -251,6 +251,8 @@ class Run:
     ) -> Answer:
         """Exact repair of the relaxed answer, or the rival where that is better."""
         problem, k = self.problem, view.n_clusters
+        if rival is not None and not problem.plan.competes:
+            return rival
         rules = match_sizes(problem.rules, sums_by(labels, view.rules.count, k))
         # Algorithm 1 holds its centres in the user's coordinates.
         offset = 0.0 if self.paper is None else problem.rows.middle

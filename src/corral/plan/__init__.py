@@ -1,7 +1,7 @@
 """The plan: every decision that depends on the size or the kind of a problem.
 
-:mod:`.decisions` makes them before solving starts, from what is in :mod:`.facts`;
-:mod:`.thresholds` has the numbers behind them.
+:mod:`.decisions` makes them before solving starts, from what is in :mod:`.facts`, with
+:mod:`.chained` for one kind of problem; :mod:`.thresholds` has the numbers behind them.
 """
 
 from .decisions import Plan

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..presolve import Rules
 from ..settings import Settings
+from . import chained
 from . import thresholds as at
 from .effort import exchanges_of, least_drop, shared, tangled, trials_each
 from .facts import Facts, entries, pilot_groups, prices_first, program_seconds, sizes_loose
@@ -45,12 +46,15 @@ class Plan:
     count_every: int = _decision("iterations between two counts of violations")
     direct: int = _decision("rounds from the seeds before ADMM, at most")
     direct_share: float = _decision("part of the time left for these")
+    competes: bool = _decision("ADMM's answer competes with that from the seeds")
     rival: str = _decision("rival of ADMM on its sample")
     assignment: str = _decision("exact assignment by")
     rough: bool = _decision("chains of cannot-links first, programs at the end")
     least_drop: float = _decision("relative drop of the objective that ends rounds")
     exchanges: int = _decision("rounds of exchanges of groups, at most")
     least_exchange: float = _decision("relative gain that ends exchanges")
+    upheavals: int = _decision("trials of upheavals with shifts and chains, at most")
+    finishes: bool = _decision("integer programs after these")
     trials: int = _decision("trials of moves of clusters, at most")
     trials_each: int = _decision("trials of one kind of move on one answer, at most")
 
@@ -59,10 +63,11 @@ class Plan:
         """Decide; ``part_of`` is the number of groups of the whole, if these are a sample."""
         size = _sample(rules, facts, settings)
         whole = part_of is None and size == rules.n_groups
-        direct, share = _direct(rules, settings, whole)
         exchanges, least_exchange = exchanges_of(entries(rules), facts.far)
         restarts, trials = _restarts(rules, settings), _trials(rules, facts)
-        agree, children = shared(restarts, trials, settings)
+        upheavals = chained.upheavals(rules, facts.far, restarts)
+        agree, children = shared(restarts, 0 if upheavals else trials, settings)
+        direct, share = _direct(rules, settings, whole, upheavals)
         plan = cls(
             n_groups=rules.n_groups,
             n_clusters=rules.n_clusters,
@@ -75,17 +80,20 @@ class Plan:
             programs=program_seconds(rules, settings),
             sample=size,
             single=_single(rules, facts, settings),
-            growth=_growth(rules, settings),
-            hardens=part_of is None and not _ends_early(rules, settings),
+            growth=_growth(rules, settings, upheavals),
+            hardens=part_of is None and not (_ends_early(rules, settings) or upheavals),
             count_every=_count_every(entries(rules)),
             direct=direct,
             direct_share=share,
+            competes=not upheavals or entries(rules) <= at.CHAINED_COMPETES,
             rival=_rival(rules, settings, part_of),
             assignment=_assignment(rules, facts),
             rough=exchanges > 0 and tangled(rules),
             least_drop=at.LEAST_DROP if steered(rules) else least_drop(entries(rules)),
             exchanges=exchanges,
             least_exchange=least_exchange,
+            upheavals=upheavals,
+            finishes=upheavals > 0 and entries(rules) <= at.FINISHED,
             trials=trials,
             trials_each=trials_each(rules),
         )
@@ -94,6 +102,7 @@ class Plan:
         if settings.repair:
             return plan
         plan = replace(plan, assignment="rounding", rough=False, children=0, idle=0)
+        plan = replace(plan, upheavals=0, finishes=False)
         return replace(plan, direct=0, exchanges=0, trials=0)
 
     def with_sample(self, sample: Plan) -> Plan:
@@ -162,10 +171,12 @@ def _single(rules: Rules, facts: Facts, settings: Settings) -> bool:
     return settings.coarse and facts.fits_single and plain and entries(rules) > at.SMALL
 
 
-def _growth(rules: Rules, settings: Settings) -> float:
+def _growth(rules: Rules, settings: Settings, moves: int) -> float:
     """Growth of the penalty an iteration: fast for few entries, slow for many clusters."""
     growth = settings.rho_growth
-    if settings.hurries:
+    if settings.hurries and moves:
+        growth = chained.growth(rules)
+    elif settings.hurries:
         slower = np.clip(np.sqrt(at.SLOW_CLUSTERS / rules.n_clusters), at.SLOWEST, 1.0)
         slow, fast = (settings.rho_growth - 1.0) * slower, at.FAST_GROWTH
         middle = at.FAST_SUMMED if rules.summed else at.FAST_FREE
@@ -188,17 +199,18 @@ def _count_every(size: int) -> int:
     return int(np.clip(size // at.COUNT_ENTRIES, 1, at.COUNT_SELDOM))
 
 
-def _direct(rules: Rules, settings: Settings, whole: bool) -> tuple[int, float]:
+def _direct(rules: Rules, settings: Settings, whole: bool, moves: int) -> tuple[int, float]:
     """Rounds straight from the seeds before ADMM, and their part of the time.
 
-    Small problems have a whole rival.  So have those whose only rule is sizes where ADMM sees all
-    of it, and those with cliques or labelled groups where a round is quick.  Others have one round
-    if they may be infeasible: a feasible answer, or a proof, first.
+    Small problems, and those that shifts and chains solve, have a whole rival.  So have those whose
+    only rule is sizes where ADMM sees all of it, and those with cliques or labelled groups where a
+    round is quick.  Others have one round if they may be infeasible: a feasible answer, or a proof,
+    first.
     """
     small = entries(rules) <= at.SMALL
     good = (whole and rules.only_sized) or steered(rules)
     rival = good and not small and settings.coarse
-    if small or rival:
+    if small or moves or rival:
         return at.MAX_ROUNDS, at.DIRECT_SHARE if rival else 1.0
     return (0, 1.0) if rules.surely_feasible else (1, 1.0)
 

@@ -94,6 +94,16 @@ FAST_SUMMED, FAST_FREE = 6_000, 20_000
 #: 0.4 ADMM is faster and the objective up to 3.8 % higher; at 0.025 links 6000 and pins 10000 take
 #: 2.9 times as long, and the worst objective is 0.15 % higher (thresholds.py).
 FAST_GROWTH = 0.1
+#: Entries that ADMM looks at in all its iterations where shifts and chains of groups follow, and
+#: the most that its penalty then grows in an iteration.  More work lowers the objective of ADMM's
+#: answer, not that of the chains' (capacities.py).
+CHAINED_WORK, FASTEST_GROWTH = 4.0e7, 2.0
+#: Entries up to which ADMM's answer competes with that from the seeds where shifts and chains solve
+#: both.  Above, CHAINED_WORK leaves ADMM so few iterations that its centres are worse than seeds:
+#: 3,000 points in 600 clusters take 6 of 10 s to be settled from them, and are not used.
+CHAINED_COMPETES = 400_000
+#: Factor, for each cluster, by which the ridge falls until ADMM knows the centres, about.
+CHAINED_FALL = 20.0
 #: Clusters up to which the penalty grows as asked; with more, the growth less one is multiplied by
 #: ``sqrt(10 / k)``, as more clusters separate one after another (job sizes-20000-100).  At 40 equal
 #: 3000, k = 40 ends 0.67 % higher; at 2 the mean objective is 0.005 % lower (thresholds.py).
@@ -166,6 +176,20 @@ DECLINE = 1.5
 #: Entries beyond which, and further power by which, trials become fewer where all clusters have the
 #: same bounds: ADMM then leaves nothing to find (quality_start.py, digits and plane).
 SETTLED, DECLINE_SETTLED = 8_000, 5.0
+#: Groups for each cluster up to which shifts and chains take the place of exact assignment under
+#: totals, shares and linear rows, and entries up to which they do.  With more groups a cluster,
+#: prices leave few groups to a program and a shift changes little (capacities.py).
+CHAINED_EACH, CHAINED = 100, 10_000_000
+#: Nearest clusters that a group may go to in a shift or chain.  More find a few more changes and
+#: make scans longer (capacities.py).
+NEAREST = 12
+#: Upheavals in all runs, in units of the root of the clusters and of their square, whichever is
+#: less.  More lower the objective and the differences between seeds (capacities.py).
+UPHEAVALS, UPHEAVALS_EACH = 100.0, 6
+#: Work of all upheavals and what each costs besides, in pairs of a group and a near cluster.
+UPHEAVAL_WORK, UPHEAVAL_LEAST = 3.0e6, 1_000
+#: Entries up to which integer programs finish what upheavals found (capacities.py).
+FINISHED = 2_000
 #: Price of one exact assignment, in looks at every entry of x, by kind of rule: totals or linear
 #: rows; sizes with pairs or unequal groups; pairs; sizes; none.
 PRICES = {"program": 3000.0, "sizes and pairs": 300.0, "pairs": 20.0, "sizes": 10.0, "none": 1.0}

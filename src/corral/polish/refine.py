@@ -1,4 +1,8 @@
-"""Means and exact assignment in turn, until the objective stops falling."""
+"""From centres to a local optimum that obeys the rules.
+
+It is found by means and exact assignment in turn, or by shifts and chains of groups where the plan
+wants these.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +12,24 @@ from typing import Any
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..assign import Assignment, NoAssignment, assign_patiently, assigner
+from ..assign import Assignment, NoAssignment, assign_patiently, assigner, broken
 from ..deadline import OutOfTime
 from ..plan.thresholds import LATER_PATIENCE, MAX_ROUNDS, PATIENCE
 from ..presolve import Rules
 from ..problem import Problem
 from ..start import match_capacities
+from .chains import obey
 from .kempe import ChainAssignment
+from .partition import Partition
 
 #: How often the order of the sizes is chosen anew where no simple order fits the other rules.
 REMATCHES = 4
 #: A refinement is given up if this many further drops of the size of the last one would not reach
 #: the objective to beat.
 LOOK_AHEAD = 2.0
+#: First price of a unit of excess, in :attr:`.Partition.unit`, and how often it may grow.  A lower
+#: price lets costs decide longer where groups go.
+SETTLING_PRICE, SETTLING_PRICES = 0.25, 12
 
 
 @dataclass(frozen=True)
@@ -46,12 +55,38 @@ def refine(
     max_rounds: int = MAX_ROUNDS,
     rough: bool = False,
 ) -> Answer | None:
-    """Alternate exact assignment and means until the objective stops falling.
+    """Improve centres until the objective stops falling, and give the labels.
 
     ``incumbent`` are labels that obey the rules, if some are known.  None is given when the
     objective will hardly fall below ``to_beat``.  A ``rough`` assignment is one by chains of
-    cannot-links.  NoAssignment and OutOfTime come from the first assignment; later ones fall back
-    on the labels in hand.
+    cannot-links.  NoAssignment and OutOfTime are raised as by :func:`alternate`.
+    """
+    settled = settle(problem, centers) if problem.plan.upheavals else None
+    if settled is not None:
+        return settled
+    return alternate(
+        problem,
+        centers,
+        incumbent=incumbent,
+        to_beat=to_beat,
+        max_rounds=max_rounds,
+        rough=rough,
+    )
+
+
+def alternate(
+    problem: Problem,
+    centers: FloatArray,
+    *,
+    incumbent: IntArray | None = None,
+    to_beat: float = np.inf,
+    max_rounds: int = MAX_ROUNDS,
+    rough: bool = False,
+) -> Answer | None:
+    """Alternate exact assignment and means until the objective stops falling.
+
+    Arguments are those of :func:`refine`.  NoAssignment and OutOfTime come from the first
+    assignment; later ones fall back on the labels in hand.
     """
     place = assigner(problem.rules, problem.rows)
     if rough:
@@ -85,6 +120,22 @@ def refine(
         best, incumbent, centers, warm = answer, answer.labels, answer.centers, step.warm
         problem.settings.progress.step(problem.objective(best.objective))
     return best
+
+
+def settle(problem: Problem, centers: FloatArray) -> Answer | None:
+    """A local optimum near the centres by shifts and chains alone; None if rules stay broken."""
+    part = Partition(problem, problem.rows.nearest(centers), centers)
+    every = np.ones(problem.n_clusters, bool)
+    if obey(part, SETTLING_PRICE * part.unit, every, SETTLING_PRICES) is None:
+        return None
+    return answer_of(problem, part)
+
+
+def answer_of(problem: Problem, part: Partition) -> Answer | None:
+    """The labels of a partition with their means, if they break no rule."""
+    if broken(problem.rules, part.labels):
+        return None
+    return evaluate(problem, Assignment(part.labels.copy(), np.nan), part.centers)
 
 
 def evaluate(problem: Problem, step: Assignment, centers: FloatArray) -> Answer:

@@ -13,7 +13,8 @@ from ..plan.thresholds import CLEAR, LEAST_DROP
 from ..problem import Problem
 from .exchange import Exchange
 from .moves import Proposal, kick, relocate, relocations, swap_clusters, swap_sizes
-from .refine import Answer, evaluate, exactly, refine
+from .refine import Answer, alternate, evaluate, exactly, refine
+from .upheavals import explore
 
 
 def improve(
@@ -23,6 +24,8 @@ def improve(
 
     Moves are trials of exact assignment: they end too when integer programs have had their time.
     """
+    if problem.plan.upheavals:
+        answer = _finished(problem, explore(problem, answer, random_state))
     answer = settled(problem, answer)
     budget = max(problem.plan.trials, least_trials)
     moves: list[Callable[[Problem, Answer], Iterator[Proposal]]] = [
@@ -53,6 +56,15 @@ def settled(problem: Problem, answer: Answer) -> Answer:
         if exact is answer:
             return answer
         answer = exact
+
+
+def _finished(problem: Problem, answer: Answer) -> Answer:
+    """The answer after exact assignments, where the plan allows programs for it."""
+    if not problem.plan.finishes or problem.deadline.spent:
+        return answer
+    own = problem.with_rules(answer.rules)
+    found = alternate(own, answer.centers, incumbent=answer.labels)
+    return found if found is not None and found.beats(answer) else answer
 
 
 def exchange(problem: Problem, answer: Answer) -> Answer:

@@ -86,6 +86,7 @@ def presolve(
     group = facts.group if contract else np.arange(n)
     count = np.bincount(group)
     m = len(count)
+    sizes, totals = _amounts(rules, n, k)
     rows, clusters = facts.pins.values.T
     return Rules(
         n_clusters=k,
@@ -98,8 +99,8 @@ def presolve(
             together=unique_pairs(facts.must.values[: 0 if contract else None], m),
             soft=_soft_pairs(rules.soft, group, m, scale),
         ),
-        sizes=_sizes(rules, n, k),
-        totals=_totals(rules, group, m, k),
+        sizes=_sizes(sizes, n, k),
+        totals=_totals(totals, group, m, k),
         linear=_linear(rules, group, m, k),
     )
 
@@ -121,8 +122,50 @@ def _soft_pairs(soft: ConstraintSet, group: IntArray, m: int, scale: Scale) -> S
     return SoftPairs(pairs, total, unique % 2 == 1)
 
 
-def _sizes(rules: ConstraintSet, n: int, k: int) -> SizeBounds | None:
-    given = rules.of_kind(ClusterSizes)
+def _amounts(
+    rules: ConstraintSet, n: int, k: int
+) -> tuple[list[ClusterSizes], list[ClusterTotals]]:
+    """Sizes and totals; totals of equal values become sizes where these can be merged."""
+    sizes, totals = list(rules.of_kind(ClusterSizes)), []
+    for total in rules.of_kind(ClusterTotals):
+        counted = _as_sizes(total, n, k)
+        try:
+            fits = counted is not None and _possible(merge_sizes([*sizes, counted], n, k), n)
+        except ValueError:  # sizes in any order, and totals of clusters by number
+            fits = False
+        if counted is not None and fits:
+            sizes.append(counted)
+        else:
+            totals.append(total)
+    return sizes, totals
+
+
+def _as_sizes(total: ClusterTotals, n: int, k: int) -> ClusterSizes | None:
+    """The same bounds on numbers of rows; None unless all values are equal and not 0."""
+    value = float(total.values[0])
+    if value == 0.0 or np.any(total.values != value):
+        return None
+    with np.errstate(over="ignore"):
+        lower, upper = (bound / value for bound in total.bounds(k))
+    if value < 0.0:
+        lower, upper = upper, lower
+    one = np.zeros(n, np.int64)
+    _, low, high, _ = in_units(np.ones(n), one, lower[None], upper[None])
+    least, most = np.ceil(np.clip(low[0], 0, n + 1)), np.floor(np.clip(high[0], -1, n))
+    if np.any(least > most):
+        return None
+    tied = bool(np.ptp(least) or np.ptp(most))
+    bounds = (least.astype(np.int64), most.astype(np.int64))
+    return ClusterSizes(minimum=bounds[0], maximum=bounds[1], ordered=tied)
+
+
+def _possible(bounds: tuple[IntArray, IntArray, bool], n: int) -> bool:
+    """Whether some sizes are between the bounds; if not, the solver finds the conflict."""
+    lower, upper, _ = bounds
+    return bool(np.all(lower <= upper) and lower.sum() <= n <= upper.sum())
+
+
+def _sizes(given: list[ClusterSizes], n: int, k: int) -> SizeBounds | None:
     if not given:
         return None
     lower, upper, ordered = merge_sizes(given, n, k)
@@ -130,9 +173,9 @@ def _sizes(rules: ConstraintSet, n: int, k: int) -> SizeBounds | None:
     return None if idle else SizeBounds(lower, upper, ordered)
 
 
-def _totals(rules: ConstraintSet, group: IntArray, m: int, k: int) -> tuple[TotalBounds, ...]:
+def _totals(given: list[ClusterTotals], group: IntArray, m: int, k: int) -> tuple[TotalBounds, ...]:
     found = []
-    for total in rules.of_kind(ClusterTotals):
+    for total in given:
         lower, upper = total.bounds(k)
         if np.isfinite(lower).any() or np.isfinite(upper).any():
             one = np.zeros(len(total.values), np.int64)

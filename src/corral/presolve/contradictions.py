@@ -15,7 +15,8 @@ import numpy as np
 
 from .._typing import IntArray
 from ..constraints import ConstraintSet
-from ..constraints._checks import name_of
+from ..constraints._checks import name_of, sums_by
+from ..constraints._rounding import RELATIVE_TOLERANCE
 from ..deadline import Deadline
 from ..exceptions import InfeasibleConstraintsError
 from . import amounts
@@ -143,6 +144,39 @@ def find_pinned_too_many(facts: Facts) -> Found:
     return sentence, conflict, bool(np.sort(bounds[1])[-2] >= largest)
 
 
+def find_pinned_total(facts: Facts) -> Found:
+    """Find a cluster whose pinned rows and their groups have values above its maximum total."""
+    if not len(facts.pins.values):
+        return None
+    rows, clusters = facts.pins.values.T
+    groups, first = np.unique(facts.group[rows], return_index=True)
+    for total in facts.totals:
+        if total.maximum is None or total.values.min() < 0:
+            continue
+        rule = total.take([total.n_parts - 1])
+        most = rule.bounds(facts.k)[1]
+        values = sums_by(facts.group, total.values, int(facts.group.max()) + 1)[groups]
+        pinned = sums_by(clusters[first], values, facts.k)
+        over = np.flatnonzero(pinned > most + RELATIVE_TOLERANCE * total.values.sum())
+        if not len(over):
+            continue
+        cluster = int(over[0])
+        inside = np.flatnonzero(clusters[first] == cluster)
+        inside = inside[np.argsort(-values[inside], kind="stable")]
+        enough = np.cumsum(values[inside]) <= most[cluster]
+        inside = inside[: np.count_nonzero(enough) + 1]
+        taken = np.flatnonzero(np.isin(facts.group, groups[inside]))
+        linked = " and must-links" if len(taken) > len(inside) else ""
+        sentence = (
+            f"pins{linked} put samples ({facts.call(taken)}) into cluster {cluster}, whose values "
+            f"add up to {values[inside].sum():.10g}, but it may have at most "
+            f"{most[cluster]:.10g} ({rule.phrase()})."
+        )
+        links = facts.forest(groups[inside]) if linked else []
+        return sentence, ConstraintSet([*links, *facts.pins.cut(first[inside]), rule]), False
+    return None
+
+
 def _enough_pins(facts: Facts, pins: IntArray, needed: int) -> Iterator[ConstraintSet]:
     """Yield pins and must-links that put ``needed`` rows into a cluster, largest groups first."""
     rows = facts.pins.values[pins, 0]
@@ -196,6 +230,7 @@ FINDERS = (
     find_pinned_together,
     amounts.find_group_too_large,
     find_pinned_too_many,
+    find_pinned_total,
     find_too_many_apart,
     amounts.find_crowded_totals,
     amounts.find_shares_of_sizes,

@@ -1,6 +1,6 @@
 """Contracted points wherever they are: the protocol, its form in memory, its form in shards."""
 
-from .distance import EUCLIDEAN, Distance, SquaredEuclidean, SwapSide, plus_plus
+from .distance import EUCLIDEAN, NOBODY, Distance, Side, SquaredEuclidean, SwapSide, plus_plus
 from .memory import MemoryRows, contracted
 from .protocol import Rows, Table
 from .shard import Each, Shard, Shards
@@ -9,6 +9,7 @@ from .tables import MemoryTable, ShardTable, distances_to
 
 __all__ = [
     "EUCLIDEAN",
+    "NOBODY",
     "Distance",
     "Each",
     "MemoryRows",
@@ -18,6 +19,7 @@ __all__ = [
     "ShardRows",
     "ShardTable",
     "Shards",
+    "Side",
     "SquaredEuclidean",
     "SwapSide",
     "Table",

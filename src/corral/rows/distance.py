@@ -65,6 +65,26 @@ class Distance(Protocol):
         and ``rest`` is the least mass that a swap leaves each cluster.
         """
 
+    def replaced(
+        self, mass: FloatArray, arriving: Side, leaving: Side, apart: FloatArray | None = None
+    ) -> FloatArray:
+        """How far the inertia of clusters rises when one group arrives and another leaves.
+
+        ``apart`` has the squared distances between the two; without it, a lower bound is given.
+        """
+
+
+@dataclass(frozen=True)
+class Side:
+    """Groups that arrive at clusters or leave them, one a cluster."""
+
+    weight: FloatArray
+    square: FloatArray  # squared distances to the centres of these clusters
+
+
+#: No group at all.
+NOBODY = Side(np.zeros(1), np.zeros(1))
+
 
 @dataclass(frozen=True)
 class SwapSide:
@@ -155,6 +175,24 @@ class SquaredEuclidean:
             of_each = np.where(rest > 0.0, (reach + own) ** 2 / rest, np.inf)
         limits: FloatArray = of_each + of_each.T
         return limits
+
+    def replaced(
+        self, mass: FloatArray, arriving: Side, leaving: Side, apart: FloatArray | None = None
+    ) -> FloatArray:
+        """``w_y |y|^2 - w_x |x|^2 - |w_y y - w_x x|^2 / (W + w_y - w_x)`` about the centre.
+
+        The last term is what the centre gains by moving.  It is largest where x and y lie on
+        opposite sides of the centre.
+        """
+        x, y = leaving, arriving
+        if apart is None:
+            inner = -np.sqrt(x.square * y.square)
+        else:
+            inner = 0.5 * (x.square + y.square - apart)
+        out, into = x.weight * x.square, y.weight * y.square
+        shift = x.weight * out + y.weight * into - 2.0 * x.weight * y.weight * inner
+        rise: FloatArray = into - out - _quotient(shift, mass + (y.weight - x.weight))
+        return rise
 
 
 def _quotient(shift: FloatArray, rest: FloatArray) -> FloatArray:

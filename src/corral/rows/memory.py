@@ -258,6 +258,11 @@ class MemoryRows:
         products += origin @ origin
         return products
 
+    def apart(self, groups: IntArray, others: IntArray) -> FloatArray:
+        """Squared distances of points from others, one by one."""
+        between = self.points[groups] - self.points[others]
+        return np.asarray(row_norms(between, squared=True), np.float64)
+
     def halves(self, groups: IntArray, center: FloatArray) -> tuple[float, FloatArray]:
         """Cut a cluster across its longest axis: the inertia that saves, and the two centres."""
         unsplit = 0.0, np.stack([center, center])

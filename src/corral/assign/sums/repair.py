@@ -94,54 +94,74 @@ def _moved(
 ) -> IntArray | None:
     """Move groups of the pool, which have these costs, until all sums are kept."""
     labels = view.labels.copy()
-    reached = sums.reached(labels)
-    part, unit = sums.part(pool), sums.unit
+    moves = Moves(cost, sums.part(pool), labels[pool], sums.reached(labels), sums.unit)
     for _ in range(REPAIR_MOVES):
-        if not sums.outside(reached).any():
+        if not sums.outside(moves.reached).any():
+            labels[pool] = moves.own
             return labels
-        move = _best_move(cost, labels[pool], part, reached, unit)
-        if move is None or deadline.passed:
+        row = int(moves.rate.argmin())
+        if not np.isfinite(moves.rate[row]) or deadline.passed:
             return None
-        row, to = move
-        reached[:, labels[pool[row]]] -= part.values[:, row]
-        reached[:, to] += part.values[:, row]
-        labels[pool[row]] = to
+        moves.make(row)
     return None
 
 
-def _best_move(
-    cost: FloatArray, own: IntArray, sums: Sums, reached: FloatArray, unit: FloatArray
-) -> tuple[int, int] | None:
-    """The group and its new cluster that correct most for their cost.
+class Moves:
+    """The move of each group that corrects most for its cost, kept up to date as groups move.
 
-    Only moves out of and into clusters that miss a bound correct anything.
+    Attributes
+    ----------
+    own : (p,) array
+        Clusters of the groups.
+    reached : (r, k) array
+        What the sums of the clusters are.
+    to, rate : (p,) arrays
+        The cluster that each group should move to, and what that costs for what it corrects;
+        infinite if no move of the group corrects anything.
     """
-    missing = np.any(sums.outside(reached) > 0, axis=0)
-    leaving, entered = np.flatnonzero(missing[own]), np.flatnonzero(missing)
-    anywhere, rows = np.arange(cost.shape[1]), np.arange(len(own))
-    best, move = np.inf, None
-    for some, to in ((leaving, anywhere), (rows, entered)):
-        rise = cost[np.ix_(some, to)] - cost[some, own[some]][:, None]
-        rate = _rates(rise, own[some], to, sums.part(some), reached, unit)
-        if rate.size and rate.min() < best:
-            row, column = np.unravel_index(int(rate.argmin()), rate.shape)
-            best, move = float(rate[row, column]), (int(some[row]), int(to[column]))
-    return move
 
+    def __init__(
+        self, cost: FloatArray, sums: Sums, own: IntArray, reached: FloatArray, unit: FloatArray
+    ) -> None:
+        self._cost, self._sums, self._unit = cost, sums, unit
+        self.own, self.reached = own.copy(), reached.copy()
+        self.to, self.rate = own.copy(), np.full(len(own), np.inf)
+        self._renew(np.arange(len(own)))
 
-def _rates(
-    rise: FloatArray, own: IntArray, to: IntArray, sums: Sums, reached: FloatArray, unit: FloatArray
-) -> FloatArray:
-    """What moves of all groups into some clusters cost for what they correct, infinite if nothing.
+    def make(self, row: int) -> None:
+        """Make the move of one group.
 
-    ``rise`` is what the moves cost.
-    """
-    corrected = np.zeros(rise.shape)
-    for r, value in enumerate(sums.values):
-        low, high, now = sums.lower[r], sums.upper[r], reached[r]
-        missed = outside(now, low, high)
-        then = outside(now[to] + value[:, None], low[to], high[to])
-        gone = outside(now[own] - value, low[own], high[own])
-        corrected += (missed[to] - then + (missed[own] - gone)[:, None]) / unit[r]
-    possible = (corrected > 1e-12) & np.isfinite(rise) & (own[:, None] != to)
-    return np.where(possible, rise / np.where(possible, corrected, 1.0), np.inf)
+        It changes two clusters.  Groups in these, and those that were about to move to them, look
+        at all clusters anew; the others look at these two.
+        """
+        changed = np.array([self.own[row], self.to[row]])
+        self.reached[:, changed] += np.outer(self._sums.values[:, row], [-1.0, 1.0])
+        self.own[row] = self.to[row]
+        stale = np.isin(self.own, changed) | np.isin(self.to, changed)
+        self._renew(np.flatnonzero(stale))
+        others = np.flatnonzero(~stale)
+        rate = self._rates(others, changed)
+        place = rate.argmin(axis=1)
+        least = rate[np.arange(len(others)), place]
+        better = least < self.rate[others]
+        self.to[others[better]], self.rate[others[better]] = changed[place[better]], least[better]
+
+    def _renew(self, rows: IntArray) -> None:
+        """Look at all clusters."""
+        rate = self._rates(rows, np.arange(self._cost.shape[1]))
+        self.to[rows] = rate.argmin(axis=1)
+        self.rate[rows] = rate[np.arange(len(rows)), self.to[rows]]
+
+    def _rates(self, rows: IntArray, to: IntArray) -> FloatArray:
+        """What moves of groups into clusters cost for what they correct, infinite if nothing."""
+        own, sums = self.own[rows], self._sums
+        rise = self._cost[np.ix_(rows, to)] - self._cost[rows, own][:, None]
+        corrected = np.zeros(rise.shape)
+        for r, value in enumerate(sums.values[:, rows]):
+            low, high, now = sums.lower[r], sums.upper[r], self.reached[r]
+            missed = outside(now, low, high)
+            then = outside(now[to] + value[:, None], low[to], high[to])
+            gone = outside(now[own] - value, low[own], high[own])
+            corrected += (missed[to] - then + (missed[own] - gone)[:, None]) / self._unit[r]
+        possible = (corrected > 1e-12) & np.isfinite(rise) & (own[:, None] != to)
+        return np.where(possible, rise / np.where(possible, corrected, 1.0), np.inf)

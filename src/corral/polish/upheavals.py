@@ -1,0 +1,139 @@
+"""Out of local optima of shifts and chains: small upheavals, kept if they pay.
+
+After each of them a descent follows in the clusters that it touched.
+
+*Relocate*: one cluster is given up, its groups go to their next clusters, and another is split.
+*Reseed*: some clusters near each other are seeded anew among their groups.
+*Trade*: two clusters with different rules change places.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._typing import FloatArray, IntArray
+from ..constraints._checks import sums_by
+from ..problem import Problem
+from .chains import obey
+from .partition import Partition
+from .refine import Answer, answer_of
+
+#: Price of a unit of excess, in :attr:`.Partition.unit`, and how often it may grow in a descent.
+PRICE, PRICES = 1.0, 4
+#: Factors of the price after a descent for which it was enough, and after others.  Together they
+#: hold it where about one descent in five needs more.
+CHEAPER, DEARER = 0.95, 1.2
+#: Most clusters that are seeded anew together.  More of them find better optima less often.
+MOST_RESEEDED = 8
+
+
+def explore(problem: Problem, answer: Answer, random_state: np.random.RandomState) -> Answer:
+    """The best answer after as many upheavals as the plan allows."""
+    own = problem.with_rules(answer.rules)
+    part = Partition(own, answer.labels, answer.centers)
+    upheavals = _Upheavals(part, random_state)
+    best, labels, price = part.objective, part.labels.copy(), PRICE * part.unit
+    for _ in range(problem.plan.upheavals):
+        if problem.deadline.passed or best <= 0.0:
+            break
+        dirty = np.zeros(problem.n_clusters, bool)
+        dirty[upheavals.make(best / problem.n_clusters)] = True
+        enough = obey(part, price, dirty, PRICES, to_beat=best)
+        price *= CHEAPER if enough == price else DEARER
+        if enough is not None and part.objective < best * (1.0 - 1e-9):
+            best, labels = part.objective, part.labels.copy()
+            problem.settings.progress.step(problem.objective(best))
+        else:
+            part.restore(labels)
+    found = answer_of(own, part)
+    return found if found is not None and found.beats(answer) else answer
+
+
+class _Upheavals:
+    """Draws upheavals of a partition and makes them."""
+
+    def __init__(self, part: Partition, random_state: np.random.RandomState) -> None:
+        self.part, self.random = part, random_state
+        rules, k = part.rules, part.rules.n_clusters
+        own = rules.cluster_rules()
+        self.unlike = np.argwhere(np.triu((own[:, :, None] != own[:, None, :]).any(axis=0)))
+        self.pinned = np.bincount(rules.pins[:, 1], minlength=k) > 0
+        self.saved, self.halves = np.zeros(k), np.zeros((k, 2, part.centers.shape[1]))
+        self.seen = np.full(rules.n_groups, -1)
+
+    def make(self, temperature: float) -> IntArray:
+        """Make an upheaval, and give the clusters that changed.
+
+        ``temperature`` is what a cluster costs on average.
+        """
+        kind = self.random.randint(3 if len(self.unlike) else 2)
+        if kind == 0:
+            return self._relocate(temperature)
+        return self._reseed() if kind == 1 else self._trade()
+
+    def _relocate(self, temperature: float) -> IntArray:
+        """Give up a cluster that costs little to lose, and split one that saves much."""
+        part = self.part
+        self._split_changed()
+        loss, following = self._losses()
+        one = self._draw(np.where(self.pinned, -np.inf, -loss / temperature))
+        other = self._draw(np.where(np.arange(len(loss)) == one, -np.inf, self.saved / temperature))
+        given_up, split = self._members([one]), self._members([other])
+        squares = part.rows.distances(self.halves[other])[split]
+        half = split[squares[:, 1] < squares[:, 0]]
+        to = np.concatenate([following[given_up], np.full(len(half), one)])
+        return part.put(np.concatenate([given_up, half]), to)
+
+    def _reseed(self) -> IntArray:
+        """Draw new seeds, as k-means++ does, among the groups of some neighbouring clusters."""
+        part, k = self.part, self.part.rules.n_clusters
+        center = part.centers[[self.random.randint(k)]]
+        order = np.argsort(part.rows.distance.between(center, part.centers)[0], kind="stable")
+        clusters = order[: self.random.randint(2, MOST_RESEEDED + 1)]
+        members = self._members(clusters)
+        if len(members) == 0:
+            return clusters
+        squares, least = [], part.rows.weight[members]
+        for _ in clusters:
+            chance = least if least.any() else np.ones(len(members))
+            seed = self.random.choice(members, p=chance / chance.sum())
+            squares.append(part.rows.apart(members, np.full(len(members), seed)))
+            least = part.rows.weight[members] * np.min(squares, axis=0)
+        return part.put(members, clusters[np.argmin(squares, axis=0)])
+
+    def _trade(self) -> IntArray:
+        """Exchange the groups of two clusters that have different rules."""
+        one, other = self.unlike[self.random.randint(len(self.unlike))]
+        first, second = self._members([one]), self._members([other])
+        to = np.repeat([other, one], [len(first), len(second)])
+        return self.part.put(np.concatenate([first, second]), to)
+
+    def _members(self, clusters: IntArray | list[int]) -> IntArray:
+        """Groups of clusters that may move."""
+        return np.flatnonzero(np.isin(self.part.labels, clusters) & self.part.mobile)
+
+    def _draw(self, logits: FloatArray) -> int:
+        """A cluster drawn with chances in proportion to ``exp(logits)``."""
+        top = logits.max()
+        chance = np.exp(logits - top) if np.isfinite(top) else np.ones(len(logits))
+        return int(self.random.choice(len(chance), p=chance / chance.sum()))
+
+    def _losses(self) -> tuple[FloatArray, IntArray]:
+        """What giving up each cluster costs, and the next cluster of each group."""
+        part = self.part
+        squares = part.squares[part.near, part.groups[:, None]]
+        squares[part.near == part.labels[:, None]] = np.inf
+        place = squares.argmin(axis=1)
+        rise = part.rows.weight * squares[part.groups, place] - part.cost
+        loss = sums_by(part.labels, rise, part.rules.n_clusters)
+        return loss, part.near[part.groups, place]
+
+    def _split_changed(self) -> None:
+        """Split the clusters that changed since they were split last."""
+        part = self.part
+        differ = self.seen != part.labels
+        changed = np.union1d(self.seen[differ], part.labels[differ])
+        for j in changed[changed >= 0]:
+            members = np.flatnonzero(part.labels == j)
+            self.saved[j], self.halves[j] = part.rows.halves(members, part.centers[j])
+        self.seen = part.labels.copy()
