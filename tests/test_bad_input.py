@@ -392,7 +392,10 @@ def test_empty_lists_are_no_constraint(X, nothing, solver):
 FOR_THE_OTHER_SOLVER = [
     ({"constraints": MustLink([(0, 1)], weight=2.0)}, ["soft pairs", "1", "infinite"]),
     ({"constraints": ClusterSizes(minimum=2)}, ["exact sizes", "cluster 0", "[2, 12]"]),
-    ({"constraints": ClusterTotals(np.ones(N), maximum=5)}, ["equalities", "total 0", "5"]),
+    (
+        {"constraints": ClusterTotals(np.linspace(0, 1, N), maximum=5)},
+        ["equalities", "total 0", "5"],
+    ),
     ({"constraints": LinearConstraint(np.ones((1, 36)), 0, 20)}, ["equalities", "row 0", "20"]),
     ({"sample_weight": np.arange(1.0, N + 1)}, ["sample weights", "1", "12", "equal"]),
 ]

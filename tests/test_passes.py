@@ -285,8 +285,9 @@ def test_a_fit_takes_few_iterations_and_exact_solves(
     make, most_iterations, most_solves, seed, work
 ):
     fit(make(), seed)
-    ((_, n_iter),) = work.relaxations
-    assert 0 < n_iter <= most_iterations
+    # None where the clusters are clear without ADMM.
+    assert len(work.relaxations) <= 1
+    assert sum(n_iter for _, n_iter in work.relaxations) <= most_iterations
     assert 0 < len(work.solves) <= most_solves
 
 
@@ -338,7 +339,7 @@ def test_restarts_share_what_is_known_of_the_points(monkeypatch):
     made, real = [], memory.MemoryRows
 
     def counted(*arguments, **options):
-        made.append(1)
+        made.append(len(arguments[0]))
         return real(*arguments, **options)
 
     monkeypatch.setattr(memory, "MemoryRows", counted)
@@ -346,7 +347,8 @@ def test_restarts_share_what_is_known_of_the_points(monkeypatch):
     ConstrainedKMeans(k, n_init=3, random_state=0).fit(
         X[:300], constraints=rules[0].subset(range(300))
     )
-    assert len(made) == 1
+    # Labelled groups are looked at alone; the whole is made once.
+    assert made.count(max(made)) == 1
 
 
 def test_memory_of_a_fit():

@@ -274,7 +274,7 @@ def test_the_plan_is_in_the_report_and_in_the_log(caplog):
         (300, 2, ClusterTotals(np.arange(300), maximum=30000), False),  # many groups a cluster
         (300, 10, ClusterSizes(maximum=40), False),
         (300, 10, ClusterTotals(np.ones(300), maximum=40), False),  # which are sizes
-        (300, 10, LinearConstraint(np.ones((1, 3000)), upper=300), True),
+        (300, 10, LinearConstraint(np.ones((1, 3000)), upper=300), False),
     ],
 )
 def test_chains_take_the_place_of_programs(n, k, rule, chained):

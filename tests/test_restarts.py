@@ -27,6 +27,9 @@ class Told:
         self.first = Run(self.problem, None, None)(0)
         self.left, self.spend = list(objectives), spend
 
+    def beginning(self, seed):
+        return self
+
     def in_time(self, seed):
         if self.spend:
             self.problem.deadline.budget.left = 0.0

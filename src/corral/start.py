@@ -9,7 +9,7 @@ k-means++ for the other clusters.  They are matched to the clusters that have ru
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -115,7 +115,9 @@ def make_start(
         if labelled is None:
             seeds = rows.seeds(k, _seed_rows(m, random_state), timed)
         else:
-            seeds = _completed(labelled, k, rows.take(_seed_rows(m, random_state)), timed)
+            whole = isinstance(rows, MemoryRows) and m <= SEED_ROWS
+            near = cast(MemoryRows, rows) if whole else rows.take(_seed_rows(m, random_state))
+            seeds = _completed(labelled, k, near, timed)
             seeds -= rows.middle
     except OutOfTime:
         part = rows.take(np.sort(random_state.choice(m, k, replace=m < k)))

@@ -11,12 +11,14 @@ from . import thresholds as at
 def is_chained(rules: Rules, far: bool) -> bool:
     """Whether shifts and chains take the place of exact assignment; ``far`` rows are elsewhere.
 
-    They do where exact assignment is an integer program, and where clusters have so few groups
-    that prices leave much of it open.
+    They do where totals or shares make exact assignment an integer program, and where clusters have
+    so few groups that prices leave much of it open.  Linear rows with many entries make a look at
+    all changes slow.
     """
     m, k = rules.n_groups, rules.n_clusters
     few = m <= at.CHAINED_EACH * k and m * k <= at.CHAINED
-    return few and k > 1 and not far and (bool(rules.totals) or rules.linear is not None)
+    sparse = rules.linear is None or rules.linear.A.nnz <= m
+    return few and k > 1 and not far and bool(rules.totals) and sparse
 
 
 def upheavals(rules: Rules, far: bool, restarts: int) -> int:

@@ -66,7 +66,8 @@ class Plan:
         exchanges, least_exchange = exchanges_of(entries(rules), facts.far)
         restarts, trials = _restarts(rules, settings), _trials(rules, facts)
         upheavals = chained.upheavals(rules, facts.far, restarts)
-        agree, children = shared(restarts, 0 if upheavals else trials, settings)
+        alone = upheavals > 0 or rules.n_clusters < 2
+        agree, children = shared(restarts, 0 if alone else trials, settings)
         direct, share = _direct(rules, settings, whole, upheavals)
         plan = cls(
             n_groups=rules.n_groups,

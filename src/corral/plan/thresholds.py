@@ -128,9 +128,9 @@ ADMM_SHARE = 0.6
 #: Part of the time left that the polish straight from the seeds may take before ADMM.
 DIRECT_SHARE = 0.3
 #: Least loss by giving up a cluster, in units of the most saved by splitting one, above which the
-#: answer from the seeds needs no rival.  A smaller number skips ADMM on more data; up to 2 another
-#: place for a cluster could be better (easy.py).
-CLEAR = 4.0
+#: answer from the seeds needs no rival.  A smaller number skips ADMM on more data.  Data without
+#: clusters reach 13, blobs at a distance of five standard deviations 18 (clear.py).
+CLEAR = 15.0
 #: Room between bounds on sizes, in mean sizes, above which two clusters can settle in one dense
 #: region.
 LOOSE = 0.5
@@ -186,6 +186,8 @@ NEAREST = 12
 #: Upheavals in all runs, in units of the root of the clusters and of their square, whichever is
 #: less.  More lower the objective and the differences between seeds (capacities.py).
 UPHEAVALS, UPHEAVALS_EACH = 100.0, 6
+#: Upheavals in a row without a better answer that end them, for each cluster.
+UPHEAVAL_IDLE = 5
 #: Work of all upheavals and what each costs besides, in pairs of a group and a near cluster.
 UPHEAVAL_WORK, UPHEAVAL_LEAST = 3.0e6, 1_000
 #: Entries up to which integer programs finish what upheavals found (capacities.py).

@@ -5,7 +5,7 @@ of them, and ``cliques`` places whole cliques anew, their centres moving along; 
 larger steps, which ``search`` refines and keeps if they pay; ``recombine`` makes new answers from
 several.
 
-Under totals, shares and linear rows with few groups a cluster, an exact assignment is an integer
+Under totals and shares with few groups a cluster, an exact assignment is an integer
 program.  There ``chains`` moves one or two groups at a time, whatever the rules; ``refine`` repairs
 and improves labels by that alone, and ``upheavals`` leaves local optima.  ``partition`` holds what
 the labels imply, and ``excess`` how far they miss the rules.

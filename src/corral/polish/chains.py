@@ -61,9 +61,10 @@ def obey(
 def descend(part: Partition, price: float, dirty: BoolArray) -> None:
     """Make changes that pay until there is none that touches a dirty cluster.
 
-    Clusters that a change touched become dirty.
+    Clusters that a change touched become dirty.  Changes that pay by no more than rounding end it.
     """
-    least = NEGLIGIBLE * part.objective
+    value = part.valued(price)
+    least = NEGLIGIBLE * value
     shifting, chaining = dirty.copy(), dirty.copy()
     while not part.deadline.passed:
         if shifting.any():
@@ -75,7 +76,12 @@ def descend(part: Partition, price: float, dirty: BoolArray) -> None:
         else:
             return
         if len(steps):
+            before = part.labels.copy()
             touched = part.put(*_disjoint(part, steps, rise).moved())
+            known, value = value, part.valued(price)
+            if value >= known:
+                part.restore(before)
+                return
             shifting[touched] = chaining[touched] = True
 
 

@@ -97,6 +97,10 @@ class Partition:
         """Inertia, and the price of the soft pairs broken."""
         return float(self.cost.sum()) + self.rules.soft.cost(self.labels)
 
+    def valued(self, price: float) -> float:
+        """The objective with a price on what the rules miss."""
+        return self.objective + price * self.missed
+
     @property
     def missed(self) -> float:
         """What all hard rules miss together."""

@@ -24,7 +24,7 @@ def improve(
 
     Moves are trials of exact assignment: they end too when integer programs have had their time.
     """
-    if problem.plan.upheavals:
+    if problem.plan.upheavals and not is_clear(problem, answer):
         answer = _finished(problem, explore(problem, answer, random_state))
     answer = settled(problem, answer)
     budget = max(problem.plan.trials, least_trials)

@@ -13,6 +13,7 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import sums_by
+from ..plan.thresholds import UPHEAVAL_IDLE
 from ..problem import Problem
 from .chains import obey
 from .partition import Partition
@@ -25,6 +26,8 @@ PRICE, PRICES = 1.0, 4
 CHEAPER, DEARER = 0.95, 1.2
 #: Most clusters that are seeded anew together.  More of them find better optima less often.
 MOST_RESEEDED = 8
+#: Rounds of nearest centres and means after new seeds, before the descent.
+ROUNDS = 3
 
 
 def explore(problem: Problem, answer: Answer, random_state: np.random.RandomState) -> Answer:
@@ -33,15 +36,17 @@ def explore(problem: Problem, answer: Answer, random_state: np.random.RandomStat
     part = Partition(own, answer.labels, answer.centers)
     upheavals = _Upheavals(part, random_state)
     best, labels, price = part.objective, part.labels.copy(), PRICE * part.unit
+    idle = 0
     for _ in range(problem.plan.upheavals):
-        if problem.deadline.passed or best <= 0.0:
+        if problem.deadline.passed or best <= 0.0 or idle >= UPHEAVAL_IDLE * problem.n_clusters:
             break
+        idle += 1
         dirty = np.zeros(problem.n_clusters, bool)
         dirty[upheavals.make(best / problem.n_clusters)] = True
         enough = obey(part, price, dirty, PRICES, to_beat=best)
         price *= CHEAPER if enough == price else DEARER
         if enough is not None and part.objective < best * (1.0 - 1e-9):
-            best, labels = part.objective, part.labels.copy()
+            best, labels, idle = part.objective, part.labels.copy(), 0
             problem.settings.progress.step(problem.objective(best))
         else:
             part.restore(labels)
@@ -99,7 +104,11 @@ class _Upheavals:
             seed = self.random.choice(members, p=chance / chance.sum())
             squares.append(part.rows.apart(members, np.full(len(members), seed)))
             least = part.rows.weight[members] * np.min(squares, axis=0)
-        return part.put(members, clusters[np.argmin(squares, axis=0)])
+        touched = part.put(members, clusters[np.argmin(squares, axis=0)])
+        for _ in range(ROUNDS):  # which move many groups at once; shifts move one a cluster
+            nearest = part.squares[clusters][:, members].argmin(axis=0)
+            touched = np.union1d(touched, part.put(members, clusters[nearest]))
+        return touched
 
     def _trade(self) -> IntArray:
         """Exchange the groups of two clusters that have different rules."""
