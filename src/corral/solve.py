@@ -19,9 +19,10 @@ from .admm.blocks import one_blas_thread
 from .admm.crew import Threads
 from .admm.history import Options, Relaxation
 from .admm.projected import solve_projected
-from .assign import Assignment, NoAssignment
+from .assign import Assignment, NoAssignment, Warm
 from .constraints._checks import sums_by
 from .deadline import OutOfTime
+from .many import graduate, split
 from .plan import Plan, is_large
 from .plan.thresholds import ADMM_SHARE, START_SECONDS
 from .polish import Answer, evaluate, first_answer, improve, refine
@@ -186,6 +187,8 @@ class Run:
         """Start, relax, assign, polish, with rivals."""
         problem, random_state = self.problem, np.random.RandomState(seed)
         progress = problem.settings.progress
+        if problem.plan.centers != "ADMM":
+            return self._among_many(random_state)
         view, groups = sample(problem, random_state)
         if groups is not None:
             logger.info("plan of the sample: %s", view.plan)
@@ -209,6 +212,27 @@ class Run:
         progress.enter("polish")
         answer = improve(problem, answer, random_state)
         return _solution(problem, answer, relaxed, view.plan)
+
+    def _among_many(self, random_state: np.random.RandomState) -> Solution:
+        """Start, relax, assign, polish over the candidates of each group."""
+        problem = self.problem
+        progress = problem.settings.progress
+        soon = problem.until(problem.deadline.share(ADMM_SHARE))
+        if problem.plan.centers.startswith("tree"):
+            start = split(soon, random_state)
+        else:
+            view, groups = sample(soon, random_state)
+            start = view.shifted(self._start(view, groups, random_state)[0].centers, problem)
+        progress.enter("admm")
+        relaxed, prices = graduate(soon, start)
+        counts = sums_by(relaxed.labels, problem.rules.count, problem.n_clusters)
+        rules = match_sizes(problem.rules, counts)
+        progress.enter("assign")
+        warm = Warm(prices, None)
+        answer = first_answer(problem.with_rules(rules), relaxed.centers, problem.plan.rounds, warm)
+        progress.enter("polish")
+        answer = improve(problem, answer, random_state)
+        return _solution(problem, answer, relaxed, problem.plan)
 
     def _start(
         self, view: Problem, groups: IntArray | None, random_state: np.random.RandomState

@@ -15,7 +15,17 @@ import numpy as np
 from ..presolve import Rules
 from ..settings import Settings
 from . import thresholds as at
-from .facts import Facts, entries, pilot_groups, prices_first, program_seconds, sizes_loose
+from .facts import (
+    Facts,
+    entries,
+    is_large,
+    many_clusters,
+    pilot_groups,
+    prices_first,
+    program_seconds,
+    settled_by_sizes,
+    sizes_loose,
+)
 
 
 def _decision(words: str) -> Any:
@@ -32,6 +42,8 @@ class Plan:
     home: str = _decision("brought into memory because")
     restarts: int = _decision("restarts")
     programs: float = _decision("seconds for integer programs in all")
+    candidates: int = _decision("clusters that a group is first assigned among, 0 for all")
+    centers: str = _decision("centres by")
     sample: int = _decision("groups that ADMM sees")
     single: bool = _decision("ADMM in single precision")
     growth: float = _decision("growth of ADMM's penalty an iteration")
@@ -41,7 +53,9 @@ class Plan:
     direct_share: float = _decision("part of the time left for these")
     rival: str = _decision("rival of ADMM on its sample")
     assignment: str = _decision("exact assignment by")
+    rounds: int = _decision("rounds of exact assignment and means, at most")
     least_drop: float = _decision("relative drop of the objective that ends rounds")
+    least_shift: float = _decision("squared shift of the centres, in variances, that ends rounds")
     exchanges: int = _decision("rounds of exchanges of groups, at most")
     least_exchange: float = _decision("relative gain that ends exchanges")
     trials: int = _decision("trials of moves of clusters, at most")
@@ -53,13 +67,15 @@ class Plan:
         size = _sample(rules, facts, settings)
         whole = part_of is None and size == rules.n_groups
         direct, share = _direct(rules, settings, whole)
-        exchanges, least_exchange = _exchanges(rules, facts)
+        exchanges, least_exchange = _exchanges(rules, facts, settings)
         plan = cls(
             n_groups=rules.n_groups,
             n_clusters=rules.n_clusters,
             home=_home(rules, settings, size) if facts.far else "",
             restarts=_restarts(rules, settings),
-            programs=program_seconds(rules, settings),
+programs=program_seconds(rules, settings),
+            candidates=_candidates(rules, facts, settings),
+            centers=_centers(rules, facts, settings),
             sample=size,
             single=_single(rules, facts, settings),
             growth=_growth(rules, settings),
@@ -69,7 +85,9 @@ class Plan:
             direct_share=share,
             rival=_rival(rules, settings, part_of),
             assignment=_assignment(rules, facts),
-            least_drop=_least_drop(entries(rules)),
+            rounds=at.MANY_ROUNDS if many_clusters(rules, facts, settings) else at.MAX_ROUNDS,
+            least_drop=_least_drop(entries(rules), many_clusters(rules, facts, settings)),
+            least_shift=at.LEAST_SHIFT if is_large(rules) else 0.0,
             exchanges=exchanges,
             least_exchange=least_exchange,
             trials=_trials(rules, facts),
@@ -133,8 +151,34 @@ def _sample(rules: Rules, facts: Facts, settings: Settings) -> int:
     least, each = at.SAMPLE_FREE, at.SAMPLE_FREE_EACH
     if rules.summed:
         least, each = at.SAMPLE_SUMMED, at.SAMPLE_SUMMED_EACH
+    if many_clusters(rules, facts, settings):  # the sample is for the seeds alone
+        least, each = at.SAMPLE_SUMMED, at.SEEDS_EACH
     enough = int(max(least, each * rules.n_clusters) * facts.unevenness)
     return min(m, enough) if m > at.WORTH_SAMPLING * enough else m
+
+
+def _candidates(rules: Rules, facts: Facts, settings: Settings) -> int:
+    """Clusters that each group is first assigned among, tied groups before all others; 0 for all.
+
+    Few tied groups among many rows hardly change the prices of the sizes.
+    """
+    if not settled_by_sizes(rules, facts, settings):
+        return 0
+    large = entries(rules) > at.TIED_ENTRIES
+    few_tied = large and 0.0 < rules.tied.mean() <= at.MOST_TIED
+    return at.CANDIDATES if few_tied or many_clusters(rules, facts, settings) else 0
+
+
+def _centers(rules: Rules, facts: Facts, settings: Settings) -> str:
+    """What finds the centres, and from where.
+
+    Where sizes tell how many clusters a region has, a tree of cuts is the start of graduation.
+    """
+    if not many_clusters(rules, facts, settings):
+        return "ADMM"
+    drawn = isinstance(settings.init, str) and settings.init == "k-means++"
+    tree = drawn and not sizes_loose(rules) and not rules.numbered
+    return "tree and graduation" if tree else "graduation"
 
 
 def _single(rules: Rules, facts: Facts, settings: Settings) -> bool:
@@ -228,13 +272,17 @@ def _assignment(rules: Rules, facts: Facts) -> str:
     return program
 
 
-def _least_drop(size: int) -> float:
+def _least_drop(size: int, many: bool) -> float:
     """Relative fall of the objective below which rounds end: it grows with their cost."""
+    if many:
+        return at.MANY_DROP
     return float(min(at.LEAST_DROP * max(size / at.SMALL, 1.0) ** 3, at.MOST_DROP))
 
 
-def _exchanges(rules: Rules, facts: Facts) -> tuple[int, float]:
-    """Rounds of exchanges of single groups in memory, and the gain below which they end."""
+def _exchanges(rules: Rules, facts: Facts, settings: Settings) -> tuple[int, float]:
+    """Rounds of exchanges of groups in memory, and the gain below which they end."""
+    if many_clusters(rules, facts, settings):
+        return at.MANY_EXCHANGES, at.LEAST_MANY_EXCHANGE
     size = entries(rules)
     if size > at.LARGE or facts.far:
         return 0, 0.0

@@ -124,6 +124,30 @@ LEAST_RELOCATION = 0.05
 #: Rounds of assignment and means after which ADMM's centres and a pilot's are compared.
 PILOT_ROUNDS = 10
 
+# --- Many clusters -------------------------------------------------------------------------------
+
+#: Clusters, and entries, from which centres come from graduation and rows look only at some of the
+#: clusters.  With fewer, ADMM finds as good centres in about the same time (many.py).
+MANY_CLUSTERS, MANY_ENTRIES = 64, 1_000_000
+#: Entries from which tied groups are assigned before all others, and the largest part of all groups
+#: that they may be.  More tied groups change the prices of the sizes by more (many.py links).
+TIED_ENTRIES, MOST_TIED = 3_000_000, 0.1
+#: Candidates of each row.  More make rounds slower; fewer need more passes until no other cluster
+#: is better (many.py).
+CANDIDATES = 16
+#: Temperatures at which graduation begins and ends, in those at which a cluster would split, and
+#: rounds between them.  More rounds lower the inertia by up to 0.1 % and take longer (many.py).
+GRADUATION_START, GRADUATION_END, GRADUATION_ROUNDS = 1.0, 0.05, 10
+#: Parts that one cut of the tree makes, most rounds of a cut, and rows for each cluster that it
+#: looks at.  More take longer and make hardly better starts (many.py).
+SPLIT_BRANCHES, SPLIT_ROUNDS, SPLIT_ROWS_EACH = 12, 10, 50
+#: Rounds of assignment after graduation, then most rounds of exchanges, many groups at a time, and
+#: the relative gain below which these end.  More lower the inertia by some 1e-4 each (many.py).
+MANY_ROUNDS, MANY_EXCHANGES, LEAST_MANY_EXCHANGE = 2, 20, 1e-4
+#: Rows for each cluster that seeds are drawn from where the sizes make no tree.  More make seeding
+#: slower: its time grows with their number times the clusters.
+SEEDS_EACH = 20
+
 # --- Polish --------------------------------------------------------------------------------------
 
 #: Most rounds of means and exact assignment.
@@ -131,6 +155,12 @@ MAX_ROUNDS = 300
 #: Relative fall of the objective below which rounds end, of a small problem; it grows with the cube
 #: of the entries, up to the second number (jobs sizes-5000-10, million).
 LEAST_DROP, MOST_DROP = 1e-12, 1e-7
+#: Sum of the squared shifts of the centres in a round, in mean variances of the features, below
+#: which rounds of a large problem end; it is the default of scikit-learn's KMeans.  A smaller
+#: number takes more rounds for a millionth of the objective (many.py normal).
+LEAST_SHIFT = 1e-4
+#: Relative fall of the objective below which rounds with many clusters end; exchanges find more.
+MANY_DROP = 1e-5
 #: Entries that all rounds of exchanges of single groups look at.  More of them find more where each
 #: round finds another: with a quarter, 3,000 points in 60 clusters end 0.2 % higher (same.py).
 EXCHANGE_ENTRIES = 7_500_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ class Answer:
     centers: FloatArray  # means of the clusters, (k, d), relative to the middle of the rows
     objective: float  # inertia over the groups plus the price of the soft pairs broken
     rules: Rules  # with the size bounds in the order that these labels obey
+    warm: Any = field(default=None, repr=False, compare=False)  # :attr:`.Assignment.warm`
 
     def beats(self, other: Answer | None) -> bool:
         """Whether the objective is lower by more than rounding."""
@@ -41,18 +42,19 @@ def refine(
     centers: FloatArray,
     *,
     incumbent: IntArray | None = None,
+    warm: Any = None,
     to_beat: float = np.inf,
     max_rounds: int = MAX_ROUNDS,
 ) -> Answer | None:
     """Alternate exact assignment and means until the objective stops falling.
 
-    ``incumbent`` are labels that obey the rules, if some are known.  None is given when the
+    ``incumbent`` are labels that obey the rules, if some are known, and ``warm`` is what the first
+    assignment starts from (:attr:`.Assignment.warm`).  None is given when the
     objective will hardly fall below ``to_beat``.  NoAssignment and OutOfTime come from the first
     assignment; later ones fall back on the labels in hand.
     """
-    place = assigner(problem.rules, problem.rows)
+    place = assigner(problem.rules, problem.rows, problem.plan.candidates)
     best: Answer | None = None
-    warm: Any = None
     patience, deadline = PATIENCE, problem.deadline
     for _ in range(max_rounds):
         if best is not None and deadline.passed:
@@ -77,9 +79,20 @@ def refine(
                 break
             if answer.objective - LOOK_AHEAD * drop > to_beat:
                 return None
+        at_rest = _shift(problem, centers, answer.centers) <= problem.plan.least_shift
         best, incumbent, centers, warm = answer, answer.labels, answer.centers, step.warm
         problem.settings.progress.step(problem.objective(best.objective))
+        if at_rest:
+            break
     return best
+
+
+def _shift(problem: Problem, before: FloatArray, after: FloatArray) -> float:
+    """Sum of the squared shifts of the centres, in mean variances of the features."""
+    rows = problem.rows
+    variance = rows.spread / max(rows.total_weight * rows.shape[1], np.finfo(float).tiny)
+    squares = rows.distance.gained(np.ones(len(before)), before, after)
+    return squares / variance if variance > 0.0 else 0.0
 
 
 def evaluate(problem: Problem, step: Assignment, centers: FloatArray) -> Answer:
@@ -93,20 +106,25 @@ def evaluate(problem: Problem, step: Assignment, centers: FloatArray) -> Answer:
     if np.isfinite(step.cost):
         mass = problem.near.mass(labels, rules.n_clusters)
         gained = rows.distance.gained(mass, centers, means)
-        return Answer(labels, means, max(step.cost - gained, 0.0), rules)
+        return Answer(labels, means, max(step.cost - gained, 0.0), rules, step.warm)
     soft = rules.soft.cost(labels) if step.soft is None else step.soft
-    return Answer(labels, means, rows.inertia(labels, means) + soft, rules)
+    return Answer(labels, means, rows.inertia(labels, means) + soft, rules, step.warm)
 
 
-def first_answer(problem: Problem, centers: FloatArray, max_rounds: int = MAX_ROUNDS) -> Answer:
+def first_answer(
+    problem: Problem, centers: FloatArray, max_rounds: int = MAX_ROUNDS, warm: Any = None
+) -> Answer:
     """Refine centres; where the sizes at hand do not fit the other rules, match them anew.
 
     NoAssignment proves that no labels obey the rules, whatever the order of the sizes.  Of rows in
     shards it is no proof: linked groups leave no room for the others.
     """
     try:
-        answer = refine(problem, centers, max_rounds=max_rounds)
+        answer = refine(problem, centers, warm=warm, max_rounds=max_rounds)
     except NoAssignment:
+        if problem.plan.candidates:  # tied groups left no room; no proof that there is none
+            every = replace(problem, plan=replace(problem.plan, candidates=0))
+            return first_answer(every, centers, max_rounds)
         if problem.rows.far:
             raise
         return _matched_anew(problem, centers)

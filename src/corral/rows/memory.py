@@ -17,6 +17,7 @@ from .._typing import FloatArray, IntArray, Matrix
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
 from ..presolve.contraction import Contraction
+from .candidates import Candidates, cheapest
 from .costs import Dense
 from .distance import EUCLIDEAN, Distance, plus_plus
 from .shard import Shards
@@ -142,6 +143,23 @@ class MemoryRows:
         distances *= self.weight[:, None]
         return Dense(distances)
 
+    def candidates(
+        self,
+        centers: FloatArray,
+        prices: FloatArray,
+        number: int,
+        *,
+        groups: IntArray | None = None,
+        count: IntArray | None = None,
+        like: Candidates | None = None,
+        deadline: Deadline = NEVER,
+    ) -> Candidates:
+        """Of a block of groups at a time, so that no (m, k) array is made."""
+        weight = self.weight if count is None else self.weight / count
+        costs = _MemoryCosts(self, centers, None if np.all(weight == 1.0) else weight)
+        groups = np.arange(self.shape[0]) if groups is None else groups
+        return cheapest(costs, groups, prices, number, like, deadline)
+
     def nearest(self, centers: FloatArray, deadline: Deadline = NEVER) -> IntArray:
         """The nearest centre of each group."""
         parts = [part.argmin(axis=1) for part in self._blocks(centers, deadline)]
@@ -161,6 +179,15 @@ class MemoryRows:
         """Centres of the clusters; one without weight keeps its fallback."""
         sums = self._members(labels, n_clusters) @ self.points
         return self.centres(sums, self.mass(labels, n_clusters), fallback)
+
+    def soft_means(self, cluster: IntArray, share: FloatArray, fallback: FloatArray) -> FloatArray:
+        """By a sparse matrix of the shares, (k, m)."""
+        (m, t), k = cluster.shape, len(fallback)
+        weights = (share * self.weight[:, None]).astype(self.points.dtype, copy=False)
+        starts = np.arange(0, m * t + 1, t)
+        members = sparse.csr_array((weights.ravel(), cluster.ravel(), starts), shape=(m, k)).T
+        mass: FloatArray = sums_by(cluster.ravel(), weights.ravel(), k)
+        return self.centres(members @ self.points, mass, fallback)
 
     def _members(self, labels: IntArray, k: int) -> Matrix:
         """Weights of the groups in their clusters, (k, m)."""
@@ -250,6 +277,29 @@ class MemoryRows:
             return unsplit
         means = self.centres(sums, mass, None)
         return self.distance.gained(mass, np.stack([center, center]), means), means
+
+
+class _MemoryCosts:
+    """Costs of rows in memory; see :class:`.candidates.Costs`."""
+
+    def __init__(self, rows: MemoryRows, centers: FloatArray, weight: FloatArray | None) -> None:
+        self._rows, self._weight = rows, weight
+        self.eps = float(np.finfo(rows.points.dtype).eps)
+        self._twice = np.ascontiguousarray((-2.0 * centers).astype(rows.points.dtype).T)
+        self._offsets = rows.offsets(centers).astype(rows.points.dtype)
+
+    def block(self, groups: Any) -> FloatArray:
+        """In the precision of the points."""
+        costs: FloatArray = self._rows.points[groups] @ self._twice
+        costs += self._offsets
+        if self._weight is not None:
+            costs *= self._weight[groups, None]
+        return costs
+
+    def constant(self, groups: Any) -> FloatArray:
+        """The squares of the points."""
+        squares: FloatArray = self._rows._square[groups]
+        return squares if self._weight is None else squares * self._weight[groups]
 
 
 def contracted(points: Matrix, weight: FloatArray | None, group: IntArray | None) -> MemoryRows:
