@@ -25,8 +25,8 @@ from corral import (
 )
 from corral.assign import NoAssignment
 from corral.assign.far import FarAssignment
-from corral.assign.tied import Warm
 from corral.assign.sizes import ship, ship_units
+from corral.assign.tied import Warm
 from corral.constraints import ConstraintSet
 from corral.datasets import random_links
 from corral.deadline import NEVER, Deadline, OutOfTime

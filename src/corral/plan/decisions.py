@@ -73,7 +73,7 @@ class Plan:
             n_clusters=rules.n_clusters,
             home=_home(rules, settings, size) if facts.far else "",
             restarts=_restarts(rules, settings),
-programs=program_seconds(rules, settings),
+            programs=program_seconds(rules, settings),
             candidates=_candidates(rules, facts, settings),
             centers=_centers(rules, facts, settings),
             sample=size,
