@@ -13,9 +13,9 @@ from multiprocessing import TimeoutError as NoResult
 import numpy as np
 from joblib import Parallel, delayed
 
+from ._arrays import one_blas_thread
 from ._typing import FloatArray, IntArray
 from .admm.algorithm1 import PaperRules, solve_algorithm1
-from .admm.blocks import one_blas_thread
 from .admm.crew import Threads
 from .admm.history import Options, Relaxation
 from .admm.projected import solve_projected
@@ -28,7 +28,7 @@ from .plan.thresholds import ADMM_SHARE, START_SECONDS
 from .polish import Answer, evaluate, first_answer, improve, refine
 from .presolve import Rules
 from .problem import Problem
-from .rivals import better_labels, direct
+from .rivals import better_labels, direct, nearer
 from .rows import MemoryRows
 from .solution import Solution, numbered
 from .start import Start, group_labels, make_start, match_sizes, sample
@@ -208,7 +208,7 @@ class Run:
         else:
             labels = group_labels(problem.rules, labels)
         progress.enter("assign")
-        answer = self._repaired(view, labels, relaxed, rival)
+        answer = self._repaired(view, labels, relaxed, rival, random_state)
         progress.enter("polish")
         answer = improve(problem, answer, random_state)
         return _solution(problem, answer, relaxed, view.plan)
@@ -291,16 +291,22 @@ class Run:
         return _solution(problem, answer, relaxed, self.problem.plan)
 
     def _repaired(
-        self, view: Problem, labels: IntArray, relaxed: Relaxation, rival: Answer | None
+        self,
+        view: Problem,
+        labels: IntArray,
+        relaxed: Relaxation,
+        rival: Answer | None,
+        random_state: np.random.RandomState,
     ) -> Answer:
         """Exact repair of the relaxed answer, or the rival where that is better."""
         problem, k = self.problem, view.n_clusters
         rules = match_sizes(problem.rules, sums_by(labels, view.rules.count, k))
         # Algorithm 1 holds its centres in the user's coordinates.
         offset = 0.0 if self.paper is None else problem.rows.middle
-        means = view.rows.means(labels, k, relaxed.centers - offset)
+        means = view.shifted(view.rows.means(labels, k, relaxed.centers - offset), problem)
+        own = problem.with_rules(rules)
         try:
-            answer = first_answer(problem.with_rules(rules), view.shifted(means, problem))
+            answer = first_answer(own, nearer(own, means, random_state))
         except (OutOfTime, NoAssignment) as failure:
             proven = isinstance(failure, NoAssignment) and not problem.rows.far
             if rival is None or proven:

@@ -56,6 +56,7 @@ def refine(
     place = assigner(problem.rules, problem.rows, problem.plan.candidates)
     best: Answer | None = None
     patience, deadline = PATIENCE, problem.deadline
+    ahead = 0  # rounds since centres were last the means themselves
     for _ in range(max_rounds):
         if best is not None and deadline.passed:
             break
@@ -76,11 +77,18 @@ def refine(
         if best is not None:
             drop = best.objective - answer.objective
             if drop <= problem.plan.least_drop * abs(best.objective):
-                break
+                if not ahead:
+                    break
+                ahead, centers, warm = 0, best.centers, step.warm
+                continue
             if answer.objective - LOOK_AHEAD * drop > to_beat:
                 return None
         at_rest = _shift(problem, centers, answer.centers) <= problem.plan.least_shift
-        best, incumbent, centers, warm = answer, answer.labels, answer.centers, step.warm
+        centers, warm = answer.centers, step.warm
+        if best is not None and problem.plan.least_shift:
+            ahead += 1
+            centers = centers + ahead / (ahead + 3.0) * (centers - best.centers)
+        best, incumbent = answer, answer.labels
         problem.settings.progress.step(problem.objective(best.objective))
         if at_rest:
             break

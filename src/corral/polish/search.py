@@ -74,7 +74,10 @@ def exchange(problem: Problem, answer: Answer) -> Answer:
 
 def _exchange_together(problem: Problem, answer: Answer) -> Answer:
     """Move groups between neighbouring clusters, many at a time, while that pays; then refine."""
-    place, plan = assigner(problem.rules, problem.rows, problem.plan.candidates), problem.plan
+    plan = problem.plan
+    # Whether a move pays is decided afterwards, on the rows as they are.
+    rows = problem.rows.single() if plan.single else problem.rows
+    place = assigner(problem.rules, rows, plan.candidates)
     for _ in range(plan.exchanges):
         try:
             step = place.exchange(answer.labels, answer.centers, answer.warm, problem.deadline)

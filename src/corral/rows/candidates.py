@@ -7,17 +7,22 @@ of those.  What no candidate tells, a bound does: no other cluster costs less th
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
+from joblib import cpu_count
 
+from .._arrays import one_blas_thread
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
 
 #: Entries of a block of costs that candidates are chosen from.  Larger blocks do not stay in the
 #: cache of a core.
 BLOCK_ENTRIES = 1 << 19
+#: Rows of such a block, at least.  With fewer, the calls of NumPy cost more than their work.
+LEAST_BLOCK = 64
 #: Part by which the limit for candidates is higher than the cost of the candidates before.  More
 #: find enough of them where centres move far, and have more to choose from.
 SLACK = 0.1
@@ -85,7 +90,7 @@ class Candidates:
 
     def including(self, clusters: IntArray, cost: FloatArray) -> Candidates:
         """The same with a given cluster of each row as one candidate more."""
-        known = (self.cluster == clusters[:, None]).any(axis=1)
+        known = ((self.cluster == clusters[:, None]) & np.isfinite(self.cost)).any(axis=1)
         return replace(
             self,
             cluster=np.column_stack([self.cluster, clusters.astype(np.int32)]),
@@ -135,10 +140,10 @@ def cheapest(
     m, t = len(groups), min(number, len(prices))
     cluster, cost, beyond = np.empty((m, t), np.int32), np.empty((m, t)), np.empty(m)
     guess = None if like is None or len(like.beyond) != m else like.limits()
-    step = max(BLOCK_ENTRIES // len(prices), 1)
-    for start in range(0, m, step):
+    step = max(BLOCK_ENTRIES // len(prices), LEAST_BLOCK)
+
+    def choose(part: slice) -> None:
         deadline.check()
-        part = slice(start, start + step)
         block, constant = costs.block(groups[part]), costs.constant(groups[part])
         block += prices.astype(block.dtype, copy=False)
         if guess is None:
@@ -148,6 +153,15 @@ def cheapest(
         beyond[part] += constant
         cluster[part] = order
         cost[part] = np.maximum(least - prices[order] + constant[:, None], 0.0)
+
+    parts = [slice(start, start + step) for start in range(0, m, step)]
+    if len(parts) < 2 * cpu_count():
+        for part in parts:
+            choose(part)
+    else:  # the products of a block are too small for threads of their own
+        with one_blas_thread(), ThreadPoolExecutor(cpu_count()) as pool:
+            for _ in pool.map(choose, parts):
+                pass
     return Candidates(cluster, cost, beyond, prices, costs.eps)
 
 
