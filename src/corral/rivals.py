@@ -26,7 +26,7 @@ from .constraints._checks import sums_by
 from .deadline import OutOfTime
 from .plan import pilot_groups
 from .plan.thresholds import LEAST_RELOCATION, PILOT_ROUNDS, TRIALS_EACH_CLUSTER
-from .polish import Answer, first_answer, improve, refine, relocate
+from .polish import Answer, first_answer, improve, relocate
 from .presolve import Rules
 from .problem import Problem
 from .start import draw, match_sizes
@@ -47,20 +47,6 @@ def direct(problem: Problem, rules: Rules, centers: FloatArray) -> Answer | None
         if not problem.rows.far:
             raise
         return None  # for far rows it is no proof: other centres may leave room
-
-
-def nearer(
-    problem: Problem, centers: FloatArray, random_state: np.random.RandomState
-) -> FloatArray:
-    """Centres refined on a sample, larger than ADMM's, where all groups are many more."""
-    if not problem.plan.middle:
-        return centers
-    part = problem.part(draw(problem.rules, problem.plan.middle, random_state))
-    try:
-        found = refine(part, problem.shifted(centers, part))
-    except (NoAssignment, OutOfTime):
-        return centers
-    return centers if found is None else part.shifted(found.centers, problem)
 
 
 def better_labels(

@@ -28,7 +28,7 @@ from .plan.thresholds import ADMM_SHARE, START_SECONDS
 from .polish import Answer, evaluate, first_answer, improve, refine
 from .presolve import Rules
 from .problem import Problem
-from .rivals import better_labels, direct, nearer
+from .rivals import better_labels, direct
 from .rows import MemoryRows
 from .solution import Solution, numbered
 from .start import Start, group_labels, make_start, match_sizes, sample
@@ -208,7 +208,7 @@ class Run:
         else:
             labels = group_labels(problem.rules, labels)
         progress.enter("assign")
-        answer = self._repaired(view, labels, relaxed, rival, random_state)
+        answer = self._repaired(view, labels, relaxed, rival)
         progress.enter("polish")
         answer = improve(problem, answer, random_state)
         return _solution(problem, answer, relaxed, view.plan)
@@ -291,22 +291,16 @@ class Run:
         return _solution(problem, answer, relaxed, self.problem.plan)
 
     def _repaired(
-        self,
-        view: Problem,
-        labels: IntArray,
-        relaxed: Relaxation,
-        rival: Answer | None,
-        random_state: np.random.RandomState,
+        self, view: Problem, labels: IntArray, relaxed: Relaxation, rival: Answer | None
     ) -> Answer:
         """Exact repair of the relaxed answer, or the rival where that is better."""
         problem, k = self.problem, view.n_clusters
         rules = match_sizes(problem.rules, sums_by(labels, view.rules.count, k))
         # Algorithm 1 holds its centres in the user's coordinates.
         offset = 0.0 if self.paper is None else problem.rows.middle
-        means = view.shifted(view.rows.means(labels, k, relaxed.centers - offset), problem)
-        own = problem.with_rules(rules)
+        means = view.rows.means(labels, k, relaxed.centers - offset)
         try:
-            answer = first_answer(own, nearer(own, means, random_state))
+            answer = first_answer(problem.with_rules(rules), view.shifted(means, problem))
         except (OutOfTime, NoAssignment) as failure:
             proven = isinstance(failure, NoAssignment) and not problem.rows.far
             if rival is None or proven:

@@ -52,7 +52,6 @@ class Plan:
     direct: int = _decision("rounds from the seeds before ADMM, at most")
     direct_share: float = _decision("part of the time left for these")
     rival: str = _decision("rival of ADMM on its sample")
-    middle: int = _decision("groups of a sample that refines ADMM's centres before all groups do")
     assignment: str = _decision("exact assignment by")
     rounds: int = _decision("rounds of exact assignment and means, at most")
     least_drop: float = _decision("relative drop of the objective that ends rounds")
@@ -85,11 +84,10 @@ class Plan:
             direct=direct,
             direct_share=share,
             rival=_rival(rules, settings, part_of),
-            middle=_middle(rules, facts, settings),
             assignment=_assignment(rules, facts, settings),
             rounds=at.MANY_ROUNDS if many_clusters(rules, facts, settings) else at.MAX_ROUNDS,
             least_drop=_least_drop(entries(rules), many_clusters(rules, facts, settings)),
-            least_shift=_least_shift(rules, part_of is not None),
+            least_shift=at.LEAST_SHIFT if is_large(rules) else 0.0,
             exchanges=exchanges,
             least_exchange=least_exchange,
             trials=_trials(rules, facts),
@@ -260,12 +258,6 @@ def _sizes_unequal(rules: Rules) -> bool:
     return bool(np.ptp(middle) > at.UNEQUAL * n / rules.n_clusters)
 
 
-def _middle(rules: Rules, facts: Facts, settings: Settings) -> int:
-    """Groups of a sample on which rounds are cheap, if all groups are many more; else 0."""
-    more = rules.n_groups > at.MIDDLE_TIMES * at.MIDDLE_GROUPS
-    return at.MIDDLE_GROUPS if more and settled_by_sizes(rules, facts, settings) else 0
-
-
 def _assignment(rules: Rules, facts: Facts, settings: Settings) -> str:
     """The method of exact assignment that the rules ask for, in words."""
     program = "prices and programs" if prices_first(rules) else "integer program"
@@ -285,13 +277,6 @@ def _least_drop(size: int, many: bool) -> float:
     if many:
         return at.MANY_DROP
     return float(min(at.LEAST_DROP * max(size / at.SMALL, 1.0) ** 3, at.MOST_DROP))
-
-
-def _least_shift(rules: Rules, sample: bool) -> float:
-    """Squared shift of the centres below which rounds end; those on a sample cost less."""
-    if not is_large(rules):
-        return 0.0
-    return at.LEAST_SAMPLE_SHIFT if sample else at.LEAST_SHIFT
 
 
 def _exchanges(rules: Rules, facts: Facts, settings: Settings) -> tuple[int, float]:
