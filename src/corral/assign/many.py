@@ -94,7 +94,6 @@ class AmongCandidates:
         if known is not None and not tied.leaves_room(where, sizes):
             where = known
         taken = tied.taken(where)
-
         look = self._look(centers, tied.free, warm, until)
         found = ship_among(
             look, sizes.lower - taken, sizes.upper - taken, self.number, prices, until

@@ -156,9 +156,9 @@ MAX_ROUNDS = 300
 #: of the entries, up to the second number (jobs sizes-5000-10, million).
 LEAST_DROP, MOST_DROP = 1e-12, 1e-7
 #: Sum of the squared shifts of the centres in a round, in mean variances of the features, below
-#: which rounds of a large problem end, as those of scikit-learn's KMeans do.  A smaller number takes
-#: more rounds: a million rows of one normal distribution in 10 clusters take 10 s at 1e-4, 16 s at
-#: 3e-5 and 55 s at 1e-6, and their inertia is 0.07, 0.04 and 0.004 % above that of free KMeans.
+#: which rounds of a large problem end, as those of scikit-learn's KMeans do.  A smaller number
+#: takes more rounds: a million rows of one normal distribution in 10 clusters take 10 s at 1e-4,
+#: 16 s at 3e-5 and 55 s at 1e-6; their inertia is 0.07, 0.04 and 0.004 % above that of free KMeans.
 LEAST_SHIFT = 3e-5
 #: Relative fall of the objective below which rounds with many clusters end; exchanges find more.
 MANY_DROP = 1e-5

@@ -49,9 +49,10 @@ def refine(
     """Alternate exact assignment and means until the objective stops falling.
 
     ``incumbent`` are labels that obey the rules, if some are known, and ``warm`` is what the first
-    assignment starts from (:attr:`.Assignment.warm`).  None is given when the
-    objective will hardly fall below ``to_beat``.  NoAssignment and OutOfTime come from the first
-    assignment; later ones fall back on the labels in hand.
+    assignment starts from (:attr:`.Assignment.warm`).  None is given when the objective will hardly
+    fall below ``to_beat``.  NoAssignment and OutOfTime come from the first assignment; later ones
+    fall back on the labels in hand.  In a large problem centres are extrapolated beyond the means,
+    as Nesterov's method does, as long as the objective falls.
     """
     place = assigner(problem.rules, problem.rows, problem.plan.candidates)
     best: Answer | None = None
