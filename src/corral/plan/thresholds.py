@@ -143,7 +143,7 @@ GRADUATION_START, GRADUATION_END, GRADUATION_ROUNDS = 1.0, 0.05, 10
 SPLIT_BRANCHES, SPLIT_ROUNDS, SPLIT_ROWS_EACH = 12, 10, 50
 #: Rounds of assignment after graduation, then most rounds of exchanges, many groups at a time, and
 #: the relative gain below which these end.  More lower the inertia by some 1e-4 each (many.py).
-MANY_ROUNDS, MANY_EXCHANGES, LEAST_MANY_EXCHANGE = 2, 20, 1e-4
+MANY_ROUNDS, MANY_EXCHANGES, LEAST_MANY_EXCHANGE = 2, 10, 1e-4
 #: Rows for each cluster that seeds are drawn from where the sizes make no tree.  More make seeding
 #: slower: its time grows with their number times the clusters.
 SEEDS_EACH = 20
