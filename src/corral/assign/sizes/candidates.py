@@ -28,7 +28,7 @@ Look = Callable[[FloatArray, int, IntArray | None], Candidates]
 
 #: Rows that take part in a flow for each misplaced row; more make a flow longer and a proof
 #: likelier.
-ROWS_EACH = 8
+ROWS_EACH = 24
 #: Temperatures at which first prices are found, in mean margins, and sweeps at each.  More of them
 #: leave fewer rows to the first flow.
 TEMPERATURES, SWEEPS = (2.0, 1.0, 0.5, 0.25, 0.12), 6
