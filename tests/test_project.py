@@ -31,7 +31,7 @@ LAYERS = [
     {"problem", "admm"},
     {"start", "assign", "backends", "plots", "solution"},
     {"polish", "report"},
-    {"rivals", "restarts", "infeasible"},
+    {"rivals", "restarts", "infeasible", "many"},
     {"solve", "feasibility"},
     {"new_rows", "proof"},
     {"estimator", "baselines"},

@@ -124,7 +124,11 @@ def test_how_many_are_enough(rules, wanted, size):
 @pytest.mark.parametrize(
     ("rules", "least", "each"),
     [
-        ([ClusterSizes(minimum=1)], SAMPLE_SUMMED, SAMPLE_SUMMED_EACH),
+        (
+            [ClusterTotals(np.arange(10 * SAMPLE_SUMMED), minimum=0)],
+            SAMPLE_SUMMED,
+            SAMPLE_SUMMED_EACH,
+        ),
         ([], SAMPLE_FREE, SAMPLE_FREE_EACH),
     ],
 )

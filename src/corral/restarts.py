@@ -19,8 +19,8 @@ from typing import Protocol, Self
 import numpy as np
 from joblib import Parallel, delayed
 
+from ._arrays import one_blas_thread
 from ._typing import IntArray
-from .admm.blocks import one_blas_thread
 from .deadline import Deadline, OutOfTime
 from .plan import is_large
 from .plan.thresholds import START_SECONDS

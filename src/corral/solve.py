@@ -14,9 +14,10 @@ from .admm.algorithm1 import PaperRules, solve_algorithm1
 from .admm.crew import Threads
 from .admm.history import Options, Recorder, Relaxation
 from .admm.projected import solve_projected
-from .assign import Assignment, NoAssignment
+from .assign import Assignment, NoAssignment, Warm
 from .constraints._checks import sums_by
 from .deadline import OutOfTime
+from .many import graduate, split
 from .plan import Plan
 from .plan.thresholds import ADMM_SHARE
 from .polish import (
@@ -154,6 +155,8 @@ class Run:
         """Start, relax, assign, polish, with rivals."""
         problem, random_state = self.problem, np.random.RandomState(seed)
         progress = problem.settings.progress
+        if problem.plan.centers != "ADMM":
+            return self._among_many(seed, random_state)
         view, groups = sample(problem, random_state)
         if groups is not None:
             logger.info("plan of the sample: %s", view.plan)
@@ -181,6 +184,28 @@ class Run:
         progress.enter("polish")
         answer = improve(problem, answer, random_state)
         return _solution(problem, answer, relaxed, view.plan)
+
+    def _among_many(self, seed: int, random_state: np.random.RandomState) -> Solution:
+        """Start, relax, assign, polish over the candidates of each group."""
+        problem = self.problem
+        progress = problem.settings.progress
+        soon = problem.until(problem.deadline.share(ADMM_SHARE))
+        if problem.plan.centers.startswith("tree"):
+            start = split(soon, random_state)
+        else:
+            view, groups = sample(soon, random_state)
+            seeds = self._start(view, groups, seed, random_state)[0].centers
+            start = view.shifted(seeds, problem)
+        progress.enter("admm")
+        relaxed, prices = graduate(soon, start)
+        counts = sums_by(relaxed.labels, problem.rules.count, problem.n_clusters)
+        rules = match_sizes(problem.rules, counts)
+        progress.enter("assign")
+        warm = Warm(prices, None)
+        answer = first_answer(problem.with_rules(rules), relaxed.centers, problem.plan.rounds, warm)
+        progress.enter("polish")
+        answer = improve(problem, answer, random_state)
+        return _solution(problem, answer, relaxed, problem.plan)
 
     def _start(
         self,

@@ -24,8 +24,9 @@ from corral import (
     rows,
 )
 from corral.assign import NoAssignment
-from corral.assign.far import FarAssignment, Warm
+from corral.assign.far import FarAssignment
 from corral.assign.sizes import ship, ship_units
+from corral.assign.tied import Warm
 from corral.constraints import ConstraintSet
 from corral.datasets import random_links
 from corral.deadline import NEVER, Deadline, OutOfTime
@@ -175,9 +176,9 @@ def test_groups_that_would_leave_no_room_stay_where_they_were():
     place = FarAssignment(rules, far)
     centers = np.array([X[j == Y].mean(axis=0) for j in range(K)]) - far.middle
     cheap = np.where(np.arange(K) == 3, -1e6, 0.0)
-    before = Y[rules.first_rows][place.tied]
+    before = Y[rules.first_rows][place.tied.groups]
     now = {"incumbent": None, "deadline": NEVER, "patience": 3.0}
-    assert not place._leaves_room(np.full(len(place.tied), 3), rules.sizes)
+    assert not place.tied.leaves_room(np.full(len(place.tied), 3), rules.sizes)
     step = place(centers, warm=Warm(cheap, before), **now)
     np.testing.assert_array_equal(step.warm.tied, before)
     assert audit(X, rules.invert(step.labels.labels()), given, K).feasible

@@ -5,16 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
-from functools import cache, cached_property
+from contextlib import contextmanager
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
 from joblib import cpu_count
-from threadpoolctl import ThreadpoolController
 
-from .._arrays import namespace, to_host
+from .._arrays import namespace, one_blas_thread, to_host
 from .._typing import FloatArray, IntArray, Matrix
 
 Result = TypeVar("Result")
@@ -27,18 +26,6 @@ BLOCK_BYTES = 1 << 21
 LEAST_THREADED = 4
 #: Groups of a block, at least.  With fewer, the calls of NumPy cost more than their work.
 LEAST_BLOCK = 2048
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """The BLAS libraries of this process; finding them takes longer than a small fit."""
-    return ThreadpoolController()
-
-
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Keep BLAS to one thread: starting more takes longer than a product of small matrices."""
-    limited: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
-    return limited
 
 
 def cut(n_groups: int, n_clusters: int, itemsize: int) -> list[slice]:

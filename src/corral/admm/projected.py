@@ -68,7 +68,7 @@ def solve_projected(
     """
     crew = Threads(rows.home().points) if crew is None else crew
     end = RIDGE_END if options.hardens else CENTRES_END
-    recorder = _recorder(rules, options.record_x)
+    recorder = recorder_of(rules, options.record_x)
     converged = False
     try:
         solver = ProjectedSolver(rules, rows, start_labels, crew, options, end)
@@ -245,7 +245,7 @@ class ProjectedSolver:
         return float(np.sqrt(squares[middle] / len(costs)))
 
 
-def _recorder(rules: Rules, record_x: Iterable[int]) -> Recorder:
+def recorder_of(rules: Rules, record_x: Iterable[int] = ()) -> Recorder:
     """A recorder of the rows' violations, cannot-links counted between groups."""
     sizes = rules.sizes
     return Recorder(

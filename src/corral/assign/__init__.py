@@ -4,7 +4,8 @@
 over the graph of pairs and linear assignment of cliques (:mod:`.pairs`), prices and min-cost flow
 (:mod:`.sizes`), a flow through disjoint cliques (:mod:`.nested`), prices for several sums
 (:mod:`.sums`), or integer programming (:mod:`.program`).  :mod:`.patient` gives up the proof where
-it takes too long and takes greedy labels instead; :mod:`.far` assigns rows in shards.
+it takes too long and takes greedy labels instead; :mod:`.far` assigns rows in shards, :mod:`.many`
+rows to many clusters.
 """
 
 from __future__ import annotations
@@ -16,15 +17,18 @@ from ..rows import MemoryRows, Rows, ShardRows
 from .check import broken, matching_order
 from .exact import assign, feasible
 from .far import FarAssignment
+from .many import AmongCandidates
 from .patient import NearAssignment, assign_patiently
 from .placed import can_be_placed
 from .program.relaxed import assign_relaxed, violation
 from .result import Assignment, NoAssignment
 from .sizes.prices import prices
+from .tied import Warm
 
 __all__ = [
     "Assignment",
     "NoAssignment",
+    "Warm",
     "assign",
     "assign_patiently",
     "assign_relaxed",
@@ -38,8 +42,13 @@ __all__ = [
 ]
 
 
-def assigner(rules: Rules, rows: Rows) -> Any:
-    """What assigns these rows to centres, round after round, wherever they are."""
+def assigner(rules: Rules, rows: Rows, candidates: int = 0) -> Any:
+    """What assigns these rows to centres, round after round, wherever they are.
+
+    With candidates it looks at so many clusters for each row, and at more where that is not enough.
+    """
+    if candidates:
+        return AmongCandidates(rules, rows, candidates)
     if rows.far:
         return FarAssignment(rules, cast(ShardRows, rows))
     return NearAssignment(rules, cast(MemoryRows, rows))

@@ -17,7 +17,16 @@ from ..settings import Settings
 from . import chained
 from . import thresholds as at
 from .effort import exchanges_of, least_drop, shared, tangled, trials_each
-from .facts import Facts, entries, pilot_groups, prices_first, program_seconds, sizes_loose
+from .facts import (
+    Facts,
+    entries,
+    many_clusters,
+    pilot_groups,
+    prices_first,
+    program_seconds,
+    settled_by_sizes,
+    sizes_loose,
+)
 from .kinds import crowded, is_nested, steered, told
 
 
@@ -39,6 +48,8 @@ class Plan:
     children: int = _decision("recombinations of answers that disagree, at most")
     idle: int = _decision("recombinations without success that end them")
     programs: float = _decision("seconds for integer programs in all")
+    candidates: int = _decision("clusters that a group is first assigned among, 0 for all")
+    centers: str = _decision("centres by")
     sample: int = _decision("groups that ADMM sees")
     single: bool = _decision("ADMM in single precision")
     growth: float = _decision("growth of ADMM's penalty an iteration")
@@ -50,7 +61,9 @@ class Plan:
     rival: str = _decision("rival of ADMM on its sample")
     assignment: str = _decision("exact assignment by")
     rough: bool = _decision("chains of cannot-links first, programs at the end")
+    rounds: int = _decision("rounds of exact assignment and means, at most")
     least_drop: float = _decision("relative drop of the objective that ends rounds")
+    least_shift: float = _decision("squared shift of the centres, in variances, that ends rounds")
     exchanges: int = _decision("rounds of exchanges of groups, at most")
     least_exchange: float = _decision("relative gain that ends exchanges")
     upheavals: int = _decision("trials of upheavals with shifts and chains, at most")
@@ -63,7 +76,8 @@ class Plan:
         """Decide; ``part_of`` is the number of groups of the whole, if these are a sample."""
         size = _sample(rules, facts, settings)
         whole = part_of is None and size == rules.n_groups
-        exchanges, least_exchange = exchanges_of(entries(rules), facts.far)
+        many = many_clusters(rules, facts, settings)
+        exchanges, least_exchange = exchanges_of(entries(rules), facts.far, many)
         restarts, trials = _restarts(rules, settings), _trials(rules, facts)
         upheavals = chained.upheavals(rules, facts.far, restarts)
         alone = upheavals > 0 or rules.n_clusters < 2
@@ -79,6 +93,8 @@ class Plan:
             children=children,
             idle=min(at.IDLE_EACH * rules.n_clusters, children),
             programs=program_seconds(rules, settings),
+            candidates=_candidates(rules, facts, settings),
+            centers=_centers(rules, facts, settings),
             sample=size,
             single=_single(rules, facts, settings),
             growth=_growth(rules, settings, upheavals),
@@ -88,9 +104,11 @@ class Plan:
             direct_share=share,
             competes=not upheavals or entries(rules) <= at.CHAINED_COMPETES,
             rival=_rival(rules, settings, part_of),
-            assignment=_assignment(rules, facts),
+            assignment=_assignment(rules, facts, settings),
             rough=exchanges > 0 and tangled(rules),
-            least_drop=at.LEAST_DROP if steered(rules) else least_drop(entries(rules)),
+            rounds=at.MANY_ROUNDS if many else at.MAX_ROUNDS,
+            least_drop=at.LEAST_DROP if steered(rules) else least_drop(entries(rules), many),
+            least_shift=at.LEAST_SHIFT if entries(rules) > at.TIED_ENTRIES else 0.0,
             exchanges=exchanges,
             least_exchange=least_exchange,
             upheavals=upheavals,
@@ -162,8 +180,34 @@ def _sample(rules: Rules, facts: Facts, settings: Settings) -> int:
     least, each = at.SAMPLE_FREE, at.SAMPLE_FREE_EACH
     if rules.summed:
         least, each = at.SAMPLE_SUMMED, at.SAMPLE_SUMMED_EACH
+    if many_clusters(rules, facts, settings):  # the sample is for the seeds alone
+        least, each = at.SAMPLE_SUMMED, at.SEEDS_EACH
     enough = int(max(least, each * rules.n_clusters) * facts.unevenness)
     return min(m, enough) if m > at.WORTH_SAMPLING * enough else m
+
+
+def _candidates(rules: Rules, facts: Facts, settings: Settings) -> int:
+    """Clusters that each group is first assigned among, tied groups before all others; 0 for all.
+
+    Few tied groups among many rows hardly change the prices of the sizes.
+    """
+    if not settled_by_sizes(rules, facts, settings):
+        return 0
+    large = entries(rules) > at.TIED_ENTRIES
+    few_tied = large and 0.0 < rules.tied.mean() <= at.MOST_TIED
+    return at.CANDIDATES if few_tied or many_clusters(rules, facts, settings) else 0
+
+
+def _centers(rules: Rules, facts: Facts, settings: Settings) -> str:
+    """What finds the centres, and from where.
+
+    Where sizes tell how many clusters a region has, a tree of cuts is the start of graduation.
+    """
+    if not many_clusters(rules, facts, settings):
+        return "ADMM"
+    drawn = isinstance(settings.init, str) and settings.init == "k-means++"
+    tree = drawn and not sizes_loose(rules) and not rules.numbered
+    return "tree and graduation" if tree else "graduation"
 
 
 def _single(rules: Rules, facts: Facts, settings: Settings) -> bool:
@@ -250,7 +294,7 @@ def _sizes_unequal(rules: Rules) -> bool:
     return bool(np.ptp(middle) > at.UNEQUAL * n / rules.n_clusters)
 
 
-def _assignment(rules: Rules, facts: Facts) -> str:
+def _assignment(rules: Rules, facts: Facts, settings: Settings) -> str:
     """The method of exact assignment that the rules ask for, in words."""
     program = "prices and programs" if prices_first(rules) else "integer program"
     if rules.totals or rules.linear is not None:
@@ -259,7 +303,7 @@ def _assignment(rules: Rules, facts: Facts) -> str:
         return "components of pairs" if rules.paired else "nearest centre"
     if not rules.paired and np.ptp(rules.count) == 0:
         return "prices and flow"
-    if facts.far:
+    if facts.far or _candidates(rules, facts, settings):
         return "linked groups first, then prices and flow"
     return "flow through cliques" if is_nested(rules) else program
 

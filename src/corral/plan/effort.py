@@ -20,13 +20,17 @@ def shared(restarts: int, trials: int, settings: Settings) -> tuple[int, int]:
     return at.AGREE, max(restarts - at.DISAGREEING, 0) * trials
 
 
-def least_drop(size: int) -> float:
+def least_drop(size: int, many: bool) -> float:
     """Relative fall of the objective below which rounds end: it grows with their cost."""
+    if many:
+        return at.MANY_DROP
     return float(min(at.LEAST_DROP * max(size / at.SMALL, 1.0) ** 3, at.MOST_DROP))
 
 
-def exchanges_of(size: int, far: bool) -> tuple[int, float]:
-    """Rounds of exchanges of single groups in memory, and the gain below which they end."""
+def exchanges_of(size: int, far: bool, many: bool) -> tuple[int, float]:
+    """Rounds of exchanges of groups in memory, and the gain below which they end."""
+    if many:
+        return at.MANY_EXCHANGES, at.LEAST_MANY_EXCHANGE
     if size > at.LARGE or far:
         return 0, 0.0
     least = at.LEAST_EXCHANGE * float(np.clip(size / at.SMALL - 1.0, 0.0, 1.0))

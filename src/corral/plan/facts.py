@@ -40,6 +40,18 @@ def prices_first(rules: Rules) -> bool:
     return entries(rules) > at.CONTESTED_ENTRIES and rules.linear is None
 
 
+def many_clusters(rules: Rules, facts: Facts, settings: Settings) -> bool:
+    """Whether clusters of bounded sizes are too many for passes over all entries of x."""
+    many = rules.n_clusters >= at.MANY_CLUSTERS and entries(rules) > at.MANY_ENTRIES
+    return many and settled_by_sizes(rules, facts, settings)
+
+
+def settled_by_sizes(rules: Rules, facts: Facts, settings: Settings) -> bool:
+    """Whether sizes are the only sums that are bounded, in memory, with exact steps to follow."""
+    sized = rules.sizes is not None and not rules.totals and rules.linear is None
+    return sized and settings.coarse and not facts.far
+
+
 def sizes_loose(rules: Rules) -> bool:
     """Whether bounds on the sizes leave room for two clusters in one dense region."""
     if rules.sizes is None:

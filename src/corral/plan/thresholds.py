@@ -153,6 +153,30 @@ LEAST_RELOCATION = 0.05
 #: Rounds of assignment and means after which ADMM's centres and a pilot's are compared.
 PILOT_ROUNDS = 10
 
+# --- Many clusters -------------------------------------------------------------------------------
+
+#: Clusters, and entries, from which centres come from graduation and rows look only at some of the
+#: clusters.  With fewer, ADMM finds as good centres in about the same time (many.py).
+MANY_CLUSTERS, MANY_ENTRIES = 100, 1_000_000
+#: Entries from which tied groups are assigned before all others, and the largest part of all groups
+#: that they may be.  More tied groups change the prices of the sizes by more (many.py links).
+TIED_ENTRIES, MOST_TIED = 3_000_000, 0.1
+#: Candidates of each row.  More make rounds slower; fewer need more passes until no other cluster
+#: is better (many.py).
+CANDIDATES = 16
+#: Temperatures at which graduation begins and ends, in those at which a cluster would split, and
+#: rounds between them.  More rounds lower the inertia by up to 0.1 % and take longer (many.py).
+GRADUATION_START, GRADUATION_END, GRADUATION_ROUNDS = 1.0, 0.05, 10
+#: Parts that one cut of the tree makes, most rounds of a cut, and rows for each cluster that it
+#: looks at.  More take longer and make hardly better starts (many.py).
+SPLIT_BRANCHES, SPLIT_ROUNDS, SPLIT_ROWS_EACH = 12, 10, 50
+#: Rounds of assignment after graduation, then most rounds of exchanges, many groups at a time, and
+#: the relative gain below which these end.  More lower the inertia by some 1e-4 each (many.py).
+MANY_ROUNDS, MANY_EXCHANGES, LEAST_MANY_EXCHANGE = 2, 10, 1e-4
+#: Rows for each cluster that seeds are drawn from where the sizes make no tree.  More make seeding
+#: slower: its time grows with their number times the clusters.
+SEEDS_EACH = 20
+
 # --- Polish --------------------------------------------------------------------------------------
 
 #: Most rounds of means and exact assignment.
@@ -160,6 +184,13 @@ MAX_ROUNDS = 300
 #: Relative fall of the objective below which rounds end, of a small problem; it grows with the cube
 #: of the entries, up to the second number (jobs sizes-5000-10, million).
 LEAST_DROP, MOST_DROP = 1e-12, 1e-7
+#: Sum of the squared shifts of the centres in a round, in mean variances of the features, below
+#: which rounds of a large problem end, as those of scikit-learn's KMeans do.  A smaller number
+#: takes more rounds: a million rows of one normal distribution in 10 clusters take 10 s at 1e-4,
+#: 16 s at 3e-5 and 55 s at 1e-6; their inertia is 0.07, 0.04 and 0.004 % above that of free KMeans.
+LEAST_SHIFT = 3e-5
+#: Relative fall of the objective below which rounds with many clusters end; exchanges find more.
+MANY_DROP = 1e-5
 #: Entries that all rounds of exchanges of single groups look at.  More of them find more where each
 #: round finds another: with a quarter, 3,000 points in 60 clusters end 0.2 % higher (same.py).
 EXCHANGE_ENTRIES = 7_500_000
@@ -278,54 +309,3 @@ DASK_X = 1 << 20
 #: Bytes of pulls of pairs that Dask may hold before the next checkpoint is written.  A larger
 #: number saves checkpoints and takes memory of the scheduler (dask_scale.py iteration --links).
 PULL_BYTES = 1 << 28
-
-# --- Proof ---------------------------------------------------------------------------------------
-
-#: Groups above which a projection onto the spectral set computes only the leading eigenvectors.
-#: An iteration of 600 groups in 10 clusters takes 44 ms with all and 50 ms with some; one of 800
-#: takes 89 ms and 76 ms (proof.py thresholds).
-LANCZOS_FROM = 700
-#: Most cuts that are added in one round, for each group.  More tighten the bound in fewer rounds
-#: and make iterations slower.  Iris without rules is closed to 0.1 % in 3.1 s with 1, 1.5 s with 5
-#: and 1.3 s with 20 (proof.py thresholds).
-CUTS_EACH = 5
-#: Entries that one search for violated triangles looks at, about.  More find more of them in each
-#: round and take longer.  It is a guard for large matrices: no difference was measured between
-#: 300,000 and 30,000,000 for iris and blobs of 210 rows (proof.py thresholds).
-CUT_ENTRIES = 30_000_000
-#: Most kinds of clusters that each have a matrix of their own.  More tighten the bound under sizes
-#: that differ and make iterations slower.  Iris with sizes 25, 50 and 75 has a gap of 8.3 % with
-#: one kind and 0.07 % with three, after 2.6 s each (proof.py thresholds).
-MOST_KINDS = 8
-#: Iterations for the bound of the first node of a tree, at most.  More prove hard problems without
-#: branching.  40 points without clusters take 2.6 s with 200 and 3.2 s with 2,000 (proof.py
-#: thresholds).
-ROOT_ITERATIONS = 2_000
-#: Iterations for the bound of each other node, at most.  Fewer make more nodes: 40 points without
-#: clusters take 4.4 s with 100, and 3.0 s with 400 and with 1,600 (proof.py thresholds).
-NODE_ITERATIONS = 400
-#: Evaluations that the gap of a node may still need at the present rate before it is branched on.
-#: More make fewer nodes that take longer: 40 points without clusters take 2.8 s with 5 and 3.2 s
-#: with 20 (proof.py thresholds).
-NODE_PATIENCE = 20
-#: Seconds that the matrices of a relaxation take for each pair of groups and kind, about: what
-#: cannot be interrupted is not begun without the time for it.  2.5e-8 were measured for 2 features
-#: (proof.py thresholds); more features take longer.
-SETUP_SECONDS = 1e-7
-#: Seconds that the leading eigenvectors by LAPACK take for each cube of the rows, about: 7e-11 for
-#: 1,000 rows (proof.py thresholds).
-DENSE_SECONDS = 1e-10
-#: Groups above which a bound is the sum of the bounds of parts, where the rules allow it, and most
-#: groups of a part.  It is a guard: the whole takes minutes above.
-PART_GROUPS = 2_000
-#: The same on a GPU.
-DEVICE_PART_GROUPS = 10_000
-#: Least groups of a part for each cluster.  A part with so many has a bound that is lower by about
-#: one in so many, since each cluster has a mean of its own in each part.
-PART_LEAST = 10
-#: Iterations for each part, at most.  1,600 rows of blobs in 5 clusters and in parts of 400 have a
-#: gap of 3.3 % after 50 and 1.7 % after 100, of which the parts cause 0.9 %.
-PART_ITERATIONS = 100
-#: Seconds that these iterations take for each pair of groups in a part, about: an iteration of 800
-#: groups takes 76 ms (proof.py thresholds).
-PART_SECONDS = 1.5e-5

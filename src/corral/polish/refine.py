@@ -6,7 +6,7 @@ wants these.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,7 @@ class Answer:
     centers: FloatArray  # means of the clusters, (k, d), relative to the middle of the rows
     objective: float  # inertia over the groups plus the price of the soft pairs broken
     rules: Rules  # with the size bounds in the order that these labels obey
+    warm: Any = field(default=None, repr=False, compare=False)  # :attr:`.Assignment.warm`
 
     def beats(self, other: Answer | None) -> bool:
         """Whether the objective is lower by more than rounding."""
@@ -51,15 +52,17 @@ def refine(
     centers: FloatArray,
     *,
     incumbent: IntArray | None = None,
+    warm: Any = None,
     to_beat: float = np.inf,
     max_rounds: int = MAX_ROUNDS,
     rough: bool = False,
 ) -> Answer | None:
     """Improve centres until the objective stops falling, and give the labels.
 
-    ``incumbent`` are labels that obey the rules, if some are known.  None is given when the
-    objective will hardly fall below ``to_beat``.  A ``rough`` assignment is one by chains of
-    cannot-links.  NoAssignment and OutOfTime are raised as by :func:`alternate`.
+    ``incumbent`` are labels that obey the rules, if some are known, and ``warm`` is what the first
+    assignment starts from (:attr:`.Assignment.warm`).  None is given when the objective will hardly
+    fall below ``to_beat``.  A ``rough`` assignment is one by chains of cannot-links.  NoAssignment
+    and OutOfTime are raised as by :func:`alternate`.
     """
     settled = settle(problem, centers) if problem.plan.upheavals else None
     if settled is not None:
@@ -68,6 +71,7 @@ def refine(
         problem,
         centers,
         incumbent=incumbent,
+        warm=warm,
         to_beat=to_beat,
         max_rounds=max_rounds,
         rough=rough,
@@ -79,6 +83,7 @@ def alternate(
     centers: FloatArray,
     *,
     incumbent: IntArray | None = None,
+    warm: Any = None,
     to_beat: float = np.inf,
     max_rounds: int = MAX_ROUNDS,
     rough: bool = False,
@@ -86,14 +91,15 @@ def alternate(
     """Alternate exact assignment and means until the objective stops falling.
 
     Arguments are those of :func:`refine`.  NoAssignment and OutOfTime come from the first
-    assignment; later ones fall back on the labels in hand.
+    assignment; later ones fall back on the labels in hand.  In a large problem centres are
+    extrapolated beyond the means, as Nesterov's method does, as long as the objective falls.
     """
-    place = assigner(problem.rules, problem.rows)
+    place = assigner(problem.rules, problem.rows, problem.plan.candidates)
     if rough:
         place = ChainAssignment(problem.rules, problem.near)
     best: Answer | None = None
-    warm: Any = None
     patience, deadline = PATIENCE, problem.deadline
+    ahead = 0  # rounds since centres were last the means themselves
     for _ in range(max_rounds):
         if best is not None and deadline.passed:
             break
@@ -114,11 +120,21 @@ def alternate(
         if best is not None:
             drop = best.objective - answer.objective
             if drop <= problem.plan.least_drop * abs(best.objective):
-                break
+                if not ahead:
+                    break
+                ahead, centers, warm = 0, best.centers, step.warm
+                continue
             if answer.objective - LOOK_AHEAD * drop > to_beat:
                 return None
-        best, incumbent, centers, warm = answer, answer.labels, answer.centers, step.warm
+        at_rest = _shift(problem, centers, answer.centers) <= problem.plan.least_shift
+        centers, warm = answer.centers, step.warm
+        if best is not None and problem.plan.least_shift:
+            ahead += 1
+            centers = centers + ahead / (ahead + 3.0) * (centers - best.centers)
+        best, incumbent = answer, answer.labels
         problem.settings.progress.step(problem.objective(best.objective))
+        if at_rest:
+            break
     return best
 
 
@@ -138,6 +154,14 @@ def answer_of(problem: Problem, part: Partition) -> Answer | None:
     return evaluate(problem, Assignment(part.labels.copy(), np.nan), part.centers)
 
 
+def _shift(problem: Problem, before: FloatArray, after: FloatArray) -> float:
+    """Sum of the squared shifts of the centres, in mean variances of the features."""
+    rows = problem.rows
+    variance = rows.spread / max(rows.total_weight * rows.shape[1], np.finfo(float).tiny)
+    squares = float(rows.distance.gained(np.ones(len(before)), before, after).sum())
+    return squares / variance if variance > 0.0 else 0.0
+
+
 def evaluate(problem: Problem, step: Assignment, centers: FloatArray) -> Answer:
     """Means and objective of labels; a cluster without weight keeps its centre.
 
@@ -149,9 +173,9 @@ def evaluate(problem: Problem, step: Assignment, centers: FloatArray) -> Answer:
     if np.isfinite(step.cost):
         mass = problem.near.mass(labels, rules.n_clusters)
         gained = float(rows.distance.gained(mass, centers, means).sum())
-        return Answer(labels, means, max(step.cost - gained, 0.0), rules)
+        return Answer(labels, means, max(step.cost - gained, 0.0), rules, step.warm)
     soft = rules.soft.cost(labels) if step.soft is None else step.soft
-    return Answer(labels, means, rows.inertia(labels, means) + soft, rules)
+    return Answer(labels, means, rows.inertia(labels, means) + soft, rules, step.warm)
 
 
 def exactly(problem: Problem, answer: Answer) -> Answer:
@@ -164,17 +188,23 @@ def exactly(problem: Problem, answer: Answer) -> Answer:
     return found if found is not None and found.beats(answer) else answer
 
 
-def first_answer(problem: Problem, centers: FloatArray, max_rounds: int = MAX_ROUNDS) -> Answer:
+def first_answer(
+    problem: Problem, centers: FloatArray, max_rounds: int = MAX_ROUNDS, warm: Any = None
+) -> Answer:
     """Refine centres; where the sizes at hand do not fit the other rules, match them anew.
 
     NoAssignment proves that no labels obey the rules, whatever the order of the sizes.  Of rows in
     shards it is no proof: linked groups leave no room for the others.
     """
     try:
-        answer = refine(problem, centers, max_rounds=max_rounds, rough=problem.plan.rough)
-        if answer is not None and problem.plan.rough and max_rounds > 1:
+        rough = problem.plan.rough
+        answer = refine(problem, centers, warm=warm, max_rounds=max_rounds, rough=rough)
+        if answer is not None and rough and max_rounds > 1:
             answer = exactly(problem, answer)
     except NoAssignment:
+        if problem.plan.candidates:  # tied groups left no room; no proof that there is none
+            every = replace(problem, plan=replace(problem.plan, candidates=0))
+            return first_answer(every, centers, max_rounds)
         if problem.rows.far:
             raise
         return _matched_anew(problem, centers)

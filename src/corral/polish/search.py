@@ -7,7 +7,7 @@ from itertools import islice
 
 import numpy as np
 
-from ..assign import Assignment, NoAssignment
+from ..assign import Assignment, NoAssignment, assigner
 from ..deadline import OutOfTime
 from ..plan.thresholds import CLEAR, LEAST_DROP
 from ..problem import Problem
@@ -72,6 +72,8 @@ def exchange(problem: Problem, answer: Answer) -> Answer:
     if not problem.plan.exchanges:
         return answer
     problem = problem.with_rules(answer.rules)
+    if problem.plan.candidates:
+        return _exchange_together(problem, answer)
     search = Exchange(problem)
     for _ in range(problem.plan.exchanges):
         if problem.deadline.passed:
@@ -110,6 +112,37 @@ def is_clear(problem: Problem, answer: Answer) -> bool:
         return False
     loss, saved, _ = relocations(problem, answer.labels, answer.centers)
     return bool(loss.min() > CLEAR * saved.max())
+
+
+def _exchange_together(problem: Problem, answer: Answer) -> Answer:
+    """Move groups between neighbouring clusters, many at a time, while that pays; then refine."""
+    plan = problem.plan
+    # Whether a move pays is decided afterwards, on the rows as they are.
+    rows = problem.rows.single() if plan.single else problem.rows
+    place = assigner(problem.rules, rows, plan.candidates)
+    for _ in range(plan.exchanges):
+        try:
+            step = place.exchange(answer.labels, answer.centers, answer.warm, problem.deadline)
+        except (NoAssignment, OutOfTime):
+            return answer
+        moved = evaluate(problem, step, answer.centers)
+        drop = answer.objective - moved.objective
+        if drop <= 0.0:
+            break
+        answer = moved
+        if drop <= plan.least_exchange * answer.objective:
+            break
+    try:
+        refined = refine(
+            problem,
+            answer.centers,
+            incumbent=answer.labels,
+            warm=answer.warm,
+            max_rounds=plan.rounds,
+        )
+    except (NoAssignment, OutOfTime):
+        return answer
+    return refined if refined is not None and refined.beats(answer) else answer
 
 
 def _first_better(

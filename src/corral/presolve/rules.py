@@ -173,6 +173,14 @@ class Rules:
         """Whether nothing but the costs decides where a group goes."""
         return not (len(self.pins) or self.paired or self.bounded)
 
+    @cached_property
+    def tied(self) -> BoolArray:
+        """Groups that have several rows, a pin or a pair, hard or soft, (m,)."""
+        tied = self.count > 1
+        pairs = self.apart.ravel(), self.together.ravel(), self.soft.pairs.ravel()
+        tied[np.concatenate([self.pins[:, 0], *pairs]).astype(np.int64)] = True
+        return tied
+
     @property
     def surely_feasible(self) -> bool:
         """Whether no labels can be ruled out after presolve: single rows fit any valid sizes."""

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.cluster import kmeans_plusplus
 
-from .._typing import FloatArray, IntArray, Matrix
+from .._typing import BoolArray, FloatArray, IntArray, Matrix
 
 
 class Distance(Protocol):
@@ -51,6 +51,12 @@ class Distance(Protocol):
 
     def arrivals(self, weight: FloatArray, mass: FloatArray, squares: FloatArray) -> FloatArray:
         """How far the objective rises when a group joins a cluster at this squared distance."""
+
+    def following(self, weight: FloatArray, mass: FloatArray, stays: BoolArray) -> FloatArray:
+        """Factors of costs that tell how the objective changes when groups move, centres following.
+
+        ``mass`` is the weight of the cluster, which holds the group already where it ``stays``.
+        """
 
     def swap_gains(self, first: SwapSide, second: SwapSide, inner: FloatArray) -> FloatArray:
         """How far it falls when groups of two clusters change places, (g, h).
@@ -149,6 +155,14 @@ class SquaredEuclidean:
         """``w W / (W + w) |p - mu|^2``."""
         rise: FloatArray = weight * mass / (mass + weight + 1e-300) * squares
         return rise
+
+    def following(self, weight: FloatArray, mass: FloatArray, stays: BoolArray) -> FloatArray:
+        """``W / (W - w)`` of the own cluster and ``W / (W + w)`` of others (Hartigan).
+
+        A group alone in its cluster costs nothing there.
+        """
+        other = np.where(stays, mass - weight, mass + weight)
+        return np.divide(mass, other, out=np.ones_like(mass), where=other > 0)
 
     def swap_gains(self, first: SwapSide, second: SwapSide, inner: FloatArray) -> FloatArray:
         """``|S_a'|^2/W_a' + |S_b'|^2/W_b' - |S_a|^2/W_a - |S_b|^2/W_b``, g of a and h of b.

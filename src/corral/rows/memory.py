@@ -17,6 +17,8 @@ from .._typing import FloatArray, IntArray, Matrix
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
 from ..presolve.contraction import Contraction
+from .algebra import as_dense, largest_eigenvalue
+from .candidates import Candidates, cheapest
 from .costs import Dense
 from .distance import EUCLIDEAN, Distance, plus_plus
 from .shard import Shards
@@ -142,6 +144,23 @@ class MemoryRows:
         distances *= self.weight[:, None]
         return Dense(distances)
 
+    def candidates(
+        self,
+        centers: FloatArray,
+        prices: FloatArray,
+        number: int,
+        *,
+        groups: IntArray | None = None,
+        count: IntArray | None = None,
+        like: Candidates | None = None,
+        deadline: Deadline = NEVER,
+    ) -> Candidates:
+        """Of a block of groups at a time, so that no (m, k) array is made."""
+        weight = self.weight if count is None else self.weight / count
+        costs = _MemoryCosts(self, centers, None if np.all(weight == 1.0) else weight)
+        groups = np.arange(self.shape[0]) if groups is None else groups
+        return cheapest(costs, groups, prices, number, like, deadline)
+
     def nearest(self, centers: FloatArray, deadline: Deadline = NEVER) -> IntArray:
         """The nearest centre of each group."""
         parts = [part.argmin(axis=1) for part in self._blocks(centers, deadline)]
@@ -190,6 +209,15 @@ class MemoryRows:
         sums = as_dense(change @ self.points) + mass[:, None] * (centers + self._local)
         means = self.centres(sums, then, centers)
         return self.distance.gained(then, centers, means)
+
+    def soft_means(self, cluster: IntArray, share: FloatArray, fallback: FloatArray) -> FloatArray:
+        """By a sparse matrix of the shares, (k, m)."""
+        (m, t), k = cluster.shape, len(fallback)
+        weights = (share * self.weight[:, None]).astype(self.points.dtype, copy=False)
+        starts = np.arange(0, m * t + 1, t)
+        members = sparse.csr_array((weights.ravel(), cluster.ravel(), starts), shape=(m, k)).T
+        mass: FloatArray = sums_by(cluster.ravel(), weights.ravel(), k)
+        return self.centres(members @ self.points, mass, fallback)
 
     def _members(self, labels: IntArray, k: int) -> Matrix:
         """Weights of the groups in their clusters, (k, m)."""
@@ -287,6 +315,29 @@ class MemoryRows:
         return float(gained.sum()), means
 
 
+class _MemoryCosts:
+    """Costs of rows in memory; see :class:`.candidates.Costs`."""
+
+    def __init__(self, rows: MemoryRows, centers: FloatArray, weight: FloatArray | None) -> None:
+        self._rows, self._weight = rows, weight
+        self.eps = float(np.finfo(rows.points.dtype).eps)
+        self._twice = np.ascontiguousarray((-2.0 * centers).astype(rows.points.dtype).T)
+        self._offsets = rows.offsets(centers).astype(rows.points.dtype)
+
+    def block(self, groups: Any) -> FloatArray:
+        """In the precision of the points."""
+        costs: FloatArray = self._rows.points[groups] @ self._twice
+        costs += self._offsets
+        if self._weight is not None:
+            costs *= self._weight[groups, None]
+        return costs
+
+    def constant(self, groups: Any) -> FloatArray:
+        """The squares of the points."""
+        squares: FloatArray = self._rows._square[groups]
+        return squares if self._weight is None else squares * self._weight[groups]
+
+
 def contracted(points: Matrix, weight: FloatArray | None, group: IntArray | None) -> MemoryRows:
     """Rows in memory with the members of each group joined into one weighted point."""
     if group is None:
@@ -294,25 +345,3 @@ def contracted(points: Matrix, weight: FloatArray | None, group: IntArray | None
     joined = Contraction(group, int(group.max(initial=-1)) + 1)
     means, total, _, scatter = joined.apply(points, weight)
     return MemoryRows(means, total, scatter)
-
-
-def largest_eigenvalue(image: Any, direction: FloatArray, n_steps: int) -> float:
-    """Largest eigenvalue of a positive semidefinite matrix by power iteration.
-
-    ``image(vector)`` is the matrix times the vector; ``direction`` is where to start.
-    """
-    value = 0.0
-    for _ in range(n_steps):
-        length = np.linalg.norm(direction)
-        if length == 0.0:
-            break
-        direction = direction / length
-        moved = image(direction)
-        value = float(direction @ moved)
-        direction = moved
-    return value
-
-
-def as_dense(rows: Matrix) -> FloatArray:
-    """A few rows as an array of float64."""
-    return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), np.float64)

@@ -10,6 +10,7 @@ import numpy as np
 from .._scale import Scale
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
+from .candidates import Candidates
 from .distance import Distance
 from .shard import Each
 
@@ -67,6 +68,27 @@ class Rows(Protocol):
 
     def costs(self, centers: FloatArray, deadline: Deadline = NEVER) -> Any:
         """What each group costs in each cluster, a :class:`.costs.Costs`; raises OutOfTime."""
+
+    def candidates(
+        self,
+        centers: FloatArray,
+        prices: FloatArray,
+        number: int,
+        *,
+        groups: IntArray | None = None,
+        count: IntArray | None = None,
+        like: Candidates | None = None,
+        deadline: Deadline = NEVER,
+    ) -> Candidates:
+        """The clusters where each group costs least at the prices, so many for each.
+
+        They are those of some of the groups, given by sorted numbers, or of all.  With counts,
+        (m,), costs are those of one row of each group.  ``like``, candidates of the same groups
+        at similar centres, makes it faster.  OutOfTime is raised after the deadline.
+        """
+
+    def soft_means(self, cluster: IntArray, share: FloatArray, fallback: FloatArray) -> FloatArray:
+        """Centres of clusters that hold shares of their candidates, (m, t) each."""
 
     def offsets(self, centers: FloatArray) -> FloatArray:
         """The part of the costs that depends on the cluster alone, (k,)."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from .._arrays import to_host
 from .._typing import FloatArray, IntArray
+from .candidates import least_of
 from .shard import Shard
 
 #: Entries of a work array in memory; larger ones do not stay in the cache of a core.
@@ -97,6 +98,56 @@ def _costs(shard: Shard, ask: Ask, rows: Any) -> Any:
     if shard.weight is not None:
         costs *= _doubles(shard, shard.weight[rows])[:, None]
     return costs
+
+
+def candidate_rows(
+    shard: Shard, ask: Ask, local: FloatArray, number: int, rows: IntArray, count: IntArray
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Cheapest clusters of some rows, their costs for one of ``count``, and the next best one.
+
+    ``local`` is the point that centres are relative to.
+    """
+    k = len(ask.prices)
+    t, prices = min(number, k), shard.double(ask.prices)
+    found = [(np.empty((0, t), np.int32), np.empty((0, t)), np.empty(0))]
+    for part in _chunks(shard, 4 * k, len(rows)):
+        own, each = shard.put(rows[part]), shard.double(count[part].astype(np.float64))
+        off = _doubles(shard, shard.points[own]) - shard.double(local)
+        constant = shard.xp.sum(off * off, axis=1) / each
+        if shard.weight is not None:
+            constant = constant * _doubles(shard, shard.weight[own])
+        order, least, beyond = _least(_costs(shard, ask, own) / each[:, None] + prices, t)
+        cost = least - prices[order] + constant[:, None]
+        found.append((to_host(order).astype(np.int32), to_host(cost), to_host(beyond + constant)))
+    cluster, cost, beyond = (np.concatenate(column) for column in zip(*found, strict=True))
+    return cluster, np.maximum(cost, 0.0), beyond
+
+
+def _least(priced: Any, t: int) -> tuple[Any, Any, Any]:
+    """Places and values of the ``t`` least entries of each row, and the next one."""
+    if not isinstance(priced, np.ndarray):
+        most = min(t + 1, priced.shape[1])
+        values, order = priced.topk(most, dim=1, largest=False)
+        beyond = values[:, t] if most > t else values[:, 0] + float("inf")
+        return order[:, :t], values[:, :t], beyond
+    return least_of(priced, t)
+
+
+def soft_sums(
+    shard: Shard, k: int, cluster: IntArray, share: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """``sum w p`` (k, d) and ``sum w`` (k,) of clusters that hold shares of their candidates."""
+    xp, sums, mass = shard.xp, np.zeros((k, shard.points.shape[1])), np.zeros(k)
+    numbers = xp.arange(k, device=shard.points.device)[:, None]
+    for part in _chunks(shard, 4 * max(k, shard.points.shape[1])):
+        members = xp.zeros((k, len(cluster[part])), dtype=xp.float64, device=numbers.device)
+        for where, held in zip(cluster[part].T, share[part].T, strict=True):
+            members = members + (shard.put(where) == numbers) * shard.double(held)
+        if shard.weight is not None:
+            members = members * _doubles(shard, shard.weight[part])
+        sums += to_host(members @ _doubles(shard, shard.points[part]))
+        mass += to_host(xp.sum(members, axis=1))
+    return sums, mass
 
 
 def scan_rows(shard: Shard, ask: Ask) -> tuple[IntArray, float]:

@@ -18,11 +18,13 @@ from .._typing import FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
 from ..presolve.contraction import Contraction
+from .algebra import largest_eigenvalue
+from .candidates import Candidates
 from .distance import EUCLIDEAN, Distance
-from .memory import FAR, MemoryRows, largest_eigenvalue
+from .memory import FAR, MemoryRows
 from .shard import Shards, by_shard, contracted, shares, shifted, with_free, with_weight
 from .shard_costs import ShardCosts, ShardScan
-from .shard_passes import label_inertia, label_sums, moments, rows_of
+from .shard_passes import candidate_rows, label_inertia, label_sums, moments, rows_of, soft_sums
 
 
 class ShardRows:
@@ -117,6 +119,40 @@ class ShardRows:
         """Costs of the free rows; searches raise OutOfTime after the deadline."""
         free = np.arange(self.shape[0]) if self.free is None else self.free
         return ShardCosts(self.shards, centers, self.offsets(centers), free, deadline)
+
+    def candidates(
+        self,
+        centers: FloatArray,
+        prices: FloatArray,
+        number: int,
+        *,
+        groups: IntArray | None = None,
+        count: IntArray | None = None,
+        like: Candidates | None = None,
+        deadline: Deadline = NEVER,
+    ) -> Candidates:
+        """Chosen where the rows are, and brought here."""
+        groups = np.arange(self.shape[0]) if groups is None else groups
+        counts = np.ones(len(groups), np.int64) if count is None else count[groups]
+        costs = ShardCosts(self.shards, centers, self.offsets(centers), groups, deadline)
+        own = by_shard(self.shards, groups)
+        cuts = np.split(counts, np.cumsum([len(part) for part in own])[:-1])
+        parts = costs.search(
+            candidate_rows,
+            costs.ask(prices),
+            self.local,
+            number,
+            each=list(zip(own, cuts, strict=True)),
+        )
+        cluster, cost, beyond = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return Candidates(cluster, cost, beyond, prices, costs.eps)
+
+    def soft_means(self, cluster: IntArray, share: FloatArray, fallback: FloatArray) -> FloatArray:
+        """By one pass over the shards."""
+        each = shares(self.shards, cluster, share)
+        parts = self.shards.map(soft_sums, len(fallback), each=each)
+        sums, mass = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
+        return self.centres(sums, mass, fallback)
 
     def nearest(self, centers: FloatArray, deadline: Deadline = NEVER) -> IntArray:
         """The nearest centre of each group."""

@@ -58,14 +58,31 @@ def flow_over(
     Cluster j takes at least ``lower[j]`` units and up to ``upper[j]``, the further ones for a toll.
     """
     m, k = len(supply), len(lower)
+    flow = np.zeros(m * k, np.int64)
+    flow[arcs] = flow_along(cost, *np.divmod(arcs, k), supply, lower, upper, toll)
+    return flow.reshape(m, k)
+
+
+def flow_along(
+    cost: FloatArray,
+    row: IntArray,
+    cluster: IntArray,
+    supply: IntArray,
+    lower: IntArray,
+    upper: IntArray,
+    toll: FloatArray | float = 0.0,
+) -> IntArray:
+    """As :func:`flow_over`, the flow of each arc from a row to a cluster."""
+    m, k = len(supply), len(lower)
     toll = np.broadcast_to(toll, k)
     largest = max(float(cost.max(initial=0.0)), float(toll.max(initial=0.0)))
     # OR-Tools multiplies the costs by the number of nodes and refuses those that overflow.
     levels = min(LEVELS, 2.0**60 / (m + k + 2))
+    ends = row.astype(np.int32), cluster.astype(np.int32)
     while True:
         scale = levels / largest if largest > 0 else 0.0
         whole, tolls = (np.rint(value * scale).astype(np.int64) for value in (cost, toll))
-        flow = _whole_flow(whole, arcs, supply, lower, upper, tolls)
+        flow = _whole_flow(whole, ends, supply, lower, upper, tolls)
         if flow is not None:
             return flow
         levels /= 2.0**6
@@ -73,13 +90,13 @@ def flow_over(
 
 def _whole_flow(
     cost: IntArray,
-    arcs: IntArray,
+    ends: tuple[IntArray, IntArray],
     supply: IntArray,
     lower: IntArray,
     upper: IntArray,
     toll: IntArray,
 ) -> IntArray | None:
-    """Flow for whole costs, or None if they are too large for the solver.
+    """Flow of the arcs for whole costs, or None if they are too large for the solver.
 
     A lower bound is met by the standard transformation: cluster j takes ``lower[j]`` for good,
     and up to ``upper[j] - lower[j]`` more go on to a common sink.
@@ -88,15 +105,15 @@ def _whole_flow(
 
     m, k = len(supply), len(lower)
     solver = min_cost_flow.SimpleMinCostFlow()
-    tail, cluster = np.divmod(arcs.astype(np.int32), np.int32(k))
+    row, cluster = ends
     links = solver.add_arcs_with_capacity_and_unit_cost(
-        tail, cluster + np.int32(m), supply[tail], cost
+        row, cluster + np.int32(m), supply[row], cost
     )
     spare = upper - lower
     if spare.any():
-        ends = np.arange(m, m + k, dtype=np.int32)
+        filled = np.arange(m, m + k, dtype=np.int32)
         sink = np.full(k, m + k, np.int32)
-        solver.add_arcs_with_capacity_and_unit_cost(ends, sink, spare, toll)
+        solver.add_arcs_with_capacity_and_unit_cost(filled, sink, spare, toll)
     nodes = np.arange(m + k + 1, dtype=np.int32)
     solver.set_nodes_supplies(nodes, np.concatenate([supply, -lower, [lower.sum() - supply.sum()]]))
     status = solver.solve()
@@ -104,6 +121,5 @@ def _whole_flow(
         return None
     if status != solver.OPTIMAL:
         raise NoAssignment
-    flow = np.zeros(m * k, np.int64)
-    flow[arcs] = solver.flows(links)
-    return flow.reshape(m, k)
+    flow: IntArray = solver.flows(links)
+    return flow

@@ -1,0 +1,31 @@
+"""Small pieces of linear algebra that rows share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._typing import FloatArray, Matrix
+
+
+def largest_eigenvalue(image: Any, direction: FloatArray, n_steps: int) -> float:
+    """Largest eigenvalue of a positive semidefinite matrix by power iteration.
+
+    ``image(vector)`` is the matrix times the vector; ``direction`` is where to start.
+    """
+    value = 0.0
+    for _ in range(n_steps):
+        length = np.linalg.norm(direction)
+        if length == 0.0:
+            break
+        direction = direction / length
+        moved = image(direction)
+        value = float(direction @ moved)
+        direction = moved
+    return value
+
+
+def as_dense(rows: Matrix) -> FloatArray:
+    """A few rows as an array of float64."""
+    return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), np.float64)

@@ -1,0 +1,162 @@
+"""Fits with many clusters: rules are obeyed, labels repeat, and the answer is near the best."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from local_shards import cut
+from problems import plan_of
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
+
+from corral import (
+    CannotLink,
+    ClusterSizes,
+    ConstrainedKMeans,
+    MustLink,
+    Pin,
+    SolverTimeoutError,
+    audit,
+)
+from corral.assign.many import AmongCandidates
+from corral.deadline import NEVER
+from corral.many import Split
+from corral.plan import thresholds
+from corral.presolve import SizeBounds, presolve
+from corral.rows import MemoryRows, contracted, contracted_shards
+
+N, D, K = 1500, 4, 30
+X = make_blobs(N, D, centers=6, cluster_std=2.0, random_state=0)[0]
+EQUAL = ClusterSizes([N // K] * K)
+
+
+@pytest.fixture(autouse=True)
+def soon_many():
+    """Problems of some thousand entries count as those with many clusters."""
+    small = {"MANY_CLUSTERS": 8, "MANY_ENTRIES": 1000, "TIED_ENTRIES": 1000, "CANDIDATES": 6}
+    with patch.multiple(thresholds, **small):
+        yield
+
+
+def pairs(number, seed=0):
+    return np.random.default_rng(seed).permutation(N)[: 2 * number].reshape(-1, 2)
+
+
+RULES = {
+    "equal": [EQUAL],
+    "interval": [ClusterSizes(minimum=30, maximum=80)],
+    "unequal": [ClusterSizes([30] * (K // 2) + [70] * (K // 2))],
+    "ordered": [ClusterSizes([30] * (K // 2) + [70] * (K // 2), ordered=True)],
+    "pins": [EQUAL, Pin({i: i % K for i in range(40)})],
+    "cannot-links": [EQUAL, CannotLink(pairs(100))],
+    "soft": [EQUAL, CannotLink(pairs(100), weight=2.0)],
+    "must-links": [EQUAL, MustLink(pairs(100))],
+    "groups of two": [EQUAL, MustLink(np.arange(N).reshape(-1, 2))],
+    "both": [EQUAL, MustLink(pairs(50)), CannotLink(pairs(60, seed=1))],
+}
+
+
+@pytest.mark.parametrize("kind", RULES)
+def test_rules_are_obeyed(kind):
+    weight = np.random.default_rng(0).random(N) if kind == "interval" else None
+    model = ConstrainedKMeans(K, random_state=0, n_init=1)
+    model.fit(X, constraints=RULES[kind], sample_weight=weight)
+    assert model.report_.plan.candidates == 6
+    assert "graduation" in model.report_.plan.centers
+    assert audit(X, model.labels_, RULES[kind], K).feasible
+
+
+def test_labels_repeat():
+    fits = [ConstrainedKMeans(K, random_state=3).fit(X, constraints=[EQUAL]) for _ in range(2)]
+    np.testing.assert_array_equal(fits[0].labels_, fits[1].labels_)
+
+
+def test_no_higher_than_free_kmeans():
+    """Graduation and exchanges make up for what the sizes cost on data of one density."""
+    points = np.random.default_rng(0).normal(size=(3000, 6))
+    free = KMeans(60, n_init=1, random_state=0).fit(points).inertia_
+    model = ConstrainedKMeans(60, random_state=0).fit(points, constraints=[ClusterSizes([50] * 60)])
+    assert model.inertia_ <= free
+
+
+def test_every_blob_is_one_cluster():
+    points, blobs = make_blobs([40] * 25, 3, cluster_std=0.01, random_state=1)
+    model = ConstrainedKMeans(25, random_state=0).fit(points, constraints=[ClusterSizes([40] * 25)])
+    assert len({*zip(blobs, model.labels_, strict=True)}) == 25
+
+
+def test_time_limit():
+    model = ConstrainedKMeans(K, random_state=0, time_limit=0.0)
+    with pytest.raises(SolverTimeoutError):
+        model.fit(X, constraints=[EQUAL])
+
+
+def test_parts_of_a_tree_have_their_sizes():
+    """Each centre is the mean of as many rows as the sizes say, so that the means balance."""
+    rows, lower = MemoryRows(X), np.array([10, 90, 50, 100] * 6)
+    sizes = SizeBounds(lower, lower, ordered=True)
+    centers = Split(rows, np.random.RandomState(0)).centers(sizes)
+    np.testing.assert_allclose(lower @ centers / N, 0.0, atol=1e-9)
+
+
+def problem_of(rules):
+    table = contracted(X, None, None)
+    return table, presolve(rules, N, K)
+
+
+@pytest.mark.parametrize("kind", ["equal", "interval", "cannot-links"])
+def test_shards_give_the_labels_of_memory(kind):
+    near, rules = problem_of(RULES[kind])
+    far = contracted_shards(cut(X, 3), None, None)
+    centers = X[:K] - near.middle
+    how = {"incumbent": None, "warm": None, "deadline": NEVER, "patience": 3.0}
+    first = AmongCandidates(rules, near, 6)(centers, **how)
+    second = AmongCandidates(rules, far, 6)(centers, **how)
+    cost = near.costs(centers).dense()
+    a, b = (cost[np.arange(N), step.labels].sum() for step in (first, second))
+    assert a == pytest.approx(b, rel=1e-9)
+
+
+def test_shards_share_out_as_memory_does():
+    near, _ = problem_of([])
+    far = contracted_shards(cut(X, 3), None, None)
+    rng = np.random.default_rng(0)
+    cluster, share = rng.integers(0, K, (N, 5)), rng.random((N, 5))
+    centers = np.zeros((K, D))
+    members = np.zeros((N, K))
+    np.add.at(members, (np.arange(N)[:, None], cluster), share)
+    expected = (members.T @ X) / members.sum(axis=0)[:, None] - X.mean(axis=0)
+    for rows in (near, far):
+        np.testing.assert_allclose(rows.soft_means(cluster, share, centers), expected)
+
+
+def test_an_exchange_knows_what_a_single_move_gains():
+    """With room in one cluster alone, the best move is that of all moves tried one by one."""
+    rules = [ClusterSizes([N // K] * K)]
+    near, _ = problem_of(rules)
+    labels = np.random.default_rng(0).permutation(np.arange(N) % K)
+    centers = near.means(labels, K)
+    mass = near.mass(labels, K)
+    cluster = np.tile(np.arange(K), (N, 1))
+    factor = near.distance.following(np.ones((N, 1)), mass[cluster], cluster == labels[:, None])
+    priced = near.distances(centers) * factor
+    before = near.inertia(labels, centers)
+    for g, to in ((0, 3), (7, 11), (100, 20)):
+        moved = labels.copy()
+        moved[g] = to
+        after = near.inertia(moved, near.means(moved, K))
+        assert after - before == pytest.approx(priced[g, to] - priced[g, labels[g]])
+
+
+def test_plans():
+    many = plan_of([EQUAL], N, K)
+    assert (many.candidates, many.centers, many.rounds) == (6, "tree and graduation", 2)
+    assert plan_of([ClusterSizes(minimum=1, maximum=400)], N, K).centers == "graduation"
+    assert plan_of(RULES["pins"], N, K).centers == "graduation"
+    assert plan_of([EQUAL], N, K, max_samples=None).candidates == 0
+    assert plan_of([CannotLink(pairs(5))], N, K).candidates == 0
+    few = plan_of([ClusterSizes([N // 5] * 5), CannotLink(pairs(5))], N, 5)
+    assert (few.candidates, few.centers) == (6, "ADMM")
+    assert plan_of([ClusterSizes([N // 5] * 5), MustLink(pairs(200))], N, 5).candidates == 0
