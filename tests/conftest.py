@@ -12,6 +12,9 @@ NOT_TRACED = {
     "test_assign_exact.py",
     "test_branch.py",
     "test_conflict.py",
+    "test_dask_fit.py",
+    "test_dask_recovery.py",
+    "test_docs.py",
     "test_infeasible.py",
     "test_laws.py",
     "test_passes.py",
@@ -20,6 +23,7 @@ NOT_TRACED = {
     "test_reproduction.py",
     "test_rivals.py",
     "test_sample.py",
+    "test_shards.py",
     "test_tight.py",
     "test_time_limit.py",
 }

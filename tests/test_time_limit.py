@@ -177,7 +177,7 @@ def test_a_limit_that_ends_nothing_is_not_mentioned():
 
 def test_a_fit_without_a_limit_ends_too(monkeypatch):
     monkeypatch.setattr(thresholds, "FIT_SECONDS", LIMIT)
-    n, k, rules, _ = HARD["dense_cannot_links"]()
+    n, k, rules, _ = HARD["linear_rows"]()
     X = np.random.default_rng(0).normal(size=(n, 4))
     with pytest.warns(ConvergenceWarning, match=f"time limit of {LIMIT} s"):
         ConstrainedKMeans(k, random_state=0).fit(X, constraints=rules)

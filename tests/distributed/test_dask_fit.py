@@ -113,7 +113,7 @@ class Fatal:
             self.done = True
 
 
-@pytest.mark.parametrize("step", ["scan-rows", "near-rows", "cluster-sums", "on-points"])
+@pytest.mark.parametrize("step", ["scan-rows", "on-points"])
 def test_a_worker_killed_in_exact_sizes_means_or_the_audit(mortal, kill_one, monkeypatch, step):
     whole = model().fit(da.from_array(X, chunks=CHUNKS), constraints=SIZES)
     submit, killed = Partitions.submit, []

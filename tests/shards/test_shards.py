@@ -141,10 +141,10 @@ def test_pins_and_soft_pairs_are_solved_where_the_rows_are(kind, max_samples):
     assert found.report_.objective <= model.report_.objective * (1.0 + 1e-3)
 
 
-FEW = 600
+FEW = 200
 FIRST = sparse.csr_array((np.ones(2), ([0, 0], [3, K + 3])), shape=(1, FEW * K))
 HOME = {
-    "totals": ClusterTotals(np.arange(FEW) % 7.0, maximum=500.0),
+    "totals": ClusterTotals(np.arange(FEW) % 7.0, maximum=200.0),
     "shares": GroupShares(np.arange(FEW) % 2, minimum=0.3),
     "linear rows": LinearConstraint(FIRST, upper=1.0),
 }
