@@ -23,11 +23,11 @@ from .plan.thresholds import ADMM_SHARE
 from .polish import (
     Answer,
     evaluate,
+    exactly,
     exchange,
     first_answer,
     improve,
     is_clear,
-    refine,
 )
 from .presolve import Rules
 from .problem import Problem
@@ -291,17 +291,8 @@ class Run:
             return rival
         if rival is None or not rival.beats(answer):
             return answer
-        return rival if problem.plan.direct > 1 else _refined(problem, rival)
-
-
-def _refined(problem: Problem, rival: Answer) -> Answer:
-    """A rival of one round, refined until the objective stops falling."""
-    own = problem.with_rules(rival.rules)
-    try:
-        found = refine(own, rival.centers, incumbent=rival.labels)
-    except (NoAssignment, OutOfTime):
-        return rival
-    return found if found is not None and found.beats(rival) else rival
+        # A rival of one round is refined until the objective stops falling.
+        return rival if problem.plan.direct > 1 else exactly(problem, rival)
 
 
 def _solution(problem: Problem, answer: Answer, relaxed: Relaxation, seen: Plan) -> Solution:

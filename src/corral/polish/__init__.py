@@ -13,12 +13,13 @@ the labels imply, and ``excess`` how far they miss the rules.
 
 from .moves import relocate
 from .recombine import recombine
-from .refine import Answer, evaluate, first_answer, refine
+from .refine import Answer, evaluate, exactly, first_answer, refine
 from .search import exchange, improve, is_clear
 
 __all__ = [
     "Answer",
     "evaluate",
+    "exactly",
     "exchange",
     "first_answer",
     "improve",
