@@ -31,11 +31,11 @@ def test_finds_the_best_of_all_partitions(seed, totals):
 
 
 def test_the_time_limit_leaves_the_gap_that_was_reached():
-    X = np.random.default_rng(0).normal(size=(120, 6))
-    model = ConstrainedKMeans(8, solver="exact", time_limit=2.0, random_state=0)
+    X = np.random.default_rng(0).normal(size=(60, 6))
+    model = ConstrainedKMeans(8, solver="exact", time_limit=4.0, random_state=0)
     with pytest.warns(ConvergenceWarning, match="time limit"):
         model.fit(X)
-    assert 0.0 < model.report_.gap <= 1.0  # 1 where the time was too short for any bound
+    assert 0.0 < model.report_.gap < 1.0
     assert model.report_.bound == pytest.approx(model.inertia_ * (1 - model.report_.gap))
 
 
