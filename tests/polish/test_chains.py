@@ -22,7 +22,7 @@ from corral import (
 from corral.assign import broken
 from corral.polish.chains import chains, descend, obey, shifts
 from corral.polish.excess import Steps
-from corral.polish.partition import Partition
+from corral.polish.partition import MeansPartition
 
 N, K, PRICE = 11, 4, 3.0
 EVERY = np.ones(K, bool)
@@ -50,7 +50,7 @@ def scene(kind, seed):
     rng = np.random.default_rng(seed)
     points, weight = rng.normal(size=(N, 2)), rng.uniform(0.5, 2.0, N)
     problem = problem_of(points, rules_of(kind, rng), K, weight)
-    return problem, Partition(problem, rng.integers(K, size=N), np.zeros((K, 2)))
+    return problem, MeansPartition(problem, rng.integers(K, size=N), np.zeros((K, 2)))
 
 
 def worth(problem, labels):
@@ -124,7 +124,7 @@ def test_a_rising_price_obeys_the_rules(kind):
 
 def test_going_back_restores_everything():
     problem, part = scene("pairs", 0)
-    labels, fresh = part.labels.copy(), Partition(problem, part.labels, part.centers)
+    labels, fresh = part.labels.copy(), MeansPartition(problem, part.labels, part.centers)
     part.put(np.arange(5), np.full(5, 1))
     part.restore(labels)
     np.testing.assert_allclose(part.squares, fresh.squares, atol=1e-12)

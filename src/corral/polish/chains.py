@@ -20,7 +20,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ..rows import Side
 from .excess import Steps
 from .partition import Partition
 
@@ -100,7 +99,7 @@ def chains(
     """Chains and swaps that pay, and their rises."""
     pairs = _ejections(part, dirty, price)
     pairs = pairs.take(np.flatnonzero(pairs.bound(part, price) < pairs.relief))
-    apart = part.rows.apart(pairs.g, pairs.h)
+    apart = part.apart(pairs.g, pairs.h)
     (through, rise), (swaps, swap_rise) = (
         kind(part, apart, price) for kind in (pairs.through, pairs.swaps)
     )
@@ -145,13 +144,17 @@ class Ejections:
         at_b = part.replaced(self.b, self.g, self.h) + self._paid(part, self.b, 1, price)
         return np.asarray(at_b + np.minimum(away, swap))
 
-    def swaps(self, part: Partition, apart: FloatArray, price: float) -> tuple[Steps, FloatArray]:
+    def swaps(
+        self, part: Partition, apart: FloatArray | None, price: float
+    ) -> tuple[Steps, FloatArray]:
         """Changes in which g and h change places."""
         at_a = part.replaced(self.a, self.h, self.g, apart) + self._paid(part, self.a, -1, price)
         at_b = part.replaced(self.b, self.g, self.h, apart) + self._paid(part, self.b, 1, price)
         return Steps(self.g, self.a, self.b, self.h, self.a), at_a + at_b
 
-    def through(self, part: Partition, apart: FloatArray, price: float) -> tuple[Steps, FloatArray]:
+    def through(
+        self, part: Partition, apart: FloatArray | None, price: float
+    ) -> tuple[Steps, FloatArray]:
         """Changes in which h goes on to a third cluster."""
         at_b = part.replaced(self.b, self.g, self.h, apart) + self._paid(part, self.b, 1, price)
         rise = self.leaving + at_b
@@ -187,7 +190,7 @@ def _ejections(part: Partition, dirty: BoolArray, price: float) -> Ejections:
     relief = price * (excess.most_saved(Steps(g, a, b)) + lacking)
     bound = leaving[g] + members.bound(part, g, b, price) - relief
     # In a swap g's place in a also goes to h, which g's leaving alone does not know.
-    bound -= 2.0 * part.rows.weight[g] * part.cost[g] / np.maximum(part.mass[a], 1e-300)
+    bound -= part.swap_slack(g)
     legs = np.flatnonzero(bound < 0.0)
     if len(legs) > FIRST_LEGS:
         legs = legs[np.argpartition(bound[legs], FIRST_LEGS)[:FIRST_LEGS]]
@@ -201,7 +204,7 @@ class _Members:
     """Groups that may be ejected, by cluster, those first that cost least elsewhere.
 
     Of each cluster: ``least`` is the smallest difference between what a member costs elsewhere and
-    here; ``heaviest`` and ``farthest`` are the largest weight and squared distance.
+    here; ``heaviest`` and ``farthest`` are the largest weight and entry of ``squares``.
     """
 
     order: IntArray
@@ -220,15 +223,13 @@ class _Members:
         count = np.bincount(own, minlength=k)
         least, heaviest, farthest = np.full(k, np.inf), np.zeros(k), np.zeros(k)
         np.minimum.at(least, own, (elsewhere - part.cost)[order])
-        np.maximum.at(heaviest, own, part.rows.weight[order])
+        np.maximum.at(heaviest, own, part.weight[order])
         np.maximum.at(farthest, own, part.squares[own, order])
         return cls(order, np.cumsum(count) - count, count, least, heaviest, farthest)
 
     def bound(self, part: Partition, g: IntArray, b: IntArray, price: float) -> FloatArray:
         """Lower bound on the rise when g comes to b and some member leaves it for elsewhere."""
-        most = Side(self.heaviest[b], self.farthest[b])
-        rise = part.rows.distance.replaced(part.mass[b], part.side(g, b), most)
-        rise += most.weight * most.square + self.least[b]
+        rise = part.displaced(g, b, self.heaviest[b], self.farthest[b]) + self.least[b]
         if part.pairs is not None:
             rise += part.paid(g, b, price) - part.pairs.most(price)[g]
         return rise

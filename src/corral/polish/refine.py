@@ -20,7 +20,7 @@ from ..problem import Problem
 from ..start import match_capacities
 from .chains import obey
 from .kempe import ChainAssignment
-from .partition import Partition
+from .partition import MeansPartition
 
 #: How often the order of the sizes is chosen anew where no simple order fits the other rules.
 REMATCHES = 4
@@ -140,14 +140,14 @@ def alternate(
 
 def settle(problem: Problem, centers: FloatArray) -> Answer | None:
     """A local optimum near the centres by shifts and chains alone; None if rules stay broken."""
-    part = Partition(problem, problem.rows.nearest(centers), centers)
+    part = MeansPartition(problem, problem.rows.nearest(centers), centers)
     every = np.ones(problem.n_clusters, bool)
     if obey(part, SETTLING_PRICE * part.unit, every, SETTLING_PRICES) is None:
         return None
     return answer_of(problem, part)
 
 
-def answer_of(problem: Problem, part: Partition) -> Answer | None:
+def answer_of(problem: Problem, part: MeansPartition) -> Answer | None:
     """The labels of a partition with their means, if they break no rule."""
     if broken(problem.rules, part.labels):
         return None

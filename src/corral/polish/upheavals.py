@@ -9,6 +9,9 @@ After each of them a descent follows in the clusters that it touched.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 
 from .._typing import FloatArray, IntArray
@@ -16,7 +19,7 @@ from ..constraints._checks import sums_by
 from ..plan.thresholds import UPHEAVAL_IDLE
 from ..problem import Problem
 from .chains import obey
-from .partition import Partition
+from .partition import MeansPartition, Partition
 from .refine import Answer, answer_of
 
 #: Price of a unit of excess, in :attr:`.Partition.unit`, and how often it may grow in a descent.
@@ -33,25 +36,37 @@ ROUNDS = 3
 def explore(problem: Problem, answer: Answer, random_state: np.random.RandomState) -> Answer:
     """The best answer after as many upheavals as the plan allows."""
     own = problem.with_rules(answer.rules)
-    part = Partition(own, answer.labels, answer.centers)
-    upheavals = _Upheavals(part, random_state)
+    part = MeansPartition(own, answer.labels, answer.centers)
+    most, idle = problem.plan.upheavals, UPHEAVAL_IDLE * problem.n_clusters
+    for objective in upheave(part, random_state, most, idle):
+        problem.settings.progress.step(problem.objective(objective))
+    found = answer_of(own, part)
+    return found if found is not None and found.beats(answer) else answer
+
+
+def upheave(
+    part: Partition, random_state: np.random.RandomState, most: int, idle: int
+) -> Iterator[float]:
+    """Change a partition that obeys the rules for the better; gives each lower objective.
+
+    It ends after ``most`` upheavals, or ``idle`` in a row that did not pay.
+    """
+    upheavals, k = _Upheavals(part, random_state), part.rules.n_clusters
     best, labels, price = part.objective, part.labels.copy(), PRICE * part.unit
-    idle = 0
-    for _ in range(problem.plan.upheavals):
-        if problem.deadline.passed or best <= 0.0 or idle >= UPHEAVAL_IDLE * problem.n_clusters:
+    in_vain = 0
+    for _ in range(most):
+        if part.deadline.passed or best <= 0.0 or in_vain >= idle:
             break
-        idle += 1
-        dirty = np.zeros(problem.n_clusters, bool)
-        dirty[upheavals.make(best / problem.n_clusters)] = True
+        in_vain += 1
+        dirty = np.zeros(k, bool)
+        dirty[upheavals.make(best / k)] = True
         enough = obey(part, price, dirty, PRICES, to_beat=best)
         price *= CHEAPER if enough == price else DEARER
         if enough is not None and part.objective < best * (1.0 - 1e-9):
-            best, labels, idle = part.objective, part.labels.copy(), 0
-            problem.settings.progress.step(problem.objective(best))
+            best, labels, in_vain = part.objective, part.labels.copy(), 0
+            yield best
         else:
             part.restore(labels)
-    found = answer_of(own, part)
-    return found if found is not None and found.beats(answer) else answer
 
 
 class _Upheavals:
@@ -63,8 +78,9 @@ class _Upheavals:
         own = rules.cluster_rules()
         self.unlike = np.argwhere(np.triu((own[:, :, None] != own[:, None, :]).any(axis=0)))
         self.pinned = np.bincount(rules.pins[:, 1], minlength=k) > 0
-        self.saved, self.halves = np.zeros(k), np.zeros((k, 2, part.centers.shape[1]))
-        self.seen = np.full(rules.n_groups, -1)
+        self.saved: FloatArray = np.zeros(k)
+        self.halves: list[Any] = [None] * k
+        self.seen: IntArray | None = None
 
     def make(self, temperature: float) -> IntArray:
         """Make an upheaval, and give the clusters that changed.
@@ -84,26 +100,23 @@ class _Upheavals:
         one = self._draw(np.where(self.pinned, -np.inf, -loss / temperature))
         other = self._draw(np.where(np.arange(len(loss)) == one, -np.inf, self.saved / temperature))
         given_up, split = self._members([one]), self._members([other])
-        squares = part.rows.distances(self.halves[other])[split]
-        half = split[squares[:, 1] < squares[:, 0]]
+        half = part.second_half(split, self.halves[other])
         to = np.concatenate([following[given_up], np.full(len(half), one)])
         return part.put(np.concatenate([given_up, half]), to)
 
     def _reseed(self) -> IntArray:
         """Draw new seeds, as k-means++ does, among the groups of some neighbouring clusters."""
         part, k = self.part, self.part.rules.n_clusters
-        center = part.centers[[self.random.randint(k)]]
-        order = np.argsort(part.rows.distance.between(center, part.centers)[0], kind="stable")
-        clusters = order[: self.random.randint(2, MOST_RESEEDED + 1)]
+        clusters = part.nearby(self.random.randint(k))[: self.random.randint(2, MOST_RESEEDED + 1)]
         members = self._members(clusters)
         if len(members) == 0:
             return clusters
-        squares, least = [], part.rows.weight[members]
+        squares, least = [], part.weight[members]
         for _ in clusters:
             chance = least if least.any() else np.ones(len(members))
             seed = self.random.choice(members, p=chance / chance.sum())
-            squares.append(part.rows.apart(members, np.full(len(members), seed)))
-            least = part.rows.weight[members] * np.min(squares, axis=0)
+            squares.append(part.seeded(members, seed))
+            least = part.weight[members] * np.min(squares, axis=0)
         touched = part.put(members, clusters[np.argmin(squares, axis=0)])
         for _ in range(ROUNDS):  # which move many groups at once; shifts move one a cluster
             nearest = part.squares[clusters][:, members].argmin(axis=0)
@@ -133,16 +146,16 @@ class _Upheavals:
         squares = part.squares[part.near, part.groups[:, None]]
         squares[part.near == part.labels[:, None]] = np.inf
         place = squares.argmin(axis=1)
-        rise = part.rows.weight * squares[part.groups, place] - part.cost
+        rise = part.weight * squares[part.groups, place] - part.cost
         loss = sums_by(part.labels, rise, part.rules.n_clusters)
         return loss, part.near[part.groups, place]
 
     def _split_changed(self) -> None:
         """Split the clusters that changed since they were split last."""
-        part = self.part
-        differ = self.seen != part.labels
-        changed = np.union1d(self.seen[differ], part.labels[differ])
-        for j in changed[changed >= 0]:
-            members = np.flatnonzero(part.labels == j)
-            self.saved[j], self.halves[j] = part.rows.halves(members, part.centers[j])
+        part, changed = self.part, np.arange(self.part.rules.n_clusters)
+        if self.seen is not None:
+            differ = self.seen != part.labels
+            changed = np.union1d(self.seen[differ], part.labels[differ])
+        for j in changed:
+            self.saved[j], self.halves[j] = part.split(j)
         self.seen = part.labels.copy()
