@@ -157,5 +157,5 @@ class _Upheavals:
             differ = self.seen != part.labels
             changed = np.union1d(self.seen[differ], part.labels[differ])
         for j in changed:
-            self.saved[j], self.halves[j] = part.split(j)
+            self.saved[j], self.halves[j] = part.split(int(j))
         self.seen = part.labels.copy()
