@@ -153,3 +153,16 @@ def test_small_capacities_are_solved_to_the_optimum(seed):
     model = ConstrainedKMeans(3, random_state=seed).fit(X, constraints=rules)
     assert problem_of(X, rules, 3).plan.upheavals > 0
     np.testing.assert_allclose(model.inertia_, best_of_all(X, rules, 3), rtol=1e-9)
+
+
+def test_a_soft_pair_inside_one_group_is_no_pair():
+    rules = [ClusterTotals(np.arange(1, N + 1), maximum=22), MustLink([(0, 1)])]
+    inside = CannotLink([(0, 1)], weight=3.0)
+    X = np.random.default_rng(0).normal(size=(N, 2))
+    with_it, without = (problem_of(X, [*rules, *more], K) for more in ([inside], []))
+    labels = np.arange(N - 1) % K
+    centers = without.rows.means(labels, K)
+    parts = [MeansPartition(each, labels, centers) for each in (with_it, without)]
+    found = [obey(part, part.unit, EVERY, 12) for part in parts]
+    assert (found[0] is None) == (found[1] is None)
+    np.testing.assert_array_equal(parts[0].labels, parts[1].labels)

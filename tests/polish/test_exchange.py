@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from problems import problem_of
 
-from corral import ClusterSizes, ClusterTotals, MustLink
+from corral import CannotLink, ClusterSizes, ClusterTotals, MustLink
 from corral.assign import Assignment
 from corral.polish import evaluate
 from corral.polish.exchange import Exchange
@@ -72,6 +72,35 @@ def test_the_best_move_without_rules(seed):
         every.append(inertia(problem, other))
     found = one_round(problem, labels)
     np.testing.assert_allclose(inertia(problem, found), min(every), rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_best_move_counts_the_price_of_soft_pairs(seed):
+    rng = np.random.default_rng(seed)
+    pairs, price = rng.permutation(N).reshape(-1, 2), rng.uniform(1.0, 9.0, N // 2)
+    rules = MustLink(pairs[:4], weight=price[:4]), CannotLink(pairs[4:], weight=price[4:])
+    problem, labels = scene(seed, *rules)
+
+    def objective(labels):
+        together = labels[pairs[:, 0]] == labels[pairs[:, 1]]
+        missed = np.concatenate([~together[:4], together[4:]])
+        return inertia(problem, labels) + price[missed].sum()
+
+    every = [objective(np.where(np.arange(N) == g, 1 - labels, labels)) for g in range(N)]
+    found = one_round(problem, labels)
+    if min(every) < objective(labels):
+        np.testing.assert_allclose(objective(found), min(every), rtol=1e-12)
+    else:
+        assert found is None
+
+
+def test_a_group_leaves_its_cluster_empty_if_a_soft_pair_pays_for_it():
+    points, rule = np.array([[0.0, 0.0], [1.0, 0.0]]), MustLink([(0, 1)], weight=2.0)
+    problem = problem_of(points, [rule], 2)
+    labels = np.array([0, 1])
+    now = evaluate(problem, Assignment(labels, np.nan), np.zeros((2, 2)))
+    found = Exchange(problem).improve(labels, now.centers, now.objective)
+    assert found[0] == found[1]  # half a unit of inertia instead of a price of two
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -10,10 +10,6 @@ rows to many clusters.
 
 from __future__ import annotations
 
-from typing import Any, cast
-
-from ..presolve import Rules
-from ..rows import MemoryRows, Rows, ShardRows
 from .check import broken, matching_order
 from .exact import assign, feasible
 from .far import FarAssignment
@@ -26,13 +22,15 @@ from .sizes.prices import prices
 from .tied import Warm
 
 __all__ = [
+    "AmongCandidates",
     "Assignment",
+    "FarAssignment",
+    "NearAssignment",
     "NoAssignment",
     "Warm",
     "assign",
     "assign_patiently",
     "assign_relaxed",
-    "assigner",
     "broken",
     "can_be_placed",
     "feasible",
@@ -40,15 +38,3 @@ __all__ = [
     "prices",
     "violation",
 ]
-
-
-def assigner(rules: Rules, rows: Rows, candidates: int = 0) -> Any:
-    """What assigns these rows to centres, round after round, wherever they are.
-
-    With candidates it looks at so many clusters for each row, and at more where that is not enough.
-    """
-    if candidates:
-        return AmongCandidates(rules, rows, candidates)
-    if rows.far:
-        return FarAssignment(rules, cast(ShardRows, rows))
-    return NearAssignment(rules, cast(MemoryRows, rows))

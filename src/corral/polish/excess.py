@@ -186,6 +186,11 @@ class PairCosts:
         self._at = [(links @ member).toarray() for links in self._links]
         self.broken = np.count_nonzero(np.isinf(self._graph.paid(labels)))
 
+    @property
+    def soft(self) -> FloatArray:
+        """What every group would pay for its soft pairs in every cluster, (m, k)."""
+        return np.asarray(self._at[0])
+
     def at(self, groups: IntArray, clusters: IntArray, price: float) -> FloatArray:
         """What groups would pay in clusters."""
         soft, hard = (each[groups, clusters] for each in self._at)

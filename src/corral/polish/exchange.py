@@ -4,7 +4,8 @@ An exact assignment to fixed centres cannot see that a centre follows the points
 distance knows how far the objective falls when a group moves, when two groups change places, and
 when centres follow (:class:`.rows.Distance`).  Groups with cannot-links move if no neighbour is in
 the way, and otherwise together with it (:mod:`.kempe`) or with their clique (:mod:`.cliques`).
-Groups with pins, soft pairs or linear rows stay; sizes and totals are kept in bounds.
+Groups with soft pairs move by themselves, their prices counted.  Groups with pins or linear rows
+stay; sizes and totals are kept in bounds.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ..presolve import Sums
 from ..problem import Problem
 from ..rows import SwapSide
 from .cliques import CliqueExchange
+from .excess import PairCosts
 from .kempe import Chains, Change, paying
 
 #: Groups of each of two clusters that are paired up for a swap: those that lose least by changing
@@ -48,10 +50,14 @@ class Exchange:
         self.rows, self.n_clusters = problem.near, rules.n_clusters
         self.deadline = problem.deadline
         self.apart = rules.apart
-        pairs = rules.together.ravel(), rules.soft.pairs.ravel()
-        bound = np.concatenate([rules.pins[:, 0], *pairs])
         self.mobile = np.full(rules.n_groups, rules.linear is None)
-        self.mobile[bound.astype(np.int64)] = False
+        self.mobile[rules.pins[:, 0]] = False
+        self.mobile[rules.together.ravel()] = False
+        self.single = self.mobile.copy()  # without soft pairs, so that they may move with others
+        self.single[rules.soft.pairs.ravel()] = False
+        self.prices = (
+            PairCosts(rules.pairs.graph, rules.n_clusters) if len(rules.soft.pairs) else None
+        )
         self.sums = rules.sums()  # of sizes and totals
         self.cliques = CliqueExchange(problem)
 
@@ -78,6 +84,10 @@ class Exchange:
         gain = self.rows.distance.move_gains(
             self.rows.weight, clusters.weight, own, clusters.distances
         )
+        if self.prices is not None:
+            self.prices.look(own)
+            paid = self.prices.soft
+            gain += paid[rows, own][:, None] - paid
         gain[rows, own] = -np.inf
         gain[~self.mobile] = -np.inf
         gain[chains.group, chains.to] = -np.inf
@@ -95,7 +105,7 @@ class Exchange:
         squares = clusters.distances
         saved = weight * (squares[chains.group, own] - squares[chains.group, chains.to])
         gain = chains.total(saved)
-        allowed = chains.total((~self.mobile[chains.group]).astype(float)) == 0
+        allowed = chains.total((~self.single[chains.group]).astype(float)) == 0
         first = np.zeros((2, len(chains)), np.int64)
         first[:, chains.number] = np.minimum(own, chains.to), np.maximum(own, chains.to)
         totals = self.sums.reached(clusters.labels)
@@ -119,7 +129,7 @@ class Exchange:
         )
         loss[chains.group, chains.to] = np.inf
         members = [
-            np.flatnonzero((clusters.labels == j) & self.mobile) for j in range(self.n_clusters)
+            np.flatnonzero((clusters.labels == j) & self.single) for j in range(self.n_clusters)
         ]
         totals = self.sums.reached(clusters.labels)
         found = []

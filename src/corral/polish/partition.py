@@ -50,7 +50,8 @@ class Partition(ABC):
     ) -> None:
         self.rules, self.deadline, self.weight = rules, deadline, weight
         self.excess = Excess(rules)
-        self.pairs = PairCosts(rules.pairs.graph, rules.n_clusters) if rules.paired else None
+        graph = rules.pairs.graph  # without the soft pairs inside one group
+        self.pairs = PairCosts(graph, rules.n_clusters) if len(graph.a) else None
         self.mobile = np.ones(rules.n_groups, bool)
         self.mobile[rules.pins[:, 0]] = False
         self.labels, self.centers = labels.copy(), centers.copy()

@@ -7,16 +7,25 @@ wants these.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..assign import Assignment, NoAssignment, assign_patiently, assigner, broken
+from ..assign import (
+    AmongCandidates,
+    Assignment,
+    FarAssignment,
+    NearAssignment,
+    NoAssignment,
+    assign_patiently,
+    broken,
+)
 from ..deadline import OutOfTime
 from ..plan.thresholds import LATER_PATIENCE, MAX_ROUNDS, PATIENCE
 from ..presolve import Rules
 from ..problem import Problem
+from ..rows import MemoryRows, Rows, ShardRows
 from ..start import match_capacities
 from .chains import obey
 from .kempe import ChainAssignment
@@ -136,6 +145,18 @@ def alternate(
         if at_rest:
             break
     return best
+
+
+def assigner(rules: Rules, rows: Rows, candidates: int = 0) -> Any:
+    """What assigns these rows to centres, round after round, wherever they are.
+
+    With candidates it looks at so many clusters for each row, and at more where that is not enough.
+    """
+    if candidates:
+        return AmongCandidates(rules, rows, candidates)
+    if rows.far:
+        return FarAssignment(rules, cast(ShardRows, rows))
+    return NearAssignment(rules, cast(MemoryRows, rows))
 
 
 def settle(problem: Problem, centers: FloatArray) -> Answer | None:

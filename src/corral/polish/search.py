@@ -7,13 +7,13 @@ from itertools import islice
 
 import numpy as np
 
-from ..assign import Assignment, NoAssignment, assigner
+from ..assign import Assignment, NoAssignment
 from ..deadline import OutOfTime
 from ..plan.thresholds import CLEAR, LEAST_DROP
 from ..problem import Problem
 from .exchange import Exchange
 from .moves import Proposal, kick, relocate, relocations, swap_clusters, swap_sizes
-from .refine import Answer, alternate, evaluate, exactly, refine
+from .refine import Answer, alternate, assigner, evaluate, exactly, refine
 from .upheavals import explore
 
 
