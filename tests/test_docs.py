@@ -37,7 +37,14 @@ SMALLER = {
 }
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!\!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
-PUBLIC = ["corral", "corral.plots", "corral.metrics", "corral.datasets", "corral.baselines"]
+PUBLIC = [
+    "corral",
+    "corral.active",
+    "corral.plots",
+    "corral.metrics",
+    "corral.datasets",
+    "corral.baselines",
+]
 
 
 def name_of(page):

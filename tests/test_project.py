@@ -33,7 +33,7 @@ LAYERS = [
     {"polish", "report"},
     {"rivals", "restarts", "infeasible", "many"},
     {"solve", "feasibility"},
-    {"new_rows", "proof"},
+    {"new_rows", "proof", "active"},
     {"estimator", "baselines"},
     {"shapes"},
     {"__init__"},

@@ -14,6 +14,7 @@ from click.shell_completion import get_completion_class
 from .. import __version__
 from ..deadline import OutOfTime
 from ..exceptions import InfeasibleConstraintsError
+from .ask import ask
 from .assign import assign
 from .audit import audit
 from .compare import compare
@@ -30,6 +31,7 @@ Examples:
   corral check points.csv -k 3 --cannot-link cl.csv --max-size 60
   corral audit points.csv labels.csv --cannot-link cl.csv --max-size 60
   corral assign new.csv --model model.json -o new-labels.csv
+  corral ask points.csv -k 3 -o answers.json
   corral compare points.csv -k 3 --must-link ml.csv
 
 \b
@@ -56,7 +58,7 @@ def completion(ctx: click.Context, shell: str) -> None:
     click.echo(script(ctx.find_root().command, {}, "corral", "_CORRAL_COMPLETE").source())
 
 
-COMMANDS = (fit, check, audit, assign, compare, demo, reproduce, completion)
+COMMANDS = (fit, check, audit, assign, ask, compare, demo, reproduce, completion)
 
 
 class _Group(click.Group):

@@ -40,6 +40,7 @@ ENDINGS = {
     "--report": (".html", ".htm"),
     "--plot": PICTURES,
     "--model": (".json",),
+    "--answers": (".json",),
     "--save": (".csv",),
 }
 #: Module and extra that the endings of some files need.
