@@ -15,7 +15,7 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline, OutOfTime
-from ..plan import is_nested, prices_first
+from ..plan import crowded, is_nested, prices_first
 from ..plan.thresholds import TANGLE_ENTRIES
 from ..presolve import Rules
 from .check import broken, cost_of, with_pins
@@ -139,10 +139,16 @@ def _settled(
     match: bool,
     until: Deadline,
 ) -> tuple[Assignment | None, FloatArray | None]:
-    """The answer where nearest centres, prices for sizes or a flow give one, and the prices."""
+    """The answer where nearest centres, prices for sizes or a flow give one, and the prices.
+
+    Where most groups are in cliques, sizes alone would leave many broken: the flow comes first.
+    """
     sizes = None if match or np.ptp(rules.count) else rules.sizes
+    if sizes is not None and is_nested(rules) and crowded(rules):
+        labels = solve_nested(rules, pinned, sizes, until)
+        return _answer(rules, cost, labels, match), None
     if prices is None or sizes is None:
-        labels: IntArray = pinned.argmin(axis=1)
+        labels = pinned.argmin(axis=1)
         if _obeyed(rules, labels):
             return _answer(rules, cost, labels, match), prices
     if sizes is not None:

@@ -16,11 +16,12 @@ from .facts import (
     unevenness,
     with_limit,
 )
-from .kinds import is_nested
+from .kinds import crowded, is_nested
 
 __all__ = [
     "Facts",
     "Plan",
+    "crowded",
     "default_limit",
     "entries",
     "is_large",

@@ -49,7 +49,11 @@ def trials_each(rules: Rules) -> int:
 
 
 def tangled(rules: Rules) -> bool:
-    """Whether cannot-links are the only rule but pins, and an exact assignment needs programs."""
+    """Whether cannot-links are the only rule but pins, and an exact assignment needs programs.
+
+    Components that are cliques need none: each is a linear assignment.
+    """
     if not len(rules.apart) or not rules.greedy or rules.sizes is not None:
         return False
-    return bool(rules.pairs.graph.tangle * np.log(rules.n_clusters) > np.log(at.ENUMERATED))
+    _, others = rules.pairs.graph.complete(2)
+    return bool(others.tangle * np.log(rules.n_clusters) > np.log(at.ENUMERATED))

@@ -24,8 +24,8 @@ def told(rules: Rules) -> int:
 
 def crowded(rules: Rules) -> bool:
     """Whether the pairs are disjoint cliques, some of more than two groups, of most groups."""
-    size = rules.pairs.cliques.size if rules.in_cliques else np.zeros(0)
-    return bool(size[size > 2].sum() > at.CROWDED * rules.n_groups)
+    cliques, _ = rules.pairs.graph.complete(2)
+    return rules.in_cliques and len(cliques.members) > at.CROWDED * rules.n_groups
 
 
 def steered(rules: Rules) -> bool:

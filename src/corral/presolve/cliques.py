@@ -51,6 +51,11 @@ class Cliques:
         place = np.arange(start[-1]) + np.repeat(self.start[keep] - start[:-1], size)
         return Cliques(start, self.members[place])
 
+    def and_also(self, others: Cliques) -> Cliques:
+        """These cliques, then the others."""
+        start = np.concatenate([self.start, self.start[-1] + others.start[1:]])
+        return Cliques(start, np.concatenate([self.members, others.members]))
+
 
 def clique_cover(n_groups: int, pairs: IntArray) -> Cliques:
     """Cliques that contain every pair, found greedily.

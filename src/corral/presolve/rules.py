@@ -83,8 +83,11 @@ class Pairs:
 
     @cached_property
     def cliques(self) -> Cliques:
-        """Cliques that contain every hard cannot-link."""
-        return clique_cover(self.n_groups, self.apart)
+        """Cliques that contain every hard cannot-link: whole components, and a cover of others."""
+        whole, others = self.graph.complete(2)
+        apart = np.stack([others.a, others.b], axis=1)[np.isinf(others.same)]
+        loops = self.apart[self.apart[:, 0] == self.apart[:, 1]]
+        return whole.and_also(clique_cover(self.n_groups, np.concatenate([apart, loops])))
 
     def part(self, place: IntArray, n_groups: int) -> Pairs:
         """The pairs between groups whose place is not negative, by place."""
