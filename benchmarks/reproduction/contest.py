@@ -24,11 +24,16 @@ LINK_METHODS = (
     "PCKMeans",
     "MPCKMeans",
 )
+#: Estimators and solvers of corral.
+OURS = ("projected", "Gaussian", "algorithm1")
 #: Methods and the rules that they get.
 CONTESTANTS: tuple[tuple[str, str], ...] = (
     ("projected", "mix"),
     ("projected", "pair"),
     ("projected", "car"),
+    ("Gaussian", "mix"),
+    ("Gaussian", "pair"),
+    ("Gaussian", "car"),
     ("algorithm1", "mix"),
     ("algorithm1", "pair"),
     ("algorithm1", "car"),
@@ -76,8 +81,8 @@ def table7(scale: Scale) -> list[Cell]:
 
 
 def _name(method: str, variant: str) -> str:
-    """Name in the tables; the solvers of corral have several variants, the others one."""
-    return method + (SUFFIX[variant] if method in ("projected", "algorithm1") else "")
+    """Name in the tables; the estimators of corral have several variants, the others one."""
+    return method + (SUFFIX[variant] if method in OURS else "")
 
 
 class Contest:

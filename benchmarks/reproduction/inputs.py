@@ -15,6 +15,7 @@ from sklearn.cluster import KMeans
 from corral import (
     CannotLink,
     ClusterSizes,
+    ConstrainedGaussianMixture,
     ConstrainedKMeans,
     Constraint,
     MustLink,
@@ -152,6 +153,7 @@ SINGLE: Mapping[str, Maker] = {
 #: Methods with the library's default parameters.
 DEFAULT: Mapping[str, Maker] = {
     "projected": _projected(),
+    "Gaussian": _plain(ConstrainedGaussianMixture),
     "K-means, best of 10": _plain(baselines.PlainKMeans),
     "COP-KMEANS": _plain(baselines.COPKMeans),
     "COP-COBWEB": _plain(baselines.COPCobweb),

@@ -100,6 +100,8 @@ def reproduce(
     if fresh:
         for experiment in chosen:
             stores[experiment.group].clear()
+    else:
+        _share(chosen, scale, stores)
     _run_missing(chosen, scale, stores, n_jobs)
     return _write(scale, stores, Path(out))
 
@@ -108,6 +110,16 @@ def _find(name: str) -> Experiment:
     if name not in EXPERIMENTS:
         raise ValueError(f"{name!r} is not an experiment; choose from {', '.join(EXPERIMENTS)}.")
     return EXPERIMENTS[name]
+
+
+def _share(chosen: Sequence[Experiment], scale: Scale, stores: dict[str, Store]) -> None:
+    """Take the records of cells that another experiment has run; equal keys are equal work."""
+    for experiment in chosen:
+        own = stores[experiment.group]
+        for cell in experiment.cells(scale):
+            known = next((store for store in stores.values() if cell in store), own)
+            if cell not in own and cell in known:
+                own.add(cell, known[cell])
 
 
 def _run_missing(

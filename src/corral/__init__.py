@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from .progress import Progress
     from .proof import LowerBound, lower_bound
     from .report import Report, audit
+    from .shapes.kernel import ConstrainedKernelKMeans
     from .shapes.mixture import ConstrainedGaussianMixture
+    from .shapes.propagation import LinkPropagation
 
 __version__ = "0.4.0"
 
@@ -44,6 +46,7 @@ __all__ = [
     "ClusterTotals",
     "ConstrainedGaussianMixture",
     "ConstrainedKMeans",
+    "ConstrainedKernelKMeans",
     "Constraint",
     "ConstraintSet",
     "Feasibility",
@@ -51,6 +54,7 @@ __all__ = [
     "History",
     "InfeasibleConstraintsError",
     "LinearConstraint",
+    "LinkPropagation",
     "LowerBound",
     "MustLink",
     "Pin",
@@ -70,7 +74,8 @@ __all__ = [
 #: Modules that hold the public names, those that are imported quickly first.
 _HOMES = (
     *("exceptions", "progress", "constraints", "admm.history"),
-    *("report", "feasibility", "estimator", "proof", "shapes.mixture"),
+    *("report", "feasibility", "estimator", "proof"),
+    *("shapes.mixture", "shapes.kernel", "shapes.propagation"),
 )
 
 

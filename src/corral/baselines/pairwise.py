@@ -99,7 +99,7 @@ class _Spectral(Baseline):
         plain = path_distances(X, links.must[:0])
         width = reach(plain, self.n_neighbors) if isinstance(self.scale, str) else self.scale
         similarity = self._affinity(X, plain, links, width)
-        embedding = embed(similarity, self.n_clusters)
+        _, embedding = embed(similarity, self.n_clusters)
 
         def run(random_state: np.random.RandomState) -> Answer:
             # The best of ten starts, as in scikit-learn's SpectralClustering.
@@ -171,11 +171,7 @@ class E2CP(_Spectral):
     alpha: float = parameter(0.8, Limit(least=0.0, most=1.0 - 1e-9))
 
     def _affinity(self, X: FloatArray, plain: FloatArray, links: Links, width: float) -> FloatArray:
-        similarity = neighbour_graph(plain, self.n_neighbors, width)
-        if not len(links.must) and not len(links.cannot):
-            return similarity
-        score = propagate(link_signs(len(X), links), similarity, self.alpha)
-        return moved(similarity, score / np.abs(score).max())
+        return link_affinity(plain, links, self.n_neighbors, width, self.alpha)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -228,6 +224,17 @@ class ConstrainedNCut(_Spectral):
         similarity = neighbour_graph(path_distances(X, links.must), self.n_neighbors, width)
         apply_links(similarity, links, components(len(X), links.must))
         return similarity
+
+
+def link_affinity(
+    distance: FloatArray, links: Links, n_neighbors: int, width: float, alpha: float
+) -> FloatArray:
+    """Similarities of nearest neighbours, moved by the links and their propagation."""
+    similarity = neighbour_graph(distance, n_neighbors, width)
+    if not len(links.must) and not len(links.cannot):
+        return similarity
+    score = propagate(link_signs(len(distance), links), similarity, alpha)
+    return moved(similarity, score / np.abs(score).max())
 
 
 def link_signs(n: int, links: Links) -> FloatArray:
@@ -294,11 +301,11 @@ def normalised(similarity: FloatArray) -> FloatArray:
     return np.asarray(root[:, None] * similarity * root)
 
 
-def embed(similarity: FloatArray, size: int) -> FloatArray:
-    """Relaxed normalised cut: the leading solutions y of ``W y = lambda D y``, as columns."""
+def embed(similarity: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
+    """Relaxed normalised cut: the leading solutions of ``W y = lambda D y``, y as columns."""
     n = len(similarity)
-    vectors = eigh(normalised(similarity), subset_by_index=[n - size, n - 1])[1]
-    return np.asarray(vectors[:, ::-1] * _inverse_root_degrees(similarity)[:, None])
+    values, vectors = eigh(normalised(similarity), subset_by_index=[n - size, n - 1])
+    return values[::-1], vectors[:, ::-1] * _inverse_root_degrees(similarity)[:, None]
 
 
 def _inverse_root_degrees(similarity: FloatArray) -> FloatArray:

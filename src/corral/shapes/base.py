@@ -61,11 +61,15 @@ class Task:
 
 @dataclass(frozen=True)
 class Found:
-    """Result of a search: labels of the rows, other fitted attributes, and how it was found."""
+    """Result of a search: labels of the rows, other fitted attributes, and how it was found.
+
+    ``space`` holds the rows as the audit shall see them; None if these are the points.
+    """
 
     labels: IntArray
     attributes: Mapping[str, Any]
     how: tuple[tuple[str, str], ...] = ()
+    space: FloatArray | None = None
 
     def table(self) -> list[tuple[str, str]]:
         """Pairs of decision and value, for ``report_.how()``."""
@@ -135,7 +139,8 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
             except OutOfTime as late:
                 raise out_of_time(deadline) from late
             ended = f"by the time limit of {limit:.3g} s" if deadline.passed else ""
-            report = Report.of(InMemory(points), found.labels, given, k, weight)
+            space = points if found.space is None else found.space
+            report = Report.of(InMemory(space), found.labels, given, k, weight)
         report = replace(report, names=names, plan=found, outside=outside, ended=ended)
         if not report.feasible:
             raise BrokenAnswerError(f"the answer breaks a hard constraint:\n{report}")
@@ -167,4 +172,5 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
         for name, value in found.attributes.items():
             setattr(self, name, value)
         self.labels_ = found.labels.astype(np.int32)
-        self.report_ = replace(report, features=getattr(self, "feature_names_in_", None))
+        names = getattr(self, "feature_names_in_", None) if found.space is None else None
+        self.report_ = replace(report, features=names)
