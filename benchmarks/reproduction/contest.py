@@ -25,7 +25,7 @@ LINK_METHODS = (
     "MPCKMeans",
 )
 #: Estimators and solvers of corral.
-OURS = ("projected", "Gaussian", "algorithm1")
+OURS = ("projected", "Gaussian", "kernel", "propagation", "algorithm1")
 #: Methods and the rules that they get.
 CONTESTANTS: tuple[tuple[str, str], ...] = (
     ("projected", "mix"),
@@ -34,6 +34,10 @@ CONTESTANTS: tuple[tuple[str, str], ...] = (
     ("Gaussian", "mix"),
     ("Gaussian", "pair"),
     ("Gaussian", "car"),
+    ("kernel", "mix"),
+    ("kernel", "pair"),
+    ("propagation", "mix"),
+    ("propagation", "pair"),
     ("algorithm1", "mix"),
     ("algorithm1", "pair"),
     ("algorithm1", "car"),

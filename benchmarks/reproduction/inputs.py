@@ -16,8 +16,10 @@ from corral import (
     CannotLink,
     ClusterSizes,
     ConstrainedGaussianMixture,
+    ConstrainedKernelKMeans,
     ConstrainedKMeans,
     Constraint,
+    LinkPropagation,
     MustLink,
     baselines,
     datasets,
@@ -137,6 +139,20 @@ def _plain(kind: type[Any]) -> Maker:
     return make
 
 
+@dataclass(frozen=True)
+class Propagated:
+    """k-means under the rules on the embedding of propagated links."""
+
+    n_clusters: int
+    random_state: int
+
+    def fit(self, X: FloatArray, *, constraints: Any = None) -> Any:
+        """Cluster the points."""
+        embedding = LinkPropagation(self.n_clusters).fit_transform(X, constraints=constraints)
+        model = ConstrainedKMeans(self.n_clusters, random_state=self.random_state)
+        return model.fit(embedding, constraints=constraints)
+
+
 #: A penalty that is small enough for Algorithm 1 to leave a random start, and that grows slowly.
 SMALL_RHO: Mapping[str, Any] = {"rho": 1.0, "rho_growth": 1.005, "rho_every": 1}
 
@@ -154,6 +170,8 @@ SINGLE: Mapping[str, Maker] = {
 DEFAULT: Mapping[str, Maker] = {
     "projected": _projected(),
     "Gaussian": _plain(ConstrainedGaussianMixture),
+    "kernel": _plain(ConstrainedKernelKMeans),
+    "propagation": _plain(Propagated),
     "K-means, best of 10": _plain(baselines.PlainKMeans),
     "COP-KMEANS": _plain(baselines.COPKMeans),
     "COP-COBWEB": _plain(baselines.COPCobweb),

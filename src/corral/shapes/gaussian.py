@@ -19,16 +19,11 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._typing import FloatArray, IntArray
+from ..plan.shape_thresholds import CORRELATION_SHRINKAGE, LEAST_VARIANCE
 from ..presolve import Rules
 
 #: Kinds of covariance, from the fewest parameters to the most.
 COVARIANCES = ("spherical", "diag", "tied", "full")
-
-#: Part by which the correlations of the target are shrunk.
-ROUND_PART = 0.1
-
-#: Least variance of a feature inside the clusters, as a part of its variance over all rows.
-LEAST_PART = 1e-3
 
 
 @dataclass(frozen=True)
@@ -143,17 +138,17 @@ def moments(
 def target_of(
     points: FloatArray, weight: FloatArray, labels: IntArray, n_clusters: int
 ) -> FloatArray:
-    """The pooled covariance of the clusters, with correlations shrunk by :data:`ROUND_PART`.
+    """The pooled covariance of the clusters, with correlations shrunk as the plan says.
 
-    Variances are at least :data:`LEAST_PART` of the feature's variance over all rows, so that a
+    Variances are at least ``LEAST_VARIANCE`` of the feature's variance over all rows, so that a
     feature that is constant inside the clusters decides no more than a sharp one does.  A feature
     that is constant everywhere has the variance 1, which changes nothing.
     """
     mass, _, scatter = moments(points, weight, labels, n_clusters)
     pooled = scatter.sum(axis=0) / mass.sum()
     total = np.diag(moments(points, weight, np.zeros_like(labels), 1)[2][0]) / mass.sum()
-    least = np.where(total > 0.0, LEAST_PART * total, 1.0)
-    target: FloatArray = (1.0 - ROUND_PART) * pooled
+    least = np.where(total > 0.0, LEAST_VARIANCE * total, 1.0)
+    target: FloatArray = (1.0 - CORRELATION_SHRINKAGE) * pooled
     np.fill_diagonal(target, np.maximum(np.diag(pooled), least))
     return target
 

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -21,21 +22,19 @@ from ..constraints import CannotLink, ConstraintSet, MustLink
 from ..deadline import OutOfTime
 from ..estimator import ConstrainedKMeans
 from ..exceptions import SolverTimeoutError
+from ..plan.shape_thresholds import (
+    CHOICE_SHARE,
+    HELD_BACK_EACH,
+    HELD_BACK_PARTS,
+    HELD_BACK_RESTARTS,
+    START_SHARE,
+    TARGET_ROUNDS,
+)
 from ..presolve import Rules, presolve
 from ..start import group_labels
 from .base import Task
 from .gaussian import COVARIANCES, GaussianShape, parameters_of, target_of
 from .shape import Fitted, descend
-
-#: Part of the time left that one start by k-means may take, and that the choice of the covariance
-#: may take.
-START_SHARE, CHOICE_SHARE = 0.3, 0.6
-
-#: Links are held back in so many parts, and there must be so many of them for each part.
-PARTS, LINKS_EACH = 5, 5
-
-#: Times that the target of the shrinkage is taken from the answer before.
-TARGETS = 3
 
 
 def fit_gaussians(task: Task, kind: str, starts: Sequence[IntArray]) -> Fitted:
@@ -51,32 +50,34 @@ def fit_gaussians(task: Task, kind: str, starts: Sequence[IntArray]) -> Fitted:
                 other = _Search(task, simpler, start).from_labels(start)
                 found.append(search.from_labels(other.labels))
     best = min(found, key=lambda each: each.objective)
-    for _ in range(TARGETS - 1):
+    for _ in range(TARGET_ROUNDS - 1):
         known, best = best, _Search(task, kind, best.labels).from_labels(best.labels)
         if np.array_equal(known.labels, best.labels):
             break
     return best
 
 
-def kmeans_starts(task: Task) -> list[IntArray]:
+def kmeans_starts(task: Task, n_init: int | str = "auto") -> list[IntArray]:
     """Labels of the groups by k-means under the rules, of the points as they are and whitened.
 
     Whitened points have the same variance in all directions, so these labels do not depend on the
-    scale of the features.
+    scale of the features.  ``n_init`` is the number of restarts.
     """
-    starts = [_kmeans(task, task.points)]
+    starts = [_kmeans(task, task.points, n_init)]
     one = np.zeros(len(task.points), np.int64)
     factor = np.linalg.cholesky(target_of(task.points, task.weight, one, 1))
     with suppress(OutOfTime, SolverTimeoutError):
-        starts.append(_kmeans(task, solve_triangular(factor, task.points.T, lower=True).T))
+        white = solve_triangular(factor, task.points.T, lower=True).T
+        starts.append(_kmeans(task, white, n_init))
     return starts
 
 
-def _kmeans(task: Task, points: FloatArray) -> IntArray:
+def _kmeans(task: Task, points: FloatArray, n_init: int | str) -> IntArray:
     """Labels of the groups by k-means under the rules."""
     seconds = START_SHARE * task.deadline.check()
     seed = int(task.random_state.randint(np.iinfo(np.int32).max))
-    model = ConstrainedKMeans(task.n_clusters, random_state=seed, time_limit=seconds)
+    options: Any = {"n_init": n_init, "random_state": seed, "time_limit": seconds}
+    model = ConstrainedKMeans(task.n_clusters, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the answer is only a start
         model.fit(points, constraints=task.given, sample_weight=task.weight)
@@ -110,9 +111,9 @@ def choose_covariance(task: Task, starts: Sequence[IntArray]) -> tuple[str, str]
     links = _Links.of(task.given)
     kinds: tuple[str, ...] = COVARIANCES
     why = "least BIC"
-    if len(links) >= PARTS * LINKS_EACH:
+    if len(links) >= HELD_BACK_PARTS * HELD_BACK_EACH:
         obeyed, asked = _obeyed(soon, links)
-        if asked >= PARTS * LINKS_EACH:
+        if asked >= HELD_BACK_PARTS * HELD_BACK_EACH:
             kinds = tuple(kind for kind in COVARIANCES if obeyed[kind] == max(obeyed.values()))
             counts = ", ".join(f"{kind} {obeyed[kind]}" for kind in COVARIANCES)
             why = f"of {asked} links held back, obeyed: {counts}"
@@ -142,7 +143,7 @@ def _obeyed(task: Task, links: _Links) -> tuple[dict[str, int], int]:
         rules = presolve(given, len(task.points), task.n_clusters)
         part = replace(task, given=given, rules=rules)
         try:
-            starts = kmeans_starts(part)
+            starts = kmeans_starts(part, HELD_BACK_RESTARTS)
             fits = {kind: fit_gaussians(part, kind, starts).labels for kind in COVARIANCES}
         except (OutOfTime, SolverTimeoutError):
             break
@@ -173,8 +174,8 @@ class _Links:
 
     def parts(self, random_state: np.random.RandomState) -> Iterator[tuple[_Links, _Links]]:
         """Links to keep and links to hold back, in turn."""
-        part = random_state.permutation(len(self)) % PARTS
-        for number in range(PARTS):
+        part = random_state.permutation(len(self)) % HELD_BACK_PARTS
+        for number in range(HELD_BACK_PARTS):
             held = part == number
             yield self._some(~held), self._some(held)
 

@@ -10,14 +10,9 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..assign import assign_patiently, broken
 from ..deadline import Deadline
+from ..plan.shape_thresholds import DESCENT_PATIENCE, DESCENT_ROUNDS
 from ..presolve import Rules
 from ..start import match_sizes
-
-#: Rounds of one descent at most; it ends when the objective stops falling, usually after ten.
-MOST_ROUNDS = 100
-
-#: Seconds that the integer programs of one round may take; any labels that lower the objective do.
-PATIENCE = 0.5
 
 
 class Shape(Protocol):
@@ -63,7 +58,7 @@ def descend(shape: Shape, rules: Rules, labels: IntArray, deadline: Deadline) ->
     rules = match_sizes(rules, rules.sizes_of(labels).astype(float))
     step = _Step(shape, rules, deadline)
     best = step(shape.clusters(labels), None) if broken(rules, labels) else step.at(labels)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(DESCENT_ROUNDS):
         if deadline.passed:
             break
         found = step(best.clusters, best.labels)
@@ -85,7 +80,7 @@ class _Step:
     def __call__(self, clusters: Any, incumbent: IntArray | None) -> Fitted:
         cost = self.shape.costs(clusters)
         found = assign_patiently(
-            self.rules, cost, incumbent, self.deadline, patience=PATIENCE, prices=self.warm
+            self.rules, cost, incumbent, self.deadline, patience=DESCENT_PATIENCE, prices=self.warm
         )
         self.warm = found.warm
         return self.at(np.asarray(found.labels))
