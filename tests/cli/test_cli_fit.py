@@ -202,3 +202,44 @@ def test_warnings_are_sentences(folder, corral):
     lines = [line for line in done.err.splitlines() if "warning" in line]
     assert all(line.startswith("corral: warning: ") for line in lines)
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    "method", [("gaussian", "--covariance", "tied"), ("kernel", "--kernel", "rbf", "--gamma", 0.1)]
+)
+def test_other_shapes_obey_the_same_rules(folder, corral, points, labels_of, method):
+    pytest.importorskip("matplotlib")
+    rules = ("--must-link", "ml.csv", "--cannot-link", "cl.csv", "--sizes", "5,4,3")
+    files = ("--plot", "p.png", "--keep-columns")
+    done = corral(*BASE, "--method", *method, *rules, *files, "-o", "out.npy")
+    assert (done.code, done.err) == (0, "")
+    assert "every hard rule is obeyed" in done.out
+    found = np.load("out.npy")
+    label = found["label"]
+    assert label[0] == label[4]
+    assert label[1] != label[2]
+    assert sorted(np.bincount(label)) == [3, 4, 5]
+    means = np.array([points[label == j].mean(axis=0) for j in range(3)])
+    np.testing.assert_allclose(found["distance"], np.linalg.norm(points - means[label], axis=1))
+    assert (folder / "p.png").stat().st_size > 1000
+    again = json.loads(corral(*BASE, "--method", *method, *rules, "--json").out)
+    assert [row["label"] for row in again["labels"]] == label.tolist()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("gaussian", "--prove", 1), "--prove is not for --method gaussian; it is for --method"),
+        (("kernel", "--model", "m.json"), "--model is not for --method kernel"),
+        (("kmeans", "--covariance", "full"), "--covariance is not for --method kmeans"),
+        (("gaussian", "--gamma", 2), "--gamma is not for --method gaussian"),
+        (("kernel", "--gamma", "wide"), "'wide' is neither scale nor a number"),
+        (("kernel", "--gamma", -1), "`gamma` is -1.0"),
+        (("round",), "'round' is not one of"),
+    ],
+)
+def test_options_of_other_methods_are_refused(folder, corral, words, said):
+    done = corral(*BASE, "-k", 2, "--method", *words)
+    assert done.code == 2
+    assert said in done.err
+    assert not (folder / "m.json").exists()

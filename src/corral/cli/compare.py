@@ -19,7 +19,8 @@ from .fit import load, with_ids
 from .output import check_output
 
 if TYPE_CHECKING:
-    from .. import Constraint, ConstraintSet
+    from .. import ConstrainedKMeans, Constraint, ConstraintSet
+    from .._typing import FloatArray
     from ..baselines.base import Baseline
     from .data import Points
 
@@ -83,6 +84,32 @@ def _corral(name: str, solver: str, *, soft: bool) -> Method:
     return Method(name, make, soft=soft)
 
 
+def _shaped(name: str, kind: Callable[..., Any], most_points: int | None = None) -> Method:
+    """An estimator of corral with clusters of another shape."""
+
+    def make(k: int, seed: int, time_limit: float | None) -> Any:
+        return kind(k, random_state=seed, time_limit=time_limit)
+
+    return Method(name, make, soft=True, most_points=most_points)
+
+
+@dataclass(frozen=True)
+class Propagated:
+    """k-means under the rules on the embedding of propagated links."""
+
+    n_clusters: int
+    random_state: int
+    time_limit: float | None
+
+    def fit(self, X: FloatArray, *, constraints: ConstraintSet) -> ConstrainedKMeans:
+        """Embed and cluster the points."""
+        from .. import ConstrainedKMeans, LinkPropagation
+
+        options: Any = {"random_state": self.random_state, "time_limit": self.time_limit}
+        embedding = LinkPropagation(self.n_clusters).fit_transform(X, constraints=constraints)
+        return ConstrainedKMeans(self.n_clusters, **options).fit(embedding, constraints=constraints)
+
+
 def _baseline(name: str, kind: type[Baseline], most_points: int | None = None) -> Method:
     """A method without a time limit, which takes the constraints that its class names."""
 
@@ -95,10 +122,13 @@ def _baseline(name: str, kind: type[Baseline], most_points: int | None = None) -
 @cache
 def methods() -> tuple[Method, ...]:
     """All methods of the table."""
-    from .. import baselines
+    from .. import ConstrainedGaussianMixture, ConstrainedKernelKMeans, baselines
 
     return (
         _corral("corral", "projected", soft=True),
+        _shaped("corral, Gaussians", ConstrainedGaussianMixture),
+        _shaped("corral, rbf kernel", ConstrainedKernelKMeans),
+        _shaped("corral, propagation", Propagated, MOST_POINTS),
         _corral("corral, algorithm1", "algorithm1", soft=False),
         _baseline("k-means, no rules", baselines.PlainKMeans),
         _baseline("COP-KMeans", baselines.COPKMeans),

@@ -71,7 +71,7 @@ def demo(save: str | None, report: str | None, plot: str | None, force: bool) ->
     if report is not None:
         write_text(report, model.report_.to_html(title="corral: 178 wines"))
     if plot is not None:
-        save_picture(plot, wine.data, rules, model)
+        save_picture(plot, wine.data, rules, model.labels_, model.cluster_centers_)
 
 
 def _save(folder: Path, wine: Any, rules: ConstraintSet, *, force: bool) -> None:

@@ -20,6 +20,7 @@ import click
 from ..deadline import Deadline, OutOfTime
 from ..exceptions import InfeasibleConstraintsError, SolverTimeoutError
 from . import options as opt
+from .methods import centers_of, make_estimator, method_options
 from .output import (
     FINE,
     INFEASIBLE,
@@ -34,8 +35,8 @@ from .output import (
 )
 
 if TYPE_CHECKING:
-    from .. import ConstrainedKMeans, Constraint, ConstraintSet
-    from .._typing import FloatArray
+    from .. import Constraint, ConstraintSet
+    from .._typing import FloatArray, IntArray
     from ..progress import Progress
     from .data import Points, Space
 
@@ -48,6 +49,7 @@ Examples:
   corral fit points.csv -k 3 --must-link ml.csv --cannot-link cl.csv -o labels.csv
   corral fit shops.csv --id-column shop --columns x,y --sizes 40,40,20
   corral fit shops.csv -k 4 --id-column shop --total demand:100:500 --report report.html
+  corral fit plants.csv -k 3 --method gaussian --must-link ml.csv --cannot-link cl.csv
   corral fit people.parquet -k 5 --scale standard --share sex:0.4: --min-size 10 --plot p.png
   zcat big.csv.gz | corral fit - -k 8 --rules rules.json --model model.json > labels.csv
 
@@ -69,6 +71,7 @@ Exit codes: 0 feasible, 2 bad input, 3 infeasible, 4 not decided within the time
 @opt.weight_option
 @opt.clusters_option
 @opt.rule_options
+@method_options
 @opt.solver_options
 @opt.choice_option(
     "--on-infeasible",
@@ -87,6 +90,10 @@ Exit codes: 0 feasible, 2 bad input, 3 infeasible, 4 not decided within the time
 @opt.picture_options
 @opt.printing_options
 def fit(
+    method: str,
+    covariance: str,
+    kernel: str,
+    gamma: float | str,
     seed: int,
     n_init: int | str,
     time_limit: float | None,
@@ -108,7 +115,6 @@ def fit(
 
     A dash reads CSV from the standard input.
     """
-    from .. import ConstrainedKMeans
     from .data import write_model
 
     output = None if output == "-" else output
@@ -119,12 +125,16 @@ def fit(
     points, rules, n_clusters = load(asked, quiet=quiet)
     others = columns_before(points, asked.id_column, keep_columns)
     clock = Deadline.after(None)
-    fitted = ConstrainedKMeans(
+    fitted = make_estimator(
+        method,
         n_clusters,
+        covariance=covariance,
+        kernel=kernel,
+        gamma=gamma,
+        seed=seed,
         n_init=n_init,
         time_limit=time_limit,
-        n_jobs=jobs,
-        random_state=seed,
+        jobs=jobs,
         on_infeasible=on_infeasible,
         prove=prove,
     )
@@ -132,20 +142,18 @@ def fit(
     seconds = clock.elapsed
     if stopped:
         click.echo("corral: interrupted; the answer is the best so far", err=True)
-    centers = fitted.cluster_centers_
+    centers = centers_of(fitted, points)
     columns = {**others, **label_columns(fitted.labels_, points, centers)}
     found = replace(fitted.report_, names=points.called)
     if report is not None:
         write_text(report, found.to_html(title=f"corral: {Path(points.table.name).name}"))
     if plot is not None:
-        save_picture(plot, points.X, rules, fitted)
+        save_picture(plot, points.X, rules, fitted.labels_, centers)
     if model is not None:
         write_model(model, points.space, centers)
-    values = {
-        "n_iter": int(fitted.n_iter_),
-        "seconds": round(seconds, 3),
-        "centers": centers.tolist(),
-    }
+    values = {"seconds": round(seconds, 3), "centers": centers.tolist()}
+    if method == "kmeans":
+        values["n_iter"] = int(fitted.n_iter_)
     deliver(columns, points, found, output=output, as_json=as_json, quiet=quiet, values=values)
     return INTERRUPTED if stopped else FINE
 
@@ -236,7 +244,7 @@ class KeepBest:
 
 
 def fit_model(
-    model: ConstrainedKMeans,
+    model: Any,
     points: Points,
     rules: ConstraintSet,
     *,
@@ -245,16 +253,20 @@ def fit_model(
 ) -> bool:
     """Fit with a progress bar; print warnings; name the user's ids in contradictions.
 
-    Returns whether Ctrl-C ended it, which ``keep_best`` allows.
+    Only k-means tells its progress.  Returns whether Ctrl-C ended it, which ``keep_best`` allows.
     """
+    from .. import ConstrainedKMeans
+
     with (
         FitProgress(sys.stderr, enabled=not quiet) as progress,
         spoken_warnings(quiet),
         KeepBest(progress) if keep_best else nullcontext() as stop,
     ):
         try:
-            watcher = stop or progress
-            model.fit(points.X, constraints=rules, sample_weight=points.weight, callback=watcher)
+            given: Any = {"constraints": rules, "sample_weight": points.weight}
+            if isinstance(model, ConstrainedKMeans):
+                given["callback"] = stop or progress
+            model.fit(points.X, **given)
         except SolverTimeoutError:
             if stop and stop.asked:  # there is no answer yet
                 raise KeyboardInterrupt from None
@@ -280,7 +292,9 @@ def with_ids(
     return again or clash
 
 
-def save_picture(path: str, X: FloatArray, rules: ConstraintSet, model: Any) -> None:
+def save_picture(
+    path: str, X: FloatArray, rules: ConstraintSet, labels: IntArray, centers: FloatArray
+) -> None:
     """Write a picture of the clusters."""
     from matplotlib.figure import Figure
 
@@ -288,6 +302,6 @@ def save_picture(path: str, X: FloatArray, rules: ConstraintSet, model: Any) -> 
     from ..plots import plot_clusters
 
     figure = Figure(figsize=(8.0, 5.6), layout="constrained")
-    plot_clusters(X, model.labels_, rules, centers=model.cluster_centers_, ax=figure.subplots())
+    plot_clusters(X, labels, rules, centers=centers, ax=figure.subplots())
     with atomic_writer(path) as file:
         figure.savefig(file.buffer, format=Path(path).suffix[1:].lower(), dpi=150)
