@@ -13,9 +13,19 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from corral import ClusterSizes, ConstrainedKMeans, ConstraintSet, audit, deadline
+from corral import (
+    ClusterSizes,
+    ConstrainedGaussianMixture,
+    ConstrainedKMeans,
+    ConstraintSet,
+    audit,
+    deadline,
+)
 from corral.baselines import DeadEndError
 from corral.metrics import hubert_index, mirkin_index, violations
+from corral.presolve import presolve
+from corral.shapes.gaussian import GaussianShape, target_of
+from corral.shapes.shape import Fitted
 
 from .inputs import METHODS, SMALL_RHO, FloatArray, IntArray, points, rules_for, seed_of
 
@@ -91,11 +101,16 @@ class Fit:
         try:
             with warnings.catch_warnings(), processor_clock():
                 warnings.simplefilter("ignore")
-                labels = METHODS[self.method](X, k, seed).fit(X, constraints=rules).labels_
+                model = METHODS[self.method](X, k, seed).fit(X, constraints=rules)
         except DeadEndError:
             return {"dead_end": True, "seconds": time.process_time() - began}
         seconds = time.process_time() - began
-        return {"seconds": seconds, **measure(X, y, labels, rules, k)}
+        record = {"seconds": seconds, **measure(X, y, model.labels_, rules, k)}
+        if isinstance(model, ConstrainedGaussianMixture):
+            labels = model.labels_.astype(np.int64)
+            record["cost"] = gaussian_cost(X, labels, k, model.covariance_)
+            record["cost_truth"] = gaussian_cost(X, y, k, model.covariance_)
+        return record
 
 
 def measure(X: FloatArray, y: IntArray, labels: IntArray, rules: Any, n_clusters: int) -> Record:
@@ -115,6 +130,15 @@ def measure(X: FloatArray, y: IntArray, labels: IntArray, rules: Any, n_clusters
         "clv": broken.get("CannotLink", 0),
         "cardv": _misplaced(labels, rules, n_clusters),
     }
+
+
+def gaussian_cost(X: FloatArray, labels: IntArray, n_clusters: int, kind: str) -> float:
+    """Objective of Gaussian clusters with these labels: minus twice the log density, and priors."""
+    weight = np.ones(len(X))
+    rules = presolve([], len(X), n_clusters)
+    target = target_of(X, weight, labels, n_clusters)
+    shape = GaussianShape(X, weight, rules, kind, target)
+    return Fitted.of(shape, rules, labels).objective
 
 
 def _misplaced(labels: IntArray, rules: Any, n_clusters: int) -> int:

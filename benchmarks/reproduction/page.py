@@ -139,8 +139,8 @@ def _head(scale: Scale, missing: Sequence[str]) -> str:
         f"Seed {scale.seed}, {len(scale.draws)} runs for each entry (mean ± standard deviation), "
         f"corral {__version__}, Python {platform.python_version()}, NumPy {np.__version__}, "
         f"SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}. The numbers depend on the "
-        "seed, and their last digits on the versions of the libraries; the times depend on the "
-        "machine and its load.",
+        "seed, and their last digits on the versions of the libraries. Times and time limits are "
+        "processor seconds.",
         "",
         "*projected* is the default solver of corral. *algorithm1* is Algorithm 1 of the paper "
         "without changes: its x is rounded, without repair or polish. lpKm is the method of the "

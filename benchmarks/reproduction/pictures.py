@@ -195,7 +195,8 @@ def draw_contest(
     )
     _heat_map(left, methods, data, scores)
     rows = np.arange(len(methods))
-    ours = [COLOURS[1] if name.startswith("projected") else COLOURS[0] for name in methods]
+    own = ("projected", "Gaussian", "kernel", "propagation")
+    ours = [COLOURS[1] if name.startswith(own) else COLOURS[0] for name in methods]
     middle.hlines(rows, 1, ranks, color=GREY, lw=1)
     middle.scatter(ranks, rows, color=ours, zorder=2)
     for row, rank in enumerate(ranks):

@@ -94,7 +94,8 @@ def fake(record=None, stop_after=None):
         if stop_after is not None and len(calls) == stop_after:
             raise KeyboardInterrupt
         calls.append(self.key)
-        return record or {"seconds": 0.0, "ari": 50.0, **dict.fromkeys(MEASURES, 0.0)}
+        plain = dict.fromkeys((*MEASURES, "cost", "cost_truth"), 0.0)
+        return record or {"seconds": 0.0, "ari": 50.0, **plain}
 
     return run, calls
 
@@ -215,19 +216,21 @@ def test_demand_is_the_papers_mean_less_two():
 
 def test_ranks_share_ties_and_put_no_answer_last(tmp_path):
     fields = dict.fromkeys(MEASURES, 0)
-    scores = {number: float(number // 2) for number in range(len(CONTESTANTS))}
+    count, free = len(CONTESTANTS), CONTESTANTS.index(("K-means, best of 10", "free"))
+    first, second = (number for number in range(2) if number != free)
     records = []
     for cell in table7(Scale(0, True)):
         number = CONTESTANTS.index((cell.method, cell.variant))
-        record = {"seconds": 1.0, "ari": scores[number], **fields}
-        records.append((cell, {"dead_end": True, "seconds": 1.0} if number == 16 else record))
+        score = 90.0 if number in (first, second) else float(number)
+        record = {"seconds": 1.0, "ari": score, **fields}
+        records.append((cell, {"dead_end": True, "seconds": 1.0} if number == free else record))
     contest = Contest(Results(Scale(0, True), tmp_path, records))
-    ranks = contest.ranks(range(len(CONTESTANTS)))
-    assert ranks[16] == len(CONTESTANTS)
-    assert ranks[14] == ranks[15] == 1.5
-    assert ranks.sum() == pytest.approx(sum(range(1, len(CONTESTANTS) + 1)))
-    assert not contest.obeys[16].any()
-    assert contest.rows("free") == [16]
+    ranks = contest.ranks(range(count))
+    assert ranks[free] == count
+    assert ranks[first] == ranks[second] == 1.5
+    assert ranks.sum() == pytest.approx(sum(range(1, count + 1)))
+    assert not contest.obeys[free].any()
+    assert contest.rows("free") == [free]
 
 
 def test_lowest_objective_of_a_broken_answer_does_not_win(tmp_path):

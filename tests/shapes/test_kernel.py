@@ -19,6 +19,7 @@ from corral import (
     InfeasibleConstraintsError,
     MustLink,
     Pin,
+    SolverTimeoutError,
 )
 from corral.plan.shape_thresholds import EXACT_KERNEL_ROWS
 from corral.plan.shapes import kernel_sample
@@ -190,6 +191,13 @@ def test_the_plan_samples_many_rows_or_little_time():
     assert kernel_sample(10 * n, None, 1e-3) == 10 * n
     assert kernel_sample(50, 80, 1e9) == 50
     assert kernel_sample(50, 20, 1e9) == 20
+
+
+def test_exact_features_that_would_take_longer_than_the_limit_are_not_begun():
+    model = ConstrainedKernelKMeans(2, n_components=None, time_limit=0.0)
+    with pytest.raises(SolverTimeoutError):
+        model.fit(np.arange(2_000.0)[:, None])
+    assert not hasattr(model, "labels_")
 
 
 def test_a_contradiction_is_told_as_by_k_means():

@@ -20,5 +20,10 @@ def kernel_sample(n_rows: int, wanted: int | str | None, limit: float) -> int:
         return n_rows
     if wanted != "auto":
         return min(n_rows, int(wanted))
-    slow = EIGEN_SECONDS * n_rows**3 > EIGEN_SHARE * limit
+    slow = eigen_seconds(n_rows) > EIGEN_SHARE * limit
     return min(n_rows, NYSTROEM_ROWS) if slow or n_rows > EXACT_KERNEL_ROWS else n_rows
+
+
+def eigen_seconds(n_rows: int) -> float:
+    """Seconds that the eigendecomposition of a matrix takes, about."""
+    return EIGEN_SECONDS * float(n_rows) ** 3

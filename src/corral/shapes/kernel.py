@@ -15,7 +15,7 @@ from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline, OutOfTime
 from ..estimator import ConstrainedKMeans
 from ..exceptions import SolverTimeoutError
-from ..plan.shapes import kernel_sample
+from ..plan.shapes import eigen_seconds, kernel_sample
 from ..settings import COUNT, NOT_NEGATIVE, POSITIVE, Limit
 from .base import Found, ShapedClustering, Task
 from .features import (
@@ -138,6 +138,8 @@ class ConstrainedKernelKMeans(ShapedClustering):
             rows = np.sort(task.random_state.choice(n, size, replace=False))
         sample = task.points if self.kernel == "precomputed" else task.points[rows]
         matrix = self._matrix(kernel, task.points, sample, rows, task.deadline)
+        if eigen_seconds(size) > task.deadline.first.left:
+            raise OutOfTime
         spectrum = Spectrum.of(check_symmetric(matrix[rows]), task.weight[rows], self.shift)
         features = spectrum.features(matrix) if size == n else matrix @ spectrum.projection()
         model = _kmeans(task, features)
