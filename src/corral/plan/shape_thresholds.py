@@ -1,33 +1,38 @@
-"""Thresholds of clusters of other shapes, as :mod:`.thresholds` has those of k-means."""
+"""Thresholds of clusters of other shapes, as :mod:`.thresholds` has those of k-means.
+
+Measurements are those of ``benchmarks/shapes.py`` unless they say otherwise.
+"""
 
 # --- Descents ------------------------------------------------------------------------------------
 
 #: Rounds of one descent at most; it ends when the objective stops falling, usually after ten.  It
-#: is a guard: no descent of the contest came near it.
+#: is a guard.
 DESCENT_ROUNDS = 100
 #: Seconds that the integer programs of one round may take.  More seconds make slow rounds slower;
-#: any labels that lower the objective are enough for the next one.
+#: any labels that lower the objective are enough for the next one.  Not measured.
 DESCENT_PATIENCE = 0.5
 
 # --- Gaussian clusters ---------------------------------------------------------------------------
 
-#: Part of the time left that one start by k-means may take.
+#: Part of the time left that one start by k-means may take.  Not measured.
 START_SHARE = 0.3
-#: Part of the time left that the choice of the covariance may take.  The rest is for the fit.
+#: Part of the time left that the choice of the covariance may take; the rest is for the fit.  Not
+#: measured.
 CHOICE_SHARE = 0.6
 #: Parts in which links are held back in turn.  More parts keep more links for each fit, and take as
 #: many more fits.
 HELD_BACK_PARTS = 5
-#: Links for each part from which those held back choose the covariance; with fewer, BIC does.
+#: Links for each part from which those held back choose the covariance; with fewer, BIC does.  Not
+#: measured.
 HELD_BACK_EACH = 5
 #: Restarts of k-means for each start of a fit with links held back.  More take longer and, in 12
-#: fits of the contest, led to the same covariance: ionosphere with links takes 11 s as with
-#: ConstrainedKMeans's own number, and 4 s with one.
+#: fits of the contest, led to the same covariance: ionosphere with links takes 11 s with
+#: ConstrainedKMeans's own number of restarts, and 4 s with one.
 HELD_BACK_RESTARTS = 1
 #: Times that the target of the shrinkage is taken from the answer before.
 TARGET_ROUNDS = 3
 #: Part by which the correlations of the target are shrunk.  A larger part makes the clusters of few
-#: rows rounder.
+#: rows less oblique.
 CORRELATION_SHRINKAGE = 0.1
 #: Least variance of a feature inside the clusters, as a part of its variance over all rows.  A
 #: larger part lets a feature that is constant inside the clusters decide less.
@@ -38,13 +43,14 @@ LEAST_VARIANCE = 1e-3
 #: Rows up to which the feature vectors of a kernel are exact.  Above, they are those of a random
 #: sample of the rows (Nystroem).
 EXACT_KERNEL_ROWS = 3_000
-#: Seconds that an eigendecomposition takes, for the cube of the rows, about, and the part of the time
-#: limit that it may take; it cannot be interrupted.  Measured: 1.8e-10 for 1,000 rows on one core.
+#: Seconds that an eigendecomposition takes, for the cube of the rows, about, and the part of the
+#: time limit that it may take; it cannot be interrupted.  Measured: 1.8e-10 for 1,000 rows on one
+#: core.
 EIGEN_SECONDS, EIGEN_SHARE = 2e-10, 0.4
 #: Rows of the sample of Nystroem features.  More come nearer to the kernel and take longer.
 NYSTROEM_ROWS = 500
 #: Part of the trace of the kernel that feature vectors may leave out.  The objective is off by at
-#: most that.  A larger part leaves fewer features.
+#: most that.  A larger part leaves fewer features.  Not measured.
 KERNEL_TAIL = 1e-10
 #: Smallest eigenvalue of a kernel, in units of the largest, that counts as a rounding error.  A
 #: kernel in single precision has some of -1e-7.
