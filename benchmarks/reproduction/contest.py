@@ -33,7 +33,6 @@ CONTESTANTS: tuple[tuple[str, str], ...] = (
     ("projected", "car"),
     ("Gaussian", "mix"),
     ("Gaussian", "pair"),
-    ("Gaussian", "car"),
     ("kernel", "mix"),
     ("kernel", "pair"),
     ("propagation", "mix"),
@@ -219,20 +218,23 @@ def _account(contest: Contest) -> str:
     """The methods that are better than the default solver with the same rules, and where."""
     return "\n".join(
         line
-        for variant, what in (("pair", "links alone"), ("car", "sizes alone"))
-        for line in [*_rivals(contest, variant, what), *_best(contest, variant, what)]
+        for lines in (
+            _rivals(contest, "pair", "links alone"),
+            _best(contest),
+            _rivals(contest, "car", "sizes alone"),
+        )
+        for line in lines
     )
 
 
-def _best(contest: Contest, variant: str, what: str) -> list[str]:
-    """The ranks of Gaussian clusters among the methods with the same rules."""
-    names, rows = contest.names, contest.rows(variant)
-    own = names.index(_name("Gaussian", variant))
+def _best(contest: Contest) -> list[str]:
+    """The ranks of Gaussian clusters among the methods with links alone."""
+    names, rows = contest.names, contest.rows("pair")
+    own = names.index(_name("Gaussian", "pair"))
     ranks = dict(zip(rows, contest.ranks(rows), strict=True))
-    others = sorted((row for row in rows if row != own), key=lambda row: ranks[row])
-    second = others[0]
+    second = min((row for row in rows if row != own), key=lambda row: ranks[row])
     return [
-        f"With {what}, the mean rank of `{names[own]}` is {ranks[own]:.2f} and its mean ARI "
+        f"With links alone, the mean rank of `{names[own]}` is {ranks[own]:.2f} and its mean ARI "
         f"{_average(contest.ari[own])}; the best of the others is {names[second]} "
         f"({ranks[second]:.2f}, {_average(contest.ari[second])}).",
         "",

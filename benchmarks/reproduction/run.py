@@ -125,21 +125,23 @@ def _share(chosen: Sequence[Experiment], scale: Scale, stores: dict[str, Store])
 def _run_missing(
     chosen: Sequence[Experiment], scale: Scale, stores: dict[str, Store], n_jobs: int
 ) -> None:
-    """Run the cells that are not in the stores, each once."""
-    groups = {experiment.group: experiment for experiment in chosen}
-    left: dict[str, list[Cell]] = {}
-    for group, experiment in groups.items():
-        cells = {cell.key: cell for cell in experiment.cells(scale)}
-        left[group] = [cell for cell in cells.values() if cell not in stores[group]]
-    done, total = 0, sum(map(len, left.values()))
-    with ProgressBar(sys.stderr, total) as bar:
-        for group, cells_left in left.items():
-            logger.info("%s: %d cells to run", group, len(cells_left))
-            for cell, record in run_all(cells_left, n_jobs):
+    """Run the cells that are not in the stores, each once for all experiments that have it."""
+    names = {experiment.group: experiment.name for experiment in chosen}
+    left: dict[str, Cell] = {}
+    wanted: dict[str, set[str]] = {}
+    for experiment in chosen:
+        for cell in experiment.cells(scale):
+            if cell not in stores[experiment.group]:
+                left[cell.key] = cell
+                wanted.setdefault(cell.key, set()).add(experiment.group)
+    logger.info("%d cells to run", len(left))
+    with ProgressBar(sys.stderr, len(left)) as bar:
+        for done, (cell, record) in enumerate(run_all(list(left.values()), n_jobs), 1):
+            groups = sorted(wanted[cell.key])
+            for group in groups:
                 stores[group].add(cell, record)
-                done += 1
-                time_left = f"{bar.minutes_left(done):.1f} min left"
-                bar.show(done, f"{done}/{total}  {time_left}  {groups[group].name}: {cell.key}")
+            time_left = f"{bar.minutes_left(done):.1f} min left"
+            bar.show(done, f"{done}/{len(left)}  {time_left}  {names[groups[0]]}: {cell.key}")
 
 
 def _write(scale: Scale, stores: dict[str, Store], out: Path) -> Path:
