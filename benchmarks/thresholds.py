@@ -31,6 +31,7 @@ from corral import (
     ClusterSizes,
     ClusterTotals,
     ConstrainedKMeans,
+    GroupShares,
     MustLink,
     from_labels,
 )
@@ -100,6 +101,26 @@ def pins(y: np.ndarray, rng: np.random.Generator) -> list[Any]:
     return [from_labels(np.where(rng.random(len(y)) < 0.05, y, -1))]
 
 
+def shares(y: np.ndarray, rng: np.random.Generator) -> list[Any]:
+    kind = np.where(rng.random(len(y)) < 0.4, "a", "b")
+    return [GroupShares(kind, minimum={"a": 0.3}, maximum={"a": 0.5})]
+
+
+def apart(y: np.ndarray, rng: np.random.Generator) -> list[Any]:
+    """Five cannot-links a row, at random."""
+    pairs = rng.integers(0, len(y), (5 * len(y), 2))
+    return [CannotLink(pairs[pairs[:, 0] != pairs[:, 1]])]
+
+
+def cliques_and_sizes(y: np.ndarray, rng: np.random.Generator) -> list[Any]:
+    """All rows in cliques of as many rows as there are clusters, less one, and equal sizes."""
+    size = y.max()
+    members = rng.permutation(len(y))[: len(y) // size * size].reshape(-1, size)
+    first, second = np.triu_indices(size, 1)
+    pairs = np.column_stack([members[:, first].ravel(), members[:, second].ravel()])
+    return [CannotLink(pairs), *equal(y, rng)]
+
+
 def free(y: np.ndarray, rng: np.random.Generator) -> list[Any]:
     return []
 
@@ -122,6 +143,13 @@ JOBS = [
     Job("soft 300", 300, 4, soft),
     Job("totals 60", 60, 3, totals),
     Job("pins 10000", 10_000, 5, pins),
+    Job("totals 300, k = 30", 300, 30, totals),
+    Job("totals 6000", 6_000, 4, totals),
+    Job("shares 400", 400, 8, shares),
+    Job("apart 300, k = 20", 300, 20, apart),
+    Job("cliques and sizes 600", 600, 10, cliques_and_sizes),
+    Job("equal 12000, k = 120", 12_000, 120, equal),
+    Job("links and sizes 12000, k = 120", 12_000, 120, links_and_sizes),
 ]
 
 #: Thresholds that no job here reaches, with the script or the measurement that their comments name:
@@ -191,10 +219,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="thresholds; all by default")
     parser.add_argument("--factor", type=float, default=4.0)
+    parser.add_argument("--jobs", nargs="+", help="how names of jobs begin; all by default")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--write", action="store_true", help=f"write {TABLE.name}")
     given = parser.parse_args()
     names = given.names or list(numbers())
+    if given.jobs:
+        JOBS[:] = [job for job in JOBS if job.name.startswith(tuple(given.jobs))]
     run(1)  # warm up
     base = run(given.seeds)
     rows = [
