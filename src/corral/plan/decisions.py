@@ -66,6 +66,7 @@ class Plan:
     least_shift: float = _decision("squared shift of the centres, in variances, that ends rounds")
     exchanges: int = _decision("rounds of exchanges of groups, at most")
     least_exchange: float = _decision("relative gain that ends exchanges")
+    refines: bool = _decision("exact assignment after every round of these, not the last alone")
     upheavals: int = _decision("trials of upheavals with shifts and chains, at most")
     finishes: bool = _decision("integer programs after these")
     trials: int = _decision("trials of moves of clusters, at most")
@@ -111,6 +112,7 @@ class Plan:
             least_shift=at.LEAST_SHIFT if entries(rules) > at.TIED_ENTRIES else 0.0,
             exchanges=exchanges,
             least_exchange=least_exchange,
+            refines=_work_of_trial(rules) <= at.MOVE_BUDGET,
             upheavals=upheavals,
             finishes=upheavals > 0 and entries(rules) <= at.FINISHED,
             trials=trials,
@@ -318,10 +320,15 @@ def _trials(rules: Rules, facts: Facts) -> int:
         return 0
     size = entries(rules)
     different = rules.sizes_vary or rules.numbered or sizes_loose(rules)
-    work = _price(rules) * at.ROUNDS_A_TRIAL * size * max(1.0, size / at.SMALL) ** at.DECLINE
+    work = _work_of_trial(rules) * max(1.0, size / at.SMALL) ** at.DECLINE
     if rules.summed and not different:
         work *= max(1.0, size / at.SETTLED) ** at.DECLINE_SETTLED
     return int(min(at.MOVE_BUDGET / work, at.MOST_TRIALS_TIMES * at.MOST_TRIALS))
+
+
+def _work_of_trial(rules: Rules) -> float:
+    """What it costs to refine an answer, in entries looked at."""
+    return _price(rules) * at.ROUNDS_A_TRIAL * entries(rules)
 
 
 def _price(rules: Rules) -> float:

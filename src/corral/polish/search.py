@@ -68,32 +68,44 @@ def _finished(problem: Problem, answer: Answer) -> Answer:
 
 
 def exchange(problem: Problem, answer: Answer) -> Answer:
-    """Move and swap groups while that pays, refining after every round."""
+    """Move and swap groups while that pays, refining when the plan says."""
     if not problem.plan.exchanges:
         return answer
     problem = problem.with_rules(answer.rules)
     if problem.plan.candidates:
         return _exchange_together(problem, answer)
-    search = Exchange(problem)
-    for _ in range(problem.plan.exchanges):
+    search, plan, pending = Exchange(problem), problem.plan, False
+    for _ in range(plan.exchanges):
         if problem.deadline.passed:
             break
         before = answer.objective
-        labels = search.improve(answer.labels, answer.centers, answer.objective)
-        if labels is None:
-            return answer
-        moved = evaluate(problem, Assignment(labels, np.nan), answer.centers)
-        if not moved.objective < answer.objective * (1.0 - LEAST_DROP):
-            return answer
-        answer = moved
-        if not problem.deadline.passed:
-            rough = problem.plan.rough
-            refined = refine(problem, answer.centers, incumbent=labels, rough=rough)
-            if refined is not None and refined.objective < answer.objective:
-                answer = refined
-        if before - answer.objective < problem.plan.least_exchange * before:
+        moved = _moved(problem, search, answer)
+        if moved is not None:
+            answer, pending = moved, True
+        elif not pending:
             break
-    return answer
+        if plan.refines or moved is None:
+            answer, pending = _refined(problem, answer), False
+        if before - answer.objective < plan.least_exchange * before:
+            break
+    return _refined(problem, answer) if pending else answer
+
+
+def _moved(problem: Problem, search: Exchange, answer: Answer) -> Answer | None:
+    """The answer after one round of exchanges, if it is better."""
+    labels = search.improve(answer.labels, answer.centers, answer.objective)
+    if labels is None:
+        return None
+    moved = evaluate(problem, Assignment(labels, np.nan), answer.centers)
+    return moved if moved.objective < answer.objective * (1.0 - LEAST_DROP) else None
+
+
+def _refined(problem: Problem, answer: Answer) -> Answer:
+    """The answer after exact assignments and means, if there is time for them."""
+    if problem.deadline.passed:
+        return answer
+    refined = refine(problem, answer.centers, incumbent=answer.labels, rough=problem.plan.rough)
+    return refined if refined is not None and refined.objective < answer.objective else answer
 
 
 def is_clear(problem: Problem, answer: Answer) -> bool:
