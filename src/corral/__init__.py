@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .proof import LowerBound, lower_bound
     from .report import Report, audit
     from .shapes.kernel import ConstrainedKernelKMeans
+    from .shapes.medoids import ConstrainedKMedoids
     from .shapes.mixture import ConstrainedGaussianMixture
     from .shapes.propagation import LinkPropagation
 
@@ -46,6 +47,7 @@ __all__ = [
     "ClusterTotals",
     "ConstrainedGaussianMixture",
     "ConstrainedKMeans",
+    "ConstrainedKMedoids",
     "ConstrainedKernelKMeans",
     "Constraint",
     "ConstraintSet",
@@ -75,7 +77,7 @@ __all__ = [
 _HOMES = (
     *("exceptions", "progress", "constraints", "admm.history"),
     *("report", "feasibility", "estimator", "proof"),
-    *("shapes.mixture", "shapes.kernel", "shapes.propagation"),
+    *("shapes.mixture", "shapes.kernel", "shapes.medoids", "shapes.propagation"),
 )
 
 

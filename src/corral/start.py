@@ -8,6 +8,7 @@ k-means++ for the other clusters.  They are matched to the clusters that have ru
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -185,21 +186,35 @@ def _capacities(rules: Rules) -> FloatArray | None:
 
 
 def _matched(rules: Rules, rows: Rows, seeds: FloatArray, until: Deadline) -> IntArray:
-    """The seed of each cluster: near its pinned groups, else of a size that fits its bounds."""
+    """The seed of each cluster, :func:`seed_order`."""
+
+    def distances(groups: IntArray) -> FloatArray:
+        part = rows.take(groups)
+        return np.asarray(part.distances(seeds + (rows.middle - part.middle), until))
+
+    return seed_order(rules, distances, lambda: rows.nearest(seeds, until))
+
+
+def seed_order(
+    rules: Rules, distances: Callable[[IntArray], FloatArray], nearest: Callable[[], IntArray]
+) -> IntArray:
+    """The seed of each cluster: near its pinned groups, else of a size that fits its bounds.
+
+    ``distances`` tells those of some groups to all seeds, (g, k), and ``nearest`` the nearest seed
+    of every group.
+    """
     k = rules.n_clusters
     if len(rules.pins):
         groups, place = np.unique(rules.pins[:, 0], return_inverse=True)
-        part = rows.take(groups)
-        distances = part.distances(seeds + (rows.middle - part.middle), until)
         cost = np.zeros((k, k))
-        np.add.at(cost, rules.pins[:, 1], distances[place])
+        np.add.at(cost, rules.pins[:, 1], distances(groups)[place])
         return np.asarray(linear_sum_assignment(cost)[1])
     wanted, sizes = _capacities(rules), rules.sizes
     if wanted is None and sizes is not None and sizes.ordered and not sizes.interchangeable:
         wanted = (sizes.lower + sizes.upper) / 2.0
     matched = np.arange(k)
     if wanted is not None:
-        counts = sums_by(rows.nearest(seeds, until), rules.count, k)
+        counts = sums_by(nearest(), rules.count, k)
         matched[np.argsort(wanted, kind="stable")] = np.argsort(counts, kind="stable")
     return matched
 

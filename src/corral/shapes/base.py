@@ -125,7 +125,7 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
                 rules_for(X, constraints),
                 row_names(X),
             )
-            n = len(points)
+            n = points.shape[0]
             k, weight = check_n_clusters(self.n_clusters, n), check_weights(sample_weight, n)
             random_state = make_random_state(self.random_state)
             limit = default_limit(n) if self.time_limit is None else self.time_limit
@@ -133,7 +133,8 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
             try:
                 rules = presolve(given, n, k, names=names, deadline=deadline.first)
                 mass = np.ones(n) if weight is None else weight
-                found = self._search(Task(points, mass, given, rules, random_state, deadline))
+                task = Task(points, mass, given, rules, random_state, deadline)
+                found = self._search(task)
             except (NoAssignment, InfeasibleConstraintsError) as failure:
                 raise conflict_of(failure, n, k, given, deadline, names) from None
             except OutOfTime as late:
@@ -141,6 +142,7 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
             ended = f"by the time limit of {limit:.3g} s" if deadline.passed else ""
             space = points if found.space is None else found.space
             report = Report.of(InMemory(space), found.labels, given, k, weight)
+            report = self._audited(report, task, found)
         report = replace(report, names=names, plan=found, outside=outside, ended=ended)
         if not report.feasible:
             raise BrokenAnswerError(f"the answer breaks a hard constraint:\n{report}")
@@ -160,7 +162,11 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
     def _search(self, task: Task) -> Found:
         """Find labels that obey the rules."""
 
-    def _points(self, X: Any) -> FloatArray:
+    def _audited(self, report: Report, task: Task, found: Found) -> Report:
+        """The report of an answer with the inertia as the estimator defines it."""
+        return report
+
+    def _points(self, X: Any) -> Any:
         """The rows of X as the search wants them, checked."""
         points: FloatArray = check_array(X, dtype=np.float64, input_name="X", estimator=self)
         check_magnitude(points, type(self).__name__)

@@ -1,0 +1,32 @@
+"""Decisions of a search for medoids."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..presolve import Rules
+from . import medoid_thresholds as at
+
+
+def starts(n_groups: int, n_candidates: int) -> int:
+    """Sets of medoids that swaps without rules start from."""
+    return int(np.clip(at.START_ENTRIES / (n_groups * n_candidates), 1, at.MOST_STARTS))
+
+
+def upheavals(rules: Rules) -> int:
+    """Upheavals at most: more for more clusters, fewer where one takes long."""
+    m, k = rules.n_groups, rules.n_clusters
+    if k < 2:
+        return 0
+    wanted = at.UPHEAVALS * np.sqrt(k)
+    return int(max(min(wanted, at.UPHEAVAL_WORK / (at.UPHEAVAL_LEAST + m * min(k, 12))), 1))
+
+
+def idle(n_clusters: int) -> int:
+    """Upheavals in a row without a better answer that end them."""
+    return at.UPHEAVAL_IDLE * n_clusters
+
+
+def memory_of(n_rows: int, n_candidates: int) -> int:
+    """Bytes that a search with so many distances needs, about."""
+    return 8 * at.MATRICES * n_rows * n_candidates

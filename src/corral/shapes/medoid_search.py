@@ -1,0 +1,181 @@
+"""Medoids under rules: free medoids, then shifts, chains and upheavals, then exact assignment.
+
+Swaps without rules (:mod:`.fasterpam`) find where medoids should be.  From there shifts and chains
+of groups obey the rules, and upheavals find better clusters; each moves the medoids along
+(:mod:`.medoid_partition`).  Where chains do not obey the rules, an exact assignment does, or proves
+that nothing can.  At the end exact assignments and best medoids alternate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._typing import FloatArray, IntArray
+from ..assign import NoAssignment, assign_patiently, broken
+from ..deadline import Deadline, OutOfTime
+from ..plan import medoids as plan
+from ..polish.chains import obey
+from ..polish.upheavals import upheave
+from ..presolve import Rules
+from ..start import match_sizes, seed_order
+from .base import Task
+from .fasterpam import draw_medoids, swap_medoids
+from .medoid_costs import MedoidCosts
+from .medoid_partition import MedoidPartition
+from .shape import PATIENCE, Fitted, descend
+
+#: First price of a unit of excess, in :attr:`.Partition.unit`, and how often it may grow.
+SETTLING_PRICE, SETTLING_PRICES = 0.25, 12
+
+
+def free_medoids(
+    task: Task, costs: MedoidCosts, init: IntArray | None, n_init: int | None
+) -> list[IntArray]:
+    """Local optima of swaps without rules, the best first.
+
+    ``init`` are medoids to start from; without it they are drawn ``n_init`` times, or as often as
+    the plan says.
+    """
+    starts = [init] if init is not None else _draws(task, costs, n_init)
+    found = [swap_medoids(costs.cost, start, task.deadline) for start in starts]
+    return sorted(found, key=lambda medoids: float(costs.cost[:, medoids].min(axis=1).sum()))
+
+
+def _draws(task: Task, costs: MedoidCosts, n_init: int | None) -> Iterator[IntArray]:
+    """Medoids to start from, one set at least."""
+    for number in range(n_init or plan.starts(*costs.cost.shape)):
+        if number and task.deadline.passed:
+            return
+        yield draw_medoids(costs.cost, task.n_clusters, task.random_state)
+
+
+def best_medoids(task: Task, costs: MedoidCosts, free: list[IntArray]) -> Answer:
+    """The best answer under the rules that is found from free medoids.
+
+    Where nothing but costs decides where a row goes, the first of these is the answer.
+
+    Raises
+    ------
+    NoAssignment, OutOfTime
+        As :func:`corral.assign.assign_patiently`.
+    """
+    search, rules = _Search(task, costs), task.rules
+    if rules.free and np.all(rules.count == 1):
+        return search.answer(rules, costs.nearest(free[0]))
+    best = search.settled(free[0])
+    for medoids in free[1:]:
+        if task.deadline.passed:
+            break
+        with suppress(OutOfTime):
+            best = min(best, search.settled(medoids), key=_objective)
+    best = search.exactly(best)
+    return search.exactly(search.upheaved(best))
+
+
+@dataclass(frozen=True)
+class Answer(Fitted):
+    """An answer, and the rules with sizes in the order that it obeys."""
+
+    rules: Rules
+
+    def numbered(self, given: Rules, weight: FloatArray) -> Answer:
+        """The same with other numbers of the clusters, which do not depend on the start.
+
+        Sizes stand in the order in which the user wrote them.  Of clusters with equal bounds the
+        heaviest comes first.  Numbers stay as they are where rules name clusters.
+        """
+        if given.numbered:
+            return self
+        k, rows = given.n_clusters, given.invert(self.labels)
+        wanted = found = np.zeros((2, k), np.int64)
+        if given.sizes is not None and self.rules.sizes is not None:
+            wanted = np.stack([given.sizes.upper, given.sizes.lower])
+            found = np.stack([self.rules.sizes.upper, self.rules.sizes.lower])
+        mass = np.bincount(rows, weight, k)
+        number = np.empty(k, np.int64)
+        number[np.lexsort([-mass, *found])] = np.lexsort([np.arange(k), *wanted])
+        clusters = self.clusters[np.argsort(number)]
+        return Answer(number[self.labels], clusters, self.objective, given)
+
+
+def _objective(answer: Fitted) -> float:
+    return answer.objective
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The parts of a search under the rules."""
+
+    task: Task
+    costs: MedoidCosts
+
+    def settled(self, medoids: IntArray) -> Answer:
+        """An answer that obeys the rules, near the medoids."""
+        task, cost = self.task, self.costs.cost
+        order = seed_order(
+            task.rules,
+            lambda groups: cost[np.ix_(groups, medoids)],
+            lambda: cost[:, medoids].argmin(axis=1),
+        )
+        medoids = medoids[order]
+        labels = self.costs.nearest(medoids)
+        rules = match_sizes(task.rules, task.rules.sizes_of(labels).astype(float))
+        if not broken(rules, labels):
+            return self.answer(rules, labels)
+        part = self._part(rules, labels, medoids, task.deadline)
+        every = np.ones(task.n_clusters, bool)
+        price = obey(part, SETTLING_PRICE * part.unit, every, SETTLING_PRICES)
+        if price is None or broken(rules, part.labels):
+            return self._assigned(rules, medoids)
+        return self.answer(rules, part.labels)
+
+    def _assigned(self, rules: Rules, medoids: IntArray) -> Answer:
+        """An answer by exact assignment, with sizes in the best order."""
+        found = assign_patiently(
+            rules,
+            self.costs.costs(medoids),
+            None,
+            self.task.deadline,
+            patience=PATIENCE,
+            match_sizes=True,
+        )
+        if found.order is not None:
+            rules = rules.with_sizes_in_order(found.order)
+        return self.answer(rules, np.asarray(found.labels))
+
+    def upheaved(self, answer: Answer) -> Answer:
+        """The best answer after as many upheavals as the plan allows."""
+        rules, k = answer.rules, self.task.n_clusters
+        if k == 1:
+            return answer
+        part = self._part(rules, answer.labels, answer.clusters, self.task.deadline)
+        most = plan.upheavals(rules)
+        for _ in upheave(part, self.task.random_state, most, plan.idle(k)):
+            pass
+        found = self.answer(rules, part.labels)
+        return answer if broken(rules, found.labels) else min(answer, found, key=_objective)
+
+    def exactly(self, answer: Answer) -> Answer:
+        """The answer after exact assignments and best medoids in turn."""
+        try:
+            found = descend(self.costs, answer.rules, answer.labels, self.task.deadline)
+        except (NoAssignment, OutOfTime):
+            return answer
+        if found.objective >= answer.objective:
+            return answer
+        rules = match_sizes(answer.rules, answer.rules.sizes_of(answer.labels).astype(float))
+        return self.answer(rules, found.labels)
+
+    def _part(
+        self, rules: Rules, labels: IntArray, medoids: IntArray, deadline: Deadline
+    ) -> MedoidPartition:
+        return MedoidPartition(self.costs, rules, deadline, labels, medoids)
+
+    def answer(self, rules: Rules, labels: IntArray) -> Answer:
+        """Labels of the groups with their medoids."""
+        found = Fitted.of(self.costs, rules, labels.copy())
+        return Answer(found.labels, found.clusters, found.objective, rules)

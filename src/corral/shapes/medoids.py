@@ -1,0 +1,233 @@
+"""ConstrainedKMedoids: clusters around members of the data, with any distance, under rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._text import in_digits
+from .._typing import FloatArray, IntArray, Matrix
+from ..audit.distances import sum_of_distances
+from ..exceptions import BrokenAnswerError
+from ..inputs import check_magnitude
+from ..report import Report
+from ..settings import LIMITS, Limit
+from .base import Found, ShapedClustering, Task
+from .medoid_costs import NO_MEDOID, MedoidCosts
+from .medoid_distances import GAPPY, SPARSE, candidate_distances, distances
+from .medoid_search import best_medoids, free_medoids
+
+
+@dataclass(eq=False, repr=False)
+class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShapedClustering):
+    """Clustering around medoids, with any distance, that obeys rules.
+
+    The centre of a cluster is one of its rows, its medoid.  The objective is the sum of the
+    distances of all rows to the medoids of their clusters.  Every answer obeys every hard
+    constraint.  With a capacity (``ClusterTotals``) this is the capacitated p-median problem.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    metric : str or callable, default="euclidean"
+        A metric of :func:`sklearn.metrics.pairwise_distances`; a function of two rows that gives
+        one number; or "precomputed": X is a matrix of distances.  A square matrix has the distance
+        of row i to row j at (i, j), 0 for i = j.  It need not be symmetric: j is the medoid.  Any
+        other matrix has the distances of the rows to candidates, of which ``n_clusters`` different
+        ones become medoids; these candidates are no rows and obey no rules.
+    init : "k-medoids++" or array-like of shape (n_clusters,), default="k-medoids++"
+        Medoids to start from: drawn, or indices of rows (of columns, if X has distances to
+        candidates).
+    n_init : int or "auto", default="auto"
+        How often medoids are drawn.
+    time_limit : float, default=None
+        Seconds; as in ``ConstrainedKMeans``.
+    random_state : int, RandomState or None, default=None
+    verbose : bool or int, default=False
+
+    Attributes
+    ----------
+    labels_ : (n_samples,) int array
+    medoid_indices_ : (n_clusters,) int array
+        Row of X of each medoid; its column, if X has distances to candidates.  A cluster that the
+        rules leave empty has -1.
+    cluster_centers_ : (n_clusters, n_features) array
+        The medoids, NaN for empty clusters.  Not there if distances are precomputed.
+    inertia_ : float
+        Sum of the distances, each times the weight of the row.
+    report_ : Report
+        The audit; its inertia is this sum, recomputed.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only for data frames.
+
+    Notes
+    -----
+    All distances are in memory: n x n numbers of 8 bytes, and about as much again twice.  What does
+    not fit into the machine's memory is refused.
+
+    Without rules, medoids are swapped with candidates while that pays (FasterPAM).  With rules,
+    groups of rows are shifted, swapped and moved in chains, the medoids following, and exact
+    assignments end the search.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from corral import ClusterSizes, ConstrainedKMedoids
+    >>> X = np.array([[0.0], [1.0], [2.0], [9.0], [10.0], [30.0]])
+    >>> model = ConstrainedKMedoids(2, metric="manhattan", random_state=0)
+    >>> labels = model.fit_predict(X, constraints=ClusterSizes([3, 3]))
+    >>> sorted(model.medoid_indices_.tolist()), model.inertia_
+    ([1, 4], 23.0)
+    >>> bool(model.predict([[8.0]])[0] == labels[4])
+    True
+    """
+
+    _limits: ClassVar[dict[str, Limit]] = {"n_init": LIMITS["n_init"]}
+
+    metric: Any = "euclidean"
+    init: Any = field(default="k-medoids++", kw_only=True)
+    n_init: int | str = field(default="auto", kw_only=True)
+
+    def _search(self, task: Task) -> Found:
+        distance = candidate_distances(task.points, self.metric)
+        n, c = distance.shape
+        if c < task.n_clusters:
+            raise ValueError(
+                f"`n_clusters` is {task.n_clusters}, but X has distances to {c} candidates; "
+                "there must be as many candidates as clusters."
+            )
+        rules = task.rules
+        costs = MedoidCosts.of(distance, task.weight, rules, inside=self._inside(task.points))
+        drawn = None if self.n_init == "auto" else int(self.n_init)
+        init = _init(self.init, task.n_clusters, c)
+        free = free_medoids(task, costs, init, drawn)
+        found = best_medoids(task, costs, free)
+        if init is None:
+            found = found.numbered(rules, task.weight)
+        used = np.bincount(found.labels, minlength=task.n_clusters) > 0
+        medoids = np.where(used, found.clusters, NO_MEDOID)
+        said = "precomputed" if self._precomputed else repr(self.metric)
+        decisions = (
+            ("clusters", f"medoids, metric {said}"),
+            ("distances", f"{in_digits(n)} x {in_digits(c)} numbers"),
+            ("starts", in_digits(len(free))),
+        )
+        plain = not self._precomputed and self._accepted()["ensure_all_finite"] is True
+        space = None if plain else distance[:, medoids[used]]
+        fitted = self._fitted(task.points, medoids)
+        return Found(rules.invert(found.labels), fitted, decisions, space)
+
+    def _fitted(self, points: Matrix, medoids: IntArray) -> dict[str, Any]:
+        """Medoids, and the rows that they are."""
+        known = {"medoid_indices_": medoids}
+        if self._precomputed:
+            return known
+        rows: Any = points[np.maximum(medoids, 0)]
+        centers: FloatArray = rows.toarray() if sparse.issparse(rows) else rows
+        centers[medoids == NO_MEDOID] = np.nan
+        return {**known, "cluster_centers_": centers}
+
+    def _audited(self, report: Report, task: Task, found: Found) -> Report:
+        """The report with the sum of distances, recomputed, and medoids that are members."""
+        medoids, labels = found.attributes["medoid_indices_"], found.labels
+        used = np.unique(labels)
+        if self._inside(task.points) and np.any(labels[medoids[used]] != used):
+            raise BrokenAnswerError("the medoid of a cluster is in another one.")
+        total = sum_of_distances(task.points, labels, medoids, self.metric, task.weight)
+        return replace(report, inertia=total)
+
+    def _store(self, X: Any, found: Found, report: Report) -> None:
+        super()._store(X, found, report)
+        self.inertia_ = report.inertia
+
+    def predict(self, X: Any) -> IntArray:
+        """Cluster of the nearest medoid of each row, free of constraints.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            If distances are precomputed, those of the new rows to all rows (or candidates) that
+            the model was fitted with.
+        """
+        labels: IntArray = self.transform(X).argmin(axis=1).astype(np.int32)
+        return labels
+
+    def transform(self, X: Any) -> FloatArray:
+        """Distances of rows to the medoids, infinite for empty clusters, (n_samples, n_clusters).
+
+        Parameters
+        ----------
+        X : array-like
+            As in :meth:`predict`.
+        """
+        check_is_fitted(self)
+        points = validate_data(self, X, reset=False, **self._accepted())
+        used = self.medoid_indices_ != NO_MEDOID
+        found: FloatArray = np.full((points.shape[0], len(used)), np.inf)
+        if self._precomputed:
+            found[:, used] = points[:, self.medoid_indices_[used]]
+        else:
+            found[:, used] = distances(points, self.cluster_centers_[used], self.metric)
+        return found
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of columns of :meth:`transform`, for their names."""
+        return len(self.medoid_indices_)
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    def _inside(self, points: Matrix) -> bool:
+        """Whether candidates are the rows."""
+        return not self._precomputed or points.shape[0] == points.shape[1]
+
+    def _accepted(self) -> dict[str, Any]:
+        """What X may be, as scikit-learn's checks take it."""
+        named = self.metric if isinstance(self.metric, str) else ""
+        return {
+            "dtype": np.float64,
+            "accept_sparse": "csr" if named in SPARSE else False,
+            "ensure_all_finite": "allow-nan" if named in GAPPY else True,
+        }
+
+    def _points(self, X: Any) -> Matrix:
+        points = check_array(X, input_name="X", estimator=self, **self._accepted())
+        if not self._precomputed:
+            check_magnitude(points, type(self).__name__)
+        return sparse.csr_array(points) if sparse.issparse(points) else points
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        accepted = self._accepted()
+        tags.input_tags.sparse = bool(accepted["accept_sparse"])
+        tags.input_tags.allow_nan = accepted["ensure_all_finite"] == "allow-nan"
+        return tags
+
+
+def _init(init: Any, n_clusters: int, n_candidates: int) -> IntArray | None:
+    """Medoids to start from, checked; None if they are drawn."""
+    if isinstance(init, str):
+        Limit(None, words=("k-medoids++",)).check("init", init)
+        return None
+    medoids = np.asarray(init)
+    whole = medoids.shape == (n_clusters,) and np.issubdtype(medoids.dtype, np.integer)
+    if not whole or len(np.unique(medoids)) < n_clusters:
+        raise ValueError(
+            f"`init` is {init!r}; it must be 'k-medoids++' or {n_clusters} different indices."
+        )
+    outside = medoids[(medoids < 0) | (medoids >= n_candidates)]
+    if len(outside):
+        raise ValueError(
+            f"`init` names candidate {outside[0]}; indices must lie in [0, {n_candidates - 1}]."
+        )
+    return medoids.astype(np.int64)

@@ -1,0 +1,337 @@
+"""Medoids: the estimator against brute force under every kind of rule, and laws of its parts."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.spatial.distance import cdist
+from sklearn.metrics import pairwise_distances
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from corral import (
+    CannotLink,
+    ClusterSizes,
+    ClusterTotals,
+    ConstrainedKMedoids,
+    GroupShares,
+    InfeasibleConstraintsError,
+    LinearConstraint,
+    MustLink,
+    Pin,
+)
+from corral.assign import broken
+from corral.deadline import NEVER
+from corral.polish.chains import chains, descend, shifts
+from corral.presolve import presolve
+from corral.shapes import medoid_distances
+from corral.shapes.fasterpam import draw_medoids, swap_medoids
+from corral.shapes.medoid_costs import MedoidCosts
+from corral.shapes.medoid_partition import MedoidPartition
+
+N, K = 7, 3
+
+
+@parametrize_with_checks([ConstrainedKMedoids(3)])
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+def rules_of(kind, rng):
+    """Rules of one kind that N rows in K clusters can obey."""
+    values = rng.integers(1, 6, N)
+    row = sparse.random_array((2, N * K), density=0.3, rng=rng)
+    return {
+        "none": [],
+        "joined": [MustLink([(0, 1), (1, 2), (5, 6)])],
+        "apart": [CannotLink([(0, 1), (1, 2), (3, 4)]), Pin([(3, 1)])],
+        "sizes": [ClusterSizes([2, 2, 3])],
+        "ordered": [ClusterSizes([1, 2, 4], ordered=True)],
+        "totals": [ClusterTotals(values, maximum=int(np.ceil(values.sum() / K)) + 2)],
+        "shares": [GroupShares(list("aabbaba"), minimum={"a": 0.3}, maximum={"a": 0.7})],
+        "soft": [CannotLink([(0, 1), (2, 3)], weight=0.3), MustLink([(4, 5)], weight=0.2)],
+        "linear": [LinearConstraint(row, upper=[1.5, 2.0])],
+    }[kind]
+
+
+KINDS = ("none", "joined", "apart", "sizes", "ordered", "totals", "shares", "soft", "linear")
+
+
+def best_of_all(distance, rules, weight, k, inside=True):
+    """Least objective over all labels that obey the rules, and all medoids, by trying all.
+
+    With ``inside`` the medoid of a cluster is one of its members.
+    """
+    n, c = distance.shape
+    given = presolve(rules, n, k, contract=False)
+    every = np.array([*product(range(k), repeat=n)])
+    every = every[[not broken(given, labels, any_order=True) for labels in every]]
+    soft = np.array([given.soft.cost(labels) for labels in every])
+    best = np.inf
+    for chosen in permutations(range(c), k):
+        value = distance[np.arange(n), np.array(chosen)[every]] @ weight + soft
+        if inside:
+            for j, medoid in enumerate(chosen):
+                value[(every == j).any(axis=1) & (every[:, medoid] != j)] = np.inf
+        best = min(best, value.min())
+    return best
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_small_problems_are_solved_to_the_optimum(kind):
+    rng = np.random.default_rng(KINDS.index(kind))
+    X, weight = rng.normal(size=(N, 2)), rng.uniform(0.5, 2.0, N)
+    rules = rules_of(kind, rng)
+    model = ConstrainedKMedoids(K, metric="manhattan", random_state=0)
+    model.fit(X, constraints=rules, sample_weight=weight)
+    distance = cdist(X, X, "cityblock")
+    assert model.report_.feasible
+    assert np.array_equal(model.labels_[model.medoid_indices_], np.arange(K))
+    own = distance[np.arange(N), model.medoid_indices_[model.labels_]]
+    assert model.inertia_ == pytest.approx(weight @ own)
+    assert model.report_.objective == pytest.approx(best_of_all(distance, rules, weight, K))
+
+
+@pytest.mark.parametrize("kind", ["none", "sizes", "totals", "apart"])
+def test_candidates_that_are_no_rows(kind):
+    rng = np.random.default_rng(10)
+    distance = rng.uniform(1.0, 9.0, (N, 5))  # asymmetric, and no metric
+    rules = rules_of(kind, rng)
+    model = ConstrainedKMedoids(K, metric="precomputed", random_state=0)
+    model.fit(distance, constraints=rules)
+    assert len(set(model.medoid_indices_)) == K
+    best = best_of_all(distance, rules, np.ones(N), K, inside=False)
+    assert model.inertia_ == pytest.approx(best)
+
+
+def test_a_square_matrix_need_not_be_symmetric():
+    """Entry (i, j) is the distance of row i to the medoid j."""
+    distance = np.random.default_rng(11).uniform(1.0, 9.0, (N, N))
+    np.fill_diagonal(distance, 0.0)
+    model = ConstrainedKMedoids(K, metric="precomputed", random_state=0).fit(distance)
+    assert model.inertia_ == pytest.approx(best_of_all(distance, [], np.ones(N), K))
+
+
+def test_no_swap_pays_after_swaps():
+    rng = np.random.default_rng(12)
+    cost = rng.uniform(size=(40, 30))
+    medoids = swap_medoids(cost, np.array([3, 1, 4, 15]), NEVER)
+    value = cost[:, medoids].min(axis=1).sum()
+    for i, c in product(range(4), range(30)):
+        other = medoids.copy()
+        other[i] = c
+        assert cost[:, other].min(axis=1).sum() >= value - 1e-12
+
+
+def test_drawn_medoids_differ_also_among_equal_rows():
+    cost = np.zeros((6, 6))
+    assert len(set(draw_medoids(cost, 6, np.random.RandomState(0)))) == 6
+    model = ConstrainedKMedoids(4).fit(np.ones((6, 2)))
+    assert len(set(model.medoid_indices_)) == len(set(model.labels_)) == 4
+
+
+def scene(seed, inside=True, linked=False):
+    """A partition with random labels, some of it over groups of several rows."""
+    rng = np.random.default_rng(seed)
+    n, k = 14, 4
+    distance = rng.uniform(size=(n, n if inside else 9))
+    rules = [ClusterTotals(rng.integers(1, 9, n), maximum=25)]
+    rules += [MustLink([(0, 5), (5, 9)])] if linked else []
+    given = presolve(rules, n, k)
+    costs = MedoidCosts.of(distance, rng.uniform(0.5, 2.0, n), given, inside)
+    labels = rng.integers(k - seed % 2, size=given.n_groups)  # sometimes a cluster is empty
+    return costs, MedoidPartition(costs, given, NEVER, labels, np.arange(k))
+
+
+def literal(costs, labels):
+    """Objective of labels with the medoids that the partition may choose, by definition."""
+    total = 0.0
+    for j in np.unique(labels):
+        sums = costs.cost[labels == j].sum(axis=0)
+        total += sums[labels[costs.home] == j].min()
+    return total
+
+
+@pytest.mark.parametrize("linked", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_changes_never_cost_more_than_they_say(seed, linked):
+    price = 0.3
+    costs, part = scene(seed, linked=linked)
+    before = literal(costs, part.labels)
+    assert part.objective == pytest.approx(before)
+    missed, number = part.missed, 0
+    for scan in (shifts, chains):
+        steps, rise = scan(part, np.ones(4, bool), price, 0.0)
+        number += len(steps)
+        for i in range(len(steps)):
+            groups, clusters = steps.take(np.array([i])).moved()
+            known = part.labels.copy()
+            part.put(groups, clusters)
+            change = literal(costs, part.labels) - before + price * (part.missed - missed)
+            assert change <= rise[i] + 1e-9
+            part.restore(known)
+    assert number > 0
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_partition_follows_its_labels(seed, inside):
+    costs, part = scene(seed, inside)
+    descend(part, 0.3, np.ones(4, bool))
+    own = costs.cost[np.arange(len(part.labels)), part.centers[part.labels]]
+    np.testing.assert_allclose(part.cost, own)
+    assert len(set(part.centers[np.unique(part.labels)])) == len(np.unique(part.labels))
+    if inside:
+        assert part.objective == pytest.approx(literal(costs, part.labels))
+    for j in range(4):
+        np.testing.assert_allclose(part.sums[j], costs.cost[part.labels == j].sum(axis=0))
+
+
+def fitted(distance, seed=0, **options):
+    model = ConstrainedKMedoids(4, metric="precomputed", random_state=seed)
+    return model.fit(distance, **options)
+
+
+def test_units_and_the_order_of_rows_change_nothing():
+    rng = np.random.default_rng(13)
+    X, demand = rng.normal(size=(16, 2)), rng.integers(1, 9, 16)
+    distance, order = cdist(X, X), rng.permutation(16)
+    full = int(demand.sum() / 4) + 4
+    one = fitted(distance, constraints=ClusterTotals(demand, maximum=full))
+    large = fitted(distance * 1024.0, constraints=ClusterTotals(demand, maximum=full))
+    assert np.array_equal(one.labels_, large.labels_)
+    assert large.inertia_ == pytest.approx(1024.0 * one.inertia_)
+    other = fitted(
+        distance[np.ix_(order, order)], constraints=ClusterTotals(demand[order], maximum=full)
+    )
+    assert other.inertia_ == pytest.approx(one.inertia_)
+    again = fitted(distance, constraints=ClusterTotals(demand, maximum=full))
+    assert np.array_equal(one.labels_, again.labels_)
+
+
+def test_a_weight_of_two_is_a_row_given_twice():
+    rng = np.random.default_rng(14)
+    X = rng.normal(size=(12, 2))
+    weight = rng.integers(1, 4, 12)
+    twice = np.repeat(np.arange(12), weight)
+    weighted = ConstrainedKMedoids(3, random_state=0).fit(X, sample_weight=weight)
+    repeated = ConstrainedKMedoids(3, random_state=0).fit(X[twice])
+    assert weighted.inertia_ == pytest.approx(repeated.inertia_)
+
+
+def test_metrics_of_every_kind_agree():
+    rng = np.random.default_rng(15)
+    X = rng.normal(size=(30, 3))
+    ours = ConstrainedKMedoids(3, metric="chebyshev", random_state=0).fit(X)
+    called = ConstrainedKMedoids(3, metric=lambda x, y: np.abs(x - y).max(), random_state=0).fit(X)
+    given = ConstrainedKMedoids(3, metric="precomputed", random_state=0)
+    given.fit(pairwise_distances(X, metric="chebyshev"))
+    assert np.array_equal(ours.medoid_indices_, called.medoid_indices_)
+    assert np.array_equal(ours.medoid_indices_, given.medoid_indices_)
+    new = rng.normal(size=(9, 3))
+    expected = pairwise_distances(new, X[ours.medoid_indices_], metric="chebyshev")
+    np.testing.assert_allclose(ours.transform(new), expected)
+    np.testing.assert_allclose(called.transform(new), expected)
+    columns = pairwise_distances(new, X, metric="chebyshev")
+    assert np.array_equal(given.predict(columns), expected.argmin(axis=1))
+
+
+def test_distances_far_from_the_origin_keep_their_digits():
+    X = np.random.default_rng(16).normal(size=(30, 2))
+    near = ConstrainedKMedoids(3, random_state=0).fit(X)
+    far = ConstrainedKMedoids(3, random_state=0).fit(X + 1e8)
+    assert np.array_equal(near.labels_, far.labels_)
+    assert far.inertia_ == pytest.approx(near.inertia_, rel=1e-6)
+
+
+def test_sparse_rows_and_gaps():
+    X = np.random.default_rng(17).integers(0, 3, (20, 5)).astype(float)
+    dense = ConstrainedKMedoids(3, metric="manhattan", random_state=0).fit(X)
+    thin = ConstrainedKMedoids(3, metric="manhattan", random_state=0).fit(sparse.csr_array(X))
+    assert np.array_equal(dense.medoid_indices_, thin.medoid_indices_)
+    X[0, 0] = np.nan
+    model = ConstrainedKMedoids(3, metric="nan_euclidean", random_state=0).fit(X)
+    expected = pairwise_distances(X, metric="nan_euclidean")
+    own = expected[np.arange(20), model.medoid_indices_[model.labels_]]
+    assert model.inertia_ == pytest.approx(own.sum())
+
+
+def test_a_cluster_that_stays_empty_has_no_medoid():
+    X = np.arange(5.0)[:, None]
+    model = ConstrainedKMedoids(2, random_state=0)
+    model.fit(X, constraints=MustLink([(i, i + 1) for i in range(4)]))
+    (used,) = set(model.labels_)
+    assert model.medoid_indices_[used] == 2
+    assert model.medoid_indices_[1 - used] == -1
+    assert np.array_equal(model.predict([[9.0]]), [used])
+
+
+def test_medoids_given_are_the_start():
+    X = np.random.default_rng(18).normal(size=(50, 2))
+    distance, init = cdist(X, X), np.array([4, 8, 15])
+    model = ConstrainedKMedoids(3, init=init).fit(X)
+    assert np.array_equal(model.medoid_indices_, swap_medoids(distance, init, NEVER))
+
+
+def test_contradictions_are_told():
+    model = ConstrainedKMedoids(2)
+    with pytest.raises(InfeasibleConstraintsError):
+        model.fit(np.zeros((3, 1)), constraints=[MustLink([(0, 1)]), CannotLink([(0, 1)])])
+    with pytest.raises(InfeasibleConstraintsError):
+        model.fit(np.zeros((3, 1)), constraints=ClusterTotals([4, 4, 4], maximum=7))
+    assert not hasattr(model, "labels_")
+
+
+SQUARE = np.ones((4, 4)) - np.eye(4)
+
+
+def changed(i, j, value):
+    distance = SQUARE.copy()
+    distance[i, j] = value
+    return distance
+
+
+@pytest.mark.parametrize(
+    ("parameters", "X", "words"),
+    [
+        ({"metric": "precomputed"}, changed(1, 2, -0.5), "distance -0.5 of row 1 to column 2"),
+        ({"metric": "precomputed"}, changed(1, 2, np.nan), "NaN"),
+        ({"metric": "precomputed"}, changed(2, 2, 3.0), "distance 3.0 of row 2 to itself"),
+        ({"metric": "precomputed"}, SQUARE[:, :1], "distances to 1 candidates"),
+        ({"metric": "precomputed"}, changed(1, 2, 1.7e308) + changed(2, 1, 1.7e308), "infinite"),
+        ({"metric": lambda x, y: x - y}, SQUARE, r"array of shape \(4,\)"),
+        ({"metric": lambda x, y: "far"}, SQUARE, "'far' for two rows"),
+        ({"metric": lambda x, y: -1.0}, SQUARE, "distance -1.0 of row 0 to row 0"),
+        ({"metric": lambda x, y: np.nan}, SQUARE, "distance nan"),
+        ({"metric": lambda x, y: 1.0}, SQUARE, "of row 0 to itself"),
+        ({"metric": "straight"}, SQUARE, "metric"),
+        ({"n_clusters": 5}, SQUARE, "n_clusters"),
+        ({"n_init": 0}, SQUARE, "`n_init` is 0"),
+        ({"init": "random"}, SQUARE, "`init` is 'random'"),
+        ({"init": [1, 1]}, SQUARE, "2 different indices"),
+        ({"init": [1, 9]}, SQUARE, "names candidate 9"),
+    ],
+)
+def test_bad_input(parameters, X, words):
+    model = ConstrainedKMedoids(**{"n_clusters": 2, **parameters})
+    with pytest.raises(ValueError, match=words):
+        model.fit(X)
+    assert not hasattr(model, "labels_")
+
+
+def test_what_does_not_fit_into_memory_is_refused(monkeypatch):
+    monkeypatch.setattr(medoid_distances, "memory_at", lambda: 2**20)
+    with pytest.raises(MemoryError, match="1,000 rows to 1,000 candidates"):
+        ConstrainedKMedoids(2).fit(np.zeros((1000, 1)))
+
+
+def test_a_time_limit_ends_with_an_answer():
+    rng = np.random.default_rng(19)
+    X, demand = rng.normal(size=(60, 2)), rng.integers(1, 9, 60)
+    rules = ClusterTotals(demand, maximum=int(demand.sum() / 10) + 3)
+    model = ConstrainedKMedoids(10, random_state=0, time_limit=0.3)
+    with pytest.warns(match="ended by the time limit"):
+        model.fit(X, constraints=rules)
+    assert model.report_.feasible
