@@ -5,6 +5,9 @@ from __future__ import annotations
 #: Candidates of a cluster that a change of one or two groups may make its medoid.  More value
 #: changes better and take longer.
 POOL = 12
+#: Numbers of 8 bytes that a search remembers of clusters it has seen: 64 MB.  More are seldom of
+#: use: most clusters that come back were seen a moment ago.
+CACHE_ENTRIES = 1 << 23
 #: Entries of the costs that swaps look at together.  Larger blocks make fewer calls and take more
 #: memory.
 BLOCK_ENTRIES = 1 << 17

@@ -13,6 +13,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 
 from .._typing import FloatArray, Matrix
+from ..deadline import NEVER, Deadline
 from ..plan.medoids import memory_of
 from ..proof.groups import memory_at
 
@@ -24,12 +25,14 @@ GAPPY = ("nan_euclidean",)
 
 @dataclass(frozen=True)
 class OneNumber:
-    """A metric of the user's that has to give one number for two rows."""
+    """A metric of the user's that has to give one number for two rows; it asks the deadline."""
 
     metric: Callable[[Any, Any], Any]
+    deadline: Deadline
 
     def __call__(self, x: Any, y: Any) -> float:
         """The distance of x from y."""
+        self.deadline.check()
         value = self.metric(x, y)
         if not isinstance(value, Real):
             what = f"an array of shape {np.shape(value)}" if np.ndim(value) else repr(value)
@@ -37,13 +40,18 @@ class OneNumber:
         return float(value)
 
 
-def distances(points: Matrix, others: Matrix, metric: Any) -> FloatArray:
+def distances(
+    points: Matrix, others: Matrix, metric: Any, deadline: Deadline = NEVER
+) -> FloatArray:
     """Distance of each row from each of the others, as scikit-learn defines the metric.
 
     A callable is called for every row and every other, in this order, so it need not be symmetric.
+    Only that can take long; it raises OutOfTime.
     """
     if callable(metric):
-        found = pairwise_distances(points, others[:], metric=OneNumber(metric))
+        asked = OneNumber(metric, deadline)
+        # Of other rows than the points themselves both orders are asked for.
+        found = pairwise_distances(points, others[:], metric=asked)
     elif metric == "euclidean" and not sparse.issparse(points):
         found = cdist(points, others)  # from differences, so that no digits cancel
     else:
@@ -51,15 +59,15 @@ def distances(points: Matrix, others: Matrix, metric: Any) -> FloatArray:
     return np.asarray(found, np.float64)
 
 
-def candidate_distances(points: Matrix, metric: Any) -> FloatArray:
-    """Distances (n, c) of the rows to all candidates, or ValueError and MemoryError.
+def candidate_distances(points: Matrix, metric: Any, deadline: Deadline) -> FloatArray:
+    """Distances (n, c) of the rows to all candidates; ValueError or MemoryError if they are wrong.
 
     Precomputed distances are the points themselves.
     """
     given = isinstance(metric, str) and metric == "precomputed"
     n, c = points.shape if given else (points.shape[0], points.shape[0])
     check_memory(n, c)
-    found = np.asarray(points, np.float64) if given else distances(points, points, metric)
+    found = np.asarray(points, np.float64) if given else distances(points, points, metric, deadline)
     name = "X" if given else "`metric`"
     wrong = ~(np.isfinite(found) & (found >= 0.0))
     if wrong.any():

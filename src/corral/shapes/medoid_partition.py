@@ -9,11 +9,13 @@ all candidates.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..deadline import Deadline
-from ..plan.medoid_thresholds import POOL
+from ..plan.medoid_thresholds import CACHE_ENTRIES, POOL
 from ..polish.partition import Partition
 from ..presolve import Rules
 from .medoid_costs import MedoidCosts
@@ -40,14 +42,16 @@ class MedoidPartition(Partition):
         medoids: IntArray,
     ) -> None:
         k, (m, c) = rules.n_clusters, costs.cost.shape
-        self.costs, self._own = costs, costs.own()
-        self.sums = np.zeros((k, c))
+        self.costs, self._changes = costs, _Changes(costs)
         # Cost of each cluster, that with one more group or one less, and the medoids of these.
-        self._now = np.zeros(k)
+        self.sums, self._now = np.zeros((k, c)), np.zeros(k)
         self._more, self._more_at = np.empty((k, m)), np.empty((k, m), np.int64)
         self._less, self._less_at = np.empty(m), np.empty(m, np.int64)
         # Cost of each cluster with one more group and without that of its medoid.
         self._instead = np.empty((k, m))
+        # What was found of clusters, by their members; without homes it depends on the others too.
+        self._known: dict[bytes, _Cluster] = {}
+        self._room = CACHE_ENTRIES // (c + 4 * m)
         super().__init__(rules, deadline, labels, medoids, np.ones(m))
 
     def replaced(
@@ -94,8 +98,7 @@ class MedoidPartition(Partition):
 
     def seeded(self, groups: IntArray, seed: int) -> FloatArray:
         """At the seed's own candidate, or at the cheapest for it."""
-        at = self.costs.cost[seed].argmin() if self._own is None else self._own[seed]
-        return np.asarray(self.costs.cost[groups, at])
+        return np.asarray(self.costs.cost[groups, self._changes.candidate(seed)])
 
     def split(self, cluster: int) -> tuple[float, IntArray]:
         """With the second medoid that saves most, the first staying."""
@@ -115,57 +118,108 @@ class MedoidPartition(Partition):
 
     def _follow(self, touched: IntArray) -> None:
         for j in touched:
-            self._follow_cluster(int(j), np.flatnonzero(self.labels == j))
+            members = np.flatnonzero(self.labels == j)
+            found = self._cluster(int(j), members)
+            self.sums[j], self._now[j] = found.sums, found.now
+            self._more[j], self._more_at[j] = found.more, found.more_at
+            self._less[members], self._less_at[members] = found.less, found.less_at
+            if found.instead is not None:
+                self._instead[j] = found.instead
+            if len(members):
+                self.centers[j] = found.medoid
         self.squares[touched] = self.costs.cost[:, self.centers[touched]].T
         self.cost = self.squares[self.labels, self.groups]
 
-    def _follow_cluster(self, j: int, members: IntArray) -> None:
-        """Sums, medoid and pool of one cluster, and what changes of it are worth."""
-        cost, home = self.costs.cost, self.costs.home
-        sums = self.sums[j] = cost[members].sum(axis=0)
-        able = np.flatnonzero(self.costs.allowed(self.labels, j, self.centers))
+    def _cluster(self, j: int, members: IntArray) -> _Cluster:
+        """What changes of a cluster are worth."""
+        key = members.tobytes()
+        known = self._known.get(key) if self.costs.home is not None else None
+        if known is None:
+            able = np.flatnonzero(self.costs.allowed(self.labels, j, self.centers))
+            known = self._changes.of(members, able)
+            if len(self._known) >= self._room:
+                self._known.clear()
+            self._known[key] = known
+        return known
+
+
+@dataclass(frozen=True)
+class _Cluster:
+    """What a cluster costs, and would cost with one group more or less, at the best medoids."""
+
+    sums: FloatArray  # at every candidate, (c,)
+    medoid: int
+    now: float
+    more: FloatArray  # with each group more, (m,)
+    more_at: IntArray
+    less: FloatArray  # rise with each member less
+    less_at: IntArray
+    instead: FloatArray | None  # with each group more and without that of the medoid, (m,)
+
+
+class _Changes:
+    """Values changes of clusters of given members."""
+
+    def __init__(self, costs: MedoidCosts) -> None:
+        self._cost, self._home, self._own = costs.cost, costs.home, costs.own()
+        self._groups = np.arange(len(costs.cost))
+        if self._own is None:
+            self._alone = np.full(len(costs.cost), np.inf)
+        else:
+            self._alone = self._cost[self._groups, self._own]
+
+    def candidate(self, group: int) -> int:
+        """The cheapest of a group's own candidates, or of all."""
+        return int(self._cost[group].argmin() if self._own is None else self._own[group])
+
+    def of(self, members: IntArray, able: IntArray) -> _Cluster:
+        """Look at some members and the candidates that may be their medoid."""
         if not len(members):
-            self._now[j] = 0.0
-            self._follow_empty(j, able)
-            return
+            return self._empty(able)
+        cost, home = self._cost, self._home
+        sums = cost[members].sum(axis=0)
         if len(able) > POOL:
             able = able[np.argpartition(sums[able], POOL - 1)[:POOL]]
         pool = able[np.argsort(sums[able], kind="stable")]
-        self.centers[j], self._now[j] = pool[0], sums[pool[0]]
+        now = float(sums[pool[0]])
         at_pool = cost[:, pool]
-        self._more[j], self._more_at[j] = self._least(sums[pool] + at_pool, pool)
         less = sums[pool] - at_pool[members]
         if home is not None:
             less[home[pool] == members[:, None]] = np.inf
-        place = less.argmin(axis=1)
-        self._less_at[members] = pool[place]
-        self._less[members] = less[np.arange(len(members)), place] - self._now[j]
+        fewer, fewer_at = _least(less, pool)
         if len(members) == 1:
-            self._less[members] = -self._now[j]
-        if home is not None:
-            self._follow_own(j, home[pool[0]], pool[home[pool] != home[pool[0]]])
+            fewer = np.zeros(1)
+        more, more_at = _least(sums[pool] + at_pool, pool)
+        instead = None
+        if self._own is not None:  # groups that come bring their own candidate
+            brought = sums[self._own] + self._alone
+            more, more_at = np.minimum(more, brought), np.where(brought < more, self._own, more_at)
+            instead = self._instead(sums, pool, brought)
+        return _Cluster(sums, int(pool[0]), now, more, more_at, fewer - now, fewer_at, instead)
 
-    def _follow_own(self, j: int, head: int, others: IntArray) -> None:
-        """Let groups that come bring their own candidate, also where the medoid's group leaves."""
-        cost, sums, own = self.costs.cost, self.sums[j], self._own
+    def _instead(self, sums: FloatArray, pool: IntArray, brought: FloatArray) -> FloatArray:
+        """Costs with each group in the place of that of the medoid."""
+        cost, home, own = self._cost, self._home, self._own
+        assert home is not None
         assert own is not None
-        brought = sums[own] + cost[self.groups, own]
-        better = np.flatnonzero(brought < self._more[j])
-        self._more[j, better], self._more_at[j, better] = brought[better], own[better]
-        self._instead[j] = brought - cost[head, own]
+        head = home[pool[0]]
+        others = pool[home[pool] != head]
+        instead: FloatArray = brought - cost[head, own]
         if len(others):
             left = sums[others] - cost[head, others]
-            instead = (left + cost[:, others]).min(axis=1)
-            self._instead[j] = np.minimum(self._instead[j], instead)
+            instead = np.minimum(instead, (left + cost[:, others]).min(axis=1))
+        return instead
 
-    def _follow_empty(self, j: int, able: IntArray) -> None:
-        """What groups would cost alone."""
-        if self._own is not None:
-            self._more_at[j] = self._own
-        else:
-            self._more_at[j] = able[self.costs.cost[:, able].argmin(axis=1)]
-        self._more[j] = self.costs.cost[self.groups, self._more_at[j]]
+    def _empty(self, able: IntArray) -> _Cluster:
+        """A cluster without members: what groups would cost alone."""
+        more, more_at = self._alone, self._own
+        if more_at is None:
+            more, more_at = _least(self._cost[:, able], able)
+        sums = np.zeros(self._cost.shape[1])
+        return _Cluster(sums, -1, 0.0, more, more_at, np.empty(0), np.empty(0, np.int64), more)
 
-    def _least(self, values: FloatArray, pool: IntArray) -> tuple[FloatArray, IntArray]:
-        place = values.argmin(axis=1)
-        return values[self.groups, place], pool[place]
+
+def _least(values: FloatArray, pool: IntArray) -> tuple[FloatArray, IntArray]:
+    """The least value of each row, and the candidate of its column."""
+    place = values.argmin(axis=1)
+    return values[np.arange(len(values)), place], pool[place]

@@ -96,7 +96,7 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
     n_init: int | str = field(default="auto", kw_only=True)
 
     def _search(self, task: Task) -> Found:
-        distance = candidate_distances(task.points, self.metric)
+        distance = candidate_distances(task.points, self.metric, task.deadline)
         n, c = distance.shape
         if c < task.n_clusters:
             raise ValueError(
