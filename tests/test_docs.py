@@ -31,6 +31,7 @@ SMALLER = {
     "plot_digits_labels": {"N_SAMPLES": 300},
     "plot_fair_clusters": {"N_SAMPLES": 80},
     "plot_how_it_works": {"N_SEEDS": 1},
+    "plot_medoids": {"N_SHOPS": 40},
     "plot_palette": {"STEP": 16},
     "plot_territories": {"LEAST_POPULATION": 150_000},
     "plot_text_batches": {"N_TEXTS": 72},

