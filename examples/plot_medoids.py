@@ -45,8 +45,9 @@ def way(a, b):
 # the depots and the shops of each.  It is called twice: with straight lines, and with ways.
 
 rule = ClusterTotals(demand, maximum=1.1 * demand.sum() / K)
-straight = ConstrainedKMedoids(K, random_state=0).fit(shops, constraints=rule)
-model = ConstrainedKMedoids(K, metric=way, random_state=0).fit(shops, constraints=rule)
+straight = ConstrainedKMedoids(K, time_limit=60, random_state=0).fit(shops, constraints=rule)
+model = ConstrainedKMedoids(K, metric=way, time_limit=60, random_state=0)
+model.fit(shops, constraints=rule)
 print(model.report_)
 
 # %%
