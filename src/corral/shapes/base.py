@@ -166,7 +166,7 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
         """The report of an answer with the inertia as the estimator defines it."""
         return report
 
-    def _points(self, X: Any) -> Any:
+    def _points(self, X: Any) -> FloatArray:
         """The rows of X as the search wants them, checked."""
         points: FloatArray = check_array(X, dtype=np.float64, input_name="X", estimator=self)
         check_magnitude(points, type(self).__name__)

@@ -18,6 +18,7 @@ from .._typing import FloatArray, IntArray
 from ..assign import NoAssignment, assign_patiently, broken
 from ..deadline import Deadline, OutOfTime
 from ..plan import medoids as plan
+from ..plan.shape_thresholds import DESCENT_PATIENCE
 from ..polish.chains import obey
 from ..polish.upheavals import upheave
 from ..presolve import Rules
@@ -26,7 +27,7 @@ from .base import Task
 from .fasterpam import draw_medoids, swap_medoids
 from .medoid_costs import MedoidCosts
 from .medoid_partition import MedoidPartition
-from .shape import PATIENCE, Fitted, descend
+from .shape import Fitted, descend
 
 #: First price of a unit of excess, in :attr:`.Partition.unit`, and how often it may grow.
 SETTLING_PRICE, SETTLING_PRICES = 0.25, 12
@@ -140,7 +141,7 @@ class _Search:
             self.costs.costs(medoids),
             None,
             self.task.deadline,
-            patience=PATIENCE,
+            patience=DESCENT_PATIENCE,
             match_sizes=True,
         )
         if found.order is not None:

@@ -199,7 +199,7 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
             "ensure_all_finite": "allow-nan" if named in GAPPY else True,
         }
 
-    def _points(self, X: Any) -> Matrix:
+    def _points(self, X: Any) -> Any:
         points = check_array(X, input_name="X", estimator=self, **self._accepted())
         if not self._precomputed:
             check_magnitude(points, type(self).__name__)
