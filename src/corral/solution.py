@@ -35,7 +35,7 @@ class Solution:
     labels : (n,) array
     centers : (k, d) array
     objective : float
-        Inertia plus the price of the soft pairs broken.
+        Inertia plus the price of the soft rules broken.
     sizes : SizeBounds or None
         In the order that the clusters obey.
     history : History
@@ -109,7 +109,7 @@ def check_answer(solution: Solution, report: Any, settings: Settings) -> None:
             "this fit, and later steps of the search were left out: the answer obeys every hard "
             "rule, but a better one may exist; a longer time_limit gives programs more time."
         )
-    meant = 0 if solution.sizes is None else int(np.sum(solution.sizes.upper == 0))
+    meant = 0 if solution.sizes is None else int(np.sum(solution.sizes.aimed[1] == 0))
     empty = report.sizes.count(0)
     if empty > meant:
         _warn(
@@ -134,8 +134,7 @@ def renumber(solution: Solution, rules: Rules) -> Solution:
     wanted = np.zeros((2, k), np.int64)
     found = wanted
     if rules.sizes is not None and solution.sizes is not None:
-        wanted = np.stack([rules.sizes.upper, rules.sizes.lower])
-        found = np.stack([solution.sizes.upper, solution.sizes.lower])
+        wanted, found = rules.sizes.columns[::-1], solution.sizes.columns[::-1]
     coordinates = solution.centers.T[::-1]
     clusters = np.lexsort(np.concatenate([coordinates, found]))
     number = np.empty(k, np.int64)
@@ -150,8 +149,8 @@ def follow(solution: Solution, start: FloatArray, rules: Rules) -> Solution:
     """
     gaps = euclidean_distances(solution.centers, start, squared=True)
     if rules.sizes is not None and rules.sizes.ordered and solution.sizes is not None:
-        wanted, found = rules.sizes, solution.sizes
-        other = (found.lower[:, None] != wanted.lower) | (found.upper[:, None] != wanted.upper)
+        wanted, found = rules.sizes.columns, solution.sizes.columns
+        other = np.any(found[:, :, None] != wanted[:, None], axis=0)
         gaps = np.where(other, 1.0 + gaps.sum(), gaps)
     return _renamed(solution, np.asarray(linear_sum_assignment(gaps)[1]))
 

@@ -124,7 +124,7 @@ def make_start(
         part = rows.take(np.sort(random_state.choice(m, k, replace=m < k)))
         seeds = np.stack([part.row(g) for g in range(k)]) + (part.middle - rows.middle)
         labelled = None
-    if labelled is None or not len(rules.pins):
+    if labelled is None or not (len(rules.pins) or len(rules.soft_pins)):
         seeds = seeds[_matched(rules, rows, seeds, deadline.first)]
     return Start(rows.nearest(seeds, deadline.first), seeds)
 
@@ -167,7 +167,8 @@ def match_sizes(rules: Rules, counts: FloatArray) -> Rules:
     if sizes is None or not rules.sizes_vary:
         return rules
     rank = np.argsort(np.argsort(counts, kind="stable"), kind="stable")
-    return rules.with_sizes_in_order(np.lexsort((sizes.upper, sizes.lower))[rank])
+    lower, upper = sizes.aimed
+    return rules.with_sizes_in_order(np.lexsort((upper, lower))[rank])
 
 
 def match_capacities(rules: Rules) -> Rules | None:
@@ -178,7 +179,7 @@ def match_capacities(rules: Rules) -> Rules | None:
 
 def _capacities(rules: Rules) -> FloatArray | None:
     """What each cluster may hold, of the first total that tells clusters apart."""
-    for total in rules.totals:
+    for total in (*rules.totals, *rules.soft_totals):
         for bound in (total.upper, total.lower):
             if np.isfinite(bound).all() and np.any(bound != bound[0]):
                 return bound
@@ -203,15 +204,15 @@ def seed_order(
     ``distances`` tells those of some groups to all seeds, (g, k), and ``nearest`` the nearest seed
     of every group.
     """
-    k = rules.n_clusters
-    if len(rules.pins):
-        groups, place = np.unique(rules.pins[:, 0], return_inverse=True)
+    k, pins = rules.n_clusters, np.concatenate([rules.pins, rules.soft_pins.pins])
+    if len(pins):
+        groups, place = np.unique(pins[:, 0], return_inverse=True)
         cost = np.zeros((k, k))
-        np.add.at(cost, rules.pins[:, 1], distances(groups)[place])
+        np.add.at(cost, pins[:, 1], distances(groups)[place])
         return np.asarray(linear_sum_assignment(cost)[1])
     wanted, sizes = _capacities(rules), rules.sizes
     if wanted is None and sizes is not None and sizes.ordered and not sizes.interchangeable:
-        wanted = (sizes.lower + sizes.upper) / 2.0
+        wanted = sum(sizes.aimed) / 2.0
     matched = np.arange(k)
     if wanted is not None:
         counts = sums_by(nearest(), rules.count, k)

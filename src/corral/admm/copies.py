@@ -33,28 +33,37 @@ class Totals:
     high, it keeps the mass of each cluster at ``1/k`` of the whole; its penalty falls with the
     ridge.
 
-    ``metric`` is ``r``, and ``values`` is ``t``, or None for a single total whose values are all
-    one.  ``residual`` is the largest miss of a bound, in units of the total's mean over the
-    clusters.
+    Soft sums have a price of a unit outside their bounds, and their duals are at most that.
+
+    ``metric`` is ``r``, ``unit`` the mean weight of a group, which the costs are divided by, and
+    ``values`` is ``t``, or None for a single total whose values are all one.  ``residual`` is the
+    largest miss of a bound, in units of the total's mean over the clusters.
     """
 
-    def __init__(self, rules: Rules, metric: FloatArray) -> None:
-        k, sizes = rules.n_clusters, rules.sizes
+    def __init__(self, rules: Rules, metric: FloatArray, unit: float = 1.0) -> None:
+        k, sizes, soft = rules.n_clusters, rules.sizes, rules.soft_sums
         rows: list[tuple[IntArray | FloatArray, ...]] = []
-        if sizes is not None:
+        if sizes is not None and (sizes.soft is None or sizes.binds(rules.n_rows)):
             rows.append((rules.count, sizes.lower, sizes.upper))
-        rows += [(total.values, total.lower, total.upper) for total in rules.totals]
+        n_sizes = len(rows) + (0 if sizes is None or sizes.soft is None else len(sizes.soft.price))
+        hard = [(total.values, total.lower, total.upper) for total in rules.totals]
+        prices = [np.inf] * len(rows) + list(soft.price[:, 0] / unit) + [np.inf] * len(hard)
+        rows += [*zip(soft.values, soft.lower, soft.upper, strict=True), *hard]
         self._balanced = sizes is None or not sizes.exact
         if self._balanced:
             share = np.full(k, metric.sum() / k)
             rows.append((metric, share, share))
+            prices.append(np.inf)
+        self._price = np.array(prices)[:, None]
         values, self._lower, self._upper = (
             np.array(column, float) for column in zip(*rows, strict=True)
         )
         self.values = None if len(rows) == 1 and np.all(values == 1.0) else values
         self._weight = metric.sum()
-        self._free_order = rules.sizes_vary
-        self._by_size = np.lexsort((self._upper[0], self._lower[0]))
+        self._ordered_anew = n_sizes if rules.sizes_vary else 0
+        bounds = zip(self._upper[:n_sizes], self._lower[:n_sizes], strict=True)
+        keys = [side for both in bounds for side in both]
+        self._by_size = np.lexsort(keys) if keys else np.arange(k)
         self._unit = np.maximum(np.abs(values).sum(axis=1, keepdims=True) / k, 1e-300)
         self._dual = np.zeros_like(self._lower)
         self._copy: FloatArray | None = None
@@ -90,19 +99,27 @@ class Totals:
         self.residual = float(np.abs(gap / self._unit[: len(gap)]).max(initial=0.0))
 
     def _project(self, totals: FloatArray) -> FloatArray:
-        """Nearest totals within the bounds; the nearest order of the sizes if that is free."""
-        lower, upper = self._lower, self._upper
-        if self._free_order:
+        """Nearest totals within the bounds; the nearest order of the sizes if that is free.
+
+        Soft sums go as far towards their bounds as their price pays for.
+        """
+        lower, upper, sized = self._lower, self._upper, self._ordered_anew
+        if sized:
             order = np.empty_like(self._by_size)
             order[np.argsort(totals[0], kind="stable")] = self._by_size
             lower, upper = lower.copy(), upper.copy()
-            lower[0], upper[0] = lower[0, order], upper[0, order]
-        return np.clip(totals, lower, upper)
+            lower[:sized], upper[:sized] = lower[:sized, order], upper[:sized, order]
+        inside = np.clip(totals, lower, upper)
+        if np.isinf(self._price).all():
+            return inside
+        beyond, most = totals - inside, self._price / self._rho
+        return np.asarray(totals - np.clip(beyond, -most, most))
 
 
 def pulled_groups(rules: Rules) -> IntArray:
-    """The groups that pairs or linear rows *pull*: their x-update has more terms, (e,)."""
-    ends = np.concatenate([rules.apart.ravel(), rules.soft.pairs.ravel()])
+    """Groups that pairs, soft pins or linear rows *pull*: their x-update has more terms, (e,)."""
+    pairs = rules.apart.ravel(), rules.soft.pairs.ravel()
+    ends = np.concatenate([*pairs, rules.soft_pins.pins[:, 0]])
     if rules.linear is None:
         return np.unique(ends)
     A = rules.linear.A

@@ -125,9 +125,10 @@ class ProjectedSolver:
         weight = rows.weight / self.unit
         metric = np.maximum(weight, LEAST_METRIC)
         self.radius = 0.5 * np.sqrt(k * metric.sum())
-        self.totals = Totals(rules, metric)
+        self.totals = Totals(rules, metric, self.unit)
         self.pulled = pulled_groups(rules)
         self.pulled_metric = metric[self.pulled]
+        self.pinned = self._soft_pins(rules)
         setup = Setup.of(rules, start_labels, weight, metric, self.totals.values, self.pulled)
         # If the deadline has passed before the beginning, there is one iteration all the same.
         deadline = options.deadline.first if options.deadline.passed else options.deadline
@@ -209,11 +210,21 @@ class ProjectedSolver:
         if len(self.pulled):
             pull = self.ties.pull(rho)
             stiffening = rho * self.ties.degree
+            if self.pinned is not None:
+                pull = pull - self.pinned
             if self.linear is not None:
                 pull = pull + self.linear.pull(self.crew.pulled_x(), rho) / self.pulled_metric
                 stiffening = stiffening + rho * self.linear.diagonal / self.pulled_metric
             self.crew.pull(pull, stiffening)
         return self.crew.forward(step)
+
+    def _soft_pins(self, rules: Rules) -> FloatArray | None:
+        """What the pulled groups pay for soft pins, (k, e), as the x-update sees costs."""
+        if not len(rules.soft_pins):
+            return None
+        paid = rules.soft_pins.added_to(np.zeros((rules.n_groups, rules.n_clusters)))[self.pulled]
+        priced: FloatArray = paid.T / (self.unit * self.pulled_metric)
+        return priced.astype(self.crew.dtype)
 
     def _update_pulls(self, rho: float) -> None:
         """Copies and duals of pairs and linear rows."""

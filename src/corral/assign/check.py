@@ -53,16 +53,22 @@ def broken(rules: Rules, labels: IntArray, *, any_order: bool = False) -> tuple[
 
 
 def cost_of(rules: Rules, cost: FloatArray, labels: IntArray) -> float:
-    """What the labels cost, soft pairs included."""
-    return float(cost[np.arange(len(labels)), labels].sum()) + rules.soft.cost(labels)
+    """What the labels cost, soft rules included."""
+    return float(cost[np.arange(len(labels)), labels].sum()) + rules.soft_cost(labels)
 
 
 def matching_order(sizes: SizeBounds, counted: IntArray) -> IntArray | None:
     """An order of the bounds that fits the counted sizes, or None if there is none.
 
     Clusters take, from the smallest to the largest, the free bounds with the least upper end that
-    fits.  This greedy rule finds a perfect matching of numbers to intervals if there is one.
+    fits.  This greedy rule finds a perfect matching of numbers to intervals if there is one.  With
+    soft sizes it is the order of least price.
     """
+    if sizes.soft is not None:
+        column = counted[:, None]
+        fits = (sizes.lower <= column) & (column <= sizes.upper)
+        order = sizes.soft.best_order(counted, fits)
+        return order if fits[np.arange(len(order)), order].all() else None
     order = np.full(len(counted), -1)
     free = np.ones(len(counted), bool)
     for j in np.argsort(counted, kind="stable"):

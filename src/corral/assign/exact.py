@@ -76,6 +76,7 @@ def assign(
     Assignment(labels=array([0, 0, 1]), cost=7.0, optimal=True, order=None)
     """
     until = deadline.first if incumbent is None else deadline
+    rules, cost = rules.with_costs(cost)
     pinned = with_pins(rules, cost)
     try:
         if not rules.bounded:
@@ -144,6 +145,8 @@ def _settled(
     Where most groups are in cliques, sizes alone would leave many broken: the flow comes first.
     """
     sizes = None if match or np.ptp(rules.count) else rules.sizes
+    if sizes is not None and sizes.soft is not None and rules.count[0] > 1:
+        sizes = None
     if sizes is not None and is_nested(rules) and crowded(rules):
         labels = solve_nested(rules, pinned, sizes, until)
         return _answer(rules, cost, labels, match), None
@@ -154,7 +157,8 @@ def _settled(
     if sizes is not None:
         start = None if prices is None else np.atleast_2d(prices)[0]
         labels, found = solve_sizes(pinned, rules.count, sizes, start, until)
-        if _obeyed(rules, labels):
+        # These are best for soft sizes too, whatever their price.
+        if _obeyed(replace(rules, sizes=replace(sizes, soft=None)), labels):
             return replace(_answer(rules, cost, labels, match), warm=found), found
         prices = found if prices is None else prices
         if is_nested(rules):
@@ -165,7 +169,7 @@ def _settled(
 
 def _obeyed(rules: Rules, labels: IntArray) -> bool:
     """Whether the labels break no rule, soft ones included."""
-    return not broken(rules, labels) and rules.soft.cost(labels) == 0
+    return not broken(rules, labels) and rules.soft_cost(labels) == 0
 
 
 def _answer(rules: Rules, cost: FloatArray, labels: IntArray, match: bool) -> Assignment:

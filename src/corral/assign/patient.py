@@ -63,7 +63,9 @@ def assign_patiently(
     deadline itself came first.  An answer without a proof competes with the greedy labels.  Totals
     of many groups, which can take all of the time, begin with greedy labels.
     """
-    if incumbent is None and rules.totals and cost.size > TANGLE_ENTRIES:
+    rules, cost = rules.with_costs(cost)
+    totals = rules.totals or rules.soft_totals
+    if incumbent is None and totals and cost.size > TANGLE_ENTRIES:
         incumbent = _greedy(rules, cost, None, deadline)
     try:
         found = assign(
@@ -92,8 +94,7 @@ def _any_assignment(
     found = _greedy(rules, cost, incumbent, deadline)
     known = [each for each in (found, incumbent) if each is not None]
     if known:
-        rows = np.arange(len(cost))
-        cheapest = min(known, key=lambda each: cost[rows, each].sum())
+        cheapest = min(known, key=lambda each: cost_of(rules, cost, each))
         return Assignment(cheapest, np.nan, optimal=False)
     labels = feasible(rules, deadline, cost)
     if labels is None:

@@ -17,7 +17,7 @@ class Assignment:
     labels : (m,) array
         The cluster of each group; of rows in shards, the scan that holds them there.
     cost : float
-        With the price of the soft pairs broken; NaN if unknown.
+        With the price of the soft rules broken; NaN if unknown.
     optimal : bool
         False when a time limit ended the search; the labels are the best found until then.
     order : (k,) array or None

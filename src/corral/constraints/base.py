@@ -27,12 +27,15 @@ class Violations:
     count : int
         Number of violated rules: pairs, clusters out of bounds, pins, rows of ``A``.
     amount : float
-        Total size of the violations.  A hard pair counts 1 and a soft pair counts its weight;
-        sizes and totals count by how much they are outside their bounds.
+        Total size of the violations.  A hard pair or pin counts 1 and a soft one its weight;
+        sizes and totals count by how much they are outside their bounds, times their weight if
+        they are soft.
     where : (count,) int array
         Numbers of the violated rules, in the constraint's order: pair, cluster, pin or row.
     describe : callable (rule, names) -> str
         Returns the message for one violated rule; :meth:`messages` calls it.
+    units : float or None
+        The amount of a soft constraint without its weight; None for hard ones.
 
     Examples
     --------
@@ -48,6 +51,7 @@ class Violations:
     amount: float
     where: IntArray
     describe: Callable[[int, Names], str] = field(repr=False)
+    units: float | None = None
 
     def messages(self, limit: int = 5, names: Names = None) -> list[str]:
         """Describe the violated rules, one line for each.

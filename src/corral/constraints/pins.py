@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -10,11 +11,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._typing import BoolArray, IntArray
+from .._typing import BoolArray, FloatArray, IntArray
 from .._words import our_words
 from . import _checks
-from ._checks import Names, name_of, plural, shortened
-from .base import Violations
+from ._checks import Names, name_of, plural, refuse, shortened
+from .base import Constraint, Violations, numbers_from_json
 from .rows import RowRule, is_name, listed, look_up
 
 
@@ -24,8 +25,12 @@ class Pin(RowRule):
 
     Parameters
     ----------
-    mapping : dict {row: cluster} or pairs (row, cluster)
-        Rows are positions or names, as for :class:`MustLink`; clusters count from 0.
+    mapping : dict {row: cluster}, pairs (row, cluster) or (n_samples,) int array
+        Rows are positions or names, as for :class:`MustLink`; clusters count from 0.  Of an array,
+        such as the labels of an earlier fit, entry i is the cluster of row i, -1 for no pin.
+    weight : float or (p,) floats, default inf
+        Price of leaving the pinned cluster, in units of the objective; a pin is soft if it is
+        finite.  With 0 it has no effect.
     index, n_samples
         As for :class:`MustLink`.
 
@@ -37,21 +42,33 @@ class Pin(RowRule):
     array([2])
     >>> Pin({0: 1}).violations([0, 1]).messages()
     ['sample 0 is pinned to cluster 1, but is in cluster 0']
+
+    Soft pins of all rows let a new fit change little:
+
+    >>> labels_before = np.array([0, 0, 1])
+    >>> Pin(labels_before, weight=2.0).violations([0, 1, 1]).amount
+    2.0
     """
 
     rows: IntArray
     clusters: IntArray
+    weight: FloatArray
 
-    _parts = ("rows", "clusters")
-    _keys = ("rows", "clusters", "n_samples")
+    _parts = ("rows", "clusters", "weight")
+    _keys = ("rows", "clusters", "weight", "n_samples")
     _what = "pins"
 
     @our_words
     def __init__(
-        self, mapping: Any, *, index: Iterable[Any] | None = None, n_samples: int | None = None
+        self,
+        mapping: Any,
+        weight: ArrayLike = math.inf,
+        *,
+        index: Iterable[Any] | None = None,
+        n_samples: int | None = None,
     ) -> None:
         index = listed(index)
-        given = mapping.items() if isinstance(mapping, Mapping) else mapping
+        given = mapping.items() if isinstance(mapping, Mapping) else _as_pairs(mapping)
         items = _checks.as_twos(given, "Pin needs {row: cluster}, or pairs (row, cluster)", "pin")
         keys, values = zip(*items, strict=True) if items else ((), ())
         if index is None and not (keys and is_name(keys[0])):
@@ -65,6 +82,9 @@ class Pin(RowRule):
         if not self.named:
             self._refuse(rows < 0, "; the row must be at least 0")
         self._refuse(clusters < 0, "; the cluster must be at least 0")
+        price = _checks.as_numbers(weight, "pin weight")
+        refuse(price < 0, price, "pin weight", "it must be at least 0, inf for a hard pin")
+        self._set(weight=_checks.as_column(price, "pin weight", len(rows), "pin", "there are"))
         self._set_count(n_samples)
         self._remember(index)
 
@@ -86,8 +106,29 @@ class Pin(RowRule):
         self._refuse_names()
         found = _checks.as_labels(labels, self._n_needed, self.n_samples)[self.rows]
         where = np.flatnonzero(found != self.clusters)
-        text = partial(self._describe, found=found)
-        return Violations(len(where), float(len(where)), where, text)
+        weight, text = self.weight[where], partial(self._describe, found=found)
+        amount = float(np.where(np.isinf(weight), 1.0, weight).sum())
+        units = None if np.isinf(self.weight).all() else float(len(where))
+        return Violations(len(where), amount, where, text, units)
+
+    @property
+    def hard(self) -> bool:
+        """Whether at least one pin is hard, that is, must be obeyed."""
+        return not len(self.weight) or bool(np.isinf(self.weight).any())
+
+    def part(self, *, hard: bool) -> Constraint | None:
+        """Return only the hard pins or only the soft ones; None if there are none."""
+        which = np.isinf(self.weight) == hard
+        if which.all():
+            return self if len(which) or hard else None
+        return self.take(np.flatnonzero(which)) if which.any() else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return values that JSON supports; ``weight`` is there only if some are finite."""
+        values = super().to_dict()
+        if np.isinf(self.weight).all():
+            del values["weight"]
+        return values
 
     def _describe(self, pin: int, names: Names, *, found: IntArray) -> str:
         row = name_of(int(self.rows[pin]), names)
@@ -108,10 +149,13 @@ class Pin(RowRule):
     def from_values(cls, values: Mapping[str, Any]) -> Self:
         """Create the constraint from the result of :meth:`to_dict`."""
         pins = list(zip(values["rows"], values["clusters"], strict=True))
-        return cls(pins, n_samples=values.get("n_samples"))
+        weight = numbers_from_json(values.get("weight", math.inf))
+        return cls(pins, weight, n_samples=values.get("n_samples"))
 
     def __repr__(self) -> str:
-        return f"Pin({plural(len(self.rows), 'row')}{' by name' if self.named else ''})"
+        soft = int(np.isfinite(self.weight).sum())
+        tail = (" by name" if self.named else "") + (f", {soft} soft" if soft else "")
+        return f"Pin({plural(len(self.rows), 'row')}{tail})"
 
 
 def from_labels(y: ArrayLike) -> Pin:
@@ -141,6 +185,15 @@ def from_labels(y: ArrayLike) -> Pin:
     kept = np.asarray(array[known].tolist()) if array.dtype.kind == "O" else array[known]
     clusters = np.unique(kept, return_inverse=True)[1]
     return Pin(np.column_stack([np.flatnonzero(known), clusters]), n_samples=len(array) or None)
+
+
+def _as_pairs(given: Any) -> Any:
+    """Pairs (row, cluster) of an array of clusters, one for each row; others as they are."""
+    labels = np.asarray(given) if hasattr(given, "__array__") else np.empty((0, 2))
+    if labels.ndim != 1 or labels.dtype.kind not in "iu":
+        return given
+    rows = np.flatnonzero(labels != -1)
+    return np.column_stack([rows, labels[rows]])
 
 
 def _is_missing(value: Any) -> bool:

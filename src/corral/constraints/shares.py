@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from .._words import our_words, suggestion
 from . import _checks
 from ._checks import Names, shortened
-from .base import Constraint, Violations
+from .base import Violations
+from .priced import Priced, as_price
 from .totals import ClusterTotals, total_excess
 
 Shares = Mapping[Any, float]
@@ -26,7 +27,7 @@ LARGEST_DENOMINATOR = 100_000
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class GroupShares(Constraint):
+class GroupShares(Priced):
     """Bounds on the share that each group of rows has in each cluster.
 
     Parameters
@@ -35,6 +36,9 @@ class GroupShares(Constraint):
         The group of each row: all strings, all integers or all booleans.
     minimum, maximum : float or {group: float}, optional
         Bounds on the share, in [0, 1]: one number for all groups, or a dict for some groups.
+    weight : float, default inf
+        Price of each row of a group that a cluster has too many or too few, in units of the
+        objective; the bounds are soft if it is finite.  With 0 they have no effect.
 
     Notes
     -----
@@ -55,8 +59,9 @@ class GroupShares(Constraint):
     groups: NDArray[Any]
     minimum: Shares
     maximum: Shares
+    weight: float
 
-    _keys = ("groups", "minimum", "maximum")
+    _keys = ("groups", "minimum", "maximum", "weight")
 
     @our_words
     def __init__(
@@ -65,6 +70,7 @@ class GroupShares(Constraint):
         *,
         minimum: float | Mapping[Any, float] | None = None,
         maximum: float | Mapping[Any, float] | None = None,
+        weight: float = math.inf,
     ) -> None:
         array = _read_groups(groups)
         present = np.unique(array).tolist()
@@ -74,7 +80,8 @@ class GroupShares(Constraint):
             if share > high.get(group, 1.0):
                 fault = f"above its maximum, which is {high[group]:.10g}"
                 raise ValueError(f"minimum of group {group!r} is {share:.10g}, {fault}.")
-        self._set(groups=array, minimum=low, maximum=high)
+        price = as_price(weight, "weight of group shares")
+        self._set(groups=array, minimum=low, maximum=high, weight=price)
         self._remember(_checks.index_of(groups))
 
     def check(self, n_samples: int, n_clusters: int) -> None:
@@ -82,14 +89,17 @@ class GroupShares(Constraint):
         _checks.one_per("row", n_samples, "group", groups=self.groups)
 
     def expand(self, n_samples: int, n_clusters: int) -> tuple[ClusterTotals, ...]:
-        """Return the equivalent totals, minimum shares first."""
-        rules = self._rules() if self.groups.size else ()
-        zero: dict[str, Any] = {"minimum": {"minimum": 0.0}, "maximum": {"maximum": 0.0}}
-        return tuple(
-            ClusterTotals(np.where(self.groups == group, whole - part, -part), **zero[side])
-            for side, group, share in rules
-            for part, whole in [_fraction(share)]
-        )
+        """Return the equivalent totals, minimum shares first.
+
+        One row of a group is ``q`` units of its total, so the price of a unit is ``weight / q``.
+        """
+        made = []
+        for side, group, share in self._rules() if self.groups.size else ():
+            part, whole = _fraction(share)
+            values = np.where(self.groups == group, whole - part, -part)
+            zero: dict[str, Any] = {side: 0.0}
+            made.append(ClusterTotals(values, **zero, weight=self.weight / whole))
+        return tuple(made)
 
     @property
     def n_parts(self) -> int:
@@ -118,9 +128,7 @@ class GroupShares(Constraint):
         totals = [(total.values, *total.bounds(k)) for total in self.expand(len(found), k)]
         excess = np.array([total_excess(values, found, *b)[1] for values, *b in totals])
         excess = excess / unit if totals else excess
-        where = np.flatnonzero(excess)
-        text = partial(self._describe, labels=found, k=k)
-        return Violations(len(where), float(excess.sum()), where, text)
+        return self._outside(excess, partial(self._describe, labels=found, k=k))
 
     def _describe(self, rule: int, names: Names, *, labels: NDArray[Any], k: int) -> str:
         side, group, share = list(self._rules())[rule // k]
@@ -136,7 +144,8 @@ class GroupShares(Constraint):
     def phrase(self, names: Names = None) -> str:
         """Describe the bounds in a few words, such as ``shares of at least 0.4 of 'b'``."""
         rules = [f"{WORDS[side]} {share:.10g} of {group!r}" for side, group, share in self._rules()]
-        return f"shares of {shortened(rules, len(rules))}" if rules else "no bound on shares"
+        bounds = f"shares of {shortened(rules, len(rules))}" if rules else "no bound on shares"
+        return self._in_words(bounds)
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
@@ -144,11 +153,12 @@ class GroupShares(Constraint):
         given = {side: dict(values[side]) for side in WORDS}
         read = {side: _read_shares(given[side], list(given[side]), side) for side in WORDS}
         # In a subset, bounds may name groups without rows, which the constructor refuses.
-        return cls(values["groups"])._with(**read)
+        weight = as_price(values.get("weight", math.inf), "weight of group shares")
+        return cls(values["groups"])._with(**read, weight=weight)
 
     def __repr__(self) -> str:
         rows = _checks.plural(len(self.groups), "row")
-        return f"GroupShares({rows}, {_checks.plural(self.n_parts, 'bound')})"
+        return f"GroupShares({rows}, {_checks.plural(self.n_parts, 'bound')}{self._price})"
 
 
 def _fraction(share: float) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +16,8 @@ from .._typing import IntArray
 from .._words import our_words
 from . import _checks
 from ._checks import Names, plural, refuse
-from .base import Constraint, Violations, kept_sides
+from .base import Violations, kept_sides
+from .priced import Priced, as_price
 
 Bounds = tuple[IntArray, IntArray]
 
@@ -23,7 +25,7 @@ NO_BOUND = dict.fromkeys(("sizes", "minimum", "maximum"))
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class ClusterSizes(Constraint):
+class ClusterSizes(Priced):
     """Bounds on the number of rows in each cluster.
 
     Parameters
@@ -36,6 +38,9 @@ class ClusterSizes(Constraint):
     ordered : bool, default False
         If True, entry j belongs to cluster j.  If False, the solver also chooses which cluster
         gets which entry.
+    weight : float, default inf
+        Price of each row that a cluster has too many or too few, in units of the objective; the
+        sizes are soft if it is finite.  With 0 they have no effect.
 
     Notes
     -----
@@ -50,14 +55,17 @@ class ClusterSizes(Constraint):
     ['cluster 0 has 1 sample, but should have 2', 'cluster 1 has 2 samples, but should have 1']
     >>> ClusterSizes(minimum=2)
     ClusterSizes(minimum=2)
+    >>> ClusterSizes(minimum=2, weight=1.5).violations([0, 0, 0, 1]).amount
+    1.5
     """
 
     sizes: IntArray | None
     minimum: IntArray | None
     maximum: IntArray | None
     ordered: bool
+    weight: float
 
-    _keys = ("sizes", "minimum", "maximum", "ordered")
+    _keys = ("sizes", "minimum", "maximum", "ordered", "weight")
 
     @our_words
     def __init__(
@@ -67,6 +75,7 @@ class ClusterSizes(Constraint):
         minimum: ArrayLike | None = None,
         maximum: ArrayLike | None = None,
         ordered: bool = False,
+        weight: float = math.inf,
     ) -> None:
         exact = _whole(sizes, "sizes")
         low, high = _whole(minimum, "minimum"), _whole(maximum, "maximum")
@@ -79,7 +88,8 @@ class ClusterSizes(Constraint):
         _checks.ordered_bounds(minimum=low, maximum=high)
         if not isinstance(ordered, (bool, np.bool_)):
             raise ValueError(f"ordered is {ordered!r}; it must be True or False.")
-        self._set(sizes=exact, minimum=low, maximum=high, ordered=bool(ordered))
+        price = as_price(weight, "weight of cluster sizes")
+        self._set(sizes=exact, minimum=low, maximum=high, ordered=bool(ordered), weight=price)
 
     def bounds(self, n_samples: int, n_clusters: int) -> Bounds:
         """Return the smallest and the largest size of each cluster (of each entry if unordered).
@@ -131,9 +141,7 @@ class ClusterSizes(Constraint):
             order = best_order(size, size, lower, upper)
             lower, upper = lower[order], upper[order]
         excess = _gap(size, size, lower, upper)
-        where = np.flatnonzero(excess)
-        text = partial(_describe, size=size, lower=lower, upper=upper)
-        return Violations(len(where), float(excess.sum()), where, text)
+        return self._outside(excess, partial(_describe, size=size, lower=lower, upper=upper))
 
     def subset(self, rows: ArrayLike) -> Self:
         """Return the constraint for ``X[rows]``; exact sizes raise, see the notes."""
@@ -148,20 +156,20 @@ class ClusterSizes(Constraint):
     def phrase(self, names: Names = None) -> str:
         """Describe the bounds in a few words, such as ``cluster sizes [59, 71, 48]``."""
         if self.sizes is not None:
-            return f"cluster sizes {_checks.short_bound(self.sizes)}"
+            return self._in_words(f"cluster sizes {_checks.short_bound(self.sizes)}")
         parts = [
             f"{word} cluster size{'s' if bound.ndim else ''} {_checks.short_bound(bound)}"
             for word, bound in (("minimum", self.minimum), ("maximum", self.maximum))
             if bound is not None
         ]
-        return " and ".join(parts) or "no bound on cluster sizes"
+        return self._in_words(" and ".join(parts) or "no bound on cluster sizes")
 
     def __repr__(self) -> str:
         named = (("", self.sizes), ("minimum=", self.minimum), ("maximum=", self.maximum))
         shown = [f"{name}{_checks.short_bound(b)}" for name, b in named if b is not None]
         if self.ordered:
             shown.append("ordered=True")
-        return f"ClusterSizes({', '.join(shown)})"
+        return f"ClusterSizes({', '.join(shown)}{self._price})"
 
 
 def best_order(low: IntArray, high: IntArray, lower: IntArray, upper: IntArray) -> IntArray:

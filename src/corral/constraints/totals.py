@@ -17,10 +17,11 @@ from . import _checks
 from ._checks import Names, refuse
 from ._rounding import allowances, excess_of, refuse_overflow
 from .base import Constraint, Violations, kept_sides, numbers_from_json
+from .priced import Priced, as_price
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class ClusterTotals(Constraint):
+class ClusterTotals(Priced):
     """Bounds on the sum of a value over the rows of each cluster.
 
     Parameters
@@ -31,6 +32,9 @@ class ClusterTotals(Constraint):
         Bounds, one for all clusters, or one per cluster in the order of the clusters.
     name : str, optional
         What the values are, for messages; the name of a pandas series unless given.
+    weight : float, default inf
+        Price of each unit by which a total is outside its bounds, in units of the objective; the
+        bounds are soft if it is finite.  With 0 they have no effect.
 
     Notes
     -----
@@ -52,8 +56,9 @@ class ClusterTotals(Constraint):
     minimum: FloatArray | None
     maximum: FloatArray | None
     name: str | None
+    weight: float
 
-    _keys = ("values", "minimum", "maximum", "name")
+    _keys = ("values", "minimum", "maximum", "name", "weight")
 
     @our_words
     def __init__(
@@ -63,6 +68,7 @@ class ClusterTotals(Constraint):
         minimum: ArrayLike | None = None,
         maximum: ArrayLike | None = None,
         name: str | None = None,
+        weight: float = math.inf,
     ) -> None:
         array = _checks.as_numbers(values, "values", kinds="iufb")
         if array.ndim != 1:
@@ -78,7 +84,9 @@ class ClusterTotals(Constraint):
         _checks.ordered_bounds(minimum=low, maximum=high)
         if name is not None and not isinstance(name, str):
             raise ValueError(f"name is {name!r}; it must be text or None.")
-        self._set(values=array, minimum=low, maximum=high, name=name or _name_of(values))
+        price = as_price(weight, "weight of cluster totals")
+        name = name or _name_of(values)
+        self._set(values=array, minimum=low, maximum=high, name=name, weight=price)
         self._remember(_checks.index_of(values))
 
     def bounds(self, n_clusters: int) -> tuple[FloatArray, FloatArray]:
@@ -115,9 +123,8 @@ class ClusterTotals(Constraint):
         self.check(len(self.values), k)
         lower, upper = self.bounds(k if self.values.size else 0)
         total, excess = total_excess(self.values, found[: len(self.values)], lower, upper)
-        where = np.flatnonzero(excess)
         text = partial(_describe_total, total=total, lower=lower, upper=upper)
-        return Violations(len(where), float(excess.sum()), where, text)
+        return self._outside(excess, text)
 
     def subset(self, rows: ArrayLike) -> Self:
         """Return the constraint for ``X[rows]``: the values of these rows, the same bounds."""
@@ -131,7 +138,8 @@ class ClusterTotals(Constraint):
     def phrase(self, names: Names = None) -> str:
         """Describe the bounds in a few words, such as ``cluster totals of at most 8``."""
         of = " of" if self.name is None else f" of {self.name!r},"
-        return f"cluster totals{of} {_bounds_in_words(self.minimum, self.maximum)}"
+        bounds = _bounds_in_words(self.minimum, self.maximum)
+        return self._in_words(f"cluster totals{of} {bounds}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return values that JSON supports; ``name`` is there only if there is one."""
@@ -144,12 +152,14 @@ class ClusterTotals(Constraint):
     def from_values(cls, values: Mapping[str, Any]) -> Self:
         """Create the constraint from the result of :meth:`to_dict`."""
         low, high = (numbers_from_json(values[side]) for side in ("minimum", "maximum"))
-        return cls(values["values"], minimum=low, maximum=high, name=values.get("name"))
+        others = {key: values[key] for key in ("name", "weight") if key in values}
+        return cls(values["values"], minimum=low, maximum=high, **others)
 
     def __repr__(self) -> str:
         bounds = _bounds_in_words(self.minimum, self.maximum)
         name = "" if self.name is None else f"{self.name!r}, "
-        return f"ClusterTotals({name}{_checks.plural(len(self.values), 'value')}, {bounds})"
+        count = _checks.plural(len(self.values), "value")
+        return f"ClusterTotals({name}{count}, {bounds}{self._price})"
 
 
 def _name_of(values: Any) -> str | None:

@@ -18,7 +18,7 @@ def is_chained(rules: Rules, far: bool) -> bool:
     m, k = rules.n_groups, rules.n_clusters
     few = m <= at.CHAINED_EACH * k and m * k <= at.CHAINED
     sparse = rules.linear is None or rules.linear.A.nnz <= m
-    return few and k > 1 and not far and bool(rules.totals) and sparse
+    return few and k > 1 and not far and bool(rules.totals or rules.soft_totals) and sparse
 
 
 def upheavals(rules: Rules, far: bool, restarts: int) -> int:

@@ -20,6 +20,7 @@ from .effort import exchanges_of, least_drop, shared, tangled, trials_each
 from .facts import (
     Facts,
     entries,
+    is_soft,
     many_clusters,
     pilot_groups,
     prices_first,
@@ -154,6 +155,8 @@ def _home(rules: Rules, settings: Settings, size: int) -> str:
         return "only the default solver with repair, and without record_x, works where they are"
     if rules.totals or rules.linear is not None:
         return "totals, shares and linear rows are solved in memory"
+    if is_soft(rules):
+        return "soft pins, sizes, totals and shares are solved in memory"
     small = rules.n_rows * rules.n_clusters <= at.LARGE
     few = settings.max_samples == "auto" and size == rules.n_groups
     return "the problem is small" if small or few else ""
@@ -214,7 +217,7 @@ def _centers(rules: Rules, facts: Facts, settings: Settings) -> str:
 
 def _single(rules: Rules, facts: Facts, settings: Settings) -> bool:
     """Single precision, where exact steps follow and no value of a total can overflow it."""
-    plain = not rules.totals and rules.linear is None
+    plain = not (rules.totals or rules.soft_totals) and rules.linear is None
     return settings.coarse and facts.fits_single and plain and entries(rules) > at.SMALL
 
 
@@ -283,7 +286,8 @@ def _needs_pilot(rules: Rules) -> bool:
     few = pilot_groups(rules) * k
     large = entries(rules) > max(at.PILOT_FROM, at.WORTH_SAMPLING * few)
     # With totals a trial on a sample is expensive too, and linear rows do not shrink.
-    movable = few <= at.PILOT_MOST and not rules.totals and rules.linear is None
+    totals = rules.totals or rules.soft_totals
+    movable = few <= at.PILOT_MOST and not totals and rules.linear is None
     return k > 1 and large and movable and (sizes_loose(rules) or _sizes_unequal(rules))
 
 
@@ -292,14 +296,15 @@ def _sizes_unequal(rules: Rules) -> bool:
     sizes, n = rules.sizes, rules.n_rows
     if sizes is None or not rules.sizes_vary:
         return False
-    middle = (sizes.lower + np.minimum(sizes.upper, n)) / 2.0
+    lower, upper = sizes.aimed
+    middle = (lower + np.minimum(upper, n)) / 2.0
     return bool(np.ptp(middle) > at.UNEQUAL * n / rules.n_clusters)
 
 
 def _assignment(rules: Rules, facts: Facts, settings: Settings) -> str:
     """The method of exact assignment that the rules ask for, in words."""
     program = "prices and programs" if prices_first(rules) else "integer program"
-    if rules.totals or rules.linear is not None:
+    if rules.totals or rules.soft_totals or rules.linear is not None:
         return program
     if rules.sizes is None:
         return "components of pairs" if rules.paired else "nearest centre"
@@ -333,7 +338,7 @@ def _work_of_trial(rules: Rules) -> float:
 
 def _price(rules: Rules) -> float:
     """What an exact assignment costs, in looks at every entry of x."""
-    if rules.totals or rules.linear is not None:
+    if rules.totals or rules.soft_totals or rules.linear is not None:
         return at.PRICES["program"]
     paired = bool(len(rules.apart) or len(rules.soft.price))
     if rules.sizes is None:

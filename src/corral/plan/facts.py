@@ -49,7 +49,12 @@ def many_clusters(rules: Rules, facts: Facts, settings: Settings) -> bool:
 def settled_by_sizes(rules: Rules, facts: Facts, settings: Settings) -> bool:
     """Whether sizes are the only sums that are bounded, in memory, with exact steps to follow."""
     sized = rules.sizes is not None and not rules.totals and rules.linear is None
-    return sized and settings.coarse and not facts.far
+    return sized and not is_soft(rules) and settings.coarse and not facts.far
+
+
+def is_soft(rules: Rules) -> bool:
+    """Whether pins, sizes or totals are soft, which only assignment in memory takes."""
+    return rules.priced_sums or len(rules.soft_pins) > 0
 
 
 def sizes_loose(rules: Rules) -> bool:
@@ -57,7 +62,8 @@ def sizes_loose(rules: Rules) -> bool:
     if rules.sizes is None:
         return False
     n = rules.n_rows
-    room = np.minimum(rules.sizes.upper, n) - rules.sizes.lower
+    lower, upper = rules.sizes.aimed
+    room = np.minimum(upper, n) - lower
     return bool(np.max(room) > at.LOOSE * n / rules.n_clusters)
 
 

@@ -110,9 +110,9 @@ def _paying(
     part: Partition, steps: Steps, rise: FloatArray, price: float, least: float
 ) -> tuple[Steps, FloatArray]:
     """The changes that pay, with what they break or mend; hopeless ones are left out first."""
-    hopeful = np.flatnonzero(rise < price * part.excess.most_saved(steps) - least)
+    hopeful = np.flatnonzero(rise < part.most_saved(steps, price) - least)
     steps = steps.take(hopeful)
-    rise = rise[hopeful] + price * part.excess.change(steps)
+    rise = rise[hopeful] + part.raised(steps, price)
     paying = np.flatnonzero(rise < -least)
     return steps.take(paying), rise[paying]
 
@@ -169,25 +169,24 @@ class Ejections:
     def _paid(
         self, part: Partition, cluster: IntArray, sign: int, price: float
     ) -> FloatArray | float:
-        """What pairs cost more when g (sign 1) or h (sign -1) replaces the other in clusters."""
-        if part.pairs is None:
-            return 0.0
+        """What pairs and pins cost more when g (sign 1) or h (-1) replaces the other there."""
         more = part.paid(self.g, cluster, price) - part.paid(self.h, cluster, price)
+        if part.pairs is None:
+            return sign * more
         return sign * more - part.pairs.between(self.g, self.h, price)
 
 
 def _ejections(part: Partition, dirty: BoolArray, price: float) -> Ejections:
     """Groups that come with groups that may leave for them."""
     g, b = part.legs(dirty)
-    a, excess = part.labels[g], part.excess
+    a = part.labels[g]
     entered = np.zeros(part.rules.n_clusters, bool)
     entered[b] = True
     leaving = part.leaving(price)
     elsewhere = part.elsewhere(part.mobile & entered[part.labels], price)
     members = _Members.of(part, elsewhere, leaving)
     # Of a swap, a may lack what h brings; of a chain, the third cluster may.
-    lacking = excess.short.max(initial=0.0)
-    relief = price * (excess.most_saved(Steps(g, a, b)) + lacking)
+    relief = part.most_saved(Steps(g, a, b), price, lacking=True)
     bound = leaving[g] + members.bound(part, g, b, price) - relief
     # In a swap g's place in a also goes to h, which g's leaving alone does not know.
     bound -= part.swap_slack(g)
@@ -230,8 +229,7 @@ class _Members:
     def bound(self, part: Partition, g: IntArray, b: IntArray, price: float) -> FloatArray:
         """Lower bound on the rise when g comes to b and some member leaves it for elsewhere."""
         rise = part.displaced(g, b, self.heaviest[b], self.farthest[b]) + self.least[b]
-        if part.pairs is not None:
-            rise += part.paid(g, b, price) - part.pairs.most(price)[g]
+        rise += part.paid(g, b, price) - (0.0 if part.pairs is None else part.pairs.most(price)[g])
         return rise
 
     def of_each(self, clusters: IntArray) -> tuple[IntArray, IntArray]:

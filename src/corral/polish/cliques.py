@@ -37,7 +37,7 @@ class CliqueExchange:
         rules = problem.rules
         self.rows, self.rules, self.deadline = problem.near, rules, problem.deadline
         self.batches: list[IntArray] = []
-        if rules.bounded and not rules.nested:
+        if (rules.bounded and not rules.nested) or len(rules.soft_pins):
             return
         self.open = np.ones((rules.n_groups, rules.n_clusters), bool)
         self.open[rules.pins[:, 0]] = False

@@ -2,7 +2,7 @@
 
 Sums (sizes, totals and shares), linear rows and hard pairs are measured alike.  Sums and linear
 rows count in units of the mean magnitude of their values, so that 1 is about one group in the wrong
-cluster; a broken pair counts 1.
+cluster; a broken pair counts 1.  Soft sums count their prices.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scipy import sparse
 
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import sums_by
-from ..presolve import PairGraph, Rules
+from ..presolve import LinearRows, PairGraph, Rules, Sums
 from ..presolve.bounds import outside
 
 
@@ -61,14 +61,13 @@ class Steps:
 class Excess:
     """What the sums and linear rows of some labels miss, and how changes alter that."""
 
-    def __init__(self, rules: Rules) -> None:
-        self.sums, self.n_clusters = rules.sums(), rules.n_clusters
-        self._scale = 1.0 / self.sums.unit
-        self._linear = rules.linear
-        if rules.linear is not None:
-            self._columns = sparse.csc_array(rules.linear.A)
-            size = np.asarray(np.abs(rules.linear.A).sum(axis=1)).ravel()
-            number = np.diff(rules.linear.A.indptr)
+    def __init__(self, sums: Sums, scale: FloatArray, linear: LinearRows | None = None) -> None:
+        self.sums, self.n_clusters = sums, sums.lower.shape[1]
+        self._scale, self._linear = scale, linear
+        if linear is not None:
+            self._columns = sparse.csc_array(linear.A)
+            size = np.asarray(np.abs(linear.A).sum(axis=1)).ravel()
+            number = np.diff(linear.A.indptr)
             self._row_scale = np.where(size > 0.0, number, 1) / np.where(size > 0.0, size, 1.0)
         self.reached = np.zeros_like(self.sums.lower)
         self._any_sign = np.any(self.sums.values < 0.0, axis=1, keepdims=True)
@@ -76,6 +75,17 @@ class Excess:
         self.short = self._full = self.missed
         self._row_reached: FloatArray = np.zeros(0)
         self.rows_missed = 0.0
+
+    @classmethod
+    def of(cls, rules: Rules) -> Excess:
+        """What the hard rules miss."""
+        sums = rules.sums()
+        return cls(sums, 1.0 / sums.unit, rules.linear)
+
+    @classmethod
+    def priced(cls, rules: Rules) -> Excess | None:
+        """What the soft sizes and totals cost; None if there are none."""
+        return cls(rules.soft_sums, rules.soft_sums.price) if rules.priced_sums else None
 
     def look(self, labels: IntArray) -> None:
         """Look at labels; changes are compared with these."""
@@ -96,10 +106,14 @@ class Excess:
         """What all sums and linear rows miss."""
         return float(self.missed.sum()) + self.rows_missed
 
-    def most_saved(self, steps: Steps) -> FloatArray:
-        """The most that each of the changes can save: of a what is too much, of c what it lacks."""
+    def most_saved(self, steps: Steps, *, lacking: bool = False) -> FloatArray:
+        """The most that each of the changes can save: of a what is too much, of c what it lacks.
+
+        ``lacking`` adds the most that any cluster lacks.
+        """
         saved = self._full[steps.a] + self.missed[steps.b] + self.rows_missed
-        return np.asarray(saved if steps.c is None else saved + self.short[steps.c])
+        saved = saved if steps.c is None else saved + self.short[steps.c]
+        return np.asarray(saved + self.short.max(initial=0.0) if lacking else saved)
 
     def change(self, steps: Steps) -> FloatArray:
         """By how much each of the changes raises the total."""

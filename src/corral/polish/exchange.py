@@ -4,8 +4,9 @@ An exact assignment to fixed centres cannot see that a centre follows the points
 distance knows how far the objective falls when a group moves, when two groups change places, and
 when centres follow (:class:`.rows.Distance`).  Groups with cannot-links move if no neighbour is in
 the way, and otherwise together with it (:mod:`.kempe`) or with their clique (:mod:`.cliques`).
-Groups with soft pairs move by themselves, their prices counted.  Groups with pins or linear rows
-stay; sizes and totals are kept in bounds.
+Groups with soft pairs move by themselves, their prices counted.  Groups with hard pins or linear
+rows stay; hard sizes and totals are kept in bounds, and what changes in the price of soft ones and
+of soft pins counts (:mod:`.tolls`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from ..rows import SwapSide
 from .cliques import CliqueExchange
 from .excess import PairCosts
 from .kempe import Chains, Change, paying
+from .tolls import Tolls
 
 #: Groups of each of two clusters that are paired up for a swap: those that lose least by changing
 #: sides.  More of them find more swaps at quadratic cost.
@@ -59,6 +61,7 @@ class Exchange:
             PairCosts(rules.pairs.graph, rules.n_clusters) if len(rules.soft.pairs) else None
         )
         self.sums = rules.sums()  # of sizes and totals
+        self.tolls = Tolls.of(rules)
         self.cliques = CliqueExchange(problem)
 
     def improve(self, labels: IntArray, centers: FloatArray, objective: float) -> IntArray | None:
@@ -74,7 +77,7 @@ class Exchange:
             if placed is not None:
                 return placed
         changes += self._chains(clusters, chains, NEGLIGIBLE * objective)
-        if not changes and len(self.sums):
+        if not changes and (len(self.sums) or self.tolls is not None):
             changes = self._swaps(clusters, chains, NEGLIGIBLE * objective)
         return _apply(labels, changes) if changes else None
 
@@ -88,6 +91,8 @@ class Exchange:
             self.prices.look(own)
             paid = self.prices.soft
             gain += paid[rows, own][:, None] - paid
+        if self.tolls is not None:
+            gain -= self.tolls.moves(own)
         gain[rows, own] = -np.inf
         gain[~self.mobile] = -np.inf
         gain[chains.group, chains.to] = -np.inf
@@ -105,6 +110,8 @@ class Exchange:
         squares = clusters.distances
         saved = weight * (squares[chains.group, own] - squares[chains.group, chains.to])
         gain = chains.total(saved)
+        if self.tolls is not None:
+            gain -= self.tolls.chains(chains, clusters.labels)
         allowed = chains.total((~self.single[chains.group]).astype(float)) == 0
         first = np.zeros((2, len(chains)), np.int64)
         first[:, chains.number] = np.minimum(own, chains.to), np.maximum(own, chains.to)
@@ -127,11 +134,14 @@ class Exchange:
         loss = self.rows.weight[:, None] * (
             clusters.distances - clusters.distances[rows, clusters.labels][:, None]
         )
+        if self.tolls is not None:
+            loss += self.tolls.elsewhere(clusters.labels)
         loss[chains.group, chains.to] = np.inf
         members = [
             np.flatnonzero((clusters.labels == j) & self.single) for j in range(self.n_clusters)
         ]
         totals = self.sums.reached(clusters.labels)
+        soft = None if self.tolls is None else self.tolls.sums.reached(clusters.labels)
         found = []
         for a, b in self._promising(clusters, members, loss, least):
             from_a = _cheapest(members[a], loss[members[a], b])
@@ -141,6 +151,8 @@ class Exchange:
             if not (len(from_a) and len(from_b)):
                 continue
             gain = self._swap_gains(clusters, a, b, from_a, from_b)
+            if self.tolls is not None and soft is not None:
+                gain -= self.tolls.swaps(soft, (a, b), from_a, from_b)
             gain[~_allowed_swaps(self.sums, totals, (a, b), from_a, from_b)] = -np.inf
             g, h = np.unravel_index(gain.argmax(), gain.shape)
             if gain[g, h] > least:
@@ -160,6 +172,8 @@ class Exchange:
                 lost[a], reach[a] = loss[own].min(axis=0), away[own].max(axis=0)
                 rest[a] -= weight[own].max()
         may = self.rows.distance.swap_limits(reach, rest) > lost + lost.T + least
+        if self.tolls is not None and self.tolls.uneven:
+            may[:] = True  # a swap may also bring soft sums nearer to their bounds
         return [(a, b) for a, b in combinations(range(k), 2) if may[a, b]]
 
     def _swap_gains(

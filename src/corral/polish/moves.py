@@ -36,9 +36,10 @@ def swap_sizes(problem: Problem, labels: IntArray, centers: FloatArray) -> Itera
         price = prices(labels, cost, sizes, deadline=problem.deadline)
     except OutOfTime:
         return
-    middle = (sizes.lower + np.minimum(sizes.upper, rules.n_rows)) / 2.0
+    lower, upper = sizes.aimed
+    middle = (lower + np.minimum(upper, rules.n_rows)) / 2.0
     a, b = np.triu_indices(rules.n_clusters, 1)
-    differ = (sizes.lower[a] != sizes.lower[b]) | (sizes.upper[a] != sizes.upper[b])
+    differ = np.any(sizes.columns[:, a] != sizes.columns[:, b], axis=0)
     a, b = a[differ], b[differ]
     for pair in np.argsort((middle[a] - middle[b]) * (price[a] - price[b]), kind="stable"):
         order = np.arange(rules.n_clusters)
@@ -122,7 +123,6 @@ def _in_both_orders(problem: Problem, centers: FloatArray) -> Iterator[Proposal]
         return
     counts = sums_by(problem.rows.nearest(centers), rules.count, rules.n_clusters)
     matched = match_sizes(rules, counts)
-    if matched.sizes is not None:
-        same = np.array_equal(matched.sizes.lower, rules.sizes.lower)
-        if not (same and np.array_equal(matched.sizes.upper, rules.sizes.upper)):
-            yield matched, centers
+    same = matched.sizes is None or np.array_equal(matched.sizes.columns, rules.sizes.columns)
+    if not same:
+        yield matched, centers

@@ -13,7 +13,7 @@ from ..plan.thresholds import NEAREST
 from ..presolve import Rules
 from ..problem import Problem
 from ..rows import NOBODY, Side
-from .excess import Excess, PairCosts
+from .excess import Excess, PairCosts, Steps
 
 
 class Partition(ABC):
@@ -37,6 +37,8 @@ class Partition(ABC):
     near : (m, t) array
         The nearest clusters of each group.
     excess : Excess
+    soft : Excess or None
+        What soft sizes and totals cost.
     pairs : PairCosts or None
     mobile : (m,) array of bool
         Groups without pins.
@@ -49,11 +51,14 @@ class Partition(ABC):
         self, rules: Rules, deadline: Deadline, labels: IntArray, centers: Any, weight: FloatArray
     ) -> None:
         self.rules, self.deadline, self.weight = rules, deadline, weight
-        self.excess = Excess(rules)
+        self.excess, self.soft = Excess.of(rules), Excess.priced(rules)
         graph = rules.pairs.graph  # without the soft pairs inside one group
         self.pairs = PairCosts(graph, rules.n_clusters) if len(graph.a) else None
         self.mobile = np.ones(rules.n_groups, bool)
         self.mobile[rules.pins[:, 0]] = False
+        self._pinned: FloatArray | None = None  # what groups pay for soft pins, (m, k)
+        if len(rules.soft_pins):
+            self._pinned = rules.soft_pins.added_to(np.zeros((rules.n_groups, rules.n_clusters)))
         self.labels, self.centers = labels.copy(), centers.copy()
         self.labels[rules.pins[:, 0]] = rules.pins[:, 1]
         self.groups = np.arange(rules.n_groups)
@@ -140,6 +145,8 @@ class Partition(ABC):
         """Follow the labels in the clusters that changed."""
         self._follow(touched)
         self.excess.look(self.labels)
+        if self.soft is not None:
+            self.soft.look(self.labels)
         if self.pairs is not None:
             self.pairs.look(self.labels)
 
@@ -163,8 +170,8 @@ class Partition(ABC):
 
     @property
     def objective(self) -> float:
-        """Inertia, and the price of the soft pairs broken."""
-        return float(self.cost.sum()) + self.rules.soft.cost(self.labels)
+        """Inertia, and the price of the soft rules broken."""
+        return float(self.cost.sum()) + self.rules.soft_cost(self.labels)
 
     def valued(self, price: float) -> float:
         """The objective with a price on what the rules miss."""
@@ -188,8 +195,22 @@ class Partition(ABC):
         return group, self.near[group, place]
 
     def paid(self, groups: IntArray, clusters: IntArray, price: float) -> FloatArray | float:
-        """What groups pay for their pairs in clusters."""
-        return 0.0 if self.pairs is None else self.pairs.at(groups, clusters, price)
+        """What groups pay for their pairs and soft pins in clusters."""
+        pinned = 0.0 if self._pinned is None else self._pinned[groups, clusters]
+        return pinned + (0.0 if self.pairs is None else self.pairs.at(groups, clusters, price))
+
+    def most_saved(self, steps: Steps, price: float, *, lacking: bool = False) -> FloatArray:
+        """The most that changes can save of what sums and linear rows cost at the price.
+
+        ``lacking`` adds the most that any cluster lacks.
+        """
+        saved = price * self.excess.most_saved(steps, lacking=lacking)
+        return saved if self.soft is None else saved + self.soft.most_saved(steps, lacking=lacking)
+
+    def raised(self, steps: Steps, price: float) -> FloatArray:
+        """By how much changes raise what sums and linear rows cost at the price."""
+        rise = price * self.excess.change(steps)
+        return rise if self.soft is None else rise + self.soft.change(steps)
 
     def leaving(self, price: float) -> FloatArray:
         """Rise of the costs, mostly negative, when each group leaves its cluster."""

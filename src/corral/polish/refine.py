@@ -21,6 +21,7 @@ from ..assign import (
     assign_patiently,
     broken,
 )
+from ..assign.check import matching_order
 from ..deadline import OutOfTime
 from ..plan.thresholds import LATER_PATIENCE, MAX_ROUNDS, PATIENCE
 from ..presolve import Rules
@@ -47,7 +48,7 @@ class Answer:
 
     labels: Any  # (m,); of rows in shards, the scan that holds them there
     centers: FloatArray  # means of the clusters, (k, d), relative to the middle of the rows
-    objective: float  # inertia over the groups plus the price of the soft pairs broken
+    objective: float  # inertia over the groups plus the price of the soft rules broken
     rules: Rules  # with the size bounds in the order that these labels obey
     warm: Any = field(default=None, repr=False, compare=False)  # :attr:`.Assignment.warm`
 
@@ -122,6 +123,7 @@ def alternate(
             break
         if not step.optimal and np.isnan(step.cost) and problem.rules.greedy:
             patience = LATER_PATIENCE
+        step = _in_order(problem.rules, step)
         if step.order is not None:
             problem = problem.with_rules(problem.rules.with_sizes_in_order(step.order))
             place = place.with_rules(problem.rules)
@@ -159,6 +161,20 @@ def assigner(rules: Rules, rows: Rows, candidates: int = 0) -> Any:
     return NearAssignment(rules, cast(MemoryRows, rows))
 
 
+def _in_order(rules: Rules, step: Assignment) -> Assignment:
+    """The step with soft sizes in the order of least price, where their order is free."""
+    sizes = rules.sizes
+    if sizes is None or sizes.soft is None or not rules.sizes_vary or step.order is not None:
+        return step
+    counted = rules.sizes_of(step.labels)
+    order, cost = matching_order(sizes, counted), sizes.soft.cost(counted)
+    here = np.arange(rules.n_clusters)
+    if order is None or not cost[here, order].sum() < cost[here, here].sum() * (1.0 - 1e-12):
+        return step
+    saved = cost[here, here].sum() - cost[here, order].sum()
+    return replace(step, order=order, cost=step.cost - saved)
+
+
 def settle(problem: Problem, centers: FloatArray) -> Answer | None:
     """A local optimum near the centres by shifts and chains alone; None if rules stay broken."""
     part = MeansPartition(problem, problem.rows.nearest(centers), centers)
@@ -186,7 +202,7 @@ def _shift(problem: Problem, before: FloatArray, after: FloatArray) -> float:
 def evaluate(problem: Problem, step: Assignment, centers: FloatArray) -> Answer:
     """Means and objective of labels; a cluster without weight keeps its centre.
 
-    ``step.cost`` is what the labels cost at the centres given, soft pairs included, if it is known:
+    ``step.cost`` is what the labels cost at the centres given, soft rules included, if it is known:
     from there to the means the objective falls by an amount that the distance tells.
     """
     rules, rows, labels = problem.rules, problem.rows, step.labels
@@ -195,7 +211,7 @@ def evaluate(problem: Problem, step: Assignment, centers: FloatArray) -> Answer:
         mass = problem.near.mass(labels, rules.n_clusters)
         gained = float(rows.distance.gained(mass, centers, means).sum())
         return Answer(labels, means, max(step.cost - gained, 0.0), rules, step.warm)
-    soft = rules.soft.cost(labels) if step.soft is None else step.soft
+    soft = rules.soft_cost(labels) if step.soft is None else step.soft
     return Answer(labels, means, rows.inertia(labels, means) + soft, rules, step.warm)
 
 

@@ -113,12 +113,12 @@ def is_clear(problem: Problem, answer: Answer) -> bool:
 
     That is so if the least that giving up a cluster loses is far more than the most that splitting
     one saves.  Hard rules can only make the loss larger, and where centres follow they make up for
-    less than half of it.  Soft pairs that are broken might be obeyed elsewhere.
+    less than half of it.  Soft rules that are broken might be obeyed elsewhere.
     """
     rules = problem.rules
     if rules.n_clusters < 2 or rules.sizes_vary or rules.numbered:
         return False
-    if rules.soft.cost(answer.labels) > 0.0:
+    if rules.soft_cost(answer.labels) > 0.0:
         return False
     if problem.rows.far or problem.deadline.passed:
         return False

@@ -14,13 +14,11 @@ from scipy import sparse
 from .._scale import NO_SCALE, Scale
 from .._typing import IntArray
 from ..constraints import (
-    CannotLink,
     ClusterSizes,
     ClusterTotals,
     ConstraintSet,
     GroupShares,
     LinearConstraint,
-    MustLink,
 )
 from ..constraints._checks import Names, sums_by
 from ..constraints.sizes import merge_sizes
@@ -30,8 +28,11 @@ from .cliques import Cliques
 from .contraction import Contraction
 from .contradictions import raise_contradictions
 from .facts import Facts
-from .pair_graph import PairGraph, pair_keys, unique_pairs
-from .rules import Pairs, Rules, SoftPairs
+from .pair_graph import PairGraph, unique_pairs
+from .pairs import Pairs, SoftPairs
+from .priced import soft_pairs, soft_pins, soft_sizes, soft_totals
+from .rules import Rules
+from .soft import SoftPins, SoftSizes
 from .units import in_units
 
 __all__ = [
@@ -43,6 +44,8 @@ __all__ = [
     "Rules",
     "SizeBounds",
     "SoftPairs",
+    "SoftPins",
+    "SoftSizes",
     "Sums",
     "TotalBounds",
     "presolve",
@@ -65,7 +68,7 @@ def presolve(
     without solving ``InfeasibleConstraintsError`` with the ``names`` of the rows.  Without
     ``contract`` every row is a group of its own, hard must-links stay pairs, and contradictions
     are not looked for: for the answer of least violation, and for Algorithm 1.  ``scale``
-    has the units of the solvers' costs, which prices of soft pairs are given in.  OutOfTime is
+    has the units of the solvers' costs, which prices of soft rules are given in.  OutOfTime is
     raised after the deadline.
 
     Examples
@@ -86,7 +89,7 @@ def presolve(
     group = facts.group if contract else np.arange(n)
     count = np.bincount(group)
     m = len(count)
-    sizes, totals = _amounts(rules, n, k)
+    sizes, totals = _amounts(rules.hard, n, k)
     rows, clusters = facts.pins.values.T
     return Rules(
         n_clusters=k,
@@ -97,29 +100,14 @@ def presolve(
             m,
             apart=unique_pairs(group[facts.cannot.values], m),
             together=unique_pairs(facts.must.values[: 0 if contract else None], m),
-            soft=_soft_pairs(rules.soft, group, m, scale),
+            soft=soft_pairs(rules.soft, group, m, scale),
         ),
-        sizes=_sizes(sizes, n, k),
+        sizes=soft_sizes(rules.soft, _sizes(sizes, n, k), (n, k), scale),
         totals=_totals(totals, group, m, k),
         linear=_linear(rules, group, m, k),
+        soft_pins=soft_pins(rules.soft, group, k, scale),
+        soft_totals=soft_totals(rules.soft, group, k, scale),
     )
-
-
-def _soft_pairs(soft: ConstraintSet, group: IntArray, m: int, scale: Scale) -> SoftPairs:
-    """Add up the prices of equal pairs; a cannot-link inside a group stays, as (g, g)."""
-    together = soft.of_kind(MustLink)
-    links = [*together, *soft.of_kind(CannotLink)]
-    if not links:
-        return SoftPairs.none()
-    ends = group[np.concatenate([link.pairs for link in links])]
-    price = np.concatenate([link.weight for link in links])
-    joins = np.arange(len(ends)) < sum(len(link.pairs) for link in together)
-    alive = ~(joins & (ends[:, 0] == ends[:, 1]))  # a must-link inside a group is obeyed
-    keys = pair_keys(ends[alive], m) * 2 + joins[alive]
-    unique, which = np.unique(keys, return_inverse=True)
-    pairs = np.column_stack(np.divmod(unique // 2, m))
-    total = scale.prices(sums_by(which, price[alive], len(unique)))
-    return SoftPairs(pairs, total, unique % 2 == 1)
 
 
 def _amounts(

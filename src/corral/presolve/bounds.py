@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,11 +12,7 @@ from scipy import sparse
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints._checks import sums_by
-
-
-def outside(value: Any, lower: Any, upper: Any) -> Any:
-    """By how much each value misses its bounds."""
-    return np.maximum(np.maximum(lower - value, value - upper), 0)
+from .soft import SoftSizes, outside
 
 
 def _beyond(value: FloatArray, lower: FloatArray, upper: FloatArray, give: Any) -> FloatArray:
@@ -29,17 +26,39 @@ class SizeBounds:
     """Bounds on the number of rows of each cluster, ``lower[j] <= size_j <= upper[j]``.
 
     With ``ordered=False`` the pairs ``(lower[j], upper[j])`` are a multiset: which cluster gets
-    which pair is part of the problem, and the order held here is the present guess.
+    which pair is part of the problem, and the order held here is the present guess.  Soft sizes
+    are in the same order.
     """
 
     lower: IntArray
     upper: IntArray
     ordered: bool
+    soft: SoftSizes | None = None
 
     @property
     def interchangeable(self) -> bool:
         """Whether every cluster has the same bounds, so that their order means nothing."""
-        return bool(np.ptp(self.lower) == 0 and np.ptp(self.upper) == 0)
+        alike = self.soft is None or self.soft.alike
+        return bool(np.ptp(self.lower) == 0 and np.ptp(self.upper) == 0) and alike
+
+    @property
+    def columns(self) -> IntArray:
+        """All bounds of each cluster, (c, k): lower and upper, then the soft ones."""
+        soft = () if self.soft is None else (*self.soft.lower, *self.soft.upper)
+        return np.stack([self.lower, self.upper, *soft])
+
+    def binds(self, n_rows: int) -> bool:
+        """Whether the hard bounds exclude a size of some cluster."""
+        return bool(self.lower.any() or (self.upper < n_rows).any())
+
+    @property
+    def aimed(self) -> tuple[IntArray, IntArray]:
+        """Bounds that obey the soft sizes too, where these leave any."""
+        if self.soft is None:
+            return self.lower, self.upper
+        lower = np.clip(self.soft.lower.max(axis=0), self.lower, self.upper)
+        upper = np.clip(self.soft.upper.min(axis=0), self.lower, self.upper)
+        return np.minimum(lower, upper), np.maximum(lower, upper)
 
     @property
     def exact(self) -> bool:
@@ -48,26 +67,38 @@ class SizeBounds:
 
     def permuted(self, order: IntArray) -> SizeBounds:
         """Give cluster ``j`` the bounds that now stand at ``order[j]``."""
-        return replace(self, lower=self.lower[order], upper=self.upper[order])
+        soft = None if self.soft is None else self.soft.permuted(order)
+        return replace(self, lower=self.lower[order], upper=self.upper[order], soft=soft)
 
     def scaled(self, share: float, n_rows: int) -> SizeBounds:
         """Bounds for ``n_rows`` rows, a share of all; they add up if they did before."""
+        soft = self.soft
+        if soft is not None:
+            sides = zip(soft.lower, soft.upper, strict=True)
+            low, high = zip(*(_scaled(each, most, share) for each, most in sides), strict=True)
+            soft = replace(soft, lower=np.array(low), upper=np.array(high))
         if self.exact:
             both = scaled_bounds(self.lower, n_rows / float(self.lower.sum()))
-            return replace(self, lower=both, upper=both)
-        lower, upper = scaled_bounds(self.lower, share), scaled_bounds(self.upper, share)
-        upper = np.maximum(lower, np.where(self.upper > self.lower, upper + 1, upper))
-        return replace(self, lower=lower, upper=upper)
+            return replace(self, lower=both, upper=both, soft=soft)
+        lower, upper = _scaled(self.lower, self.upper, share)
+        return replace(self, lower=lower, upper=upper, soft=soft)
 
     def less(self, taken: IntArray) -> SizeBounds:
         """Bounds for the rows that are left when each cluster has taken some."""
         lower = np.maximum(self.lower - taken, 0)
-        return SizeBounds(lower, self.upper - taken, ordered=True)
+        soft = None if self.soft is None else self.soft.less(taken)
+        return SizeBounds(lower, self.upper - taken, ordered=True, soft=soft)
 
     def as_total(self, count: IntArray) -> TotalBounds:
         """The same bounds on the sums of the numbers of rows of the groups."""
         most = np.minimum(self.upper, count.sum())
         return TotalBounds(count.astype(float), self.lower.astype(float), most.astype(float))
+
+
+def _scaled(lower: IntArray, upper: IntArray, share: float) -> tuple[IntArray, IntArray]:
+    """Intervals times the share, which are not empty."""
+    low, high = scaled_bounds(lower, share), scaled_bounds(upper, share)
+    return low, np.maximum(low, np.where(upper > lower, high + 1, high))
 
 
 def scaled_bounds(bound: IntArray, share: float) -> IntArray:
@@ -82,13 +113,15 @@ class TotalBounds:
     """Bounds on per-cluster sums, ``lower[j] <= sum_g values[g] x_gj <= upper[j]``.
 
     ``give`` is how far a sum may miss its bounds because of rounding.  Presolve sets it, 0 for
-    whole numbers, and no solver allows anything else.
+    whole numbers, and no solver allows anything else.  ``price`` is that of a unit outside the
+    bounds, infinite for hard ones.
     """
 
     values: FloatArray
     lower: FloatArray
     upper: FloatArray
     give: float = 0.0
+    price: float = math.inf
 
     def part(self, groups: IntArray | BoolArray) -> TotalBounds:
         """The same bounds on the values of some groups."""
@@ -113,13 +146,15 @@ class Sums:
     """Several bounded sums: ``lower[r, j] <= sum of values[r] over cluster j <= upper[r, j]``.
 
     The bounds include the rounding that is allowed.  ``signed`` says where they were different
-    without it, (r, k).
+    without it, (r, k).  ``price`` is that of a unit outside the bounds, (r, 1), infinite for hard
+    ones.
     """
 
     values: FloatArray
     lower: FloatArray
     upper: FloatArray
     signed: BoolArray
+    price: FloatArray
 
     @classmethod
     def of(cls, bounds: Sequence[TotalBounds], n_groups: int, n_clusters: int) -> Sums:
@@ -130,7 +165,13 @@ class Sums:
             np.array([each.lower - each.give for each in bounds], float).reshape(shape),
             np.array([each.upper + each.give for each in bounds], float).reshape(shape),
             np.array([each.lower < each.upper for each in bounds], bool).reshape(shape),
+            np.array([each.price for each in bounds], float).reshape(-1, 1),
         )
+
+    def and_(self, others: Sums) -> Sums:
+        """These sums and others."""
+        both = zip(vars(self).values(), vars(others).values(), strict=True)
+        return Sums(*(np.concatenate(each) for each in both))
 
     def __len__(self) -> int:
         """Number of sums, r."""
@@ -158,7 +199,11 @@ class Sums:
 
     def outside(self, reached: FloatArray) -> FloatArray:
         """By how much each sum misses its bounds, (r, k)."""
-        return np.asarray(outside(reached, self.lower, self.upper))
+        return outside(reached, self.lower, self.upper)
+
+    def cost(self, reached: FloatArray) -> float:
+        """Price of all that soft sums miss."""
+        return float((self.price * self.outside(reached)).sum())
 
 
 @dataclass(frozen=True)

@@ -15,92 +15,9 @@ import numpy as np
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints._checks import sums_by
 from .bounds import LinearRows, SizeBounds, Sums, TotalBounds
-from .cliques import Cliques, clique_cover
 from .labelled import labelled_groups
-from .pair_graph import PairGraph
-
-
-def _no_pairs() -> IntArray:
-    return np.empty((0, 2), np.int64)
-
-
-@dataclass(frozen=True)
-class SoftPairs:
-    """Pairs of groups with a price for breaking them.
-
-    ``together[p]`` is True for a must-link (broken when the labels differ) and False for a
-    cannot-link (broken when they agree).
-    """
-
-    pairs: IntArray
-    price: FloatArray
-    together: BoolArray
-
-    @classmethod
-    def none(cls) -> SoftPairs:
-        """No soft pair at all."""
-        return cls(_no_pairs(), np.empty(0), np.empty(0, bool))
-
-    def cost(self, labels: IntArray) -> float:
-        """Sum of the prices of the pairs that the labels break."""
-        same = labels[self.pairs[:, 0]] == labels[self.pairs[:, 1]]
-        return float(self.price[same != self.together].sum())
-
-    def part(self, place: IntArray) -> SoftPairs:
-        """The pairs between groups whose place is not negative, by place."""
-        pairs = place[self.pairs]
-        kept = (pairs >= 0).all(axis=1)
-        return SoftPairs(pairs[kept], self.price[kept], self.together[kept])
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """All pairs of the groups; its graph is made once and shared by rules that share the pairs.
-
-    ``apart`` holds hard cannot-links, each once, and ``together`` the hard must-links that were not
-    contracted.
-    """
-
-    n_groups: int
-    apart: IntArray = field(default_factory=_no_pairs)
-    together: IntArray = field(default_factory=_no_pairs)
-    soft: SoftPairs = field(default_factory=SoftPairs.none)
-
-    def __len__(self) -> int:
-        """Number of pairs of every kind."""
-        return len(self.apart) + len(self.together) + len(self.soft.price)
-
-    @cached_property
-    def graph(self) -> PairGraph:
-        """What agreeing and differing cost for each pair; infinite for hard pairs."""
-        soft = self.soft
-        apart, together = np.zeros((2, len(self.apart))), np.zeros((2, len(self.together)))
-        apart[0] = together[1] = np.inf
-        prices = np.where(soft.together == [[False], [True]], soft.price, 0.0)
-        pairs = np.concatenate([self.apart, self.together, soft.pairs])
-        costs = np.concatenate([apart, together, prices], axis=1)
-        return PairGraph.of_pairs(self.n_groups, pairs, same=costs[0], differ=costs[1])
-
-    @cached_property
-    def cliques(self) -> Cliques:
-        """Cliques that contain every hard cannot-link: whole components, and a cover of others."""
-        whole, others = self.graph.complete(2)
-        apart = np.stack([others.a, others.b], axis=1)[np.isinf(others.same)]
-        loops = self.apart[self.apart[:, 0] == self.apart[:, 1]]
-        return whole.and_also(clique_cover(self.n_groups, np.concatenate([apart, loops])))
-
-    def part(self, place: IntArray, n_groups: int) -> Pairs:
-        """The pairs between groups whose place is not negative, by place."""
-        return Pairs(
-            n_groups,
-            _inside(place[self.apart]),
-            _inside(place[self.together]),
-            self.soft.part(place),
-        )
-
-
-def _inside(pairs: IntArray) -> IntArray:
-    return pairs[(pairs >= 0).all(axis=1)]
+from .pairs import Pairs, SoftPairs, no_pairs
+from .soft import SoftPins
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,18 +35,24 @@ class Rules:
         Pairs (group, cluster) of known assignments.
     pairs : Pairs
     sizes : SizeBounds or None
+        With soft sizes too; if all are soft, the hard bounds allow every size.
     totals : tuple of TotalBounds
     linear : LinearRows or None
+    soft_pins : SoftPins
+    soft_totals : tuple of TotalBounds
+        Those with a finite price.
     """
 
     n_clusters: int
     count: IntArray
     group: IntArray | None = None
-    pins: IntArray = field(default_factory=_no_pairs)
+    pins: IntArray = field(default_factory=no_pairs)
     pairs: Pairs
     sizes: SizeBounds | None = None
     totals: tuple[TotalBounds, ...] = ()
     linear: LinearRows | None = None
+    soft_pins: SoftPins = field(default_factory=SoftPins.none)
+    soft_totals: tuple[TotalBounds, ...] = ()
 
     @property
     def n_groups(self) -> int:
@@ -167,14 +90,19 @@ class Rules:
         return self.sizes is not None or bool(self.totals)
 
     @property
+    def priced_sums(self) -> bool:
+        """Whether sizes or totals are soft."""
+        return bool(self.soft_totals) or (self.sizes is not None and self.sizes.soft is not None)
+
+    @property
     def bounded(self) -> bool:
-        """Whether sizes, totals or linear rows tie groups together."""
-        return self.summed or self.linear is not None
+        """Whether sizes, totals or linear rows, hard or soft, tie groups together."""
+        return self.summed or self.linear is not None or self.priced_sums
 
     @property
     def free(self) -> bool:
         """Whether nothing but the costs decides where a group goes."""
-        return not (len(self.pins) or self.paired or self.bounded)
+        return not (len(self.pins) or len(self.soft_pins) or self.paired or self.bounded)
 
     @cached_property
     def tied(self) -> BoolArray:
@@ -198,13 +126,21 @@ class Rules:
     @property
     def greedy(self) -> bool:
         """Whether pins, cannot-links and sizes are the only rules, which greedy labels can obey."""
-        others = len(self.together) or len(self.soft.price) or self.totals
-        return not others and self.linear is None
+        others = len(self.together) or len(self.soft.price) or self.totals or len(self.soft_pins)
+        return not (others or self.priced_sums) and self.linear is None
 
     @cached_property
     def labelled(self) -> IntArray:
-        """Pairs (group, cluster) of pinned groups, and of others that are mutually apart."""
-        return labelled_groups(self.n_clusters, self.count, self.pins, self.apart)
+        """Pairs (group, cluster) of groups with pins, and of others that are mutually apart.
+
+        Of soft pins those are taken that are the only ones of their groups.
+        """
+        soft, first, number = np.unique(
+            self.soft_pins.pins[:, 0], return_index=True, return_counts=True
+        )
+        only = first[(number == 1) & ~np.isin(soft, self.pins[:, 0])]
+        pins = np.concatenate([self.pins, self.soft_pins.pins[only]])
+        return labelled_groups(self.n_clusters, self.count, pins, self.apart)
 
     @cached_property
     def in_cliques(self) -> bool:
@@ -215,8 +151,8 @@ class Rules:
     @property
     def nested(self) -> bool:
         """Whether sizes of groups of equal count and disjoint cliques are the only rules."""
-        alone = not self.totals and self.linear is None and np.ptp(self.count) == 0
-        return self.sizes is not None and alone and self.in_cliques
+        alone = not self.totals and self.linear is None and not self.priced_sums
+        return self.sizes is not None and alone and np.ptp(self.count) == 0 and self.in_cliques
 
     @property
     def sizes_vary(self) -> bool:
@@ -241,11 +177,34 @@ class Rules:
         return np.flatnonzero(np.diff(np.maximum.accumulate(self.group), prepend=-1) > 0)
 
     def sums(self) -> Sums:
-        """Sizes, if there are any, and totals as one table of bounded sums."""
+        """Hard sizes, if there are any, and hard totals as one table of bounded sums."""
         bounds = list(self.totals)
         if self.sizes is not None:
             bounds.insert(0, self.sizes.as_total(self.count))
         return Sums.of(bounds, self.n_groups, self.n_clusters)
+
+    @cached_property
+    def soft_sums(self) -> Sums:
+        """Soft sizes and totals as one table of bounded sums, with their prices."""
+        soft = None if self.sizes is None else self.sizes.soft
+        count, bounds = self.count.astype(float), list(self.soft_totals)
+        if soft is not None:
+            sides = zip(soft.lower.astype(float), soft.upper.astype(float), soft.price, strict=True)
+            bounds = [TotalBounds(count, low, high, price=p) for low, high, p in sides] + bounds
+        return Sums.of(bounds, self.n_groups, self.n_clusters)
+
+    def soft_cost(self, labels: IntArray) -> float:
+        """Price of all soft rules that the labels break."""
+        cost = self.soft.cost(labels) + self.soft_pins.cost(labels)
+        if self.priced_sums:
+            cost += self.soft_sums.cost(self.soft_sums.reached(labels))
+        return cost
+
+    def with_costs(self, cost: FloatArray) -> tuple[Rules, FloatArray]:
+        """The same without soft pins, which are prices in the costs (m, k) then."""
+        if not len(self.soft_pins):
+            return self, cost
+        return replace(self, soft_pins=SoftPins.none()), self.soft_pins.added_to(cost)
 
     def sizes_of(self, labels: IntArray) -> IntArray:
         """Number of rows in each cluster."""
@@ -268,14 +227,17 @@ class Rules:
             pairs=self.pairs.part(place, len(groups)),
             totals=tuple(total.part(groups) for total in self.totals),
             linear=linear,
+            soft_pins=self.soft_pins.part(place),
+            soft_totals=tuple(total.part(groups) for total in self.soft_totals),
         )
 
     def scaled(self, share: float) -> Rules:
         """The same with bounds on sums times a share, for a sample of the groups."""
         sizes = None if self.sizes is None else self.sizes.scaled(share, self.n_rows)
-        return replace(
-            self, sizes=sizes, totals=tuple(total.scaled(share) for total in self.totals)
+        totals, soft = (
+            tuple(total.scaled(share) for total in each) for each in (self.totals, self.soft_totals)
         )
+        return replace(self, sizes=sizes, totals=totals, soft_totals=soft)
 
     def less(self, labels: IntArray, chosen: BoolArray) -> Rules:
         """The rules of the chosen groups, the others being where the labels have them.
@@ -289,13 +251,16 @@ class Rules:
             sizes = sizes.less(sums_by(fixed, self.count[rest], k).astype(np.int64))
         if linear is not None:
             linear = linear.less(rest * k + fixed)
-        totals = tuple(each.less(sums_by(fixed, each.values[rest], k)) for each in self.totals)
-        left = replace(self, pins=_no_pairs(), sizes=sizes, totals=totals, linear=linear)
-        return left.part(np.flatnonzero(chosen))
+        totals, soft = (
+            tuple(each.less(sums_by(fixed, each.values[rest], k)) for each in of_kind)
+            for of_kind in (self.totals, self.soft_totals)
+        )
+        left = replace(self, pins=no_pairs(), sizes=sizes, totals=totals, linear=linear)
+        return replace(left, soft_totals=soft).part(np.flatnonzero(chosen))
 
     def pairs_only(self) -> Rules:
         """The same without sizes, totals and linear rows."""
-        return replace(self, sizes=None, totals=(), linear=None)
+        return replace(self, sizes=None, totals=(), linear=None, soft_totals=())
 
     def with_sizes_in_order(self, order: IntArray) -> Rules:
         """The same with the size bounds handed to the clusters in another order."""
@@ -319,12 +284,13 @@ class Rules:
         k = self.n_clusters
         rules: list[FloatArray] = [np.zeros(k)]
         if self.sizes is not None and self.sizes.ordered:
-            rules += [self.sizes.lower.astype(float), self.sizes.upper.astype(float)]
-        for total in self.totals:
+            rules += list(self.sizes.columns.astype(float))
+        for total in (*self.totals, *self.soft_totals):
             rules += [total.lower, total.upper]
         if self.linear is not None:
             rules.append(np.arange(k, dtype=float))
-        pinned = np.bincount(self.pins[:, 1], minlength=k) > 0
+        pins = np.concatenate([self.pins[:, 1], self.soft_pins.pins[:, 1]])
+        pinned = np.bincount(pins, minlength=k) > 0
         rules.append(np.where(pinned, np.arange(1.0, k + 1.0), 0.0))
         return np.array(rules)
 

@@ -30,7 +30,7 @@ class Shape(Protocol):
 
 @dataclass(frozen=True)
 class Fitted:
-    """Labels of the groups, their clusters, and the objective with the price of soft pairs."""
+    """Labels of the groups, their clusters, and the objective with the price of soft rules."""
 
     labels: IntArray
     clusters: Any
@@ -41,7 +41,7 @@ class Fitted:
         """The best clusters of these labels."""
         clusters = shape.clusters(labels)
         own = shape.costs(clusters)[np.arange(len(labels)), labels].sum()
-        return cls(labels, clusters, float(own + shape.penalty(clusters) + rules.soft.cost(labels)))
+        return cls(labels, clusters, float(own + shape.penalty(clusters) + rules.soft_cost(labels)))
 
 
 def descend(shape: Shape, rules: Rules, labels: IntArray, deadline: Deadline) -> Fitted:

@@ -30,7 +30,7 @@ from .model import Model, build, forbid
 #: More make both slower, the relaxation complete in fewer rounds and an answer likelier.
 FIRST_COLUMNS, ROUGH_COLUMNS = 1.5, 2.0
 
-#: Largest price of a soft pair, in typical costs, that a program has.  Costs that are smaller by
+#: Largest price of a soft rule, in typical costs, that a program has.  Costs that are smaller by
 #: more than this are rounded; more would be beyond the accuracy of HiGHS.
 MOST_TYPICAL = 1e6
 
@@ -62,7 +62,8 @@ def solve_milp(
     order = None
     if match and rules.sizes is not None:
         order = matching_order(rules.sizes, rules.sizes_of(best))
-    return Assignment(best, cost_of(rules, cost, best), optimal, order)
+    placed = rules if order is None else rules.with_sizes_in_order(order)
+    return Assignment(best, cost_of(placed, cost, best), optimal, order)
 
 
 def solve_roughly(
@@ -98,9 +99,9 @@ class _Search:
             raise NoAssignment
         shifted = cost - cost.min(axis=1, keepdims=True)
         finite = np.where(self.allowed, shifted, 0.0)
-        self.unit = _typical(finite, rules.soft.price) / 1e3
-        self.cost = shifted / self.unit
         self.model: Model = build(rules, match_sizes=self.match)
+        self.unit = _typical(finite, self.model.price) / 1e3
+        self.cost = shifted / self.unit
         self.objective = self.model.price / self.unit
         self.objective[: cost.size] = finite.ravel() / self.unit
         self.best: IntArray | None = None
@@ -126,8 +127,12 @@ class _Search:
         """Keep labels that break nothing and cost less than the best; say if they break nothing."""
         if broken(self.rules, labels, any_order=self.match):
             return False
+        rules = self.rules
+        if self.match and rules.sizes is not None and rules.sizes.soft is not None:
+            order = matching_order(rules.sizes, rules.sizes_of(labels))
+            rules = rules if order is None else rules.with_sizes_in_order(order)
         chosen = float(self.cost[np.arange(len(labels)), labels].sum())
-        value = chosen + self.rules.soft.cost(labels) / self.unit
+        value = chosen + rules.soft_cost(labels) / self.unit
         if value < self.value:
             self.best, self.value = labels, value
         return True

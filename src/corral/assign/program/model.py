@@ -1,12 +1,13 @@
 """The rules as one sparse system over binary x and a few other columns.
 
-Columns: ``x_gj`` at ``g * k + j``, then those that some rules need (slacks of soft pairs, the
+Columns: ``x_gj`` at ``g * k + j``, then those that some rules need (slacks of soft rules, the
 matching of size bounds to clusters, slacks of an elastic model).  Rows: first one per group,
 ``sum_j x_gj = 1``, then the rules.  No loop runs over groups or pairs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,7 +24,7 @@ Entries = tuple[IntArray, IntArray, FloatArray]
 class Model:
     """``lower <= A v <= upper``, ``0 <= v <= ceiling``; the first ``m * k`` of v are x.
 
-    ``price`` is what each column costs beyond the assignment's own cost (soft pairs), and
+    ``price`` is what each column costs beyond the assignment's own cost (soft rules), and
     ``violation`` how much of a hard rule each unit of it breaks, which is 0 unless elastic.
     """
 
@@ -68,6 +69,8 @@ def build(rules: Rules, *, match_sizes: bool = False, elastic: bool = False) -> 
         _add_sizes(rows, rules.count, rules.sizes, match_sizes, elastic)
     for total in rules.totals:
         _add_total(rows, total, elastic)
+    for total in rules.soft_totals:
+        _add_soft(rows, total.values, total.lower, total.upper, total.price)
     if rules.linear is not None:
         _add_linear(rows, rules.linear, elastic)
     return rows.model()
@@ -228,11 +231,12 @@ def _add_sizes(
 ) -> None:
     """Sizes in the order given, or with a matching of bounds to clusters by new binaries."""
     match = match_sizes and not (sizes.ordered or sizes.interchangeable)
+    ends = _matched(rows, sizes) if match else [None] * len(sizes.columns)
+    _add_soft_sizes(rows, count, sizes, ends[2:])
     if not match and not elastic:
         _add_per_cluster(rows, count, sizes.lower.astype(float), sizes.upper.astype(float))
         return
     # One row for each side, because the bounds of an elastic model may contradict each other.
-    ends = _matched(rows, sizes) if match else (None, None)
     limitless = np.full(rows.k, np.inf)
     low, high = (0.0 if match else side for side in (sizes.lower, sizes.upper))
     for end, sign, lower, upper in (
@@ -243,21 +247,52 @@ def _add_sizes(
         _add_per_cluster(rows, count, lower, upper, *(e for e in (end, give) if e is not None))
 
 
-def _matched(rows: _Rows, sizes: SizeBounds) -> tuple[Entries, Entries]:
-    """Minus the lower and the upper bound that each cluster is given, by binaries y.
+def _add_soft_sizes(
+    rows: _Rows, count: IntArray, sizes: SizeBounds, ends: Sequence[Entries | None]
+) -> None:
+    """Soft sizes, or where ``ends`` has the bounds by the matching, what misses these."""
+    if sizes.soft is None:
+        return
+    s, limitless = len(sizes.soft.price), np.full(rows.k, np.inf)
+    for r, price in enumerate(sizes.soft.price):
+        under, over = ends[r], ends[s + r]
+        if over is None or under is None:
+            low, high = sizes.soft.lower[r].astype(float), sizes.soft.upper[r].astype(float)
+            _add_soft(rows, count, low, high, price)
+        else:
+            _add_soft(rows, count, np.zeros(rows.k), limitless, price, under)
+            _add_soft(rows, count, -limitless, np.zeros(rows.k), price, over)
+
+
+def _add_soft(
+    rows: _Rows,
+    values: FloatArray | IntArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    price: float,
+    *more: Entries,
+) -> None:
+    """Sums of each cluster with slacks at a price; more entries are added to row j of cluster j."""
+    bounds = np.concatenate([lower, upper, *(value for _, _, value in more)])
+    farthest = float(np.abs(values).sum() + np.abs(bounds[np.isfinite(bounds)]).max(initial=0.0))
+    slack = rows.new_columns(np.full(2 * rows.k, price), ceiling=farthest)
+    give = np.tile(np.arange(rows.k), 2), slack, np.repeat([1.0, -1.0], rows.k)
+    _add_per_cluster(rows, values, lower, upper, give, *more)
+
+
+def _matched(rows: _Rows, sizes: SizeBounds) -> list[Entries | None]:
+    """Minus each of the bounds that clusters are given (``sizes.columns``), by binaries y.
 
     ``y[j, b] = 1`` when cluster j has bounds of kind b; equal bounds are one kind.
     """
-    both = np.column_stack([sizes.lower, sizes.upper])
-    bounds, number = np.unique(both, axis=0, return_counts=True)
+    bounds, number = np.unique(sizes.columns.T, axis=0, return_counts=True)
     kinds = len(bounds)
     y = rows.new_columns(np.zeros(rows.k * kinds), integral=True)
     cluster, kind = np.divmod(np.arange(rows.k * kinds), kinds)
     one = np.ones(rows.k * kinds)
     rows.add((cluster, y, one), np.ones(rows.k), np.ones(rows.k))
     rows.add((kind, y, one), number.astype(float), number.astype(float))
-    lower, upper = -bounds[kind].T.astype(float)
-    return (cluster, y, lower), (cluster, y, upper)
+    return [(cluster, y, bound) for bound in -bounds[kind].T.astype(float)]
 
 
 def _add_total(rows: _Rows, total: TotalBounds, elastic: bool) -> None:

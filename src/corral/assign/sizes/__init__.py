@@ -26,7 +26,7 @@ from ...plan.thresholds import (
     PRICE_SAMPLE_EACH,
     PRICE_SAMPLE_MOST,
 )
-from ...presolve import SizeBounds
+from ...presolve import SizeBounds, SoftSizes
 from ...presolve.bounds import scaled_bounds
 from ...rows.costs import Costs, Dense, DenseScan
 from ..result import NoAssignment
@@ -34,6 +34,7 @@ from .flow import fitting, transport
 from .preferences import State
 from .prices import flow_prices
 from .prices import prices as explaining_prices
+from .room import Room
 
 #: Rows that take part in a step for each misplaced row; more make a step longer and a proof
 #: likelier.
@@ -65,7 +66,8 @@ def solve_sizes(
 ) -> tuple[IntArray, FloatArray | None]:
     """Cheapest labels under cluster sizes for groups of equal count, and a price per point.
 
-    Small problems are one flow; there the prices are None, because the next round is one too.
+    Small problems are one flow; there the prices are None, because the next round is one too.  With
+    soft sizes every group is one row.
 
     Raises
     ------
@@ -82,9 +84,9 @@ def solve_sizes(
     each = int(count[0])
     lower, upper = -(-sizes.lower // each), sizes.upper // each
     if cost.size <= FLOW_WARM:
-        return _flow(cost, lower, upper), None
+        return _flow(cost, lower, upper, sizes.soft), None
     start = None if prices is None else each * prices
-    labels, found = ship_units(cost, lower, upper, start, deadline)
+    labels, found = ship_units(cost, lower, upper, start, deadline, sizes.soft)
     return labels, found / each
 
 
@@ -94,9 +96,10 @@ def ship_units(
     upper: IntArray,
     prices: FloatArray | None = None,
     deadline: Deadline = NEVER,
+    soft: SoftSizes | None = None,
 ) -> tuple[IntArray, FloatArray]:
     """As :func:`ship`, for costs in memory; gives labels and prices."""
-    scan, found = ship(Dense(cost), lower, upper, prices, deadline)
+    scan, found = ship(Dense(cost), lower, upper, prices, deadline, soft)
     return scan.labels if isinstance(scan, DenseScan) else scan, found
 
 
@@ -106,12 +109,14 @@ def ship(
     upper: IntArray,
     prices: FloatArray | None = None,
     deadline: Deadline = NEVER,
+    soft: SoftSizes | None = None,
 ) -> tuple[Any, FloatArray]:
     """Cheapest way to put ``lower[j]`` to ``upper[j]`` rows into cluster j, and its prices.
 
     Gives a :class:`Scan`, or labels if all rows went into one flow.  Prices to start from do not
     change the answer; good ones make it faster.  Row i is in ``argmin_j cost[i, j] + prices[j]`` up
     to rounding; a price is at least 0 above the lower bound and at most 0 below the upper one.
+    With soft sizes the price is between the slopes of their cost (:class:`.room.Room`).
 
     Raises
     ------
@@ -121,16 +126,16 @@ def ship(
     lower, upper = fitting(lower, upper, m)
     few = m * k <= (FLOW_COLD if prices is None else FLOW_WARM)
     if few or (prices is None and m < FLOW_ROWS_EACH * k):
-        return _all_at_once(costs.dense(), lower, upper, deadline)
-    start = first_prices(costs, lower, upper, deadline) if prices is None else prices
-    state = State.at(costs, lower, upper, start, deadline)
+        return _all_at_once(costs.dense(), SizeBounds(lower, upper, True, soft), deadline)
+    start = first_prices(costs, lower, upper, deadline, soft) if prices is None else prices
+    state = State.at(costs, Room.of(lower, upper, soft), start, deadline)
     if prices is not None and state.misplaced > BAD_START * m:
-        state = state.priced(first_prices(costs, lower, upper, deadline))
+        state = state.priced(first_prices(costs, lower, upper, deadline, soft))
     widen = 1
     while (state := _approach(state, widen)).misplaced:
         taking_part = widen * max(LEAST_ROWS, LEAST_EACH * k, ROWS_EACH * state.misplaced)
         if widen > 1 and 2 * taking_part > m:
-            return _all_at_once(costs.dense(), lower, upper, deadline)
+            return _all_at_once(costs.dense(), SizeBounds(lower, upper, True, soft), deadline)
         found, proven = state.finish(min(taking_part, m // 2))
         if proven:
             return found.scan, found.prices
@@ -153,23 +158,23 @@ def _approach(state: State, widen: int) -> State:
 
 
 def _all_at_once(
-    cost: FloatArray, lower: IntArray, upper: IntArray, deadline: Deadline
+    cost: FloatArray, sizes: SizeBounds, deadline: Deadline
 ) -> tuple[IntArray, FloatArray]:
     """One flow over all rows, which cannot be interrupted; the deadline is asked before it.
 
     Prices that there is no time for are 0.
     """
     deadline.check(FLOW_SECONDS * cost.size)
-    labels, sizes = _flow(cost, lower, upper), SizeBounds(lower, upper, ordered=True)
+    labels = _flow(cost, sizes.lower, sizes.upper, sizes.soft)
     try:
         return labels, explaining_prices(labels, cost, sizes, deadline=deadline)
     except OutOfTime:
-        return labels, np.zeros(len(lower))
+        return labels, np.zeros(len(sizes.lower))
 
 
-def _flow(cost: FloatArray, lower: IntArray, upper: IntArray) -> IntArray:
-    labels: IntArray = transport(cost, np.ones(len(cost), np.int64), lower, upper).argmax(axis=1)
-    return labels
+def _flow(cost: FloatArray, lower: IntArray, upper: IntArray, soft: SoftSizes | None) -> IntArray:
+    flow = transport(cost, np.ones(len(cost), np.int64), lower, upper, soft)
+    return np.asarray(flow.argmax(axis=1))
 
 
 def split_prices(
@@ -183,18 +188,23 @@ def split_prices(
     """
     deadline.check(FLOW_SECONDS * cost.size)
     unit_cost = cost / count[:, None]
-    flow = transport(unit_cost, count, sizes.lower, sizes.upper)
+    flow = transport(unit_cost, count, sizes.lower, sizes.upper, sizes.soft)
     return flow_prices(flow > 0, unit_cost, flow.sum(axis=0), sizes, deadline)
 
 
 def first_prices(
-    costs: Costs, lower: IntArray, upper: IntArray, deadline: Deadline = NEVER
+    costs: Costs,
+    lower: IntArray,
+    upper: IntArray,
+    deadline: Deadline = NEVER,
+    soft: SoftSizes | None = None,
 ) -> FloatArray:
     """Prices to start from: those of a sample of the rows, with bounds in proportion."""
     m, k = costs.shape
     size = min(int(SAMPLE * m), max(PRICE_SAMPLE_MOST, PRICE_SAMPLE_EACH * k))
     low, high = (scaled_bounds(bound, size / m) for bound in (lower, upper))
+    soft = SizeBounds(lower, upper, True, soft).scaled(size / m, size).soft
     try:
-        return ship_units(costs.sample(size), low, np.maximum(low, high), None, deadline)[1]
+        return ship_units(costs.sample(size), low, np.maximum(low, high), None, deadline, soft)[1]
     except NoAssignment:
         return np.zeros(k)

@@ -10,7 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import FloatArray, IntArray
+from ...presolve import SoftSizes
 from ..result import NoAssignment
+from .room import Room
 
 #: Costs become integers between 0 and at most this many levels.  Each unit of flow is then
 #: known to half a level, so the flow found costs at most ``units / 2**44`` times the largest
@@ -28,9 +30,15 @@ def fitting(lower: IntArray, upper: IntArray, total: int) -> tuple[IntArray, Int
 
 
 def transport(
-    unit_cost: FloatArray, supply: IntArray, lower: IntArray, upper: IntArray
+    unit_cost: FloatArray,
+    supply: IntArray,
+    lower: IntArray,
+    upper: IntArray,
+    soft: SoftSizes | None = None,
 ) -> IntArray:
     """Cheapest flow (m, k) of the supplies into clusters that take ``lower`` to ``upper``.
+
+    With soft sizes their prices are part of the cost.
 
     Raises
     ------
@@ -42,7 +50,10 @@ def transport(
     least = unit_cost.min(axis=1, keepdims=True)
     if not np.isfinite(least).all():
         raise NoAssignment
-    return flow_over((unit_cost - least).ravel()[arcs], arcs, supply, lower, upper)
+    cost = (unit_cost - least).ravel()[arcs]
+    room = Room.of(lower, upper, soft)
+    tolls = room.tolls(float(cost.max(initial=0.0)))
+    return flow_over(cost, arcs, supply, lower, room.breaks[:, 1:], tolls)
 
 
 def flow_over(
@@ -56,6 +67,8 @@ def flow_over(
     """Cheapest flow (m, k) over some arcs, ``row * k + cluster`` each, whose least cost is 0.
 
     Cluster j takes at least ``lower[j]`` units and up to ``upper[j]``, the further ones for a toll.
+    With several columns in ``upper`` and ``toll``, (k, t), the units up to each of them pay its
+    toll; tolls rise from column to column.
     """
     m, k = len(supply), len(lower)
     flow = np.zeros(m * k, np.int64)
@@ -74,7 +87,9 @@ def flow_along(
 ) -> IntArray:
     """As :func:`flow_over`, the flow of each arc from a row to a cluster."""
     m, k = len(supply), len(lower)
-    toll = np.broadcast_to(toll, k)
+    upper = upper.reshape(k, -1)
+    toll = np.broadcast_to(np.reshape(toll, (-1, upper.shape[1])), upper.shape)
+    spare = np.diff(np.column_stack([lower, upper]), axis=1)
     largest = max(float(cost.max(initial=0.0)), float(toll.max(initial=0.0)))
     # OR-Tools multiplies the costs by the number of nodes and refuses those that overflow.
     levels = min(LEVELS, 2.0**60 / (m + k + 2))
@@ -82,7 +97,7 @@ def flow_along(
     while True:
         scale = levels / largest if largest > 0 else 0.0
         whole, tolls = (np.rint(value * scale).astype(np.int64) for value in (cost, toll))
-        flow = _whole_flow(whole, ends, supply, lower, upper, tolls)
+        flow = _whole_flow(whole, ends, supply, lower, spare, tolls)
         if flow is not None:
             return flow
         levels /= 2.0**6
@@ -93,13 +108,13 @@ def _whole_flow(
     ends: tuple[IntArray, IntArray],
     supply: IntArray,
     lower: IntArray,
-    upper: IntArray,
+    spare: IntArray,
     toll: IntArray,
 ) -> IntArray | None:
     """Flow of the arcs for whole costs, or None if they are too large for the solver.
 
     A lower bound is met by the standard transformation: cluster j takes ``lower[j]`` for good,
-    and up to ``upper[j] - lower[j]`` more go on to a common sink.
+    and up to ``spare[j]`` more, (k, t), go on to a common sink for their tolls.
     """
     from ortools.graph.python import min_cost_flow  # 40 ms that most imports never need
 
@@ -109,11 +124,10 @@ def _whole_flow(
     links = solver.add_arcs_with_capacity_and_unit_cost(
         row, cluster + np.int32(m), supply[row], cost
     )
-    spare = upper - lower
     if spare.any():
-        filled = np.arange(m, m + k, dtype=np.int32)
-        sink = np.full(k, m + k, np.int32)
-        solver.add_arcs_with_capacity_and_unit_cost(filled, sink, spare, toll)
+        filled = np.repeat(np.arange(m, m + k, dtype=np.int32), spare.shape[1])
+        sink = np.full(len(filled), m + k, np.int32)
+        solver.add_arcs_with_capacity_and_unit_cost(filled, sink, spare.ravel(), toll.ravel())
     nodes = np.arange(m + k + 1, dtype=np.int32)
     solver.set_nodes_supplies(nodes, np.concatenate([supply, -lower, [lower.sum() - supply.sum()]]))
     status = solver.solve()

@@ -13,7 +13,8 @@ from ...plan.thresholds import FLOW_SECONDS, MANY_TIES
 from ...rows.costs import Costs, Scan
 from ..result import NoAssignment
 from .flow import flow_over
-from .prices import add_outside, cheapest_moves, newton_step, settle, signed_prices
+from .prices import add_outside, cheapest_moves, newton_step, settle
+from .room import Room
 
 #: Longest change of a price in one step, in units of the largest margin that the step looks at;
 #: beyond that margin the step knows nothing of the rows.
@@ -22,24 +23,16 @@ LONGEST_STEP = 8.0
 
 @dataclass
 class State:
-    """Rows where they cost least at the prices, a :class:`Scan`, and bounds on their numbers."""
+    """Rows where they cost least at the prices, a :class:`Scan`, and what their numbers cost."""
 
     costs: Costs
-    lower: IntArray
-    upper: IntArray
+    room: Room
     prices: FloatArray
     scan: Scan
     deadline: Deadline = NEVER
 
     @classmethod
-    def at(
-        cls,
-        costs: Costs,
-        lower: IntArray,
-        upper: IntArray,
-        prices: FloatArray,
-        deadline: Deadline = NEVER,
-    ) -> State:
+    def at(cls, costs: Costs, room: Room, prices: FloatArray, deadline: Deadline = NEVER) -> State:
         """The state at the prices; ties are broken in favour of the bounds.
 
         Raises
@@ -47,30 +40,28 @@ class State:
         NoAssignment, OutOfTime
         """
         deadline.check()
-        if np.all(lower == upper):
+        if not room.open.any():
             prices = prices - prices.mean()
         # A price that differs from 0 by rounding alone must not demand a full or an empty cluster.
-        prices = np.where(np.abs(prices) > 1e-13 * np.abs(prices).max(), prices, 0.0)
+        prices = room.snapped(prices)
         scan = costs.scan(prices)
         if not np.isfinite(scan.scale):
             raise NoAssignment
-        state = cls(costs, lower, upper, prices, scan, deadline)
+        state = cls(costs, room, prices, scan, deadline)
         state.even_out()
         return state
 
     def priced(self, prices: FloatArray) -> State:
         """The same rows and bounds at other prices."""
-        return State.at(self.costs, self.lower, self.upper, prices, self.deadline)
+        return State.at(self.costs, self.room, prices, self.deadline)
 
     def _imbalance(self) -> tuple[IntArray, IntArray]:
-        """Rows too many and too few in each cluster.
+        """Rows too many and too few in each cluster, whose size should be a best one at its price.
 
-        A cluster with a positive price should be at its upper bound, one with a negative price at
-        its lower bound.
+        Of hard bounds, a positive price asks for the upper one and a negative price for the lower.
         """
-        counted = self.scan.counted
-        low = np.where(self.prices > 0, self.upper, self.lower)
-        high = np.where(self.prices < 0, self.lower, self.upper)
+        counted, room = self.scan.counted, self.room
+        low, high = room.least(self.prices), room.most(self.prices)
         return np.maximum(counted - high, 0), np.maximum(low - counted, 0)
 
     @property
@@ -78,7 +69,7 @@ class State:
         """Rows that have to go elsewhere, each a path from one cluster to another."""
         over, under = self._imbalance()
         # With exact sizes every row too many is also one too few elsewhere.
-        return int(over.sum() + under.sum() * np.any(self.lower < self.upper))
+        return int(over.sum() + under.sum() * np.any(self.room.open))
 
     @property
     def rounding(self) -> float:
@@ -91,14 +82,15 @@ class State:
             return
         tied = self.scan.near(np.full(len(self.prices), self.rounding))
         equal = tied.gap <= self.rounding
-        unpriced = self.prices == 0
+        low, high = self.room.least(self.prices), self.room.most(self.prices)
+        either = (self.prices == 0) | (low < high)  # more than one size may be a best one
         for stage in range(3):
             over, under = self._imbalance()
             # First between clusters out of bounds, then also into and out of those with room.
             if stage == 1:
-                under = np.where(unpriced, np.maximum(self.upper - self.scan.counted, 0), 0)
+                under = np.where(either, np.maximum(high - self.scan.counted, 0), 0)
             elif stage == 2:
-                over = np.where(unpriced, np.maximum(self.scan.counted - self.lower, 0), 0)
+                over = np.where(either, np.maximum(self.scan.counted - low, 0), 0)
             if over.any() and under.any():
                 spread = spread_ties(equal, tied.labels, over, under, self.deadline)
                 tied = replace(tied, labels=spread)
@@ -120,14 +112,13 @@ class State:
         np.fill_diagonal(border, 0.0)
         system = np.diag(border.sum(axis=1)) - border
         over, under = self._imbalance()
-        excess, signed = (over - under).astype(float), self.lower < self.upper
-        # A price of 0 that fits, on an interval, stays as it is.
-        fixed = signed & (self.prices == 0) & (excess == 0)
-        now = self.prices / longest
-        step = newton_step(system, excess, now, signed, fixed, self.deadline)
+        excess, signed = (over - under).astype(float), self.room.open
+        # A price at a kink that fits, such as 0 on an interval, stays as it is.
+        beyond = self.prices - self.room.nearest_kink(self.prices, excess)
+        fixed = signed & (beyond == 0) & (excess == 0)
+        step = newton_step(system, excess, beyond / longest, signed, fixed, self.deadline)
         moved = self.prices + longest * np.clip(step, -LONGEST_STEP, LONGEST_STEP)
-        prices = signed_prices(self.prices, moved, excess, signed)
-        return self.priced(prices)
+        return self.priced(self.room.stopped(self.prices, moved, excess))
 
     def finish(self, taking_part: int) -> tuple[State, bool]:
         """Settle the rows of small margin by a flow, and say if that is proven to be best.
@@ -148,8 +139,8 @@ class State:
         others = moves[:-1, :-1]
         others[rest > 0] = np.minimum(others[rest > 0], reach[rest > 0, None])
         counted = rest + np.bincount(after, minlength=len(rest))
-        add_outside(moves, counted, self.lower, self.upper, self.prices)
-        anchored = bool(np.any(self.lower < self.upper))
+        add_outside(moves, counted, self.room, self.prices)
+        anchored = bool(np.any(self.room.open))
         change, missed = settle(moves, anchored=anchored, deadline=self.deadline)
         prices = self.prices + change
         largest = min(float(reach.max()), float(gap[np.isfinite(gap)].max(initial=0.0)))
@@ -192,18 +183,19 @@ class State:
         free = np.flatnonzero(np.count_nonzero(opened, axis=1) > 1)
         k = len(rest)
         rest = rest + np.bincount(before, minlength=k) - np.bincount(before[free], minlength=k)
-        # A price larger than the reach keeps its sign, so that its cluster stays at that bound.
-        low = np.where(self.prices > longest, self.upper, self.lower)
-        high = np.where(self.prices < -longest, self.lower, self.upper)
-        least, most = np.maximum(low - rest, 0), high - rest
+        # A price farther than the reach from a kink stays on its side, and its cluster at a break.
+        room, low = self.room, self.room.least(self.prices - longest)
+        least, most = np.maximum(low - rest, 0), room.most(self.prices + longest) - rest
         if np.any(most < least):
             raise NoAssignment
-        toll = np.where(most > least, -self.prices, np.inf)
-        toll -= toll.min() if np.any(most > least) else 0.0
-        toll[most == least] = 0.0
+        ends = np.clip(room.breaks[:, 1:] - rest[:, None], least[:, None], most[:, None])
+        wide = np.diff(np.column_stack([least, ends]), axis=1) > 0
+        toll = np.where(wide, room.slopes - self.prices[:, None], np.inf)
+        toll -= toll.min() if wide.any() else 0.0
+        toll[~wide] = 0.0
         arcs = np.flatnonzero(opened[free])
         supply = np.ones(len(free), np.int64)
-        flow = flow_over(gap[free].ravel()[arcs], arcs, supply, least, most, toll)
+        flow = flow_over(gap[free].ravel()[arcs], arcs, supply, least, ends, toll)
         after = before.copy()
         after[free] = flow.argmax(axis=1)
         return after

@@ -12,6 +12,7 @@ from ..._typing import BoolArray, FloatArray, IntArray
 from ...constraints._checks import sums_by
 from ...deadline import NEVER, Deadline
 from ...presolve import SizeBounds
+from .room import Room
 
 
 def prices(
@@ -53,7 +54,7 @@ def flow_prices(
     moves = cheapest_moves(unit_cost[group], cluster)
     if sizes is None:
         return settle(moves, anchored=False, deadline=deadline)[0]
-    add_outside(moves, counted, sizes.lower, sizes.upper, np.zeros(unit_cost.shape[1]))
+    add_outside(moves, counted, Room.of_sizes(sizes), np.zeros(unit_cost.shape[1]))
     anchored = bool(np.any(sizes.lower < sizes.upper))
     return settle(moves, anchored=anchored, deadline=deadline)[0]
 
@@ -75,21 +76,15 @@ def cheapest_moves(gap: FloatArray, labels: IntArray) -> FloatArray:
 
 
 def add_outside(
-    moves: FloatArray,
-    counted: FloatArray | IntArray,
-    lower: IntArray,
-    upper: IntArray,
-    prices: FloatArray,
+    moves: FloatArray, counted: FloatArray | IntArray, room: Room, prices: FloatArray
 ) -> None:
     """Write the moves from and to the outside, whose price is 0, in place.
 
-    A cluster with fewer points than its upper bound has no positive price, and one with more than
-    its lower bound no negative price.
+    A cluster's price is between the slopes before and after its size: of hard bounds, not positive
+    with fewer points than the upper one and not negative with more than the lower one.
     """
-    interval = lower < upper
-    above, below = interval & (counted < upper), interval & (counted > lower)
-    moves[:-1, -1][above] = -prices[above]
-    moves[-1, :-1][below] = prices[below]
+    before, after = room.around(counted)
+    moves[:-1, -1], moves[-1, :-1] = after - prices, prices - before
 
 
 def settle(

@@ -63,7 +63,7 @@ def solve_contested(
     Arguments and errors are those of :func:`corral.assign.assign`, but there are no linear rows,
     pins are infinite costs, and ``until`` is the deadline for prices and the first answer.
     """
-    sums = rules.sums()
+    sums = rules.sums().and_(rules.soft_sums)
     start = _first_prices(cost, sums, until)
     if prices is not None:
         known = np.atleast_2d(prices)[: len(start)]
@@ -72,7 +72,7 @@ def solve_contested(
     view = ascend(cost, sums, start, pairs.place, ROUNDS, until)
     best = _Best(rules, cost)
     best.offer(incumbent)
-    best.offer(repaired(rules, cost, sums, view, until))
+    best.offer(repaired(rules, cost, rules.sums(), view, until) if rules.summed else view.labels)
     number = max(FIRST_CONTESTED, int(CONTESTED_EACH * view.misplaced(sums)))
     with deadline.program(patience) as soon:
         optimal = _narrow(best, view, number, soon) and not pairs.rough

@@ -6,7 +6,8 @@ every answer:
 
     L(p) = min over labels of cost + sum_rj p_rj s_rj  -  sum_rj max over allowed s of p_rj s.
 
-A price above 0 means that the sum is at its upper bound, one below 0 at its lower bound.
+A price above 0 means that the sum is at its upper bound, one below 0 at its lower bound.  The price
+of a soft sum is at most that of a unit outside its bounds; there the sum may be farther out.
 """
 
 from __future__ import annotations
@@ -63,9 +64,11 @@ class View:
 
 
 def aim(sums: Sums, prices: FloatArray, reached: FloatArray) -> FloatArray:
-    """Allowed sums that cost most at the prices; at a price of 0, those nearest to the reached."""
+    """Allowed sums that cost most at the prices; of several, those nearest to the reached."""
     inside = np.clip(reached, sums.lower, sums.upper)
-    return np.where(prices > 0, sums.upper, np.where(prices < 0, sums.lower, inside))
+    most = np.where(prices > 0, sums.upper, np.where(prices < 0, sums.lower, inside))
+    most = np.where(prices >= sums.price, np.maximum(most, reached), most)
+    return np.where(prices <= -sums.price, np.minimum(most, reached), most)
 
 
 def priced(sums: Sums, cost: FloatArray, prices: FloatArray) -> FloatArray:
@@ -92,7 +95,7 @@ def look(cost: FloatArray, sums: Sums, prices: FloatArray, placing: Placing) -> 
     total = priced(sums, cost, prices)
     own, best, margin = scan(total, np.zeros(cost.shape[1]))
     labels, repair, extra = placing(total, own)
-    most = aim(sums, prices, np.zeros_like(prices))
+    most = np.where(prices > 0, sums.upper, sums.lower)
     paid = float((prices[prices != 0] * most[prices != 0]).sum())
     return View(prices, labels, best, margin, repair, float(best.sum()) + extra - paid)
 
@@ -140,7 +143,11 @@ def _climb(
 
 
 def _allowed(sums: Sums, prices: FloatArray) -> FloatArray:
-    """Prices with 0 in place of those that ask for a bound that does not exist."""
+    """Prices with 0 in place of those that ask for a bound that does not exist.
+
+    Those of soft sums are at most the price of a unit outside the bounds.
+    """
+    prices = np.clip(prices, -sums.price, sums.price)
     prices = np.where(np.isinf(sums.upper), np.minimum(prices, 0.0), prices)
     return np.where(np.isinf(sums.lower), np.maximum(prices, 0.0), prices)
 

@@ -70,7 +70,8 @@ def share_out(
     if part.sizes is None or not chosen.any():
         return None
     try:
-        found = ship_units(part_cost, part.sizes.lower, part.sizes.upper, prices, deadline)[0]
+        low, high, soft = part.sizes.lower, part.sizes.upper, part.sizes.soft
+        found = ship_units(part_cost, low, high, prices, deadline, soft)[0]
     except (NoAssignment, OutOfTime):
         return None
     labels = labels.copy()
