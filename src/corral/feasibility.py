@@ -64,7 +64,7 @@ def check(
     X : int, or array-like or data frame of shape (n_samples, n_features)
         The data, or their number of rows; the values are not used.
     constraints : Constraint, iterable of them, or None
-        Soft pairs can always be violated, so they are only checked for wrong rows.
+        Soft rules can always be violated, so they are only checked for wrong rows and numbers.
     n_clusters : int
     time_limit : float, default=None
         Seconds after which the question is left undecided.

@@ -131,7 +131,7 @@ def numbered(solution: Solution, rules: Rules, start: FloatArray | None) -> Solu
 def renumber(solution: Solution, rules: Rules) -> Solution:
     """Number the clusters of a solution under rules whose clusters may change numbers."""
     k = rules.n_clusters
-    wanted = np.zeros((2, k), np.int64)
+    wanted: IntArray = np.zeros((2, k), np.int64)
     found = wanted
     if rules.sizes is not None and solution.sizes is not None:
         wanted, found = rules.sizes.columns[::-1], solution.sizes.columns[::-1]

@@ -212,7 +212,7 @@ def seed_order(
         return np.asarray(linear_sum_assignment(cost)[1])
     wanted, sizes = _capacities(rules), rules.sizes
     if wanted is None and sizes is not None and sizes.ordered and not sizes.interchangeable:
-        wanted = sum(sizes.aimed) / 2.0
+        wanted = np.sum(sizes.aimed, axis=0) / 2.0
     matched = np.arange(k)
     if wanted is not None:
         counts = sums_by(nearest(), rules.count, k)

@@ -77,12 +77,12 @@ class Findings:
 
     @property
     def soft_cost(self) -> float:
-        """Price of all the soft pairs broken."""
+        """Price of all the soft rules broken."""
         return sum(entry.soft_cost for entry in self.entries)
 
     @property
     def objective(self) -> float:
-        """Inertia plus the price of the soft pairs broken: what the solvers minimise."""
+        """Inertia plus the price of the soft rules broken: what the solvers minimise."""
         return self.inertia + self.soft_cost
 
     @property
@@ -116,6 +116,7 @@ class Findings:
                     "hard": entry.constraint.hard,
                     "broken": entry.violations.count,
                     "amount": float(entry.violations.amount),
+                    "units": entry.violations.units,
                     "soft_cost": entry.soft_cost,
                     "where": entry.violations.where.tolist(),
                 }

@@ -78,6 +78,10 @@ class Options:
     must_link: tuple[str, ...]
     cannot_link: tuple[str, ...]
     soft: float | None
+    soft_sizes: float | None
+    soft_totals: float | None
+    soft_shares: float | None
+    soft_pins: float | None
     sizes: tuple[int, ...] | None
     min_size: int | None
     max_size: int | None
@@ -172,6 +176,12 @@ clusters_option = option(
     help="Number of clusters; not needed with --sizes.",
 )
 
+
+def _soft_option(name: str, text: str) -> Callable[[Any], Any]:
+    """An option that makes rules soft."""
+    return option(name, type=click.FloatRange(0), metavar="WEIGHT", help=text)
+
+
 rule_options = stacked(
     option(
         "--must-link",
@@ -217,6 +227,10 @@ rule_options = stacked(
         metavar="COLUMN",
         help="Known clusters: numbers from 0, or names in sorted order; empty or -1 if unknown.",
     ),
+    _soft_option("--soft-sizes", "Price of a row too many or too few, which makes sizes soft."),
+    _soft_option("--soft-totals", "Price of a unit outside the bounds of --total and --capacity."),
+    _soft_option("--soft-shares", "Price of a row of a group outside the bounds of --share."),
+    _soft_option("--soft-pins", "Price of leaving a cluster of --pin."),
     option(
         "--rules",
         "--constraints",

@@ -98,24 +98,53 @@ def _rules_on_rows(options: Options, points: Points) -> Iterator[Constraint | Co
 
 def _rules_of_columns(options: Options, points: Points, n_clusters: int) -> Iterator[Constraint]:
     """Sizes, and rules whose values are columns of the points."""
+    _refuse_idle_weights(options)
+    price = _price(options.soft_sizes)
     if options.sizes is not None:
-        yield ClusterSizes(options.sizes)
+        yield ClusterSizes(options.sizes, weight=price)
     if options.min_size is not None or options.max_size is not None:
-        yield ClusterSizes(minimum=options.min_size, maximum=options.max_size)
+        yield ClusterSizes(minimum=options.min_size, maximum=options.max_size, weight=price)
+    price = _price(options.soft_totals)
     for text in options.capacity:
         column, most = _split(text, 1, "--capacity", "COLUMN:MAX")
-        values = points.table.numbers(column)
-        yield ClusterTotals(values, maximum=_number(most, text, "--capacity"), name=column)
+        values, limit = points.table.numbers(column), _number(most, text, "--capacity")
+        yield ClusterTotals(values, maximum=limit, name=column, weight=price)
     for text in options.total:
         column, low, high = _bounds(text, "--total")
-        yield ClusterTotals(points.table.numbers(column), minimum=low, maximum=high, name=column)
+        values = points.table.numbers(column)
+        yield ClusterTotals(values, minimum=low, maximum=high, name=column, weight=price)
     for text in options.share:
-        yield _shares(text, points)
+        yield _shares(text, points, _price(options.soft_shares))
     if options.pin is not None:
-        yield _pins(points, options.pin, n_clusters)
+        pin = _pins(points, options.pin, n_clusters)
+        pins, n = np.column_stack([pin.rows, pin.clusters]), pin.n_samples
+        yield Pin(pins, _price(options.soft_pins), n_samples=n)
 
 
-def _shares(text: str, points: Points) -> GroupShares:
+def _price(weight: float | None) -> float:
+    """The weight of an option; without the option rules are hard."""
+    return math.inf if weight is None else weight
+
+
+def _refuse_idle_weights(options: Options) -> None:
+    """Refuse weights of rules that are not given."""
+    sized = options.sizes is not None or options.min_size is not None
+    given = {
+        "--sizes, --min-size or --max-size": (
+            ("--soft-sizes", options.soft_sizes, sized or options.max_size is not None)
+        ),
+        "--total or --capacity": (
+            ("--soft-totals", options.soft_totals, bool(options.total or options.capacity))
+        ),
+        "--share": ("--soft-shares", options.soft_shares, bool(options.share)),
+        "--pin": ("--soft-pins", options.soft_pins, options.pin is not None),
+    }
+    for rules, (name, weight, there) in given.items():
+        if weight is not None and not there:
+            raise ValueError(f"{name} is {weight:g}, but {rules} is not given; give both.")
+
+
+def _shares(text: str, points: Points, weight: float) -> GroupShares:
     column, low, high = _bounds(text, "--share")
     groups = points.table.texts(column)
     blank = next((row for row, group in enumerate(groups) if not group), None)
@@ -124,10 +153,10 @@ def _shares(text: str, points: Points) -> GroupShares:
             f"{points.table.name}, {points.table.place(blank)}, column {column!r}: no group; "
             "--share needs one for every row."
         )
-    return GroupShares(groups, minimum=low, maximum=high)
+    return GroupShares(groups, minimum=low, maximum=high, weight=weight)
 
 
-def _pins(points: Points, column: str, n_clusters: int) -> Constraint:
+def _pins(points: Points, column: str, n_clusters: int) -> Pin:
     """Pins from a column: numbers are clusters, other texts are classes in sorted order."""
     texts = points.table.texts(column)
     known = {row: text for row, text in enumerate(texts) if text.lower() not in (*BLANK, "-1")}

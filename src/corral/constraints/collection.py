@@ -86,12 +86,12 @@ class ConstraintSet(Sequence[Constraint]):
 
     @property
     def hard(self) -> Self:
-        """The hard constraints; links with hard and soft pairs are split."""
+        """The hard constraints; links and pins of both kinds are split."""
         return type(self)(item.part(hard=True) for item in self._items)
 
     @property
     def soft(self) -> Self:
-        """The soft constraints; links with hard and soft pairs are split."""
+        """The soft constraints; links and pins of both kinds are split."""
         return type(self)(item.part(hard=False) for item in self._items)
 
     @property

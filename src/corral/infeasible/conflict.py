@@ -42,7 +42,7 @@ def explain(
 ) -> InfeasibleConstraintsError | None:
     """Decide whether constraints are feasible, and if not, find a small conflict.
 
-    The constraints must fit data of this shape; soft pairs are ignored.  None says that they are
+    The constraints must fit data of this shape; soft rules are ignored.  None says that they are
     feasible.  The ``conflict`` of the error is infeasible and, if there was enough time, feasible
     without any one of its parts.  OutOfTime is raised if the deadline passed before either was
     proven.

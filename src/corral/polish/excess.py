@@ -15,7 +15,7 @@ from scipy import sparse
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..presolve import LinearRows, PairGraph, Rules, Sums
-from ..presolve.bounds import outside
+from ..presolve.soft import outside
 
 
 @dataclass(frozen=True)

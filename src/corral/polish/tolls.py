@@ -6,6 +6,7 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..presolve import Rules, Sums
+from ..presolve.soft import outside
 from .kempe import Chains
 
 
@@ -80,8 +81,5 @@ class Tolls:
         """Rise of the price of sum r of clusters when their totals change."""
         lower, upper = self.sums.lower[r, cluster], self.sums.upper[r, cluster]
         price = float(self.sums.price[r, 0])
-        before, after = (
-            np.maximum(np.maximum(lower - each, each - upper), 0.0)
-            for each in (total, total + change)
-        )
-        return np.asarray(price * (after - before))
+        rise = outside(total + change, lower, upper) - outside(total, lower, upper)
+        return np.asarray(price * rise)

@@ -199,7 +199,7 @@ class Sums:
 
     def outside(self, reached: FloatArray) -> FloatArray:
         """By how much each sum misses its bounds, (r, k)."""
-        return outside(reached, self.lower, self.upper)
+        return np.asarray(outside(reached, self.lower, self.upper))
 
     def cost(self, reached: FloatArray) -> float:
         """Price of all that soft sums miss."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from .._typing import FloatArray, IntArray
+from .._typing import BoolArray, FloatArray, IntArray
 
 
-def outside(value: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+def outside(value: Any, lower: Any, upper: Any) -> Any:
     """By how much each value misses its bounds."""
-    missed: FloatArray = np.maximum(np.maximum(lower - value, value - upper), 0)
-    return missed
+    return np.maximum(np.maximum(lower - value, value - upper), 0)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class SoftSizes:
         """Whether every cluster has the same bounds."""
         return not (np.ptp(self.lower, axis=1).any() or np.ptp(self.upper, axis=1).any())
 
-    def best_order(self, counted: IntArray, allowed: FloatArray) -> IntArray:
+    def best_order(self, counted: IntArray, allowed: BoolArray) -> IntArray:
         """The order of the bounds that costs the counted sizes least; ``allowed`` is (k, k)."""
         cost = self.cost(counted)
         return np.asarray(linear_sum_assignment(np.where(allowed, cost, 1.0 + 2.0 * cost.sum()))[1])

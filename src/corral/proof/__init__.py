@@ -51,7 +51,7 @@ def lower_bound(
     X : array-like, data frame or CSR of shape (n_samples, n_features)
     n_clusters : int
     constraints : Constraint, iterable of them, or None
-        Links, pins and sizes tighten the bound.  Others, and soft pairs, are left out: the bound
+        Links, pins and sizes tighten the bound.  Others, and soft rules, are left out: the bound
         is lower than it could be, and still valid.
     sample_weight : array-like of shape (n_samples,), optional
     upper : float, optional

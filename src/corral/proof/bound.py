@@ -20,7 +20,7 @@ class LowerBound:
     Attributes
     ----------
     value : float
-        The bound on the objective: inertia plus the price of the soft pairs broken.  Rounding
+        The bound on the objective: inertia plus the price of the soft rules broken.  Rounding
         errors are accounted for.
     gap : float or None
         ``(upper - value) / upper``; None if no ``upper`` was given.

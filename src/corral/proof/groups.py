@@ -46,6 +46,13 @@ USED: dict[type[Constraint], str] = {
     ClusterSizes: "sizes",
 }
 LEFT_OUT: dict[type[Constraint], str] = {ClusterTotals: "totals", LinearConstraint: "linear rows"}
+#: Prices of soft rules are never negative, so a bound without them holds.
+SOFT: dict[str, tuple[type[Constraint], ...]] = {
+    "soft links": (MustLink, CannotLink),
+    "soft pins": (Pin,),
+    "soft sizes": (ClusterSizes,),
+    "soft totals": (ClusterTotals,),
+}
 
 
 @dataclass(frozen=True)
@@ -76,10 +83,10 @@ class Grouped:
     ) -> Grouped:
         """Contract the rows; MemoryError if the matrices of the relaxation would not fit."""
         n = points.shape[0]
-        kinds = given.expand(n, k)
-        hard = ConstraintSet([kinds.hard.of_kind(kind) for kind in (MustLink, CannotLink)])
+        kinds = given.expand(n, k).hard
+        taken = ConstraintSet([kinds.of_kind(kind) for kind in (MustLink, CannotLink)])
         sizes = ConstraintSet(kinds.of_kind(ClusterSizes))
-        rules = presolve([hard, sizes, *pin_links(kinds)], n, k)
+        rules = presolve([taken, sizes, *pin_links(kinds)], n, k)
         weighs = np.bincount(rules.row_groups, weight, rules.n_groups).astype(np.float64)
         largest = int(min(rules.n_groups, most_together(rules, device)))
         check_memory(largest, len(kinds_of(rules, weighs)), device)
@@ -94,10 +101,10 @@ class Grouped:
         terms = int(count.max()) + points.shape[1]
         far = float(np.square(local).sum(axis=1).max()) * float(total.sum())
         error = 16 * (terms + 8) * EPS * (far + scatter)
-        used = tuple(name for kind, name in USED.items() if kinds.hard.of_kind(kind))
+        used = tuple(name for kind, name in USED.items() if kinds.of_kind(kind))
         others = [name for kind, name in LEFT_OUT.items() if kinds.of_kind(kind)]
-        if kinds.soft:
-            others.append("soft links")
+        soft = given.expand(n, k).soft
+        others += [name for name, each in SOFT.items() if any(map(soft.of_kind, each))]
         pinned = np.full(rules.n_groups, -1)
         for pin in kinds.of_kind(Pin):
             pinned[rules.row_groups[pin.rows]] = pin.clusters

@@ -197,7 +197,7 @@ class Report(Findings):
         ]
         known = {"proof": self.proof, "ended": self.ended}
         more = [f"{name:<7}  {value}" for name, value in known.items() if value]
-        parts = [_summary(self) + more, _table(self.entries), messages]
+        parts = [_summary(self) + more, _table(self.entries), _prices(self.entries), messages]
         return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
 
@@ -211,7 +211,7 @@ def _summary(findings: Findings) -> list[str]:
         f"sizes    {' '.join(map(str, findings.sizes))}",
     ]
     if findings.soft_cost:
-        lines.insert(2, f"soft     {in_digits(findings.soft_cost)} for broken soft pairs")
+        lines.insert(2, f"soft     {in_digits(findings.soft_cost)} for broken soft rules")
     if findings.outside:
         lines.append(f"outside  {findings.outside} rules name other rows and do not apply")
     return lines
@@ -230,6 +230,16 @@ def _table(entries: tuple[Entry, ...]) -> list[str]:
     return [
         f"{words:<{wide[0]}}  {rule:<{wide[1]}}  {broken:>{wide[2]}}  {amount:>{wide[3]}}"
         for words, rule, broken, amount in (head, *rows)
+    ]
+
+
+def _prices(entries: tuple[Entry, ...]) -> list[str]:
+    """One line for each soft rule that cost something: units outside, and their price."""
+    return [
+        f"{entry.constraint!r}: {in_digits(entry.violations.units)} outside, "
+        f"price {in_digits(entry.soft_cost)}"
+        for entry in entries
+        if entry.soft_cost and entry.violations.units is not None
     ]
 
 

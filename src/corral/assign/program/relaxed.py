@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 from ..._typing import FloatArray, IntArray
 from ...deadline import NEVER, Deadline, OutOfTime
 from ...presolve import Rules, SizeBounds
-from ...presolve.bounds import outside
+from ...presolve.soft import outside
 from ..check import cost_of, matching_order
 from ..result import Assignment, NoAssignment
 from . import highs
@@ -25,6 +25,7 @@ def assign_relaxed(
     Sizes whose order is free are matched to clusters in the best order.  Raises OutOfTime if the
     deadline comes before any answer.
     """
+    rules, cost = rules.with_costs(cost)
     model = build(rules, match_sizes=True, elastic=True)
     breaking = model.violation.copy()
     own = breaking[: cost.size].reshape(cost.shape)
@@ -43,7 +44,8 @@ def assign_relaxed(
     order = None
     if rules.sizes is not None and not rules.sizes.ordered:
         order = _closest_order(rules.sizes, rules.sizes_of(labels))
-    total = cost_of(rules, cost, labels)
+    placed = rules if order is None else rules.with_sizes_in_order(order)
+    total = cost_of(placed, cost, labels)
     return Assignment(labels, total, proven, order), violation(rules, labels)
 
 

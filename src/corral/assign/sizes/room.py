@@ -101,8 +101,9 @@ class Room:
             return np.zeros(len(prices))
         gap = self.kinks - prices[:, None]
         wrong = gap * excess[:, None] < 0.0
-        behind = np.where(wrong.all(axis=1, where=np.isfinite(gap))[:, None], False, wrong)
-        far = np.where(np.isfinite(gap) & ~behind, np.abs(gap), np.inf)
+        ahead = np.isfinite(gap) & ~wrong
+        known = np.where(ahead.any(axis=1, keepdims=True), ahead, np.isfinite(gap))
+        far = np.where(known, np.abs(gap), np.inf)
         kinks = np.where(np.isfinite(self.kinks), self.kinks, 0.0)
         return np.asarray(kinks[np.arange(len(prices)), far.argmin(axis=1)])
 

@@ -8,7 +8,7 @@ from ..._typing import BoolArray, FloatArray, IntArray
 from ...deadline import NEVER, Deadline, OutOfTime
 from ...plan.thresholds import REPAIR_GROUPS, REPAIR_MOVES
 from ...presolve import Rules, Sums
-from ...presolve.bounds import outside
+from ...presolve.soft import outside
 from ..result import NoAssignment
 from ..sizes import ship_units
 from .duals import View
