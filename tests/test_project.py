@@ -32,10 +32,10 @@ LAYERS = [
     {"start", "assign", "backends", "plots", "solution"},
     {"polish", "report"},
     {"rivals", "restarts", "infeasible", "many"},
-    {"solve", "feasibility"},
+    {"solve", "feasibility", "fewest"},
     {"new_rows", "proof", "active"},
     {"estimator", "baselines"},
-    {"shapes"},
+    {"shapes", "choose"},
     {"__init__"},
     {"cli"},
 ]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .admm.history import History
+    from .choose import Choice, choose_n_clusters
     from .constraints import (
         CannotLink,
         ClusterSizes,
@@ -43,6 +44,7 @@ __version__ = "0.4.0"
 __all__ = [
     "BrokenAnswerError",
     "CannotLink",
+    "Choice",
     "ClusterSizes",
     "ClusterTotals",
     "ConstrainedGaussianMixture",
@@ -67,6 +69,7 @@ __all__ = [
     "__version__",
     "audit",
     "check",
+    "choose_n_clusters",
     "from_labels",
     "lower_bound",
     "read_pairs",
@@ -76,7 +79,7 @@ __all__ = [
 #: Modules that hold the public names, those that are imported quickly first.
 _HOMES = (
     *("exceptions", "progress", "constraints", "admm.history"),
-    *("report", "feasibility", "estimator", "proof"),
+    *("report", "feasibility", "estimator", "proof", "choose"),
     *("shapes.mixture", "shapes.kernel", "shapes.medoids", "shapes.propagation"),
 )
 

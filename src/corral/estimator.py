@@ -19,6 +19,7 @@ from ._words import our_words
 from .backends import Backend, backend_of
 from .constraints import ConstraintSet
 from .constraints.lookup import rules_for
+from .fewest import with_clusters
 from .infeasible import NoAnswer, relax_or_raise
 from .inputs import outline, refuse_others, row_names, talking
 from .new_rows import NewRows
@@ -28,7 +29,7 @@ from .problem import Problem, paper_problem
 from .progress import Progress
 from .report import Report
 from .rows import Table
-from .settings import Settings, check_n_clusters, make_random_state, make_settings
+from .settings import Settings, make_random_state, make_settings
 from .solution import Solution, check_answer, in_user_units
 from .solve import solve
 
@@ -44,7 +45,9 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int or "fewest", default=8
+        "fewest" is the least number for which the hard rules can be obeyed, proven; ``report_``
+        says why fewer are not enough.
     solver : {"projected", "algorithm1", "exact"}, default="projected"
         "projected" takes every rule.  "algorithm1" is the paper's algorithm to the letter; it
         takes exact sizes, pairs and linear equalities.  "exact" goes on by branch and bound until
@@ -106,6 +109,7 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
     Attributes
     ----------
     labels_ : (n_samples,) int array
+    n_clusters_ : int
     cluster_centers_ : (n_clusters, n_features) array
     inertia_ : float
         Weighted sum of the squared distances to the centre of one's own cluster.
@@ -134,7 +138,7 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
     @our_words
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
         solver: str = "projected",
         init: Any = "k-means++",
@@ -214,7 +218,7 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         with talking(self.verbose), backend.opened(self, sample_weight) as table:
             given, outside = rules_for(X, constraints)
             n, names, scale = sum(table.lengths), row_names(X), table.scale
-            k, params = check_n_clusters(self.n_clusters, n), self.get_params(deep=False)
+            k, params, fewest = with_clusters(self.get_params(deep=False), n, given, names)
             settings = make_settings(params, (n, table.n_features), callback).in_units(scale)
             settings, random_state = with_limit(settings, n), make_random_state(self.random_state)
             prover = None
@@ -233,6 +237,7 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
             report = Report.of(table, solution.labels, given, k, table.weight)
             solution = in_user_units(solution, scale)
         known = {"history": solution.history, "names": names, "plan": solution.plan}
+        known["fewest"] = fewest
         proof = proof and proof.confirmed(report.objective)
         ended = settings.ended if settings.exact else ended
         report = replace(report, **known, outside=outside, ended=ended, proof=proof)
@@ -252,7 +257,7 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history
         self.report_ = replace(report, features=getattr(self, "feature_names_in_", None))
-        self._n_features_out = len(report.sizes)
+        self.n_clusters_ = self._n_features_out = len(report.sizes)
 
     def fit_predict(
         self, X: Any, y: Any = None, *, constraints: Any = None, **fit_params: Any

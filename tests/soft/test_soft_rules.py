@@ -11,8 +11,8 @@ from corral import (
     CannotLink,
     ClusterSizes,
     ClusterTotals,
-    Constraint,
     ConstrainedKMeans,
+    Constraint,
     ConstraintSet,
     GroupShares,
     MustLink,
@@ -120,11 +120,10 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("seed", [0, 1])
-def test_no_labels_are_better(case, seed):
+def test_no_labels_are_better(case):
     k, rules = CASES[case]
-    X = np.random.default_rng(seed).normal(size=(N, 2))
-    model = ConstrainedKMeans(k, random_state=0).fit(X, constraints=rules)
+    X = np.random.default_rng(list(CASES).index(case)).normal(size=(N, 2))
+    model = ConstrainedKMeans(k, random_state=0, n_init=4).fit(X, constraints=rules)
     report = model.report_
     assert report.feasible
     cost = priced(model.labels_, rules, k)
@@ -133,54 +132,52 @@ def test_no_labels_are_better(case, seed):
 
 
 def of_weight(weight):
-    """One constraint of each kind that may be soft, on 60 rows."""
-    values, groups = np.arange(60) % 7, np.arange(60) % 3
+    """One constraint of each kind that may be soft, on 18 rows."""
+    values, groups = np.arange(18) % 7, np.arange(18) % 3
     return {
-        "sizes": ClusterSizes([10, 20, 30], weight=weight),
-        "totals": ClusterTotals(values, maximum=70, weight=weight),
+        "sizes": ClusterSizes([3, 6, 9], weight=weight),
+        "totals": ClusterTotals(values, maximum=22, weight=weight),
         "shares": GroupShares(groups, minimum=0.3, weight=weight),
-        "pins": Pin({3: 0, 17: 1, 40: 2, 41: 0}, weight=weight),
+        "pins": Pin({3: 0, 7: 1, 10: 2, 11: 0}, weight=weight),
     }
 
 
-POINTS = np.random.default_rng(3).normal(size=(60, 2))
+POINTS = np.random.default_rng(3).normal(size=(18, 2))
+
+
+def fit(rules, X=POINTS):
+    return ConstrainedKMeans(3, random_state=0, n_init=2).fit(X, constraints=rules)
 
 
 @pytest.mark.parametrize("kind", of_weight(1.0))
 def test_weight_zero_is_no_rule(kind):
-    one, none = (
-        ConstrainedKMeans(3, random_state=0).fit(POINTS, constraints=rules)
-        for rules in (of_weight(0.0)[kind], None)
-    )
+    one, none = fit(of_weight(0.0)[kind]), fit(None)
     np.testing.assert_array_equal(one.labels_, none.labels_)
     assert one.report_.objective == none.inertia_
 
 
 @pytest.mark.parametrize("kind", of_weight(1.0))
 def test_a_very_high_weight_is_a_hard_rule(kind):
-    soft, hard = (
-        ConstrainedKMeans(3, random_state=0).fit(POINTS, constraints=of_weight(weight)[kind])
-        for weight in (1e9, np.inf)
-    )
+    soft, hard = (fit(of_weight(weight)[kind]) for weight in (1e9, np.inf))
     assert soft.report_.soft_cost == 0.0
-    np.testing.assert_allclose(soft.inertia_, hard.inertia_, rtol=0.01)
+    np.testing.assert_allclose(soft.inertia_, hard.inertia_)
     assert of_weight(np.inf)[kind].hard
     assert not of_weight(1e9)[kind].hard
 
 
 def test_soft_rules_that_contradict_each_other_have_an_answer():
     rules = [ClusterSizes([6, 0], weight=1.0), ClusterSizes(minimum=2, weight=2.0)]
-    labels = ConstrainedKMeans(2, random_state=0).fit(POINTS[:6], constraints=rules).labels_
-    assert len(labels) == 6
+    model = ConstrainedKMeans(2, random_state=0, n_init=4).fit(POINTS[:N], constraints=rules)
+    least = least_objective(POINTS[:N], rules, 2)
+    np.testing.assert_allclose(model.report_.objective, least)
 
 
 def test_a_refit_changes_fewer_labels_at_a_higher_price():
-    before = ConstrainedKMeans(3, random_state=0).fit(POINTS).labels_
+    before = fit(None).labels_
     moved = POINTS + np.random.default_rng(0).normal(scale=0.5, size=POINTS.shape)
     changed = []
     for weight in (0.0, 0.3, 3.0, 1e4):
-        rules = Pin(before, weight=weight)
-        again = ConstrainedKMeans(3, random_state=0).fit(moved, constraints=rules)
+        again = fit(Pin(before, weight=weight), moved)
         changed.append(int(np.sum(again.labels_ != before)) if weight else len(before))
         assert again.report_.soft_cost == pytest.approx(weight * np.sum(again.labels_ != before))
     assert changed == sorted(changed, reverse=True)
@@ -194,7 +191,7 @@ def test_json_keeps_weights(kind):
         values = rule.to_dict()
         assert ("weight" in values) == np.isfinite(weight)
         assert Constraint.from_dict(values) == rule
-        assert rule.subset(np.arange(60)) == rule or kind == "pins"
+        assert rule.subset(np.arange(18)) == rule or kind == "pins"
         hard, soft = ConstraintSet(rule).hard, ConstraintSet(rule).soft
         assert (len(hard), len(soft)) == ((0, 1) if np.isfinite(weight) else (1, 0))
 
@@ -207,19 +204,17 @@ def test_bad_weights_are_refused(kind, weight):
 
 
 def test_lists_of_sizes_that_cannot_be_matched_are_refused():
-    rules = [ClusterSizes([10, 20, 30]), ClusterSizes([5, 25, 30], weight=1.0)]
+    rules = [ClusterSizes([3, 6, 9]), ClusterSizes([2, 7, 9], weight=1.0)]
     with pytest.raises(ValueError, match="ordered=True"):
-        ConstrainedKMeans(3).fit(POINTS, constraints=rules)
-    ordered = [ClusterSizes([10, 20, 30], ordered=True), rules[1]]
+        fit(rules)
     with pytest.raises(ValueError, match="ordered=True"):
-        ConstrainedKMeans(3).fit(POINTS, constraints=ordered)
+        fit([ClusterSizes([3, 6, 9], ordered=True), rules[1]])
 
 
 def test_the_report_lists_units_and_prices():
-    rule = ClusterSizes([60, 0, 0], weight=0.01)
-    report = ConstrainedKMeans(3, random_state=0).fit(POINTS, constraints=rule).report_
+    report = fit(ClusterSizes([18, 0, 0], weight=0.01)).report_
     (entry,) = report.entries
-    assert entry.violations.units == 2 * (60 - max(report.sizes))
+    assert entry.violations.units == 2 * (18 - max(report.sizes))
     assert f"{entry.violations.units:g} outside" in str(report)
     assert report.to_dict()["constraints"][0]["units"] == entry.violations.units
 
@@ -231,14 +226,13 @@ def test_the_paper_s_algorithm_refuses_soft_rules():
 
 def test_a_lower_bound_leaves_prices_out_and_says_so():
     rules = list(of_weight(0.1).values())
-    report = ConstrainedKMeans(3, random_state=0).fit(POINTS, constraints=rules).report_
-    bound = lower_bound(POINTS, 3, constraints=rules, time_limit=0.5)
-    assert bound.value <= report.objective
-    assert {"soft sizes", "soft totals", "soft pins"} <= set(bound.left_out)
+    bound = lower_bound(POINTS, 3, constraints=rules, time_limit=0.2)
+    assert bound.value <= fit(rules).report_.objective
+    assert {"soft sizes", "soft totals", "soft pins"} <= set(bound.rules_left_out)
 
 
 def test_new_rows_are_placed_at_least_price():
-    model = ConstrainedKMeans(3, random_state=0).fit(POINTS)
+    model = fit(None)
     X = np.random.default_rng(5).normal(size=(N, 2))
     rules = [ClusterSizes([4, 1, 1], weight=0.8)]
     labels = model.assign(X, constraints=rules)

@@ -17,6 +17,7 @@ from ..exceptions import InfeasibleConstraintsError
 from .ask import ask
 from .assign import assign
 from .audit import audit
+from .choose import choose
 from .compare import compare
 from .demo import demo
 from .fit import check, fit, verdict
@@ -29,6 +30,7 @@ Examples:
   corral demo
   corral fit points.csv -k 3 --must-link ml.csv --sizes 59,71,48 -o labels.csv
   corral check points.csv -k 3 --cannot-link cl.csv --max-size 60
+  corral choose points.csv -k 2:8 --max-size 60
   corral audit points.csv labels.csv --cannot-link cl.csv --max-size 60
   corral assign new.csv --model model.json -o new-labels.csv
   corral ask points.csv -k 3 -o answers.json
@@ -58,7 +60,7 @@ def completion(ctx: click.Context, shell: str) -> None:
     click.echo(script(ctx.find_root().command, {}, "corral", "_CORRAL_COMPLETE").source())
 
 
-COMMANDS = (fit, check, audit, assign, ask, compare, demo, reproduce, completion)
+COMMANDS = (fit, check, choose, audit, assign, ask, compare, demo, reproduce, completion)
 
 
 class _Group(click.Group):

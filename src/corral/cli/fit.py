@@ -194,10 +194,12 @@ def load(
     not_coordinates: Sequence[str] = (),
     space: Space | None = None,
     may_be_empty: bool = False,
+    any_number: bool = False,
 ) -> tuple[Points, ConstraintSet, int]:
     """Read the points, the rules and the number of clusters, and check them.
 
-    ``space`` is that of a fitted model.  ``may_be_empty`` allows more clusters than rows.
+    ``space`` is that of a fitted model.  ``may_be_empty`` allows more clusters than rows, and
+    ``any_number`` rules that are for another number of clusters.
     """
     from .data import load_points
     from .rules import columns_of_rules, count_clusters, make_rules, number_columns
@@ -211,7 +213,7 @@ def load(
                 f"-k is {n_clusters}, but {points.table.name} has {len(points.X)} rows; every "
                 "cluster needs one."
             )
-        return points, make_rules(asked, points, n_clusters), n_clusters
+        return points, make_rules(asked, points, n_clusters, any_number), n_clusters
 
 
 class KeepBest:

@@ -57,20 +57,27 @@ def count_clusters(options: Options) -> int:
     return options.n_clusters
 
 
-def make_rules(options: Options, points: Points, n_clusters: int) -> ConstraintSet:
-    """All rules that the options name, checked against the points."""
+def make_rules(
+    options: Options, points: Points, n_clusters: int, any_number: bool = False
+) -> ConstraintSet:
+    """All rules that the options name, checked against the points.
+
+    ``any_number`` allows rules that are for another number of clusters.
+    """
     names = range(points.n_rows) if points.all_ids is None else points.all_ids
     of_file = ConstraintSet(_rules_on_rows(options, points)).resolve(names)
     if not points.complete:
-        of_file = _without_dropped(of_file, points, n_clusters)
+        of_file = _without_dropped(of_file, points, None if any_number else n_clusters)
     rules = ConstraintSet([of_file, *_rules_of_columns(options, points, n_clusters)])
-    rules.check(len(points.X), n_clusters)
+    if not any_number:
+        rules.check(len(points.X), n_clusters)
     return rules
 
 
-def _without_dropped(rules: ConstraintSet, points: Points, n_clusters: int) -> ConstraintSet:
+def _without_dropped(rules: ConstraintSet, points: Points, n_clusters: int | None) -> ConstraintSet:
     """The same rules on the rows that are left, with a warning about the parts that are not."""
-    rules.check(points.n_rows, n_clusters)
+    if n_clusters is not None:
+        rules.check(points.n_rows, n_clusters)
     left = rules.subset(points.kept)
     lost = sum(rule.n_parts for rule in rules) - sum(rule.n_parts for rule in left)
     if lost:

@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from .._text import in_digits
 from .._typing import FloatArray, IntArray
-from ..audit import Entry, Findings, InMemory, PointPieces, examine
+from ..audit import Findings, InMemory, PointPieces, examine
 from ..audit.inertia import cluster_means
 from ..constraints import Constraint
 from ..constraints._checks import as_numbers, refuse
@@ -24,6 +23,7 @@ from ..constraints.lookup import rules_for
 from ..plots._style import feature_names
 from .page import to_fragment, to_page, to_tables
 from .pictures import View, to_pictures
+from .text import prices, summary, table
 
 if TYPE_CHECKING:
     from ..admm.history import History
@@ -69,6 +69,8 @@ class Report(Findings):
         The lower bound that was proven, a :class:`~corral.LowerBound`; None if none was asked for.
     ended : str
         What ended the fit before it was finished: its time limit, a request, or nothing.
+    fewest : str
+        With ``n_clusters="fewest"``, the number of clusters and why fewer are not enough.
 
     Examples
     --------
@@ -92,6 +94,7 @@ class Report(Findings):
     plan: Decisions | None = field(default=None, compare=False, repr=False)
     proof: Any = field(default=None, compare=False, repr=False)
     ended: str = field(default="", compare=False, repr=False)
+    fewest: str = field(default="", compare=False, repr=False)
 
     @property
     def bound(self) -> float | None:
@@ -195,58 +198,10 @@ class Report(Findings):
             for entry in self.broken
             for line in entry.violations.messages(limit=MOST_MESSAGES, names=self.names)
         ]
-        known = {"proof": self.proof, "ended": self.ended}
+        known = {"fewest": self.fewest, "proof": self.proof, "ended": self.ended}
         more = [f"{name:<7}  {value}" for name, value in known.items() if value]
-        parts = [_summary(self) + more, _table(self.entries), _prices(self.entries), messages]
+        parts = [summary(self) + more, table(self.entries), prices(self.entries), messages]
         return "\n\n".join("\n".join(lines) for lines in parts if lines)
-
-
-def _summary(findings: Findings) -> list[str]:
-    hard = sum(entry.hard_count for entry in findings.broken)
-    broken = "1 hard rule is broken" if hard == 1 else f"{hard} hard rules are broken"
-    verdict = "every hard rule is obeyed" if findings.feasible else broken
-    lines = [
-        f"{in_digits(sum(findings.sizes))} points in {len(findings.sizes)} clusters: {verdict}",
-        f"inertia  {in_digits(findings.inertia)}",
-        f"sizes    {' '.join(map(str, findings.sizes))}",
-    ]
-    if findings.soft_cost:
-        lines.insert(2, f"soft     {in_digits(findings.soft_cost)} for broken soft rules")
-    if findings.outside:
-        lines.append(f"outside  {findings.outside} rules name other rows and do not apply")
-    return lines
-
-
-def _table(entries: tuple[Entry, ...]) -> list[str]:
-    """Aligned lines, one for each constraint: words to the left, numbers to the right."""
-    if not entries:
-        return ["no constraints"]
-    head = ("constraint", "rule", "broken", "amount")
-    rows = []
-    for entry in entries:
-        count, amount = f"{entry.violations.count}", in_digits(entry.violations.amount)
-        rows.append((repr(entry.constraint), _hardness(entry.constraint), count, amount))
-    wide = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    return [
-        f"{words:<{wide[0]}}  {rule:<{wide[1]}}  {broken:>{wide[2]}}  {amount:>{wide[3]}}"
-        for words, rule, broken, amount in (head, *rows)
-    ]
-
-
-def _prices(entries: tuple[Entry, ...]) -> list[str]:
-    """One line for each soft rule that cost something: units outside, and their price."""
-    return [
-        f"{entry.constraint!r}: {in_digits(entry.violations.units)} outside, "
-        f"price {in_digits(entry.soft_cost)}"
-        for entry in entries
-        if entry.soft_cost and entry.violations.units is not None
-    ]
-
-
-def _hardness(constraint: Constraint) -> str:
-    """Whether its rules are hard, soft, or some of each."""
-    parts = [name for name in ("hard", "soft") if constraint.part(hard=name == "hard") is not None]
-    return "/".join(parts) or "none"
 
 
 def audit(

@@ -1,0 +1,110 @@
+"""``corral choose``: how many clusters?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from . import options as opt
+from .output import FINE, INFEASIBLE, OUT_OF_TIME, check_output, spoken_warnings
+
+EPILOG = """\b
+Examples:
+  corral choose points.csv -k 2:8 --max-size 60
+  corral choose points.csv -k 3,5,7 --must-link ml.csv --plot choice.png --time-limit 60"""
+
+
+def read_numbers(_: Any, __: Any, text: str) -> tuple[int, ...]:
+    """Numbers of clusters: ``2:8`` for 2 to 8, or a list such as ``3,5,7``."""
+    first, colon, last = text.partition(":")
+    try:
+        if colon:
+            numbers = tuple(range(int(first), int(last) + 1))
+        else:
+            numbers = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        numbers = ()
+    if not numbers or min(numbers) < 1:
+        raise click.BadParameter(
+            f"{text!r} is no range such as 2:8 and no list such as 3,5,7 of numbers from 1 on."
+        )
+    return numbers
+
+
+@click.command(epilog=EPILOG, short_help="Compare several numbers of clusters, and suggest one.")
+@opt.data_options
+@opt.weight_option
+@opt.option(
+    "-k",
+    "--n-clusters",
+    "numbers",
+    callback=read_numbers,
+    default="2:10",
+    show_default=True,
+    metavar="FROM:TO|N,...",
+    help="Numbers of clusters to compare.",
+)
+@opt.rule_options
+@opt.seed_option
+@opt.time_limit_option("For all fits together; what is not known then stays empty.")
+@opt.option("--plot", type=click.Path(), help="Picture of the figures: .png, .pdf, .svg.")
+@opt.force_option
+@opt.printing_options
+def choose(
+    numbers: tuple[int, ...],
+    seed: int,
+    time_limit: float | None,
+    plot: str | None,
+    force: bool,
+    quiet: bool,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Fit with several numbers of clusters under the same rules, and suggest one of them.
+
+    The table has inertia, silhouette, stability over random parts of the rows, and whether the
+    rules can be obeyed.
+    """
+    from ..choose import choose_n_clusters
+    from .fit import load
+
+    asked = opt.Options(**options, n_clusters=max(numbers))
+    check_output("--plot", plot, force=force, inputs=asked.files)
+    if asked.sizes is not None:
+        raise ValueError("--sizes is for one number of clusters; give --min-size and --max-size.")
+    # Rules in files that are for another number of clusters say so in the table.
+    points, rules, _ = load(asked, quiet=quiet, any_number=True)
+    with spoken_warnings(quiet):
+        found = choose_n_clusters(
+            points.X,
+            numbers,
+            constraints=rules,
+            sample_weight=points.weight,
+            time_limit=time_limit,
+            random_state=seed,
+        )
+    if plot is not None:
+        _save(found, plot)
+    if as_json:
+        click.echo(json.dumps(found.to_dict(), allow_nan=False))
+    elif not quiet:
+        click.echo(str(found))
+    if found.best is not None:
+        return FINE
+    undecided = any(each.feasible is None for each in found.candidates)
+    return OUT_OF_TIME if undecided else INFEASIBLE
+
+
+def _save(found: Any, path: str) -> None:
+    """Write the picture; a file that cannot be written whole is not there."""
+    from matplotlib.figure import Figure
+
+    from ..constraints.files import atomic_writer
+
+    figure = Figure(figsize=(11.0, 3.4), layout="constrained")
+    found.plot(ax=figure.subplots(1, 3, sharex=True))
+    with atomic_writer(path) as file:
+        figure.savefig(file.buffer, format=Path(path).suffix[1:].lower(), dpi=150)
