@@ -200,3 +200,35 @@ def test_a_fit_on_a_terminal_shows_progress(folder, corral, impatient, monkeypat
     stream.truncate()
     corral("fit", *NEAR, "-k", 3, "--quiet", "-o", "labels.csv", "--force")
     assert stream.getvalue() == ""
+
+
+def test_choose_compares_numbers_of_clusters(folder, corral):
+    done = corral(
+        "choose",
+        "points.csv",
+        "--id-column",
+        "id",
+        "--columns",
+        "x,y",
+        "-k",
+        "2:3",
+        "--max-size",
+        5,
+        "--plot",
+        "choice.png",
+        "--json",
+    )
+    assert done.code == 0, done.err
+    values = json.loads(done.out)
+    assert [row["feasible"] for row in values["candidates"]] == [False, True]
+    assert values["n_clusters"] == 3
+    assert (folder / "choice.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_choose_refuses_what_is_no_range(folder, corral):
+    for numbers in ("8:2", "0:3", "two"):
+        done = corral("choose", "points.csv", "-k", numbers)
+        assert done.code == 2
+        assert "no range" in done.err
+    done = corral("choose", "points.csv", "--sizes", "3,4,5")
+    assert "--min-size" in done.err

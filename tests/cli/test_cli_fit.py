@@ -243,3 +243,20 @@ def test_options_of_other_methods_are_refused(folder, corral, words, said):
     assert done.code == 2
     assert said in done.err
     assert not (folder / "m.json").exists()
+
+
+def test_soft_rules_are_priced(folder, corral):
+    rules = ("--sizes", "12,0,0", "--soft-sizes", "0.001", "-k", 3, "--json")
+    found = json.loads(corral(*BASE, *rules, "-o", "labels.csv").out)
+    (rule,) = found["constraints"]
+    assert not rule["hard"]
+    assert found["feasible"]
+    assert rule["soft_cost"] == pytest.approx(0.001 * rule["units"])
+    assert rule["units"] > 0
+
+
+def test_a_price_without_its_rule_is_refused(folder, corral):
+    for option in ("--soft-sizes", "--soft-totals", "--soft-shares", "--soft-pins"):
+        done = corral(*BASE, "-k", 3, option, 1.0)
+        assert done.code == 2
+        assert f"{option} is 1, but" in done.err

@@ -118,6 +118,7 @@ def feasible(
     answer or a proof.
     """
     deadline.check()
+    rules = rules.unpriced()
     near = None if cost is None else cost.argmin(axis=1)
     if cost is None:
         # With random costs the linear relaxation has one best vertex, which is often a whole one.

@@ -1,4 +1,4 @@
-"""``corral choose``: how many clusters?"""
+"""``corral choose``: several numbers of clusters beside each other."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def read_numbers(_: Any, __: Any, text: str) -> tuple[int, ...]:
 @click.command(epilog=EPILOG, short_help="Compare several numbers of clusters, and suggest one.")
 @opt.data_options
 @opt.weight_option
-@opt.option(
+@click.option(
     "-k",
     "--n-clusters",
     "numbers",
@@ -50,7 +50,7 @@ def read_numbers(_: Any, __: Any, text: str) -> tuple[int, ...]:
 @opt.rule_options
 @opt.seed_option
 @opt.time_limit_option("For all fits together; what is not known then stays empty.")
-@opt.option("--plot", type=click.Path(), help="Picture of the figures: .png, .pdf, .svg.")
+@click.option("--plot", type=click.Path(), help="Picture of the figures: .png, .pdf, .svg.")
 @opt.force_option
 @opt.printing_options
 def choose(

@@ -227,7 +227,7 @@ def _run(
             warnings.simplefilter("ignore")
             labels = model.fit(points.X, constraints=rules).labels_
     except InfeasibleConstraintsError as clash:
-        raise with_ids(clash, points, model.n_clusters) from clash
+        raise with_ids(clash, points, int(model.n_clusters)) from clash
     except SolverTimeoutError:
         return Line(name, seconds=clock.elapsed, note="out of time")
     except baselines.DeadEndError:

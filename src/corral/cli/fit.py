@@ -274,7 +274,7 @@ def fit_model(
                 raise KeyboardInterrupt from None
             raise
         except InfeasibleConstraintsError as clash:
-            raise with_ids(clash, points, model.n_clusters) from clash
+            raise with_ids(clash, points, int(model.n_clusters)) from clash
     return stop is not None and stop.asked
 
 

@@ -115,13 +115,16 @@ class Rules:
     @property
     def surely_feasible(self) -> bool:
         """Whether no labels can be ruled out after presolve: single rows fit any valid sizes."""
-        free = replace(self, sizes=None).free
-        return free and (self.sizes is None or bool(np.all(self.count == 1)))
+        hard = self.unpriced()
+        free = replace(hard, sizes=None).free
+        return free and (hard.sizes is None or bool(np.all(self.count == 1)))
 
     @property
     def only_sized(self) -> bool:
         """Whether sizes of single rows are the only rule, and their order is no question."""
-        return self.sizes is not None and not self.sizes_vary and self.surely_feasible
+        others = self.soft_totals or len(self.soft_pins)
+        sized = self.sizes is not None and not self.sizes_vary and not others
+        return sized and bool(np.all(self.count == 1)) and self.surely_feasible
 
     @property
     def greedy(self) -> bool:
@@ -257,6 +260,15 @@ class Rules:
         )
         left = replace(self, pins=no_pairs(), sizes=sizes, totals=totals, linear=linear)
         return replace(left, soft_totals=soft).part(np.flatnonzero(chosen))
+
+    def unpriced(self) -> Rules:
+        """The same without soft pins, sizes and totals."""
+        if not (self.priced_sums or len(self.soft_pins)):
+            return self
+        sizes = self.sizes
+        if sizes is not None:
+            sizes = replace(sizes, soft=None) if sizes.binds(self.n_rows) else None
+        return replace(self, sizes=sizes, soft_totals=(), soft_pins=SoftPins.none())
 
     def pairs_only(self) -> Rules:
         """The same without sizes, totals and linear rows."""
