@@ -148,7 +148,7 @@ size 3 the clusters hold at most 3 in all, but X has 4 samples.
             "  ".join(f"{cell:>{width}}" for cell, width in zip(row, wide, strict=True))
             for row in rows
         ]
-        return "\n".join([*lines, "", self.suggestion])
+        return "\n".join([*(line.rstrip() for line in lines), "", self.suggestion])
 
     __repr__ = __str__
 
