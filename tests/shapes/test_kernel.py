@@ -72,9 +72,11 @@ def test_the_optimum_of_a_small_problem(kernel, rules):
     assert model.report_.feasible
 
 
-def test_a_linear_kernel_is_k_means():
+@pytest.mark.parametrize(
+    "rules", [ClusterSizes([20, 20, 20]), [CannotLink([(0, 1), (2, 3)]), MustLink([(4, 5)])]]
+)
+def test_a_linear_kernel_is_k_means(rules):
     X = points(60)
-    rules = [ClusterSizes([20, 20, 20]), CannotLink([(0, 1), (2, 3)]), MustLink([(4, 5)])]
     ours = ConstrainedKernelKMeans(3, kernel="linear", random_state=0).fit(X, constraints=rules)
     plain = ConstrainedKMeans(3, random_state=0).fit(X, constraints=rules)
     assert ours.inertia_ == pytest.approx(plain.inertia_)
@@ -198,6 +200,14 @@ def test_exact_features_that_would_take_longer_than_the_limit_are_not_begun():
     with pytest.raises(SolverTimeoutError):
         model.fit(np.arange(2_000.0)[:, None])
     assert not hasattr(model, "labels_")
+
+
+def test_a_sample_has_only_rows_with_weight():
+    weight = np.where(np.arange(40) < 5, 1.0, 0.0)
+    model = ConstrainedKernelKMeans(2, n_components=20, random_state=0)
+    model.fit(points(), sample_weight=weight)
+    assert model._machine.rows.tolist() == [0, 1, 2, 3, 4]
+    assert np.isfinite(model.inertia_)
 
 
 def test_a_contradiction_is_told_as_by_k_means():

@@ -132,11 +132,9 @@ class ConstrainedKernelKMeans(ShapedClustering):
         gamma = scale_gamma(task.points, task.weight)
         kernel = Kernel.of(self.kernel, parameters, self.kernel_params, gamma)
         n = len(task.points)
-        size = kernel_sample(n, self.n_components, task.deadline.limit)
-        rows = np.arange(n)
-        if size < n:
-            rows = np.sort(task.random_state.choice(n, size, replace=False))
-        sample = task.points if self.kernel == "precomputed" else task.points[rows]
+        rows = _sample(task, kernel_sample(n, self.n_components, task.deadline.limit))
+        size = len(rows)
+        sample = task.points[:0] if self.kernel == "precomputed" else task.points[rows]
         matrix = self._matrix(kernel, task.points, sample, rows, task.deadline)
         if eigen_seconds(size) > task.deadline.first.left:
             raise OutOfTime
@@ -202,13 +200,22 @@ class ConstrainedKernelKMeans(ShapedClustering):
         return tags
 
 
+def _sample(task: Task, size: int) -> IntArray:
+    """The rows whose kernel makes the feature vectors, in order; all or some that have weight."""
+    if size == len(task.points):
+        return np.arange(size)
+    heavy = np.flatnonzero(task.weight > 0.0)
+    return np.sort(task.random_state.choice(heavy, min(size, len(heavy)), replace=False))
+
+
 def _kmeans(task: Task, features: FloatArray) -> ConstrainedKMeans:
     """k-means under the rules on feature vectors."""
     seed = int(task.random_state.randint(np.iinfo(np.int32).max))
     model = ConstrainedKMeans(task.n_clusters, random_state=seed, time_limit=task.deadline.left)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # fit warns itself
+            # The fit says itself that its time limit ended it.
+            warnings.filterwarnings("ignore", "the fit was ended", ConvergenceWarning)
             return model.fit(features, constraints=task.given, sample_weight=task.weight)
     except SolverTimeoutError as late:
         raise OutOfTime from late
