@@ -125,7 +125,7 @@ def test_compare_with_the_truth_and_prices(folder, corral):
 def test_every_method_of_the_library_is_compared():
     made = {type(method.make(3, 0, None)).__name__ for method in methods()}
     others = {name for name in baselines.__all__ if not name.endswith("Error")}
-    kinds = {"KMeans", "GaussianMixture", "KernelKMeans"}
+    kinds = {"KMeans", "GaussianMixture", "KernelKMeans", "KMedoids"}
     assert made == others | {f"Constrained{kind}" for kind in kinds} | {"Propagated"}
 
 

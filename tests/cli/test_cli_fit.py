@@ -226,6 +226,17 @@ def test_other_shapes_obey_the_same_rules(folder, corral, points, labels_of, met
     assert [row["label"] for row in again["labels"]] == label.tolist()
 
 
+def test_distances_are_to_the_medoids(folder, corral, points):
+    corral(*BASE, "--method", "medoids", "--sizes", "5,4,3", "--n-init", 2, "-o", "out.npy")
+    found = np.load("out.npy")
+    own = [np.flatnonzero(found["label"] == j) for j in range(3)]
+    assert sorted(map(len, own)) == [3, 4, 5]
+    for rows in own:
+        (medoid, *_) = rows[found["distance"][rows] == 0.0]
+        expected = np.linalg.norm(points[rows] - points[medoid], axis=1)
+        np.testing.assert_allclose(found["distance"][rows], expected)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

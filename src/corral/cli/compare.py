@@ -122,11 +122,17 @@ def _baseline(name: str, kind: type[Baseline], most_points: int | None = None) -
 @cache
 def methods() -> tuple[Method, ...]:
     """All methods of the table."""
-    from .. import ConstrainedGaussianMixture, ConstrainedKernelKMeans, baselines
+    from .. import (
+        ConstrainedGaussianMixture,
+        ConstrainedKernelKMeans,
+        ConstrainedKMedoids,
+        baselines,
+    )
 
     return (
         _corral("corral", "projected", soft=True),
         _shaped("corral, Gaussians", ConstrainedGaussianMixture),
+        _shaped("corral, medoids", ConstrainedKMedoids, MOST_POINTS),
         _shaped("corral, rbf kernel", ConstrainedKernelKMeans),
         _shaped("corral, propagation", Propagated, MOST_POINTS),
         _corral("corral, algorithm1", "algorithm1", soft=False),

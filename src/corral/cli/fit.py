@@ -20,7 +20,7 @@ import click
 from ..deadline import Deadline, OutOfTime
 from ..exceptions import InfeasibleConstraintsError, SolverTimeoutError
 from . import options as opt
-from .methods import centers_of, make_estimator, method_options
+from .methods import as_lists, centers_of, make_estimator, method_options
 from .output import (
     FINE,
     INFEASIBLE,
@@ -151,7 +151,7 @@ def fit(
         save_picture(plot, points.X, rules, fitted.labels_, centers)
     if model is not None:
         write_model(model, points.space, centers)
-    values = {"seconds": round(seconds, 3), "centers": centers.tolist()}
+    values = {"seconds": round(seconds, 3), "centers": as_lists(centers)}
     if method == "kmeans":
         values["n_iter"] = int(fitted.n_iter_)
     deliver(columns, points, found, output=output, as_json=as_json, quiet=quiet, values=values)

@@ -26,6 +26,7 @@ OWN: dict[str, dict[str, str | None]] = {
         "model": None,
     },
     "gaussian": {"covariance": "covariance"},
+    "medoids": {"n_init": "n_init"},
     "kernel": {"kernel": "kernel", "gamma": "gamma"},
 }
 
@@ -42,7 +43,8 @@ method_options = stacked(
     choice_option(
         "--method",
         tuple(OWN),
-        "Means of equal width; Gaussians of their own width and direction; or a kernel's means.",
+        "Means of equal width; Gaussians of their own width and direction; rows as centres and "
+        "plain distances; or a kernel's means.",
     ),
     choice_option(
         "--covariance",
@@ -73,11 +75,17 @@ def make_estimator(method: str, n_clusters: int, **values: Any) -> Any:
     ValueError
         If an option was given that the method does not have.
     """
-    from .. import ConstrainedGaussianMixture, ConstrainedKernelKMeans, ConstrainedKMeans
+    from .. import (
+        ConstrainedGaussianMixture,
+        ConstrainedKernelKMeans,
+        ConstrainedKMeans,
+        ConstrainedKMedoids,
+    )
 
     makers = {
         "kmeans": ConstrainedKMeans,
         "gaussian": ConstrainedGaussianMixture,
+        "medoids": ConstrainedKMedoids,
         "kernel": ConstrainedKernelKMeans,
     }
     _refuse_others(method)
@@ -109,3 +117,8 @@ def centers_of(model: Any, points: Points) -> FloatArray:
         share = weight[own] if weight[own].any() else None
         centers[j] = np.average(points.X[own], axis=0, weights=share)
     return centers
+
+
+def as_lists(centers: FloatArray) -> list[list[float] | None]:
+    """Centres for JSON; null for a cluster that has none because the rules leave it empty."""
+    return [center.tolist() if np.isfinite(center).all() else None for center in centers]
