@@ -35,6 +35,7 @@ SMALLER = {
     "plot_palette": {"STEP": 16},
     "plot_territories": {"LEAST_POPULATION": 150_000},
     "plot_text_batches": {"N_TEXTS": 72},
+    "plot_text_cosine": {"N_TEXTS": 90},
 }
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!\!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")

@@ -138,10 +138,10 @@ def test_an_exchange_knows_what_a_single_move_gains():
     near, _ = problem_of(rules)
     labels = np.random.default_rng(0).permutation(np.arange(N) % K)
     centers = near.means(labels, K)
-    mass = near.mass(labels, K)
+    mass, squares = near.stiffness(labels, K), near.distances(centers)
     cluster = np.tile(np.arange(K), (N, 1))
-    factor = near.distance.following(np.ones((N, 1)), mass[cluster], cluster == labels[:, None])
-    priced = near.distances(centers) * factor
+    stays = cluster == labels[:, None]
+    priced = squares * near.distance.following(np.ones((N, 1)), mass[cluster], stays, squares)
     before = near.inertia(labels, centers)
     for g, to in ((0, 3), (7, 11), (100, 20)):
         moved = labels.copy()

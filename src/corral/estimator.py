@@ -21,14 +21,14 @@ from .constraints import ConstraintSet
 from .constraints.lookup import rules_for
 from .fewest import with_clusters
 from .infeasible import NoAnswer, relax_or_raise
-from .inputs import outline, refuse_others, row_names, talking
+from .inputs import column_names, outline, refuse_others, row_names, talking
 from .new_rows import NewRows
 from .plan import with_limit
 from .presolve import presolve
 from .problem import Problem, paper_problem
 from .progress import Progress
 from .report import Report
-from .rows import Table
+from .rows import Table, measured
 from .settings import Settings, make_random_state, make_settings
 from .solution import Solution, check_answer, in_user_units
 from .solve import solve
@@ -105,6 +105,11 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
 
     prove : float, default=None
         Seconds to spend on a lower bound after the fit: ``report_.bound`` and ``report_.gap``.
+    metric : {"euclidean", "cosine", "haversine"}, default="euclidean"
+        What rows are compared by.  "cosine": one less the cosine; centres are unit vectors.
+        "haversine": great-circle distance in kilometres between rows of two columns, latitude and
+        longitude in degrees; in memory only.  With these two, ``solver`` is "projected" and there
+        is no ``prove``.
 
     Attributes
     ----------
@@ -112,7 +117,8 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
     n_clusters_ : int
     cluster_centers_ : (n_clusters, n_features) array
     inertia_ : float
-        Weighted sum of the squared distances to the centre of one's own cluster.
+        Weighted sum of the squared distances to the centre of one's own cluster; by haversine in
+        square kilometres.  By cosine, the sum of the cosine distances.
     n_iter_ : int
         Iterations of ADMM in the best run.
     history_ : History
@@ -158,6 +164,7 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         max_samples: int | str | None = "auto",
         device: str | None = None,
         prove: float | None = None,
+        metric: str = "euclidean",
     ) -> None:
         self.n_clusters = n_clusters
         self.solver = solver
@@ -178,6 +185,7 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         self.max_samples = max_samples
         self.device = device
         self.prove = prove
+        self.metric = metric
 
     def fit(
         self,
@@ -215,11 +223,12 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         """
         refuse_others(y, unknown, ("constraints", "sample_weight", "callback"))
         backend = backend_of(X, self.device)
-        with talking(self.verbose), backend.opened(self, sample_weight) as table:
-            given, outside = rules_for(X, constraints)
-            n, names, scale = sum(table.lengths), row_names(X), table.scale
+        with talking(self.verbose), backend.opened(self, sample_weight) as opened:
+            names, (given, outside) = row_names(X), rules_for(X, constraints)
+            table = measured(opened, self.metric, names, column_names(X))
+            n, scale, taken = sum(table.lengths), table.scale, table.metric.taken
             k, params, fewest = with_clusters(self.get_params(deep=False), n, given, names)
-            settings = make_settings(params, (n, table.n_features), callback).in_units(scale)
+            settings = make_settings(params, (n, table.n_features), callback).in_units(scale, taken)
             settings, random_state = with_limit(settings, n), make_random_state(self.random_state)
             prover = None
             try:
@@ -234,8 +243,8 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
             ended, dtype = settings.ended, table.dtype
             solution, proof = prover.proven(solution) if prover else (solution, None)
             settings.progress.finish(None if solution.may_violate else solution.objective)
-            report = Report.of(table, solution.labels, given, k, table.weight)
-            solution = in_user_units(solution, scale)
+            report = Report.of(table, solution.labels, given, k, table.weight, metric=self.metric)
+            solution = in_user_units(solution, table)
         known = {"history": solution.history, "names": names, "plan": solution.plan}
         known["fewest"] = fewest
         proof = proof and proof.confirmed(report.objective)

@@ -98,6 +98,12 @@ def row_names(X: Any) -> Any:
     return None if index is None or np.array_equal(index, np.arange(len(index))) else list(index)
 
 
+def column_names(X: Any) -> Any:
+    """Names of the columns of a data frame, None for other arrays."""
+    columns = getattr(outline(X), "columns", None)
+    return None if columns is None else list(columns)
+
+
 def refuse_others(y: Any, unknown: Iterable[str] = (), known: Iterable[str] = ()) -> None:
     """Raise ``TypeError`` for constraints in place of y, which is ignored, and unknown keywords."""
     refuse_words("fit", unknown, known)

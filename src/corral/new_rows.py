@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from sklearn.base import TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._scale import sum_of_squares, times
+from ._scale import times
 from ._typing import FloatArray, IntArray
 from .assign import NoAssignment, assign
 from .backends import Backend, InMemory, backend_of
@@ -21,10 +23,10 @@ from .constraints.lookup import rules_for
 from .deadline import Deadline, OutOfTime
 from .exceptions import BrokenAnswerError, InfeasibleConstraintsError
 from .infeasible import conflict_of, out_of_time
-from .inputs import brought, check_weights, outline, refuse_others, row_names
+from .inputs import brought, check_weights, column_names, outline, refuse_others, row_names
 from .presolve import presolve
 from .report import Report
-from .rows import MemoryTable, distances_to
+from .rows import METRICS, MemoryTable, Table, distances_to, measured
 
 
 class NewRows(TransformerMixin):
@@ -32,6 +34,7 @@ class NewRows(TransformerMixin):
 
     cluster_centers_: Any
     device: str | None
+    metric: str
     time_limit: float | None
 
     def predict(self, X: Any) -> Any:
@@ -46,11 +49,11 @@ class NewRows(TransformerMixin):
         (n_samples,) int array
         """
         backend = self._checked(X)
-        with backend.opened(self, None) as table:
+        with self._table(X, backend) as table:
             return backend.give(table.nearest(self._centers))
 
     def transform(self, X: Any) -> Any:
-        """Distances of each row to the centres.
+        """Distances of each row to the centres, by the metric of the model.
 
         Parameters
         ----------
@@ -60,7 +63,11 @@ class NewRows(TransformerMixin):
         -------
         (n_samples, n_clusters) array
         """
-        return self._checked(X).by_rows(distances_to, self._centers)
+        backend, metric = self._checked(X), METRICS[self.metric]
+        if metric.bounded:
+            with self._table(X, backend):
+                pass  # rows that have no place in the metric are refused
+        return backend.by_rows(distances_to, self._centers, metric)
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Minus the inertia of X at the nearest centres, free of constraints.
@@ -73,7 +80,8 @@ class NewRows(TransformerMixin):
         """
         refuse_others(y)
         nearest = np.min(brought(self.transform(X)), axis=1)
-        return -sum_of_squares(nearest, check_weights(brought(sample_weight), len(nearest)))
+        weight = check_weights(brought(sample_weight), len(nearest))
+        return -METRICS[self.metric].worth(nearest, weight)
 
     def assign(
         self, X: Any, *, constraints: Any = None, sample_weight: ArrayLike | None = None
@@ -99,13 +107,22 @@ class NewRows(TransformerMixin):
             If ``time_limit`` ran out first.
         """
         backend, (given, _) = self._checked(X), rules_for(X, constraints)
-        with backend.opened(self, sample_weight) as table:
+        with self._table(X, backend, sample_weight) as table:
             centers, deadline = self._centers.astype(np.float64), Deadline.after(self.time_limit)
             labels = place(table.home(), given, centers, deadline, row_names(X))
-            report = Report.of(table, labels, given, len(centers), table.weight)
+            k, weight = len(centers), table.weight
+            report = Report.of(table, labels, given, k, weight, metric=self.metric)
         if not report.feasible:
             raise BrokenAnswerError(f"the assignment breaks a hard constraint:\n{report}")
         return backend.give(labels.astype(np.int32))
+
+    @contextmanager
+    def _table(
+        self, X: Any, backend: Backend, sample_weight: ArrayLike | None = None
+    ) -> Iterator[Table]:
+        """The rows by the metric of the model."""
+        with backend.opened(self, sample_weight) as table:
+            yield measured(table, self.metric, row_names(X), column_names(X))
 
     @property
     def _centers(self) -> FloatArray:
@@ -139,7 +156,8 @@ def place(
     try:
         rules = presolve(given, n, k, names=names, scale=scale)
         rows = table.rows(rules.group)
-        cost = rows.costs(times(centers, -scale.points) - rows.middle).dense()
+        at = table.metric.taken(times(centers, -scale.points))
+        cost = rows.costs(at - rows.middle).dense()
         step = assign(rules, cost, deadline=deadline, match_sizes=True)
     except (NoAssignment, InfeasibleConstraintsError) as failure:
         raise conflict_of(failure, n, k, given, deadline, names) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
@@ -68,6 +68,7 @@ NOT_NEGATIVE = Limit(least=0.0)
 
 #: Parameters of the estimator whose values can be checked one by one.
 LIMITS = {
+    "metric": Limit(None, words=("euclidean", "cosine", "haversine")),
     "solver": Limit(None, words=("projected", "algorithm1", "exact")),
     "on_infeasible": Limit(None, words=("raise", "relax")),
     "n_init": replace(COUNT, words=("auto",)),
@@ -135,13 +136,16 @@ class Settings:
         """Whether a lower bound is wanted with the answer."""
         return self.exact or self.prove is not None
 
-    def in_units(self, scale: Scale) -> Settings:
-        """The same with given centres, and the objectives of the progress, in other units."""
-        if scale == NO_SCALE:
+    def in_units(self, scale: Scale, taken: Callable[[FloatArray], FloatArray]) -> Settings:
+        """The same with given centres, and the objectives of the progress, as the solvers see them.
+
+        ``taken`` puts centres where the metric has them.
+        """
+        if scale != NO_SCALE:
+            self.progress.unit = lambda objective: float(times(np.float64(objective), scale.cost))
+        if isinstance(self.init, str) or self.init.ndim != 2:
             return self
-        self.progress.unit = lambda objective: float(times(np.float64(objective), scale.cost))
-        given = not isinstance(self.init, str) and self.init.ndim == 2
-        return replace(self, init=times(self.init, -scale.points)) if given else self
+        return replace(self, init=taken(times(self.init, -scale.points)))
 
     def for_part(self) -> Settings:
         """How to solve a sample of the problem: its answers are no progress of the whole."""
@@ -176,6 +180,7 @@ def make_settings(
         name: float(default if isinstance(parameters[name], str) else parameters[name])
         for name, default in AUTO[solver].items()
     }
+    _check_metric(parameters)
     progress = Reporter(callback, parameters["time_limit"])
     free_growth = isinstance(parameters["rho_growth"], str)
     return Settings(
@@ -199,6 +204,23 @@ def make_settings(
         deadline=progress.deadline,
         progress=progress,
     )
+
+
+def _check_metric(parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError for what only squared Euclidean distances have."""
+    metric = parameters["metric"]
+    if metric == "euclidean":
+        return
+    if parameters["solver"] != "projected":
+        raise ValueError(
+            f"`solver` is {parameters['solver']!r} and `metric` is {metric!r}; solvers other than "
+            "'projected' take metric='euclidean' alone."
+        )
+    if parameters["prove"] is not None:
+        raise ValueError(
+            f"`prove` is {parameters['prove']!r} and `metric` is {metric!r}; lower bounds are "
+            "known for metric='euclidean' alone."
+        )
 
 
 def check_n_clusters(n_clusters: Any, n_samples: int) -> int:

@@ -17,12 +17,13 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 
-from ._scale import NO_SCALE, Scale, times
+from ._scale import NO_SCALE, times
 from ._typing import FloatArray, IntArray
 from .admm.history import History
 from .exceptions import BrokenAnswerError
 from .plan import Plan
 from .presolve import Rules, SizeBounds
+from .rows import Table
 from .settings import Settings
 
 
@@ -63,8 +64,10 @@ class Solution:
     spent: bool = False
 
 
-def in_user_units(solution: Solution, scale: Scale) -> Solution:
+def in_user_units(solution: Solution, table: Table) -> Solution:
     """The solution with centres and objectives in the units of the user's points and weights."""
+    scale = table.scale
+    solution = replace(solution, centers=table.metric.given(solution.centers))
     if scale == NO_SCALE:
         return solution
     objectives = times(solution.history.objective, scale.cost)

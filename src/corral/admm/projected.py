@@ -133,7 +133,7 @@ class ProjectedSolver:
         # If the deadline has passed before the beginning, there is one iteration all the same.
         deadline = options.deadline.first if options.deadline.passed else options.deadline
         point_sums, mass = crew.begin(replace(setup, deadline=deadline))
-        self.centers = rows.centres(point_sums, mass, np.zeros_like(point_sums))
+        self.centers = rows.centres(point_sums, mass, None)
         self.ties = crew.ties(Ties.of(rules, self.pulled, self.pulled_metric, self.unit))
         self.linear: LinearCopies | None = None
         if rules.linear is not None:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
 from ..presolve import Rules, SizeBounds
 from ..presolve.graphs import link_graph
@@ -118,13 +117,15 @@ class AmongCandidates:
         where = None if tied is None else labels[tied.groups]
         taken = 0 if tied is None or where is None else tied.taken(where)
         each = int(self.rules.count[0]) if tied is None else 1
-        weight, mass = self.rows.weight, sums_by(labels, self.rows.weight, k)
+        weight, mass = self.rows.weight, self.rows.stiffness(labels, k)
+        row_weight = np.maximum(weight / each, np.finfo(float).tiny)
         plain = self._look(centers, free, warm, deadline)
 
         def look(prices: FloatArray, number: int, some: IntArray | None) -> Candidates:
             table, own = plain(prices, number, some), free if some is None else free[some]
             stays = table.cluster == labels[own, None]
-            factor = self.rows.distance.following(weight[own, None], mass[table.cluster], stays)
+            squares, held = table.cost / row_weight[own, None], mass[table.cluster]
+            factor = self.rows.distance.following(weight[own, None], held, stays, squares)
             return replace(table, cost=table.cost * factor)
 
         lower, upper = -(-(sizes.lower - taken) // each), (sizes.upper - taken) // each

@@ -7,7 +7,7 @@ finds are made in :mod:`corral.report`.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -17,8 +17,18 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..constraints import Constraint, ConstraintSet, Violations
 from .inertia import InMemory, PointPieces, cluster_means, inertia_at
+from .spheres import arc_inertia, cosine_inertia, geographic_centres, mean_directions
 
-__all__ = ["Entry", "Findings", "InMemory", "PointPieces", "examine"]
+__all__ = ["UNITS", "Entry", "Findings", "InMemory", "PointPieces", "centres_of", "examine"]
+
+#: How centres and inertia are computed by each metric.
+MEASURES: dict[str, tuple[Callable[..., FloatArray], Callable[..., float]]] = {
+    "euclidean": (cluster_means, inertia_at),
+    "cosine": (mean_directions, cosine_inertia),
+    "haversine": (geographic_centres, arc_inertia),
+}
+#: What the inertia is counted in, where that has a name.
+UNITS = {"cosine": "in cosine distance", "haversine": "square kilometres"}
 
 
 @dataclass(frozen=True)
@@ -67,13 +77,16 @@ class Findings:
     """What the audit finds in labels: inertia, sizes, and what is broken of each constraint.
 
     The inertia is the sum of w |x - mu|^2 over the points x of weight w; mu is the centre of their
-    cluster.  ``outside`` counts the rules that do not apply because they name rows outside X.
+    cluster.  By cosine it is the sum of w (1 - cos(x, mu)), and by haversine that of w times the
+    squared great-circle distance.  ``outside`` counts the rules that do not apply because they name
+    rows outside X.
     """
 
     inertia: float
     sizes: tuple[int, ...]
     entries: tuple[Entry, ...]
     outside: int = 0
+    metric: str = "euclidean"
 
     @property
     def soft_cost(self) -> float:
@@ -105,6 +118,7 @@ class Findings:
         """
         return {
             "feasible": self.feasible,
+            "metric": self.metric,
             "inertia": self.inertia,
             "soft_cost": self.soft_cost,
             "objective": self.objective,
@@ -132,6 +146,7 @@ def examine(
     n_clusters: int,
     sample_weight: FloatArray | None = None,
     centers: FloatArray | None = None,
+    metric: str = "euclidean",
 ) -> Findings:
     """Recompute what labels are worth and which rules they break.
 
@@ -149,12 +164,24 @@ def examine(
     (4.0, (2, 2), False)
     """
     if centers is None:
-        centers = cluster_means(points, labels, n_clusters, sample_weight)
+        centers = centres_of(points, labels, n_clusters, sample_weight, metric)
     return Findings(
-        inertia=inertia_at(points, labels, centers, sample_weight),
+        inertia=MEASURES[metric][1](points, labels, centers, sample_weight),
         sizes=tuple(np.bincount(labels, minlength=n_clusters).tolist()),
         entries=tuple(Entry.of(rule, labels, n_clusters) for rule in ConstraintSet(constraints)),
+        metric=metric,
     )
+
+
+def centres_of(
+    points: PointPieces,
+    labels: IntArray,
+    n_clusters: int,
+    sample_weight: FloatArray | None,
+    metric: str = "euclidean",
+) -> FloatArray:
+    """The best centres of labels by a metric, (k, d)."""
+    return MEASURES[metric][0](points, labels, n_clusters, sample_weight)
 
 
 def __getattr__(name: str) -> Any:

@@ -87,7 +87,7 @@ def cluster_means(
     mass = np.bincount(labels, weights=weight, minlength=n_clusters)
     sums = np.zeros((n_clusters, points.n_features))
     with np.errstate(over="ignore"):  # an inertia of infinity is refused
-        for part in points.map_points(piece_sums, n_clusters, each=_own(points, labels, weight)):
+        for part in points.map_points(piece_sums, n_clusters, each=own_of(points, labels, weight)):
             sums += part
     means: FloatArray = sums / np.where(mass > 0, mass, 1.0)[:, None]
     return means
@@ -97,7 +97,7 @@ def inertia_at(
     points: PointPieces, labels: IntArray, centers: FloatArray, weight: FloatArray | None
 ) -> float:
     r"""Weighted squared distances to the centres, :math:`\sum_i w_i |x_i - \mu_{l(i)}|^2`."""
-    own = _own(points, labels, weight)
+    own = own_of(points, labels, weight)
     total = float(sum(points.map_points(piece_inertia, centers, each=own)))
     if TINY <= total < np.inf:
         return total
@@ -105,12 +105,14 @@ def inertia_at(
     size = max(*points.map_points(largest), largest(centers))
     scale = Scale.of(size, weight, np.float64)
     weight = np.ones(len(labels)) if weight is None else times(weight, -scale.weight)
-    each = [(*its, -scale.points) for its in _own(points, labels, weight)]
+    each = [(*its, -scale.points) for its in own_of(points, labels, weight)]
     total = float(sum(points.map_points(piece_inertia, centers, each=each)))
     return restored(total, scale.cost)
 
 
-def _own(points: PointPieces, labels: IntArray, weight: FloatArray | None) -> list[tuple[Any, ...]]:
+def own_of(
+    points: PointPieces, labels: IntArray, weight: FloatArray | None
+) -> list[tuple[Any, ...]]:
     """Labels, and weights if there are any, of the rows of each piece."""
     arrays = (labels,) if weight is None else (labels, weight)
     starts = np.concatenate([[0], np.cumsum(points.lengths)]).astype(np.int64)
@@ -121,15 +123,19 @@ def piece_sums(
     points: Any, n_clusters: int, labels: IntArray, weight: FloatArray | None = None
 ) -> FloatArray:
     """Weighted sum of the rows of each cluster in a piece, (k, d), in double precision."""
-    w = _weights(labels, weight)
+    w = weights_of(labels, weight)
     if sparse.issparse(points):
-        sums = _memberships(points, labels, w, n_clusters) @ _doubles(points)
-        return np.asarray(sums.toarray())
+        return cluster_sums(doubles(points), n_clusters, labels, w)
     total = np.zeros((n_clusters, points.shape[1]))
-    for rows in _blocks(points, max(n_clusters, points.shape[1])):
-        member = _memberships(points, labels[rows], w[rows], n_clusters)
-        total += to_host(member @ _doubles(points[rows]))
+    for rows in blocks(points, max(n_clusters, points.shape[1])):
+        total += cluster_sums(doubles(points[rows]), n_clusters, labels[rows], w[rows])
     return total
+
+
+def cluster_sums(rows: Any, n_clusters: int, labels: IntArray, weight: FloatArray) -> FloatArray:
+    """Weighted sum of some rows, in double precision, of each cluster, (k, d)."""
+    sums = _memberships(rows, labels, weight, n_clusters) @ rows
+    return np.asarray(sums.toarray()) if sparse.issparse(sums) else np.asarray(to_host(sums))
 
 
 def piece_inertia(
@@ -144,14 +150,14 @@ def piece_inertia(
     The distances come from differences in double precision, so that no digits cancel where the
     points are far from the origin.  They are those of points and centres times ``2**power``.
     """
-    w, centers = _weights(labels, weight), times(centers, power)
+    w, centers = weights_of(labels, weight), times(centers, power)
     with np.errstate(over="ignore", invalid="ignore"):
         if sparse.issparse(points):
-            return _sparse_inertia(times(_doubles(points), power), centers, labels, w)
-        xp, mean, total = namespace(points), _beside(points, centers), 0.0
-        for rows in _blocks(points, points.shape[1]):
-            step = times(_doubles(points[rows]), power) - mean[_beside(points, labels[rows])]
-            total += float(xp.vecdot(_beside(points, w[rows]), xp.vecdot(step, step)))
+            return _sparse_inertia(times(doubles(points), power), centers, labels, w)
+        xp, mean, total = namespace(points), beside(points, centers), 0.0
+        for rows in blocks(points, points.shape[1]):
+            step = times(doubles(points[rows]), power) - mean[beside(points, labels[rows])]
+            total += float(xp.vecdot(beside(points, w[rows]), xp.vecdot(step, step)))
     return total
 
 
@@ -184,28 +190,29 @@ def _memberships(points: Any, labels: IntArray, weight: FloatArray, n_clusters: 
         rows = np.arange(len(labels))
         return sparse.csr_array((weight, (labels, rows)), shape=(n_clusters, len(labels)))
     clusters = xp.arange(n_clusters, device=points.device)[:, None]
-    member = xp.astype(_beside(points, labels)[None, :] == clusters, xp.float64)
-    return member * _beside(points, weight)
+    member = xp.astype(beside(points, labels)[None, :] == clusters, xp.float64)
+    return member * beside(points, weight)
 
 
-def _weights(labels: IntArray, weight: FloatArray | None) -> FloatArray:
+def weights_of(labels: IntArray, weight: FloatArray | None) -> FloatArray:
+    """One weight a row."""
     return np.ones(len(labels)) if weight is None else np.asarray(weight, np.float64)
 
 
-def _beside(points: Any, a: Any) -> Any:
+def beside(points: Any, a: Any) -> Any:
     """A NumPy array in the library and on the device of the points."""
     xp = namespace(points)
     # PyTorch warns of arrays that are not writable; those are copied.
     return a if xp is np else xp.asarray(np.require(a, requirements="W"), device=points.device)
 
 
-def _doubles(points: Any) -> Any:
+def doubles(points: Any) -> Any:
     """The same numbers in double precision."""
     xp = namespace(points)
     return points.astype(np.float64, copy=False) if xp is np else xp.astype(points, xp.float64)
 
 
-def _blocks(points: Any, width: int) -> Iterator[slice]:
+def blocks(points: Any, width: int) -> Iterator[slice]:
     """Runs of rows whose work arrays, of so many columns, are of a good size."""
     entries = ENTRIES if namespace(points) is np else ENTRIES_ON_DEVICE
     step = max(entries // max(width, 1), 1)

@@ -57,13 +57,14 @@ def assign(
     check_output("--output", output, force=force, inputs=[*asked.files, path])
     points, rules, n_clusters = load(asked, quiet=quiet, space=space, may_be_empty=True)
     others = columns_before(points, asked.id_column, keep_columns)
-    model = ConstrainedKMeans(n_clusters, time_limit=time_limit)
+    model = ConstrainedKMeans(n_clusters, time_limit=time_limit, metric=space.metric)
     model.cluster_centers_, model.n_features_in_ = centers, centers.shape[1]
     try:
         labels = model.assign(points.X, constraints=rules, sample_weight=points.weight)
     except InfeasibleConstraintsError as clash:
         raise with_ids(clash, points, n_clusters) from clash
-    report = audit(points.X, labels, rules, n_clusters, points.weight, centers)
+    metric = space.metric
+    report = audit(points.X, labels, rules, n_clusters, points.weight, centers, metric)
     report = replace(report, names=points.called)
     columns = {**others, **label_columns(labels, points, centers)}
     deliver(columns, points, report, output=output, as_json=as_json, quiet=quiet)

@@ -40,6 +40,7 @@ Exit codes: 0 every hard rule is obeyed, 1 a hard rule is broken, 2 bad input.""
 @click.option(
     "--label-column", metavar="NAME", default="label", show_default=True, help="Column of LABELS."
 )
+@opt.metric_option
 @opt.weight_option
 @opt.clusters_option
 @opt.rule_options
@@ -70,7 +71,7 @@ def audit(
         asked = replace(asked, n_clusters=int(values.max()) + 1)
     points, rules, n_clusters = load(asked, quiet=quiet, may_be_empty=True)
     label = values[rows_of(table, asked.id_column, points)]
-    found = examine(points.X, label, rules, n_clusters, points.weight)
+    found = examine(points.X, label, rules, n_clusters, points.weight, metric=asked.metric)
     found = replace(found, names=points.called)
     if report is not None:
         write_text(report, found.to_html(title=f"corral: {Path(labels).name}"))

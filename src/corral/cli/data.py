@@ -20,15 +20,21 @@ from .tables import Table, read_table
 
 @dataclass(frozen=True)
 class Space:
-    """How points are made of columns: ``(values - middle) / width``, with ``fill`` in gaps."""
+    """How points are made of columns: ``(values - middle) / width``, with ``fill`` in gaps.
+
+    ``metric`` is what they are compared by.
+    """
 
     columns: tuple[str, ...]
     middle: FloatArray
     width: FloatArray
     fill: FloatArray
+    metric: str = "euclidean"
 
     @classmethod
-    def of(cls, columns: Sequence[str], values: FloatArray, scale: str) -> Space:
+    def of(
+        cls, columns: Sequence[str], values: FloatArray, scale: str, metric: str = "euclidean"
+    ) -> Space:
         """Scale these values, which may have gaps, as ``--scale`` says.
 
         A constant column becomes 0.
@@ -45,7 +51,7 @@ class Space:
             middle, width = low, high - low
         elif scale == "standard":
             middle, width = values.mean(axis=0), values.std(axis=0)
-        return cls(tuple(columns), middle, np.where(high > low, width, 1.0), fill)
+        return cls(tuple(columns), middle, np.where(high > low, width, 1.0), fill, metric)
 
     def points(self, values: FloatArray) -> FloatArray:
         """The points of these values."""
@@ -111,7 +117,9 @@ def load_points(
     elif np.isnan(values).any():
         count = plural(int(np.isnan(values).sum()), "missing value")
         warnings.warn(f"{table.name}: the mean of the column replaces {count}.", stacklevel=2)
-    space = space or Space.of(columns, values, options.scale)
+    if options.metric == "haversine":
+        _check_degrees(options, columns)
+    space = space or Space.of(columns, values, options.scale, options.metric)
     ids = None if all_ids is None else [all_ids[row] for row in kept]
     weight = None if options.weight is None else table.numbers(options.weight)
     return Points(space.points(values), ids, table, space, weight, kept, all_ids, n_rows)
@@ -124,6 +132,17 @@ def _chosen(options: Options, table: Table, used_elsewhere: Sequence[str]) -> Se
     if not chosen:
         raise ValueError(f"{table.name} has no column left to cluster by; see --columns.")
     return chosen
+
+
+def _check_degrees(options: Options, columns: Sequence[str]) -> None:
+    """Refuse what changes degrees, and columns in the wrong order."""
+    from ..rows.metrics import refuse_columns
+
+    if options.scale != "none":
+        raise ValueError(f"--scale {options.scale} changes degrees; leave it out with haversine.")
+    if options.missing == "mean":
+        raise ValueError("--missing mean has no mean of longitudes; give error or drop.")
+    refuse_columns(columns)
 
 
 def _without(table: Table, kept: IntArray) -> Table:
@@ -162,7 +181,7 @@ def write_model(path: str, space: Space, centers: FloatArray) -> None:
     """Write what ``corral assign`` needs, completely or not at all."""
     arrays = {"middle": space.middle, "width": space.width, "fill": space.fill, "centers": centers}
     values = {name: array.tolist() for name, array in arrays.items()}
-    document = {**MODEL, "columns": space.columns, **values}
+    document = {**MODEL, "columns": space.columns, "metric": space.metric, **values}
     with atomic_writer(path) as file:
         file.write(json.dumps(document, allow_nan=False) + "\n")
 
@@ -181,9 +200,12 @@ def read_model(path: str) -> tuple[Space, FloatArray]:
             np.array(found[name], np.float64) for name in ("middle", "width", "fill", "centers")
         )
         every = np.vstack([middle, width, fill, centers])
-        complete = every.shape == (3 + len(centers), len(names)) and (width > 0).all()
+        metric = found.get("metric", "euclidean")  # files of corral before 0.5 have none
+        known = metric in ("euclidean", "cosine", "haversine")
+        fits = every.shape == (3 + len(centers), len(names))
+        complete = known and fits and bool((width > 0).all())
     except (KeyError, TypeError, ValueError):
         complete = False
     if not complete or not np.isfinite(every).all():
         raise ValueError(f"{path} is not complete; write it again with corral fit --model.")
-    return Space(names, middle, width, fill), centers
+    return Space(names, middle, width, fill, metric), centers

@@ -51,6 +51,7 @@ Examples:
   corral fit shops.csv -k 4 --id-column shop --total demand:100:500 --report report.html
   corral fit plants.csv -k 3 --method gaussian --must-link ml.csv --cannot-link cl.csv
   corral fit people.parquet -k 5 --scale standard --share sex:0.4: --min-size 10 --plot p.png
+  corral fit cities.csv -k 6 --columns lat,lon --metric haversine --max-size 20 -o regions.csv
   zcat big.csv.gz | corral fit - -k 8 --rules rules.json --model model.json > labels.csv
 
 The labels are written to the output file, or to the standard output if there is none: id, label,
@@ -68,6 +69,7 @@ Exit codes: 0 feasible, 2 bad input, 3 infeasible, 4 not decided within the time
 
 @click.command(epilog=FIT_EPILOG, short_help="Cluster a file under rules.")
 @opt.data_options
+@opt.metric_option
 @opt.weight_option
 @opt.clusters_option
 @opt.rule_options
@@ -137,6 +139,7 @@ def fit(
         jobs=jobs,
         on_infeasible=on_infeasible,
         prove=prove,
+        metric=asked.metric,
     )
     stopped = fit_model(fitted, points, rules, quiet=quiet, keep_best=keep_best)
     seconds = clock.elapsed
@@ -148,7 +151,7 @@ def fit(
     if report is not None:
         write_text(report, found.to_html(title=f"corral: {Path(points.table.name).name}"))
     if plot is not None:
-        save_picture(plot, points.X, rules, fitted.labels_, centers)
+        save_picture(plot, points.X, rules, fitted.labels_, centers, asked.metric)
     if model is not None:
         write_model(model, points.space, centers)
     values = {"seconds": round(seconds, 3), "centers": as_lists(centers)}
@@ -295,7 +298,12 @@ def with_ids(
 
 
 def save_picture(
-    path: str, X: FloatArray, rules: ConstraintSet, labels: IntArray, centers: FloatArray
+    path: str,
+    X: FloatArray,
+    rules: ConstraintSet,
+    labels: IntArray,
+    centers: FloatArray,
+    metric: str = "euclidean",
 ) -> None:
     """Write a picture of the clusters."""
     from matplotlib.figure import Figure
@@ -304,6 +312,7 @@ def save_picture(
     from ..plots import plot_clusters
 
     figure = Figure(figsize=(8.0, 5.6), layout="constrained")
-    plot_clusters(X, labels, rules, centers=centers, ax=figure.subplots())
+    own: Any = {"centers": centers, "metric": metric}
+    plot_clusters(X, labels, rules, **own, ax=figure.subplots())
     with atomic_writer(path) as file:
         figure.savefig(file.buffer, format=Path(path).suffix[1:].lower(), dpi=150)

@@ -22,6 +22,7 @@ OWN: dict[str, dict[str, str | None]] = {
         "jobs": "n_jobs",
         "on_infeasible": "on_infeasible",
         "prove": "prove",
+        "metric": "metric",
         "keep_best": None,
         "model": None,
     },

@@ -73,6 +73,7 @@ class Options:
     missing: str
     columns: tuple[str, ...] = ()
     scale: str = "none"
+    metric: str = "euclidean"
     weight: str | None = None
     n_clusters: int | None
     must_link: tuple[str, ...]
@@ -165,6 +166,12 @@ data_options = stacked(
         ("none", "standard", "minmax"),
         "Scale each column: to mean 0 and deviation 1, or to [0, 1].",
     ),
+)
+
+metric_option = choice_option(
+    "--metric",
+    ("euclidean", "cosine", "haversine"),
+    "Distance; haversine takes two columns, latitude and longitude in degrees, and gives km.",
 )
 
 clusters_option = option(

@@ -88,7 +88,13 @@ def columns_before(points: Points, id_column: str | None, keep_columns: bool) ->
 
 def label_columns(labels: IntArray, points: Points, centers: FloatArray) -> dict[str, Any]:
     """The label of each point, and its distance to the centre of the cluster."""
-    distances = np.linalg.norm(points.X - centers[labels], axis=1)
+    if points.space.metric == "euclidean":
+        distances = np.linalg.norm(points.X - centers[labels], axis=1)
+    else:
+        from ..rows import METRICS, distances_to
+
+        every = distances_to(points.X, centers, METRICS[points.space.metric])
+        distances = every[np.arange(len(labels)), labels]
     return {"label": labels, "distance": distances}
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.decomposition import PCA
+from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
 from .._text import in_digits
@@ -39,6 +40,8 @@ DOTS = (1.5, 26.0)
 LEGEND_LINE = 0.17
 #: Part of a figure that its Axes fill, about.
 FILLED = 0.59
+#: Least width of a degree of longitude in a map, in degrees of latitude; at the poles it is less.
+LEAST_WIDTH = 0.2
 #: Area from which points have a white edge.  Edges of many small points would hide the clusters
 #: below them.
 EDGED = 12.0
@@ -52,6 +55,7 @@ def plot_clusters(
     centers: ArrayLike | None = None,
     features: Sequence[str] | None = None,
     ax: Axes | None = None,
+    metric: str = "euclidean",
 ) -> Axes:
     """Draw the clusters in two dimensions, with the links between their points.
 
@@ -72,6 +76,9 @@ def plot_clusters(
         Names of the features; the columns of a data frame unless given.
     ax : Axes, optional
         Where to draw; a new figure unless given.
+    metric : {"euclidean", "cosine", "haversine"}, default="euclidean"
+        By "cosine", rows are drawn with their lengths made one.  By "haversine", latitude and
+        longitude are drawn as a map.
 
     Returns
     -------
@@ -100,8 +107,18 @@ def plot_clusters(
         middle = np.asarray(centers, float)
     given = feature_names(X) if features is None else features
     named = [f"feature {j}" for j in range(points.shape[1])] if given is None else given
-    flat, flat_middle, names = _flatten(points, middle, label, named)
     axes = one_axes(ax)
+    flat: FloatArray
+    flat_middle: FloatArray
+    names: tuple[str, str]
+    if metric == "haversine":
+        flat, flat_middle = np.asarray(points)[:, ::-1], middle[:, ::-1]
+        names = ("longitude", "latitude") if given is None else (named[1], named[0])
+        _map(axes, flat[:, 1])
+    else:
+        if metric == "cosine":
+            points, middle = normalize(points), normalize(middle)
+        flat, flat_middle, names = _flatten(points, middle, label, named)
     counts = _draw_links(axes, flat, label, rules)
     dot = min(DOTS[1], DOTS[1] * np.sqrt(600.0 / len(label)))
     dot = float(max(DOTS[0], dot * min(1.0, np.prod(inches(axes)) / np.prod(FIGURE) / FILLED)))
@@ -109,6 +126,12 @@ def plot_clusters(
         _draw_cluster(axes, flat[label == cluster], flat_middle[cluster], int(cluster), dot)
     _finish(axes, names, np.bincount(label, minlength=k), counts)
     return axes
+
+
+def _map(ax: Axes, latitude: FloatArray) -> None:
+    """Degrees of both axes of about the same length in kilometres, in the middle of the map."""
+    middle = np.radians((latitude.min() + latitude.max()) / 2.0)
+    ax.set_aspect(1.0 / max(float(np.cos(middle)), LEAST_WIDTH), adjustable="datalim")
 
 
 def _flatten(

@@ -90,15 +90,14 @@ class CliqueExchange:
     def _placed(self, tally: Tally, cliques: IntArray) -> tuple[FloatArray, IntArray]:
         """What the best places of each clique gain, (c,), and these places, (c, s)."""
         c, s = cliques.shape
-        k, flat = self.rules.n_clusters, cliques.ravel()
+        flat = cliques.ravel()
         own, at = tally.labels[cliques], np.arange(c)[:, None]
         points = np.repeat(tally.points[None], c, axis=0)
         points[at, own] -= self.rows.weighted(flat).reshape(c, s, -1)
         mass = np.repeat(tally.mass[None], c, axis=0)
         mass[at, own] -= self.rows.weight[cliques]
         mass = np.maximum(mass, 0.0)
-        centers = self.rows.centres(points.reshape(c * k, -1), mass.ravel(), None)
-        cost = self.rows.arrivals(cliques, mass, centers.reshape(c, k, -1))
+        cost = self.rows.arrivals(cliques, points, mass)
         now = np.take_along_axis(cost, own[:, :, None], axis=2).sum(axis=(1, 2))
         wanted = np.where(self.open[cliques], cost, np.inf) + self._tolls(tally, cliques, cost)
         places = np.array([linear_sum_assignment(each)[1] for each in wanted])

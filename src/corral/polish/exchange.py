@@ -40,7 +40,7 @@ class Clusters:
 
     labels: IntArray
     centers: FloatArray
-    weight: FloatArray
+    weight: FloatArray  # their stiffness
     distances: FloatArray
 
 
@@ -68,8 +68,8 @@ class Exchange:
         """Labels after one round of changes that pay, or None if there is none."""
         if not self.mobile.any():
             return None
-        mass = self.rows.mass(labels, self.n_clusters)
-        clusters = Clusters(labels, centers, mass, self.rows.distances(centers))
+        held = self.rows.stiffness(labels, self.n_clusters)
+        clusters = Clusters(labels, centers, held, self.rows.distances(centers))
         chains = Chains.of(self.apart, labels, self.n_clusters)
         changes = self._moves(clusters, chains, NEGLIGIBLE * objective)
         if not changes:

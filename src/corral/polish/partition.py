@@ -238,7 +238,7 @@ class MeansPartition(Partition):
     ----------
     rows : MemoryRows
     mass : (k,) array
-        Weight of each cluster.
+        Stiffness of each cluster: its weight, if the distance is Euclidean.
     centers : (k, d) array
     """
 
@@ -302,7 +302,7 @@ class MeansPartition(Partition):
 
     def _follow(self, touched: IntArray) -> None:
         self.centers = self.rows.means(self.labels, self.rules.n_clusters, self.centers)
-        self.mass = self.rows.mass(self.labels, self.rules.n_clusters)
+        self.mass = self.rows.stiffness(self.labels, self.rules.n_clusters)
         self.squares[touched] = self.rows.distances(self.centers[touched]).T
         self.cost = self.weight * self.squares[self.labels, self.groups]
 

@@ -141,7 +141,7 @@ def alternate(
         centers, warm = answer.centers, step.warm
         if best is not None and problem.plan.least_shift:
             ahead += 1
-            centers = centers + ahead / (ahead + 3.0) * (centers - best.centers)
+            centers = problem.rows.distance.beyond(centers, best.centers, ahead / (ahead + 3.0))
         best, incumbent = answer, answer.labels
         problem.settings.progress.step(problem.objective(best.objective))
         if at_rest:
@@ -208,9 +208,8 @@ def evaluate(problem: Problem, step: Assignment, centers: FloatArray) -> Answer:
     rules, rows, labels = problem.rules, problem.rows, step.labels
     means = rows.means(labels, rules.n_clusters, centers)
     if np.isfinite(step.cost):
-        mass = problem.near.mass(labels, rules.n_clusters)
-        gained = float(rows.distance.gained(mass, centers, means).sum())
-        return Answer(labels, means, max(step.cost - gained, 0.0), rules, step.warm)
+        objective = step.cost - problem.near.fallen(labels, centers, means)
+        return Answer(labels, means, max(objective, 0.0), rules, step.warm)
     soft = rules.soft_cost(labels) if step.soft is None else step.soft
     return Answer(labels, means, rows.inertia(labels, means) + soft, rules, step.warm)
 

@@ -14,8 +14,8 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from .._typing import FloatArray, IntArray
-from ..audit import Findings, InMemory, PointPieces, examine
-from ..audit.inertia import cluster_means
+from ..audit import Findings, InMemory, PointPieces, centres_of, examine
+from ..audit.spheres import check_places
 from ..constraints import Constraint
 from ..constraints._checks import as_numbers, refuse
 from ..constraints.files import atomic_writer
@@ -52,7 +52,8 @@ class Report(Findings):
     Attributes
     ----------
     inertia : float
-        Weighted sum of squared distances of the points to the centre of their cluster.
+        Weighted sum of squared distances of the points to the centre of their cluster; of cosine
+        distances, if that is the metric.
     sizes : tuple of int
         Number of points in each cluster.
     entries : tuple of Entry
@@ -63,6 +64,8 @@ class Report(Findings):
     outside : int
         Number of rules that do not apply because they name rows outside X; such rules come from
         :meth:`ConstraintSet.for_folds`.
+    metric : str
+        "euclidean", "cosine" or "haversine".
     plan
         The decisions that the solver took; :meth:`how` prints them.
     proof
@@ -115,16 +118,17 @@ class Report(Findings):
         n_clusters: int,
         sample_weight: FloatArray | None = None,
         centers: FloatArray | None = None,
+        metric: str = "euclidean",
     ) -> Report:
         """Audit labels of points wherever these are, and keep a sample of them for pictures.
 
         The arguments are those of :func:`corral.audit.examine`, taken as they are.
         """
         if centers is None:
-            centers = cluster_means(points, labels, n_clusters, sample_weight)
-        found = examine(points, labels, constraints, n_clusters, sample_weight, centers)
+            centers = centres_of(points, labels, n_clusters, sample_weight, metric)
+        found = examine(points, labels, constraints, n_clusters, sample_weight, centers, metric)
         view = View.of(points, labels, constraints, centers)
-        return cls(found.inertia, found.sizes, found.entries, view=view)
+        return cls(found.inertia, found.sizes, found.entries, metric=metric, view=view)
 
     def how(self) -> str:
         """Say how the answer was found: the decisions of the solver, one a line."""
@@ -211,6 +215,7 @@ def audit(
     n_clusters: int,
     sample_weight: ArrayLike | None = None,
     centers: ArrayLike | None = None,
+    metric: str = "euclidean",
 ) -> Report:
     """Recompute from the labels alone what an answer is worth and which rules it breaks.
 
@@ -224,7 +229,9 @@ def audit(
     sample_weight : array-like of shape (n_samples,), default=None
         All ones unless given.
     centers : array-like of shape (n_clusters, n_features), default=None
-        The weighted means of the clusters unless given.
+        The best centres of the clusters unless given: by "euclidean" the weighted means.
+    metric : {"euclidean", "cosine", "haversine"}, default="euclidean"
+        As in :class:`~corral.ConstrainedKMeans`.
 
     Returns
     -------
@@ -254,10 +261,13 @@ def audit(
     k = int(n_clusters)
     label = _checked_labels(labels, points.shape[0], k)
     weight = _checked_weights(sample_weight, len(label))
+    check_places(points, metric)
     rules, outside = rules_for(X, constraints)
     rules.check(len(label), k)
     mean = None if centers is None else _checked_centers(centers, (k, points.shape[1]))
-    report = Report.of(InMemory(points), label, rules, k, weight, mean)
+    if mean is not None:
+        check_places(mean, metric, "`centers`")
+    report = Report.of(InMemory(points), label, rules, k, weight, mean, metric)
     return replace(report, outside=outside, features=feature_names(X))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._text import in_digits
 from .._typing import IntArray
-from ..audit import Findings
+from ..audit import UNITS, Findings
 from ..constraints import Constraint
 from ..plots.bounds import Measure, measure_sizes, measure_totals
 
@@ -95,7 +95,7 @@ def _summary(findings: Findings, n_iterations: int | None) -> str:
     facts = {
         "points": sum(findings.sizes),
         "clusters": len(findings.sizes),
-        "inertia": findings.inertia,
+        f"inertia {UNITS.get(findings.metric, '')}".rstrip(): findings.inertia,
         "soft cost": findings.soft_cost or None,
         "objective": findings.objective if findings.soft_cost else None,
         "rules of other rows": findings.outside or None,

@@ -129,7 +129,7 @@ def _figures(
     rules = [entry.constraint for entry in findings.entries]
     measures = [("Sizes of the clusters, with their bounds", measure_sizes(findings.sizes, rules))]
     if view is not None:
-        yield _clusters(view, rules, features)
+        yield _clusters(view, rules, features, findings.metric)
         totals = measure_totals(view.labels, rules, len(findings.sizes))
         measures += [(f"Per cluster: {measure.title}", measure) for measure in totals]
     for caption, measure in measures:
@@ -140,11 +140,13 @@ def _figures(
         yield from _courses(history, None if view is None else view.labels)
 
 
-def _clusters(view: View, rules: list[Constraint], features: Any) -> tuple[str, Figure]:
+def _clusters(
+    view: View, rules: list[Constraint], features: Any, metric: str
+) -> tuple[str, Figure]:
     figure = _figure(7.2, 4.8)
     labels, links = view.labels[view.rows], view.links(rules)
     own: Any = {"centers": view.centers, "features": features, "ax": figure.subplots()}
-    plot_clusters(view.points, labels, links, **own)
+    plot_clusters(view.points, labels, links, **own, metric=metric)
     caption = "Clusters, with must-links solid, cannot-links dashed and broken ones red"
     if len(view.rows) < len(view.labels):
         caption += f" ({in_digits(len(view.rows))} of the {in_digits(len(view.labels))} points)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._text import in_digits
-from ..audit import Entry, Findings
+from ..audit import UNITS, Entry, Findings
 from ..constraints import Constraint
 
 
@@ -14,7 +14,7 @@ def summary(findings: Findings) -> list[str]:
     verdict = "every hard rule is obeyed" if findings.feasible else broken
     lines = [
         f"{in_digits(sum(findings.sizes))} points in {len(findings.sizes)} clusters: {verdict}",
-        f"inertia  {in_digits(findings.inertia)}",
+        f"inertia  {in_digits(findings.inertia)} {UNITS.get(findings.metric, '')}".rstrip(),
         f"sizes    {' '.join(map(str, findings.sizes))}",
     ]
     if findings.soft_cost:

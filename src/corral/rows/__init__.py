@@ -1,19 +1,22 @@
 """Contracted points wherever they are: the protocol, its form in memory, its form in shards."""
 
 from .distance import EUCLIDEAN, NOBODY, Distance, Side, SquaredEuclidean, SwapSide, plus_plus
-from .memory import MemoryRows, contracted
+from .memory import MemoryRows
+from .metrics import METRICS, Metric, contracted
 from .protocol import Rows, Table
 from .shard import Each, Shard, Shards
 from .shards import ShardRows, contracted_shards
-from .tables import MemoryTable, ShardTable, distances_to
+from .tables import MemoryTable, ShardTable, distances_to, measured
 
 __all__ = [
     "EUCLIDEAN",
+    "METRICS",
     "NOBODY",
     "Distance",
     "Each",
     "MemoryRows",
     "MemoryTable",
+    "Metric",
     "Rows",
     "Shard",
     "ShardRows",
@@ -26,5 +29,6 @@ __all__ = [
     "contracted",
     "contracted_shards",
     "distances_to",
+    "measured",
     "plus_plus",
 ]

@@ -29,3 +29,12 @@ def largest_eigenvalue(image: Any, direction: FloatArray, n_steps: int) -> float
 def as_dense(rows: Matrix) -> FloatArray:
     """A few rows as an array of float64."""
     return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), np.float64)
+
+
+def row_lengths(points: Matrix) -> FloatArray:
+    """Euclidean length of each row, dense or CSR, in double precision."""
+    if isinstance(points, np.ndarray):
+        squares: FloatArray = np.einsum("id,id->i", points, points, dtype=np.float64)
+    else:
+        squares = points.astype(np.float64).multiply(points).sum(axis=1).ravel()
+    return np.sqrt(squares)

@@ -7,6 +7,7 @@ every solver, the kernels of ADMM included; it is one new class with these metho
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,16 +17,40 @@ from sklearn.cluster import kmeans_plusplus
 
 from .._typing import BoolArray, FloatArray, IntArray, Matrix
 
+#: Sums of the points of clusters, (k, d), computed only where they are needed.
+Sums = Callable[[], FloatArray]
+#: Least stiffness of a cluster of all points, as a part of their weight.  Points that lie around
+#: the centre of a sphere have none; a smaller number starts ADMM with a larger ridge for them.
+LEAST_STIFFNESS = 0.1
+
 
 class Distance(Protocol):
     """Costs linear in the features, and the centres that make them least.
 
-    Centres are held relative to an origin; ``local`` is that origin in the coordinates of the
-    points at hand.
+    Centres are held relative to an origin, the mean of all points; ``local`` is that origin in the
+    coordinates of the points at hand.  ``mass`` is the weight of a cluster where sums of points
+    come with it.  Where squared distances come with it, it is what :meth:`stiffness` gives.
     """
 
-    def origin(self, mean: FloatArray) -> FloatArray:
-        """The point that coordinates are taken about, given the weighted mean of all points."""
+    def about(self, mean: FloatArray) -> Distance:
+        """The same distance in coordinates about this point."""
+
+    def stiffness(self, sums: Sums, mass: FloatArray, local: FloatArray) -> FloatArray:
+        """How stiff clusters hold their centres, (k,), from sums of points and of weights.
+
+        A centre that is off by s costs the cluster ``stiffness * |s|^2`` more than its best one.
+        """
+
+    def joined(
+        self, means: Matrix, weight: FloatArray, count: IntArray
+    ) -> tuple[Matrix, FloatArray, float]:
+        """Means of so many rows each as points with weights, and what these leave out of the costs.
+
+        In every cluster, the rows of a group cost what the point does and a constant.
+        """
+
+    def beyond(self, centers: FloatArray, before: FloatArray, step: float) -> FloatArray:
+        """Centres moved on, by this part of their way from where they were before."""
 
     def offsets(self, centers: FloatArray, local: FloatArray) -> FloatArray:
         """The part of the costs that depends on the cluster alone, (k,)."""
@@ -52,10 +77,12 @@ class Distance(Protocol):
     def arrivals(self, weight: FloatArray, mass: FloatArray, squares: FloatArray) -> FloatArray:
         """How far the objective rises when a group joins a cluster at this squared distance."""
 
-    def following(self, weight: FloatArray, mass: FloatArray, stays: BoolArray) -> FloatArray:
+    def following(
+        self, weight: FloatArray, mass: FloatArray, stays: BoolArray, squares: FloatArray
+    ) -> FloatArray:
         """Factors of costs that tell how the objective changes when groups move, centres following.
 
-        ``mass`` is the weight of the cluster, which holds the group already where it ``stays``.
+        ``mass`` is that of the cluster, which holds the group already where it ``stays``.
         """
 
     def swap_gains(self, first: SwapSide, second: SwapSide, inner: FloatArray) -> FloatArray:
@@ -105,9 +132,23 @@ class SwapSide:
 class SquaredEuclidean:
     """Squared Euclidean distance to the mean: k-means."""
 
-    def origin(self, mean: FloatArray) -> FloatArray:
-        """The mean, so that a shift of the data changes nothing."""
-        return mean
+    def about(self, mean: FloatArray) -> Distance:
+        """The same: a shift of the data changes nothing."""
+        return self
+
+    def stiffness(self, sums: Sums, mass: FloatArray, local: FloatArray) -> FloatArray:
+        """The weight of the cluster (Huygens)."""
+        return mass
+
+    def joined(
+        self, means: Matrix, weight: FloatArray, count: IntArray
+    ) -> tuple[Matrix, FloatArray, float]:
+        """As they are."""
+        return means, weight, 0.0
+
+    def beyond(self, centers: FloatArray, before: FloatArray, step: float) -> FloatArray:
+        """On the straight line."""
+        return centers + step * (centers - before)
 
     def offsets(self, centers: FloatArray, local: FloatArray) -> FloatArray:
         """``|mu_j|^2 + 2 mu_j . local``: what ``|p - mu_j|^2`` has besides ``p``."""
@@ -156,7 +197,9 @@ class SquaredEuclidean:
         rise: FloatArray = weight * mass / (mass + weight + 1e-300) * squares
         return rise
 
-    def following(self, weight: FloatArray, mass: FloatArray, stays: BoolArray) -> FloatArray:
+    def following(
+        self, weight: FloatArray, mass: FloatArray, stays: BoolArray, squares: FloatArray
+    ) -> FloatArray:
         """``W / (W - w)`` of the own cluster and ``W / (W + w)`` of others (Hartigan).
 
         A group alone in its cluster costs nothing there.
@@ -216,6 +259,12 @@ def _quotient(shift: FloatArray, rest: FloatArray) -> FloatArray:
 
 #: The distance of k-means.
 EUCLIDEAN = SquaredEuclidean()
+
+
+def stiffness_of_all(distance: Distance, weight: float, local: FloatArray) -> float:
+    """The stiffness of one cluster of all points, given their weight and their mean."""
+    held = distance.stiffness(lambda: weight * local[None], np.array([weight]), local)
+    return max(float(held[0]), LEAST_STIFFNESS * weight)
 
 
 def plus_plus(

@@ -16,11 +16,11 @@ from sklearn.utils.extmath import row_norms
 from .._typing import FloatArray, IntArray, Matrix
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
-from ..presolve.contraction import Contraction
 from .algebra import as_dense, largest_eigenvalue
 from .candidates import Candidates, cheapest
-from .costs import Dense
-from .distance import EUCLIDEAN, Distance, plus_plus
+from .candidates import Costs as SomeCosts
+from .costs import Dense, LinearCosts
+from .distance import EUCLIDEAN, Distance, plus_plus, stiffness_of_all
 from .shard import Shards
 
 #: Squared distance of the middle from the origin, in units of the mean squared distance to the
@@ -52,16 +52,15 @@ class MemoryRows:
         helper: Shards | None = None,
         distance: Distance = EUCLIDEAN,
     ) -> None:
-        self.points, self.scatter, self.helper, self.distance = points, scatter, helper, distance
-        self._given = points
+        self.points, self.scatter, self.helper = points, scatter, helper
+        self._given, self._given_distance = points, distance
         self.shape, self.dtype = (points.shape[0], points.shape[1]), points.dtype
         given = np.ones(points.shape[0]) if weight is None else weight
         self.weight: FloatArray = given.astype(np.float64, copy=False)
         self.total_weight = float(self.weight.sum())
         some = self.weight if self.total_weight > 0.0 else np.ones_like(self.weight)
-        mean = np.asarray(some @ self.points, np.float64) / some.sum()
-        self.middle = distance.origin(mean)
-        self._local = self.middle
+        self.middle: FloatArray = np.asarray(some @ self.points, np.float64) / some.sum()
+        self.distance, self._local = distance.about(self.middle), self.middle
         self._square = self._squares()
         self.spread = float(self.weight @ self._square)
         far = self.middle @ self.middle * self.total_weight > FAR * self.spread
@@ -94,7 +93,7 @@ class MemoryRows:
 
     def take(self, groups: IntArray) -> MemoryRows:
         """Without the scatter inside groups."""
-        return MemoryRows(self._given[groups], self.weight[groups], distance=self.distance)
+        return MemoryRows(self._given[groups], self.weight[groups], distance=self._given_distance)
 
     def home(self) -> Self:
         """They are here."""
@@ -112,7 +111,8 @@ class MemoryRows:
         if len(rows) < len(weight):
             points, weight = points[rows], weight[rows]
         draw = plus_plus if self.helper is None else self.helper.seeds
-        return draw(points, weight, n_clusters, random_state) - self.middle
+        seeds: FloatArray = draw(points, weight, n_clusters, random_state)
+        return seeds - self.middle
 
     def distances(self, centers: FloatArray, deadline: Deadline = NEVER) -> FloatArray:
         """Squared distances ``|p_g - mu_j|^2`` as an (m, k) array; raises OutOfTime."""
@@ -157,9 +157,13 @@ class MemoryRows:
     ) -> Candidates:
         """Of a block of groups at a time, so that no (m, k) array is made."""
         weight = self.weight if count is None else self.weight / count
-        costs = _MemoryCosts(self, centers, None if np.all(weight == 1.0) else weight)
+        costs = self._some_costs(centers, None if np.all(weight == 1.0) else weight)
         groups = np.arange(self.shape[0]) if groups is None else groups
         return cheapest(costs, groups, prices, number, like, deadline)
+
+    def _some_costs(self, centers: FloatArray, weight: FloatArray | None) -> SomeCosts:
+        """Costs of some groups at a time, with these weights."""
+        return LinearCosts(self.points, self._square, centers, self.offsets(centers), weight)
 
     def nearest(self, centers: FloatArray, deadline: Deadline = NEVER) -> IntArray:
         """The nearest centre of each group."""
@@ -188,27 +192,32 @@ class MemoryRows:
         """Some of the points times their weights."""
         return self.weight[groups, None] * as_dense(self.points[groups])
 
-    def arrivals(self, groups: IntArray, mass: FloatArray, centers: FloatArray) -> FloatArray:
+    def arrivals(self, groups: IntArray, sums: FloatArray, mass: FloatArray) -> FloatArray:
         """How far the objective rises when a group joins a cluster, the centre moving along.
 
-        Each row of ``groups``, (c, s), has clusters of its own: ``mass`` (c, k) and ``centers``
-        (c, k, d).  The result is (c, s, k).
+        Each row of ``groups``, (c, s), has clusters of its own: ``sums`` of points (c, k, d) and of
+        weights (c, k).  The result is (c, s, k).
         """
-        c, s = groups.shape
-        points = as_dense(self.points[groups.ravel()]).reshape(c, s, -1) - self._local
+        (c, s), (k, d) = groups.shape, sums.shape[1:]
+        flat, of_each = sums.reshape(c * k, d), mass.ravel()
+        centers = self.centres(flat, of_each, None).reshape(c, k, d)
+        stiff = self.distance.stiffness(lambda: flat, of_each, self._local)
+        held = stiff.reshape(c, 1, k)
+        points = as_dense(self.points[groups.ravel()]).reshape(c, s, d) - self._local
         squares = self.distance.squares(points, centers)
-        return self.distance.arrivals(self.weight[groups][:, :, None], mass[:, None], squares)
+        return self.distance.arrivals(self.weight[groups][:, :, None], held, squares)
 
     def follow_gains(self, change: Matrix, centers: FloatArray, mass: FloatArray) -> FloatArray:
         """How far the objective falls when centres follow changes of their clusters, (c,).
 
         Change c adds the weights of its row (c, m), negative for groups that leave, to a cluster
-        with this centre and mass.
+        with this centre and stiffness.
         """
         then = mass + np.asarray(change.sum(axis=1))
         sums = as_dense(change @ self.points) + mass[:, None] * (centers + self._local)
         means = self.centres(sums, then, centers)
-        return self.distance.gained(then, centers, means)
+        held = self.distance.stiffness(lambda: sums, then, self._local)
+        return self.distance.gained(held, centers, means)
 
     def soft_means(self, cluster: IntArray, share: FloatArray, fallback: FloatArray) -> FloatArray:
         """By a sparse matrix of the shares, (k, m)."""
@@ -232,6 +241,16 @@ class MemoryRows:
     def mass(self, labels: IntArray, n_clusters: int) -> FloatArray:
         """Weight of each cluster."""
         return sums_by(labels, self.weight, n_clusters)
+
+    def stiffness(self, labels: IntArray, n_clusters: int) -> FloatArray:
+        """What a cluster costs more when its centre is off, by the squared distance."""
+        mass = self.mass(labels, n_clusters)
+        return self.distance.stiffness(lambda: self.sums(labels, n_clusters), mass, self._local)
+
+    def fallen(self, labels: IntArray, centers: FloatArray, means: FloatArray) -> float:
+        """How far the objective falls when centres move to those of :meth:`means`."""
+        held = self.stiffness(labels, len(centers))
+        return float(self.distance.gained(held, centers, means).sum())
 
     def labels(self, labels: IntArray) -> IntArray:
         """Labels of all groups, from what an assignment gave."""
@@ -269,7 +288,8 @@ class MemoryRows:
             return moved
 
         heaviest = int(np.argmax(self.weight * self._square))
-        return largest_eigenvalue(image, self.row(heaviest), n_steps) / self.total_weight
+        value = largest_eigenvalue(image, self.row(heaviest), n_steps)
+        return value / stiffness_of_all(self.distance, self.total_weight, self._local)
 
     def row(self, group: int) -> FloatArray:
         """One of the points, dense and relative to the middle."""
@@ -311,37 +331,6 @@ class MemoryRows:
         if mass.min() <= 0.0:
             return unsplit
         means = self.centres(sums, mass, None)
-        gained = self.distance.gained(mass, np.stack([center, center]), means)
+        held = self.distance.stiffness(lambda: sums, mass, self._local)
+        gained = self.distance.gained(held, np.stack([center, center]), means)
         return float(gained.sum()), means
-
-
-class _MemoryCosts:
-    """Costs of rows in memory; see :class:`.candidates.Costs`."""
-
-    def __init__(self, rows: MemoryRows, centers: FloatArray, weight: FloatArray | None) -> None:
-        self._rows, self._weight = rows, weight
-        self.eps = float(np.finfo(rows.points.dtype).eps)
-        self._twice = np.ascontiguousarray((-2.0 * centers).astype(rows.points.dtype).T)
-        self._offsets = rows.offsets(centers).astype(rows.points.dtype)
-
-    def block(self, groups: Any) -> FloatArray:
-        """In the precision of the points."""
-        costs: FloatArray = self._rows.points[groups] @ self._twice
-        costs += self._offsets
-        if self._weight is not None:
-            costs *= self._weight[groups, None]
-        return costs
-
-    def constant(self, groups: Any) -> FloatArray:
-        """The squares of the points."""
-        squares: FloatArray = self._rows._square[groups]
-        return squares if self._weight is None else squares * self._weight[groups]
-
-
-def contracted(points: Matrix, weight: FloatArray | None, group: IntArray | None) -> MemoryRows:
-    """Rows in memory with the members of each group joined into one weighted point."""
-    if group is None:
-        return MemoryRows(points, weight)
-    joined = Contraction(group, int(group.max(initial=-1)) + 1)
-    means, total, _, scatter = joined.apply(points, weight)
-    return MemoryRows(means, total, scatter)

@@ -12,6 +12,7 @@ from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
 from .candidates import Candidates
 from .distance import Distance
+from .metrics import Metric
 from .shard import Each
 
 
@@ -26,9 +27,12 @@ class Rows(Protocol):
     far: bool  # whether the rows are outside this process's memory
     shape: tuple[int, int]  # groups and features
     dtype: Any  # NumPy's dtype of the points
-    distance: Distance  # how costs and centres are made
     weight: FloatArray  # sum of the sample weights of each group, (m,)
     scatter: float  # inertia inside the groups, the same for every assignment
+
+    @property
+    def distance(self) -> Distance:
+        """How costs and centres are made."""
 
     @property
     def middle(self) -> FloatArray:
@@ -99,6 +103,9 @@ class Rows(Protocol):
     def means(self, where: Any, n_clusters: int, fallback: FloatArray | None = None) -> FloatArray:
         """Centres of the clusters; one without weight keeps its fallback."""
 
+    def stiffness(self, labels: IntArray, n_clusters: int) -> FloatArray:
+        """What a cluster costs more when its centre is off, by the squared distance, (k,)."""
+
     def inertia(self, where: Any, centers: FloatArray) -> float:
         """Weighted sum of the squared distances to the centre of the own cluster."""
 
@@ -128,10 +135,14 @@ class Table(Protocol):
     dtype: Any  # NumPy's dtype of the points
     weight: FloatArray | None  # sample weights; None if all are one
     place: str  # where the rows are: "memory", "gpu" or "dask"
+    metric: Metric  # what they are compared by
 
     @property
     def scale(self) -> Scale:
         """The units of the rows that :meth:`rows` gives."""
+
+    def measured(self, metric: Metric) -> Any:
+        """The same by another metric."""
 
     def rows(self, group: IntArray | None) -> Rows:
         """The contracted points, given the group of each row."""

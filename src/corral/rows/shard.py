@@ -123,6 +123,11 @@ def multiplied(shard: Shard, exponent: int) -> Shard:
     return shard.like(points=times(shard.points, exponent))
 
 
+def embedded(shard: Shard, metric: Any) -> Shard:
+    """The same rows as a metric embeds them."""
+    return shard.like(points=metric.embedded(shard.points))
+
+
 def with_free(shard: Shard, free: Any) -> Shard:
     """The same rows, of which prices assign only those that ``free`` marks."""
     return shard.like(free=shard.put(free))

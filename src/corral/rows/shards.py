@@ -20,7 +20,7 @@ from ..deadline import NEVER, Deadline
 from ..presolve.contraction import Contraction
 from .algebra import largest_eigenvalue
 from .candidates import Candidates
-from .distance import EUCLIDEAN, Distance
+from .distance import EUCLIDEAN, Distance, stiffness_of_all
 from .memory import FAR, MemoryRows
 from .shard import Shards, by_shard, contracted, shares, shifted, with_free, with_weight
 from .shard_costs import ShardCosts, ShardScan
@@ -40,7 +40,8 @@ class ShardRows:
         scatter: float = 0.0,
         distance: Distance = EUCLIDEAN,
     ) -> None:
-        self._given, self.weight, self.scatter, self.distance = shards, weight, scatter, distance
+        self._given, self._given_distance = shards, distance
+        self.weight, self.scatter = weight, scatter
         self.shape, self.dtype = (len(weight), shards.n_features), shards.dtype
         self.free: IntArray | None = None  # groups that prices assign; None for all
 
@@ -48,7 +49,7 @@ class ShardRows:
     def _moments(self) -> tuple[float, FloatArray, float, FloatArray, FloatArray]:
         """Total weight, middle, spread, gram matrix, and the row farthest from the middle."""
         total, sums, *_ = _added(self._given, np.zeros(self._given.n_features))
-        middle = self.distance.origin(sums / total)
+        middle = sums / total
         _, _, spread, gram, heaviest = _added(self._given, middle)
         return total, middle, spread, gram, heaviest
 
@@ -66,6 +67,11 @@ class ShardRows:
     def spread(self) -> float:
         """Weighted sum of the squared distances to the middle."""
         return self._moments[2]
+
+    @cached_property
+    def distance(self) -> Distance:
+        """How costs and centres are made, in coordinates about the middle."""
+        return self._given_distance.about(self.middle)
 
     @cached_property
     def shards(self) -> Shards:
@@ -88,12 +94,12 @@ class ShardRows:
     def take(self, groups: IntArray) -> MemoryRows:
         """Some of the groups, given by sorted numbers, in this process's memory."""
         points = (fetch(self.shards, groups) + (self.middle - self.local)).astype(self.dtype)
-        return MemoryRows(points, self.weight[groups], 0.0, self._given, self.distance)
+        return MemoryRows(points, self.weight[groups], 0.0, self._given, self._given_distance)
 
     def home(self) -> MemoryRows:
         """All groups in this process's memory."""
         points = fetch(self._given, np.arange(self.shape[0])).astype(self.dtype, copy=False)
-        return MemoryRows(points, self.weight, self.scatter, distance=self.distance)
+        return MemoryRows(points, self.weight, self.scatter, distance=self._given_distance)
 
     def crew(self) -> Any:
         """Who makes ADMM's passes where the rows are."""
@@ -169,12 +175,20 @@ class ShardRows:
 
     def means(self, where: Any, n_clusters: int, fallback: FloatArray | None = None) -> FloatArray:
         """Centres of the clusters of labels, or of an assignment."""
+        return self.centres(*self._sums(where, n_clusters), fallback)
+
+    def _sums(self, where: Any, n_clusters: int) -> tuple[FloatArray, FloatArray]:
+        """Sums of the points and of the weights of the clusters."""
         if isinstance(where, ShardScan):
-            sums, mass = where.sums()
-        else:
-            parts = self.shards.map(label_sums, n_clusters, each=shares(self.shards, where))
-            sums, mass = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
-        return self.centres(sums, mass, fallback)
+            return where.sums()
+        parts = self.shards.map(label_sums, n_clusters, each=shares(self.shards, where))
+        sums, mass = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
+        return sums, mass
+
+    def stiffness(self, labels: IntArray, n_clusters: int) -> FloatArray:
+        """What a cluster costs more when its centre is off, by the squared distance."""
+        mass = sums_by(labels, self.weight, n_clusters)
+        return self.distance.stiffness(lambda: self._sums(labels, n_clusters)[0], mass, self.local)
 
     def inertia(self, where: Any, centers: FloatArray) -> float:
         """Weighted sum of the squared distances to the centre of the own cluster."""
@@ -199,26 +213,31 @@ class ShardRows:
             return 0.0
         gram, heaviest = self._moments[3], self._moments[4]
         value = largest_eigenvalue(lambda direction: gram @ direction, heaviest, n_steps)
-        return value / self.total_weight
+        return value / stiffness_of_all(self.distance, self.total_weight, self.local)
 
 
 def contracted_shards(
-    shards: Shards, weight: FloatArray | None, group: IntArray | None
+    shards: Shards,
+    weight: FloatArray | None,
+    group: IntArray | None,
+    distance: Distance = EUCLIDEAN,
 ) -> ShardRows:
     """Contract rows where they are; only rows of groups of several rows come to this process."""
     n = int(sum(shards.lengths))
     n_groups = n if group is None else int(group.max(initial=-1)) + 1
     if group is None or n_groups == n:
         if weight is None:
-            return ShardRows(shards, np.ones(n))
-        return ShardRows(shards.transform(with_weight, each=shares(shards, weight)), weight)
+            return ShardRows(shards, np.ones(n), distance=distance)
+        weighted = shards.transform(with_weight, each=shares(shards, weight))
+        return ShardRows(weighted, weight, distance=distance)
     count = np.bincount(group, minlength=n_groups)
     total: FloatArray = sums_by(group, np.ones(n) if weight is None else weight, n_groups)
     joined = np.flatnonzero(count[group] > 1)
     groups, local = np.unique(group[joined], return_inverse=True)
     own_weight = None if weight is None else weight[joined]
     part = Contraction(local, len(groups))
-    means, _, _, scatter = part.apply(fetch(shards, joined), own_weight)
+    means, held, _, scatter = part.apply(fetch(shards, joined), own_weight)
+    means, total[groups], constant = distance.joined(means, held, count[groups])
     # Groups are numbered in the order of their first rows, so each shard keeps consecutive groups.
     first = np.flatnonzero(np.diff(np.maximum.accumulate(group), prepend=-1) > 0)
     firsts = by_shard(shards, first)
@@ -227,7 +246,8 @@ def contracted_shards(
     for rows, (start, stop) in zip(firsts, pairwise(edges), strict=True):
         a, b = np.searchsorted(groups, [start, stop])
         each.append((rows, groups[a:b] - start, means[a:b], total[start:stop]))
-    return ShardRows(shards.transform(contracted, each=each), total, scatter)
+    made = shards.transform(contracted, each=each)
+    return ShardRows(made, total, scatter + constant, distance)
 
 
 def fetch(shards: Shards, rows: IntArray) -> FloatArray:

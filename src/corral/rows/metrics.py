@@ -1,0 +1,225 @@
+"""The metrics that rows may be compared by: how they come in, and how centres go out.
+
+Solvers see points for which costs are squared Euclidean distances, or the rows of :mod:`.arcs`.  A
+metric says which points those are (``embedded``), where the user's centres are among them
+(``taken``) and what to call a centre that was found (``given``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._arrays import namespace
+from .._scale import sum_of_squares
+from .._typing import FloatArray, IntArray, Matrix
+from ..presolve.contraction import Contraction
+from .arcs import EARTH_RADIUS, ArcRows, to_degrees, to_space
+from .distance import EUCLIDEAN, Distance
+from .memory import MemoryRows
+from .sphere import Chord
+
+#: Radius of the sphere on which a squared distance is one less the cosine.
+COSINE_RADIUS = 0.5**0.5
+
+
+@dataclass(frozen=True)
+class Metric:
+    """Squared Euclidean distance: everything stays as it is."""
+
+    name: str = "euclidean"
+    distance: Distance = EUCLIDEAN
+    bounded: bool = False  # whether the points of the solvers have one magnitude, whatever X has
+
+    def check_table(self, table: Any, columns: Sequence[Any] | None) -> None:
+        """Raise ValueError for a :class:`.protocol.Table` that this metric cannot compare."""
+
+    def fault(self, points: Any) -> tuple[int, str] | None:
+        """The first row of a piece that has no place in this metric, and what it has instead."""
+        return None
+
+    def embedded(self, points: Any) -> Any:
+        """Points as the solvers see them, of the library and on the device of these."""
+        return points
+
+    def taken(self, centers: FloatArray) -> FloatArray:
+        """The user's centres as the solvers see them."""
+        return centers
+
+    def given(self, centers: FloatArray) -> FloatArray:
+        """Centres that the solvers found, as the user sees them."""
+        return centers
+
+    def lengths(self, squares: FloatArray) -> FloatArray:
+        """Distances from squared distances of the solvers' points."""
+        return np.sqrt(squares, out=squares)
+
+    def worth(self, lengths: FloatArray, weight: FloatArray | None) -> float:
+        """The inertia of rows at these distances from their centres."""
+        return sum_of_squares(lengths, weight)
+
+    def rows(self, points: Matrix, weight: FloatArray | None, group: IntArray | None) -> MemoryRows:
+        """The contracted rows in memory."""
+        return contracted(self.embedded(points), weight, group, self.distance)
+
+    def _refuse(self, centers: FloatArray) -> None:
+        """Raise ValueError for a centre that has no place in this metric."""
+        fault = self.fault(centers)
+        if fault is not None:
+            raise ValueError(f"centre {fault[0]} has {fault[1]}.")
+
+
+class Cosine(Metric):
+    """One less the cosine: rows count by their direction, centres are unit vectors."""
+
+    def fault(self, points: Any) -> tuple[int, str] | None:
+        """A row of zeros has no direction."""
+        none = _largest_entries(points) <= 0.0
+        if not none.any():
+            return None
+        return int(none.argmax()), "zeros in every column; metric='cosine' needs a direction"
+
+    def embedded(self, points: Any) -> Any:
+        """Rows of the length of the sphere's radius."""
+        return _of_length(points, COSINE_RADIUS)
+
+    def taken(self, centers: FloatArray) -> FloatArray:
+        """As rows."""
+        self._refuse(centers)
+        placed: FloatArray = _of_length(centers, COSINE_RADIUS)
+        return placed
+
+    def given(self, centers: FloatArray) -> FloatArray:
+        """Unit vectors."""
+        units: FloatArray = _of_length(centers, 1.0)
+        return units
+
+    def lengths(self, squares: FloatArray) -> FloatArray:
+        """The squares are one less the cosine."""
+        return squares
+
+    def worth(self, lengths: FloatArray, weight: FloatArray | None) -> float:
+        """Their sum."""
+        return float(lengths.sum() if weight is None else lengths @ weight)
+
+
+class Haversine(Metric):
+    """Great-circle distance in kilometres between latitudes and longitudes in degrees."""
+
+    def check_table(self, table: Any, columns: Sequence[Any] | None) -> None:
+        """Two dense columns in memory, the latitude first."""
+        if table.place != "memory":
+            raise ValueError(
+                f"metric='haversine' works in this process's memory, but X is on {table.place!r}; "
+                "give X as a NumPy array, without `device`."
+            )
+        if table.n_features != 2:
+            raise ValueError(
+                f"X has {table.n_features} columns; metric='haversine' takes two, latitude and "
+                "longitude in degrees."
+            )
+        if sparse.issparse(table.points):
+            raise ValueError("X is sparse; metric='haversine' takes a dense array.")
+        refuse_columns(columns)
+
+    def fault(self, points: Any) -> tuple[int, str] | None:
+        """Degrees out of range."""
+        lat, lon = points[:, 0], points[:, 1]
+        for name, values, least, most in (
+            ("latitude", lat, -90, 90),
+            ("longitude", lon, -180, 360),
+        ):
+            wrong = np.flatnonzero((values < least) | (values > most))
+            if len(wrong):
+                row = int(wrong[0])
+                said = f"{name} {values[row]:g}; it must lie in [{least}, {most}] degrees"
+                return row, said
+        return None
+
+    def embedded(self, points: Any) -> Any:
+        """Points in space, in kilometres from the centre of the earth."""
+        return to_space(points)
+
+    def taken(self, centers: FloatArray) -> FloatArray:
+        """As rows."""
+        self._refuse(centers)
+        return to_space(centers)
+
+    def given(self, centers: FloatArray) -> FloatArray:
+        """Latitudes and longitudes in degrees."""
+        return to_degrees(centers)
+
+    def lengths(self, squares: FloatArray) -> FloatArray:
+        """Arcs from squared chords."""
+        arcs: FloatArray = np.sqrt(squares) / (2.0 * EARTH_RADIUS)
+        return 2.0 * EARTH_RADIUS * np.arcsin(np.minimum(arcs, 1.0))
+
+    def rows(self, points: Matrix, weight: FloatArray | None, group: IntArray | None) -> MemoryRows:
+        """Rows whose costs are squared arcs."""
+        return ArcRows.of(self.embedded(points), weight, group)
+
+
+METRICS: dict[str, Metric] = {
+    "euclidean": Metric(),
+    "cosine": Cosine("cosine", Chord(COSINE_RADIUS), bounded=True),
+    "haversine": Haversine("haversine", bounded=True),
+}
+
+
+def contracted(
+    points: Matrix,
+    weight: FloatArray | None,
+    group: IntArray | None,
+    distance: Distance = EUCLIDEAN,
+) -> MemoryRows:
+    """Rows in memory with the members of each group joined into one weighted point."""
+    if group is None:
+        return MemoryRows(points, weight, distance=distance)
+    join = Contraction(group, int(group.max(initial=-1)) + 1)
+    means, total, count, scatter = join.apply(points, weight)
+    means, total, constant = distance.joined(means, total, count)
+    return MemoryRows(means, total, scatter + constant, distance=distance)
+
+
+def _largest_entries(points: Any) -> FloatArray:
+    """Largest magnitude in each row of an array of any library, as a NumPy array."""
+    if sparse.issparse(points):
+        return np.asarray(abs(points).max(axis=1).toarray()).ravel()
+    top = namespace(points).max(abs(points), axis=1)
+    return np.asarray(top.cpu() if hasattr(top, "cpu") else top)
+
+
+def _of_length(points: Any, length: float) -> Any:
+    """Rows scaled to this length; rows of zeros stay.  Entries of any magnitude are safe."""
+    if sparse.issparse(points):
+        top = _largest_entries(points)
+        first = _divided(points, np.where(top > 0.0, top, 1.0))
+        size = np.sqrt(first.multiply(first).sum(axis=1, dtype=np.float64)).ravel()
+        return _divided(first, np.where(size > 0.0, size, 1.0) / length)
+    xp = namespace(points)
+    top = xp.max(abs(points), axis=1, keepdims=True)
+    scaled = points / xp.where(top > 0.0, top, xp.ones_like(top))
+    size = xp.sqrt(xp.sum(scaled * scaled, axis=1, keepdims=True))
+    return scaled * (length / xp.where(size > 0.0, size, xp.ones_like(size)))
+
+
+def _divided(points: Any, by: FloatArray) -> Any:
+    """CSR rows, each divided by a number."""
+    data = points.data / np.repeat(by, np.diff(points.indptr)).astype(points.dtype)
+    return sparse.csr_array((data, points.indices, points.indptr), shape=points.shape)
+
+
+def refuse_columns(columns: Sequence[Any] | None) -> None:
+    """Raise ValueError if the names of the columns say that longitude comes first."""
+    if columns is None or len(columns) != 2:
+        return
+    first, second = (str(name).strip().lower() for name in columns)
+    if first.startswith(("lon", "lng")) or second.startswith("lat"):
+        raise ValueError(
+            f"X has the columns {columns[0]!r} and {columns[1]!r}; metric='haversine' takes the "
+            "latitude first and then the longitude."
+        )
