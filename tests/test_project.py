@@ -36,6 +36,7 @@ LAYERS = [
     {"new_rows", "proof", "active"},
     {"estimator", "baselines"},
     {"shapes", "choose"},
+    {"studio"},
     {"__init__"},
     {"cli"},
 ]
@@ -49,6 +50,7 @@ DEPTH = {name: depth for depth, layer in enumerate(LAYERS) for name in layer}
 EXTRAS = {
     "backends": {"torch", "triton", "cupy", "array_api_compat", "dask", "distributed"},
     "proof": {"torch"},
+    "studio": {"bokeh", "tornado", "jinja2"},
 }
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .shapes.medoids import ConstrainedKMedoids
     from .shapes.mixture import ConstrainedGaussianMixture
     from .shapes.propagation import LinkPropagation
+    from .studio import Studio, studio
 
 __version__ = "0.4.0"
 
@@ -65,6 +66,7 @@ __all__ = [
     "Progress",
     "Report",
     "SolverTimeoutError",
+    "Studio",
     "Violations",
     "__version__",
     "audit",
@@ -73,6 +75,7 @@ __all__ = [
     "from_labels",
     "lower_bound",
     "read_pairs",
+    "studio",
     "write_pairs",
 ]
 
@@ -80,7 +83,7 @@ __all__ = [
 _HOMES = (
     *("exceptions", "progress", "constraints", "admm.history"),
     *("report", "feasibility", "estimator", "proof", "choose"),
-    *("shapes.mixture", "shapes.kernel", "shapes.medoids", "shapes.propagation"),
+    *("shapes.mixture", "shapes.kernel", "shapes.medoids", "shapes.propagation", "studio"),
 )
 
 
@@ -104,7 +107,7 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """The module ``corral``, in which ``audit`` is the function and not the subpackage."""
+    """The module ``corral``, in which ``audit`` and ``studio`` are functions, not subpackages."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         # The import of a submodule sets the attribute of its name.

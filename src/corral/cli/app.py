@@ -24,6 +24,7 @@ from .fit import check, fit, verdict
 from .options import debug_option
 from .output import BAD_INPUT, FAULT, FINE, INFEASIBLE, INTERRUPTED, OUT_OF_TIME
 from .reproduce import reproduce
+from .studio import studio
 
 EPILOG = """\b
 Examples:
@@ -35,6 +36,7 @@ Examples:
   corral assign new.csv --model model.json -o new-labels.csv
   corral ask points.csv -k 3 -o answers.json
   corral compare points.csv -k 3 --must-link ml.csv
+  corral studio points.csv
 
 \b
 Exit codes: 0 fine, 1 a rule is broken (audit), 2 bad input, 3 infeasible, 4 out of time,
@@ -60,7 +62,10 @@ def completion(ctx: click.Context, shell: str) -> None:
     click.echo(script(ctx.find_root().command, {}, "corral", "_CORRAL_COMPLETE").source())
 
 
-COMMANDS = (fit, check, choose, audit, assign, ask, compare, demo, reproduce, completion)
+COMMANDS = (
+    *(fit, check, choose, audit, assign, ask, compare, studio),
+    *(demo, reproduce, completion),
+)
 
 
 class _Group(click.Group):

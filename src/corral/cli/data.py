@@ -97,13 +97,15 @@ def load_points(
     used_elsewhere: Sequence[str],
     numbers: Sequence[str] = (),
     space: Space | None = None,
+    table: Table | None = None,
 ) -> Points:
     """Read the file and take the columns to cluster by.
 
     Columns that are used elsewhere are left out unless ``--columns`` names them.  ``numbers`` are
     those of them that must have a number in each row.  ``space`` is that of a fitted model.
+    ``table`` is the file if it has been read before.
     """
-    table = read_table(options.points, options.header, options.decimal)
+    table = table or read_table(options.points, options.header, options.decimal)
     n_rows = len(next(iter(table.columns.values())))
     all_ids = None if options.id_column is None else _unique(table, options.id_column)
     columns = _chosen(options, table, used_elsewhere) if space is None else space.columns

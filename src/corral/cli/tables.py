@@ -63,7 +63,7 @@ class Table:
     def numbers(self, name: str, *, gaps: bool = False) -> FloatArray:
         """Give a column as finite numbers; with ``gaps``, cells without a value are NaN."""
         cells = self.column(name)
-        values = _numbers(cells, self.decimal)
+        values = as_numbers(cells, self.decimal)
         wrong = np.flatnonzero(~np.isfinite(values)).tolist()
         row = next((row for row in wrong if not (gaps and _is_blank(cells[row]))), None)
         if row is not None:
@@ -162,8 +162,8 @@ def _tabulated(
 
 
 def _check_unique_names(path: str, names: Sequence[str]) -> None:
-    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if twice is not None:
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise ValueError(f"{path} has two columns {twice!r}; names of columns must be unique.")
 
 
@@ -228,7 +228,7 @@ def _is_blank(cell: Any) -> bool:
     return cell is None or str(cell).strip().lower() in BLANK
 
 
-def _numbers(cells: Sequence[Any], decimal: str) -> FloatArray:
+def as_numbers(cells: Sequence[Any], decimal: str) -> FloatArray:
     """All cells as numbers, NaN where they are none."""
     if decimal == ".":
         try:

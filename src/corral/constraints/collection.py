@@ -175,10 +175,8 @@ class ConstraintSet(Sequence[Constraint]):
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write all constraints to a JSON file; after an error the old file is unchanged."""
-        values = [item.to_dict() for item in self._items]
-        document = {"format": FORMAT, "version": VERSION, "constraints": values}
         with atomic_writer(path) as file:
-            file.write(json.dumps(document, allow_nan=False) + "\n")
+            file.write(json_of(self))
 
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> Self:
@@ -190,19 +188,33 @@ class ConstraintSet(Sequence[Constraint]):
             The message names the file and the error in it.
         """
         try:
-            values = json.loads(Path(path).read_text(encoding="utf-8"))
-            return cls(_read(number, entry) for number, entry in enumerate(_entries(values)))
-        except json.JSONDecodeError as error:
-            raise ValueError(f"{os.fspath(path)} is not a JSON file: {error}.") from error
+            text = Path(path).read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
             raise ValueError(f"{os.fspath(path)} is not UTF-8 text: {error}.") from error
-        except RecursionError as error:
-            raise ValueError(f"{os.fspath(path)}: lists or objects are nested too deep.") from error
-        except ValueError as error:
-            raise ValueError(f"{os.fspath(path)}: {error}") from error
+        return cls(rules_of(text, os.fspath(path)))
 
 
 Constraint._set_class = ConstraintSet
+
+
+def json_of(rules: ConstraintSet) -> str:
+    """The content of a JSON file of constraints."""
+    values = [item.to_dict() for item in rules]
+    document = {"format": FORMAT, "version": VERSION, "constraints": values}
+    return json.dumps(document, allow_nan=False) + "\n"
+
+
+def rules_of(text: str, name: str) -> ConstraintSet:
+    """Constraints from the content of a JSON file, which messages call ``name``."""
+    try:
+        entries = enumerate(_entries(json.loads(text)))
+        return ConstraintSet(_read(number, entry) for number, entry in entries)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{name} is not a JSON file: {error}.") from error
+    except RecursionError as error:
+        raise ValueError(f"{name}: lists or objects are nested too deep.") from error
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,0 +1,171 @@
+"""``corral studio``: a page on this machine to look at points, set rules and fit."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from . import options as opt
+
+if TYPE_CHECKING:
+    from .. import ConstraintSet
+    from ..studio.data import Data
+    from .data import Points
+    from .tables import Table
+
+#: Number of clusters unless ``-k`` or ``--sizes`` gives it.
+CLUSTERS = 3
+
+EPILOG = """\b
+Examples:
+  corral studio points.csv
+  corral studio class.csv -k 5 --id-column name --share sex:0.4:
+  corral studio shops.csv -k 4 --rules rules.json --no-browser
+
+The page is served to this machine only, at an address with a secret token; Ctrl-C ends it. Columns
+without numbers are not clustered by; they serve for names and shares. The page saves rules as a
+JSON file that --rules reads, here and in corral fit."""
+
+
+@click.command(epilog=EPILOG, short_help="Look, set rules and fit in a page on this machine.")
+@opt.data_options
+@opt.weight_option
+@opt.clusters_option
+@opt.rule_options
+@opt.seed_option
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Port; 0: a free one."
+)
+@click.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
+@opt.debug_option
+def studio(seed: int, port: int, browser: bool, **options: Any) -> int:
+    """Open a page in which to look at POINTS, set rules, fit, and see what changed.
+
+    Missing numbers become the mean of their column, and the page says so, unless --missing drop.
+    """
+    from ..studio import Studio
+
+    asked = opt.Options(**options)
+    data, rules, n_clusters = read(asked)
+    shown = Studio(data, rules, n_clusters, seed, port)
+    click.echo(f"The studio is at {shown.url}\nCtrl-C ends it.")
+    if browser:
+        shown.open()
+    shown.wait()
+    return 0
+
+
+def read(asked: opt.Options) -> tuple[Data, ConstraintSet, int]:
+    """The data, the rules and the number of clusters that the options name."""
+    from .data import load_points
+    from .rules import columns_of_rules, count_clusters, make_rules, number_columns
+    from .tables import read_table
+
+    if asked.missing == "drop":
+        raise click.UsageError(
+            "--missing drop is not possible in the studio, because its rules are for all rows of "
+            "the file; drop the rows from the file, or let the mean stand in for missing numbers."
+        )
+    given = asked.n_clusters is not None or asked.sizes is not None
+    n_clusters = count_clusters(asked) if given else CLUSTERS
+    table = read_table(asked.points, asked.header, asked.decimal)
+    numbers, notices = _numeric(table)
+    id_column = asked.id_column or _names_column(table, numbers)
+    asked = replace(asked, id_column=id_column, missing="mean")
+    others = [*(name for name in table.columns if name not in numbers), *columns_of_rules(asked)]
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        points = load_points(asked, others, number_columns(asked), table=table)
+        rules = make_rules(asked, points, n_clusters)
+    notices += [str(warning.message) for warning in said]
+    return _data(points, numbers, asked, notices), rules, n_clusters
+
+
+def _numeric(table: Table) -> tuple[dict[str, Any], list[str]]:
+    """The columns of numbers, with NaN in gaps, and a sentence on each that is only nearly one."""
+    import numpy as np
+
+    from .tables import as_numbers
+
+    found, notices = {}, []
+    for name, cells in table.columns.items():
+        values = as_numbers(cells, table.decimal)
+        finite = np.isfinite(values)
+        if finite.all():
+            found[name] = values
+        elif finite.any():
+            try:
+                found[name] = table.numbers(name, gaps=True)
+            except ValueError as error:
+                if finite.mean() > 0.5:
+                    notices.append(f"Not clustered by {name!r}. {error}")
+    return found, notices
+
+
+def _names_column(table: Table, numbers: dict[str, Any]) -> str | None:
+    """The first column of texts in which no text is twice or missing."""
+    for name in table.columns:
+        texts = table.texts(name) if name not in numbers else []
+        if texts and all(texts) and len(set(texts)) == len(texts):
+            return name
+    return None
+
+
+def _data(
+    points: Points, numbers: dict[str, Any], asked: opt.Options, notices: Sequence[str]
+) -> Data:
+    import numpy as np
+
+    from ..studio.data import Data, without_gaps
+
+    columns = {
+        name: numbers[name] if name in numbers else np.array(points.table.texts(name), object)
+        for name in points.table.columns
+        if name != asked.id_column
+    }
+    names = None if points.ids is None else tuple(points.ids)
+    return Data(
+        title=points.table.name,
+        X=points.X,
+        features=points.space.columns,
+        columns=without_gaps(columns)[0],
+        names=names,
+        weight=points.weight,
+        notices=tuple(notices),
+        lines=tuple(_reading(points, asked)),
+    )
+
+
+def _reading(points: Points, asked: opt.Options) -> Iterator[str]:
+    """Python lines that read the file as the studio did."""
+    from .tables import ending_of
+
+    path, ending = asked.points, ending_of(asked.points)
+    first = points.table.lines[0] if points.table.lines else 1
+    headless = ", header=None" if first == 1 else ""
+    marks = "" if asked.decimal == "." else f", decimal={asked.decimal!r}"
+    reads = {
+        ".parquet": f"pd.read_parquet({path!r})",
+        ".pq": f"pd.read_parquet({path!r})",
+        ".xlsx": f"pd.read_excel({path!r}{headless})",
+        ".npy": f"pd.DataFrame(np.load({path!r}))",
+    }
+    text = f"pd.read_csv({path!r}, sep=None, engine='python'{headless}{marks})"
+    if ending == ".npy":
+        yield "import numpy as np"
+    yield "import pandas as pd"
+    yield ""
+    yield f"table = {reads.get(ending, text)}.rename(columns=str)"
+    yield f"X = table[{list(points.space.columns)!r}]"
+    yield "X = X.fillna(X.mean())"
+    if asked.scale == "standard":
+        yield "X = ((X - X.mean()) / X.std(ddof=0)).fillna(0)"
+    elif asked.scale == "minmax":
+        yield "X = ((X - X.min()) / (X.max() - X.min())).fillna(0)"
+    if asked.weight is not None:
+        yield f"weight = table[{asked.weight!r}]"
+    yield "X = X.to_numpy()"

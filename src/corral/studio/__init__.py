@@ -1,0 +1,130 @@
+"""The studio: look at points, say rules, fit, and look again, in a page on this machine.
+
+The page needs Bokeh, the extra ``studio``; importing this package does not.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from .data import Data, data_of
+
+if TYPE_CHECKING:
+    from .._typing import IntArray
+    from ..constraints import ConstraintSet
+
+MISSING = "the studio needs Bokeh, which is not installed: pip install 'corral[studio]'"
+
+#: Height of the page in a notebook, in pixels.
+HEIGHT = 760
+
+
+class Studio:
+    """A page that is being served.  In a notebook it shows itself.
+
+    Attributes
+    ----------
+    url : str
+        Address of the page.  It holds a secret token: whoever has it can use the page.
+    """
+
+    def __init__(self, data: Data, constraints: Any, n_clusters: int, seed: int, port: int) -> None:
+        try:
+            from .server import Server
+            from .view import View
+        except ModuleNotFoundError as error:
+            if (error.name or "").split(".")[0] not in ("bokeh", "tornado", "jinja2"):
+                raise
+            raise ModuleNotFoundError(MISSING, name="bokeh") from error
+        from .session import Session
+
+        self._server = Server(port)
+        self._session = Session(data, constraints, n_clusters, seed=seed, post=self._server.post)
+
+        def open_page(document: Any) -> None:
+            View(self._session, document)
+
+        self._server.start(open_page)
+        self.url = self._server.url
+
+    @property
+    def constraints(self) -> ConstraintSet:
+        """The rules as they are now."""
+        return self._session.document.rules
+
+    @property
+    def n_clusters(self) -> int:
+        """The number of clusters as it is now."""
+        return self._session.document.n_clusters
+
+    @property
+    def labels(self) -> IntArray | None:
+        """Labels of the last fit; None before the first."""
+        return None if self._session.answer is None else self._session.answer.labels
+
+    def open(self) -> None:
+        """Open the page in the browser."""
+        import webbrowser
+
+        webbrowser.open(self.url)
+
+    def wait(self) -> None:
+        """Wait until Ctrl-C, which ends the studio."""
+        self._server.wait()
+
+    def stop(self) -> None:
+        """End the studio."""
+        self._server.stop()
+
+    def __repr__(self) -> str:
+        return f"Studio({len(self._session.data)} rows, {self.url})"
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe title="corral studio" src="{escape(self.url)}" width="100%" '
+            f'height="{HEIGHT}" style="border: 1px solid #ccc"></iframe>'
+        )
+
+
+def studio(
+    X: Any,
+    *,
+    constraints: Any = None,
+    n_clusters: int = 3,
+    names: Any = None,
+    random_state: int = 0,
+    port: int = 0,
+) -> Studio:
+    """Open the studio on data: see the clusters, set rules, fit, and look at what changed.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_samples, n_features)
+        Columns of a data frame that hold no numbers are not clustered by; they can be used for
+        shares.  The mean of a column stands in for its missing numbers, and the page says so.
+    constraints : Constraint, iterable of them, or None
+        Rules to begin with.
+    n_clusters : int, default=3
+        Number of clusters to begin with.
+    names : sequence of str, optional
+        Names of the rows; by default the index of a data frame.
+    random_state : int, default=0
+        Seed of all fits.
+    port : int, default=0
+        Port on 127.0.0.1; 0 chooses a free one.
+
+    Returns
+    -------
+    Studio
+        In a notebook, its value as the last line of a cell is the page.  Elsewhere ``open()`` opens
+        it in the browser and ``wait()`` keeps it until Ctrl-C.  ``constraints`` and ``labels`` are
+        what it holds now.
+
+    Examples
+    --------
+    >>> from corral import studio
+    >>> shown = studio([[0.0, 1.0], [5.0, 6.0]], n_clusters=2)  # doctest: +SKIP
+    >>> shown.open()  # doctest: +SKIP
+    """
+    return Studio(data_of(X, names), constraints, n_clusters, random_state, port)

@@ -1,0 +1,234 @@
+"""What a person can do in the studio.  Actions come in as plain values, such as from JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .._typing import IntArray
+from ..constraints import ConstraintSet
+from ..constraints._checks import plural
+from ..constraints.collection import json_of, rules_of
+from . import rules as edit
+from .export import labels_csv, python_lines
+from .session import Session
+
+Action: TypeAlias = Mapping[str, Any]
+"""``do`` is the name of the action; the others are its values, texts as a form has them."""
+
+#: Rows that a message names.
+MOST_NAMED = 5
+
+
+def do(session: Session, action: Action, rows: Sequence[int] = ()) -> str:
+    """Do what a page asks for, and tell all pages; what goes wrong becomes the message.
+
+    Parameters
+    ----------
+    session : Session
+    action : mapping
+    rows : sequence of int
+        The rows that are selected in the page.
+
+    Returns
+    -------
+    str
+        The text of an export, else "".
+    """
+    name = action.get("do")
+    step = ACTIONS.get(name) if isinstance(name, str) else None
+    before, text = (session.message, session.failed), ""
+    session.message, session.failed = "", False
+    try:
+        if step is None:
+            raise ValueError(f"there is no action {name!r}.")
+        text = step(session, action, np.asarray(rows, np.int64)) or ""
+        if text:  # an export changes nothing
+            session.message, session.failed = before
+    except (TypeError, KeyError, ValueError) as error:
+        session.message, session.failed = sentence_of(error), True
+    session.tell()
+    return text
+
+
+def sentence_of(error: Exception) -> str:
+    """The message of an error, as a sentence."""
+    text = f"{error} is missing." if isinstance(error, KeyError) else str(error)
+    return text[:1].upper() + text[1:]
+
+
+# Rules on the selected rows.
+
+
+def _together(session: Session, action: Action, rows: IntArray) -> None:
+    made = edit.together(rows.tolist(), _weight(action))
+    rules = session.document.rules.with_(made)
+    session.change(f"Together: {_called(session, rows)}.", rules=rules)
+
+
+def _apart(session: Session, action: Action, rows: IntArray) -> None:
+    made = edit.apart(rows.tolist(), _weight(action))
+    rules = session.document.rules.with_(made)
+    session.change(f"Apart: {_called(session, rows)}.", rules=rules)
+
+
+def _pin(session: Session, action: Action, rows: IntArray) -> None:
+    cluster = _whole(action, "cluster")
+    if cluster is None:
+        raise ValueError("choose the cluster to pin to.")
+    made = edit.pinned(session.document.rules, rows.tolist(), cluster)
+    session.change(f"Pinned to cluster {cluster}: {_called(session, rows)}.", rules=made)
+
+
+def _called(session: Session, rows: IntArray) -> str:
+    names = ", ".join(session.data.name_of(int(row)) for row in rows[:MOST_NAMED])
+    more = len(rows) - MOST_NAMED
+    return f"{names} and {more} more" if more > 0 else names
+
+
+# Rules on clusters.
+
+
+def _clusters(session: Session, action: Action, rows: IntArray) -> None:
+    k = _whole(action, "n")
+    if k is None:
+        raise ValueError("give the number of clusters.")
+    session.change(f"{plural(k, 'cluster')}.", n_clusters=k)
+
+
+def _sizes(session: Session, action: Action, rows: IntArray) -> None:
+    """Set exact sizes, such as "10, 10, 11", or bounds; all empty drops them."""
+    parts = str(action.get("exact") or "").replace(",", " ").split()
+    if not all(part.isdecimal() for part in parts):
+        raise ValueError(f"{action['exact']!r} are not sizes; write them as 10, 10, 11.")
+    exact = [int(part) for part in parts] or None
+    bounds = _whole(action, "least"), _whole(action, "most")
+    session.change("Sizes set.", rules=edit.sized(session.document.rules, exact, *bounds))
+
+
+def _totals(session: Session, action: Action, rows: IntArray) -> None:
+    column, bounds = str(action["column"]), (_number(action, "least"), _number(action, "most"))
+    made = edit.totalled(session.document.rules, session.data, column, *bounds)
+    session.change(f"Totals of {column} set.", rules=made)
+
+
+def _shares(session: Session, action: Action, rows: IntArray) -> None:
+    """Set bounds, in percent, on the share of a group of a column, or of each group."""
+    column, group = str(action["column"]), action.get("group") or None
+    percents = _number(action, "least"), _number(action, "most")
+    least, most = (None if percent is None else percent / 100.0 for percent in percents)
+    made = edit.shared(session.document.rules, session.data, column, group, (least, most))
+    session.change(f"Shares of {column} set.", rules=made)
+
+
+# Dropping, undoing.
+
+
+def _drop(session: Session, action: Action, rows: IntArray) -> None:
+    """Drop a rule by its number in the list."""
+    number = _place(session, action, len(session.document.rules))
+    left = [rule for i, rule in enumerate(session.document.rules) if i != number]
+    session.change("Rule dropped.", rules=ConstraintSet(left))
+
+
+def _drop_part(session: Session, action: Action, rows: IntArray) -> None:
+    """Drop a part of the conflict, such as one pair."""
+    found = session.conflict.parts if session.conflict else ()
+    part = found[_place(session, action, len(found))]
+    session.change("Rule dropped; fit again.", rules=edit.without(session.document.rules, part))
+
+
+def _place(session: Session, action: Action, count: int) -> int:
+    """The number that an action names, unless the rules have changed since the page showed it."""
+    number = _whole(action, "number")
+    if action.get("revision") != session.revision or number is None or not 0 <= number < count:
+        raise ValueError("The rules have changed meanwhile; look again.")
+    return number
+
+
+def _undo(session: Session, action: Action, rows: IntArray) -> None:
+    session.undo()
+
+
+def _redo(session: Session, action: Action, rows: IntArray) -> None:
+    session.redo()
+
+
+# Files.
+
+
+def _save(session: Session, action: Action, rows: IntArray) -> str:
+    """All rules as the JSON document that ``corral fit --rules`` reads."""
+    return json_of(session.document.rules)
+
+
+def _load(session: Session, action: Action, rows: IntArray) -> None:
+    """Replace all rules by those of a JSON document."""
+    made = session.resolved(rules_of(str(action["text"]), "the file"))
+    session.change(f"Loaded {plural(len(made), 'rule')}.", rules=made)
+
+
+def _labels(session: Session, action: Action, rows: IntArray) -> str:
+    if session.answer is None:
+        raise ValueError("there are no labels yet; fit first.")
+    return labels_csv(session.data, session.answer.labels)
+
+
+def _python(session: Session, action: Action, rows: IntArray) -> str:
+    """The Python lines that do what the last fit did, or without one what the next would."""
+    if session.answer is None:
+        return python_lines(session.task())
+    return python_lines(session.answer.task, session.answer.order)
+
+
+# Fits.
+
+
+def _fit(session: Session, action: Action, rows: IntArray) -> None:
+    session.fit()
+
+
+def _stop(session: Session, action: Action, rows: IntArray) -> None:
+    session.stop()
+
+
+ACTIONS: dict[str, Callable[[Session, Action, IntArray], str | None]] = {
+    step.__name__.removeprefix("_"): step
+    for step in (
+        *(_together, _apart, _pin, _clusters, _sizes, _totals, _shares, _drop, _drop_part),
+        *(_undo, _redo, _save, _load, _labels, _python, _fit, _stop),
+    )
+}
+
+
+# Values of an action.
+
+
+def _number(action: Action, key: str) -> float | None:
+    """A number; None if the field of the page is empty."""
+    value = action.get(key)
+    if value is None or value == "":
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{value!r} is not a finite number.")
+    return number
+
+
+def _whole(action: Action, key: str) -> int | None:
+    number = _number(action, key)
+    if number is not None and number != round(number):
+        raise ValueError(f"{action[key]!r} is not a whole number.")
+    return None if number is None else int(number)
+
+
+def _weight(action: Action) -> float:
+    """The weight of a soft pair, or infinity for a hard one."""
+    weight = _number(action, "weight")
+    return math.inf if weight is None else weight

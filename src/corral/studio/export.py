@@ -1,0 +1,120 @@
+"""What the studio hands out: labels as CSV, and the Python lines that do the same."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .._typing import IntArray
+from ..constraints import (
+    CannotLink,
+    ClusterSizes,
+    ClusterTotals,
+    Constraint,
+    GroupShares,
+    MustLink,
+    Pin,
+)
+from ..constraints.files import safe_text
+from .data import Data, texts_of
+from .fitting import Task
+
+#: Pairs and pins that are written out in Python; more are read from the file of rules.
+MOST_WRITTEN = 40
+
+
+def labels_csv(data: Data, labels: IntArray) -> str:
+    """The file of labels: one line for each row, in the order of the data."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["id", "label"])
+    names = range(len(data)) if data.names is None else map(safe_text, data.names)
+    writer.writerows(zip(names, labels.tolist(), strict=True))
+    return file.getvalue()
+
+
+def python_lines(task: Task, order: IntArray | None = None) -> str:
+    """A script that fits the same; ``order`` are the numbers that the studio gave to clusters."""
+    data = task.data
+    written = [_written(rule, data) for rule in task.rules]
+    by_file = any(text is None for text in written)
+    kinds = {type(rule).__name__ for rule in task.rules}
+    names = {"ConstrainedKMeans", *({"ConstraintSet"} if by_file else kinds)}
+    lines = [f"from corral import {', '.join(sorted(names))}", "", *data.lines]
+    if by_file:
+        lines.append('rules = ConstraintSet.from_json("rules.json")  # saved in the studio')
+    else:
+        lines += ["rules = [", *(f"    {text}," for text in written), "]"]
+    weight = ", sample_weight=weight" if data.weight is not None else ""
+    lines += [
+        f"model = ConstrainedKMeans({task.n_clusters}, random_state={task.seed})",
+        f"model.fit(X, constraints=rules{weight})",
+        "labels = model.labels_",
+    ]
+    if order is not None and not np.array_equal(order, np.arange(len(order))):
+        lines[0] = f"import numpy as np\n{lines[0]}"
+        lines.append(f"labels = np.array({order.tolist()})[labels]  # the studio's numbers")
+    return "\n".join(lines) + "\n"
+
+
+def _written(rule: Constraint, data: Data) -> str | None:
+    """The Python expression of a rule; None if it is too long, or its column is not known."""
+    if isinstance(rule, (MustLink, CannotLink)):
+        arguments: Iterator[str] = _of_links(rule)
+        short = len(rule.pairs) <= MOST_WRITTEN and not rule.named
+    elif isinstance(rule, Pin):
+        pins = dict(zip(rule.rows.tolist(), rule.clusters.tolist(), strict=True))
+        arguments, short = iter([repr(pins)]), len(pins) <= MOST_WRITTEN and not rule.named
+    elif isinstance(rule, ClusterSizes):
+        arguments, short = _of_sizes(rule), True
+    elif isinstance(rule, ClusterTotals):
+        name = rule.name or ""
+        known = data.columns.get(name)
+        short = data.from_file and known is not None and np.array_equal(known, rule.values)
+        arguments = iter([f"table[{name!r}]", *_sides(rule.minimum, rule.maximum)])
+    elif isinstance(rule, GroupShares):
+        column = _column_of(rule, data)
+        short = column is not None
+        sides = (dict(rule.minimum) or None, dict(rule.maximum) or None)
+        arguments = iter([f"table[{column!r}].astype(str)", *_sides(*sides)])
+    else:
+        return None
+    return f"{type(rule).__name__}({', '.join(arguments)})" if short else None
+
+
+def _of_links(rule: MustLink | CannotLink) -> Iterator[str]:
+    yield repr([tuple(pair) for pair in rule.pairs.tolist()])
+    weights = set(rule.weight.tolist())
+    if weights != {float("inf")}:
+        one = weights.pop() if len(weights) == 1 else None
+        yield f"weight={rule.weight.tolist() if one is None else one!r}".replace(
+            "inf", 'float("inf")'
+        )
+
+
+def _of_sizes(rule: ClusterSizes) -> Iterator[str]:
+    if rule.sizes is not None:
+        yield repr(rule.sizes.tolist())
+    yield from _sides(rule.minimum, rule.maximum)
+    if rule.ordered:
+        yield "ordered=True"
+
+
+def _sides(minimum: Any, maximum: Any) -> Iterator[str]:
+    for name, bound in (("minimum", minimum), ("maximum", maximum)):
+        if bound is not None:
+            value = bound if isinstance(bound, dict) else np.asarray(bound).tolist()
+            yield f"{name}={value!r}"
+
+
+def _column_of(rule: GroupShares, data: Data) -> str | None:
+    """The column of the file that holds the groups of a rule."""
+    if not data.from_file:
+        return None
+    groups = rule.groups.astype(str).tolist()
+    found = (name for name in data.group_columns if texts_of(data.columns[name]) == groups)
+    return next(found, None)

@@ -1,0 +1,179 @@
+"""A fit in a thread of its own: its progress, its end, and what changed by it."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from .._text import in_digits
+from .._typing import BoolArray, FloatArray, IntArray
+from ..constraints import Constraint, ConstraintSet
+from ..constraints._checks import plural
+from ..deadline import Deadline, OutOfTime
+from ..estimator import ConstrainedKMeans
+from ..exceptions import InfeasibleConstraintsError, SolverTimeoutError
+from ..infeasible.conflict import explain
+from ..progress import Progress
+from .data import Data
+from .rules import named_clusters, parts
+
+#: Seconds for explaining a conflict again with the names of the rows.
+RENAME_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be fitted: a document of the session, and the labels before."""
+
+    data: Data
+    rules: ConstraintSet
+    n_clusters: int
+    seed: int = 0
+    before: IntArray | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Labels that a fit found.
+
+    Attributes
+    ----------
+    labels : (n_samples,) ints
+        In the numbers that the studio shows: ``order[label of the fit]``.
+    order : (n_clusters,) ints
+    task : Task
+    inertia : float
+    changed : (n_samples,) bools
+        Rows that the fit before had in another cluster.
+    stopped : bool
+        Whether the user ended the fit, so that the labels are the best so far.
+    """
+
+    labels: IntArray
+    order: IntArray
+    task: Task
+    inertia: float
+    changed: BoolArray
+    stopped: bool = False
+
+    @property
+    def sizes(self) -> IntArray:
+        """Rows of each cluster."""
+        return np.bincount(self.labels, minlength=self.task.n_clusters)
+
+    @property
+    def sentence(self) -> str:
+        """What the fit led to, in words."""
+        clusters = plural(self.task.n_clusters, "cluster")
+        how = "Stopped early; the best so far: " if self.stopped else ""
+        text = f"{how}{len(self.labels):,} rows in {clusters}, inertia {in_digits(self.inertia)}."
+        if self.task.before is not None:
+            text += f" {plural(int(self.changed.sum()), 'row')} changed since the fit before."
+        return text[0].upper() + text[1:]
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Rules that cannot be obeyed together: a sentence, and each part of them."""
+
+    sentence: str
+    parts: tuple[Constraint, ...]
+    smallest: bool
+
+
+class Job:
+    """A fit in the background.
+
+    ``tell`` is called in the thread of the fit: with a :class:`~corral.Progress` while it runs, and
+    at the end with an :class:`Answer`, a :class:`Conflict` or a text that says what went wrong.
+    """
+
+    def __init__(self, task: Task, tell: Callable[[Job, Any], None]) -> None:
+        self.task, self._tell = task, tell
+        self.stopping = False
+        self._thread = threading.Thread(target=self._run, name="corral studio fit", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask for the best answer so far."""
+        self.stopping = True
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait for the end."""
+        self._thread.join(seconds)
+
+    def _watch(self, progress: Progress) -> bool:
+        self._tell(self, progress)
+        return self.stopping
+
+    def _run(self) -> None:
+        try:
+            outcome = fitted(self.task, self._watch, lambda: self.stopping)
+        except InfeasibleConstraintsError as clash:
+            outcome = conflict_of(clash, self.task)
+        except (SolverTimeoutError, ValueError) as error:
+            stopped = self.stopping and isinstance(error, SolverTimeoutError)
+            outcome = "Stopped before there was an answer." if stopped else str(error)
+        except Exception as error:  # the page must say so, or it would wait forever
+            outcome = f"The fit failed with {type(error).__name__}: {error}"
+        self._tell(self, outcome)
+
+
+def fitted(
+    task: Task,
+    callback: Callable[[Progress], Any] | None = None,
+    stopped: Callable[[], bool] = bool,
+) -> Any:
+    """Fit the task."""
+    model = ConstrainedKMeans(task.n_clusters, random_state=task.seed)
+    data = task.data
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what ended early is said in the answer
+        model.fit(data.X, constraints=task.rules, sample_weight=data.weight, callback=callback)
+    found = np.asarray(model.labels_, np.int64)
+    order = renumbering(found, task)
+    labels = order[found]
+    changed = np.zeros(len(labels), bool) if task.before is None else labels != task.before
+    return Answer(labels, order, task, float(model.inertia_), changed, stopped())
+
+
+def renumbering(labels: IntArray, task: Task) -> IntArray:
+    """New numbers of the clusters, such that most rows keep the number that they had.
+
+    A cluster that a rule names, such as by a pin, keeps its number.
+    """
+    k = task.n_clusters
+    order = np.arange(k)
+    free = np.array(sorted(set(range(k)) - named_clusters(task.rules, k)), np.int64)
+    if task.before is None or len(free) < 2:
+        return order
+    known = task.before < k
+    common: FloatArray = np.zeros((k, k))
+    np.add.at(common, (labels[known], task.before[known]), 1.0)
+    old, new = linear_sum_assignment(common[np.ix_(free, free)], maximize=True)
+    order[free[old]] = free[new]
+    return order
+
+
+def conflict_of(clash: InfeasibleConstraintsError, task: Task) -> Conflict:
+    """The conflict in the names of the user's rows, if the time suffices, with all its parts."""
+    data = task.data
+    if data.names is not None:
+        deadline = Deadline.after(RENAME_SECONDS)
+        try:
+            again = explain(
+                len(data), task.n_clusters, clash.conflict, deadline=deadline, names=data.names
+            )
+        except OutOfTime:
+            again = None
+        clash = again or clash
+    return Conflict(str(clash), tuple(parts(clash.conflict)), clash.irreducible)

@@ -1,0 +1,234 @@
+"use strict";
+// The controls of the page.  Texts of the data are set as textContent, never as HTML.
+(() => {
+  const at = (id) => document.getElementById(id);
+  const seen = (id, yes) => { at(id).hidden = !yes; };
+  let bridge = null, about = {}, state = {}, stamp = 0, wanted = null;
+
+  function send(name, values = {}) {
+    stamp += 1;
+    bridge.command = JSON.stringify({do: name, stamp, ...values});
+  }
+
+  function element(tag, text, name) {
+    const made = document.createElement(tag);
+    if (text !== undefined) made.textContent = text;
+    if (name) made.className = name;
+    return made;
+  }
+
+  function fill(list, items) { list.replaceChildren(...items); }
+
+  function choices(select, values, texts = values) {
+    const before = select.value;
+    fill(select, values.map((value, i) => {
+      const option = element("option", texts[i]);
+      option.value = value;
+      return option;
+    }));
+    if (values.map(String).includes(before)) select.value = before;
+  }
+
+  function dropList(list, texts, name) {
+    fill(list, texts.map((rule, number) => {
+      const item = element("li"), words = element("span", rule.words);
+      if (rule.broken) words.className = "is-broken";
+      const button = element("button", "Drop");
+      button.setAttribute("aria-label", `Drop: ${rule.words}`);
+      button.onclick = () => send(name, {number, revision: state.revision});
+      item.append(words, button);
+      return item;
+    }));
+  }
+
+  function showAbout() {
+    about = JSON.parse(bridge.about);
+    at("title").textContent = `${about.title}, ${about.n.toLocaleString("en")} rows`;
+    fill(at("notices"), about.notices.map((text) => element("li", text)));
+    seen("notices", about.notices.length);
+    const both = about.numbers.length > 1;
+    choices(at("view"), both ? [...about.views, "columns"] : about.views);
+    for (const id of ["x", "y"]) choices(at(id), about.numbers);
+    if (both) at("y").value = about.numbers[1];
+    seen("columns", false);
+    choices(at("totals").elements.column, about.numbers);
+    seen("totals", about.numbers.length);
+    choices(at("shares").elements.column, Object.keys(about.groups));
+    seen("shares", Object.keys(about.groups).length);
+    showGroups();
+  }
+
+  function showGroups() {
+    const form = at("shares").elements, groups = about.groups[form.column.value] || [];
+    choices(form.group, ["", ...groups], ["each group", ...groups]);
+  }
+
+  function showClusters() {
+    const clusters = state.clusters;
+    seen("clusters", clusters.length);
+    seen("key", true);
+    if (!clusters.length) return;
+    const names = Object.keys(clusters[0].cells), head = element("tr");
+    head.append(...["Cluster", "Rows", ...names].map((name) => {
+      const cell = element("th", name);
+      cell.scope = "col";
+      return cell;
+    }));
+    fill(at("clusters").tHead, [head]);
+    fill(at("clusters").tBodies[0], clusters.map((cluster) => {
+      const row = element("tr"), first = element("td"), swatch = element("span", cluster.shape, "swatch");
+      swatch.style.color = cluster.colour;
+      swatch.setAttribute("aria-hidden", "true");
+      const button = element("button", String(cluster.number));
+      button.setAttribute("aria-label", `Select the rows of cluster ${cluster.number}`);
+      button.onclick = () => send("cluster", {number: cluster.number});
+      first.append(swatch, button);
+      row.append(first, element("td", cluster.size.toLocaleString("en")));
+      row.append(...names.map((name) => element("td", cluster.cells[name])));
+      return row;
+    }));
+  }
+
+  function showState() {
+    if (!bridge.state) return;
+    state = JSON.parse(bridge.state);
+    const running = state.running !== null;
+    at("undo").disabled = !state.can.undo;
+    at("redo").disabled = !state.can.redo;
+    at("labels").disabled = !state.answer;
+    if (document.activeElement !== at("k")) at("k").value = state.n_clusters;
+    const numbers = [...Array(Math.min(state.n_clusters, 1000)).keys()];
+    choices(at("cluster"), numbers);
+    at("fit").disabled = running;
+    seen("stop", running);
+    seen("progress", running);
+    at("message").textContent = running ? state.running : state.message;
+    at("message").classList.toggle("failed", state.failed && !running);
+    seen("stale", !running && state.answer && state.answer.stale && !state.conflict);
+    seen("conflict", state.conflict);
+    if (state.conflict) {
+      at("sentence").textContent = state.conflict.sentence;
+      dropList(at("parts"), state.conflict.parts.map((words) => ({words})), "drop_part");
+    }
+    seen("broken", state.broken.length && !state.conflict);
+    at("h-broken").textContent =
+      state.answer && state.answer.stale ? "Not obeyed by the last fit" : "Broken rules";
+    fill(at("sentences"), state.broken.map((text) => element("li", text)));
+    seen("none", !state.rules.length);
+    dropList(at("rules"), state.rules, "drop");
+    seen("more", state.more_rules);
+    at("more").textContent = `and ${state.more_rules} more rules`;
+    showClusters();
+    showQuestion();
+  }
+
+  function cells(row, texts, tag) {
+    row.append(...texts.map((text) => element(tag, text)));
+    return row;
+  }
+
+  function showQuestion() {
+    const asked = state.questions;
+    seen("questions", asked);
+    if (!asked) return;
+    at("asked").textContent = asked.words;
+    seen("card", asked.card);
+    seen("ask", !asked.card);
+    at("ask").disabled = asked.busy;
+    if (!asked.card) return;
+    fill(at("sides").tHead, [cells(element("tr"), ["", ...asked.card.names], "th")]);
+    fill(at("sides").tBodies[0], asked.card.rows.map((row) => cells(element("tr"), row, "td")));
+  }
+
+  function showSelection() {
+    if (!bridge.selection) return;
+    const {count, names, cluster, row} = JSON.parse(bridge.selection);
+    const more = count > names.length ? ` and ${(count - names.length).toLocaleString("en")} more` : "";
+    at("selection").textContent = count
+      ? `${count.toLocaleString("en")} selected: ${names.join(", ")}${more}.`
+      : "Nothing is selected.";
+    if (cluster !== null) at("cluster").value = cluster;
+    at("together").disabled = at("apart").disabled = count < 2;
+    at("pin").disabled = at("clear").disabled = count < 1;
+    seen("values", row);
+    if (row) fill(at("values").tBodies[0], row.map((pair) => cells(element("tr"), pair, "td")));
+  }
+
+  function download(name, text) {
+    const link = element("a");
+    link.href = URL.createObjectURL(new Blob([text]));
+    link.download = name;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+
+  function showReply() {
+    if (!bridge.reply) return;
+    const reply = JSON.parse(bridge.reply);
+    if (reply.stamp !== wanted) return;
+    wanted = null;
+    if (reply.name !== "fit.py") { download(reply.name, reply.text); return; }
+    at("lines").textContent = reply.text;
+    at("code").showModal();
+  }
+
+  function ask(name) { send(name); wanted = stamp; }
+
+  function values(form) {
+    return Object.fromEntries([...form.elements].filter((e) => e.name).map((e) => [e.name, e.value]));
+  }
+
+  function weight() { return at("soft").checked ? {weight: at("weight").value} : {}; }
+
+  function axes() {
+    const own = at("view").value === "columns";
+    seen("columns", own);
+    send("axes", own ? {x: at("x").value, y: at("y").value} : {x: at("view").value});
+  }
+
+  function wire() {
+    for (const id of ["undo", "redo", "fit", "stop", "clear", "ask"]) at(id).onclick = () => send(id);
+    for (const id of ["save", "labels", "python"]) at(id).onclick = () => ask(id);
+    for (const id of ["same", "different", "unknown"]) {
+      at(id).onclick = () => send("reply", {says: id, revision: state.revision});
+    }
+    for (const id of ["together", "apart"]) at(id).onclick = () => send(id, weight());
+    for (const id of ["sizes", "totals", "shares"]) {
+      at(id).onsubmit = (event) => { event.preventDefault(); send(id, values(event.target)); };
+    }
+    for (const id of ["view", "x", "y"]) at(id).onchange = axes;
+    at("pin").onclick = () => send("pin", {cluster: at("cluster").value, ...weight()});
+    at("find").onsubmit = (event) => {
+      event.preventDefault();
+      send("find", {text: at("name").value});
+      at("name").value = "";
+    };
+    at("k").onchange = () => send("clusters", {n: at("k").value});
+    at("calm").onchange = () => send("calm", {factor: at("calm").value});
+    at("shares").elements.column.onchange = showGroups;
+    at("load").onclick = () => at("file").click();
+    at("file").onchange = async () => {
+      const [file] = at("file").files;
+      if (file) send("load", {text: await file.text()});
+      at("file").value = "";
+    };
+    at("close").onclick = () => at("code").close();
+    at("download").onclick = () => download("fit.py", at("lines").textContent);
+    at("copy").onclick = () => navigator.clipboard.writeText(at("lines").textContent);
+  }
+
+  function begin() {
+    const found = window.Bokeh && Bokeh.documents[0];
+    bridge = found ? found.get_model_by_name("bridge") : null;
+    if (!bridge) { setTimeout(begin, 20); return; }
+    const shown = {state: showState, selection: showSelection, reply: showReply};
+    for (const [name, show] of Object.entries(shown)) bridge.properties[name].change.connect(show);
+    showAbout();
+    showState();
+    showSelection();
+    wire();
+    document.body.dataset.ready = "yes";
+  }
+
+  begin();
+})();

@@ -1,0 +1,191 @@
+"""The state of a studio: its rules, what can be undone, the running fit and the last answer.
+
+No line here knows a page: whoever watches is told that the state has changed.  All pages of one
+studio share one session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..constraints import ConstraintSet
+from ..progress import Progress
+from .data import Data
+from .fitting import Answer, Conflict, Job, Task
+
+#: Steps that can be undone.
+MOST_UNDO = 200
+
+
+@dataclass(frozen=True)
+class Document:
+    """What is undone and redone: the rules and the number of clusters."""
+
+    n_clusters: int
+    rules: ConstraintSet
+
+
+class Session:
+    """The state of one studio.
+
+    Parameters
+    ----------
+    data : Data
+    rules : Constraint, iterable of them, or None
+    n_clusters : int
+    seed : int
+        Seed of all fits.
+    post : callable, optional
+        Runs a function in the thread that owns the session; by default at once.
+
+    Attributes
+    ----------
+    document : Document
+    answer : Answer or None
+        Of the last fit that had one.
+    conflict : Conflict or None
+        Why the current rules have no answer, if a fit found that.
+    job : Job or None
+        The fit that runs.
+    progress : Progress or None
+        How far it is.
+    message : str
+        What the last action or fit led to; ``failed`` says whether it is an error.
+    revision : int
+        Grows with each change of the document.
+    """
+
+    def __init__(
+        self,
+        data: Data,
+        rules: Any = None,
+        n_clusters: int = 3,
+        *,
+        seed: int = 0,
+        post: Callable[[Callable[[], None]], Any] | None = None,
+    ) -> None:
+        self.data, self.seed = data, seed
+        self.document = self.checked(Document(n_clusters, self.resolved(ConstraintSet(rules))))
+        self.answer: Answer | None = None
+        self.conflict: Conflict | None = None
+        self.job: Job | None = None
+        self.progress: Progress | None = None
+        self.message, self.failed = "", False
+        self.revision = 0
+        self._past: list[Document] = []
+        self._future: list[Document] = []
+        self._watchers: list[Callable[[], None]] = []
+        self._post = post or (lambda function: function())
+
+    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
+        """Call ``watcher`` after each change; the result ends that."""
+        self._watchers.append(watcher)
+        return lambda: self._watchers.remove(watcher)
+
+    def tell(self) -> None:
+        """Call all watchers."""
+        for watcher in list(self._watchers):
+            watcher()
+
+    # The document.
+
+    def resolved(self, rules: ConstraintSet) -> ConstraintSet:
+        """Rules with positions in place of the names of rows."""
+        known = self.data.names
+        return rules.resolve(known) if rules.named and known is not None else rules
+
+    def checked(self, document: Document) -> Document:
+        """The document, or an error if it does not fit the data."""
+        n, k = len(self.data), document.n_clusters
+        if not 1 <= k <= n:
+            raise ValueError(f"{k} clusters of {n} rows are not possible; give 1 to {n}.")
+        document.rules.check(n, k)
+        return document
+
+    def change(self, said: str, **values: Any) -> None:
+        """Change the rules or the number of clusters, and say so."""
+        document = self.checked(replace(self.document, **values))
+        if document == self.document:
+            self.message = "Nothing has changed."
+            return
+        self._past = [*self._past, self.document][-MOST_UNDO:]
+        self._future = []
+        self._set(document, said)
+
+    def undo(self) -> None:
+        """Go back to the document before the last change."""
+        if not self._past:
+            raise ValueError("there is nothing to undo.")
+        self._future.append(self.document)
+        self._set(self._past.pop(), "Undone.")
+
+    def redo(self) -> None:
+        """Go forward again."""
+        if not self._future:
+            raise ValueError("there is nothing to redo.")
+        self._past.append(self.document)
+        self._set(self._future.pop(), "Redone.")
+
+    @property
+    def can(self) -> dict[str, bool]:
+        """Whether there is something to undo and to redo."""
+        return {"undo": bool(self._past), "redo": bool(self._future)}
+
+    def _set(self, document: Document, said: str) -> None:
+        self.document, self.conflict, self.message = document, None, said
+        self.revision += 1
+
+    # Fits.
+
+    def task(self) -> Task:
+        """What a fit would do now."""
+        before = None if self.answer is None else self.answer.labels
+        document = self.document
+        return Task(self.data, document.rules, document.n_clusters, self.seed, before)
+
+    def fit(self) -> None:
+        """Begin a fit in the background."""
+        if self.job is not None:
+            raise ValueError("a fit is running; stop it first.")
+        self.conflict, self.progress = None, None
+        self.job = Job(self.task(), self._hear)
+        self.job.start()
+
+    def stop(self) -> None:
+        """End the fit with the best answer so far."""
+        if self.job is not None:
+            self.job.stop()
+
+    @property
+    def stale(self) -> bool:
+        """Whether the last fit was of another document than the current one."""
+        if self.answer is None:
+            return False
+        task = self.answer.task
+        return Document(task.n_clusters, task.rules) != self.document
+
+    def _hear(self, job: Job, news: Any) -> None:
+        """In the thread of the fit: hand its news to the thread that owns the session."""
+        self._post(lambda: self._take(job, news))
+
+    def _take(self, job: Job, news: Any) -> None:
+        if job is not self.job:
+            return
+        if isinstance(news, Progress):
+            self.progress = news
+        else:
+            self.job = self.progress = None
+            self._finish(job, news)
+        self.tell()
+
+    def _finish(self, job: Job, news: Any) -> None:
+        if isinstance(news, Answer):
+            self.answer, self.message, self.failed = news, news.sentence, False
+        elif isinstance(news, Conflict):
+            # The conflict of rules that have changed meanwhile may be no conflict any more.
+            self.conflict = news if job.task.rules == self.document.rules else None
+            self.message, self.failed = "The rules contradict each other.", True
+        else:
+            self.message, self.failed = str(news), True

@@ -1,0 +1,256 @@
+"""The state of a session as plain values, for the page, and what the picture marks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .._text import in_digits
+from .._typing import BoolArray, FloatArray, IntArray
+from ..constraints import (
+    CannotLink,
+    ClusterTotals,
+    Constraint,
+    ConstraintSet,
+    GroupShares,
+    MustLink,
+    Pin,
+)
+from ..plots._style import colour
+from .data import MOST_COLUMNS, Data
+from .plane import views_of
+from .session import Session
+
+#: Rules, and sentences about broken rules, that the page lists.
+MOST_RULES, MOST_BROKEN = 200, 20
+#: Pairs that the picture shows as lines.
+MOST_LINES = 5_000
+#: Columns of the table of clusters besides the size.
+MOST_CELLS = 6
+#: Points up to which each cluster has a marker of its own, and each point a name to hover over.
+DETAILED = 5_000
+#: The markers of the clusters, as characters.
+SHAPES = "●■▲◆▼✚★"
+#: Rows of a selection that are named.
+MOST_NAMED = 8
+
+
+def about(data: Data) -> str:
+    """What never changes, as JSON: the title, the notices and the columns to choose from."""
+    return json.dumps(
+        {
+            "title": data.title,
+            "n": len(data),
+            "notices": data.told,
+            "views": views_of(data),
+            "numbers": data.number_columns,
+            "groups": data.group_columns,
+        }
+    )
+
+
+@dataclass
+class Told:
+    """The state of a session as JSON; what takes time is kept until rules or labels change."""
+
+    session: Session
+    _known: dict[Any, Any] = field(default_factory=dict)
+
+    def text(self) -> str:
+        """All that the page shows."""
+        session = self.session
+        key = (session.revision, id(session.answer))
+        if key not in self._known:
+            self._known = {key: self._slow()}
+        job, conflict = session.job, session.conflict
+        running = None
+        if job is not None:
+            far = "starting" if session.progress is None else str(session.progress)
+            running = "stopping" if job.stopping else far
+        clash = conflict and {
+            "sentence": conflict.sentence,
+            "parts": [phrase(part, session.data) for part in conflict.parts],
+            "smallest": conflict.smallest,
+        }
+        values = {
+            "revision": session.revision,
+            "message": session.message,
+            "failed": session.failed,
+            "running": running,
+            "conflict": clash,
+            "can": session.can,
+            **self._known[key],
+        }
+        return json.dumps(values)
+
+    def _slow(self) -> dict[str, Any]:
+        session, answer = self.session, self.session.answer
+        rules, data = session.document.rules, session.data
+        broken = broken_parts(session)
+        listed = [
+            {
+                "words": phrase(rule, data),
+                "broken": len(broken[number]),
+                "soft": rule.part(hard=True) is None,
+            }
+            for number, rule in enumerate(rules[:MOST_RULES])
+        ]
+        return {
+            "n_clusters": session.document.n_clusters,
+            "rules": listed,
+            "more_rules": max(len(rules) - MOST_RULES, 0),
+            "broken": _sentences(session),
+            "clusters": [] if answer is None else _clusters(session),
+            "answer": answer and {"sentence": answer.sentence, "stale": session.stale},
+        }
+
+
+def phrase(rule: Constraint, data: Data) -> str:
+    """A rule in words, with the names of the user's rows."""
+    text = rule.phrase(data.names)
+    return text[0].upper() + text[1:]
+
+
+def _judged(session: Session) -> ConstraintSet:
+    """The rules that the labels of the last fit can be held against."""
+    answer = session.answer
+    if answer is None or answer.task.n_clusters != session.document.n_clusters:
+        return ConstraintSet()
+    return session.document.rules
+
+
+def broken_parts(session: Session) -> list[IntArray]:
+    """The numbers of the broken parts of each rule, by the labels of the last fit."""
+    none: list[IntArray] = [np.zeros(0, np.int64) for _ in session.document.rules]
+    answer, judged = session.answer, _judged(session)
+    if answer is None or not len(judged):
+        return none
+    found = judged.violations(answer.labels, answer.task.n_clusters)
+    return [violations.where for violations in found]
+
+
+def _sentences(session: Session) -> list[str]:
+    """What the labels of the last fit break, in words."""
+    answer, names = session.answer, session.data.names
+    if answer is None:
+        return []
+    lines: list[str] = []
+    for violations in _judged(session).violations(answer.labels, answer.task.n_clusters):
+        lines += violations.messages(MOST_BROKEN, names)
+    return [line[0].upper() + line[1:] for line in lines[:MOST_BROKEN]]
+
+
+def _clusters(session: Session) -> list[dict[str, Any]]:
+    """Each cluster with its colour, its size, and the totals and shares that rules bound."""
+    answer = session.answer
+    assert answer is not None
+    k = answer.task.n_clusters
+    columns = list(_cells(answer.labels, k, session.document.rules))[:MOST_CELLS]
+    return [
+        {
+            "number": j,
+            "size": int(size),
+            "colour": colour(j),
+            "shape": SHAPES[j % len(SHAPES)] if len(answer.labels) <= DETAILED else SHAPES[0],
+            "cells": {name: cells[j] for name, cells in columns},
+        }
+        for j, size in enumerate(answer.sizes)
+    ]
+
+
+def _cells(labels: IntArray, k: int, rules: ConstraintSet) -> Iterator[tuple[str, list[str]]]:
+    for rule in rules:
+        if isinstance(rule, ClusterTotals):
+            sums = np.bincount(labels, weights=rule.values, minlength=k)
+            yield rule.name or "total", [in_digits(value) for value in sums]
+        elif isinstance(rule, GroupShares):
+            sizes = np.maximum(np.bincount(labels, minlength=k), 1)
+            for group in dict.fromkeys([*rule.minimum, *rule.maximum]):
+                inside = np.bincount(labels[rule.groups == group], minlength=k)
+                yield f"{group}", [f"{share:.0%}" for share in inside / sizes]
+
+
+def selection(data: Data, rows: IntArray, labels: IntArray | None) -> str:
+    """The selected rows in words, as JSON: how many, their names, and the values of the first."""
+    named = [data.name_of(int(row)) for row in rows[:MOST_NAMED]]
+    values: dict[str, Any] = {"count": len(rows), "names": named, "cluster": None}
+    if len(rows) and labels is not None:
+        inside = np.unique(labels[rows])
+        values["cluster"] = int(inside[0]) if len(inside) == 1 else None
+    if len(rows) == 1:
+        values["row"] = row_values(data, int(rows[0]))
+    return json.dumps(values)
+
+
+def row_values(data: Data, row: int) -> list[tuple[str, str]]:
+    """The columns of a row, in the user's units."""
+    made = []
+    for name, values in list(data.columns.items())[:MOST_COLUMNS]:
+        value = values[row]
+        made.append((name, in_digits(value) if values.dtype.kind == "f" else str(value)))
+    return made
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What the picture draws on the points.
+
+    ``pairs`` are rows, with whether they belong ``together`` and whether they are ``red``: broken,
+    or in the conflict.
+    """
+
+    pairs: IntArray
+    together: BoolArray
+    red: BoolArray
+    pins: IntArray
+    changed: IntArray
+    red_rows: IntArray
+
+
+def marks_of(session: Session) -> Marks:
+    """The marks of the current rules, labels and conflict."""
+    pairs, together, red = [], [], []
+    pins: list[IntArray] = [np.zeros(0, np.int64)]
+    clash = ConstraintSet(session.conflict.parts if session.conflict else ())
+    red_rows = [rule.rows for rule in clash.of_kind(Pin)]
+    clashing = {tuple(rule.pairs[0]) for rule in clash if isinstance(rule, (MustLink, CannotLink))}
+    for rule, where in zip(session.document.rules, broken_parts(session), strict=True):
+        if isinstance(rule, (MustLink, CannotLink)):
+            wrong = np.isin(np.arange(len(rule.pairs)), where)
+            wrong |= np.array([tuple(pair) in clashing for pair in rule.pairs], bool)
+            pairs.append(rule.pairs)
+            together.append(np.full(len(rule.pairs), isinstance(rule, MustLink)))
+            red.append(wrong)
+        elif isinstance(rule, Pin):
+            pins.append(rule.rows)
+            red_rows.append(rule.rows[where])
+    every = np.concatenate([*pairs, np.zeros((0, 2), np.int64)])
+    wrong = np.concatenate([*red, np.zeros(0, bool)])
+    # Red ones first, so that they are drawn even if not all lines are.
+    kept = np.argsort(~wrong, kind="stable")[:MOST_LINES]
+    changed = np.zeros(0, np.int64)
+    if session.answer is not None:
+        changed = np.flatnonzero(session.answer.changed)
+    ends = np.unique(every[wrong])
+    return Marks(
+        pairs=every[kept],
+        together=np.concatenate([*together, np.zeros(0, bool)])[kept],
+        red=wrong[kept],
+        pins=np.concatenate(pins),
+        changed=changed,
+        red_rows=np.unique(np.concatenate([ends, *red_rows])).astype(np.int64),
+    )
+
+
+def middles(
+    labels: IntArray, x: FloatArray, y: FloatArray, k: int
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """The mean place of each cluster in the picture, and the clusters that have rows."""
+    sizes = np.bincount(labels, minlength=k)
+    some = np.flatnonzero(sizes)
+    across, up = (np.bincount(labels, weights=v, minlength=k)[some] / sizes[some] for v in (x, y))
+    return across, up, some

@@ -1,0 +1,151 @@
+"""What the studio reads and where it draws it: names, gaps, maps, files that are hostile."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import corral
+from corral.studio.data import MOST_COLUMNS, MOST_POINTS, Data, data_of
+from corral.studio.plane import COMPONENTS, EARTH, MAP, plane_of, views_of
+from corral.studio.state import about, row_values, selection
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+def read_file(path, **options):
+    pytest.importorskip("click")
+    from corral.cli.options import Options
+    from corral.cli.studio import read
+
+    none = dict.fromkeys(("must_link", "cannot_link", "total", "capacity", "share"), ())
+    single = dict.fromkeys(("id_column", "header", "n_clusters", "soft", "sizes", "min_size"))
+    values = {**none, **single, "max_size": None, "pin": None, "constraints": (), "decimal": "."}
+    return read(Options(points=str(path), **{**values, "missing": "error", **options}))
+
+
+def test_missing_numbers_become_means_and_are_told():
+    data = data_of([[1.0, np.nan], [3.0, 4.0], [np.inf, 6.0]])
+    np.testing.assert_array_equal(data.X, [[1.0, 5.0], [3.0, 4.0], [2.0, 6.0]])
+    assert "2 missing or infinite values in 2 columns" in data.told[0]
+    with pytest.raises(ValueError, match="no finite number"):
+        data_of([[np.nan, 1.0], [np.nan, 2.0]])
+
+
+def test_data_frames_bring_names_and_groups():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"x": [1, 2, 3], "sex": ["f", "m", "f"]}, index=["ann", "bob", "eve"])
+    data = data_of(frame)
+    assert data.features == ("x",)
+    assert data.names == ("ann", "bob", "eve")
+    assert data.group_columns == {"sex": ["f", "m"]}
+    assert data.find("eve, Ann").tolist() == [2, 0]
+    assert data_of(frame.reset_index(drop=True)).names is None
+
+
+@pytest.mark.parametrize("X", [[1.0, 2.0], np.zeros((0, 2)), [["a"], ["b"]]])
+def test_what_is_no_table_of_numbers_is_refused(X):
+    with pytest.raises(ValueError, match=r"shape|convert"):
+        data_of(X)
+
+
+@pytest.mark.parametrize("text", ["7", "row 7", "-1", "nobody", "0, nobody"])
+def test_unknown_rows_are_said(text):
+    with pytest.raises(ValueError, match="No row is called"):
+        data_of(np.zeros((7, 1))).find(text)
+
+
+def test_many_columns_are_cut_in_the_page_and_clustered_by(tmp_path):
+    path = tmp_path / "wide.csv"
+    header = ",".join(f"c{j}" for j in range(20_000))
+    rows = "\n".join(",".join(str((i * j) % 7) for j in range(20_000)) for i in range(1, 4))
+    path.write_text(f"{header}\n{rows}\n", encoding="utf-8")
+    data, _, _ = read_file(path)
+    assert data.X.shape == (3, 20_000)
+    assert len(data.number_columns) == MOST_COLUMNS
+    assert "20,000 columns" in data.told[0]
+    assert len(about(data)) < 20_000
+    assert len(row_values(data, 0)) == MOST_COLUMNS
+
+
+def test_a_hostile_file_is_read_as_text(tmp_path):
+    path = tmp_path / "hostile.csv"
+    path.write_text(
+        f"name,{HOSTILE},b,nearly,group\n"
+        f"{HOSTILE},1,NaN,1,{HOSTILE}\n=cmd(),2,5,2,g\neve,3,7,inf,g\n",
+        encoding="utf-8",
+    )
+    data, _, k = read_file(path)
+    assert k == 3
+    assert data.names == (HOSTILE, "=cmd()", "eve")
+    assert data.features == (HOSTILE, "b")
+    assert data.columns["b"].tolist() == [6.0, 5.0, 7.0]
+    said = " ".join(data.told)
+    assert "Not clustered by 'nearly'" in said
+    assert "'inf'" in said
+    assert "mean of the column replaces 1 missing value" in said
+    values = json.loads(selection(data, np.array([0]), None))
+    assert values["names"] == [HOSTILE]
+    assert ["b", "6"] in values["row"]
+
+
+def test_dropping_rows_is_refused_since_rules_count_the_rows_of_the_file(tmp_path):
+    click = pytest.importorskip("click")
+    path = tmp_path / "points.csv"
+    path.write_text("a,b\n1,2\n3,\n", encoding="utf-8")
+    with pytest.raises(click.UsageError, match="--missing drop"):
+        read_file(path, missing="drop")
+
+
+def test_places_are_found_by_name_and_range():
+    def made(**columns):
+        arrays = {name: np.asarray(values, float) for name, values in columns.items()}
+        X = np.column_stack(list(arrays.values()))
+        return Data("places", X, tuple(arrays), arrays)
+
+    assert made(lat=[47.0, 48.0], lon=[8.0, 9.0]).place == ("lon", "lat")
+    assert made(Latitude=[47.0], Longitude=[181.0]).place is None
+    assert made(lat=[47.0], other=[8.0]).place is None
+    data = made(lat=[47.0, -33.9, 60.0], lng=[8.0, 151.2, -150.0])
+    assert views_of(data) == [MAP, COMPONENTS]
+    plane = plane_of(data, MAP, "")
+    # The inverse of Mercator's projection, by another formula.
+    np.testing.assert_allclose(np.degrees(np.arctan(np.sinh(plane.y / EARTH))), data.X[:, 0])
+    np.testing.assert_allclose(np.degrees(plane.x / EARTH), data.X[:, 1])
+
+
+def test_principal_components_are_those_of_the_singular_values():
+    X = np.random.default_rng(0).normal(size=(40, 5)) * [5, 3, 1, 1, 1]
+    plane = plane_of(data_of(X), COMPONENTS, "")
+    left, scale, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    for found, wanted in ((plane.x, left[:, 0] * scale[0]), (plane.y, left[:, 1] * scale[1])):
+        np.testing.assert_allclose(np.abs(found), np.abs(wanted), atol=1e-8)
+    share = scale**2 / (scale**2).sum()
+    assert f"({share[0]:.0%})" in plane.x_name
+
+
+def test_columns_are_drawn_as_they_are():
+    data = data_of(np.arange(12.0).reshape(4, 3))
+    plane = plane_of(data, "feature 2", "feature 0")
+    np.testing.assert_array_equal(plane.x, data.X[:, 2])
+    np.testing.assert_array_equal(plane.y, data.X[:, 0])
+    with pytest.raises(ValueError, match="no column"):
+        plane_of(data, "feature 2", "nothing")
+
+
+def test_of_too_many_rows_a_sample_is_drawn():
+    data = data_of(np.zeros((MOST_POINTS + 5, 1)))
+    shown = data.shown
+    assert len(shown) == len(set(shown.tolist())) == MOST_POINTS
+    assert "random sample" in data.told[0]
+
+
+def test_scripts_of_the_page_fetch_nothing_and_write_no_html():
+    page = Path(corral.__file__).parent / "studio" / "page"
+    for file in page.iterdir():
+        text = file.read_text(encoding="utf-8")
+        assert "://" not in text, file
+        assert not any(word in text for word in ("innerHTML", "outerHTML", "eval(")), file

@@ -1,0 +1,381 @@
+"""Actions of the studio: what they do to the rules, the labels and what can be undone."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from corral import (
+    CannotLink,
+    ClusterSizes,
+    ClusterTotals,
+    ConstrainedKMeans,
+    ConstraintSet,
+    GroupShares,
+    MustLink,
+    Pin,
+    check,
+)
+from corral.studio import rules as edit
+from corral.studio.actions import do
+from corral.studio.data import Data, data_of
+from corral.studio.fitting import Task, renumbering
+from corral.studio.session import Session
+from corral.studio.state import Told, broken_parts, marks_of
+
+N = 24
+NAMES = [f"r{row}" for row in range(N)]
+
+
+def make_data():
+    rng = np.random.default_rng(5)
+    X = np.repeat([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0]], 8, axis=0) + rng.normal(size=(N, 2))
+    columns = {"a": X[:, 0], "b": X[:, 1], "load": rng.integers(1, 9, N).astype(float)}
+    columns["kind"] = np.array(["x", "y"] * (N // 2), dtype=object)
+    return Data("points", X, ("a", "b"), columns, NAMES)
+
+
+@pytest.fixture
+def session():
+    return Session(make_data(), n_clusters=3)
+
+
+def fit(session):
+    """Fit and wait for the end."""
+    do(session, {"do": "fit"})
+    job = session.job
+    if job is not None:
+        job.wait()
+    assert session.job is None
+
+
+EVERY_RULE = [
+    ({"do": "together"}, [0, 9, 4]),
+    ({"do": "apart"}, [1, 2]),
+    ({"do": "apart", "weight": "2.5"}, [3, 5, 6]),
+    ({"do": "pin", "cluster": "1"}, [7, 8]),
+    ({"do": "sizes", "least": "4", "most": "12"}, []),
+    ({"do": "totals", "column": "load", "most": "60"}, []),
+    ({"do": "shares", "column": "kind", "group": "x", "least": "20"}, []),
+    ({"do": "shares", "column": "kind", "group": "y", "most": "80"}, []),
+]
+
+
+def test_each_action_adds_the_rule_that_it_says(session):
+    for action, rows in EVERY_RULE:
+        do(session, action, rows)
+        assert not session.failed, session.message
+    data = session.data
+    kinds = np.array(["x", "y"] * (N // 2))
+    assert session.document.rules == ConstraintSet(
+        [
+            MustLink([(0, 4), (4, 9)]),
+            CannotLink([(1, 2)]),
+            CannotLink([(3, 5), (3, 6), (5, 6)], weight=2.5),
+            Pin({7: 1, 8: 1}),
+            ClusterSizes(minimum=4, maximum=12),
+            ClusterTotals(data.columns["load"], maximum=60, name="load"),
+            GroupShares(kinds, minimum={"x": 0.2}, maximum={"y": 0.8}),
+        ]
+    )
+
+
+def test_undo_and_redo_walk_through_all_documents(session):
+    seen = [session.document]
+    for action, rows in EVERY_RULE:
+        do(session, action, rows)
+        seen.append(session.document)
+    for document in reversed(seen[:-1]):
+        do(session, {"do": "undo"})
+        assert session.document == document
+    do(session, {"do": "undo"})
+    assert session.failed
+    for document in seen[1:]:
+        do(session, {"do": "redo"})
+        assert session.document == document
+    assert session.can == {"undo": True, "redo": False}
+    do(session, {"do": "undo"})
+    do(session, {"do": "together"}, [20, 21])
+    assert session.can == {"undo": True, "redo": False}, "a change ends what can be redone"
+
+
+def test_setting_bounds_again_replaces_them_and_empty_fields_drop_them(session):
+    for action, _ in EVERY_RULE[4:]:
+        do(session, action)
+    before = len(session.document.rules)
+    do(session, {"do": "sizes", "exact": "8, 8, 8"})
+    do(session, {"do": "totals", "column": "load", "least": "10"})
+    assert len(session.document.rules) == before
+    do(session, {"do": "sizes", "exact": "", "least": "", "most": ""})
+    do(session, {"do": "totals", "column": "load", "least": "", "most": ""})
+    do(session, {"do": "shares", "column": "kind", "group": "", "least": "", "most": ""})
+    assert len(session.document.rules) == 0
+
+
+def test_a_row_is_pinned_once(session):
+    do(session, {"do": "pin", "cluster": 0}, [1, 2, 3])
+    do(session, {"do": "pin", "cluster": 2}, [3, 4])
+    found = {}
+    for rule in session.document.rules:
+        for row, cluster in zip(rule.rows.tolist(), rule.clusters.tolist(), strict=True):
+            assert row not in found
+            found[row] = cluster
+    assert found == {1: 0, 2: 0, 3: 2, 4: 2}
+
+
+WRONG = [
+    ({"do": "together"}, [0], "at least two"),
+    ({"do": "apart"}, range(24), None),
+    ({"do": "pin", "cluster": "7"}, [0], "clusters must lie in [0, 2]"),
+    ({"do": "pin", "cluster": "1"}, [], "No rows are selected"),
+    ({"do": "clusters", "n": "0"}, [], "give 1 to 24"),
+    ({"do": "clusters", "n": "2.5"}, [], "whole number"),
+    ({"do": "sizes", "exact": "8, eight"}, [], "not sizes"),
+    ({"do": "sizes", "exact": "8, 8"}, [], "3"),
+    ({"do": "totals", "column": "kind", "most": "3"}, [], "no column of numbers"),
+    ({"do": "totals", "column": "load", "least": "9", "most": "3"}, [], "maximum"),
+    ({"do": "shares", "column": "kind", "group": "z", "least": "3"}, [], "'z'"),
+    ({"do": "shares", "column": "kind", "least": "130"}, [], "[0, 1]"),
+    ({"do": "together", "weight": "-1"}, [0, 1], "above 0"),
+    ({"do": "together", "weight": "nan"}, [0, 1], "not a finite number"),
+    ({"do": "load", "text": "{"}, [], "not a JSON file"),
+    ({"do": "load", "text": '{"format": "x"}'}, [], "corral constraints"),
+    ({"do": "load"}, [], "'text' is missing"),
+    ({"do": "drop", "number": 0, "revision": 0}, [], "look again"),
+    ({"do": "__init__"}, [], "no action"),
+    ({"do": ["fit"]}, [], "no action"),
+    ({}, [], "no action"),
+    ({"do": "labels"}, [], "fit first"),
+]
+
+
+@pytest.mark.parametrize(("action", "rows", "said"), [case for case in WRONG if case[2]])
+def test_what_cannot_be_done_is_said_and_changes_nothing(session, action, rows, said):
+    document = session.document
+    assert do(session, action, list(rows)) == ""
+    assert session.failed
+    assert said in session.message
+    assert session.document == document
+    assert session.can == {"undo": False, "redo": False}
+
+
+def test_many_rows_apart_are_refused_before_there_are_too_many_pairs():
+    with pytest.raises(ValueError, match="at most 50"):
+        edit.apart(range(51))
+
+
+def test_a_list_that_has_changed_meanwhile_drops_nothing(session):
+    do(session, {"do": "together"}, [0, 1])
+    seen = session.revision
+    do(session, {"do": "together"}, [2, 3])
+    do(session, {"do": "drop", "number": 0, "revision": seen})
+    assert session.failed
+    assert len(session.document.rules) == 2
+    do(session, {"do": "drop", "number": 0, "revision": session.revision})
+    assert session.document.rules == ConstraintSet([MustLink([(2, 3)])])
+
+
+def test_saved_rules_are_what_from_json_and_load_read(session, tmp_path):
+    for action, rows in EVERY_RULE:
+        do(session, action, rows)
+    text = do(session, {"do": "save"})
+    path = tmp_path / "rules.json"
+    path.write_text(text, encoding="utf-8")
+    assert ConstraintSet.from_json(path) == session.document.rules
+    other = Session(make_data(), n_clusters=3)
+    do(other, {"do": "load", "text": text})
+    assert other.document.rules == session.document.rules
+
+
+def test_names_in_loaded_rules_are_looked_up(session):
+    rules = ConstraintSet(MustLink([("r3", "r5")]))
+    text = json.dumps(
+        {"format": "corral constraints", "version": 1, "constraints": [rules[0].to_dict()]}
+    )
+    do(session, {"do": "load", "text": text})
+    assert session.document.rules[0].pairs.tolist() == [[3, 5]]
+
+
+def test_fits_obey_the_rules_and_say_what_changed(session):
+    fit(session)
+    first = session.answer.labels
+    assert not session.answer.changed.any()
+    do(session, {"do": "together"}, [0, 8])
+    do(session, {"do": "apart"}, [1, 2])
+    assert session.stale
+    fit(session)
+    labels = session.answer.labels
+    assert not session.stale
+    assert labels[0] == labels[8]
+    assert labels[1] != labels[2]
+    np.testing.assert_array_equal(session.answer.changed, labels != first)
+
+
+def test_the_numbers_of_clusters_stay_as_far_as_rules_allow():
+    rng = np.random.default_rng(0)
+    data = make_data()
+    for pins in ({}, {0: 2}, {0: 2, 9: 1}):
+        before, after = rng.integers(0, 4, (2, N))
+        rules = ConstraintSet(Pin(pins) if pins else ())
+        order = renumbering(after, Task(data, rules, 4, before=before))
+        fixed = set(pins.values())
+        allowed = [p for p in itertools.permutations(range(4)) if all(p[j] == j for j in fixed)]
+        assert tuple(order) in allowed
+        kept = [(np.array(p)[after] == before).sum() for p in allowed]
+        assert (order[after] == before).sum() == max(kept)
+
+
+def test_each_part_of_a_conflict_solves_it_when_it_is_dropped(session):
+    do(session, {"do": "together"}, [0, 1, 2])
+    do(session, {"do": "apart"}, [0, 2])
+    do(session, {"do": "sizes", "exact": "8,8,8"})
+    fit(session)
+    conflict, document = session.conflict, session.document
+    assert "r0" in conflict.sentence
+    assert not check(N, list(conflict.parts), n_clusters=3)
+    for number in range(len(conflict.parts)):
+        fit(session)
+        do(session, {"do": "drop_part", "number": number, "revision": session.revision})
+        assert check(N, session.document.rules, n_clusters=3)
+        do(session, {"do": "undo"})
+        assert session.document == document
+
+
+def test_dropping_a_part_leaves_all_other_parts(session):
+    for action, rows in EVERY_RULE:
+        do(session, action, rows)
+    rules = session.document.rules
+    every = [part.to_dict() for part in edit.parts(rules)]
+    for number, part in enumerate(edit.parts(rules)):
+        left = [one.to_dict() for one in edit.parts(edit.without(rules, part))]
+        assert sorted(map(str, left)) == sorted(map(str, every[:number] + every[number + 1 :]))
+
+
+def test_broken_soft_pairs_are_the_red_ones(session):
+    near = [(row, row + 1) for row in range(0, 8, 2)]
+    for pair in near:
+        do(session, {"do": "apart", "weight": "0.001"}, pair)
+    fit(session)
+    labels = session.answer.labels
+    broken = [labels[i] == labels[j] for i, j in near]
+    assert any(broken)
+    assert [len(where) > 0 for where in broken_parts(session)] == broken
+    marks = marks_of(session)
+    red = {tuple(pair) for pair in marks.pairs[marks.red].tolist()}
+    assert red == {pair for pair, wrong in zip(near, broken, strict=True) if wrong}
+    assert set(marks.red_rows.tolist()) == {row for pair in red for row in pair}
+    told = json.loads(Told(session).text())
+    assert len(told["broken"]) == sum(broken)
+    assert "r0" in told["broken"][0]
+
+
+def test_a_stopped_fit_has_an_answer_or_says_that_there_is_none(session):
+    do(session, {"do": "sizes", "exact": "8,8,8"})
+    do(session, {"do": "fit"})
+    job = session.job
+    do(session, {"do": "fit"})
+    if session.job is job and job is not None:
+        assert session.failed, "two fits at once"
+    do(session, {"do": "stop"})
+    if job is not None:
+        job.wait()
+    assert session.job is None
+    if session.answer is None:
+        assert session.message == "Stopped before there was an answer."
+    else:
+        assert sorted(session.answer.sizes) == [8, 8, 8]
+
+
+def test_rules_that_change_during_a_fit_make_its_answer_old(session):
+    posted = []
+    late = Session(make_data(), n_clusters=3, post=posted.append)
+    do(late, {"do": "fit"})
+    late.job.wait()
+    do(late, {"do": "together"}, [0, 8])
+    for function in posted:
+        function()
+    assert late.answer is not None
+    assert late.stale
+
+
+def test_the_python_lines_give_the_same_labels(tmp_path, monkeypatch):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("click")
+    from corral.cli.options import Options
+    from corral.cli.studio import read
+
+    monkeypatch.chdir(tmp_path)
+    table = pd.DataFrame(make_data().columns)
+    table.insert(0, "name", NAMES)
+    table.to_csv("points.csv", index=False)
+    none = dict.fromkeys(("must_link", "cannot_link", "total", "capacity", "share"), ())
+    asked = Options(
+        points="points.csv", id_column=None, header=None, decimal=".", missing="error",
+        scale="standard", n_clusters=3, soft=None, sizes=None, min_size=None, max_size=None,
+        pin=None, constraints=(), **none,
+    )  # fmt: skip
+    data, rules, k = read(asked)
+    assert data.features == ("a", "b", "load")
+    session = Session(data, rules, k)
+    fit(session)
+    for action, rows in EVERY_RULE:
+        do(session, action, rows)
+    fit(session)
+    assert session.answer is not None, session.message
+    space = {}
+    exec(do(session, {"do": "python"}), space)
+    np.testing.assert_array_equal(space["labels"], session.answer.labels)
+    lines = do(session, {"do": "labels"}).splitlines()
+    assert lines[0] == "id,label"
+    assert [line.split(",")[0] for line in lines[1:]] == NAMES
+    assert [int(line.split(",")[1]) for line in lines[1:]] == session.answer.labels.tolist()
+
+
+def test_python_lines_of_arrays_read_long_rules_from_the_file(session, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for action, rows in EVERY_RULE:
+        do(session, action, rows)
+    fit(session)
+    text = do(session, {"do": "python"})
+    assert 'from_json("rules.json")' in text
+    Path("rules.json").write_text(do(session, {"do": "save"}), encoding="utf-8")
+    space = {"X": session.data.X}
+    exec(text, space)
+    np.testing.assert_array_equal(space["labels"], session.answer.labels)
+
+
+def test_every_page_is_told_until_it_closes(session):
+    told = []
+    stop = session.watch(lambda: told.append(session.revision))
+    do(session, {"do": "together"}, [0, 1])
+    assert told == [1]
+    stop()
+    do(session, {"do": "undo"})
+    assert told == [1]
+
+
+def test_rules_that_do_not_fit_the_data_are_refused_at_the_start():
+    with pytest.raises(ValueError, match="99"):
+        Session(data_of(np.zeros((4, 2))), MustLink([(0, 99)]), 2)
+
+
+def test_soft_rules_keep_their_weight(session):
+    do(session, {"do": "together", "weight": "3"}, [0, 1])
+    do(session, {"do": "together"}, [0, 1])
+    soft, hard = session.document.rules
+    assert soft.weight.tolist() == [3.0]
+    assert hard.weight.tolist() == [math.inf]
+
+
+def test_the_answer_is_that_of_a_plain_fit(session):
+    do(session, {"do": "sizes", "exact": "6,8,10"})
+    fit(session)
+    model = ConstrainedKMeans(3, random_state=0)
+    model.fit(session.data.X, constraints=session.document.rules)
+    np.testing.assert_array_equal(session.answer.labels, model.labels_)
+    assert session.answer.inertia == model.inertia_
