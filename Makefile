@@ -8,11 +8,12 @@ TOOLS := $(VENV)/.tools
 INSTALL := -m pip install --quiet --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit test-lowest docs wheel bench clean
+.PHONY: help demo test lint types unit test-browser test-lowest docs wheel bench clean
 
 help:
 	@echo "make demo         cluster the wine data under rules; prints a report, writes build/demo.png"
 	@echo "make test         lint, types, all tests and their coverage (also one by one: lint, types, unit)"
+	@echo "make test-browser the studio in Chromium; screenshots and recordings are kept in build/browser"
 	@echo "make test-lowest  all tests with the lowest allowed versions (Python 3.11 or 3.12, no PyTorch)"
 	@echo "make docs         build the pages into docs/_build/html"
 	@echo "make wheel        build the wheel and the source archive into dist, and check both"
@@ -50,6 +51,20 @@ types: $(TOOLS)
 # One BLAS thread for each of the two workers, so that they do not compete for the cores.
 unit: $(TOOLS)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term:skip-covered
+
+# An environment of its own, which also sees the packages of $(VENV).
+BROWSER_VENV := build/browser-venv
+
+$(BROWSER_VENV)/.installed: $(TOOLS)
+	$(BIN)/python -m venv --clear $(BROWSER_VENV)
+	$(BROWSER_VENV)/bin/python .ci/sees.py $(BIN)/python
+	$(BROWSER_VENV)/bin/python $(INSTALL) --upgrade "pip>=25.1"
+	$(BROWSER_VENV)/bin/python $(INSTALL) --group browser
+	@touch $@
+
+# RECORDINGS=docs/images writes the recordings of the pages anew.
+test-browser: $(BROWSER_VENV)/.installed
+	.ci/browser $(BROWSER_VENV)/bin/python
 
 # An environment of its own, in which each lower bound of pyproject.toml is the exact version.
 LOWEST_VENV := build/lowest-venv

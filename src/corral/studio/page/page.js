@@ -228,6 +228,8 @@
     showSelection();
     wire();
     document.body.dataset.ready = "yes";
+    const drawn = () => { document.body.dataset.drawn = "yes"; };
+    if (found.is_idle) drawn(); else found.idle.connect(drawn);
   }
 
   begin();
