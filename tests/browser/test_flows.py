@@ -116,6 +116,32 @@ def test_a_conflict_is_shown_and_solved_by_a_click(studio, pages, record, school
     assert label["Dee"] != label["Eve"]
 
 
+def test_annotator_answers_twenty_questions(studio, pages, record, table):
+    rng = np.random.default_rng(2)
+    truth = np.repeat(range(3), 40)
+    X = np.array([(0, 0, 0), (3, 0, 1), (0, 3, 2)])[truth] + rng.normal(size=(120, 3))
+    rows = [(f"r{i}", *row.round(2)) for i, row in enumerate(X)]
+    page = pages(studio(table("rows.csv", ("row", "a", "b", "c"), rows)).url)
+    seen = record("studio-questions")
+    page.click("#ask")
+    for number in range(20):
+        card = page.locator("#card")
+        expect(card).to_be_visible()
+        names = page.locator("#sides thead th").all_inner_texts()[1:]
+        if number in (0, 1, 7, 19):
+            card.scroll_into_view_if_needed()
+            seen(page, 1.5)
+        one, other = (truth[int(name[1:])] for name in names)
+        page.click("#unknown" if number == 5 else "#same" if one == other else "#different")
+        expect(page.locator("#sides thead")).not_to_have_text(f"Column{names[0]}{names[1]}")
+    expect(page.locator("#asked")).to_contain_text("19 answers, 1 not known")
+    pairs = [pair for rule in rules_of(page) for pair in rule["pairs"]]
+    assert len(pairs) == 19
+    for found in rules_of(page):
+        for one, other in found["pairs"]:
+            assert (truth[one] == truth[other]) == (found["kind"] == "MustLink")
+
+
 CELL = """
 import numpy as np
 import corral

@@ -379,3 +379,56 @@ def test_the_answer_is_that_of_a_plain_fit(session):
     model.fit(session.data.X, constraints=session.document.rules)
     np.testing.assert_array_equal(session.answer.labels, model.labels_)
     assert session.answer.inertia == model.inertia_
+
+
+def test_questions_are_never_about_what_is_implied(session):
+    """Twenty answers from true labels, with a reply of "don't know" now and then."""
+    truth = np.repeat(range(3), 8)
+    do(session, {"do": "ask"})
+    asked, unknown = [], set()
+    while len(asked) < 20:
+        if session.job is not None:
+            session.job.wait()
+        if not session.interview.waiting:
+            assert session.interview.ended
+            break
+        one, other = session.interview.waiting[0]
+        # Rows that answers have joined, by squaring until nothing changes.
+        joined = np.eye(N, dtype=bool)
+        for a, b in asked:
+            joined[a, b] |= truth[a] == truth[b]
+            joined[b, a] |= truth[a] == truth[b]
+        for _ in range(5):
+            joined = (joined.astype(int) @ joined.astype(int)) > 0
+        assert not joined[one, other]
+        for a, b in asked:
+            apart = truth[a] != truth[b]
+            assert not (apart and joined[one, a] and joined[other, b])
+            assert not (apart and joined[one, b] and joined[other, a])
+        assert frozenset((one, other)) not in unknown
+        says = "same" if truth[one] == truth[other] else "different"
+        if len(asked) % 7 == 3 and len(unknown) < 2:
+            says = "unknown"
+            unknown.add(frozenset((one, other)))
+        else:
+            asked.append((one, other))
+        do(session, {"do": "reply", "says": says, "pair": [one, other]})
+        assert not session.failed, session.message
+    assert session.interview.answered == len(asked)
+    assert len(session.interview.unknown) == len(unknown)
+    links = {frozenset(pair) for rule in session.document.rules for pair in rule.pairs.tolist()}
+    assert links == {frozenset(pair) for pair in asked}
+
+
+def test_a_reply_to_a_question_that_is_gone_is_refused(session):
+    do(session, {"do": "reply", "says": "same", "pair": [0, 1]})
+    assert session.failed
+    do(session, {"do": "ask"})
+    if session.job is not None:
+        session.job.wait()
+    one, other = session.interview.waiting[0]
+    do(session, {"do": "reply", "says": "same", "pair": [other, one]})
+    assert "look again" in session.message
+    do(session, {"do": "reply", "says": "perhaps", "pair": [one, other]})
+    assert session.failed
+    assert len(session.document.rules) == 0

@@ -184,7 +184,7 @@ def _python(session: Session, action: Action, rows: IntArray) -> str:
     return python_lines(session.answer.task, session.answer.order)
 
 
-# Fits.
+# Fits and questions.
 
 
 def _fit(session: Session, action: Action, rows: IntArray) -> None:
@@ -195,11 +195,22 @@ def _stop(session: Session, action: Action, rows: IntArray) -> None:
     session.stop()
 
 
+def _ask(session: Session, action: Action, rows: IntArray) -> None:
+    session.ask()
+
+
+def _reply(session: Session, action: Action, rows: IntArray) -> None:
+    """Answer the question that the page shows."""
+    if action.get("pair") != [row for pair in session.interview.waiting[:1] for row in pair]:
+        raise ValueError("the question has changed meanwhile; look again.")
+    session.reply(str(action.get("says")))
+
+
 ACTIONS: dict[str, Callable[[Session, Action, IntArray], str | None]] = {
     step.__name__.removeprefix("_"): step
     for step in (
         *(_together, _apart, _pin, _clusters, _sizes, _totals, _shares, _drop, _drop_part),
-        *(_undo, _redo, _save, _load, _labels, _python, _fit, _stop),
+        *(_undo, _redo, _save, _load, _labels, _python, _fit, _stop, _ask, _reply),
     )
 }
 

@@ -21,6 +21,7 @@ from ..exceptions import InfeasibleConstraintsError, SolverTimeoutError
 from ..infeasible.conflict import explain
 from ..progress import Progress
 from .data import Data
+from .questions import Interview, next_questions
 from .rules import named_clusters, parts
 
 #: Seconds for explaining a conflict again with the names of the rows.
@@ -29,13 +30,17 @@ RENAME_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be fitted: a document of the session, and the labels before."""
+    """What is to be fitted: a document of the session, and the labels before.
+
+    With ``interview`` the next questions are chosen after the fit.
+    """
 
     data: Data
     rules: ConstraintSet
     n_clusters: int
     seed: int = 0
     before: IntArray | None = None
+    interview: Interview | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,8 @@ class Answer:
         Rows that the fit before had in another cluster.
     stopped : bool
         Whether the user ended the fit, so that the labels are the best so far.
+    questions : (m, 2) ints, or None
+        Pairs to ask about next, if the task asks for them.
     """
 
     labels: IntArray
@@ -61,6 +68,7 @@ class Answer:
     inertia: float
     changed: BoolArray
     stopped: bool = False
+    questions: IntArray | None = None
 
     @property
     def sizes(self) -> IntArray:
@@ -143,7 +151,10 @@ def fitted(
     order = renumbering(found, task)
     labels = order[found]
     changed = np.zeros(len(labels), bool) if task.before is None else labels != task.before
-    return Answer(labels, order, task, float(model.inertia_), changed, stopped())
+    questions = None
+    if task.interview is not None:
+        questions = next_questions(model, data.X, task.rules, task.interview.unknown)
+    return Answer(labels, order, task, float(model.inertia_), changed, stopped(), questions)
 
 
 def renumbering(labels: IntArray, task: Task) -> IntArray:

@@ -14,6 +14,7 @@ from ..constraints import ConstraintSet
 from ..progress import Progress
 from .data import Data
 from .fitting import Answer, Conflict, Job, Task
+from .questions import REPLIES, Interview, with_reply
 
 #: Steps that can be undone.
 MOST_UNDO = 200
@@ -55,6 +56,8 @@ class Session:
         What the last action or fit led to; ``failed`` says whether it is an error.
     revision : int
         Grows with each change of the document.
+    interview : Interview
+        The questions to the user; ``asking`` says whether the next fit chooses more.
     """
 
     def __init__(
@@ -74,6 +77,7 @@ class Session:
         self.progress: Progress | None = None
         self.message, self.failed = "", False
         self.revision = 0
+        self.interview, self.asking = Interview(), False
         self._past: list[Document] = []
         self._future: list[Document] = []
         self._watchers: list[Callable[[], None]] = []
@@ -143,7 +147,8 @@ class Session:
         """What a fit would do now."""
         before = None if self.answer is None else self.answer.labels
         document = self.document
-        return Task(self.data, document.rules, document.n_clusters, self.seed, before)
+        asked = self.interview if self.asking else None
+        return Task(self.data, document.rules, document.n_clusters, self.seed, before, asked)
 
     def fit(self) -> None:
         """Begin a fit in the background."""
@@ -157,6 +162,24 @@ class Session:
         """End the fit with the best answer so far."""
         if self.job is not None:
             self.job.stop()
+
+    def ask(self) -> None:
+        """Begin to ask questions: fit, and choose the pairs whose answers help most."""
+        self.asking = True
+        self.interview = replace(self.interview, ended=False)
+        if self.job is None:
+            self.fit()
+
+    def reply(self, says: str) -> None:
+        """Answer the question: same, different or unknown; after some of them fit again."""
+        if says not in REPLIES or not self.interview.waiting:
+            raise ValueError("there is no such question or answer.")
+        pair = self.interview.waiting[0]
+        if REPLIES[says] is not None:
+            self.change("Answered.", rules=with_reply(self.document.rules, pair, says))
+        self.interview = self.interview.replied(says)
+        if not self.interview.waiting:
+            self.ask()
 
     @property
     def stale(self) -> bool:
@@ -183,9 +206,12 @@ class Session:
     def _finish(self, job: Job, news: Any) -> None:
         if isinstance(news, Answer):
             self.answer, self.message, self.failed = news, news.sentence, False
+            if news.questions is not None:
+                self.interview = self.interview.given(news.questions)
         elif isinstance(news, Conflict):
             # The conflict of rules that have changed meanwhile may be no conflict any more.
             self.conflict = news if job.task.rules == self.document.rules else None
             self.message, self.failed = "The rules contradict each other.", True
+            self.asking = False
         else:
             self.message, self.failed = str(news), True

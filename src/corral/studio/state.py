@@ -83,6 +83,7 @@ class Told:
             "running": running,
             "conflict": clash,
             "can": session.can,
+            "questions": _questions(session),
             **self._known[key],
         }
         return json.dumps(values)
@@ -107,6 +108,20 @@ class Told:
             "clusters": [] if answer is None else _clusters(session),
             "answer": answer and {"sentence": answer.sentence, "stale": session.stale},
         }
+
+
+def _questions(session: Session) -> dict[str, Any]:
+    """The question that is asked now, with the values of both rows side by side."""
+    asked, card, data = session.interview, None, session.data
+    if asked.waiting:
+        row, other = asked.waiting[0]
+        both = zip(row_values(data, row), row_values(data, other), strict=True)
+        card = {
+            "pair": [row, other],
+            "names": [data.name_of(row), data.name_of(other)],
+            "rows": [(name, one, two) for (name, one), (_, two) in both],
+        }
+    return {"words": asked.words, "card": card, "busy": session.job is not None}
 
 
 def phrase(rule: Constraint, data: Data) -> str:

@@ -129,14 +129,12 @@
 
   function showQuestion() {
     const asked = state.questions;
-    seen("questions", asked);
-    if (!asked) return;
     at("asked").textContent = asked.words;
     seen("card", asked.card);
     seen("ask", !asked.card);
     at("ask").disabled = asked.busy;
     if (!asked.card) return;
-    fill(at("sides").tHead, [cells(element("tr"), ["", ...asked.card.names], "th")]);
+    fill(at("sides").tHead, [cells(element("tr"), ["Column", ...asked.card.names], "th")]);
     fill(at("sides").tBodies[0], asked.card.rows.map((row) => cells(element("tr"), row, "td")));
   }
 
@@ -190,7 +188,7 @@
     for (const id of ["undo", "redo", "fit", "stop", "clear", "ask"]) at(id).onclick = () => send(id);
     for (const id of ["save", "labels", "python"]) at(id).onclick = () => ask(id);
     for (const id of ["same", "different", "unknown"]) {
-      at(id).onclick = () => send("reply", {says: id, revision: state.revision});
+      at(id).onclick = () => send("reply", {says: id, pair: state.questions.card.pair});
     }
     for (const id of ["together", "apart"]) at(id).onclick = () => send(id, weight());
     for (const id of ["sizes", "totals", "shares"]) {
