@@ -39,8 +39,10 @@ class Studio:
             raise ModuleNotFoundError(MISSING, name="bokeh") from error
         from .session import Session
 
-        self._server = Server(port)
-        self._session = Session(data, constraints, n_clusters, seed=seed, post=self._server.post)
+        self._session = Session(
+            data, constraints, n_clusters, seed=seed, post=lambda function: server.post(function)
+        )
+        self._server = server = Server(port)
 
         def open_page(document: Any) -> None:
             View(self._session, document)

@@ -236,7 +236,8 @@ def marks_of(session: Session) -> Marks:
     for rule, where in zip(session.document.rules, broken_parts(session), strict=True):
         if isinstance(rule, (MustLink, CannotLink)):
             wrong = np.isin(np.arange(len(rule.pairs)), where)
-            wrong |= np.array([tuple(pair) in clashing for pair in rule.pairs], bool)
+            if clashing:
+                wrong |= np.array([tuple(pair) in clashing for pair in rule.pairs], bool)
             pairs.append(rule.pairs)
             together.append(np.full(len(rule.pairs), isinstance(rule, MustLink)))
             red.append(wrong)
