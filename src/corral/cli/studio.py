@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -129,7 +130,7 @@ def _data(
     }
     names = None if points.ids is None else tuple(points.ids)
     return Data(
-        title=points.table.name,
+        title=Path(points.table.name).name,
         X=points.X,
         features=points.space.columns,
         columns=without_gaps(columns)[0],
