@@ -79,8 +79,8 @@ def pages(browser):
     yield made
     made.close()
     assert made.errors == []
-    elsewhere = [url for url in made.asked if not url.startswith(("http://127.0.0.1", "data:"))]
-    assert [url for url in elsewhere if not url.startswith("blob:http://127.0.0.1")] == []
+    own = ("http://127.0.0.1", "blob:http://127.0.0.1", "data:", "about:")
+    assert [url for url in made.asked if not url.startswith(own)] == []
 
 
 @pytest.fixture

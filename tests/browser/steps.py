@@ -67,7 +67,9 @@ def rules_of(page):
 
 def lasso(page, *corners):
     """Drag around an area of the picture; corners are parts of its width and height."""
-    box = page.locator("#plot").bounding_box()
+    plot = page.locator("#plot")
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
     places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in corners]
     page.mouse.move(*places[0])
     page.mouse.down()
