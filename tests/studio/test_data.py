@@ -16,15 +16,14 @@ from corral.studio.state import about, row_values, selection
 HOSTILE = "<script>alert(1)</script>"
 
 
-def read_file(path, **options):
+def read_file(path, *words):
+    """What ``corral studio`` reads by these words of the command line."""
     pytest.importorskip("click")
     from corral.cli.options import Options
-    from corral.cli.studio import read
+    from corral.cli.studio import read, studio
 
-    none = dict.fromkeys(("must_link", "cannot_link", "total", "capacity", "share"), ())
-    single = dict.fromkeys(("id_column", "header", "n_clusters", "soft", "sizes", "min_size"))
-    values = {**none, **single, "max_size": None, "pin": None, "constraints": (), "decimal": "."}
-    return read(Options(points=str(path), **{**values, "missing": "error", **options}))
+    asked = studio.make_context("studio", [str(path), *words]).params
+    return read(Options(**{k: v for k, v in asked.items() if k not in ("seed", "port", "browser")}))
 
 
 def test_missing_numbers_become_means_and_are_told():
@@ -97,7 +96,7 @@ def test_dropping_rows_is_refused_since_rules_count_the_rows_of_the_file(tmp_pat
     path = tmp_path / "points.csv"
     path.write_text("a,b\n1,2\n3,\n", encoding="utf-8")
     with pytest.raises(click.UsageError, match="--missing drop"):
-        read_file(path, missing="drop")
+        read_file(path, "--missing", "drop")
 
 
 def test_places_are_found_by_name_and_range():

@@ -308,23 +308,23 @@ def test_the_python_lines_give_the_same_labels(tmp_path, monkeypatch):
     pytest.importorskip("click")
     from corral.cli.options import Options
     from corral.cli.studio import read
+    from corral.cli.studio import studio as command
 
     monkeypatch.chdir(tmp_path)
     table = pd.DataFrame(make_data().columns)
     table.insert(0, "name", NAMES)
     table.to_csv("points.csv", index=False)
-    none = dict.fromkeys(("must_link", "cannot_link", "total", "capacity", "share"), ())
-    asked = Options(
-        points="points.csv", id_column=None, header=None, decimal=".", missing="error",
-        scale="standard", n_clusters=3, soft=None, sizes=None, min_size=None, max_size=None,
-        pin=None, constraints=(), **none,
-    )  # fmt: skip
-    data, rules, k = read(asked)
+    asked = command.make_context("studio", ["points.csv", "--scale", "standard"]).params
+    for name in ("seed", "port", "browser"):
+        del asked[name]
+    data, rules, k = read(Options(**asked))
     assert data.features == ("a", "b", "load")
     session = Session(data, rules, k)
     fit(session)
     for action, rows in EVERY_RULE:
         do(session, action, rows)
+    do(session, {"do": "totals", "column": "load", "most": "50", "weight": "0.5"})
+    do(session, {"do": "calm", "factor": "1"})
     fit(session)
     assert session.answer is not None, session.message
     space = {}
@@ -432,3 +432,22 @@ def test_a_reply_to_a_question_that_is_gone_is_refused(session):
     do(session, {"do": "reply", "says": "perhaps", "pair": [one, other]})
     assert session.failed
     assert len(session.document.rules) == 0
+
+
+def test_few_changes_are_soft_pins(session):
+    """The more a change costs, the fewer there are; the rules are obeyed all the same."""
+    fit(session)
+    first = session.answer
+    changes = []
+    for factor in ("0", "1", "100000"):
+        other = Session(session.data, n_clusters=3)
+        other.answer = first
+        do(other, {"do": "calm", "factor": factor})
+        do(other, {"do": "together"}, [0, 8])
+        do(other, {"do": "sizes", "least": "7"})
+        fit(other)
+        assert other.answer.labels[0] == other.answer.labels[8]
+        changes.append(int(other.answer.changed.sum()))
+    assert changes[0] >= changes[1] >= changes[2]
+    # The rules alone need one change where a row is joined with one of another cluster.
+    assert changes[2] == int(first.labels[0] != first.labels[8])

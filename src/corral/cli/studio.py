@@ -156,8 +156,6 @@ def _reading(points: Points, asked: opt.Options) -> Iterator[str]:
         ".npy": f"pd.DataFrame(np.load({path!r}))",
     }
     text = f"pd.read_csv({path!r}, sep=None, engine='python'{headless}{marks})"
-    if ending == ".npy":
-        yield "import numpy as np"
     yield "import pandas as pd"
     yield ""
     yield f"table = {reads.get(ending, text)}.rename(columns=str)"

@@ -79,7 +79,7 @@ def _pin(session: Session, action: Action, rows: IntArray) -> None:
     cluster = _whole(action, "cluster")
     if cluster is None:
         raise ValueError("choose the cluster to pin to.")
-    made = edit.pinned(session.document.rules, rows.tolist(), cluster)
+    made = edit.pinned(session.document.rules, rows.tolist(), cluster, _weight(action))
     session.change(f"Pinned to cluster {cluster}: {_called(session, rows)}.", rules=made)
 
 
@@ -106,12 +106,13 @@ def _sizes(session: Session, action: Action, rows: IntArray) -> None:
         raise ValueError(f"{action['exact']!r} are not sizes; write them as 10, 10, 11.")
     exact = [int(part) for part in parts] or None
     bounds = _whole(action, "least"), _whole(action, "most")
-    session.change("Sizes set.", rules=edit.sized(session.document.rules, exact, *bounds))
+    made = edit.sized(session.document.rules, exact, bounds, _weight(action))
+    session.change("Sizes set.", rules=made)
 
 
 def _totals(session: Session, action: Action, rows: IntArray) -> None:
     column, bounds = str(action["column"]), (_number(action, "least"), _number(action, "most"))
-    made = edit.totalled(session.document.rules, session.data, column, *bounds)
+    made = edit.totalled(session.document.rules, session.data, column, bounds, _weight(action))
     session.change(f"Totals of {column} set.", rules=made)
 
 
@@ -120,7 +121,8 @@ def _shares(session: Session, action: Action, rows: IntArray) -> None:
     column, group = str(action["column"]), action.get("group") or None
     percents = _number(action, "least"), _number(action, "most")
     least, most = (None if percent is None else percent / 100.0 for percent in percents)
-    made = edit.shared(session.document.rules, session.data, column, group, (least, most))
+    rules, bounds = session.document.rules, (least, most)
+    made = edit.shared(rules, session.data, column, group, bounds, _weight(action))
     session.change(f"Shares of {column} set.", rules=made)
 
 
@@ -191,6 +193,14 @@ def _fit(session: Session, action: Action, rows: IntArray) -> None:
     session.fit()
 
 
+def _calm(session: Session, action: Action, rows: IntArray) -> None:
+    """Ask for few changes by the next fits."""
+    factor = _number(action, "factor") or 0.0
+    if factor < 0.0:
+        raise ValueError(f"{factor:g} is negative; give 0 for any changes, or more for few.")
+    session.calm = factor
+
+
 def _stop(session: Session, action: Action, rows: IntArray) -> None:
     session.stop()
 
@@ -210,7 +220,7 @@ ACTIONS: dict[str, Callable[[Session, Action, IntArray], str | None]] = {
     step.__name__.removeprefix("_"): step
     for step in (
         *(_together, _apart, _pin, _clusters, _sizes, _totals, _shares, _drop, _drop_part),
-        *(_undo, _redo, _save, _load, _labels, _python, _fit, _stop, _ask, _reply),
+        *(_undo, _redo, _save, _load, _labels, _python, _fit, _calm, _stop, _ask, _reply),
     )
 }
 
@@ -240,6 +250,6 @@ def _whole(action: Action, key: str) -> int | None:
 
 
 def _weight(action: Action) -> float:
-    """The weight of a soft pair, or infinity for a hard one."""
+    """The price of breaking a soft rule, or infinity for a hard one."""
     weight = _number(action, "weight")
     return math.inf if weight is None else weight

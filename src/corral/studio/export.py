@@ -44,11 +44,17 @@ def python_lines(task: Task, order: IntArray | None = None) -> str:
     by_file = any(text is None for text in written)
     kinds = {type(rule).__name__ for rule in task.rules}
     names = {"ConstrainedKMeans", *({"ConstraintSet"} if by_file else kinds)}
-    lines = [f"from corral import {', '.join(sorted(names))}", "", *data.lines]
+    lines = ["", *data.lines]
     if by_file:
         lines.append('rules = ConstraintSet.from_json("rules.json")  # saved in the studio')
     else:
         lines += ["rules = [", *(f"    {text}," for text in written), "]"]
+    if task.pins is not None:
+        names.add("Pin")
+        lines += [
+            f"before = np.array({task.known.tolist()})  # the clusters before, -1 for none",
+            f"rules = [*rules, Pin(before, weight={task.stay!r})]",
+        ]
     weight = ", sample_weight=weight" if data.weight is not None else ""
     lines += [
         f"model = ConstrainedKMeans({task.n_clusters}, random_state={task.seed})",
@@ -56,8 +62,10 @@ def python_lines(task: Task, order: IntArray | None = None) -> str:
         "labels = model.labels_",
     ]
     if order is not None and not np.array_equal(order, np.arange(len(order))):
-        lines[0] = f"import numpy as np\n{lines[0]}"
         lines.append(f"labels = np.array({order.tolist()})[labels]  # the studio's numbers")
+    lines.insert(0, f"from corral import {', '.join(sorted(names))}")
+    if any("np." in line for line in lines):
+        lines.insert(0, "import numpy as np")
     return "\n".join(lines) + "\n"
 
 
@@ -68,19 +76,21 @@ def _written(rule: Constraint, data: Data) -> str | None:
         short = len(rule.pairs) <= MOST_WRITTEN and not rule.named
     elif isinstance(rule, Pin):
         pins = dict(zip(rule.rows.tolist(), rule.clusters.tolist(), strict=True))
-        arguments, short = iter([repr(pins)]), len(pins) <= MOST_WRITTEN and not rule.named
+        arguments = iter([repr(pins), *_price(rule.weight)])
+        short = len(pins) <= MOST_WRITTEN and not rule.named
     elif isinstance(rule, ClusterSizes):
         arguments, short = _of_sizes(rule), True
     elif isinstance(rule, ClusterTotals):
         name = rule.name or ""
         known = data.columns.get(name)
         short = data.from_file and known is not None and np.array_equal(known, rule.values)
-        arguments = iter([f"table[{name!r}]", *_sides(rule.minimum, rule.maximum)])
+        sides = _sides(rule.minimum, rule.maximum)
+        arguments = iter([f"table[{name!r}]", *sides, *_price(rule.weight)])
     elif isinstance(rule, GroupShares):
         column = _column_of(rule, data)
         short = column is not None
-        sides = (dict(rule.minimum) or None, dict(rule.maximum) or None)
-        arguments = iter([f"table[{column!r}].astype(str)", *_sides(*sides)])
+        sides = _sides(dict(rule.minimum) or None, dict(rule.maximum) or None)
+        arguments = iter([f"table[{column!r}].astype(str)", *sides, *_price(rule.weight)])
     else:
         return None
     return f"{type(rule).__name__}({', '.join(arguments)})" if short else None
@@ -88,12 +98,15 @@ def _written(rule: Constraint, data: Data) -> str | None:
 
 def _of_links(rule: MustLink | CannotLink) -> Iterator[str]:
     yield repr([tuple(pair) for pair in rule.pairs.tolist()])
-    weights = set(rule.weight.tolist())
-    if weights != {float("inf")}:
-        one = weights.pop() if len(weights) == 1 else None
-        yield f"weight={rule.weight.tolist() if one is None else one!r}".replace(
-            "inf", 'float("inf")'
-        )
+    yield from _price(rule.weight)
+
+
+def _price(weight: Any) -> Iterator[str]:
+    """The weight of a soft rule."""
+    found = np.unique(weight)
+    if not np.isinf(found).all():
+        value = found[0].item() if len(found) == 1 else np.asarray(weight).tolist()
+        yield f"weight={value!r}".replace("inf", 'float("inf")')
 
 
 def _of_sizes(rule: ClusterSizes) -> Iterator[str]:
@@ -102,6 +115,7 @@ def _of_sizes(rule: ClusterSizes) -> Iterator[str]:
     yield from _sides(rule.minimum, rule.maximum)
     if rule.ordered:
         yield "ordered=True"
+    yield from _price(rule.weight)
 
 
 def _sides(minimum: Any, maximum: Any) -> Iterator[str]:

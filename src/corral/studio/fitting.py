@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 
 from .._text import in_digits
 from .._typing import BoolArray, FloatArray, IntArray
-from ..constraints import Constraint, ConstraintSet
+from ..constraints import Constraint, ConstraintSet, Pin
 from ..constraints._checks import plural
 from ..deadline import Deadline, OutOfTime
 from ..estimator import ConstrainedKMeans
@@ -32,7 +32,8 @@ RENAME_SECONDS = 5.0
 class Task:
     """What is to be fitted: a document of the session, and the labels before.
 
-    With ``interview`` the next questions are chosen after the fit.
+    ``stay`` is the price of a row that changes its cluster.  With ``interview`` the next questions
+    are chosen after the fit.
     """
 
     data: Data
@@ -40,7 +41,19 @@ class Task:
     n_clusters: int
     seed: int = 0
     before: IntArray | None = None
+    stay: float = 0.0
     interview: Interview | None = None
+
+    @property
+    def known(self) -> IntArray:
+        """The clusters before; -1 where there is none of this number any more."""
+        before = np.full(len(self.data), -1) if self.before is None else self.before
+        return np.where(before < self.n_clusters, before, -1)
+
+    @property
+    def pins(self) -> Pin | None:
+        """Soft pins of all rows to the clusters that they had; None if changes are free."""
+        return Pin(self.known, weight=self.stay) if self.stay else None
 
 
 @dataclass(frozen=True)
@@ -143,10 +156,10 @@ def fitted(
 ) -> Any:
     """Fit the task."""
     model = ConstrainedKMeans(task.n_clusters, random_state=task.seed)
-    data = task.data
+    data, rules = task.data, ConstraintSet([task.rules, task.pins])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what ended early is said in the answer
-        model.fit(data.X, constraints=task.rules, sample_weight=data.weight, callback=callback)
+        model.fit(data.X, constraints=rules, sample_weight=data.weight, callback=callback)
     found = np.asarray(model.labels_, np.int64)
     order = renumbering(found, task)
     labels = order[found]
@@ -165,7 +178,7 @@ def renumbering(labels: IntArray, task: Task) -> IntArray:
     k = task.n_clusters
     order = np.arange(k)
     free = np.array(sorted(set(range(k)) - named_clusters(task.rules, k)), np.int64)
-    if task.before is None or len(free) < 2:
+    if task.before is None or task.pins is not None or len(free) < 2:
         return order
     known = task.before < k
     common: FloatArray = np.zeros((k, k))

@@ -50,7 +50,9 @@ def _at_least_two(rows: Sequence[int]) -> IntArray:
     return chosen
 
 
-def pinned(rules: ConstraintSet, rows: Sequence[int], cluster: int) -> ConstraintSet:
+def pinned(
+    rules: ConstraintSet, rows: Sequence[int], cluster: int, weight: float = math.inf
+) -> ConstraintSet:
     """Rules with these rows in a cluster; earlier pins of the rows are dropped."""
     chosen = np.unique(np.asarray(rows, np.int64))
     if not len(chosen):
@@ -63,31 +65,42 @@ def pinned(rules: ConstraintSet, rows: Sequence[int], cluster: int) -> Constrain
                 continue
             rule = rule if len(kept) == len(rule.rows) else rule.take(kept)
         left.append(rule)
-    return ConstraintSet([*left, Pin([(row, cluster) for row in chosen.tolist()])])
+    return ConstraintSet([*left, Pin([(row, cluster) for row in chosen.tolist()], weight)])
 
 
 def sized(
-    rules: ConstraintSet, sizes: Sequence[int] | None, least: int | None, most: int | None
+    rules: ConstraintSet,
+    sizes: Sequence[int] | None,
+    bounds: tuple[int | None, int | None],
+    weight: float = math.inf,
 ) -> ConstraintSet:
     """Rules with these sizes in place of all others; without any bound sizes are free."""
+    least, most = bounds
     others = [rule for rule in rules if not isinstance(rule, ClusterSizes)]
     if sizes is None and least is None and most is None:
         return ConstraintSet(others)
-    return ConstraintSet([*others, ClusterSizes(sizes, minimum=least, maximum=most)])
+    made = ClusterSizes(sizes, minimum=least, maximum=most, weight=weight)
+    return ConstraintSet([*others, made])
 
 
 def totalled(
-    rules: ConstraintSet, data: Data, column: str, least: float | None, most: float | None
+    rules: ConstraintSet,
+    data: Data,
+    column: str,
+    bounds: tuple[float | None, float | None],
+    weight: float = math.inf,
 ) -> ConstraintSet:
     """Rules with these bounds on the total of a column in place of others on it."""
     if column not in data.number_columns:
         raise ValueError(f"there is no column of numbers {column!r}.")
+    least, most = bounds
     others = [
         rule for rule in rules if not (isinstance(rule, ClusterTotals) and rule.name == column)
     ]
     if least is None and most is None:
         return ConstraintSet(others)
-    made = ClusterTotals(data.columns[column], minimum=least, maximum=most, name=column)
+    values = data.columns[column]
+    made = ClusterTotals(values, minimum=least, maximum=most, name=column, weight=weight)
     return ConstraintSet([*others, made])
 
 
@@ -97,6 +110,7 @@ def shared(
     column: str,
     group: str | None,
     bounds: tuple[float | None, float | None],
+    weight: float = math.inf,
 ) -> ConstraintSet:
     """Rules with these shares of a group of a column, or of each group, in place of others."""
     if column not in data.group_columns:
@@ -117,7 +131,8 @@ def shared(
                 side[name] = bound
     if not any(sides):
         return ConstraintSet(left)
-    return ConstraintSet([*left, GroupShares(groups, minimum=sides[0], maximum=sides[1])])
+    made = GroupShares(groups, minimum=sides[0], maximum=sides[1], weight=weight)
+    return ConstraintSet([*left, made])
 
 
 def parts(rules: ConstraintSet) -> Iterator[Constraint]:

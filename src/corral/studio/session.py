@@ -56,6 +56,8 @@ class Session:
         What the last action or fit led to; ``failed`` says whether it is an error.
     revision : int
         Grows with each change of the document.
+    calm : float
+        Price of a row that changes its cluster, in means of the cost of a row; 0 for none.
     interview : Interview
         The questions to the user; ``asking`` says whether the next fit chooses more.
     """
@@ -77,6 +79,7 @@ class Session:
         self.progress: Progress | None = None
         self.message, self.failed = "", False
         self.revision = 0
+        self.calm = 0.0
         self.interview, self.asking = Interview(), False
         self._past: list[Document] = []
         self._future: list[Document] = []
@@ -145,10 +148,16 @@ class Session:
 
     def task(self) -> Task:
         """What a fit would do now."""
-        before = None if self.answer is None else self.answer.labels
-        document = self.document
-        asked = self.interview if self.asking else None
-        return Task(self.data, document.rules, document.n_clusters, self.seed, before, asked)
+        document, answer = self.document, self.answer
+        return Task(
+            self.data,
+            document.rules,
+            document.n_clusters,
+            self.seed,
+            before=None if answer is None else answer.labels,
+            stay=0.0 if answer is None else self.calm * answer.inertia / len(self.data),
+            interview=self.interview if self.asking else None,
+        )
 
     def fit(self) -> None:
         """Begin a fit in the background."""

@@ -176,7 +176,9 @@
     return Object.fromEntries([...form.elements].filter((e) => e.name).map((e) => [e.name, e.value]));
   }
 
-  function weight() { return at("soft").checked ? {weight: at("weight").value} : {}; }
+  function weight(box = "soft", field = "weight") {
+    return at(box).checked ? {weight: at(field).value} : {};
+  }
 
   function axes() {
     const own = at("view").value === "columns";
@@ -192,7 +194,10 @@
     }
     for (const id of ["together", "apart"]) at(id).onclick = () => send(id, weight());
     for (const id of ["sizes", "totals", "shares"]) {
-      at(id).onsubmit = (event) => { event.preventDefault(); send(id, values(event.target)); };
+      at(id).onsubmit = (event) => {
+        event.preventDefault();
+        send(id, {...values(event.target), ...weight("soft-bounds", "price")});
+      };
     }
     for (const id of ["view", "x", "y"]) at(id).onchange = axes;
     at("pin").onclick = () => send("pin", {cluster: at("cluster").value, ...weight()});
