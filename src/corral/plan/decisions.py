@@ -84,12 +84,13 @@ class Plan:
         upheavals = chained.upheavals(rules, facts.far, restarts)
         alone = upheavals > 0 or rules.n_clusters < 2
         agree, children = shared(restarts, 0 if alone else trials, settings)
+        alike = crowded(rules) and not children  # cliques too large to recombine their answers
         direct, share = _direct(rules, settings, whole, upheavals)
         plan = cls(
             n_groups=rules.n_groups,
             n_clusters=rules.n_clusters,
             home=_home(rules, settings, size) if facts.far else "",
-            restarts=min(restarts, at.DISAGREEING) if agree else restarts,
+            restarts=min(restarts, at.DISAGREEING) if agree and not alike else restarts,
             agree=agree,
             made="",
             children=children,
