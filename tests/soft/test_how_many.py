@@ -124,6 +124,16 @@ def test_the_silhouette_is_scikit_learn_s(choice):
         assert each.silhouette == pytest.approx(silhouette_score(BLOBS, each.model.labels_))
 
 
+def test_the_silhouette_has_the_metric_of_the_fit():
+    from sklearn.metrics import silhouette_score
+
+    X, options = BLOBS + 5.0, {"random_state": 0, "n_init": 1, "n_subsamples": 0}
+    for metric, points in (("cosine", X), ("haversine", np.radians(X))):
+        (two,) = choose_n_clusters(X, [2], metric=metric, **options).candidates
+        expected = silhouette_score(points, two.model.labels_, metric=metric)
+        assert two.silhouette == pytest.approx(expected)
+
+
 def test_the_picture_has_three_panels(choice):
     pytest.importorskip("matplotlib").use("Agg")
     axes = choice.plot()

@@ -169,4 +169,8 @@ class _Search:
             rows = np.sort(rng.choice(n, SILHOUETTE_ROWS, replace=False))
         if not 1 < len(np.unique(labels[rows])) < len(rows):
             return None
-        return float(silhouette_score(self.points[rows], labels[rows]))
+        metric = self.parameters.get("metric", "euclidean")
+        points = self.points[rows]
+        if metric == "haversine":  # scikit-learn takes it in radians
+            points = np.radians(points)
+        return float(silhouette_score(points, labels[rows], metric=metric))
