@@ -85,7 +85,7 @@ class Choice:
     >>> print(choose_n_clusters(X, [1, 2], constraints=ClusterSizes(maximum=3), random_state=0))
     clusters  feasible  inertia  objective  silhouette  stability
            1        no
-           2       yes        1          1       0.899      1.000
+           2       yes        1          1       0.900      1.000
     <BLANKLINE>
     Suggestion: 2 clusters, the only number tried that has an answer. With 1: with maximum cluster \
 size 3 the clusters hold at most 3 in all, but X has 4 samples.
