@@ -1,6 +1,6 @@
 """Medoids: the capacitated p-median problem, and medoids without rules.
 
-    python benchmarks/medoids.py FOLDER            # public instances, three seeds each
+    python benchmarks/medoids.py FOLDER            # public instances, three seeds each (--seeds)
     python benchmarks/medoids.py FOLDER --quick    # two instances, one seed
     python benchmarks/medoids.py --random          # random instances against an integer program
     python benchmarks/medoids.py --free            # without rules, against the package kmedoids
@@ -53,13 +53,13 @@ def fit(X, k, capacity, demand, seed, limit):
     return float(np.linalg.norm(X - X[medoids[labels]], axis=1).sum()), seconds
 
 
-def instances(folder, quick, limit):
+def instances(folder, quick, seeds, limit):
     """A table of all public instances."""
     print("| instance | points | clusters | best known | gaps in % by seed | seconds |")
     print("| --- | --- | --- | --- | --- | --- |")
     for name in ("SJC1", "lin318_040") if quick else KNOWN:
         X, k, capacity, demand = read(Path(folder) / f"{name}.dat")
-        runs = [fit(X, k, capacity, demand, seed, limit) for seed in range(1 if quick else 3)]
+        runs = [fit(X, k, capacity, demand, seed, limit) for seed in range(seeds)]
         gaps = " ".join(f"{100.0 * (value / KNOWN[name] - 1.0):.3f}" for value, _ in runs)
         seconds = np.mean([took for _, took in runs])
         known = f"{KNOWN[name]:,.2f}"
@@ -133,12 +133,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", nargs="?")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--random", action="store_true")
     parser.add_argument("--free", action="store_true")
-    parser.add_argument("--limit", type=float, default=300.0, help="time_limit of a fit")
+    parser.add_argument("--limit", type=float, default=3600.0, help="time_limit of a fit")
     given = parser.parse_args()
     if given.folder:
-        instances(given.folder, given.quick, given.limit)
+        instances(given.folder, given.quick, 1 if given.quick else given.seeds, given.limit)
     if given.random:
         random_instances(given.quick, given.limit)
     if given.free:

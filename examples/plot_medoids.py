@@ -2,7 +2,7 @@
 Depots and a river: medoids with a distance of one's own
 ========================================================
 
-150 shops lie on both sides of a river with two bridges.  Six of the shops become depots.  A depot
+150 shops lie on both sides of a river with two bridges.  Five of the shops become depots.  A depot
 can serve a limited demand, and what counts is the way to it: over a bridge if it is on the other
 side.
 """
@@ -17,12 +17,12 @@ import numpy as np
 
 from corral import ClusterTotals, ConstrainedKMedoids
 
-K = 6
+K = 5
 N_SHOPS = 150
-BRIDGES = np.array([[2.0, 0.0], [8.5, 0.0]])
+BRIDGES = np.array([[1.0, 0.0], [9.0, 0.0]])
 
 rng = np.random.default_rng(3)
-shops = np.column_stack([rng.uniform(0, 10, N_SHOPS), rng.uniform(-3, 3, N_SHOPS)])
+shops = np.column_stack([rng.uniform(0, 10, N_SHOPS), rng.uniform(-1.8, 1.8, N_SHOPS)])
 demand = rng.integers(1, 10, N_SHOPS)
 
 # %%
@@ -62,7 +62,7 @@ def length(model):
 
 
 # Colours of Okabe and Ito, safe for colour-blind readers.
-COLOURS = np.array(["#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7"])
+COLOURS = np.array(["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7"])
 
 
 def draw(ax, model, title):
@@ -72,15 +72,16 @@ def draw(ax, model, title):
         ax.plot(
             bridge[[0, 0]], [-0.28, 0.28], color="#555555", lw=5, solid_capstyle="butt", zorder=1
         )
-    ax.scatter(*shops.T, s=8 * demand, c=COLOURS[model.labels_], ec="white", lw=0.4)
     depots = shops[model.medoid_indices_]
-    ax.scatter(*depots.T, s=190, c=COLOURS[: len(depots)], ec="black", lw=1.4, marker="s", zorder=3)
+    colours = COLOURS[np.argsort(np.argsort(depots[:, 0]))]
+    ax.scatter(*shops.T, s=8 * demand, c=colours[model.labels_], ec="white", lw=0.4)
+    ax.scatter(*depots.T, s=190, c=colours, ec="black", lw=1.4, marker="s", zorder=3)
     ax.set_title(f"{title}: ways of {length(model):.0f} in all", fontsize=11)
     ax.set_aspect("equal")
     ax.set_axis_off()
 
 
-figure, axes = plt.subplots(2, 1, figsize=(7.5, 9), layout="constrained")
+figure, axes = plt.subplots(2, 1, figsize=(7.5, 6.6), layout="constrained")
 draw(axes[0], straight, "depots by straight lines")
 draw(axes[1], model, "depots by ways")
 plt.show()
