@@ -19,7 +19,8 @@ START_ENTRIES, MOST_STARTS = 3e7, 10
 UPHEAVALS, UPHEAVALS_EACH = 200, 8
 #: Upheavals in a row without a better answer that end them, for each cluster.
 UPHEAVAL_IDLE = 30
-#: Work of all upheavals and what each costs besides, in pairs of a group and a near cluster.
-UPHEAVAL_WORK, UPHEAVAL_LEAST = 1.5e7, 1_000
+#: Work of all upheavals and what each costs besides, in pairs of a group and a near cluster, for
+#: clusters of UPHEAVAL_GROUPS groups; larger ones take more steps to obey the rules again.
+UPHEAVAL_WORK, UPHEAVAL_LEAST, UPHEAVAL_GROUPS = 8.5e6, 1_000, 10
 #: Matrices of the size of the distances that a search holds: distances, costs and a work array.
 MATRICES = 3

@@ -20,8 +20,14 @@ def upheavals(rules: Rules) -> int:
     if k < 2:
         return 0
     wanted = min(at.UPHEAVALS * np.sqrt(k), at.UPHEAVALS_EACH * k**2)
-    affordable = at.UPHEAVAL_WORK / (at.UPHEAVAL_LEAST + m * min(k, NEAREST))
+    steps = m * min(k, NEAREST) * m / (k * at.UPHEAVAL_GROUPS)
+    affordable = at.UPHEAVAL_WORK / (at.UPHEAVAL_LEAST + steps)
     return int(max(min(wanted, affordable), 1))
+
+
+def settles_by_chains(rules: Rules) -> bool:
+    """Whether chains look for a first answer, because exact assignment needs integer programs."""
+    return bool(rules.totals) or rules.linear is not None
 
 
 def idle(n_clusters: int) -> int:

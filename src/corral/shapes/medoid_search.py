@@ -127,6 +127,8 @@ class _Search:
         rules = match_sizes(task.rules, task.rules.sizes_of(labels).astype(float))
         if not broken(rules, labels):
             return self.answer(rules, labels)
+        if not plan.settles_by_chains(rules):
+            return self._assigned(rules, medoids)
         part = self._part(rules, labels, medoids, task.deadline)
         every = np.ones(task.n_clusters, bool)
         price = obey(part, SETTLING_PRICE * part.unit, every, SETTLING_PRICES)
@@ -135,15 +137,14 @@ class _Search:
         return self.answer(rules, part.labels)
 
     def _assigned(self, rules: Rules, medoids: IntArray) -> Answer:
-        """An answer by exact assignment, with sizes in the best order."""
-        found = assign_patiently(
-            rules,
-            self.costs.costs(medoids),
-            None,
-            self.task.deadline,
-            patience=DESCENT_PATIENCE,
-            match_sizes=True,
-        )
+        """An answer by exact assignment, with sizes in another order where that at hand fails."""
+        cost, deadline = self.costs.costs(medoids), self.task.deadline
+        try:
+            found = assign_patiently(rules, cost, None, deadline, patience=DESCENT_PATIENCE)
+        except NoAssignment:
+            found = assign_patiently(
+                rules, cost, None, deadline, patience=DESCENT_PATIENCE, match_sizes=True
+            )
         if found.order is not None:
             rules = rules.with_sizes_in_order(found.order)
         return self.answer(rules, np.asarray(found.labels))
