@@ -10,10 +10,11 @@ shelves of limited size, by their plain word counts.
 # %%
 # The texts
 # ---------
-# Docstrings of NumPy and SciPy, which are installed with corral: from a few words up to pages.
-# Counts are a sparse matrix, and stay one.
+# Excerpts from docstrings of NumPy and SciPy, which are installed with corral.  Their lengths are
+# drawn at random, from 20 words up to 400.  Counts are a sparse matrix, and stay one.
 
 import inspect
+import re
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -23,19 +24,22 @@ from sklearn.metrics import adjusted_rand_score
 
 from corral import ClusterSizes, ConstrainedKMeans
 
-N_TEXTS = 400
+N_TEXTS = 300
 MODULES = [linalg, np.random, signal, ndimage, stats, special]
 
+rng = np.random.default_rng(0)
 texts, module = [], []
 for number, source in enumerate(MODULES):
     for name in sorted(source.__all__):
-        text = inspect.getdoc(getattr(source, name)) or ""
-        if len(text.split()) >= 20:
-            texts.append(text.split("References")[0])
+        words = re.findall("[a-z]{3,}", (inspect.getdoc(getattr(source, name)) or "").lower())
+        if len(words) >= 40:
+            length = int(np.exp(rng.uniform(np.log(20), np.log(min(len(words), 400)))))
+            start = rng.integers(len(words) - length + 1)
+            texts.append(" ".join(words[start : start + length]))
             module.append(number)
-chosen = np.random.default_rng(0).permutation(len(texts))[:N_TEXTS]
+chosen = rng.permutation(len(texts))[:N_TEXTS]
 texts, module = [texts[i] for i in chosen], np.array(module)[chosen]
-vectorizer = CountVectorizer(stop_words="english", max_df=0.3, min_df=2, token_pattern="[a-z]{3,}")
+vectorizer = CountVectorizer(stop_words="english", max_df=0.3)
 X = vectorizer.fit_transform(texts)
 words = np.asarray(X.sum(axis=1)).ravel()
 print(f"{len(texts)} texts with {words.min()} to {words.max()} counted words")
@@ -50,7 +54,7 @@ K = len(MODULES)
 rules = ClusterSizes(minimum=len(texts) // 20, maximum=3 * len(texts) // 10)
 models = {}
 for metric in ("euclidean", "cosine"):
-    models[metric] = ConstrainedKMeans(K, metric=metric, n_init=3, random_state=0)
+    models[metric] = ConstrainedKMeans(K, metric=metric, n_init=1, random_state=0)
     models[metric].fit(X, constraints=rules)
     agreement = adjusted_rand_score(module, models[metric].labels_)
     print(f"{metric}: agreement with the packages (adjusted Rand index) {agreement:.2f}")
@@ -64,8 +68,8 @@ for shelf, centre in enumerate(models["cosine"].cluster_centers_):
     print(f"shelf {shelf}: {', '.join(terms[np.argsort(centre)[:-7:-1]])}")
 
 # %%
-# By Euclidean distance of counts, shelves are lengths: most short texts are near each other,
-# whatever they are about.  By cosine, shelves are topics, and each has short texts and long ones.
+# By Euclidean distance of counts, shelves depend on the lengths: short texts are near each other,
+# whatever they are about.  By cosine, each shelf has short texts and long ones.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True, layout="constrained")
 for ax, (metric, model) in zip(axes, models.items(), strict=True):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import cosine_distances
 
 from corral import CannotLink, ClusterSizes, ClusterTotals, ConstrainedKMeans, MustLink, Pin, audit
 from corral.datasets import random_links
@@ -163,3 +164,20 @@ def test_features_are_checked_by_number_and_name(client):
     with pytest.warns(UserWarning, match="feature names"):
         labels = fitted.assign(some)
     assert labels.compute().shape == (60,)
+
+
+def test_cosine_stays_with_the_workers(client):
+    given = da.from_array(X, chunks=CHUNKS)
+    found = model(metric="cosine", n_init=1).fit(given, constraints=SIZES)
+    assert found.report_.plan.home == ""
+    independent = audit(X, found.labels_.compute(), SIZES, K, metric="cosine")
+    assert independent.feasible
+    assert independent.inertia == pytest.approx(found.inertia_)
+    expected = model(metric="cosine", n_init=1).fit(X, constraints=SIZES)
+    assert found.inertia_ <= expected.inertia_ * (1.0 + 1e-3)
+    distances = cosine_distances(X[:50], found.cluster_centers_)
+    np.testing.assert_allclose(found.transform(given[:50]).compute(), distances, atol=1e-12)
+    with pytest.raises(ValueError, match="row 0 of X has zeros"):
+        model(metric="cosine").fit(given * 0.0)
+    with pytest.raises(ValueError, match="X is on 'dask'"):
+        model(metric="haversine").fit(given[:, :2])

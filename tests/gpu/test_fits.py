@@ -100,3 +100,19 @@ def test_pins_and_soft_pairs_stay_on_the_device(large, kind, max_samples):
     model = ConstrainedKMeans(K, random_state=0, max_samples=max_samples)
     model.fit(X, constraints=FOLLOW[kind])
     assert found.report_.objective <= model.report_.objective * (1.0 + 1e-3)
+
+
+def test_cosine_has_the_labels_of_rows_in_memory(large):
+    """Rows are brought to one length on the device; must-links are joined there."""
+    rules = [SIZES, MustLink([(0, 1), (2, 3)])]
+    found = fit_there(X, rules, metric="cosine", n_init=1)
+    same = fit_there(X, rules, shards=cut(X, 1), metric="cosine", n_init=1)
+    np.testing.assert_array_equal(found.labels_, same.labels_)
+    np.testing.assert_allclose(found.cluster_centers_, same.cluster_centers_)
+    independent = audit(X, found.labels_, rules, K, metric="cosine")
+    assert independent.feasible
+    assert independent.inertia == pytest.approx(found.inertia_)
+    points = X.copy()
+    points[4_321] = 0.0
+    with pytest.raises(ValueError, match="row 4321 of X has zeros in every column"):
+        fit_there(points, rules, metric="cosine")
