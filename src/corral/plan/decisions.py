@@ -125,8 +125,7 @@ class Plan:
         if settings.repair:
             return plan
         plan = replace(plan, assignment="rounding", rough=False, children=0, idle=0)
-        plan = replace(plan, upheavals=0, finishes=False)
-        return replace(plan, direct=0, exchanges=0, trials=0)
+        return replace(plan, direct=0, exchanges=0, trials=0, upheavals=0, finishes=False)
 
     def with_sample(self, sample: Plan) -> Plan:
         """The same with what was decided for the sample that ADMM sees."""
