@@ -22,5 +22,8 @@ UPHEAVAL_IDLE = 30
 #: Work of all upheavals and what each costs besides, in pairs of a group and a near cluster, for
 #: clusters of UPHEAVAL_GROUPS groups; larger ones take more steps to obey the rules again.
 UPHEAVAL_WORK, UPHEAVAL_LEAST, UPHEAVAL_GROUPS = 8.5e6, 1_000, 10
+#: The same where exact assignment needs no programs and does most of the search.  1,000 rows in 10
+#: equal clusters take 0.3 s an upheaval.
+LITTLE_UPHEAVAL_WORK = 8.5e5
 #: Matrices of the size of the distances that a search holds: distances, costs and a work array.
 MATRICES = 3

@@ -21,7 +21,8 @@ def upheavals(rules: Rules) -> int:
         return 0
     wanted = min(at.UPHEAVALS * np.sqrt(k), at.UPHEAVALS_EACH * k**2)
     steps = m * min(k, NEAREST) * m / (k * at.UPHEAVAL_GROUPS)
-    affordable = at.UPHEAVAL_WORK / (at.UPHEAVAL_LEAST + steps)
+    work = at.UPHEAVAL_WORK if settles_by_chains(rules) else at.LITTLE_UPHEAVAL_WORK
+    affordable = work / (at.UPHEAVAL_LEAST + steps)
     return int(max(min(wanted, affordable), 1))
 
 
