@@ -116,11 +116,11 @@ def is_clear(problem: Problem, answer: Answer) -> bool:
     less than half of it.  Soft rules that are broken might be obeyed elsewhere.
     """
     rules = problem.rules
+    if problem.rows.far or problem.deadline.passed:
+        return False
     if rules.n_clusters < 2 or rules.sizes_vary or rules.numbered:
         return False
     if rules.soft_cost(answer.labels) > 0.0:
-        return False
-    if problem.rows.far or problem.deadline.passed:
         return False
     loss, saved, _ = relocations(problem, answer.labels, answer.centers)
     return bool(loss.min() > CLEAR * saved.max())
