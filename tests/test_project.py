@@ -35,7 +35,7 @@ LAYERS = [
     {"solve", "feasibility", "fewest"},
     {"new_rows", "proof", "active"},
     {"estimator", "baselines"},
-    {"shapes", "choose"},
+    {"shapes", "choose", "pricing"},
     {"studio"},
     {"__init__"},
     {"cli"},

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .estimator import ConstrainedKMeans
     from .exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
     from .feasibility import Feasibility, check
+    from .pricing import price_rules
     from .progress import Progress
     from .proof import LowerBound, lower_bound
     from .report import Report, audit
@@ -74,6 +75,7 @@ __all__ = [
     "choose_n_clusters",
     "from_labels",
     "lower_bound",
+    "price_rules",
     "read_pairs",
     "studio",
     "write_pairs",
@@ -82,7 +84,7 @@ __all__ = [
 #: Modules that hold the public names, those that are imported quickly first.
 _HOMES = (
     *("exceptions", "progress", "constraints", "admm.history"),
-    *("report", "feasibility", "estimator", "proof", "choose"),
+    *("report", "feasibility", "estimator", "proof", "choose", "pricing"),
     *("shapes.mixture", "shapes.kernel", "shapes.medoids", "shapes.propagation", "studio"),
 )
 

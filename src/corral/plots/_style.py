@@ -29,7 +29,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 INK, GREY, BROKEN = "#333333", "#A8A8A8", "#D55E00"
 
 #: Most clusters that a legend lists.  More would hide the picture.
-LEGEND_CLUSTERS = 16
+LEGEND_CLUSTERS = 20
 #: Digits of a number at an axis, and where its exponents begin: longer numbers would overlap.
 TICK_DIGITS, TICK_MOST = 10, 1e9
 #: Width and height of one panel, and of a figure of one picture, in inches.

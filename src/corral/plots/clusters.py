@@ -42,9 +42,16 @@ LEGEND_LINE = 0.17
 FILLED = 0.59
 #: Least width of a degree of longitude in a map, in degrees of latitude; at the poles it is less.
 LEAST_WIDTH = 0.2
+#: Columns that are named beside a principal component, and characters of a name.
+MOST_MIXED, LONGEST_NAME = 3, 24
+#: Points from which a vector format holds them as one image: they would make it large and slow.
+RASTER_FROM = 3_000
+MINUS = "\N{MINUS SIGN}"
 #: Area from which points have a white edge.  Edges of many small points would hide the clusters
 #: below them.
 EDGED = 12.0
+#: Area below which all points are discs: other markers vanish or cannot be told apart.
+MARKED = 5.0
 
 
 def plot_clusters(
@@ -54,6 +61,7 @@ def plot_clusters(
     *,
     centers: ArrayLike | None = None,
     features: Sequence[str] | None = None,
+    sizes: ArrayLike | None = None,
     ax: Axes | None = None,
     metric: str = "euclidean",
 ) -> Axes:
@@ -74,6 +82,8 @@ def plot_clusters(
         The means of the clusters unless given.
     features : sequence of str, optional
         Names of the features; the columns of a data frame unless given.
+    sizes : (n_clusters,) int array, optional
+        Sizes of the clusters for the title and the legend, if X is only a sample of the points.
     ax : Axes, optional
         Where to draw; a new figure unless given.
     metric : {"euclidean", "cosine", "haversine"}, default="euclidean"
@@ -124,7 +134,11 @@ def plot_clusters(
     dot = float(max(DOTS[0], dot * min(1.0, np.prod(inches(axes)) / np.prod(FIGURE) / FILLED)))
     for cluster in present:
         _draw_cluster(axes, flat[label == cluster], flat_middle[cluster], int(cluster), dot)
-    _finish(axes, names, np.bincount(label, minlength=k), counts)
+    if len(label) > RASTER_FROM:
+        for points_drawn in axes.collections:
+            points_drawn.set_rasterized(True)
+    count = np.bincount(label, minlength=k) if sizes is None else np.asarray(sizes, np.int64)
+    _finish(axes, names, count, counts, marked=dot >= MARKED)
     return axes
 
 
@@ -145,13 +159,26 @@ def _flatten(
         flat = pca.fit_transform(points)
         part = np.nan_to_num(pca.explained_variance_ratio_)
         first, second = (f"principal component ({share:.0%})" for share in part)
-        return flat, pca.transform(centers), (f"first {first}", f"second {second}")
+        mixed = [_mixture(row, features) for row in pca.components_]
+        axes = f"first {first}{mixed[0]}", f"second {second}{mixed[1]}"
+        return flat, pca.transform(centers), axes
     dense = points if isinstance(points, np.ndarray) else points.toarray()
     if d == 1:
         flat_centers = np.column_stack([centers[:, 0], np.arange(len(centers))])
         return np.column_stack([dense[:, 0], label]), flat_centers, (features[0], "cluster")
     # Two points have no two components: their first two features are shown.
     return dense[:, :2], centers[:, :2], (features[0], features[1])
+
+
+def _mixture(component: FloatArray, features: Sequence[str]) -> str:
+    """The columns that a principal component is mostly made of, with a minus where it falls."""
+    if all(name == f"feature {j}" for j, name in enumerate(features)):
+        return ""
+    most = np.argsort(-np.abs(component), kind="stable")[:MOST_MIXED]
+    named = (f"{'' if component[j] >= 0 else MINUS}{features[j]}" for j in most)
+    return ": " + ", ".join(
+        name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 3]}..." for name in named
+    )
 
 
 def _draw_links(
@@ -201,7 +228,7 @@ def _draw_cluster(
         points[:, 1],
         s=dot,
         c=colour(cluster),
-        marker=marker(cluster),
+        marker=marker(cluster) if dot >= MARKED else "o",
         edgecolors="white",
         linewidths=0.4 if dot >= EDGED else 0.0,
         zorder=3,
@@ -222,7 +249,12 @@ def _draw_cluster(
 
 
 def _finish(
-    ax: Axes, names: tuple[str, str], sizes: IntArray, counts: dict[str, tuple[int, int]]
+    ax: Axes,
+    names: tuple[str, str],
+    sizes: IntArray,
+    counts: dict[str, tuple[int, int]],
+    *,
+    marked: bool,
 ) -> None:
     """Title, names of the axes, legend."""
     links = sum(map(sum, counts.values()))
@@ -236,13 +268,15 @@ def _finish(
     alone = ax.figure.axes == [ax] and ax.figure.get_layout_engine() is not None
     most = LEGEND_CLUSTERS if alone else min(LEGEND_CLUSTERS, int(inches(ax)[1] / 2 / LEGEND_LINE))
     look: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "frameon": False}
-    handles = _legend(sizes, counts, most)
+    handles = _legend(sizes, counts, most, marked=marked)
     if handles:
         look = look if alone else {"loc": "upper right", "framealpha": 0.7}
         ax.legend(handles=handles, fontsize=8, **look)
 
 
-def _legend(sizes: IntArray, counts: dict[str, tuple[int, int]], most: int) -> list[Any]:
+def _legend(
+    sizes: IntArray, counts: dict[str, tuple[int, int]], most: int, *, marked: bool
+) -> list[Any]:
     """Lines of the legend; those of the clusters, which are numbered, only if they are few."""
     from matplotlib.lines import Line2D
 
@@ -250,7 +284,8 @@ def _legend(sizes: IntArray, counts: dict[str, tuple[int, int]], most: int) -> l
     handles = []
     for j in present if len(present) <= most else ():
         text = f"cluster {j} ({in_digits(sizes[j])})"
-        handles.append(Line2D([], [], color=colour(j), marker=marker(j), ls="none", label=text))
+        shape = marker(j) if marked else "o"
+        handles.append(Line2D([], [], color=colour(j), marker=shape, ls="none", label=text))
     for name, (obeyed, broken) in counts.items():
         style = "solid" if name == "must-link" else "dashed"
         if obeyed:

@@ -9,7 +9,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_array
 
@@ -17,21 +17,32 @@ from .._typing import FloatArray, IntArray
 from ..audit import Findings, InMemory, PointPieces, centres_of, examine
 from ..audit.spheres import check_places
 from ..constraints import Constraint
-from ..constraints._checks import as_numbers, refuse
 from ..constraints.files import atomic_writer
 from ..constraints.lookup import rules_for
 from ..plots._style import feature_names
-from .page import to_fragment, to_page, to_tables
-from .pictures import View, to_pictures
-from .text import prices, summary, table
+from .checks import checked_centers, checked_labels, checked_weights
+from .members import to_members
+from .page import (
+    Told,
+    bounds_section,
+    headline,
+    profile_section,
+    rules_section,
+    section,
+    solver_section,
+    summary,
+    to_fragment,
+    to_page,
+)
+from .pictures import Pictures, View, to_pictures
+from .prices import Prices
+from .profiles import Profile, profiles
+from .text import to_text
 
 if TYPE_CHECKING:
     from ..admm.history import History
 
 __all__ = ["Report", "audit"]
-
-#: Broken rules that the text lists for each constraint; the others are only counted.
-MOST_MESSAGES = 3
 
 UNKNOWN_PLAN = "The report was made from labels alone: it does not say how they were found."
 
@@ -74,6 +85,10 @@ class Report(Findings):
         What ended the fit before it was finished: its time limit, a request, or nothing.
     fewest : str
         With ``n_clusters="fewest"``, the number of clusters and why fewer are not enough.
+    prices : Prices
+        What the rules cost; None unless :func:`corral.price_rules` was asked.
+    scaler
+        Takes points back to the user's units; see :meth:`in_units`.
 
     Examples
     --------
@@ -98,6 +113,8 @@ class Report(Findings):
     proof: Any = field(default=None, compare=False, repr=False)
     ended: str = field(default="", compare=False, repr=False)
     fewest: str = field(default="", compare=False, repr=False)
+    prices: Prices | None = field(default=None, compare=False, repr=False)
+    scaler: Any = field(default=None, compare=False, repr=False)
 
     @property
     def bound(self) -> float | None:
@@ -162,24 +179,68 @@ class Report(Findings):
         names : sequence, optional
             What to call the rows, such as the index of a data frame.
         """
-        numbers = self._tables(self.names if names is None else names)
         pictures = to_pictures(self, self.view, self.history, self.features)
-        page = to_page(f"{numbers}\n{pictures}", title)
+        content = self._content(self.names if names is None else names, pictures)
+        page = to_page(content, title)
         if path is not None:
             with atomic_writer(path) as file:
                 file.write(page)
         return page
 
     def _repr_html_(self) -> str:
-        return to_fragment(self._tables(self.names))
+        pictures = to_pictures(self, self.view, None, self.features)
+        return to_fragment(self._content(self.names, pictures, interactive=False))
 
-    def _tables(self, names: Sequence[Any] | None) -> str:
-        plan = self._decisions() or None
+    def _content(
+        self, names: Sequence[Any] | None, pictures: Pictures, *, interactive: bool = True
+    ) -> str:
+        """The page: the picture, one sentence, the numbers, the rules, the rows, the solver."""
         labels = None if self.view is None else self.view.labels
-        n_iterations = None if self.history is None else len(self.history)
-        said = "" if self.proof is None else str(self.proof)
-        options: Any = {"n_iterations": n_iterations, "plan": plan, "proof": said}
-        return to_tables(self, labels, names=names, **options)
+        told = Told(
+            names=names,
+            labels=labels,
+            n_iterations=None if self.history is None else len(self.history),
+            plan=self._decisions(),
+            proof="" if self.proof is None else str(self.proof),
+            prices=self.prices,
+        )
+        members = "" if labels is None else to_members(labels, names, interactive=interactive)
+        parts = [
+            headline(self),
+            pictures.clusters,
+            summary(self, told),
+            rules_section(self, told),
+            profile_section(self.profiles()),
+            bounds_section(self, told, pictures.bounds),
+            section("Who is in which cluster", members) if members else "",
+            solver_section(told, pictures.solver),
+        ]
+        return "\n".join(filter(None, parts))
+
+    def in_units(self, scaler: Any) -> Report:
+        """Give the same report with the means of the clusters in the units before scaling.
+
+        Parameters
+        ----------
+        scaler : fitted transformer or function
+            What made the points of the data: it has ``inverse_transform``, such as StandardScaler
+            or the first steps of a pipeline; or it is a function that takes points back.
+        """
+        return replace(self, scaler=scaler)
+
+    def profiles(self) -> list[Profile]:
+        """Say for each cluster in which columns its mean differs most from that of all rows."""
+        if self.view is None or not sum(self.sizes):
+            return []
+        return profiles(self.view, self.sizes, self.features, self.scaler)
+
+    def describe(self) -> str:
+        """Say in words what characterises each cluster, one a line."""
+        lines = []
+        for found in self.profiles():
+            told = "; ".join(map(str, found.differences)) or "near the mean of all rows"
+            lines.append(f"cluster {found.cluster} ({in_digits(found.size)} points): {told}")
+        return "\n".join(lines)
 
     def to_dict(self, names: Sequence[Any] | None = None) -> dict[str, Any]:
         """Give the report as plain data, ready for JSON.
@@ -194,18 +255,15 @@ class Report(Findings):
         plain = super().to_dict(self.names if names is None else names)
         if self._decisions():
             plain["plan"] = dict(self._decisions())
+        if self.prices is not None:
+            plain["free"] = {"objective": self.prices.free, "moved": self.prices.moved}
+            for number, constraint in enumerate(plain["constraints"]):
+                constraint["price"] = self.prices.price(number)
         return plain if self.proof is None else {**plain, "bound": self.bound, "gap": self.gap}
 
     def __str__(self) -> str:
-        messages = [
-            line
-            for entry in self.broken
-            for line in entry.violations.messages(limit=MOST_MESSAGES, names=self.names)
-        ]
-        known = {"fewest": self.fewest, "proof": self.proof, "ended": self.ended}
-        more = [f"{name:<7}  {value}" for name, value in known.items() if value]
-        parts = [summary(self) + more, table(self.entries), prices(self.entries), messages]
-        return "\n\n".join("\n".join(lines) for lines in parts if lines)
+        known = {"fewest": self.fewest, "free": self.prices, "proof": self.proof}
+        return to_text(self, {**known, "ended": self.ended}, self.prices, self.names)
 
 
 def audit(
@@ -259,57 +317,13 @@ def audit(
     if not isinstance(n_clusters, Integral) or isinstance(n_clusters, bool) or n_clusters < 1:
         raise ValueError(f"`n_clusters` is {n_clusters!r}; it must be an integer of at least 1.")
     k = int(n_clusters)
-    label = _checked_labels(labels, points.shape[0], k)
-    weight = _checked_weights(sample_weight, len(label))
+    label = checked_labels(labels, points.shape[0], k)
+    weight = checked_weights(sample_weight, len(label))
     check_places(points, metric)
     rules, outside = rules_for(X, constraints)
     rules.check(len(label), k)
-    mean = None if centers is None else _checked_centers(centers, (k, points.shape[1]))
+    mean = None if centers is None else checked_centers(centers, (k, points.shape[1]))
     if mean is not None:
         check_places(mean, metric, "`centers`")
     report = Report.of(InMemory(points), label, rules, k, weight, mean, metric)
     return replace(report, outside=outside, features=feature_names(X))
-
-
-def _checked_labels(labels: ArrayLike, n_samples: int, n_clusters: int) -> IntArray:
-    try:
-        label = np.asarray(labels)
-    except ValueError:
-        raise ValueError("`labels` is ragged; it must be one integer per sample.") from None
-    _one_per_row(label, n_samples, "labels")
-    if not np.issubdtype(label.dtype, np.integer):
-        raise ValueError(f"`labels` has dtype {label.dtype}; labels must be integers.")
-    outside = np.flatnonzero((label < 0) | (label >= n_clusters))
-    if outside.size:
-        row = outside[0]
-        raise ValueError(
-            f"`labels` of sample {row} is {label[row]}; labels must lie in [0, {n_clusters - 1}]."
-        )
-    return label
-
-
-def _checked_weights(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray | None:
-    if sample_weight is None:
-        return None
-    weight = as_numbers(sample_weight, "`sample_weight`")
-    if weight.ndim:
-        _one_per_row(weight, n_samples, "sample_weight")
-    wrong = ~np.isfinite(weight) | (weight < 0)
-    refuse(wrong, weight, "`sample_weight`", "weights must be finite and not negative")
-    return np.broadcast_to(weight, (n_samples,))
-
-
-def _one_per_row(array: NDArray[Any], n_samples: int, name: str) -> None:
-    if array.shape != (n_samples,):
-        raise ValueError(
-            f"`{name}` has shape {array.shape}, but X has {n_samples} samples; "
-            f"the shape must be ({n_samples},)."
-        )
-
-
-def _checked_centers(centers: ArrayLike, shape: tuple[int, int]) -> FloatArray:
-    mean = as_numbers(centers, "`centers`")
-    if mean.shape != shape:
-        raise ValueError(f"`centers` has shape {mean.shape}; its shape must be {shape}.")
-    refuse(~np.isfinite(mean), mean, "`centers`", "each must be finite")
-    return mean

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
 from importlib import resources
 from typing import Any
@@ -15,9 +16,20 @@ from .._typing import IntArray
 from ..audit import UNITS, Findings
 from ..constraints import Constraint
 from ..plots.bounds import Measure, measure_sizes, measure_totals
+from .members import cluster_cell
+from .prices import Prices
+from .profiles import Profile, short
 
 #: Broken rules that the page lists for each constraint; the others are only counted.
 MOST_MESSAGES = 20
+
+#: Characters from which a cell is given more width, so that a narrow page scrolls instead.
+LONG = 30
+
+PRICE_NOTE = (
+    "The price of a rule is how much the objective falls without it, found by refits from the "
+    "answer; a longer search may find more."
+)
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -29,6 +41,9 @@ style-src 'unsafe-inline'; script-src 'unsafe-inline'">
 <title>{title}</title>
 <link rel="icon" href="data:,">
 <style>
+html {{ color-scheme: light dark; background: #fff; }}
+body {{ margin: 0; }}
+@media (prefers-color-scheme: dark) {{ html {{ background: #16181b; }} }}
 {style}</style>
 </head>
 <body>
@@ -60,38 +75,35 @@ def _asset(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def to_tables(
-    findings: Findings,
-    labels: IntArray | None,
-    *,
-    names: Sequence[Any] | None = None,
-    n_iterations: int | None = None,
-    plan: Sequence[tuple[str, str]] | None = None,
-    proof: str = "",
-) -> str:
-    """Give the summary, the tables, what is broken and how it was solved.
+@dataclass(frozen=True)
+class Told:
+    """What is known of an answer besides the findings, for the tables.
 
-    Totals and shares need the labels.  Rows are called by their names.  The plan, pairs of decision
-    and value, is in a section that opens on a click.
+    ``labels`` are those of all rows.  ``plan`` has pairs of decision and value.
     """
-    rules = [entry.constraint for entry in findings.entries]
-    how = "<details><summary>How it was solved</summary>\n{}</details>"
-    parts = [
-        _summary(findings, n_iterations),
-        f"<p>The answer is {escape(proof)}.</p>" if proof else "",
-        _constraints(findings, names) if findings.entries else "",
-        _broken(findings, names),
-        _clusters(findings.sizes, rules),
-        "" if labels is None else _totals(labels, rules, len(findings.sizes)),
-        "" if plan is None else how.format(_table(("decision", "value"), plan)),
-    ]
-    return "\n".join(filter(None, parts))
+
+    names: Sequence[Any] | None = None
+    labels: IntArray | None = None
+    n_iterations: int | None = None
+    plan: Sequence[tuple[str, str]] = ()
+    proof: str = ""
+    prices: Prices | None = None
+    profiles: Sequence[Profile] = ()
 
 
-def _summary(findings: Findings, n_iterations: int | None) -> str:
-    """The verdict, and the numbers that matter most."""
+def headline(findings: Findings) -> str:
+    """One sentence: how many rows and clusters, and whether the rules are obeyed."""
     hard = sum(entry.hard_count for entry in findings.broken)
-    verdict = "every hard rule is obeyed" if findings.feasible else f"hard rules broken: {hard}"
+    n, k = in_digits(sum(findings.sizes)), in_digits(len(findings.sizes))
+    broken = "1 hard rule is broken" if hard == 1 else f"{in_digits(hard)} hard rules are broken"
+    verdict = "every hard rule is obeyed" if findings.feasible else broken
+    verdict = verdict if findings.entries else "there are no rules"
+    kind = "good" if findings.feasible else "bad"
+    return f'<p class="verdict {kind}">{n} points in {k} clusters: {verdict}.</p>'
+
+
+def summary(findings: Findings, told: Told) -> str:
+    """The numbers that matter most, the comparison with free k-means, and the proof."""
     facts = {
         "points": sum(findings.sizes),
         "clusters": len(findings.sizes),
@@ -99,7 +111,6 @@ def _summary(findings: Findings, n_iterations: int | None) -> str:
         "soft cost": findings.soft_cost or None,
         "objective": findings.objective if findings.soft_cost else None,
         "rules of other rows": findings.outside or None,
-        "iterations": n_iterations,
     }
     # Notebooks have styles of their own for lists, but none for plain divisions.
     cards = "".join(
@@ -107,26 +118,88 @@ def _summary(findings: Findings, n_iterations: int | None) -> str:
         for name, value in facts.items()
         if value is not None
     )
-    kind = "good" if findings.feasible else "bad"
-    return f'<p class="verdict {kind}">{verdict}</p>\n<div class="cards">{cards}</div>'
+    said = [f'<div class="cards">{cards}</div>']
+    if told.prices is not None:
+        said.append(f"<p>Compared with k-means: {escape(str(told.prices))}.</p>")
+    if told.proof:
+        said.append(f"<p>Proof: the answer is {escape(told.proof)}.</p>")
+    return "\n".join(said)
 
 
-def _constraints(findings: Findings, names: Sequence[Any] | None) -> str:
-    """Each constraint and how much of it is broken."""
-    rows = [
-        (
+def rules_section(findings: Findings, told: Told) -> str:
+    """Each constraint, how much of it is broken, what it costs, and what is broken in words."""
+    if not findings.entries:
+        return ""
+    prices = told.prices
+    head = ["no.", "kind", "constraint", "rule", "broken", "amount", "soft cost"]
+    rows: list[list[Any]] = [
+        [
             number,
             type(entry.constraint).__name__,
-            entry.constraint.phrase(names),
+            entry.constraint.phrase(told.names),
             "hard" if entry.constraint.hard else "soft",
             entry.violations.count,
             float(entry.violations.amount),
             entry.soft_cost,
-        )
+        ]
         for number, entry in enumerate(findings.entries)
     ]
-    head = ("no.", "kind", "constraint", "rule", "broken", "amount", "soft cost")
-    return _section("Constraints", _table(head, rows))
+    note = ""
+    if prices is not None:
+        head.append("price")
+        for number, row in enumerate(rows):
+            row.append(_priced(prices, number))
+        note = f'<p class="note">{PRICE_NOTE}</p>'
+    return section("Rules", _table(head, rows) + note) + _broken(findings, told.names)
+
+
+def _priced(prices: Prices, rule: int) -> str:
+    price = prices.price(rule)
+    if price is None:
+        return "not computed in time"
+    part = prices.share(price)
+    return in_digits(price, 4) + ("" if part is None else f" ({part:.1%})")
+
+
+def profile_section(found: Sequence[Profile]) -> str:
+    """What characterises each cluster."""
+    lines = []
+    for profile in found:
+        items = "".join(
+            f"<li><b>{escape(d.column)}</b> {short(d.mean)} "
+            f'<span class="note">{"higher" if d.effect > 0 else "lower"} than {short(d.overall)} '
+            "of all rows</span></li>"
+            for d in profile.differences
+        )
+        told = f"<ul>{items}</ul>" if items else "near the mean of all rows in every column"
+        size = f'<td class="number" data-value="{profile.size}">{in_digits(profile.size)}</td>'
+        lines.append(f"<tr>{cluster_cell(profile.cluster)}{size}<td>{told}</td></tr>")
+    if not lines:
+        return ""
+    body = "\n".join(lines)
+    head = _head(("cluster", "points", "what sets it apart: mean of the cluster"))
+    table = f'<table class="profiles">\n{head}\n<tbody>\n{body}\n</tbody>\n</table>'
+    return section("What characterises each cluster", table)
+
+
+def bounds_section(findings: Findings, told: Told, picture: str = "") -> str:
+    """Sizes, totals and shares against their bounds: a picture and tables."""
+    rules = [entry.constraint for entry in findings.entries]
+    tables = _clusters(findings.sizes, rules)
+    if told.labels is not None:
+        tables += _totals(told.labels, rules, len(findings.sizes))
+    return section("Sizes and totals", f"{picture}\n{tables}")
+
+
+def solver_section(told: Told, pictures: str = "") -> str:
+    """How it was solved, in a section that opens on a click."""
+    rows = [*told.plan]
+    if told.n_iterations is not None:
+        rows.append(("iterations", in_digits(told.n_iterations)))
+    if not rows and not pictures:
+        return ""
+    table = _table(("decision", "value"), rows) if rows else ""
+    return f"<details><summary>How it was solved</summary>\n{table}\n{pictures}</details>"
 
 
 def _broken(findings: Findings, names: Sequence[Any] | None) -> str:
@@ -137,7 +210,7 @@ def _broken(findings: Findings, names: Sequence[Any] | None) -> str:
         for line in entry.violations.messages(limit=MOST_MESSAGES, names=names)
     ]
     items = "\n".join(f"<li>{escape(line)}</li>" for line in lines)
-    return _section("What is broken", f"<ul>\n{items}\n</ul>") if lines else ""
+    return section("What is broken", f"<ul>\n{items}\n</ul>") if lines else ""
 
 
 def _clusters(sizes: Sequence[int], rules: list[Constraint]) -> str:
@@ -146,7 +219,7 @@ def _clusters(sizes: Sequence[int], rules: list[Constraint]) -> str:
     total = max(sum(sizes), 1)
     rows = [(j, size, f"{size / total:.1%}", *_judged(measure, j)) for j, size in enumerate(sizes)]
     head = ("cluster", "points", "share", "allowed", "verdict")
-    return _section("Clusters", _table(head, rows))
+    return _table(head, rows)
 
 
 def _totals(labels: IntArray, rules: list[Constraint], n_clusters: int) -> str:
@@ -157,25 +230,31 @@ def _totals(labels: IntArray, rules: list[Constraint], n_clusters: int) -> str:
         for j, value in enumerate(measure.values)
     ]
     head = ("rule", "cluster", "value", "allowed", "verdict")
-    return _section("Totals and shares", _table(head, rows)) if rows else ""
+    return _table(head, rows) if rows else ""
 
 
-def _section(title: str, content: str) -> str:
+def section(title: str, content: str) -> str:
+    """A part of the page with a heading."""
     return f"<section><h2>{escape(title)}</h2>\n{content}</section>"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """A table with a button at the head of each column; numbers sort as numbers."""
-    column = '<th scope="col"><button type="button">{}</button></th>'
-    heads = "".join(column.format(escape(cell)) for cell in head)
     body = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    return f"<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+    return f"<table>\n{_head(head)}\n<tbody>\n{body}\n</tbody>\n</table>"
+
+
+def _head(cells: Sequence[str]) -> str:
+    column = '<th scope="col"><button type="button">{}</button></th>'
+    heads = "".join(column.format(escape(cell)) for cell in cells)
+    return f"<thead><tr>{heads}</tr></thead>"
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, (int, float, np.number)):
         return f'<td class="number" data-value="{float(value)!r}">{in_digits(value)}</td>'
     kind = f' class="{value}"' if value in ("ok", "broken") else ""
+    kind = kind or (' class="long"' if len(str(value)) > LONG else "")
     return f"<td{kind}>{escape(str(value))}</td>"
 
 

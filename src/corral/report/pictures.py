@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
     from ..admm.history import History
 
-#: Most rows in the sample of the points.  More make the picture no clearer and the model larger.
-MOST_ROWS = 2_000
+#: Most rows in the sample of the points.  Fewer leave holes in the picture of many points that the
+#: data do not have; more make the model larger.
+MOST_ROWS = 20_000
 #: Most stored numbers in the sample, 8 bytes each: 8 MB.  With wide rows it holds fewer of them.
 MOST_ENTRIES = 1_000_000
 
@@ -48,7 +49,8 @@ class View:
     ) -> View:
         """Take a sample of the rows; the same arguments give the same sample.
 
-        Ends of broken links are taken first, then ends of other links, then any rows.
+        Up to half of it are ends of links, those of broken links first; the others are any rows, so
+        that the picture has no holes where rows have no links.
         """
         n, room = len(labels), _room(points)
         rows = np.arange(n) if n <= room else _sample(n, room, labels, ConstraintSet(constraints))
@@ -75,13 +77,18 @@ def _room(points: PointPieces) -> int:
 def _sample(n: int, room: int, labels: IntArray, rules: ConstraintSet) -> IntArray:
     """As many rows as there is room for, in ascending order."""
     links = _links(rules)
-    enough = 2 * room
+    enough = room  # of each kind
     broken = [link.pairs[link.violations(labels).where[:enough]].ravel() for link in links]
     linked = [link.pairs[:enough].ravel() for link in links]
     others = np.random.default_rng(0).choice(n, min(n, enough), replace=False)
-    queue = np.concatenate([*broken, *linked, others])
-    first = np.unique(queue, return_index=True)[1]
-    return np.sort(queue[np.sort(first)[:room]])
+    ends = _first_of(np.concatenate([*broken, *linked, others[:0]]), -(-room // 2))
+    return np.sort(_first_of(np.concatenate([ends, others]), room))
+
+
+def _first_of(rows: IntArray, most: int) -> IntArray:
+    """The first so many different rows, in the order given."""
+    first = np.unique(rows, return_index=True)[1]
+    return rows[np.sort(first)[:most]]
 
 
 def _fetch(points: PointPieces, rows: IntArray) -> Matrix:
@@ -107,54 +114,81 @@ def take_rows(points: Any, rows: IntArray) -> Matrix:
     return taken
 
 
+@dataclass(frozen=True)
+class Pictures:
+    """The pictures of a report as HTML; empty where there is nothing to draw."""
+
+    clusters: str = ""
+    bounds: str = ""
+    solver: str = ""
+
+
 def to_pictures(
     findings: Findings, view: View | None, history: History | None, features: Any = None
-) -> str:
-    """Give all pictures that can be drawn as HTML, or a sentence if matplotlib is missing."""
+) -> Pictures:
+    """Draw all pictures that can be drawn; without matplotlib there is a sentence instead."""
     try:
         import matplotlib.figure  # noqa: F401
     except ModuleNotFoundError:
-        return f'<p class="note">{escape(MISSING)}</p>'
-    drawn = "\n".join(
+        return Pictures(f'<p class="note">{escape(MISSING)}</p>')
+    drawn = [] if history is None or not len(history) else list(_courses(history, view))
+    return Pictures(
+        picture_of_clusters(findings, view, features),
+        _framed(*_bounds(findings, view)),
+        "\n".join(_framed(*each) for each in drawn),
+    )
+
+
+def picture_of_clusters(findings: Findings, view: View | None, features: Any = None) -> str:
+    """The clusters in the plane, as HTML."""
+    if view is None or not len(view.rows):
+        return ""
+    return _framed(*_clusters(findings, view, features))
+
+
+def _framed(caption: str, figure: Figure) -> str:
+    return (
         f'<figure><img alt="{escape(caption)}" src="{_data(figure)}">'
         f"<figcaption>{escape(caption)}</figcaption></figure>"
-        for caption, figure in _figures(findings, view, history, features)
     )
-    return f'<section><h2>Pictures</h2>\n<div class="pictures">\n{drawn}\n</div></section>'
 
 
-def _figures(
-    findings: Findings, view: View | None, history: History | None, features: Any
-) -> Iterator[tuple[str, Figure]]:
+def _bounds(findings: Findings, view: View | None) -> tuple[str, Figure]:
+    """Sizes, totals and shares against their bounds, a panel each, in one picture."""
     rules = [entry.constraint for entry in findings.entries]
-    measures = [("Sizes of the clusters, with their bounds", measure_sizes(findings.sizes, rules))]
+    measures = [measure_sizes(findings.sizes, rules)]
     if view is not None:
-        yield _clusters(view, rules, features, findings.metric)
-        totals = measure_totals(view.labels, rules, len(findings.sizes))
-        measures += [(f"Per cluster: {measure.title}", measure) for measure in totals]
-    for caption, measure in measures:
-        figure = _figure(5.4, 3.2)
-        draw_measure(figure.subplots(), measure)
-        yield caption, figure
-    if history is not None and len(history):
-        yield from _courses(history, None if view is None else view.labels)
+        measures += measure_totals(view.labels, rules, len(findings.sizes))
+    columns = min(len(measures), 2)
+    rows = -(-len(measures) // columns)
+    figure = _figure(5.4 * columns, 3.0 * rows)
+    places = figure.subplots(rows, columns, squeeze=False).ravel()
+    for place, measure in zip(places, measures, strict=False):
+        draw_measure(place, measure)
+    for place in places[len(measures) :]:
+        place.set_axis_off()
+    return "Sizes and totals of the clusters, with their bounds", figure
 
 
-def _clusters(
-    view: View, rules: list[Constraint], features: Any, metric: str
-) -> tuple[str, Figure]:
-    figure = _figure(7.2, 4.8)
+def _clusters(findings: Findings, view: View, features: Any) -> tuple[str, Figure]:
+    figure = _figure(7.6, 4.8)
+    rules = [entry.constraint for entry in findings.entries]
     labels, links = view.labels[view.rows], view.links(rules)
     own: Any = {"centers": view.centers, "features": features, "ax": figure.subplots()}
-    plot_clusters(view.points, labels, links, **own, metric=metric)
-    caption = "Clusters, with must-links solid, cannot-links dashed and broken ones red"
+    own["sizes"] = findings.sizes
+    plot_clusters(view.points, labels, links, **own, metric=findings.metric)
+    caption = "The clusters"
+    if links:
+        caption += "; must-links are solid, cannot-links dashed, and broken ones red"
     if len(view.rows) < len(view.labels):
-        caption += f" ({in_digits(len(view.rows))} of the {in_digits(len(view.labels))} points)"
+        shown, n = in_digits(len(view.rows)), in_digits(len(view.labels))
+        caption += f" ({shown} of the {n} points are drawn)"
     return caption, figure
 
 
-def _courses(history: History, labels: IntArray | None) -> Iterator[tuple[str, Figure]]:
+def _courses(history: History, view: View | None) -> Iterator[tuple[str, Figure]]:
     """What the solver did in its iterations."""
+    labels = None if view is None else view.labels
     figure = _figure(12.0, 3.4)
     plot_convergence(history, ax=figure.subplots(1, 3))
     yield "Convergence: objective, residuals, and rules that the rounded x breaks", figure

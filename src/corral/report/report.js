@@ -10,6 +10,7 @@ const compare = (a, b) => {
   return a - b;
 };
 for (const head of document.querySelectorAll(".corral-report thead th")) {
+  if (!head.querySelector("button")) continue;
   head.addEventListener("click", () => {
     const falling = head.getAttribute("aria-sort") === "ascending";
     for (const other of head.parentElement.cells) other.removeAttribute("aria-sort");
@@ -19,4 +20,62 @@ for (const head of document.querySelectorAll(".corral-report thead th")) {
     rows.sort((a, b) => compare(key(a, head.cellIndex), key(b, head.cellIndex)));
     body.append(...(falling ? rows.reverse() : rows));
   });
+}
+
+// The table of all rows: a search by name or cluster, more rows on a click, and a download.
+for (const data of document.querySelectorAll('.corral-report script[type="application/json"]')) {
+  const place = data.closest("section");
+  const { labels, names } = JSON.parse(data.textContent);
+  const name = (row) => (names === null ? String(row) : names[row]);
+  const [body, search] = [place.querySelector("tbody"), place.querySelector("input")];
+  const [more, count] = [place.querySelector(".more"), place.querySelector(".count")];
+  const STEP = 50;
+  const chip = new Map(); // the colour of each cluster, from the table of the clusters
+  for (const cell of document.querySelectorAll(".corral-report td[data-value] > .chip")) {
+    chip.set(Number(cell.parentElement.dataset.value), cell.style.background);
+  }
+  let found = [];
+  const show = (from) => {
+    for (const row of found.slice(from, from + STEP)) {
+      const line = body.insertRow();
+      line.insertCell().textContent = name(row);
+      const cell = line.insertCell();
+      cell.className = "number";
+      const mark = document.createElement("span");
+      mark.className = "chip";
+      mark.style.background = chip.get(labels[row]) || "transparent";
+      cell.append(mark, String(labels[row]));
+    }
+    more.hidden = body.rows.length >= found.length;
+    count.textContent = `${found.length.toLocaleString("en")} rows`;
+  };
+  const filter = () => {
+    const text = search.value.trim().toLowerCase();
+    const cluster = /^cluster\s+(\d+)$/.exec(text);
+    found = [];
+    for (let row = 0; row < labels.length; row += 1) {
+      const fits = cluster ? labels[row] === Number(cluster[1]) : name(row).toLowerCase().includes(text);
+      if (fits) found.push(row);
+    }
+    body.replaceChildren();
+    show(0);
+  };
+  search.placeholder += ", or cluster 2";
+  search.addEventListener("input", filter);
+  more.addEventListener("click", () => show(body.rows.length));
+  // Spreadsheets compute cells that begin like formulas, so such names get an apostrophe.
+  const safe = (text) => {
+    const plain = /^[=+\-@\t\n]/.test(text) && Number.isNaN(Number(text.replace(",", "."))) ? `'${text}` : text;
+    return /[",\n\r]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
+  };
+  place.querySelector(".download").addEventListener("click", () => {
+    const lines = labels.map((label, row) => `${safe(name(row))},${label}`);
+    const file = new Blob([["id,label", ...lines, ""].join("\n")], { type: "text/csv" });
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(file);
+    link.download = "labels.csv";
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+  filter();
 }

@@ -1,14 +1,38 @@
-"""A report as lines of text."""
+"""The report as text, for terminals."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from .._text import in_digits
 from ..audit import UNITS, Entry, Findings
 from ..constraints import Constraint
+from .prices import Prices
+
+#: Broken rules that the text lists for each constraint; the others are only counted.
+MOST_MESSAGES = 3
 
 
-def summary(findings: Findings) -> list[str]:
-    """The verdict, inertia, price of soft rules and sizes, one a line."""
+def to_text(
+    findings: Findings,
+    known: Mapping[str, Any],
+    prices: Prices | None,
+    names: Sequence[Any] | None,
+) -> str:
+    """The summary with what else is known, a line for each constraint, and what is broken."""
+    messages = [
+        line
+        for entry in findings.broken
+        for line in entry.violations.messages(limit=MOST_MESSAGES, names=names)
+    ]
+    more = [f"{name:<7}  {value}" for name, value in known.items() if value]
+    table, soft = _table(findings.entries, prices), _soft_prices(findings.entries)
+    parts = [_summary(findings) + more, table, soft, messages]
+    return "\n\n".join("\n".join(lines) for lines in parts if lines)
+
+
+def _summary(findings: Findings) -> list[str]:
     hard = sum(entry.hard_count for entry in findings.broken)
     broken = "1 hard rule is broken" if hard == 1 else f"{hard} hard rules are broken"
     verdict = "every hard rule is obeyed" if findings.feasible else broken
@@ -24,23 +48,29 @@ def summary(findings: Findings) -> list[str]:
     return lines
 
 
-def table(entries: tuple[Entry, ...]) -> list[str]:
+def _table(entries: tuple[Entry, ...], prices: Prices | None) -> list[str]:
     """Aligned lines, one for each constraint: words to the left, numbers to the right."""
     if not entries:
         return ["no constraints"]
-    head = ("constraint", "rule", "broken", "amount")
+    head = ["constraint", "rule", "broken", "amount"]
     rows = []
     for entry in entries:
         count, amount = f"{entry.violations.count}", in_digits(entry.violations.amount)
-        rows.append((repr(entry.constraint), _hardness(entry.constraint), count, amount))
+        rows.append([repr(entry.constraint), _hardness(entry.constraint), count, amount])
+    if prices is not None:
+        head.append("price")
+        for number, row in enumerate(rows):
+            price = prices.price(number)
+            row.append("?" if price is None else in_digits(price, 4))
     wide = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     return [
-        f"{words:<{wide[0]}}  {rule:<{wide[1]}}  {broken:>{wide[2]}}  {amount:>{wide[3]}}"
-        for words, rule, broken, amount in (head, *rows)
+        f"{words:<{wide[0]}}  {rule:<{wide[1]}}  "
+        + "  ".join(f"{cell:>{w}}" for cell, w in zip(numbers, wide[2:], strict=True))
+        for words, rule, *numbers in (head, *rows)
     ]
 
 
-def prices(entries: tuple[Entry, ...]) -> list[str]:
+def _soft_prices(entries: tuple[Entry, ...]) -> list[str]:
     """One line for each soft rule that cost something: units outside, and their price."""
     return [
         f"{entry.constraint!r}: {in_digits(entry.violations.units)} outside, "
