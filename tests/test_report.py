@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.preprocessing import StandardScaler
 
 from corral import (
     CannotLink,
@@ -29,6 +30,7 @@ from corral import (
 from corral.audit import InMemory
 from corral.report import pictures
 from corral.report.pictures import View
+from corral.report.prices import Prices
 
 VOID = {"meta", "link", "img", "br"}
 
@@ -106,8 +108,8 @@ def test_page_is_sound_and_self_contained(text):
 def test_page_tells_all(report, no_pictures):
     page = Page(report.to_html(title="a <b> title"))
     assert "a <b> title" in page.texts
-    assert "every hard rule is obeyed" in page.texts
-    constraints, clusters, totals, plan = page.tables
+    assert "24 points in 3 clusters: every hard rule is obeyed." in page.texts
+    constraints, profiles, clusters, totals, members, plan = page.tables
     assert [row[1] for row in constraints[1:]] == [
         "MustLink",
         "CannotLink",
@@ -122,7 +124,10 @@ def test_page_tells_all(report, no_pictures):
         "share of '<a>'",
         "share of 'b'",
     }
-    assert [tuple(row) for row in plan[1:]] == report.plan.table()
+    assert [int(row[0]) for row in profiles[1:]] == [0, 1, 2]
+    assert [int(row[1]) for row in members[1:]] == report.view.labels.tolist()
+    iterations = ("iterations", str(len(report.history)))
+    assert [tuple(row) for row in plan[1:]] == [*report.plan.table(), iterations]
 
 
 def test_broken_rules_are_told_with_names(X, rules, no_pictures):
@@ -132,16 +137,16 @@ def test_broken_rules_are_told_with_names(X, rules, no_pictures):
     names = [f"<n{row}>" for row in range(24)]
     page = Page(broken.to_html(names=names))
     assert "samples <n0> and <n1> must be together, but are in clusters 0 and 1" in page.texts
-    assert any(text.startswith("hard rules broken: ") for text in page.texts)
-    assert "broken" in [cell for row in page.tables[1] for cell in row]
+    assert any("hard rules are broken" in text for text in page.texts)
+    assert "broken" in [cell for row in page.tables[2] for cell in row]
 
 
 def test_pictures_are_all_there_and_drawn(text):
     pytest.importorskip("matplotlib")
     page = Page(text)
     pictures = [a for a in page.addresses if a.startswith("data:image/svg+xml;base64,")]
-    # clusters, sizes, three totals and shares, convergence, assignment
-    assert len(pictures) == 7
+    # clusters; sizes, totals and shares in one; convergence; assignment
+    assert len(pictures) == 4
     for picture in pictures:
         drawn = ElementTree.fromstring(base64.b64decode(picture.partition(",")[2]))
         assert drawn.tag.endswith("svg")
@@ -162,13 +167,13 @@ def test_without_matplotlib_the_tables_are_there(report, text, no_pictures):
 
 def test_a_report_alone_makes_a_page(report):
     page = Page(Report(report.inertia, report.sizes, report.entries).to_html())
-    assert len(page.tables) == 2
+    assert len(page.tables) == 2  # rules and sizes
 
 
 def test_no_constraints(X, no_pictures):
     page = Page(audit(X, np.arange(24) % 2, None, 2).to_html())
-    assert len(page.tables) == 1
-    assert {row[3] for row in page.tables[0][1:]} == {"any"}
+    assert "24 points in 2 clusters: there are no rules." in page.texts
+    assert {row[3] for row in page.tables[1][1:]} == {"any"}
 
 
 def test_notebooks_show_the_tables(report, text):
@@ -176,7 +181,8 @@ def test_notebooks_show_the_tables(report, text):
     assert Page(fragment).tables == Page(text).tables
     assert "<script" not in fragment
     # Styles of a report must not reach the rest of the notebook.
-    style = re.sub(r"\{[^}]*\}", "", re.search(r"<style>(.*?)</style>", fragment, re.S)[1])
+    style = re.sub(r"@media [^{]*\{((?:[^{}]*\{[^}]*\})*)\s*\}", r"\1", fragment)
+    style = re.sub(r"\{[^}]*\}", "", re.search(r"<style>(.*?)</style>", style, re.S)[1])
     selectors = [part.strip() for part in re.split(r"[,\n]+", style) if part.strip()]
     assert all(selector.startswith(".corral-report") for selector in selectors)
     # Notebooks lay out definition lists in their own way, which prints names over values.
@@ -233,6 +239,62 @@ def test_a_view_of_many_rows_is_a_sample_with_the_broken_links(X, convert, monke
     np.testing.assert_array_equal(again.rows, seen.rows)
 
 
+def test_links_leave_room_for_other_rows(X, monkeypatch):
+    """Otherwise the picture would have holes where rows have no links."""
+    monkeypatch.setattr(pictures, "MOST_ROWS", 8)
+    links = MustLink([(row, row + 1) for row in range(11)])
+    seen = View.of(InMemory(X), np.zeros(24, int), links, np.zeros((1, 3)))
+    assert len(seen.rows) == 8
+    assert np.count_nonzero(seen.rows >= 12) >= 1
+
+
+def test_profiles_are_in_the_units_before_scaling(X):
+    frame = pd.DataFrame(X * [1.0, 10.0, 1000.0] + [5.0, 0.0, 0.0], columns=["a", "b", "<c>"])
+    labels = (X[:, 2] > 0).astype(int)
+    scaler = StandardScaler().set_output(transform="pandas")
+    report = audit(scaler.fit_transform(frame), labels, None, 2).in_units(scaler)
+    means = frame.groupby(labels).mean()
+    for profile in report.profiles():
+        assert profile.differences[0].column == "<c>"  # the columns are unlike in this one
+        for told in profile.differences:
+            assert told.mean == pytest.approx(means.loc[profile.cluster, told.column])
+            assert told.overall == pytest.approx(frame[told.column].mean(), abs=1e-9)
+            assert (told.effect > 0) == (told.mean > told.overall)
+        effects = [abs(told.effect) for told in profile.differences]
+        assert effects == sorted(effects, reverse=True)
+    assert "cluster 0" in report.describe()
+    sparse_too = audit(sparse.csr_array(X), labels, None, 2).profiles()
+    dense = audit(X, labels, None, 2).profiles()
+    assert [[d.column for d in p.differences] for p in sparse_too] == [
+        [d.column for d in p.differences] for p in dense
+    ]
+
+
+def test_prices_are_told_everywhere(report, rules, no_pictures):
+    without = (report.objective - 1.5, None, report.objective + 1.0, *[report.objective] * 2)
+    priced = replace(report, prices=Prices(report.objective, without, 0.5, 7, 24))
+    assert [priced.prices.price(rule) for rule in range(3)] == [pytest.approx(1.5), None, 0.0]
+    page = Page(priced.to_html())
+    assert [row[7] for row in page.tables[0][1:3]] == [
+        f"1.5 ({1.5 / report.objective:.1%})",
+        "not computed in time",
+    ]
+    assert any("7 of 24 rows would be in another cluster" in text for text in page.texts)
+    assert "7 of 24 rows" in str(priced)
+    plain = priced.to_dict()
+    assert plain["free"] == {"objective": 0.5, "moved": 7}
+    assert plain["constraints"][1]["price"] is None
+
+
+def test_hostile_names_stay_text(X, no_pictures):
+    bad = "</script><script>alert(1)</script>"
+    frame = pd.DataFrame(X, columns=[bad, "b", "c"], index=[f"{bad}{row}" for row in range(24)])
+    report = replace(audit(frame, np.arange(24) % 2, None, 2), names=list(frame.index))
+    for text in (report.to_html(title=bad), report._repr_html_()):
+        assert "<script>alert" not in text
+        assert f"{bad}3" in Page(text).texts
+
+
 def test_a_view_holds_few_numbers(X, monkeypatch):
     monkeypatch.setattr(pictures, "MOST_ENTRIES", 12)
     labels, centers = np.zeros(24, int), np.zeros((1, 3))
@@ -257,19 +319,19 @@ def test_a_plan_is_told_on_request_and_folded_in_the_page(report, no_pictures):
     assert planned.to_dict() == {**report.to_dict(), "plan": dict(Plan().table())}
     for text in (planned.to_html(), planned._repr_html_()):
         assert "<details><summary>How it was solved</summary>" in text
-        assert Page(text).tables[-1][1:] == [["sample", "all 24 points"], ["restarts <n>", "3"]]
+        assert Page(text).tables[-1][1:3] == [["sample", "all 24 points"], ["restarts <n>", "3"]]
 
 
 def test_without_a_plan_the_report_says_so(report, text):
     assert "labels alone" in replace(report, plan=None).how()
     assert "plan" not in replace(report, plan=None).to_dict()
-    assert "<details" not in replace(report, plan=None)._repr_html_()
+    assert "<details" not in replace(report, plan=None, history=None)._repr_html_()
 
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 # Sorts the clusters by their sizes, twice, and writes down the order each time.
 CLICKS = """
-const table = document.querySelectorAll("table")[1];
+const table = document.querySelectorAll("table")[2];
 const head = table.tHead.rows[0].cells[1];
 const column = () => [...table.tBodies[0].rows].map((row) => row.cells[1].textContent).join();
 for (const id of ["rising", "falling"]) {
@@ -278,6 +340,13 @@ for (const id of ["rising", "falling"]) {
 }
 const drawn = [...document.images].every((image) => image.complete && image.naturalWidth > 0);
 document.body.insertAdjacentHTML("beforeend", `<p id="drawn">${drawn}</p>`);
+const members = document.querySelectorAll("table")[4].tBodies[0].rows;
+const search = document.querySelector("input");
+for (const [id, text] of [["one", "23"], ["cluster", "cluster 1"], ["none", "zzz"]]) {
+  search.value = text;
+  search.dispatchEvent(new Event("input"));
+  document.body.insertAdjacentHTML("beforeend", `<p id="${id}">${members.length}</p>`);
+}
 """
 
 
@@ -303,4 +372,7 @@ def test_a_browser_shows_and_sorts_it_without_complaint(report, text, tmp_path):
         "rising": ",".join(map(str, rising)),
         "falling": ",".join(map(str, rising[::-1])),
         "drawn": "true",
+        "one": "1",
+        "cluster": str(report.sizes[1]),
+        "none": "0",
     }

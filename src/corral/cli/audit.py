@@ -12,7 +12,7 @@ import numpy as np
 
 from . import options as opt
 from .fit import load
-from .output import BROKEN, FINE, check_output, write_text
+from .output import BROKEN, FINE, check_output, told, write_text
 
 if TYPE_CHECKING:
     from .._typing import IntArray
@@ -72,7 +72,7 @@ def audit(
     points, rules, n_clusters = load(asked, quiet=quiet, may_be_empty=True)
     label = values[rows_of(table, asked.id_column, points)]
     found = examine(points.X, label, rules, n_clusters, points.weight, metric=asked.metric)
-    found = replace(found, names=points.called)
+    found = replace(found, **told(points))
     if report is not None:
         write_text(report, found.to_html(title=f"corral: {Path(labels).name}"))
     if as_json:

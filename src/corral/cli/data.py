@@ -58,6 +58,10 @@ class Space:
         filled = np.where(np.isnan(values), self.fill, values)
         return np.asarray((filled - self.middle) / self.width)
 
+    def values(self, points: FloatArray) -> FloatArray:
+        """The values of these points, in the units of the columns."""
+        return np.asarray(points * self.width + self.middle)
+
 
 @dataclass(frozen=True)
 class Points:

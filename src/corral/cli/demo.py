@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,13 +66,15 @@ def demo(save: str | None, report: str | None, plot: str | None, force: bool) ->
         _save(Path(save), wine, rules, force=force)
         return
     model = ConstrainedKMeans(3, random_state=0).fit(wine.data, constraints=rules)
+    report_ = replace(model.report_, features=wine.feature_names)
     free = PlainKMeans(3, random_state=0).fit(wine.data)
     scores = [adjusted_rand_score(wine.target, found.labels_) for found in (free, model)]
     click.echo(SUMMARY.format(model.report_, *scores))
     if report is not None:
-        write_text(report, model.report_.to_html(title="corral: 178 wines"))
+        write_text(report, report_.to_html(title="corral: 178 wines"))
     if plot is not None:
-        save_picture(plot, wine.data, rules, model.labels_, model.cluster_centers_)
+        answer = model.labels_, model.cluster_centers_
+        save_picture(plot, wine.data, rules, *answer, features=wine.feature_names)
 
 
 def _save(folder: Path, wine: Any, rules: ConstraintSet, *, force: bool) -> None:

@@ -30,7 +30,9 @@ from .output import (
     columns_before,
     deliver,
     label_columns,
+    priced,
     spoken_warnings,
+    told,
     write_text,
 )
 
@@ -86,6 +88,13 @@ Exit codes: 0 feasible, 2 bad input, 3 infeasible, 4 not decided within the time
     metavar="SECONDS",
     help="Seconds to spend on a proof of how good the answer is.",
 )
+@click.option(
+    "--prices",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Seconds to spend on the price of each rule: what the inertia would be without it.",
+)
+@click.option("--describe", is_flag=True, help="Say what characterises each cluster.")
 @click.option("--keep-best", is_flag=True, help="Ctrl-C ends with the best answer so far.")
 @opt.labels_options
 @click.option("--model", type=click.Path(), help="JSON file of the clusters, for corral assign.")
@@ -102,6 +111,8 @@ def fit(
     jobs: int | None,
     on_infeasible: str,
     prove: float | None,
+    prices: float | None,
+    describe: bool,
     keep_best: bool,
     output: str | None,
     keep_columns: bool,
@@ -124,6 +135,8 @@ def fit(
     written = {"--output": output, "--model": model, "--report": report, "--plot": plot}
     for option, path in written.items():
         check_output(option, path, force=force, inputs=asked.files)
+    if prices is not None and method != "kmeans":
+        raise ValueError(f"--prices is for --method kmeans, but --method is {method}.")
     points, rules, n_clusters = load(asked, quiet=quiet)
     others = columns_before(points, asked.id_column, keep_columns)
     clock = Deadline.after(None)
@@ -147,17 +160,20 @@ def fit(
         click.echo("corral: interrupted; the answer is the best so far", err=True)
     centers = centers_of(fitted, points)
     columns = {**others, **label_columns(fitted.labels_, points, centers)}
-    found = replace(fitted.report_, names=points.called)
+    found = replace(priced(fitted, points, rules, prices), **told(points))
     if report is not None:
         write_text(report, found.to_html(title=f"corral: {Path(points.table.name).name}"))
     if plot is not None:
-        save_picture(plot, points.X, rules, fitted.labels_, centers, asked.metric)
+        look: Any = {"metric": asked.metric, "features": points.space.columns}
+        save_picture(plot, points.X, rules, fitted.labels_, centers, **look)
     if model is not None:
         write_model(model, points.space, centers)
     values = {"seconds": round(seconds, 3), "centers": as_lists(centers)}
     if method == "kmeans":
         values["n_iter"] = int(fitted.n_iter_)
     deliver(columns, points, found, output=output, as_json=as_json, quiet=quiet, values=values)
+    if describe and not as_json:
+        click.echo(f"\n{found.describe()}", err=output is None)
     return INTERRUPTED if stopped else FINE
 
 
@@ -304,6 +320,7 @@ def save_picture(
     labels: IntArray,
     centers: FloatArray,
     metric: str = "euclidean",
+    features: Sequence[str] | None = None,
 ) -> None:
     """Write a picture of the clusters."""
     from matplotlib.figure import Figure
@@ -312,7 +329,7 @@ def save_picture(
     from ..plots import plot_clusters
 
     figure = Figure(figsize=(8.0, 5.6), layout="constrained")
-    own: Any = {"centers": centers, "metric": metric}
+    own: Any = {"centers": centers, "metric": metric, "features": features}
     plot_clusters(X, labels, rules, **own, ax=figure.subplots())
     with atomic_writer(path) as file:
         figure.savefig(file.buffer, format=Path(path).suffix[1:].lower(), dpi=150)

@@ -18,7 +18,7 @@ from ..deadline import Deadline
 from ..progress import PHASES, Progress
 
 if TYPE_CHECKING:
-    from .. import Report
+    from .. import ConstraintSet, Report
     from .._typing import FloatArray, IntArray
     from .data import Points
 
@@ -132,6 +132,23 @@ def deliver(
     if not quiet:
         # If the labels are on the standard output, nothing else is.
         click.echo(str(report), err=output is None)
+
+
+def priced(model: Any, points: Points, rules: ConstraintSet, seconds: float | None) -> Report:
+    """The report of the fit, with the price of each rule if there are seconds for it."""
+    if seconds is None:
+        report: Report = model.report_
+        return report
+    from ..pricing import price_rules
+
+    weight = points.weight
+    return price_rules(model, points.X, constraints=rules, sample_weight=weight, time_limit=seconds)
+
+
+def told(points: Points) -> dict[str, Any]:
+    """What a report calls the rows and columns, and how it goes back to the units of the file."""
+    space = points.space
+    return {"names": points.called, "features": list(space.columns), "scaler": space.values}
 
 
 def write_text(path: str, text: str) -> None:
