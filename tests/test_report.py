@@ -32,7 +32,7 @@ from corral.report import pictures
 from corral.report.pictures import View
 from corral.report.prices import Prices
 
-VOID = {"meta", "link", "img", "br"}
+VOID = {"meta", "link", "img", "br", "input"}
 
 
 class Page(HTMLParser):
