@@ -133,10 +133,30 @@ def test_sparse_points_look_like_dense_ones(X):
 
 
 def test_many_clusters_are_named_at_their_centres_alone():
-    points = np.arange(40.0).reshape(20, 2)
-    ax = plot_clusters(points, np.arange(20))
+    points = np.arange(48.0).reshape(24, 2)
+    ax = plot_clusters(points, np.arange(24))
     assert ax.get_legend() is None
-    assert sum(name.startswith("centre") for name in by_gid(ax)) == 20
+    assert sum(name.startswith("centre") for name in by_gid(ax)) == 24
+
+
+def test_many_points_are_all_discs_and_a_sample_tells_the_true_numbers():
+    """Small crosses would vanish, and with them whole clusters."""
+    rng = np.random.default_rng(0)
+    points, labels = rng.normal(size=(4000, 2)), np.arange(4000) % 7
+    ax = plot_clusters(points, labels, sizes=np.full(7, 1_000_000))
+    drawn = [by_gid(ax)[f"cluster {j}"] for j in range(7)]
+    paths = [found.get_paths()[0].vertices for found in drawn]
+    assert all(np.array_equal(path, paths[0]) for path in paths)
+    assert all(found.get_rasterized() for found in drawn)
+    assert ax.get_title(loc="left") == "7,000,000 points in 7 clusters"
+    assert "cluster 0 (1,000,000)" in [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_principal_components_name_their_columns(X):
+    wide = X * [1.0, 0.01, 100.0] if X.shape[1] == 3 else X
+    names = [f"column {j}" for j in range(wide.shape[1])]
+    ax = plot_clusters(wide, LABELS, features=names)
+    assert ax.get_xlabel().split(": ")[1].split(", ")[0].endswith("column 2")
 
 
 def test_labels_must_fit(X):
