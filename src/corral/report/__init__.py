@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_array
 
+from .._text import in_digits
 from .._typing import FloatArray, IntArray
 from ..audit import Findings, InMemory, PointPieces, centres_of, examine
 from ..audit.spheres import check_places
