@@ -142,7 +142,7 @@ def test_many_clusters_are_named_at_their_centres_alone():
 def test_many_points_are_all_discs_and_a_sample_tells_the_true_numbers():
     """Small crosses would vanish, and with them whole clusters."""
     rng = np.random.default_rng(0)
-    points, labels = rng.normal(size=(4000, 2)), np.arange(4000) % 7
+    points, labels = rng.normal(size=(20_000, 2)), np.arange(20_000) % 7
     ax = plot_clusters(points, labels, sizes=np.full(7, 1_000_000))
     drawn = [by_gid(ax)[f"cluster {j}"] for j in range(7)]
     paths = [found.get_paths()[0].vertices for found in drawn]
