@@ -11,7 +11,7 @@ SCALE_NEIGHBOUR = 7
 MOST_REFERENCES = 5_000
 
 #: Weight of the model's own opinion of a row, in answers about rows at the same place.  More lets
-#: the answers change less.  One answer counts as much as the model: benchmarks/active.py.
+#: the answers change less.  With 1, one answer counts as much as the model; it is not measured.
 OWN_WEIGHT = 1.0
 
 #: Least weight of a cluster in the model's opinion of a row, whose nearest cluster has weight 1: no
