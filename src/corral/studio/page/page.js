@@ -32,6 +32,7 @@
   function dropList(list, texts, name) {
     fill(list, texts.map((rule, number) => {
       const item = element("li"), words = element("span", rule.words);
+      if (rule.soft) words.textContent += " (soft)";
       if (rule.broken) words.className = "is-broken";
       const button = element("button", "Drop");
       button.setAttribute("aria-label", `Drop: ${rule.words}`);
