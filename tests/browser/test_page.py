@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import importlib
 import json
 import re
 import subprocess
@@ -157,23 +158,39 @@ def test_a_reload_and_a_second_page_show_the_same_rules(studio, pages, points):
     assert rules_of(first) == rules_of(second)
 
 
-def test_a_fit_is_stopped(studio, pages):
-    rng = np.random.default_rng(0)
+def test_a_fit_is_stopped(studio, pages, monkeypatch):
+    """The fit waits, once it has an answer, until the user stops it."""
     from corral import CannotLink, ClusterSizes
 
-    pairs = rng.integers(0, 3000, (4000, 2))
-    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    fitting = importlib.import_module("corral.studio.fitting")
+    real = fitting.fitted
+
+    def patient(task, callback, stopped):
+        def wait(progress):
+            callback(progress)
+            while progress.best is not None and not stopped():
+                time.sleep(0.05)
+            return stopped()
+
+        return real(task, wait, stopped)
+
+    monkeypatch.setattr(fitting, "fitted", patient)
+    rng = np.random.default_rng(0)
+    pairs = rng.permutation(3000)[:600].reshape(-1, 2)
     rules = [ClusterSizes(minimum=145, maximum=155), CannotLink(pairs)]
-    X = rng.normal(size=(3000, 4))
-    page = pages(studio(X, constraints=rules, n_clusters=20).url)
+    shown = studio(rng.normal(size=(3000, 4)), constraints=rules, n_clusters=20)
+    page = pages(shown.url)
     page.click("#fit")
     expect(page.locator("#stop")).to_be_visible()
     expect(page.locator("#progress")).to_be_visible()
-    expect(page.locator("#message")).to_contain_text("restart")
+    expect(page.locator("#message")).to_contain_text("best")
     page.screenshot(path=KEPT / "running.png")
     page.click("#stop")
+    expect(page.locator("#message")).to_contain_text("Stopped early")
     expect(page.locator("#stop")).to_be_hidden()
-    expect(page.locator("#message")).to_contain_text("Stopped")
+    sizes = np.bincount(shown.labels, minlength=20)
+    assert 145 <= sizes.min() <= sizes.max() <= 155
+    assert (shown.labels[pairs[:, 0]] != shown.labels[pairs[:, 1]]).all()
 
 
 HOSTILE = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
