@@ -115,26 +115,21 @@ def test_shards_give_the_labels_of_memory(kind):
     first = AmongCandidates(rules, near, 6)(centers, **how)
     second = AmongCandidates(rules, far, 6)(centers, **how)
     cost = near.costs(centers).dense()
-    a, b = (
-        cost[np.arange(N), rows.labels(step.labels)].sum()
-        for rows, step in ((near, first), (far, second))
-    )
+    a, b = (cost[np.arange(N), step.labels].sum() for step in (first, second))
     assert a == pytest.approx(b, rel=1e-9)
 
 
-def test_shares_are_those_of_all_clusters():
-    """With all clusters as candidates, means and prices are those of a dense matrix of shares."""
+def test_shards_share_out_as_memory_does():
     near, _ = problem_of([])
     far = contracted_shards(cut(X, 3), None, None)
-    centers, prices = X[:K] - near.middle, np.linspace(0.0, 5.0, K)
-    priced = near.distances(centers) + prices
-    share = np.exp((priced.min(axis=1, keepdims=True) - priced) / 7.0)
-    share /= share.sum(axis=1, keepdims=True)
-    expected = (share.T @ X) / share.sum(axis=0)[:, None] - X.mean(axis=0)
+    rng = np.random.default_rng(0)
+    cluster, share = rng.integers(0, K, (N, 5)), rng.random((N, 5))
+    centers = np.zeros((K, D))
+    members = np.zeros((N, K))
+    np.add.at(members, (np.arange(N)[:, None], cluster), share)
+    expected = (members.T @ X) / members.sum(axis=0)[:, None] - X.mean(axis=0)
     for rows in (near, far):
-        choices = rows.choices(centers, prices, K)
-        np.testing.assert_allclose(choices.held(prices, 7.0), share.sum(axis=0))
-        np.testing.assert_allclose(rows.soft_means(choices, prices, 7.0, centers), expected)
+        np.testing.assert_allclose(rows.soft_means(cluster, share, centers), expected)
 
 
 def test_an_exchange_knows_what_a_single_move_gains():

@@ -1,8 +1,8 @@
 r"""Centres for many clusters, at a cost that grows with the candidates of the rows.
 
-*Split*: the rows are cut into a few parts whose sizes are sums of the sizes asked
-for, each part again, until a part is one cluster.  A level of this tree costs as little as a
-problem with few clusters, and every region has as many clusters as its rows fill.
+*Split*: the rows are cut into a few parts whose sizes are sums of the sizes asked for, each part
+again, until a part is one cluster.  A level of this tree costs as little as a problem with few
+clusters, and every region has as many clusters as its rows fill.
 
 *Graduate*: rows belong to several of their candidates, in shares
 :math:`\exp(-(c_{ij} + p_j) / T)`; prices p keep the sizes and centres are the means of the shares.
@@ -12,9 +12,7 @@ T is high, which forgets where exactly they started.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
@@ -26,6 +24,7 @@ from .assign.sizes.candidates import sweep
 from .deadline import NEVER, Deadline, OutOfTime
 from .plan.thresholds import (
     GRADUATION_END,
+    GRADUATION_ROUNDS,
     GRADUATION_START,
     SPLIT_BRANCHES,
     SPLIT_ROUNDS,
@@ -33,8 +32,8 @@ from .plan.thresholds import (
 )
 from .presolve import SizeBounds
 from .problem import Problem
-from .rows import MemoryRows, Rows
-from .rows.choices import Choices
+from .rows import MemoryRows
+from .rows.candidates import Candidates
 
 #: Sweeps of the prices in a round of graduation; they start from the prices of the round before.
 SWEEPS = 3
@@ -45,72 +44,42 @@ LEAST_SPREAD = 1e-300
 def graduate(problem: Problem, centers: FloatArray) -> tuple[Relaxation, FloatArray]:
     """Centres from shares of the candidates while the temperature falls, and prices of the sizes.
 
-    At the deadline it ends with what it has.
+    The highest temperature is that at which a cluster would split: twice the variance of its rows
+    along one direction.  At the deadline it ends with what it has.
     """
-    rules, recorder = problem.rules, recorder_of(problem.rules)
+    rules, deadline = problem.rules, problem.deadline
     rows = problem.rows.single() if problem.plan.single else problem.rows
-    count = rules.count if rules.alike or not rows.far else None  # a few groups count too little
-    units = rules.n_groups if count is None or np.ptp(count) == 0 else rules.n_rows
-    each = rules.n_rows / units
+    sizes, recorder = sizes_of(problem, rules.n_rows), recorder_of(rules)
+    # Directions in which the rows differ, about.
+    directions = rows.spread / max(rows.total_weight * rows.separation_scale(), LEAST_SPREAD)
     prices: FloatArray = np.zeros(rules.n_clusters)
     labels: IntArray = np.zeros(rules.n_groups, np.int64)
-    cooling = Cooling(rows, sizes_of(problem, units), units, problem.plan.candidates, count)
-    try:
-        for now in cooling.rounds(problem.plan.cooling, centers, problem.deadline):
-            objective = each * now.choices.soft_cost(now.at, now.temperature)
-            counts = len(recorder) in (0, problem.plan.cooling - 1) or not rows.far
-            labels = now.choices.labels(now.at) if counts else labels
-            recorder.record(None, objective, 1.0 / now.temperature, {}, labels if counts else None)
-            centers, prices = now.centers, now.prices
-            problem.settings.progress.step()
-    except OutOfTime:
-        pass
-    done = len(recorder) == problem.plan.cooling
-    return Relaxation(labels, centers, recorder.history(), len(recorder), done), prices
-
-
-@dataclass(frozen=True)
-class Round:
-    """A round of graduation."""
-
-    choices: Choices
-    temperature: float
-    at: FloatArray  # prices of the shares, (k,)
-    centers: FloatArray  # their means, (k, d)
-    prices: FloatArray  # for the next round, (k,)
-
-
-@dataclass(frozen=True)
-class Cooling:
-    """Rows that share out among so many candidates each, under sizes."""
-
-    rows: Rows
-    sizes: SizeBounds
-    units: int  # what the sizes count, in all
-    number: int
-    count: IntArray | None = None
-
-    def rounds(self, number: int, centers: FloatArray, deadline: Deadline) -> Iterator[Round]:
-        """Rounds of shares, prices and means while the temperature falls; raises OutOfTime.
-
-        The highest temperature is that at which a cluster would split: twice the variance of its
-        rows along one direction.
-        """
-        rows, choices = self.rows, cast(Choices | None, None)
-        # Directions in which the rows differ, about.
-        directions = rows.spread / max(rows.total_weight * rows.separation_scale(), LEAST_SPREAD)
-        prices: FloatArray = np.zeros(len(centers))
-        for part in np.geomspace(GRADUATION_START, GRADUATION_END, number):
-            choices = rows.choices(
-                centers, prices, self.number, count=self.count, like=choices, deadline=deadline
+    table: Candidates | None = None
+    for part in np.geomspace(GRADUATION_START, GRADUATION_END, GRADUATION_ROUNDS):
+        try:
+            table = rows.candidates(
+                centers,
+                prices,
+                problem.plan.candidates,
+                count=rules.count,
+                like=table,
+                deadline=deadline,
             )
-            temperature = 2.0 * part * choices.spent() / (directions * self.units)
-            if temperature <= 0.0:
-                return
-            for _ in range(SWEEPS):
-                at, prices = prices, sweep(choices, self.sizes, prices, temperature)
-            centers = rows.soft_means(choices, at, temperature, centers)
-            yield Round(choices, temperature, at, centers, prices)
+        except OutOfTime:
+            break
+        spent = float(table.cost.min(axis=1) @ rules.count)
+        temperature = 2.0 * part * spent / (directions * rules.n_rows)
+        if temperature <= 0.0:
+            break
+        for _ in range(SWEEPS):
+            share, prices = sweep(table, sizes, prices, temperature, rules.count)
+        centers = rows.soft_means(table.cluster, share, centers)
+        labels = table.cluster[np.arange(len(labels)), share.argmax(axis=1)].astype(np.int64)
+        costs = np.multiply(share, table.cost, out=np.zeros_like(share), where=share > 0)
+        recorder.record(None, float(costs.sum(axis=1) @ rules.count), 1.0 / temperature, {}, labels)
+        problem.settings.progress.step()
+    done = len(recorder) == GRADUATION_ROUNDS
+    return Relaxation(labels, centers, recorder.history(), len(recorder), done), prices
 
 
 def split(problem: Problem, random_state: np.random.RandomState) -> FloatArray:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from ._typing import FloatArray, IntArray
 from .deadline import Deadline
 from .plan import Facts, Plan, unevenness
 from .presolve import Rules, presolve
-from .rows import MemoryRows, Rows, ShardRows, Table
+from .rows import MemoryRows, Rows, Table
 from .settings import Settings
 
 
@@ -85,15 +83,6 @@ class Problem:
             return Problem.of(rules, rows, self.settings.for_pilot()).until(self.deadline)
         part = Problem.of(rules, rows, self.settings.for_part(), self.rules.n_groups)
         return part.until(self.deadline)
-
-    def part_there(self, size: int) -> Problem:
-        """The problem of about so many of the groups, evenly spaced, where they are."""
-        if not isinstance(self.rows, ShardRows):
-            raise TypeError("rows in memory have no part elsewhere")
-        groups = np.arange(0, self.rules.n_groups, self.rules.n_groups // size)
-        rules = self.rules.part(groups)
-        rules = rules.scaled(rules.n_rows / self.rules.n_rows)
-        return replace(self, rules=rules, rows=self.rows.part(groups))
 
     def home(self, why: str) -> Problem:
         """The same with all rows in this process's memory; the plan says why they are."""

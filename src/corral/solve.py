@@ -283,8 +283,7 @@ class Run:
         offset = 0.0 if self.paper is None else problem.rows.middle
         means = view.rows.means(labels, k, relaxed.centers - offset)
         try:
-            own, start = problem.with_rules(rules), view.shifted(means, problem)
-            answer = first_answer(own, _settled_on_part(own, start))
+            answer = first_answer(problem.with_rules(rules), view.shifted(means, problem))
         except (OutOfTime, NoAssignment) as failure:
             proven = isinstance(failure, NoAssignment) and not problem.rows.far
             if rival is None or proven:
@@ -294,21 +293,6 @@ class Run:
             return answer
         # A rival of one round is refined until the objective stops falling.
         return rival if problem.plan.direct > 1 else exactly(problem, rival)
-
-
-def _settled_on_part(problem: Problem, centers: FloatArray) -> FloatArray:
-    """Centres where rounds on a part of the groups elsewhere come to rest, if the plan wants that.
-
-    They are given as they are if there is no time for it.
-    """
-    if not problem.plan.part:
-        return centers
-    part = problem.part_there(problem.plan.part).until(problem.deadline.share(ADMM_SHARE))
-    try:
-        found = first_answer(part, problem.shifted(centers, part))
-    except (OutOfTime, NoAssignment):
-        return centers
-    return part.shifted(found.centers, problem)
 
 
 def _solution(problem: Problem, answer: Answer, relaxed: Relaxation, seen: Plan) -> Solution:

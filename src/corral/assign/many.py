@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -19,9 +18,8 @@ from ..presolve import Rules, SizeBounds
 from ..presolve.graphs import link_graph
 from ..rows import Rows
 from ..rows.candidates import Candidates
-from ..rows.choices import Choices, Here
 from .result import Assignment
-from .sizes.candidates import ship_among, swept_prices
+from .sizes.candidates import Look, ship_among, swept_prices
 from .tied import Tied, Warm
 
 
@@ -39,8 +37,7 @@ class FewCosts:
         every = self.rows.candidates(
             self.centers, np.zeros(k), k, groups=rows, deadline=self.deadline
         )
-        cost: FloatArray = every.cost  # of as many candidates as clusters, in their order
-        return cost
+        return every.cost  # of as many candidates as clusters, in their order
 
     def cheapest(self, rows: IntArray, counts: IntArray, prices: FloatArray) -> IntArray:
         """As :class:`.tied.TiedCosts`."""
@@ -49,17 +46,16 @@ class FewCosts:
         found = self.rows.candidates(
             self.centers, prices, 1, groups=rows, count=count, deadline=self.deadline
         )
-        labels: IntArray = found.cluster[:, 0].astype(np.int64)
-        return labels
+        return found.cluster[:, 0].astype(np.int64)
 
 
 class AmongCandidates:
     """Assigns groups to many clusters under sizes, pins, pairs and must-links."""
 
     def __init__(self, rules: Rules, rows: Rows, number: int) -> None:
-        self.rules, self.number = rules, number
-        self.tied = None if rules.alike else Tied(rules)
-        self.rows = rows if self.tied is None else rows.marked(self.tied.free)
+        self.rules, self.rows, self.number = rules, rows, number
+        alike = not (len(rules.pins) or rules.paired) and np.ptp(rules.count) == 0
+        self.tied = None if alike else Tied(rules)
 
     def with_rules(self, rules: Rules) -> AmongCandidates:
         """The same rows under rules whose sizes are in another order."""
@@ -71,7 +67,7 @@ class AmongCandidates:
         self,
         centers: FloatArray,
         *,
-        incumbent: Any,
+        incumbent: IntArray | None,
         warm: Warm | None,
         deadline: Deadline,
         patience: float,
@@ -97,24 +93,13 @@ class AmongCandidates:
         if known is not None and not tied.leaves_room(where, sizes):
             where = known
         taken = tied.taken(where)
-        choices = self._choices(centers, warm, prices, until)
-        found = ship_among(choices, sizes.lower - taken, sizes.upper - taken, prices, until)
-        return Assignment(
-            self._together(found.labels, where),
-            np.nan,
-            soft=tied.rules.soft.cost(where),
-            warm=Warm(found.prices, where, found.choices),
+        look = self._look(centers, tied.free, warm, until)
+        found = ship_among(
+            look, sizes.lower - taken, sizes.upper - taken, self.number, prices, until
         )
-
-    def _together(self, free: Any, tied: IntArray) -> Any:
-        """Labels of all groups, from those of the free and of the tied ones."""
-        if self.tied is None:
-            return free
-        if self.rows.far:
-            return free.with_tied(self.tied.groups, tied)
         labels = np.empty(self.rules.n_groups, np.int64)
-        labels[self.tied.groups], labels[self.tied.free] = tied, free
-        return labels
+        labels[tied.groups], labels[tied.free] = where, found.labels
+        return Assignment(labels, np.nan, warm=Warm(found.prices, where, found.table))
 
     def exchange(
         self, labels: IntArray, centers: FloatArray, warm: Warm | None, deadline: Deadline
@@ -123,62 +108,60 @@ class AmongCandidates:
 
         An assignment to fixed centres does not see that these follow the groups that they gain.
         Each group's costs are those of its own move, so that all moves together may gain less than
-        they promise; tied groups stay.  Clusters outside the candidates are not looked at.  Rows
-        must be in memory.
+        they promise; tied groups stay.  Clusters outside the candidates are not looked at.
         """
         k, tied, sizes = len(centers), self.tied, self.rules.sizes
         if sizes is None:
             raise TypeError("candidates settle sizes; there are none")
         free = np.arange(self.rules.n_groups) if tied is None else tied.free
-        where = np.empty(0, np.int64) if tied is None else labels[tied.groups]
-        taken = 0 if tied is None else tied.taken(where)
+        where = None if tied is None else labels[tied.groups]
+        taken = 0 if tied is None or where is None else tied.taken(where)
         each = int(self.rules.count[0]) if tied is None else 1
         weight, mass = self.rows.weight, self.rows.stiffness(labels, k)
         row_weight = np.maximum(weight / each, np.finfo(float).tiny)
-        start = None if warm is None else warm.prices
-        plain = self._choices(centers, warm, np.zeros(k) if start is None else start, deadline)
+        plain = self._look(centers, free, warm, deadline)
 
         def look(prices: FloatArray, number: int, some: IntArray | None) -> Candidates:
-            own = free if some is None else free[some]
-            table: Candidates = plain.source.look(prices, number, some)
+            table, own = plain(prices, number, some), free if some is None else free[some]
             stays = table.cluster == labels[own, None]
             squares, held = table.cost / row_weight[own, None], mass[table.cluster]
             factor = self.rows.distance.following(weight[own, None], held, stays, squares)
             return replace(table, cost=table.cost * factor)
 
         lower, upper = -(-(sizes.lower - taken) // each), (sizes.upper - taken) // each
-        choices = replace(plain, source=Here(look))
-        found = ship_among(choices, lower, upper, start, deadline, exact=False)
-        warm = Warm(found.prices, None if tied is None else where, found.choices)
-        return Assignment(self._together(found.labels, where), np.nan, warm=warm)
+        start = None if warm is None else warm.prices
+        found = ship_among(look, lower, upper, self.number, start, deadline, exact=False)
+        moved = labels.copy()
+        moved[free] = found.labels
+        return Assignment(moved, np.nan, warm=Warm(found.prices, where, found.table))
 
-    def _choices(
-        self, centers: FloatArray, warm: Warm | None, prices: FloatArray, until: Deadline
-    ) -> Choices:
-        """Candidates of the free groups.
+    def _look(
+        self, centers: FloatArray, groups: IntArray, warm: Warm | None, until: Deadline
+    ) -> Look:
+        """Where the candidates of these groups come from."""
+        # Groups in play have one row each, or all the same number; prices are for a row.
+        count = self.rules.count if self.tied is None else None
 
-        These have one row each, or all the same number; prices are for a row.
-        """
-        return self.rows.choices(
-            centers,
-            prices,
-            self.number,
-            count=self.rules.count if self.tied is None else None,
-            like=None if warm is None else warm.choices,
-            deadline=until,
-        )
+        def look(prices: FloatArray, number: int, some: IntArray | None) -> Candidates:
+            like = warm.table if warm is not None and some is None else None
+            which = groups if some is None else groups[some]
+            return self.rows.candidates(
+                centers, prices, number, groups=which, count=count, like=like, deadline=until
+            )
+
+        return look
 
     def _alike(
         self, centers: FloatArray, sizes: SizeBounds, warm: Warm | None, until: Deadline
     ) -> Assignment:
         """All groups have the same number of rows, and nothing else ties them."""
-        each, start = int(self.rules.count[0]), None if warm is None else warm.prices
-        at = np.zeros(len(centers)) if start is None else start
-        choices = self._choices(centers, warm, at, until)
+        each = int(self.rules.count[0])
+        look = self._look(centers, np.arange(self.rules.n_groups), warm, until)
+        start = None if warm is None else warm.prices
         lower, upper = -(-sizes.lower // each), sizes.upper // each
-        found = ship_among(choices, lower, upper, start, until)
-        warm = Warm(found.prices, None, found.choices)
-        return Assignment(found.labels, each * found.cost, soft=0.0, warm=warm)
+        found = ship_among(look, lower, upper, self.number, start, until)
+        known = np.nan if self.rows.far else each * float(found.cost.sum())
+        return Assignment(found.labels, known, warm=Warm(found.prices, None, found.table))
 
     def _first_prices(
         self, centers: FloatArray, tied: Tied, sizes: SizeBounds, until: Deadline
@@ -188,7 +171,8 @@ class AmongCandidates:
         if not len(tied.free):
             return zero
         bounds = sizes.scaled(len(tied.free) / float(self.rules.n_rows), len(tied.free))
-        return swept_prices(self._choices(centers, None, zero, until), bounds, zero, deadline=until)
+        table = self.rows.candidates(centers, zero, self.number, groups=tied.free, deadline=until)
+        return swept_prices(table, bounds, zero, deadline=until)
 
 
 def make_room(

@@ -16,7 +16,7 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..deadline import Deadline
 from ..presolve import Rules, SizeBounds
-from ..rows.choices import Choices
+from ..rows.candidates import Candidates
 from .patient import assign_patiently
 
 
@@ -26,7 +26,7 @@ class Warm:
 
     prices: FloatArray | None  # of the sizes
     tied: IntArray | None = None  # labels of the tied groups, which leave room for the others
-    choices: Choices | None = None  # candidates of the free groups
+    table: Candidates | None = None  # candidates of the free groups
 
 
 class TiedCosts(Protocol):

@@ -16,22 +16,10 @@ from ..presolve import Rules
 from ..settings import Settings
 from . import chained
 from . import thresholds as at
-from .effort import (
-    cooling,
-    count_every_of,
-    ends_early,
-    exchanges_of,
-    far_part,
-    least_drop,
-    least_shift,
-    shared,
-    tangled,
-    trials_each,
-)
+from .effort import exchanges_of, least_drop, shared, tangled, trials_each
 from .facts import (
     Facts,
     entries,
-    in_single,
     is_soft,
     many_clusters,
     pilot_groups,
@@ -63,7 +51,6 @@ class Plan:
     programs: float = _decision("seconds for integer programs in all")
     candidates: int = _decision("clusters that a group is first assigned among, 0 for all")
     centers: str = _decision("centres by")
-    cooling: int = _decision("rounds of graduation")
     sample: int = _decision("groups that ADMM sees")
     single: bool = _decision("ADMM in single precision")
     growth: float = _decision("growth of ADMM's penalty an iteration")
@@ -75,7 +62,6 @@ class Plan:
     rival: str = _decision("rival of ADMM on its sample")
     assignment: str = _decision("exact assignment by")
     rough: bool = _decision("chains of cannot-links first, programs at the end")
-    part: int = _decision("groups elsewhere that rounds look at first, 0 for all at once")
     rounds: int = _decision("rounds of exact assignment and means, at most")
     least_drop: float = _decision("relative drop of the objective that ends rounds")
     least_shift: float = _decision("squared shift of the centres, in variances, that ends rounds")
@@ -91,12 +77,13 @@ class Plan:
     def of(cls, rules: Rules, facts: Facts, settings: Settings, part_of: int | None = None) -> Plan:
         """Decide; ``part_of`` is the number of groups of the whole, if these are a sample."""
         size = _sample(rules, facts, settings)
-        many, whole = many_clusters(rules, facts, settings), not part_of and size == rules.n_groups
+        whole = part_of is None and size == rules.n_groups
+        many = many_clusters(rules, facts, settings)
         exchanges, least_exchange = exchanges_of(entries(rules), facts.far, many)
         restarts, trials = _restarts(rules, settings), _trials(rules, facts)
         upheavals = chained.upheavals(rules, facts.far, restarts)
-        shares = 0 if upheavals > 0 or rules.n_clusters < 2 else trials
-        agree, children = shared(restarts, shares, settings)
+        alone = upheavals > 0 or rules.n_clusters < 2
+        agree, children = shared(restarts, 0 if alone else trials, settings)
         alike = crowded(rules) and not children  # cliques too large to recombine their answers
         direct, share = _direct(rules, settings, whole, upheavals)
         plan = cls(
@@ -111,22 +98,20 @@ class Plan:
             programs=program_seconds(rules, settings),
             candidates=_candidates(rules, facts, settings),
             centers=_centers(rules, facts, settings),
-            cooling=cooling(facts.far) if many else 0,
             sample=size,
-            single=in_single(rules, facts, settings),
+            single=_single(rules, facts, settings),
             growth=_growth(rules, settings, upheavals),
-            hardens=part_of is None and not (ends_early(rules, settings) or upheavals),
-            count_every=count_every_of(entries(rules)),
+            hardens=part_of is None and not (_ends_early(rules, settings) or upheavals),
+            count_every=_count_every(entries(rules)),
             direct=direct,
             direct_share=share,
             competes=not upheavals or entries(rules) <= at.CHAINED_COMPETES,
             rival=_rival(rules, settings, part_of),
             assignment=_assignment(rules, facts, settings),
             rough=exchanges > 0 and tangled(rules),
-            part=far_part(rules, facts.far and not many),
             rounds=at.MANY_ROUNDS if many else at.MAX_ROUNDS,
             least_drop=at.LEAST_DROP if steered(rules) else least_drop(entries(rules), many),
-            least_shift=least_shift(entries(rules), facts.far),
+            least_shift=at.LEAST_SHIFT if entries(rules) > at.TIED_ENTRIES else 0.0,
             exchanges=exchanges,
             least_exchange=least_exchange,
             refines=_work_of_trial(rules) <= at.MOVE_BUDGET,
@@ -137,12 +122,10 @@ class Plan:
         )
         if settings.solver == "algorithm1":  # which has a schedule of its own
             plan = replace(plan, hardens=False, count_every=1)
-        return plan if settings.repair else plan.rounding()
-
-    def rounding(self) -> Plan:
-        """The same without exact assignment and polish."""
-        plan = replace(self, assignment="rounding", rough=False, children=0, idle=0)
-        return replace(plan, upheavals=0, finishes=False, direct=0, exchanges=0, trials=0)
+        if settings.repair:
+            return plan
+        plan = replace(plan, assignment="rounding", rough=False, children=0, idle=0)
+        return replace(plan, direct=0, exchanges=0, trials=0, upheavals=0, finishes=False)
 
     def with_sample(self, sample: Plan) -> Plan:
         """The same with what was decided for the sample that ADMM sees."""
@@ -215,7 +198,7 @@ def _candidates(rules: Rules, facts: Facts, settings: Settings) -> int:
     """
     if not settled_by_sizes(rules, facts, settings):
         return 0
-    large = entries(rules) > at.TIED_ENTRIES and not facts.far
+    large = entries(rules) > at.TIED_ENTRIES
     few_tied = large and 0.0 < rules.tied.mean() <= at.MOST_TIED
     return at.CANDIDATES if few_tied or many_clusters(rules, facts, settings) else 0
 
@@ -230,6 +213,12 @@ def _centers(rules: Rules, facts: Facts, settings: Settings) -> str:
     drawn = isinstance(settings.init, str) and settings.init == "k-means++"
     tree = drawn and not sizes_loose(rules) and not rules.numbered
     return "tree and graduation" if tree else "graduation"
+
+
+def _single(rules: Rules, facts: Facts, settings: Settings) -> bool:
+    """Single precision, where exact steps follow and no value of a total can overflow it."""
+    plain = not (rules.totals or rules.soft_totals) and rules.linear is None
+    return settings.coarse and facts.fits_single and plain and entries(rules) > at.SMALL
 
 
 def _growth(rules: Rules, settings: Settings, moves: int) -> float:
@@ -247,6 +236,17 @@ def _growth(rules: Rules, settings: Settings, moves: int) -> float:
         share *= rules.summed or not (crowded(rules) or told(rules) == rules.n_clusters)
         growth = 1.0 + fast ** (1.0 - share) * slow**share
     return float(growth ** (1.0 / settings.rho_every))
+
+
+def _ends_early(rules: Rules, settings: Settings) -> bool:
+    """Whether ADMM may stop once it knows where the centres are."""
+    few = rules.n_clusters <= at.EARLY_CLUSTERS and entries(rules) > at.FAST_SUMMED
+    return settings.coarse and rules.only_sized and few
+
+
+def _count_every(size: int) -> int:
+    """Iterations between two counts of the violations, so that counting stays a small part."""
+    return int(np.clip(size // at.COUNT_ENTRIES, 1, at.COUNT_SELDOM))
 
 
 def _direct(rules: Rules, settings: Settings, whole: bool, moves: int) -> tuple[int, float]:

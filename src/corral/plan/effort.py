@@ -27,27 +27,9 @@ def least_drop(size: int, many: bool) -> float:
     return float(min(at.LEAST_DROP * max(size / at.SMALL, 1.0) ** 3, at.MOST_DROP))
 
 
-def far_part(rules: Rules, far: bool) -> int:
-    """Groups elsewhere that rounds look at before they look at all; 0 where all are few."""
-    enough = max(at.FAR_PART, at.FAR_PART_EACH * rules.n_clusters)
-    return enough if far and rules.only_sized and rules.n_groups > 2 * enough else 0
-
-
-def cooling(far: bool) -> int:
-    """Rounds of graduation: more where rows are elsewhere, which are not exchanged."""
-    return at.FAR_GRADUATION if far else at.GRADUATION_ROUNDS
-
-
-def least_shift(size: int, far: bool) -> float:
-    """Squared shift of the centres that ends rounds of a large problem."""
-    if size <= at.TIED_ENTRIES:
-        return 0.0
-    return at.FAR_SHIFT if far else at.LEAST_SHIFT
-
-
 def exchanges_of(size: int, far: bool, many: bool) -> tuple[int, float]:
     """Rounds of exchanges of groups in memory, and the gain below which they end."""
-    if many and not far:
+    if many:
         return at.MANY_EXCHANGES, at.LEAST_MANY_EXCHANGE
     if size > at.LARGE or far:
         return 0, 0.0
@@ -75,16 +57,3 @@ def tangled(rules: Rules) -> bool:
         return False
     _, others = rules.pairs.graph.complete(2)
     return bool(others.tangle * np.log(rules.n_clusters) > np.log(at.ENUMERATED))
-
-
-def ends_early(rules: Rules, settings: Settings) -> bool:
-    """Whether ADMM may stop once it knows where the centres are."""
-    few = (
-        rules.n_clusters <= at.EARLY_CLUSTERS and rules.n_groups * rules.n_clusters > at.FAST_SUMMED
-    )
-    return settings.coarse and rules.only_sized and few
-
-
-def count_every_of(size: int) -> int:
-    """Iterations between two counts of the violations, so that counting stays a small part."""
-    return int(np.clip(size // at.COUNT_ENTRIES, 1, at.COUNT_SELDOM))

@@ -42,30 +42,19 @@ def prices_first(rules: Rules) -> bool:
 
 def many_clusters(rules: Rules, facts: Facts, settings: Settings) -> bool:
     """Whether clusters of bounded sizes are too many for passes over all entries of x."""
-    least = at.FAR_CLUSTERS if facts.far else at.MANY_CLUSTERS
-    many = rules.n_clusters >= least and entries(rules) > at.MANY_ENTRIES
+    many = rules.n_clusters >= at.MANY_CLUSTERS and entries(rules) > at.MANY_ENTRIES
     return many and settled_by_sizes(rules, facts, settings)
 
 
 def settled_by_sizes(rules: Rules, facts: Facts, settings: Settings) -> bool:
-    """Whether sizes are the only sums that are bounded, with exact steps to follow.
-
-    Of rows elsewhere only few may be tied: those are assigned in this process.
-    """
+    """Whether sizes are the only sums that are bounded, in memory, with exact steps to follow."""
     sized = rules.sizes is not None and not rules.totals and rules.linear is None
-    near = not facts.far or rules.alike or rules.tied.mean() <= at.MOST_TIED
-    return sized and not is_soft(rules) and settings.coarse and near
+    return sized and not is_soft(rules) and settings.coarse and not facts.far
 
 
 def is_soft(rules: Rules) -> bool:
     """Whether pins, sizes or totals are soft, which only assignment in memory takes."""
     return rules.priced_sums or len(rules.soft_pins) > 0
-
-
-def in_single(rules: Rules, facts: Facts, settings: Settings) -> bool:
-    """Single precision, where exact steps follow and no value of a total can overflow it."""
-    plain = not (rules.totals or rules.soft_totals) and rules.linear is None
-    return settings.coarse and facts.fits_single and plain and entries(rules) > at.SMALL
 
 
 def sizes_loose(rules: Rules) -> bool:

@@ -159,25 +159,15 @@ PILOT_ROUNDS = 10
 #: clusters.  100 clusters of 20,000 rows take 4.6 s, 30 times less than k-means-constrained, at an
 #: inertia 0.02 to 0.3 % below its own; ADMM takes 19 s and ends 0.35 % lower (sizes-20000-100).
 MANY_CLUSTERS, MANY_ENTRIES = 100, 1_000_000
-#: The same clusters for rows elsewhere.  With 100 clusters of 10,000,000 rows ADMM's kernels end
-#: after 7 s (gpu.py part c); with 256 clusters they cannot work.
-FAR_CLUSTERS = 200
 #: Entries from which tied groups are assigned before all others, and the largest part of all groups
 #: that they may be.  More tied groups change the prices of the sizes by more.  Not measured yet.
 TIED_ENTRIES, MOST_TIED = 3_000_000, 0.1
 #: Candidates of each row.  More make rounds slower; fewer need more passes until no other cluster
 #: is better.  Not measured yet.
 CANDIDATES = 16
-#: Part of all rows that prices may misplace before a flow over candidates; if it is more, sweeps at
-#: lower temperatures come first.  Elsewhere (on a GPU) a sweep costs little beside a flow.
-MISPLACED = {"memory": 0.02, "elsewhere": 0.001}
 #: Temperatures at which graduation begins and ends, in those at which a cluster would split, and
 #: rounds between them.  More rounds lower the inertia and take longer.  Not measured yet.
 GRADUATION_START, GRADUATION_END, GRADUATION_ROUNDS = 1.0, 0.05, 10
-#: Rounds of graduation of rows elsewhere, which have no exchanges.  On 10,000 normal points in 100
-#: clusters the inertia is 1.005 of that of free KMeans with 10 rounds, 0.998 with 20 and 0.995 with
-#: 30.
-FAR_GRADUATION = 20
 #: Parts that one cut of the tree makes, most rounds of a cut, and rows for each cluster that it
 #: looks at.  More make better starts and take longer.  Not measured yet.
 SPLIT_BRANCHES, SPLIT_ROUNDS, SPLIT_ROWS_EACH = 12, 10, 50
@@ -202,12 +192,6 @@ LEAST_DROP, MOST_DROP = 1e-12, 1e-7
 #: takes more rounds: a million rows of one normal distribution in 10 clusters take 10 s at 1e-4,
 #: 16 s at 3e-5 and 55 s at 1e-6; their inertia is 0.07, 0.04 and 0.004 % above that of free KMeans.
 LEAST_SHIFT = 3e-5
-#: The same for rows elsewhere: scikit-learn's own tolerance.  Their rounds are more expensive and
-#: their centres known better.
-FAR_SHIFT = 1e-4
-#: Groups elsewhere that rounds of means and sizes look at first, in all and for each cluster; after
-#: that few rounds of all groups are left.  More make these fewer and each of the first longer.
-FAR_PART, FAR_PART_EACH = 1_000_000, 10_000
 #: Relative fall of the objective below which rounds with many clusters end; exchanges find more.
 MANY_DROP = 1e-5
 #: Entries that all rounds of exchanges of single groups look at.  More of them find more where each

@@ -113,11 +113,6 @@ class Rules:
         return tied
 
     @property
-    def alike(self) -> bool:
-        """Whether all groups have the same number of rows, and neither pins nor pairs."""
-        return not (len(self.pins) or self.paired) and bool(np.ptp(self.count) == 0)
-
-    @property
     def surely_feasible(self) -> bool:
         """Whether no labels can be ruled out after presolve: single rows fit any valid sizes."""
         hard = self.unpriced()

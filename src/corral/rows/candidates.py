@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from joblib import cpu_count
 
-from .._arrays import namespace, one_blas_thread
+from .._arrays import one_blas_thread
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
 
@@ -28,107 +28,88 @@ LEAST_BLOCK = 64
 SLACK = 0.1
 #: Fewest and most entries below the limit, in candidates; otherwise the row is searched anew.
 FEWEST, MOST = 0.5, 4.0
-#: Clusters for each candidate from which a device finds the least costs in groups of clusters
-#: first; with fewer, PyTorch finds them at once.
-GROUPED = 12
 
 
 @dataclass(frozen=True)
 class Preferred:
-    """Rows in their cheapest candidates at some prices, arrays where the candidates are."""
+    """Rows in their cheapest candidates at some prices."""
 
-    slot: Any  # place of that cluster among the candidates, (m,)
-    labels: Any  # the cluster itself, (m,)
-    best: Any  # its cost, price included, (m,)
-    margin: Any  # what the next best candidate costs more, (m,)
+    slot: IntArray  # place of that cluster among the candidates, (m,)
+    labels: IntArray  # the cluster itself, (m,)
+    best: FloatArray  # its cost, price included, (m,)
+    margin: FloatArray  # what the next best candidate costs more, (m,)
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Clusters that each row may go to, and their costs: arrays of NumPy, or tensors on a GPU."""
+    """Clusters that each row may go to, and their costs."""
 
-    cluster: Any  # (m, t), int32
-    cost: Any  # without prices, (m, t)
-    beyond: Any  # least cost of all other clusters, at ``prices`` and these included, (m,)
+    cluster: IntArray  # (m, t)
+    cost: FloatArray  # without prices, (m, t)
+    beyond: FloatArray  # least cost of all other clusters, at ``prices`` and these included, (m,)
     prices: FloatArray  # at which the candidates were chosen, (k,)
     eps: float  # relative rounding of the costs
-    count: Any = None  # rows that each of these counts, (m,); None if all count one
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and candidates of each."""
         return self.cluster.shape[0], self.cluster.shape[1]
 
-    @property
-    def xp(self) -> Any:
-        """Namespace of the arrays."""
-        return namespace(self.cost)
-
-    def put(self, a: Any, dtype: Any = None) -> Any:
-        """A NumPy array where the candidates are."""
-        if self.xp is np:
-            return a
-        return self.xp.asarray(a, device=self.cost.device, dtype=dtype)
-
-    def part(self, rows: slice) -> Candidates:
-        """Those of some rows."""
-        count = None if self.count is None else self.count[rows]
-        return replace(
-            self,
-            cluster=self.cluster[rows],
-            cost=self.cost[rows],
-            beyond=self.beyond[rows],
-            count=count,
-        )
-
-    def priced(self, prices: FloatArray) -> Any:
-        """Costs with these prices, (m, t), in double precision."""
-        return self.cost + self.put(prices)[self.cluster]
+    def priced(self, prices: FloatArray) -> FloatArray:
+        """Costs with these prices, (m, t)."""
+        total: FloatArray = self.cost + prices[self.cluster]
+        return total
 
     def preferred(self, prices: FloatArray) -> Preferred:
         """The cheapest candidate of each row; the margin is infinite if there is but one."""
-        xp, priced = self.xp, self.priced(prices)
-        slot = xp.argmin(priced, axis=1)
-        rows = xp.arange(len(slot), device=slot.device)
+        priced, rows = self.priced(prices), np.arange(len(self.beyond))
+        slot = priced.argmin(axis=1)
         best = priced[rows, slot]
-        priced[rows, slot] = xp.inf
-        margin = xp.min(priced, axis=1) - best
+        priced[rows, slot] = np.inf
+        margin = priced.min(axis=1) - best
         return Preferred(slot, self.cluster[rows, slot], best, margin)
 
-    def soft(self, prices: FloatArray, temperature: float) -> Any:
+    def soft(self, prices: FloatArray, temperature: float) -> FloatArray:
         """Memberships ``exp(-(cost + price) / temperature)``, (m, t), which add up to one a row."""
-        xp = self.xp
-        share = self.cost + self.put(prices, self.cost.dtype)[self.cluster]
-        share -= xp.min(share, axis=1, keepdims=True)
+        share = self.priced(prices)
+        share -= share.min(axis=1, keepdims=True)
         share /= -temperature
-        share = xp.exp(share)
-        share /= xp.sum(share, axis=1, keepdims=True)
+        np.exp(share, out=share)
+        share /= share.sum(axis=1, keepdims=True)
         return share
 
     def limits(self) -> FloatArray:
-        """About what the candidates cost at most, prices included, (m,); for arrays of NumPy."""
+        """About what the candidates cost at most, prices included, (m,)."""
         best = self.priced(self.prices).min(axis=1)
         return np.asarray(self.beyond + SLACK * (self.beyond - best))
 
-    def doubtful(self, prices: FloatArray, cost: Any) -> Any:
+    def doubtful(self, prices: FloatArray, cost: FloatArray) -> IntArray:
         """Rows that another cluster may suit better than one of this cost, price included."""
         fallen = float((prices - self.prices).min())
-        return self.xp.nonzero(cost > self.beyond + fallen)[0]
+        return np.flatnonzero(cost > self.beyond + fallen)
 
-    def replaced(self, rows: Any, others: Candidates) -> Candidates:
+    def including(self, clusters: IntArray, cost: FloatArray) -> Candidates:
+        """The same with a given cluster of each row as one candidate more."""
+        known = ((self.cluster == clusters[:, None]) & np.isfinite(self.cost)).any(axis=1)
+        return replace(
+            self,
+            cluster=np.column_stack([self.cluster, clusters.astype(np.int32)]),
+            cost=np.column_stack([self.cost, np.where(known, np.inf, cost)]),
+        )
+
+    def replaced(self, rows: IntArray, others: Candidates) -> Candidates:
         """The same with other candidates for some rows, chosen at the prices of those.
 
         The bound of the other rows is moved to these prices.
         """
-        xp, (m, t), (_, own) = self.xp, self.shape, others.shape
-        cluster = xp.zeros((m, max(t, own)), dtype=self.cluster.dtype, device=self.cost.device)
-        cost = xp.full((m, max(t, own)), xp.inf, dtype=self.cost.dtype, device=self.cost.device)
+        (m, t), (_, own) = self.shape, others.shape
+        cluster, cost = np.zeros((m, max(t, own)), np.int32), np.full((m, max(t, own)), np.inf)
         cluster[:, :t], cost[:, :t] = self.cluster, self.cost
         beyond = self.beyond + float((others.prices - self.prices).min())
-        cost[rows] = xp.inf
+        cost[rows] = np.inf
         cluster[rows, :own], cost[rows, :own] = others.cluster, others.cost
         beyond[rows] = others.beyond
-        return Candidates(cluster, cost, beyond, others.prices, self.eps, self.count)
+        return Candidates(cluster, cost, beyond, others.prices, self.eps)
 
 
 class Costs(Protocol):
@@ -150,13 +131,11 @@ def cheapest(
     number: int,
     like: Candidates | None = None,
     deadline: Deadline = NEVER,
-    threads: int | None = None,
 ) -> Candidates:
     """So many candidates of each group, from all clusters; raises OutOfTime.
 
     ``like`` are candidates of the same groups at centres and prices that were similar: they tell
-    about how much the candidates of a group cost, which makes the search faster.  Threads are as
-    many as there are cores if no number is given.
+    about how much the candidates of a group cost, which makes the search faster.
     """
     m, t = len(groups), min(number, len(prices))
     cluster, cost, beyond = np.empty((m, t), np.int32), np.empty((m, t)), np.empty(m)
@@ -176,12 +155,11 @@ def cheapest(
         cost[part] = np.maximum(least - prices[order] + constant[:, None], 0.0)
 
     parts = [slice(start, start + step) for start in range(0, m, step)]
-    threads = cpu_count() if threads is None else threads
-    if len(parts) < 2 * threads or threads == 1:
+    if len(parts) < 2 * cpu_count():
         for part in parts:
             choose(part)
     else:  # the products of a block are too small for threads of their own
-        with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
+        with one_blas_thread(), ThreadPoolExecutor(cpu_count()) as pool:
             for _ in pool.map(choose, parts):
                 pass
     return Candidates(cluster, cost, beyond, prices, costs.eps)
@@ -195,35 +173,6 @@ def least_of(block: FloatArray, t: int) -> tuple[IntArray, FloatArray, FloatArra
     order = np.argpartition(block, t, axis=1)[:, : t + 1]
     least = np.take_along_axis(block, order, axis=1).astype(np.float64)
     return order[:, :t], least[:, :t], least[:, t]
-
-
-def least_there(block: Any, t: int) -> tuple[Any, Any, Any]:
-    """Places and values of the ``t`` least entries of each row of a tensor, and the next one.
-
-    The ``t + 1`` least of all entries are in the ``t + 1`` groups of columns with the least
-    entries, so that most columns are looked at only once, to find the least of each group.
-    """
-    (m, k), xp = block.shape, namespace(block)
-    numbers = xp.arange(k, device=block.device)
-    if t == k:
-        return numbers.expand(m, k), block.double(), block.new_full((m,), xp.inf).double()
-    if k < GROUPED * (t + 1):
-        values, order = block.topk(t + 1, dim=1, largest=False, sorted=False)
-    else:
-        width = 1 << round(np.log2(k / (t + 1)) / 2.0)
-        whole = k // width * width
-        # Columns of a group are far apart: the least of neighbours are found at the same time.
-        least = block[:, :whole].unflatten(1, (width, -1)).amin(1)
-        group = least.topk(t + 1, dim=1, largest=False, sorted=False)[1]
-        places = (group[:, :, None] + numbers[: whole : whole // width]).flatten(1)
-        places = xp.concat([places, numbers[whole:].expand(m, k - whole)], axis=1)
-        values, found = block.gather(1, places).topk(t + 1, dim=1, largest=False, sorted=False)
-        order = places.gather(1, found)
-    last = values.argmax(1, keepdim=True)
-    beyond = values.gather(1, last)[:, 0]
-    for a in (values, order):  # the largest goes to the end
-        a.scatter_(1, last, a[:, t:].clone())
-    return order[:, :t], values[:, :t].double(), beyond.double()
 
 
 def _below(block: FloatArray, limit: FloatArray, t: int) -> tuple[IntArray, FloatArray, FloatArray]:

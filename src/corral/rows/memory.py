@@ -19,7 +19,6 @@ from ..deadline import NEVER, Deadline
 from .algebra import as_dense, largest_eigenvalue
 from .candidates import Candidates, cheapest
 from .candidates import Costs as SomeCosts
-from .choices import ChoosesHere
 from .costs import Dense, LinearCosts
 from .distance import EUCLIDEAN, Distance, plus_plus, stiffness_of_all
 from .shard import Shards
@@ -36,7 +35,7 @@ BLOCK_ENTRIES = 1 << 22
 SINGLE_RANGE = 1e-20, 1e30
 
 
-class MemoryRows(ChoosesHere):
+class MemoryRows:
     """Contracted points with what every step needs of them; see :class:`.protocol.Rows`.
 
     ``helper`` makes ADMM's passes and seeds for points that were fetched from shards; without one
@@ -219,6 +218,15 @@ class MemoryRows(ChoosesHere):
         means = self.centres(sums, then, centers)
         held = self.distance.stiffness(lambda: sums, then, self._local)
         return self.distance.gained(held, centers, means)
+
+    def soft_means(self, cluster: IntArray, share: FloatArray, fallback: FloatArray) -> FloatArray:
+        """By a sparse matrix of the shares, (k, m)."""
+        (m, t), k = cluster.shape, len(fallback)
+        weights = (share * self.weight[:, None]).astype(self.points.dtype, copy=False)
+        starts = np.arange(0, m * t + 1, t)
+        members = sparse.csr_array((weights.ravel(), cluster.ravel(), starts), shape=(m, k)).T
+        mass: FloatArray = sums_by(cluster.ravel(), weights.ravel(), k)
+        return self.centres(members @ self.points, mass, fallback)
 
     def _members(self, labels: IntArray, k: int) -> Matrix:
         """Weights of the groups in their clusters, (k, m)."""

@@ -11,23 +11,9 @@ from .._scale import Scale
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
 from .candidates import Candidates
-from .choices import Choices
 from .distance import Distance
 from .metrics import Metric
 from .shard import Each
-
-
-class Elsewhere(Protocol):
-    """An assignment of rows in shards, which stays with them."""
-
-    def labels(self) -> IntArray:
-        """Labels of all rows, (m,), in this process's memory."""
-
-    def sums(self) -> tuple[FloatArray, FloatArray]:
-        """``sum w p`` (k, d) and ``sum w`` (k,) of the clusters."""
-
-    def inertia(self, centers: FloatArray) -> float:
-        """Weighted sum of the squared distances to centres in the shards' coordinates."""
 
 
 class Rows(Protocol):
@@ -35,7 +21,7 @@ class Rows(Protocol):
 
     Centres are (k, d) arrays in this process's memory, relative to ``middle``.  Where rows are far
     from this process, an assignment stays with them: ``where`` below is an array of labels or the
-    :class:`Elsewhere` that an assignment gave.
+    :class:`.costs.Scan` that an assignment gave.
     """
 
     far: bool  # whether the rows are outside this process's memory
@@ -100,35 +86,13 @@ class Rows(Protocol):
     ) -> Candidates:
         """The clusters where each group costs least at the prices, so many for each.
 
-        They come into this process's memory.  They are those of some of the groups, given by
-        sorted numbers, or of all.  With counts,
+        They are those of some of the groups, given by sorted numbers, or of all.  With counts,
         (m,), costs are those of one row of each group.  ``like``, candidates of the same groups
         at similar centres, makes it faster.  OutOfTime is raised after the deadline.
         """
 
-    def marked(self, free: IntArray) -> Rows:
-        """The same rows, of which :meth:`choices` has only the groups given by sorted numbers."""
-
-    def choices(
-        self,
-        centers: FloatArray,
-        prices: FloatArray,
-        number: int,
-        *,
-        count: IntArray | None = None,
-        like: Choices | None = None,
-        deadline: Deadline = NEVER,
-    ) -> Choices:
-        """As :meth:`candidates`, of all marked groups, and they stay where the rows are.
-
-        Sums over groups count their rows if groups differ in these, and each group once if not.
-        Counts of far rows must not differ.
-        """
-
-    def soft_means(
-        self, choices: Choices, prices: FloatArray, temperature: float, fallback: FloatArray
-    ) -> FloatArray:
-        """Centres of clusters that hold shares of their candidates (:meth:`.Candidates.soft`)."""
+    def soft_means(self, cluster: IntArray, share: FloatArray, fallback: FloatArray) -> FloatArray:
+        """Centres of clusters that hold shares of their candidates, (m, t) each."""
 
     def offsets(self, centers: FloatArray) -> FloatArray:
         """The part of the costs that depends on the cluster alone, (k,)."""

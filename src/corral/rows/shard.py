@@ -112,22 +112,10 @@ def by_shard(shards: Shards, rows: IntArray) -> list[IntArray]:
     return [rows[a:b] - start for a, b, start in zip(cuts[:-1], cuts[1:], first[:-1], strict=True)]
 
 
-def cut_like(parts: list[IntArray], a: IntArray) -> list[IntArray]:
-    """An array cut into pieces of the same lengths."""
-    return np.split(a, np.cumsum([len(part) for part in parts])[:-1])
-
-
 def shifted(shard: Shard, middle: FloatArray) -> Shard:
     """The same rows less the middle."""
     moved = shard.xp.astype(shard.points, shard.xp.float64) - shard.double(middle)
     return shard.like(points=shard.xp.astype(moved, shard.points.dtype))
-
-
-def some_of(shard: Shard, rows: IntArray) -> Shard:
-    """Some of the rows."""
-    some = shard.put(rows)
-    weight, free = (None if a is None else a[some] for a in (shard.weight, shard.free))
-    return shard.like(points=shard.points[some], weight=weight, free=free)
 
 
 def multiplied(shard: Shard, exponent: int) -> Shard:

@@ -14,7 +14,7 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
 from .costs import Near, reach_of
-from .shard import Each, Shards, by_shard, cut_like, starts
+from .shard import Each, Shards, by_shard, starts
 from .shard_passes import (
     Ask,
     border_rows,
@@ -93,7 +93,7 @@ class ShardCosts:
     def cheapest(self, rows: IntArray, counts: IntArray, prices: FloatArray) -> IntArray:
         """Cheapest cluster of rows, given by sorted numbers, that count several points each."""
         own = by_shard(self.shards, rows)
-        each = zip(own, cut_like(own, counts), strict=True)
+        each = zip(own, _cut_like(own, counts), strict=True)
         return np.concatenate(self.search(placed_at, self.ask(prices), each=each))
 
     def dense(self) -> FloatArray:
@@ -147,7 +147,7 @@ class ShardScan:
         """The same with rows, given by sorted numbers, in other clusters; counts stay as before."""
         shards = self.costs.shards
         own = by_shard(shards, rows)
-        new = zip(own, cut_like(own, labels), strict=True)
+        new = zip(own, _cut_like(own, labels), strict=True)
         return replace(self, patches=[*map(_joined, self.patches, new)])
 
     def labels(self) -> IntArray:
@@ -164,6 +164,10 @@ class ShardScan:
         """Weighted sum of the squared distances to centres in the shards' coordinates."""
         each = [(*patch, centers) for patch in self.patches]
         return float(sum(self.costs.shards.map(inertia_rows, self.ask, each=each)))
+
+
+def _cut_like(parts: list[IntArray], a: IntArray) -> list[IntArray]:
+    return np.split(a, np.cumsum([len(part) for part in parts])[:-1])
 
 
 def _joined(old: Patch, new: Patch) -> Patch:

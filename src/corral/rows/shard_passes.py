@@ -15,17 +15,13 @@ import numpy as np
 
 from .._arrays import to_host
 from .._typing import FloatArray, IntArray
-from .algebra import sums_by_cluster
-from .candidates import least_of, least_there
+from .candidates import least_of
 from .shard import Shard
 
 #: Entries of a work array in memory; larger ones do not stay in the cache of a core.
 ENTRIES = 1 << 18
 #: Entries of a work array on a device; smaller ones do not keep all of a GPU busy.
 ENTRIES_ON_DEVICE = 1 << 27
-#: Clusters up to which sums are products with a matrix of memberships; with more, rows are sorted
-#: by cluster first.
-DENSE_SUMS = 64
 
 
 @dataclass(frozen=True)
@@ -41,7 +37,7 @@ class Ask:
     key: str  # different for every question; the memo is valid for one key
 
 
-def chunks(shard: Shard, width: int, length: int | None = None) -> Iterator[slice]:
+def _chunks(shard: Shard, width: int, length: int | None = None) -> Iterator[slice]:
     """Slices of the first ``length`` rows, by default all, that fit a work array of this width."""
     entries = ENTRIES if shard.xp is np else ENTRIES_ON_DEVICE
     step = max(entries // max(width, 1), 1)
@@ -57,7 +53,7 @@ def rows_of(shard: Shard, rows: IntArray) -> FloatArray:
 
 def finite(shard: Shard) -> int:
     """Number of the first row with a value that is not finite, or -1."""
-    for part in chunks(shard, shard.points.shape[1]):
+    for part in _chunks(shard, shard.points.shape[1]):
         bad = ~shard.xp.all(shard.xp.isfinite(shard.points[part]), axis=1)
         if bool(shard.xp.any(bad)):
             return int(part.start) + int(to_host(bad).argmax())
@@ -72,7 +68,7 @@ def moments(shard: Shard, about: FloatArray) -> tuple[float, FloatArray, float, 
     d = shard.points.shape[1]
     total, sums, spread, gram = 0.0, np.zeros(d), 0.0, np.zeros((d, d))
     heaviest: tuple[float, FloatArray] = (-1.0, np.zeros(d))
-    for part in chunks(shard, d):
+    for part in _chunks(shard, d):
         q = _doubles(shard, shard.points[part]) - shard.double(about)
         wq = q if shard.weight is None else q * _doubles(shard, shard.weight[part])[:, None]
         far = shard.xp.sum(wq * q, axis=1)
@@ -114,7 +110,7 @@ def candidate_rows(
     k = len(ask.prices)
     t, prices = min(number, k), shard.double(ask.prices)
     found = [(np.empty((0, t), np.int32), np.empty((0, t)), np.empty(0))]
-    for part in chunks(shard, 4 * k, len(rows)):
+    for part in _chunks(shard, 4 * k, len(rows)):
         own, each = shard.put(rows[part]), shard.double(count[part].astype(np.float64))
         off = _doubles(shard, shard.points[own]) - shard.double(local)
         constant = shard.xp.sum(off * off, axis=1) / each
@@ -129,9 +125,29 @@ def candidate_rows(
 
 def _least(priced: Any, t: int) -> tuple[Any, Any, Any]:
     """Places and values of the ``t`` least entries of each row, and the next one."""
-    if isinstance(priced, np.ndarray):
-        return least_of(priced, t)
-    return least_there(priced, t)
+    if not isinstance(priced, np.ndarray):
+        most = min(t + 1, priced.shape[1])
+        values, order = priced.topk(most, dim=1, largest=False)
+        beyond = values[:, t] if most > t else values[:, 0] + float("inf")
+        return order[:, :t], values[:, :t], beyond
+    return least_of(priced, t)
+
+
+def soft_sums(
+    shard: Shard, k: int, cluster: IntArray, share: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """``sum w p`` (k, d) and ``sum w`` (k,) of clusters that hold shares of their candidates."""
+    xp, sums, mass = shard.xp, np.zeros((k, shard.points.shape[1])), np.zeros(k)
+    numbers = xp.arange(k, device=shard.points.device)[:, None]
+    for part in _chunks(shard, 4 * max(k, shard.points.shape[1])):
+        members = xp.zeros((k, len(cluster[part])), dtype=xp.float64, device=numbers.device)
+        for where, held in zip(cluster[part].T, share[part].T, strict=True):
+            members = members + (shard.put(where) == numbers) * shard.double(held)
+        if shard.weight is not None:
+            members = members * _doubles(shard, shard.weight[part])
+        sums += to_host(members @ _doubles(shard, shard.points[part]))
+        mass += to_host(xp.sum(members, axis=1))
+    return sums, mass
 
 
 def scan_rows(shard: Shard, ask: Ask) -> tuple[IntArray, float]:
@@ -150,7 +166,7 @@ def _scan(shard: Shard, ask: Ask) -> tuple[Any, Any, float]:
     xp, k = shard.xp, len(ask.prices)
     centers, norms, prices = (shard.put(a) for a in (ask.centers, ask.norms, ask.prices))
     labels, margins, scale = [], [], 0.0
-    for part in chunks(shard, k):
+    for part in _chunks(shard, k):
         priced = shard.points[part] @ centers.T
         priced *= -2.0
         priced += norms
@@ -223,7 +239,7 @@ def border_rows(
     """Rows of each cluster for which another is within reach, (k, k)."""
     k, (near, here) = len(ask.prices), _near(shard, ask, reach, rows, labels)
     longest, counted = shard.double(reach), np.zeros(k * k)
-    for part in chunks(shard, 4 * k, len(near)):
+    for part in _chunks(shard, 4 * k, len(near)):
         own = here[part]
         row, to = shard.xp.nonzero(_gaps(shard, ask, near[part]) <= longest[own][:, None])
         counted += _bincount(own[row] * k + to, k * k)
@@ -250,23 +266,14 @@ def cluster_sums(
     shard: Shard, ask: Ask, rows: IntArray, labels: IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """``sum w p`` (k, d) and ``sum w`` (k,) of the clusters, in double precision."""
-    return sums_of(shard, settled(shard, ask, rows, labels), len(ask.prices))
+    return _sums(shard, settled(shard, ask, rows, labels), len(ask.prices))
 
 
-def sums_of(shard: Shard, where: Any, k: int) -> tuple[FloatArray, FloatArray]:
-    """``sum w p`` (k, d) and ``sum w`` (k,) of the clusters of all rows."""
+def _sums(shard: Shard, where: Any, k: int) -> tuple[FloatArray, FloatArray]:
     xp, d = shard.xp, shard.points.shape[1]
     sums, mass = np.zeros((k, d)), np.zeros(k)
-    if k > DENSE_SUMS:
-        for part in chunks(shard, 4 * d):
-            points = _doubles(shard, shard.points[part])
-            weight = xp.ones_like(points[:, 0]) if shard.weight is None else shard.weight[part]
-            few = where[part][:, None], _doubles(shard, weight)[:, None]
-            more, heavier = sums_by_cluster(points, *few, k)
-            sums, mass = sums + more, mass + heavier
-        return sums, mass
     numbers = xp.arange(k, device=where.device)[:, None]
-    for part in chunks(shard, 4 * max(k, d)):
+    for part in _chunks(shard, 4 * max(k, d)):
         members = _doubles(shard, where[part][None, :] == numbers)
         if shard.weight is not None:
             members = members * _doubles(shard, shard.weight[part])
@@ -277,18 +284,18 @@ def sums_of(shard: Shard, where: Any, k: int) -> tuple[FloatArray, FloatArray]:
 
 def label_sums(shard: Shard, k: int, labels: IntArray) -> tuple[FloatArray, FloatArray]:
     """``sum w p`` and ``sum w`` of given labels."""
-    return sums_of(shard, shard.put(labels), k)
+    return _sums(shard, shard.put(labels), k)
 
 
 def label_inertia(shard: Shard, centers: FloatArray, labels: IntArray) -> float:
     """Weighted sum of the squared distances of rows to the centres of given labels."""
-    return inertia_of(shard, shard.put(labels), centers)
+    return _inertia(shard, shard.put(labels), centers)
 
 
 def placed_at(shard: Shard, ask: Ask, rows: IntArray, counts: IntArray) -> IntArray:
     """Cheapest clusters of some rows that count several points each."""
     found, prices = [np.empty(0, np.int64)], shard.double(ask.prices)
-    for part in chunks(shard, 4 * len(prices), len(rows)):
+    for part in _chunks(shard, 4 * len(prices), len(rows)):
         costs = _costs(shard, ask, shard.put(rows[part]))
         costs += shard.put(counts[part])[:, None] * prices
         found.append(to_host(shard.xp.argmin(costs, axis=1)))
@@ -299,13 +306,12 @@ def inertia_rows(
     shard: Shard, ask: Ask, rows: IntArray, labels: IntArray, centers: FloatArray
 ) -> float:
     """Weighted sum of the squared distances to centres in the shard's own coordinates."""
-    return inertia_of(shard, settled(shard, ask, rows, labels), centers)
+    return _inertia(shard, settled(shard, ask, rows, labels), centers)
 
 
-def inertia_of(shard: Shard, where: Any, centers: FloatArray) -> float:
-    """Weighted sum of the squared distances of all rows to the centres of their clusters."""
+def _inertia(shard: Shard, where: Any, centers: FloatArray) -> float:
     xp, center, total = shard.xp, shard.double(centers), 0.0
-    for part in chunks(shard, 4 * shard.points.shape[1]):
+    for part in _chunks(shard, 4 * shard.points.shape[1]):
         off = _doubles(shard, shard.points[part]) - center[where[part]]
         squares = xp.sum(off * off, axis=1)
         weight = None if shard.weight is None else _doubles(shard, shard.weight[part])

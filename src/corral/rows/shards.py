@@ -20,23 +20,11 @@ from ..deadline import NEVER, Deadline
 from ..presolve.contraction import Contraction
 from .algebra import largest_eigenvalue
 from .candidates import Candidates
-from .choices import Choices
 from .distance import EUCLIDEAN, Distance, stiffness_of_all
 from .memory import FAR, MemoryRows
-from .pieces import Request
-from .shard import (
-    Shards,
-    by_shard,
-    contracted,
-    shares,
-    shifted,
-    some_of,
-    with_free,
-    with_weight,
-)
+from .shard import Shards, by_shard, contracted, shares, shifted, with_free, with_weight
 from .shard_costs import ShardCosts, ShardScan
-from .shard_passes import candidate_rows, label_inertia, label_sums, moments, rows_of
-from .shard_pieces import Centres, ShardPlaced, There, soft_sums
+from .shard_passes import candidate_rows, label_inertia, label_sums, moments, rows_of, soft_sums
 
 
 class ShardRows:
@@ -99,11 +87,6 @@ class ShardRows:
         """The middle in the coordinates of the shards."""
         return np.zeros_like(self.middle) if self._centred else self.middle
 
-    @cached_property
-    def _every(self) -> IntArray:
-        """Numbers of all rows."""
-        return np.arange(self.shape[0])
-
     def single(self) -> ShardRows:
         """The same rows: far rows keep their precision."""
         return self
@@ -112,12 +95,6 @@ class ShardRows:
         """Some of the groups, given by sorted numbers, in this process's memory."""
         points = (fetch(self.shards, groups) + (self.middle - self.local)).astype(self.dtype)
         return MemoryRows(points, self.weight[groups], 0.0, self._given, self._given_distance)
-
-    def part(self, groups: IntArray) -> ShardRows:
-        """Some of the groups, given by sorted numbers, where they are."""
-        own = by_shard(self.shards, groups)
-        there = self.shards.transform(some_of, each=[(rows,) for rows in own])
-        return ShardRows(there, self.weight[groups], 0.0, self._given_distance)
 
     def home(self) -> MemoryRows:
         """All groups in this process's memory."""
@@ -146,7 +123,7 @@ class ShardRows:
 
     def costs(self, centers: FloatArray, deadline: Deadline = NEVER) -> ShardCosts:
         """Costs of the free rows; searches raise OutOfTime after the deadline."""
-        free = self._every if self.free is None else self.free
+        free = np.arange(self.shape[0]) if self.free is None else self.free
         return ShardCosts(self.shards, centers, self.offsets(centers), free, deadline)
 
     def candidates(
@@ -160,7 +137,7 @@ class ShardRows:
         like: Candidates | None = None,
         deadline: Deadline = NEVER,
     ) -> Candidates:
-        """Of few groups: chosen where the rows are, and brought here."""
+        """Chosen where the rows are, and brought here."""
         groups = np.arange(self.shape[0]) if groups is None else groups
         counts = np.ones(len(groups), np.int64) if count is None else count[groups]
         costs = ShardCosts(self.shards, centers, self.offsets(centers), groups, deadline)
@@ -176,32 +153,11 @@ class ShardRows:
         cluster, cost, beyond = (np.concatenate(column) for column in zip(*parts, strict=True))
         return Candidates(cluster, cost, beyond, prices, costs.eps)
 
-    def choices(
-        self,
-        centers: FloatArray,
-        prices: FloatArray,
-        number: int,
-        *,
-        count: IntArray | None = None,
-        like: Choices | None = None,
-        deadline: Deadline = NEVER,
-    ) -> Choices:
-        """They stay with the shards; ``like`` is not needed."""
-        each = 1 if count is None else int(count[0])
-        at = Centres(centers, self.offsets(centers), self.local, each)
-        n_rows = self.shape[0] if self.free is None else len(self.free)
-        eps = float(np.finfo(self.dtype).eps)
-        source = There(self.shards, at, deadline)
-        return Choices(source, Request(number, (prices,)), n_rows, len(centers), eps)
-
-    def soft_means(
-        self, choices: Choices, prices: FloatArray, temperature: float, fallback: FloatArray
-    ) -> FloatArray:
+    def soft_means(self, cluster: IntArray, share: FloatArray, fallback: FloatArray) -> FloatArray:
         """By one pass over the shards."""
-        source = choices.source
-        source.deadline.check()
-        parts = self.shards.map(soft_sums, source.at, choices.request, prices, temperature)
-        sums, mass = (reduce(add, column) for column in zip(*parts, strict=True))
+        each = shares(self.shards, cluster, share)
+        parts = self.shards.map(soft_sums, len(fallback), each=each)
+        sums, mass = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
         return self.centres(sums, mass, fallback)
 
     def nearest(self, centers: FloatArray, deadline: Deadline = NEVER) -> IntArray:
@@ -223,7 +179,7 @@ class ShardRows:
 
     def _sums(self, where: Any, n_clusters: int) -> tuple[FloatArray, FloatArray]:
         """Sums of the points and of the weights of the clusters."""
-        if isinstance(where, ShardScan | ShardPlaced):
+        if isinstance(where, ShardScan):
             return where.sums()
         parts = self.shards.map(label_sums, n_clusters, each=shares(self.shards, where))
         sums, mass = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
@@ -237,13 +193,13 @@ class ShardRows:
     def inertia(self, where: Any, centers: FloatArray) -> float:
         """Weighted sum of the squared distances to the centre of the own cluster."""
         own = centers + self.local
-        if isinstance(where, ShardScan | ShardPlaced):
+        if isinstance(where, ShardScan):
             return where.inertia(own)
         return float(sum(self.shards.map(label_inertia, own, each=shares(self.shards, where))))
 
     def labels(self, where: Any) -> IntArray:
         """Labels of all groups."""
-        labels: IntArray = where.labels() if isinstance(where, ShardScan | ShardPlaced) else where
+        labels: IntArray = where.labels() if isinstance(where, ShardScan) else where
         return labels
 
     def sample(self, size: int) -> FloatArray:

@@ -1,47 +1,40 @@
 r"""Cluster sizes for many clusters: prices over candidates, and a flow among the rows left open.
 
-Each row knows the few clusters where it costs least (:class:`.rows.choices.Choices`).  At prices
-every row prefers one of them; a flow decides among the rows whose next best cluster costs hardly
-more, where the sizes do not fit yet.  Two checks make the answer exact.  No row may prefer another
-of its candidates at the prices of the flow; otherwise more rows take part in the next one.  Rows
+Each row knows the few clusters where it costs least (:class:`.rows.Candidates`).  At prices every
+row prefers one of them; a flow decides among the rows whose next best cluster costs hardly more,
+where the sizes do not fit yet.  Two checks make the answer exact.  Rows that took no part must not
+prefer another candidate at the prices of the flow; those that do take part in the next one.  Rows
 that a cluster outside their candidates might suit better get new candidates, chosen at these
-prices.  Work and memory grow with the number of candidates, not with that of the clusters; rows
-that are elsewhere stay there, except those of the flow.
+prices.  Work and memory grow with the number of candidates, not with that of the clusters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ..._typing import FloatArray, IntArray
+from ..._typing import BoolArray, FloatArray, IntArray
 from ...deadline import NEVER, Deadline
-from ...plan.thresholds import FLOW_SECONDS, MISPLACED
+from ...plan.thresholds import FLOW_SECONDS
 from ...presolve import SizeBounds
-from ...rows.choices import Choices
-from ...rows.pieces import Opened, Patch
+from ...rows.candidates import Candidates, Preferred
 from ..result import NoAssignment
 from .flow import fitting, flow_along
+
+#: Gives candidates at prices: so many for each row, of all rows or of those given.
+Look = Callable[[FloatArray, int, IntArray | None], Candidates]
 
 #: Rows that take part in a flow for each misplaced row; more make a flow longer and a proof
 #: likelier.
 ROWS_EACH = 24
-#: Largest cost of a move that takes part, in margins of the rows that do.  More moves make a flow
-#: longer and a proof likelier.
-FARTHEST = 8.0
-#: Moves from one cluster to another that take part if that was not enough: the cheapest of each
-#: two clusters, so that rows can go any way.
-MOVES_EACH = 8
-#: Times that more moves take part where there was no room, before rows get more candidates.
-WAYS = 2
 #: Temperatures at which first prices are found, in mean margins, and sweeps at each.  More of them
 #: leave fewer rows to the first flow.
 TEMPERATURES, SWEEPS = (2.0, 1.0, 0.5, 0.25, 0.12), 6
-#: Temperatures of sweeps before a flow, as long as too many rows are misplaced for one.
-COLD = (0.12, 0.06, 0.03, 0.015)
+#: Part of all rows that prices may misplace; if it is more, sweeps at the lowest temperature come
+#: before the flow.
+MISPLACED = 0.02
 #: Rows, in shares, that an empty cluster is taken to hold.  Fewer make its price fall faster.
 FEWEST = 1e-3
 #: Times that rows get as many new candidates as they had; after that, twice as many.
@@ -53,28 +46,19 @@ ROUNDINGS, ROUNDING = 32.0, 2.0**-42
 
 @dataclass(frozen=True)
 class Shipped:
-    """Labels of rows, where these are, prices that explain them, and the candidates."""
+    """Labels of rows, their costs, prices that explain them, and the candidates."""
 
-    labels: Any  # (m,), or what :meth:`.rows.choices.Source.placed` gives
-    cost: float  # of all rows, without prices; NaN if they are elsewhere
+    labels: IntArray  # (m,)
+    cost: FloatArray  # of each row in its cluster, without prices, (m,)
     prices: FloatArray  # (k,)
-    choices: Choices
-
-
-@dataclass(frozen=True)
-class Settled:
-    """Rows where they cost least at prices, but for those that a flow moved."""
-
-    at: FloatArray
-    patches: Sequence[Patch]
-    prices: FloatArray  # that explain both
-    largest: float  # cost of a row, price included
+    table: Candidates
 
 
 def ship_among(
-    choices: Choices,
+    look: Look,
     lower: IntArray,
     upper: IntArray,
+    number: int,
     prices: FloatArray | None = None,
     deadline: Deadline = NEVER,
     *,
@@ -82,53 +66,55 @@ def ship_among(
 ) -> Shipped:
     """Cheapest way to put ``lower[j]`` to ``upper[j]`` rows into cluster j.
 
-    Prices to start from do not change the answer up to rounding; good ones make it faster.  If it
-    need not be exact, clusters outside the candidates are not looked at.
+    ``number`` is the number of candidates to begin with.  Prices to start from do not change the
+    answer up to rounding; good ones make it faster.  If it need not be exact, clusters outside the
+    candidates are not looked at.
 
     Raises
     ------
     NoAssignment, OutOfTime
     """
-    sizes = SizeBounds(*fitting(lower, upper, choices.n_rows), ordered=True)
+    start = np.zeros(len(lower)) if prices is None else prices
+    table = look(start, number, None)
+    sizes = SizeBounds(*fitting(lower, upper, table.shape[0]), ordered=True)
     if prices is None:
-        prices = swept_prices(choices, sizes, np.zeros(len(lower)), deadline=deadline)
+        start = swept_prices(table, sizes, start, deadline=deadline)
     passes = 0
     while True:
-        choices, found = _with_room(choices, sizes, prices, deadline)
-        prices = found.prices
-        shipped = Shipped(
-            choices.placed(found.at, found.patches),
-            np.nan if choices.far else choices.cost(found.at, found.patches),
-            prices,
-            choices,
-        )
-        if not exact:
-            return shipped
-        choices, gain = choices.renewed(prices)
-        if gain <= _rounding(found.largest, prices, choices.eps):
-            return shipped
+        table, slot, start = _with_room(look, table, sizes, start, deadline)
+        rows = np.arange(len(slot))
+        cost, labels = table.cost[rows, slot], table.cluster[rows, slot].astype(np.int64)
+        total = cost + start[labels]
+        doubtful = table.doubtful(start, total)
+        found = Shipped(labels, cost, start, table)
+        if not (exact and len(doubtful)):
+            return found
+        others = look(start, number, doubtful)
+        least = others.priced(start).min(axis=1)
+        if np.all(least >= total[doubtful] - _rounding(total, start, table.eps)):
+            return found
+        table = table.replaced(doubtful, others.including(labels[doubtful], cost[doubtful]))
         passes += 1
-        if passes > PASSES:
-            choices = choices.anew(prices, 2 * choices.number)
+        number *= 2 if passes > PASSES else 1
 
 
 def _with_room(
-    choices: Choices, sizes: SizeBounds, prices: FloatArray, deadline: Deadline
-) -> tuple[Choices, Settled]:
-    """Candidates that have room for all rows, and the best of these for each row."""
+    look: Look, table: Candidates, sizes: SizeBounds, prices: FloatArray, deadline: Deadline
+) -> tuple[Candidates, IntArray, FloatArray]:
+    """Candidates that have room for all rows, the best slots of the rows, and prices."""
     while True:
         try:
-            return choices, _settled(choices, sizes, prices, deadline)
+            return table, *_settled(table, sizes, prices, deadline)
         except NoAssignment:
-            if choices.number == len(prices):
+            if table.shape[1] == len(prices):
                 raise
             # Prices rise where rows crowd, so that these see clusters farther away.
-            prices = swept_prices(choices, sizes, prices, deadline=deadline)
-            choices = choices.anew(prices, 2 * choices.number)
+            prices = swept_prices(table, sizes, prices, deadline=deadline)
+            table = look(prices, 2 * table.shape[1], None)
 
 
 def swept_prices(
-    choices: Choices,
+    table: Candidates,
     sizes: SizeBounds,
     prices: FloatArray,
     temperatures: tuple[float, ...] = TEMPERATURES,
@@ -136,69 +122,68 @@ def swept_prices(
 ) -> FloatArray:
     """Prices at which soft memberships keep the sizes, about, at falling temperatures.
 
-    Temperatures are in mean margins.
+    A sweep is one of Sinkhorn's: the rows share out at the prices, then each price makes its
+    cluster fit, the others staying as they are.  Temperatures are in mean margins.
     """
-    unit = choices.mean_margin(prices)
+    margin = table.preferred(prices).margin
+    unit = float(margin[np.isfinite(margin)].mean()) if np.isfinite(margin).any() else 0.0
     if unit <= 0.0:
         return prices
     for part in temperatures:
         for _ in range(SWEEPS):
             deadline.check()
-            prices = sweep(choices, sizes, prices, part * unit)
+            prices = sweep(table, sizes, prices, part * unit)[1]
     return prices
 
 
 def sweep(
-    choices: Choices, sizes: SizeBounds, prices: FloatArray, temperature: float
-) -> FloatArray:
-    """Prices at which each cluster would fit if the others stayed as they are.
+    table: Candidates,
+    sizes: SizeBounds,
+    prices: FloatArray,
+    temperature: float,
+    count: IntArray | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Memberships at the prices, and prices at which the clusters would fit if no others moved.
 
-    A sweep is one of Sinkhorn's: the rows share out at the prices, then each price makes its
-    cluster fit.
+    ``count`` has the rows of each group of the table, one if it is not given.
     """
-    held = choices.held(prices, temperature)
+    share = table.soft(prices, temperature)
+    held_by = share if count is None else share * count[:, None]
+    held = np.bincount(table.cluster.ravel(), held_by.ravel(), len(prices))
     # What a cluster would hold without its price; an empty one becomes cheaper step by step.
     bare = np.log(np.maximum(held, FEWEST)) + prices / temperature
     least, most = (np.log(np.maximum(bound, FEWEST)) for bound in (sizes.lower, sizes.upper))
-    return np.asarray(temperature * (bare - np.clip(bare, least, most)))
+    return share, temperature * (bare - np.clip(bare, least, most))
 
 
 def _settled(
-    choices: Choices, sizes: SizeBounds, prices: FloatArray, deadline: Deadline
-) -> Settled:
-    """Each row in the best of its candidates, and prices that explain it."""
-    m, tries, cold, none = choices.n_rows, 0, iter(COLD), np.empty(0, np.int64)
-    allowed = MISPLACED["elsewhere" if choices.far else "memory"] * m
+    table: Candidates, sizes: SizeBounds, prices: FloatArray, deadline: Deadline
+) -> tuple[IntArray, FloatArray]:
+    """Best slots of the rows among their candidates, and prices that explain them."""
+    m, widen, swept = table.shape[0], 1, False
     while True:
         deadline.check()
         prices = _normal(prices, sizes)
-        over, under = _missed(sizes, choices.counted(prices), prices)
+        now = table.preferred(prices)
+        over, under = _missed(sizes, np.bincount(now.labels, minlength=len(prices)), prices)
         misplaced = int(max(over.sum(), under.sum()))
         if not misplaced:
-            nowhere = [(none, none)] * choices.source.n_pieces
-            return Settled(prices, nowhere, prices, choices.missed(prices, prices, nowhere)[1])
-        if misplaced > allowed and (temperature := next(cold, None)) is not None:
-            prices = swept_prices(choices, sizes, prices, (temperature,), deadline)
+            return now.slot, prices
+        if misplaced > MISPLACED * m and not swept:
+            prices, swept = swept_prices(table, sizes, prices, TEMPERATURES[-1:], deadline), True
             continue
-        each = MOVES_EACH * 4 ** (tries - 1)
-        everything = tries > 0 and each * len(prices) > m
-        if tries:
-            parts = choices.least_moves(prices, 0 if everything else each)
-        else:
-            reach = _reach(choices, prices, over, ROWS_EACH * misplaced)
-            parts = choices.near_moves(prices, reach, FARTHEST)
+        opened = _opened(now, over, ROWS_EACH * misplaced, widen)
         try:
-            patches, after = _flow(choices, sizes, prices, parts, deadline)
+            slot, prices = _flow(table, sizes, prices, now, opened, deadline)
         except NoAssignment:
-            # Candidates that leave no way between two regions are too few, whoever takes part.
-            if everything or (tries == WAYS and choices.number < len(prices)):
+            if opened.all():
                 raise
         else:
-            worst, largest = choices.missed(prices, after, patches)
-            if everything or worst <= _rounding(largest, after):
-                return Settled(prices, patches, after, largest)
-            prices = after
-        tries += 1
+            total = table.priced(prices)
+            own = total[np.arange(m), slot]
+            if opened.all() or np.all(own <= total.min(axis=1) + _rounding(own, prices)):
+                return slot, prices
+        widen *= 4
 
 
 def _normal(prices: FloatArray, sizes: SizeBounds) -> FloatArray:
@@ -220,58 +205,61 @@ def _missed(sizes: SizeBounds, counted: IntArray, prices: FloatArray) -> tuple[I
     return np.maximum(counted - high, 0), np.maximum(low - counted, 0)
 
 
-def _rounding(largest: float, prices: FloatArray, eps: float = 0.0) -> float:
+def _rounding(cost: FloatArray, prices: FloatArray, eps: float = 0.0) -> float:
     """Differences between costs, rounded to ``eps``, up to which they count as equal."""
-    return max(ROUNDING, ROUNDINGS * eps) * (largest + float(np.abs(prices).max()))
+    relative = max(ROUNDING, ROUNDINGS * eps)
+    return relative * (float(np.abs(cost).max()) + float(np.abs(prices).max()))
 
 
-def _reach(choices: Choices, prices: FloatArray, over: IntArray, number: int) -> FloatArray:
-    """Margins up to which rows take part in a flow: about so many, and more in crowded clusters."""
-    margin, labels, stride = choices.margins(prices)
-    rank = min(number // stride, len(margin) - 1)
-    reach = np.full(len(over), np.partition(margin, rank)[rank])
-    crowded = np.flatnonzero(over[labels] > 0)
-    crowded = crowded[np.lexsort((margin[crowded], labels[crowded]))]
-    where = labels[crowded]
-    place = np.arange(len(where)) - np.searchsorted(where, where)
-    some = place <= -(-4 * over[where] // stride)
-    np.maximum.at(reach, where[some], margin[crowded[some]])
-    return reach
+def _opened(now: Preferred, over: IntArray, number: int, widen: int) -> BoolArray:
+    """Rows that take part in a flow: those of least margin, in all and in crowded clusters."""
+    m, number = len(now.margin), widen * number
+    if 2 * number > m:
+        return np.ones(m, bool)
+    opened: BoolArray = now.margin <= np.partition(now.margin, number)[number]
+    crowded = np.flatnonzero(over[now.labels] > 0)
+    crowded = crowded[np.lexsort((now.margin[crowded], now.labels[crowded]))]
+    where = now.labels[crowded]
+    rank = np.arange(len(where)) - np.searchsorted(where, where)
+    opened[crowded[rank <= 4 * widen * over[where]]] = True
+    return opened
 
 
 def _flow(
-    choices: Choices,
+    table: Candidates,
     sizes: SizeBounds,
     prices: FloatArray,
-    parts: list[Opened],
+    now: Preferred,
+    opened: BoolArray,
     deadline: Deadline,
-) -> tuple[list[Patch], FloatArray]:
-    """Best clusters of some rows if only these move, and prices that explain them."""
-    k = len(prices)
-    free = Opened(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-    rest = choices.counted(prices) - np.bincount(free.labels, minlength=k)
+) -> tuple[IntArray, FloatArray]:
+    """Best slots if only the opened rows move, and prices that explain those."""
+    k, t = len(prices), table.shape[1]
+    free = np.flatnonzero(opened)
+    deadline.check(FLOW_SECONDS * len(free) * t)
+    rest = np.bincount(now.labels[~opened], minlength=k)
     least, most = np.maximum(sizes.lower - rest, 0), sizes.upper - rest
     if np.any(most < least):
         raise NoAssignment
-    gap = free.cost + prices[free.cluster]
+    where = table.cluster[free]
+    gap = table.cost[free] + prices[where]
     gap -= gap.min(axis=1, keepdims=True)
     toll = np.where(most > least, -prices, np.inf)
     toll -= toll.min() if np.any(most > least) else 0.0
     toll[most == least] = 0.0
-    arcs, t = np.flatnonzero(np.isfinite(gap)), gap.shape[1]
-    deadline.check(FLOW_SECONDS * len(arcs))
-    supply, flow = np.ones(len(gap), np.int64), np.zeros(gap.size, np.int64)
+    arcs = np.flatnonzero(np.isfinite(gap))
+    supply, flow = np.ones(len(free), np.int64), np.zeros(gap.size, np.int64)
     flow[arcs] = flow_along(
-        gap.ravel()[arcs], arcs // t, free.cluster.ravel()[arcs], supply, least, most, toll
+        gap.ravel()[arcs], arcs // t, where.ravel()[arcs], supply, least, most, toll
     )
-    chosen = flow.reshape(-1, t).argmax(axis=1)
-    labels = free.cluster[np.arange(len(gap)), chosen].astype(np.int64)
-    moves = Moves.of(gap, free.cluster, chosen, k)
+    slot = now.slot.copy()
+    slot[free] = chosen = flow.reshape(-1, t).argmax(axis=1)
+    labels = where[np.arange(len(free)), chosen]
+    counted = rest + np.bincount(labels, minlength=k)
+    moves = Moves.of(gap, where, chosen, k)
     if not sizes.exact:
-        moves = moves.with_outside(sizes, rest + np.bincount(labels, minlength=k), prices)
-    cuts = np.cumsum([len(part.rows) for part in parts])[:-1]
-    patches = zip((part.rows for part in parts), np.split(labels, cuts), strict=True)
-    return list(patches), prices + moves.settle(deadline)
+        moves = moves.with_outside(sizes, counted, prices)
+    return slot, prices + moves.settle(deadline)
 
 
 @dataclass(frozen=True)
