@@ -82,6 +82,7 @@ def test_planner_draws_on_the_map(studio, pages, record, shops):
     lasso(page, *MOST)
     expect(page.locator("#selection")).to_contain_text("120 selected")
     page.click("#clear")
+    expect(page.locator("#selection")).to_contain_text("Nothing")
     lasso(page, (0.1, 0.5), (0.4, 0.5), (0.4, 0.88), (0.1, 0.88))
     expect(page.locator("#selection")).to_contain_text("selected:")
     seen(page)
