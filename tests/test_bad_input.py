@@ -142,6 +142,8 @@ PARAMETERS = [
     ("max_samples", 0, COUNT),
     ("max_samples", 2.5, COUNT),
     ("max_samples", "few", "auto"),
+    ("metric", "manhattan", "'haversine'"),
+    ("metric", None, "'euclidean'"),
     ("device", "tpu", "'cuda:N'"),
     ("device", "cuda:x", "'cuda:N'"),
     ("device", 5, "'cuda:N'"),

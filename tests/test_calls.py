@@ -86,7 +86,7 @@ CALLS = [
     (lambda: ClusterTotals([1], upper=2), "ClusterTotals", "maximum"),
     (lambda: GroupShares(["a"], minumum=0), "GroupShares", "minimum"),
     (lambda: MustLink([(0, 1)], w=2), "MustLink", "MustLink(pairs, weight=...)"),
-    (lambda: Pin({0: 1}, foo=["a"]), "Pin", "it takes mapping, index, n_samples"),
+    (lambda: Pin({0: 1}, foo=["a"]), "Pin", "it takes mapping, weight, index, n_samples"),
     (lambda: Pin({"a": 1}, names=["a"]), "Pin", "write index"),
     (lambda: LinearConstraint([[1]], uper=1), "LinearConstraint", "upper"),
 ]

@@ -336,13 +336,13 @@ def test_prices_go_from_round_to_round(seed, work):
 
 
 def test_restarts_share_what_is_known_of_the_points(monkeypatch):
-    made, real = [], memory.MemoryRows
+    made, real = [], memory.MemoryRows.__init__
 
-    def counted(*arguments, **options):
-        made.append(len(arguments[0]))
-        return real(*arguments, **options)
+    def counted(self, points, *arguments, **options):
+        made.append(len(points))
+        real(self, points, *arguments, **options)
 
-    monkeypatch.setattr(memory, "MemoryRows", counted)
+    monkeypatch.setattr(memory.MemoryRows, "__init__", counted)
     X, k, rules = pairs_problem()
     ConstrainedKMeans(k, n_init=3, random_state=0).fit(
         X[:300], constraints=rules[0].subset(range(300))

@@ -213,9 +213,13 @@ def _kmeans(task: Task, features: FloatArray) -> ConstrainedKMeans:
     seed = int(task.random_state.randint(np.iinfo(np.int32).max))
     model = ConstrainedKMeans(task.n_clusters, random_state=seed, time_limit=task.deadline.left)
     try:
-        with warnings.catch_warnings():
-            # The fit says itself that its time limit ended it.
-            warnings.filterwarnings("ignore", "the fit was ended", ConvergenceWarning)
-            return model.fit(features, constraints=task.given, sample_weight=task.weight)
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always", ConvergenceWarning)
+            model.fit(features, constraints=task.given, sample_weight=task.weight)
     except SolverTimeoutError as late:
         raise OutOfTime from late
+    for warning in heard:
+        # The fit says itself that its time limit ended it; other warnings are for its caller.
+        if not str(warning.message).startswith("the fit was ended"):
+            warnings.warn(warning.message, warning.category, stacklevel=4)
+    return model
