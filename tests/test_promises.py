@@ -31,7 +31,7 @@ def test_tangled_cannot_links_still_get_cheap_labels():
     Y = np.random.RandomState(0).rand(900, 2)
     pairs = rng.randint(900, size=(2700, 2))
     rules = CannotLink(pairs[pairs[:, 0] != pairs[:, 1]])
-    fitted = model(8, time_limit=20).fit(Y, constraints=rules)
+    fitted = model(8, time_limit=5).fit(Y, constraints=rules)
     assert fitted.report_.feasible
     scatter = ((Y - Y.mean(axis=0)) ** 2).sum()
     assert fitted.inertia_ < 0.5 * scatter

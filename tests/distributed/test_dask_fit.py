@@ -89,7 +89,7 @@ def test_verbose_tells_of_iterations_and_rounds(client, caplog, monkeypatch):
 
 
 def test_links_across_partitions_and_a_killed_worker(mortal, kill_one):
-    must, cannot = random_links(Y, 400, 400, random_state=0)
+    must, cannot = random_links(Y, 100, 100, random_state=0)
     apart = np.column_stack([np.arange(50), N - 1 - np.arange(50)])
     apart = apart[Y[apart[:, 0]] != Y[apart[:, 1]]]
     rules = [SIZES, must, cannot, CannotLink(apart)]

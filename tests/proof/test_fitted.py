@@ -48,7 +48,7 @@ def test_sparse_rows_have_the_same_bound():
 def test_every_report_says_what_is_proven():
     report = ConstrainedKMeans(2, prove=20, random_state=0).fit(X).report_
     assert "proof    proven optimal" in str(report)
-    assert "The answer is proven optimal." in report.to_html()
+    assert "Proof: the answer is proven optimal." in report.to_html()
     plain = json.loads(json.dumps(report.to_dict()))
     assert plain["bound"] == report.bound
     assert plain["gap"] == report.gap
