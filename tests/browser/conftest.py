@@ -21,7 +21,7 @@ ALONE = "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE loc
 ARGUMENTS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", ALONE]
 
 #: Milliseconds to wait for what a page should show.
-PATIENCE = 180_000
+PATIENCE = 60_000
 
 
 def chromium():

@@ -339,7 +339,7 @@ def test_200000_points_are_measured(studio, pages):
     try:
         page = pages(shown.url)
     except TimeoutError:
-        pytest.skip("this machine is too busy: there was no picture in three minutes")
+        pytest.skip("this machine is too busy: there was no picture in a minute")
     picture = time.perf_counter() - began
     times = []
     for size in (0.2, 0.3, 0.4):
