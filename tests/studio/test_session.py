@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import json
 import math
+import time
 from pathlib import Path
 
 import numpy as np
@@ -274,18 +276,32 @@ def test_broken_soft_pairs_are_the_red_ones(session):
     assert "r0" in told["broken"][0]
 
 
-def test_a_stopped_fit_has_an_answer_or_says_that_there_is_none(session):
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_stopped_fit_has_an_answer_or_says_that_there_is_none(session, monkeypatch, answered):
+    fitting = importlib.import_module("corral.studio.fitting")
+    real = fitting.fitted
+
+    def patient(task, callback, stopped):
+        def wait(progress):
+            callback(progress)
+            while (progress.best is not None or not answered) and not stopped():
+                time.sleep(0.01)
+            return stopped()
+
+        return real(task, wait, stopped)
+
+    monkeypatch.setattr(fitting, "fitted", patient)
     do(session, {"do": "sizes", "exact": "8,8,8"})
     do(session, {"do": "fit"})
     job = session.job
     do(session, {"do": "fit"})
-    if session.job is job and job is not None:
-        assert session.failed, "two fits at once"
+    assert session.failed, "two fits at once"
+    assert session.job is job
     do(session, {"do": "stop"})
-    if job is not None:
-        job.wait()
+    job.wait()
     assert session.job is None
     if session.answer is None:
+        assert not answered
         assert session.message == "Stopped before there was an answer."
     else:
         assert sorted(session.answer.sizes) == [8, 8, 8]
