@@ -103,7 +103,6 @@ def test_clicks_axes_legend_and_clusters(studio, pages, points):
     expect(page.locator("#selection")).to_contain_text(f"{size} selected")
     lasso(page, *MOST)
     expect(page.locator("#selection")).to_contain_text("36 selected")
-    page.click("#clear")
     select(page, "p5")
     expect(page.locator("#values")).to_contain_text("kind")
     page.screenshot(path=KEPT / "columns.png", full_page=True)
