@@ -120,15 +120,22 @@ def own_of(
 
 
 def piece_sums(
-    points: Any, n_clusters: int, labels: IntArray, weight: FloatArray | None = None
+    points: Any,
+    n_clusters: int,
+    labels: IntArray,
+    weight: FloatArray | None = None,
+    form: Callable[[Any], Any] | None = None,
 ) -> FloatArray:
-    """Weighted sum of the rows of each cluster in a piece, (k, d), in double precision."""
-    w = weights_of(labels, weight)
+    """Weighted sum of the rows of each cluster in a piece, (k, d), in double precision.
+
+    ``form`` says what is summed for some rows; by default it is the rows themselves.
+    """
+    w, form = weights_of(labels, weight), form or doubles
     if sparse.issparse(points):
-        return cluster_sums(doubles(points), n_clusters, labels, w)
+        return cluster_sums(form(points), n_clusters, labels, w)
     total = np.zeros((n_clusters, points.shape[1]))
     for rows in blocks(points, max(n_clusters, points.shape[1])):
-        total += cluster_sums(doubles(points[rows]), n_clusters, labels[rows], w[rows])
+        total += cluster_sums(form(points[rows]), n_clusters, labels[rows], w[rows])
     return total
 
 

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from .._arrays import namespace, to_host
 from .._typing import FloatArray, IntArray
-from .inertia import PointPieces, beside, blocks, cluster_sums, doubles, own_of, weights_of
+from .inertia import PointPieces, beside, blocks, doubles, own_of, piece_sums, weights_of
 
 #: Mean radius of the earth in kilometres (IUGG).
 RADIUS = 6371.0088
@@ -27,13 +27,7 @@ def unit_sums(
     points: Any, n_clusters: int, labels: IntArray, weight: FloatArray | None = None
 ) -> FloatArray:
     """Weighted sum of the unit rows of each cluster in a piece, (k, d)."""
-    w = weights_of(labels, weight)
-    if sparse.issparse(points):
-        return cluster_sums(units(points), n_clusters, labels, w)
-    total = np.zeros((n_clusters, points.shape[1]))
-    for rows in blocks(points, max(n_clusters, points.shape[1])):
-        total += cluster_sums(units(points[rows]), n_clusters, labels[rows], w[rows])
-    return total
+    return piece_sums(points, n_clusters, labels, weight, units)
 
 
 def units(points: Any) -> Any:
