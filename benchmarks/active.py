@@ -24,6 +24,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 
@@ -53,7 +54,7 @@ DATA = {
     "iris": lambda seed: load_iris(return_X_y=True),
     "glass": lambda seed: load_glass(return_X_y=True),
     "breast cancer": lambda seed: load_breast_cancer(return_X_y=True),
-    "digits (1,000)": digits,
+    "digits (1000)": digits,
     "Balanced": lambda seed: make_balanced(random_state=seed),
 }
 
@@ -141,32 +142,60 @@ def their_questions(name, X, y, seed, most):
     return list(oracle.asked)
 
 
-def measured(name, args):
-    """Mean questions of each strategy on one data set, and the target."""
-    sets = [DATA[name](seed) for seed in range(args.repeats)]
-    most, step = args.most, args.step
-    random = []
-    for seed, (X, y) in enumerate(sets):
-        pairs = random_pairs(X, y, seed, most)
-        random.append(curve(X, y, seed, listed_questions(pairs, args.random_step), most, 0.95))
-    at_100 = np.mean([found[max(n for n in found if n <= 100)] for found in random])
-    target = 0.95 if at_100 >= 0.95 else float(at_100)
-    counts = {"random": [questions_to(found, target, most) for found in random]}
-    for strategy in OWN if not args.quick else OWN[:1]:
-        ask = own_questions(strategy, step)
-        runs = [curve(X, y, seed, ask, most, target) for seed, (X, y) in enumerate(sets)]
-        counts[strategy] = [questions_to(found, target, most) for found in runs]
-    for strategy in THEIRS if args.assc else ():
-        if strategy in args.without:
-            continue
-        counts[strategy] = []
-        for seed, (X, y) in enumerate(sets):
-            if strategy == "NPU" and len(X) > args.npu_rows:
-                continue
-            pairs = their_questions(strategy, X, y, seed, most)
-            found = curve(X, y, seed, listed_questions(pairs, step), most, target)
-            counts[strategy].append(questions_to(found, target, most))
-    return SimpleNamespace(name=name, target=target, counts=counts)
+def curve_of(name, strategy, seed, target, args):
+    """ARI after each number of questions of one strategy on one data set."""
+    if args.assc:
+        sys.path.insert(0, args.assc)
+    X, y = DATA[name](seed)
+    if strategy in OWN:
+        ask = own_questions(strategy, args.step)
+    elif strategy in THEIRS:
+        ask = listed_questions(their_questions(strategy, X, y, seed, args.most), args.step)
+    else:
+        ask = listed_questions(random_pairs(X, y, seed, args.most), args.random_step)
+    return curve(X, y, seed, ask, args.most, target)
+
+
+def target_of(random):
+    """An ARI of 0.95, or the mean after 100 random pairs if that is less."""
+    return min(0.95, float(np.mean([found[max(n for n in found if n <= 100)] for found in random])))
+
+
+def strategies(name, args):
+    """The strategies to compare with random pairs on a data set."""
+    theirs = [each for each in THEIRS if args.assc and each not in args.without]
+    if "NPU" in theirs and len(DATA[name](0)[0]) > args.npu_rows:
+        theirs.remove("NPU")
+    return [*(OWN[:1] if args.quick else OWN), *theirs]
+
+
+def measured(names, args):
+    """Questions of each strategy on each data set, and the targets."""
+    pool, seeds = Parallel(n_jobs=args.jobs), range(args.repeats)
+    call = delayed(curve_of)
+    random = np.array(
+        pool(call(name, "random", seed, 0.95, args) for name in names for seed in seeds)
+    ).reshape(len(names), -1)
+    targets = [target_of(found) for found in random]
+    work = [
+        (name, strategy, seed, target)
+        for name, target in zip(names, targets, strict=True)
+        for strategy in strategies(name, args)
+        for seed in seeds
+    ]
+    found = [
+        SimpleNamespace(
+            name=name,
+            target=target,
+            counts={"random": [questions_to(each, target, args.most) for each in curves]},
+        )
+        for name, target, curves in zip(names, targets, random, strict=True)
+    ]
+    counts = {each.name: each.counts for each in found}
+    curves = pool(call(*each, args) for each in work)
+    for (name, strategy, _, target), each in zip(work, curves, strict=True):
+        counts[name].setdefault(strategy, []).append(questions_to(each, target, args.most))
+    return found
 
 
 def main():
@@ -182,14 +211,12 @@ def main():
     parser.add_argument("--npu-rows", type=int, default=600, help="NPU only up to so many rows")
     parser.add_argument("--without", default="", help="strategies of the package to leave out")
     parser.add_argument("--quick", action="store_true", help="only the default strategy")
+    parser.add_argument("--jobs", type=int, default=1, help="number of processes")
     parser.add_argument("--write", action="store_true", help="write active.md and active.png")
     args = parser.parse_args()
-    if args.assc:
-        sys.path.insert(0, args.assc)
-    found = []
-    for name in args.data.split(","):
-        found.append(measured(name, args))
-        print(name, f"target {found[-1].target:.3f}", found[-1].counts, flush=True)
+    found = measured(args.data.split(","), args)
+    for each in found:
+        print(each.name, f"target {each.target:.3f}", each.counts)
     if args.write:
         write(found, args)
 
