@@ -3,6 +3,7 @@
     python benchmarks/cliques.py            # disjoint cliques, with and without equal sizes
     python benchmarks/cliques.py random     # 5 random cannot-links a point; the reference has 60 s
     python benchmarks/cliques.py --quick    # fewer and smaller ones of either
+    python benchmarks/cliques.py random --jobs 12 --seeds 3  # three draws, in 12 processes
 
 In a clique no two rows share a cluster.  Without sizes the reference assigns each clique by the
 Hungarian method and every other row to its nearest centre.  With sizes one min-cost flow assigns
@@ -16,12 +17,14 @@ for cliques, slower than 5 times its time plus 1 s ("SLOW").  The status is 1 if
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 import warnings
 from collections.abc import Callable
 
 import numpy as np
+from joblib import Parallel, delayed
 from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment, milp
@@ -37,6 +40,8 @@ STARTS = 5
 REFERENCE = 60.0
 
 Assign = Callable[[np.ndarray], np.ndarray]
+#: A line of the report, and whether it says that something is wrong.
+Line = tuple[str, bool]
 
 
 def cliques_of(rng, n, size):
@@ -141,19 +146,18 @@ def timed(call: Callable[[], float]) -> tuple[float, float]:
     return found, time.process_time() - began
 
 
-def report(name: str, ours: tuple[float, float], theirs: tuple[float, float], limit: float) -> bool:
-    """Print a line; whether corral is above the reference or takes longer than the limit."""
+def report(name: str, ours: tuple[float, float], theirs: tuple[float, float], limit: float) -> Line:
+    """A line; it is bad if corral is above the reference or takes longer than the limit."""
     above, slow = ours[0] > theirs[0] * (1 + 1e-9), ours[1] > limit
     verdict = " ABOVE" * above + " SLOW" * slow or " ok"
-    print(
+    line = (
         f"{name:38s} corral {ours[0]:11.2f} {ours[1]:6.2f} s   reference {theirs[0]:11.2f} "
-        f"{theirs[1]:6.2f} s   {100 * (ours[0] / theirs[0] - 1):+8.3f} %{verdict}",
-        flush=True,
+        f"{theirs[1]:6.2f} s   {100 * (ours[0] / theirs[0] - 1):+8.3f} %{verdict}"
     )
-    return above or slow
+    return line, above or slow
 
 
-def disjoint(seed: int, k: int, size: int, sized: bool) -> bool:
+def disjoint(seed: int, k: int, size: int, sized: bool) -> list[Line]:
     """The clique problem: corral's default, and corral from the starts of the reference."""
     n = 1500
     rng = np.random.default_rng(seed)
@@ -174,11 +178,13 @@ def disjoint(seed: int, k: int, size: int, sized: bool) -> bool:
     same = timed(lambda: min(fit(init=centers) for centers in starts))
     limit = 5 * theirs[1] + 1
     name = f"k={k} cliques of {size}{', sizes' * sized}, seed {seed}"
-    bad = report(name + ", same starts", same, theirs, limit)
-    return report(name, timed(fit), theirs, limit) or bad
+    return [
+        report(name + ", same starts", same, theirs, limit),
+        report(name, timed(fit), theirs, limit),
+    ]
 
 
-def random(seed: int, n: int, k: int) -> bool:
+def random(seed: int, n: int, k: int) -> list[Line]:
     """Random cannot-links: corral's default against exact programs."""
     rng = np.random.default_rng(seed)
     X, _ = make_blobs(n, 4, centers=k, cluster_std=2.0, random_state=seed)
@@ -188,27 +194,41 @@ def random(seed: int, n: int, k: int) -> bool:
     ours = timed(lambda: model.fit(X, constraints=[CannotLink(pairs)]).inertia_)
     start = kmeans_plusplus(X, k, random_state=seed)[0]
     theirs = timed(lambda: lloyd(X, start, program(pairs, n, k, time.monotonic() + REFERENCE)))
-    return report(f"n={n} k={k}, 5 random links a point", ours, theirs, np.inf)
+    return [report(f"n={n} k={k}, 5 random links a point, seed {seed}", ours, theirs, np.inf)]
 
 
-def main(arguments: list[str]) -> int:
+def main() -> int:
     """Run the cliques or the random links."""
-    quick = "--quick" in arguments
-    if "random" in arguments:
-        every = [(n, k) for n in (500, 1500, 5000) for k in (5, 10, 20, 50)]
-        bad = [random(0, n, k) for n, k in (every[:4] if quick else every)]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("kind", nargs="?", choices=["cliques", "random"], default="cliques")
+    parser.add_argument("--quick", action="store_true", help="fewer and smaller problems")
+    parser.add_argument("--seeds", type=int, help="draws of each problem")
+    parser.add_argument("--points", type=int, nargs="+", default=[500, 1500, 5000])
+    parser.add_argument("--clusters", type=int, nargs="+", default=[5, 10, 20, 50])
+    parser.add_argument("--jobs", type=int, default=1, help="number of processes")
+    given = parser.parse_args()
+    if given.kind == "random":
+        points = given.points[: 1 if given.quick else None]
+        seeds = range(given.seeds or 1)
+        work = [
+            delayed(random)(seed, n, k) for n in points for k in given.clusters for seed in seeds
+        ]
     else:
         shapes = [(10, 5), (10, 9), (10, 10), (30, 29), (30, 30)]
-        seeds = range(1 if quick else 3)
-        bad = [
-            disjoint(seed, k, size, sized)
+        seeds = range(given.seeds or (1 if given.quick else 3))
+        work = [
+            delayed(disjoint)(seed, k, size, sized)
             for k, size in shapes
             for sized in (False, True)
             for seed in seeds
         ]
+    bad = []
+    for lines in Parallel(n_jobs=given.jobs, return_as="generator")(work):
+        print(*(line for line, _ in lines), sep="\n", flush=True)
+        bad.append(any(wrong for _, wrong in lines))
     print(f"{sum(bad)} of {len(bad)} above the reference or slow")
     return int(any(bad))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

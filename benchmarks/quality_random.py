@@ -2,7 +2,8 @@
 
 Each instance is feasible by construction: a hidden labelling obeys its rules.  corral and k-means
 with exact ILP assignment (``tests/reference.py``) start from the same k-means++ centres.
-Run ``python benchmarks/quality_random.py``; ``--seed 17 --count 1`` repeats one instance.
+Run ``python benchmarks/quality_random.py``; ``--seed 17 --count 1`` repeats one instance, and
+``--jobs N`` runs instances in N processes.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 
 from corral import ConstrainedKMeans
@@ -67,6 +69,7 @@ def describe(rules: Rules, d: int) -> str:
 
 def run(seed: int, fit_limit: float, time_limit: float) -> Outcome:
     """Run both methods on one instance."""
+    warnings.simplefilter("ignore", ConvergenceWarning)
     X, rules, centers = random_instance(seed, more=True)
     outcome = Outcome(seed, describe(rules, X.shape[1]))
     model = ConstrainedKMeans(
@@ -139,13 +142,16 @@ def main() -> int:
         "--fit-limit", type=float, default=120.0, help="seconds that one fit of corral may take"
     )
     parser.add_argument("--all", action="store_true", help="print a line for every instance")
+    parser.add_argument("--jobs", type=int, default=1, help="number of processes")
     options = parser.parse_args()
-    warnings.simplefilter("ignore", ConvergenceWarning)
+    seeds = range(options.seed, options.seed + options.count)
     outcomes = []
-    for seed in range(options.seed, options.seed + options.count):
-        outcomes.append(run(seed, options.fit_limit, options.time_limit))
-        if options.all or outcomes[-1].trouble:
-            print(outcomes[-1], flush=True)
+    for outcome in Parallel(n_jobs=options.jobs, return_as="generator")(
+        delayed(run)(seed, options.fit_limit, options.time_limit) for seed in seeds
+    ):
+        outcomes.append(outcome)
+        if options.all or outcome.trouble:
+            print(outcome, flush=True)
     return 0 if summary(outcomes) else 1
 
 

@@ -6,7 +6,8 @@ labels agree, and apart otherwise.  Each instance is fitted with default setting
 seeds.  The best known answer is the best of these runs, of one fit with 50 restarts and of
 k-means with an exact integer program from the classes' means.  Run ``python
 benchmarks/small_pairs.py``; ``--quick`` takes every tenth instance, ``--known FILE`` keeps the best
-known values there.  The exit code is 1 if a target is missed.
+known values there, ``--jobs N`` runs instances in N processes.  The exit code is 1 if a target is
+missed.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
@@ -131,14 +133,15 @@ def reference(X: Floats, rules: Rules, labels: Ints) -> float:
     return best if found is None else min(best, inertia(X, found))
 
 
-def measure(case: Instance, n_seeds: int, known: dict[str, float]) -> tuple[Floats, Floats]:
-    """Gaps and seconds of the runs; lowers the best known value."""
+def measure(case: Instance, n_seeds: int, known: float | None) -> tuple[Floats, Floats, float]:
+    """Gaps and seconds of the runs, and the best known value, lowered by them."""
+    warnings.simplefilter("ignore", ConvergenceWarning)
     X, rules, labels = case.problem()
     runs = np.array([fit(X, rules, seed) for seed in range(n_seeds)])
-    if case.key not in known:
-        known[case.key] = reference(X, rules, labels)
-    known[case.key] = min(known[case.key], float(runs[:, 0].min()))
-    return runs[:, 0] / known[case.key] - 1.0, runs[:, 1]
+    if known is None:
+        known = reference(X, rules, labels)
+    known = min(known, float(runs[:, 0].min()))
+    return runs[:, 0] / known - 1.0, runs[:, 1], known
 
 
 def main() -> int:
@@ -148,13 +151,17 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="every tenth instance")
     parser.add_argument("--only", nargs="+", help="data sets to run", choices=list(data_sets()))
     parser.add_argument("--known", type=Path, help="file of the best known objectives")
+    parser.add_argument("--jobs", type=int, default=1, help="number of processes")
     given = parser.parse_args()
-    warnings.simplefilter("ignore", ConvergenceWarning)
     known = json.loads(given.known.read_text()) if given.known and given.known.exists() else {}
     cases = [each for each in instances() if not given.only or each.name in given.only]
+    cases = cases[:: 10 if given.quick else 1]
+    call = delayed(measure)
+    found = Parallel(n_jobs=given.jobs, return_as="generator")(
+        call(case, given.seeds, known.get(case.key)) for case in cases
+    )
     gaps, seconds = [], []
-    for case in cases[:: 10 if given.quick else 1]:
-        gap, taken = measure(case, given.seeds, known)
+    for case, (gap, taken, known[case.key]) in zip(cases, found, strict=True):
         gaps.append(gap)
         seconds.append(taken)
         cells = " ".join(f"{each:8.1e}" for each in gap)
