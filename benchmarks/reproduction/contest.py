@@ -24,8 +24,10 @@ LINK_METHODS = (
     "PCKMeans",
     "MPCKMeans",
 )
-#: Estimators and solvers of corral.
-OURS = ("projected", "Gaussian", "kernel", "propagation", "algorithm1")
+#: Estimators of corral with their defaults.
+ESTIMATORS = ("projected", "Gaussian", "kernel", "propagation", "medoids")
+#: Methods of corral, which take several kinds of rules; a name in the tables tells which.
+OURS = (*ESTIMATORS, "algorithm1")
 #: Methods and the rules that they get.
 CONTESTANTS: tuple[tuple[str, str], ...] = (
     ("projected", "mix"),
@@ -33,10 +35,14 @@ CONTESTANTS: tuple[tuple[str, str], ...] = (
     ("projected", "car"),
     ("Gaussian", "mix"),
     ("Gaussian", "pair"),
+    ("Gaussian", "car"),
     ("kernel", "mix"),
     ("kernel", "pair"),
     ("propagation", "mix"),
     ("propagation", "pair"),
+    ("medoids", "mix"),
+    ("medoids", "pair"),
+    ("medoids", "car"),
     ("algorithm1", "mix"),
     ("algorithm1", "pair"),
     ("algorithm1", "car"),
@@ -60,7 +66,8 @@ SUFFIX = {"mix": "-Mix", "pair": "-Pair", "car": "-Car", "free": ""}
 
 REASONS = (
     "The reasons: all methods that minimise the K-means objective, `projected` included, assume "
-    "round clusters of equal width. If the classes are long, oblique or of different width, as on "
+    "round clusters of equal width. So does `medoids`, which minimises distances that are not "
+    "squared. If the classes are long, oblique or of different width, as on "
     "iris, ionosphere and ImBalanced, methods that fit covariances or metrics are better: "
     "`Gaussian`, PPC, MPCKMeans. If the classes are neighbourhoods of another shape, so are the "
     "graph methods: `propagation`, which clusters the embedding of E2CP under the rules, E2CP and "
@@ -168,8 +175,9 @@ def _intro(results: Results) -> str:
         f"sizes, as far as they can use them. Links of each kind: {links}. All methods have the "
         "default parameters of the library (`projected` with several starts, `algorithm1` as in "
         "table 4). `Gaussian` is `ConstrainedGaussianMixture`, `kernel` is "
-        "`ConstrainedKernelKMeans`, and `propagation` is `LinkPropagation` with as many "
-        "components as clusters, then `projected`. Some of these defaults were chosen on the same "
+        "`ConstrainedKernelKMeans`, `propagation` is `LinkPropagation` with as many components as "
+        "clusters, then `projected`, and `medoids` is `ConstrainedKMedoids` with Euclidean "
+        "distances. Some of these defaults were chosen on the same "
         "data sets (the weight of PPC, the similarities of NCut, the acuity of COP-COBWEB), which "
         "favours these methods.\n\n"
         "Ranks are by ARI within each draw of each data set, then averaged; ties share a rank, and "
@@ -293,6 +301,7 @@ def _picture(results: Results, contest: Contest, order: Sequence[int]) -> str:
         scores[order],
         overall[order],
         [feasible[row] for row in order],
+        [contest.contestants[row][0] in ESTIMATORS for row in order],
     )
     return picture(
         "methods.png",

@@ -182,8 +182,12 @@ def draw_contest(
     scores: FloatArray,
     ranks: FloatArray,
     feasible: Sequence[float | None],
+    own: Sequence[bool],
 ) -> None:
-    """Mean ARI of each method on each set, its mean rank, and how often it obeys its rules."""
+    """Mean ARI of each method on each set, its mean rank, and how often it obeys its rules.
+
+    Methods of ``own`` have a colour of their own.
+    """
     plt = pyplot()
     figure, (left, middle, right) = plt.subplots(
         1,
@@ -195,10 +199,9 @@ def draw_contest(
     )
     _heat_map(left, methods, data, scores)
     rows = np.arange(len(methods))
-    own = ("projected", "Gaussian", "kernel", "propagation")
-    ours = [COLOURS[1] if name.startswith(own) else COLOURS[0] for name in methods]
+    colours = [COLOURS[int(mine)] for mine in own]
     middle.hlines(rows, 1, ranks, color=GREY, lw=1)
-    middle.scatter(ranks, rows, color=ours, zorder=2)
+    middle.scatter(ranks, rows, color=colours, zorder=2)
     for row, rank in enumerate(ranks):
         middle.annotate(
             f"{rank:.1f}", (rank, row), xytext=(6, -3), textcoords="offset points", fontsize=8
@@ -206,7 +209,7 @@ def draw_contest(
     middle.set_xlim(0.5, float(np.nanmax(ranks)) + 2.0)
     plain(middle, "mean rank by ARI (1 is best)")
     known = np.array([np.nan if share is None else 100.0 * share for share in feasible])
-    right.barh(rows, np.nan_to_num(known), color=ours, height=0.6)
+    right.barh(rows, np.nan_to_num(known), color=colours, height=0.6)
     for row, share in enumerate(known):
         text = "no rules" if np.isnan(share) else f"{share:.0f} %"
         right.annotate(
