@@ -26,6 +26,7 @@ from corral.constraints import (
 )
 from corral.exceptions import InfeasibleConstraintsError
 from corral.presolve import Contraction, presolve
+from corral.presolve.graphs import components
 
 
 def inertia(X, weight, labels):
@@ -52,13 +53,13 @@ def random_case(seed, n=30, d=3, zeros=False):
 def test_objective_over_groups_plus_scatter_is_inertia_over_rows(seed, zeros, as_csr):
     rng, X, pairs, weight = random_case(seed, zeros=zeros)
     X[rng.random(X.shape) < 0.5] = 0
-    contraction = Contraction.of_links(len(X), pairs)
+    contraction = Contraction(components(len(X), pairs))
     given_X = sparse.csr_array(X) if as_csr else X
     points, w, count, scatter = contraction.apply(given_X, weight)
     assert sparse.issparse(points) == as_csr
     points = points.toarray() if as_csr else points
     labels = rng.integers(0, 4, contraction.n_groups)
-    rows = contraction.invert(labels)
+    rows = labels[contraction.group]
     assert inertia(points, w, labels) + scatter == pytest.approx(inertia(X, weight, rows))
     assert w.sum() == pytest.approx(weight.sum())
     assert count.sum() == len(X)
@@ -74,7 +75,7 @@ def test_groups_are_what_chains_of_pairs_connect(seed, n, p):
     reach[pairs[:, 0], pairs[:, 1]] = reach[pairs[:, 1], pairs[:, 0]] = True
     for m in range(n):  # Warshall
         reach |= reach[:, [m]] & reach[[m], :]
-    group = Contraction.of_links(n, pairs).group
+    group = components(n, pairs)
     assert np.array_equal(group[:, None] == group, reach)
     # counted in the order of their first rows
     assert list(dict.fromkeys(group.tolist())) == list(range(group.max() + 1))
@@ -84,9 +85,7 @@ def test_groups_are_what_chains_of_pairs_connect(seed, n, p):
 def test_a_group_without_weight_takes_the_plain_mean(as_csr):
     X = np.array([[0.0, 1.0], [2.0, 3.0], [9.0, 9.0]])
     data = sparse.csr_array(X) if as_csr else X
-    points, weight, count, scatter = Contraction.of_links(3, np.array([[0, 1]])).apply(
-        data, [0.0, 0.0, 2.0]
-    )
+    points, weight, count, scatter = Contraction(np.array([0, 0, 1])).apply(data, [0.0, 0.0, 2.0])
     points = points.toarray() if as_csr else points
     assert points.tolist() == [[1, 2], [9, 9]]
     assert weight.tolist() == [0, 2]
@@ -111,14 +110,14 @@ def test_float32_sums_are_taken_in_float64():
     X = np.full((100_001, 1), 1e8, np.float32)
     X[0] = 0
     joined = np.column_stack([np.arange(100_000), np.arange(1, 100_001)])
-    points, _, _, scatter = Contraction.of_links(len(X), joined).apply(X)
+    points, _, _, scatter = Contraction(components(len(X), joined)).apply(X)
     assert points[0, 0] == pytest.approx(1e8 * 100_000 / 100_001, rel=1e-7)
     assert scatter == pytest.approx(1e16 * 100_000 / 100_001, rel=1e-9)
 
 
 def test_scatter_does_not_suffer_from_a_shift():
     _, X, pairs, weight = random_case(3)
-    contraction = Contraction.of_links(len(X), pairs)
+    contraction = Contraction(components(len(X), pairs))
     near, far = (contraction.apply(X + shift, weight)[3] for shift in (0, 1e6))
     assert far == pytest.approx(near, rel=1e-8)
 

@@ -31,7 +31,7 @@ LAYERS = [
     {"problem", "admm"},
     {"start", "assign", "backends", "plots", "solution"},
     {"polish", "report"},
-    {"rivals", "restarts", "infeasible", "many"},
+    {"rivals", "runs", "infeasible", "many"},
     {"solve", "feasibility", "fewest"},
     {"new_rows", "proof", "active"},
     {"estimator", "baselines"},

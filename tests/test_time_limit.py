@@ -235,7 +235,7 @@ def test_a_process_that_does_not_answer_is_not_waited_for(monkeypatch):
             yield function(*arguments, **options)
             raise multiprocessing.TimeoutError
 
-    monkeypatch.setattr(corral.restarts, "Parallel", Stuck)
+    monkeypatch.setattr(corral.runs, "Parallel", Stuck)
     X = np.random.default_rng(0).normal(size=(40, 2))
     model = ConstrainedKMeans(2, n_init=3, n_jobs=2, time_limit=60.0, random_state=0)
     assert model.fit(X, constraints=ClusterSizes([20, 20])).report_.feasible

@@ -36,7 +36,7 @@ SolveSmall = Callable[[Problem, int], tuple[IntArray, FloatArray]]
 
 
 def direct(problem: Problem, rules: Rules, centers: FloatArray) -> Answer | None:
-    """Repair and polish straight from the start, as far as the plan wants it."""
+    """Exact assignment straight from the start, in as many rounds as the plan says."""
     plan = problem.plan
     if not plan.direct:
         return None

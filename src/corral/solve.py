@@ -31,9 +31,9 @@ from .polish import (
 )
 from .presolve import Rules
 from .problem import Problem
-from .restarts import Enough, best_of_runs
 from .rivals import better_labels, direct
 from .rows import MemoryRows
+from .runs import Enough, best_of_runs
 from .solution import Solution, numbered
 from .start import Start, group_labels, labelled_means, make_start, match_sizes, sample
 
@@ -296,7 +296,7 @@ class Run:
 
 
 def _solution(problem: Problem, answer: Answer, relaxed: Relaxation, seen: Plan) -> Solution:
-    """The answer with labels of the rows, in the user's coordinates; ``seen`` planned ADMM."""
+    """The answer with labels of all rows and centres with the middle; ``seen`` planned ADMM."""
     rows, plan = problem.rows, problem.plan.with_sample(seen)
     if problem.deadline.budget.cut:
         plan = replace(plan, assignment=f"{plan.assignment}, cut short by time")

@@ -50,7 +50,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Labelled:
-    """Means of the labelled groups of some clusters, in the user's coordinates."""
+    """Means of the labelled groups of some clusters; the middle is not subtracted."""
 
     clusters: IntArray
     means: FloatArray

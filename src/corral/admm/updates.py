@@ -63,6 +63,9 @@ class Sums:
 def update_x(block: Block, step: Step, room: tuple[Any, Any]) -> tuple[FloatArray, FloatArray]:
     """Solve the x-system without totals into ``block.x``, and sum what the totals need.
 
+    The part of the totals, sizes among them, is known when all blocks are summed; then
+    :func:`update_copies` adds it.
+
     ``a x = box z1 - y2 + sphere z2 - y3 - cost`` with rows that sum to one and ``a = box + sphere +
     ridge``.  Groups that pairs and linear rows pull have more terms on both sides.
     """

@@ -90,7 +90,7 @@ class COPCobweb(FirstSuccess):
         joined = presolve(rules, len(X), self.n_clusters)
         spread = X.std(axis=0)
         scaled = (X - X.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-        units = _units(scaled, Contraction(joined.row_groups, joined.n_groups), joined.apart)
+        units = _units(scaled, Contraction(joined.row_groups), joined.apart)
 
         def run(random_state: np.random.RandomState) -> Answer:
             tree = _Tree(self.acuity)

@@ -1,8 +1,9 @@
 """Every decision that depends on the size or the kind of a problem, made in one place.
 
 :meth:`Plan.of` looks at the rules, at a few facts about the rows and at the user's settings, and
-fixes how the problem is solved.  Solvers read the plan and decide nothing of the kind themselves.
-The numbers behind the decisions are in :mod:`.thresholds`.
+fixes how the problem is solved.  What can only be known in a round, such as how many rows prices
+misplace, is decided there.  The numbers behind all decisions are in :mod:`.thresholds`, and the
+questions about rules that several methods ask in :mod:`.facts`.
 """
 
 from __future__ import annotations
@@ -221,10 +222,10 @@ def _single(rules: Rules, facts: Facts, settings: Settings) -> bool:
     return settings.coarse and facts.fits_single and plain and entries(rules) > at.SMALL
 
 
-def _growth(rules: Rules, settings: Settings, moves: int) -> float:
+def _growth(rules: Rules, settings: Settings, upheavals: int) -> float:
     """Growth of the penalty an iteration: fast for few entries, slow for many clusters."""
     growth = settings.rho_growth
-    if settings.hurries and moves:
+    if settings.hurries and upheavals:
         growth = chained.growth(rules)
     elif settings.hurries:
         slower = np.clip(np.sqrt(at.SLOW_CLUSTERS / rules.n_clusters), at.SLOWEST, 1.0)
@@ -249,7 +250,7 @@ def _count_every(size: int) -> int:
     return int(np.clip(size // at.COUNT_ENTRIES, 1, at.COUNT_SELDOM))
 
 
-def _direct(rules: Rules, settings: Settings, whole: bool, moves: int) -> tuple[int, float]:
+def _direct(rules: Rules, settings: Settings, whole: bool, upheavals: int) -> tuple[int, float]:
     """Rounds straight from the seeds before ADMM, and their part of the time.
 
     Small problems, and those that shifts and chains solve, have a whole rival.  So have those whose
@@ -260,7 +261,7 @@ def _direct(rules: Rules, settings: Settings, whole: bool, moves: int) -> tuple[
     small = entries(rules) <= at.SMALL
     good = (whole and rules.only_sized) or steered(rules)
     rival = good and not small and settings.coarse
-    if small or moves or rival:
+    if small or upheavals or rival:
         return at.MAX_ROUNDS, at.DIRECT_SHARE if rival else 1.0
     return (0, 1.0) if rules.surely_feasible else (1, 1.0)
 

@@ -46,17 +46,17 @@ MOST_RESTARTS = 5
 #: answers that disagree are recombined instead.  More restarts find fewer good answers than
 #: recombinations in the same time (small_pairs.py).
 AGREE, DISAGREEING = 2, 3
+#: Entries that all restarts look at where most groups are in cliques of cannot-links, and the part
+#: of the groups that is most.  Fewer restarts end above the best of five (cliques.py, k = 30).
+CROWDED_ENTRIES, CROWDED = 250_000, 0.5
+#: Most restarts where labelled groups name every cluster and the problem is not small: one run
+#: starts from their means.  More take longer and lower the objective of digits by at most 5e-5
+#: (labels.py).
+LABELLED_RESTARTS = 2
 #: Recombinations without a better answer that end them, for each cluster.  More find better answers
 #: where there are many local optima and take longer: 300 uniform points in 10 clusters take 0.39 s
 #: at 5, with a mean gap of 4e-4, and 0.69 s at 10, without one.
 IDLE_EACH = 10
-#: The same where most groups are in cliques of cannot-links, and the part of the groups that is
-#: most.  Fewer restarts end above the best of five (cliques.py, k = 30).
-CROWDED_ENTRIES, CROWDED = 250_000, 0.5
-#: Most of them where labelled groups name every cluster and the problem is not small: one run
-#: starts from their means.  More take longer and lower the objective of digits by at most 5e-5
-#: (labels.py).
-LABELLED_RESTARTS = 2
 
 # --- The sample that ADMM sees ------------------------------------------------------------------
 

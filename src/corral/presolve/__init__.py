@@ -1,7 +1,7 @@
 """From the user's constraints to the rules that the solvers see.
 
-Must-links are contracted (:mod:`.contraction`), contradictions that can be seen without solving are
-raised, and what is left is put into plain arrays (:mod:`.rules`).  No points are needed for that.
+Rows that must-links join are numbered as groups, contradictions that can be seen without solving
+are raised, and what is left is put into plain arrays (:mod:`.rules`).  No points are needed.
 """
 
 from __future__ import annotations

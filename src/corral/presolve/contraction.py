@@ -1,12 +1,12 @@
 """Must-links as a reduction: rows that belong together become one weighted point.
 
-:meth:`Contraction.apply` contracts the points, which changes the k-means objective by a constant;
-:meth:`Contraction.invert` gives labels of the rows from labels of the groups.
+This changes the k-means objective by a constant.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,34 +14,27 @@ from scipy import sparse
 
 from .._typing import FloatArray, IntArray, Matrix
 from ..constraints._checks import sums_by
-from .graphs import components
 
 
 @dataclass(frozen=True)
 class Contraction:
-    """Rows joined into groups, which are counted in the order of their first rows.
+    """Rows joined into groups, given the number of each row's group.
 
     Examples
     --------
     >>> import numpy as np
-    >>> joined = Contraction.of_links(3, np.array([[0, 2]]))
-    >>> joined.group
-    array([0, 1, 0])
+    >>> joined = Contraction(np.array([0, 1, 0]))
     >>> points, weight, count, scatter = joined.apply(np.array([[0.0], [5.0], [2.0]]))
     >>> points.ravel(), count, scatter
     (array([1., 5.]), array([2, 1]), 2.0)
-    >>> joined.invert(np.array([1, 0]))
-    array([1, 0, 1])
     """
 
     group: IntArray
-    n_groups: int
 
-    @classmethod
-    def of_links(cls, n_samples: int, pairs: IntArray) -> Contraction:
-        """Join the rows that chains of pairs connect."""
-        group = components(n_samples, pairs)
-        return cls(group, int(group.max(initial=-1)) + 1)
+    @cached_property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return int(self.group.max(initial=-1)) + 1
 
     def apply(
         self, X: Matrix, weight: ArrayLike | None = None
@@ -88,10 +81,6 @@ class Contraction:
         scatter = float(w @ _squared_norms(X) - total @ _squared_norms(means))
         means.sort_indices()
         return means.astype(X.dtype), max(scatter, 0.0)
-
-    def invert(self, group_labels: IntArray) -> IntArray:
-        """Give the labels of the rows from labels of the groups."""
-        return group_labels[self.group]
 
 
 def _squared_norms(X: sparse.csr_array) -> FloatArray:

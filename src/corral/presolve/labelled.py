@@ -1,4 +1,4 @@
-"""Groups whose clusters are known: pins, and must-link groups that are mutually apart.
+"""Groups that stand for clusters: pins, and must-link groups that are mutually apart.
 
 Such groups tell where clusters are (the neighbourhoods of Basu, Banerjee and Mooney, 2002).
 """
@@ -16,7 +16,7 @@ LOOKED_AT = 100
 
 
 def labelled_groups(n_clusters: int, count: IntArray, pins: IntArray, apart: IntArray) -> IntArray:
-    """Pairs (group, cluster), (p, 2), of groups that are in different clusters for certain.
+    """Pairs (group, cluster), (p, 2); groups of different clusters here are never together.
 
     All pins are among them.  Then groups of several rows are taken, the largest first, if
     cannot-links keep them apart from one group at least of every cluster that is taken already.

@@ -95,7 +95,7 @@ class Grouped:
         # About the middle and in double precision, so that the scatter has no cancellation.
         local = np.asarray(dense, np.float64)
         local = local - np.average(local, axis=0, weights=weight)
-        joined = Contraction(rules.row_groups, rules.n_groups)
+        joined = Contraction(rules.row_groups)
         means, total, count, scatter = joined.apply(local, weight)
         # Sums over a group and over the features add up so many roundings.
         terms = int(count.max()) + points.shape[1]

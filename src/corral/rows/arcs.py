@@ -135,7 +135,7 @@ class ArcRows(MemoryRows):
         n = len(points)
         weight = np.ones(n) if weight is None else weight
         group = np.arange(n) if group is None else group
-        join = Contraction(group, int(group.max()) + 1)
+        join = Contraction(group)
         means, total, count, _ = join.apply(points, weight)
         means, _, _ = OnSphere(EARTH_RADIUS).joined(means, total, count)
         return cls(means, total, Members.of(points, weight, group))

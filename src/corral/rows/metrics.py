@@ -179,7 +179,7 @@ def contracted(
     """Rows in memory with the members of each group joined into one weighted point."""
     if group is None:
         return MemoryRows(points, weight, distance=distance)
-    join = Contraction(group, int(group.max(initial=-1)) + 1)
+    join = Contraction(group)
     means, total, count, scatter = join.apply(points, weight)
     means, total, constant = distance.joined(means, total, count)
     return MemoryRows(means, total, scatter + constant, distance=distance)

@@ -235,7 +235,7 @@ def contracted_shards(
     joined = np.flatnonzero(count[group] > 1)
     groups, local = np.unique(group[joined], return_inverse=True)
     own_weight = None if weight is None else weight[joined]
-    part = Contraction(local, len(groups))
+    part = Contraction(local)
     means, held, _, scatter = part.apply(fetch(shards, joined), own_weight)
     means, total[groups], constant = distance.joined(means, held, count[groups])
     # Groups are numbered in the order of their first rows, so each shard keeps consecutive groups.

@@ -1,8 +1,9 @@
-"""Several runs of one problem: how many are made, which is best, and what they give together.
+"""Runs of one problem from several starts: the best of them, and what they give together.
 
-With ``n_init="auto"`` runs end when the best answer has been found twice.  Otherwise, and as a test
-of that answer, the answers found are recombined (:mod:`.polish.recombine`) within the budget of
-moves that further runs would have had.
+The plan says how many there are (``restarts`` of :class:`.plan.Plan`).  With ``n_init="auto"`` they
+end sooner when the best answer has been found twice.  Otherwise, and as a test of that answer, the
+answers found are recombined (:mod:`.polish.recombine`) within the budget of moves that further runs
+would have had.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ Enough = Callable[[float, float], bool]
 logger = logging.getLogger(__name__)
 
 
-class Run(Protocol):
+class OneRun(Protocol):
     """Solves a problem from a start that a seed gives."""
 
     @property
@@ -55,7 +56,7 @@ class Run(Protocol):
 
 
 def best_of_runs(
-    run: Run, random_state: np.random.RandomState, enough: Enough | None = None
+    run: OneRun, random_state: np.random.RandomState, enough: Enough | None = None
 ) -> Solution:
     """The best of all runs and of their recombinations, or one that is proven to be enough.
 
@@ -148,7 +149,7 @@ def _answer(problem: Problem, solution: Solution) -> Answer:
     return Answer(labels, solution.centers - problem.rows.middle, objective, rules)
 
 
-def _side_by_side(run: Run, seeds: IntArray, jobs: int | None) -> Iterator[Solution]:
+def _side_by_side(run: OneRun, seeds: IntArray, jobs: int | None) -> Iterator[Solution]:
     """In other processes, which tell nobody of their progress; a callback may end them.
 
     A process that does not answer in time is not waited for.
@@ -174,7 +175,7 @@ def _side_by_side(run: Run, seeds: IntArray, jobs: int | None) -> Iterator[Solut
             found.close()
 
 
-def _in_turn(run: Run, seeds: IntArray, enough: Enough | None) -> Iterator[Solution]:
+def _in_turn(run: OneRun, seeds: IntArray, enough: Enough | None) -> Iterator[Solution]:
     """One after another until time or the budget of the programs is over; at least one.
 
     Between two of them, as long as the last one took is for the proof that no more are needed, if
