@@ -228,3 +228,22 @@ def test_clusters_that_stand_apart_are_settled_by_few_rows(monkeypatch):
     assert max(whole, default=0) < m // 2
     paid = cost + prices
     assert (paid[np.arange(m), labels] - paid.min(axis=1)).max() <= 1e-9
+
+
+def test_a_cluster_that_nobody_prefers_opens_few_moves(monkeypatch):
+    """Rows that must go far away do not make the flow one over all moves of all rows."""
+    rng = np.random.default_rng(0)
+    m, k = 20_000, 20
+    centers = 4.0 * rng.normal(size=(k, 3))
+    centers[-1] = 100.0
+    X = centers[rng.integers(0, k - 1, m)] + rng.normal(size=(m, 3))
+    cost = ((X[:, None, :] - centers) ** 2).sum(axis=2)
+    size = np.bincount(cost.argmin(axis=1), minlength=k)
+    size[[0, -1]] += [-400, 400]
+    arcs, ship = [], preferences.flow_over
+    monkeypatch.setattr(
+        preferences, "flow_over", lambda *given: arcs.append(len(given[1])) or ship(*given)
+    )
+    labels, prices = sizes.ship_units(cost, size, size, np.zeros(k))
+    check(cost, size, size, labels, prices)
+    assert max(arcs) < m * k // 10

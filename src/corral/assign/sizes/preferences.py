@@ -160,15 +160,41 @@ class State:
     def _settled(
         self, gap: FloatArray, before: IntArray, rest: IntArray, reach: FloatArray
     ) -> IntArray:
-        """Best labels of the rows with these gaps, on moves within reach or, if need be, on all.
+        """Best labels of the rows with these gaps, on moves within reach and, if need be, others.
 
-        A cluster far from the others that lacks rows is out of reach of every row.
+        A cluster far from the others that lacks rows is out of reach of every row.  Direct moves
+        suffice then, unless some rows must not make them.
         """
         longest = float(reach.max())
+        opened = gap <= reach[before][:, None]
         try:
-            return self._flow(gap, before, rest, gap <= reach[before][:, None], longest)
+            return self._flow(gap, before, rest, opened, longest)
+        except NoAssignment:
+            opened |= self._direct_moves(gap, before)
+        try:
+            return self._flow(gap, before, rest, opened, longest)
         except NoAssignment:
             return self._flow(gap, before, rest, np.isfinite(gap), longest)
+
+    def _direct_moves(self, gap: FloatArray, before: IntArray) -> BoolArray:
+        """The cheapest moves from each cluster with too many rows to each that lacks some.
+
+        They are as many as the first has too many, so that together they make all sizes fit.
+        """
+        over, under = self._imbalance()
+        counted, missing = self.scan.counted, int(under.sum() - over.sum())
+        low, high = self.room.least(self.prices), self.room.most(self.prices)
+        # With intervals, clusters within their bounds give or take what is left.
+        over += _portion(np.maximum(counted - low - over, 0), missing)
+        under += _portion(np.maximum(high - counted - under, 0), -missing)
+        to, moves = np.flatnonzero(under), np.zeros(gap.shape, bool)
+        for a in np.flatnonzero(over):
+            rows = np.flatnonzero(before == a)
+            number = min(int(over[a]), len(rows))
+            if number and len(to):
+                order = np.argpartition(gap[np.ix_(rows, to)], number - 1, axis=0)
+                moves[rows[order[:number]], to] = True
+        return moves & np.isfinite(gap)
 
     def _flow(
         self,
@@ -199,6 +225,11 @@ class State:
         after = before.copy()
         after[free] = flow.argmax(axis=1)
         return after
+
+
+def _portion(have: IntArray, need: int) -> IntArray:
+    """So many in all, taken from the first that have some."""
+    return np.asarray(np.clip(need - (np.cumsum(have) - have), 0, have))
 
 
 def spread_ties(
