@@ -108,7 +108,12 @@ class _Refit:
             return None
         seconds = self._deadline.left / n_left
         again: ConstrainedKMeans = clone(self._model).set_params(
-            init=self._labels, n_init=1, time_limit=seconds, prove=None, verbose=False
+            n_clusters=self._model.n_clusters_,
+            init=self._labels,
+            n_init=1,
+            time_limit=seconds,
+            prove=None,
+            verbose=False,
         )
         if again.solver == "exact":
             again.set_params(solver="projected")

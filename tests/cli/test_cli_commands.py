@@ -123,7 +123,7 @@ def test_compare_with_the_truth_and_prices(folder, corral):
 
 
 def test_every_method_of_the_library_is_compared():
-    made = {type(method.make(3, 0, None)).__name__ for method in methods()}
+    made = {type(method.make(3, 0, None, "euclidean")).__name__ for method in methods()}
     others = {name for name in baselines.__all__ if not name.endswith("Error")}
     kinds = {"KMeans", "GaussianMixture", "KernelKMeans", "KMedoids"}
     assert made == others | {f"Constrained{kind}" for kind in kinds} | {"Propagated"}
@@ -140,8 +140,8 @@ def test_methods_take_what_they_say(method):
         ConstraintSet(ClusterTotals(range(8), maximum=20)),
     ]
     for rules in sets:
-        model = method.make(2, 0, None)
-        if method.refusal(rules, len(X)) is not None:
+        model = method.make(2, 0, None, "euclidean")
+        if method.refusal(rules, len(X), "euclidean") is not None:
             with pytest.raises(ValueError, match=r"takes|has no"):
                 model.fit(X, constraints=rules)
         elif method.name != "corral, algorithm1":

@@ -46,6 +46,70 @@ def test_the_audit_takes_it(corral):
     assert "square kilometres" in done.out
 
 
+@pytest.mark.parametrize("metric", ["cosine", "haversine"])
+def test_medoids_are_rows_at_the_distances_of_the_metric(corral, metric):
+    words = f"{FIT} --method medoids --metric {metric} --sizes 3,3 --plot p.png --report r.html"
+    done = corral(*words.split())
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    between = arcs if metric == "haversine" else cosine_distances
+    own = np.array([row["label"] for row in found["labels"]])
+    centers = np.array(found["centers"])
+    assert all((center == PLACES).all(axis=1).any() for center in centers)
+    expected = between(PLACES, centers)[np.arange(6), own]
+    np.testing.assert_allclose([row["distance"] for row in found["labels"]], expected, atol=1e-9)
+    assert found["inertia"] == pytest.approx(expected.sum())
+    assert found["metric"] == metric
+
+
+@pytest.mark.parametrize("metric", ["cosine", "haversine"])
+def test_compare_never_takes_another_metric(corral, metric):
+    words = f"compare places.csv --id-column id -k 2 --max-size 4 --metric {metric} --json"
+    done = corral(*words.split())
+    assert done.code == 0, done.err
+    found = {line["method"]: line for line in json.loads(done.out)}
+    able = {name for name, line in found.items() if line["inertia"] is not None}
+    assert able == {"corral", "corral, medoids"}
+    refused = [line["note"] for name, line in found.items() if name not in able]
+    assert set(refused) == {f"takes no metric {metric}"}
+    fitted = json.loads(corral(*f"{FIT} --max-size 4 --metric {metric}".split()).out)
+    assert found["corral"]["inertia"] == pytest.approx(fitted["inertia"])
+    assert found["corral"]["inertia"] <= found["corral, medoids"]["inertia"] * (1.0 + 1e-9)
+
+
+def test_compare_refuses_rows_without_a_place(corral, tmp_path):
+    (tmp_path / "zero.csv").write_text("x,y\n1,2\n0,0\n2,1\n")
+    done = corral("compare", "zero.csv", "-k", 2, "--metric", "cosine")
+    assert done.code == 2
+    assert "row 1 of X is zero" in done.err
+
+
+@pytest.mark.parametrize("method", ["kmeans", "medoids", "gaussian", "kernel"])
+def test_the_rules_say_how_many_clusters(corral, method):
+    words = f"fit places.csv --id-column id -k fewest --max-size 2 --method {method} --json"
+    done = corral(*words.split())
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert found["sizes"] == [2, 2, 2]
+    assert found["fewest"].startswith("3 is the least number of clusters")
+    assert len(found["centers"]) == 3
+
+
+def test_prices_are_those_of_the_same_number(corral):
+    words = "fit places.csv --id-column id -k fewest --max-size 2 --n-init 1 --prices 5 --json"
+    found = json.loads(corral(*words.split()).out)
+    free = json.loads(corral("fit", "places.csv", "--id-column", "id", "-k", 3, "--json").out)
+    assert found["free"]["objective"] == pytest.approx(free["inertia"])
+
+
+def test_what_no_number_of_clusters_obeys_names_the_ids(corral, tmp_path):
+    (tmp_path / "ml.csv").write_text("p0,p1\np1,p2\n")
+    words = "fit places.csv --id-column id -k fewest --must-link ml.csv --max-size 2"
+    done = corral(*words.split())
+    assert done.code == 3
+    assert "p0" in done.err
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -54,6 +118,8 @@ def test_the_audit_takes_it(corral):
         ("--metric haversine --missing mean", "--missing mean has no mean of longitudes"),
         ("--metric cosine --prove 1", "lower bounds are known for metric='euclidean' alone"),
         ("--metric manhattan", "'manhattan' is not one of"),
+        ("--metric cosine --method kernel", "--metric is not for --method kernel"),
+        ("-k few", "'few' is neither fewest nor an integer of at least 1"),
     ],
 )
 def test_what_has_no_meaning_is_refused(corral, more, message):

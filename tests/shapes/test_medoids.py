@@ -6,6 +6,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+from metrics_of import arcs
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
@@ -236,6 +237,20 @@ def test_metrics_of_every_kind_agree():
     assert np.array_equal(given.predict(columns), expected.argmin(axis=1))
 
 
+def test_haversine_takes_degrees_and_gives_kilometres():
+    rng = np.random.default_rng(19)
+    X = np.column_stack([rng.uniform(-80, 80, 20), rng.uniform(170, 190, 20)])
+    X[::2, 1] -= 360.0 * (X[::2, 1] > 180.0)
+    model = ConstrainedKMedoids(3, metric="haversine", random_state=0)
+    model.fit(X, constraints=ClusterSizes(maximum=8))
+    given = ConstrainedKMedoids(3, metric="precomputed", random_state=0)
+    given.fit(arcs(X, X), constraints=ClusterSizes(maximum=8))
+    assert model.inertia_ == pytest.approx(given.inertia_)
+    np.testing.assert_allclose(model.transform(X), arcs(X, model.cluster_centers_), atol=1e-9)
+    assert "kilometres" in str(model.report_)
+    assert "square" not in str(model.report_)
+
+
 def test_distances_far_from_the_origin_keep_their_digits():
     X = np.random.default_rng(16).normal(size=(30, 2))
     near = ConstrainedKMedoids(3, random_state=0).fit(X)
@@ -305,6 +320,8 @@ def changed(i, j, value):
         ({"metric": lambda x, y: np.nan}, SQUARE, "distance nan"),
         ({"metric": lambda x, y: 1.0}, SQUARE, "of row 0 to itself"),
         ({"metric": "straight"}, SQUARE, "metric"),
+        ({"metric": "haversine"}, SQUARE, "X has 4 columns"),
+        ({"metric": "haversine"}, 91.0 * SQUARE[:, :2], "row 1 of X has latitude 91"),
         ({"n_clusters": 5}, SQUARE, "n_clusters"),
         ({"n_init": 0}, SQUARE, "`n_init` is 0"),
         ({"init": "random"}, SQUARE, "`init` is 'random'"),

@@ -19,7 +19,7 @@ from ..constraints import Constraint, ConstraintSet, Violations
 from .inertia import InMemory, PointPieces, cluster_means, inertia_at
 from .spheres import arc_inertia, cosine_inertia, geographic_centres, mean_directions
 
-__all__ = ["UNITS", "Entry", "Findings", "InMemory", "PointPieces", "centres_of", "examine"]
+__all__ = ["Entry", "Findings", "InMemory", "PointPieces", "centres_of", "examine"]
 
 #: How centres and inertia are computed by each metric.
 MEASURES: dict[str, tuple[Callable[..., FloatArray], Callable[..., float]]] = {
@@ -79,7 +79,7 @@ class Findings:
     The inertia is the sum of w |x - mu|^2 over the points x of weight w; mu is the centre of their
     cluster.  By cosine it is the sum of w (1 - cos(x, mu)), and by haversine that of w times the
     squared great-circle distance.  ``outside`` counts the rules that do not apply because they name
-    rows outside X.
+    rows outside X, and ``unit`` says what the inertia is counted in, where that has a name.
     """
 
     inertia: float
@@ -87,6 +87,7 @@ class Findings:
     entries: tuple[Entry, ...]
     outside: int = 0
     metric: str = "euclidean"
+    unit: str = ""
 
     @property
     def soft_cost(self) -> float:
@@ -170,6 +171,7 @@ def examine(
         sizes=tuple(np.bincount(labels, minlength=n_clusters).tolist()),
         entries=tuple(Entry.of(rule, labels, n_clusters) for rule in ConstraintSet(constraints)),
         metric=metric,
+        unit=UNITS.get(metric, ""),
     )
 
 

@@ -13,6 +13,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 
 from .._typing import FloatArray, IntArray
+from .spheres import RADIUS, arcs
 
 
 def sum_of_distances(
@@ -27,7 +28,8 @@ def sum_of_distances(
     medoids : (k,) array
         Rows of X, or columns of precomputed distances.
     metric : str or callable
-        As :func:`sklearn.metrics.pairwise_distances` takes it.
+        As :func:`sklearn.metrics.pairwise_distances` takes it; by haversine, X is in degrees and
+        distances are in kilometres.
     weight : (n,) array, optional
 
     Examples
@@ -45,6 +47,8 @@ def sum_of_distances(
             distance = X[own, medoids[j]]
         elif metric == "euclidean" and not sparse.issparse(X):
             distance = cdist(X[own], X[[medoids[j]]])[:, 0]
+        elif metric == "haversine":
+            distance = RADIUS * arcs(np.radians(X[medoids[j]]), np.radians(X[own]))
         else:
             distance = pairwise_distances(X[own], X[[medoids[j]]], metric=metric)[:, 0]
         total += float(w[own] @ distance)

@@ -113,12 +113,19 @@ def _centre(places: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def _seen(here: FloatArray, places: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Arcs (by the haversine formula) and bearings of places as seen from one, in radians."""
+    """Arcs and bearings of places as seen from one, in radians."""
     (lat, lon), (a, b) = here, places.T
-    half = np.sin((a - lat) / 2.0) ** 2 + np.cos(lat) * np.cos(a) * np.sin((b - lon) / 2.0) ** 2
     east = np.sin(b - lon) * np.cos(a)
     north = np.cos(lat) * np.sin(a) - np.sin(lat) * np.cos(a) * np.cos(b - lon)
-    return 2.0 * np.arcsin(np.sqrt(np.clip(half, 0.0, 1.0))), np.arctan2(east, north)
+    return arcs(here, places), np.arctan2(east, north)
+
+
+def arcs(here: FloatArray, places: FloatArray) -> FloatArray:
+    """Arcs between one place and others by the haversine formula, all in radians."""
+    (lat, lon), (a, b) = here, places.T
+    half = np.sin((a - lat) / 2.0) ** 2 + np.cos(lat) * np.cos(a) * np.sin((b - lon) / 2.0) ** 2
+    angle: FloatArray = 2.0 * np.arcsin(np.sqrt(np.clip(half, 0.0, 1.0)))
+    return angle
 
 
 def _moved(here: FloatArray, bearing: Any, length: Any) -> FloatArray:
@@ -142,7 +149,7 @@ def arc_inertia(
     w, total = weights_of(labels, weight), 0.0
     for j, here in enumerate(np.radians(centers)):
         own = labels == j
-        total += float(w[own] @ (RADIUS * _seen(here, places[own])[0]) ** 2)
+        total += float(w[own] @ (RADIUS * arcs(here, places[own])) ** 2)
     return total
 
 

@@ -28,8 +28,10 @@ EPILOG = """\b
 Examples:
   corral compare points.csv -k 3 --must-link ml.csv --cannot-link cl.csv
   corral compare iris.csv -k 3 --sizes 50,50,50 --truth species -o table.csv
+  corral compare cities.csv -k 5 --columns lat,lon --metric haversine --max-size 40
 
-A dash marks a method that does not take these rules."""
+A dash marks a method that does not take these rules or this metric. The inertia is that of the
+labels by the metric, also for methods that minimise something else."""
 
 HEAD = {
     "method": "method",
@@ -51,20 +53,23 @@ MOST_POINTS = 5_000
 class Method:
     """A method of the table.
 
-    ``make(n_clusters, seed, time_limit)`` gives the estimator.  The method is not run with kinds
-    of constraints that it does not take, with soft links unless ``soft``, and with more than
-    ``most_points`` points.
+    ``make(n_clusters, seed, time_limit, metric)`` gives the estimator.  The method is not run with
+    kinds of constraints that it does not take, with soft links unless ``soft``, with more than
+    ``most_points`` points, and by other metrics than the Euclidean unless ``any_metric``.
     """
 
     name: str
-    make: Callable[[int, int, float | None], Any]
+    make: Callable[[int, int, float | None, str], Any]
     kinds: tuple[type[Constraint], ...] | None = None
     soft: bool = False
     most_points: int | None = None
+    any_metric: bool = False
 
-    def refusal(self, rules: ConstraintSet, n_samples: int) -> str | None:
+    def refusal(self, rules: ConstraintSet, n_samples: int, metric: str) -> str | None:
         """Say in a few words why it cannot be run; None if it can."""
         kinds = self.kinds
+        if metric != "euclidean" and not self.any_metric:
+            return f"takes no metric {metric}"
         unknown = [] if kinds is None else [rule for rule in rules if not isinstance(rule, kinds)]
         if unknown:
             return f"takes no {type(unknown[0]).__name__}"
@@ -75,22 +80,26 @@ class Method:
         return None
 
 
-def _corral(name: str, solver: str, *, soft: bool) -> Method:
+def _own(
+    name: str,
+    kind: Callable[..., Any],
+    most_points: int | None = None,
+    *,
+    any_metric: bool = False,
+) -> Method:
+    """An estimator of corral."""
+
+    def make(k: int, seed: int, time_limit: float | None, metric: str) -> Any:
+        more = {"metric": metric} if any_metric else {}
+        return kind(k, random_state=seed, time_limit=time_limit, **more)
+
+    return Method(name, make, soft=True, most_points=most_points, any_metric=any_metric)
+
+
+def _algorithm1(k: int, seed: int, time_limit: float | None, metric: str) -> Any:
     from .. import ConstrainedKMeans
 
-    def make(k: int, seed: int, time_limit: float | None) -> Any:
-        return ConstrainedKMeans(k, solver=solver, random_state=seed, time_limit=time_limit)
-
-    return Method(name, make, soft=soft)
-
-
-def _shaped(name: str, kind: Callable[..., Any], most_points: int | None = None) -> Method:
-    """An estimator of corral with clusters of another shape."""
-
-    def make(k: int, seed: int, time_limit: float | None) -> Any:
-        return kind(k, random_state=seed, time_limit=time_limit)
-
-    return Method(name, make, soft=True, most_points=most_points)
+    return ConstrainedKMeans(k, solver="algorithm1", random_state=seed, time_limit=time_limit)
 
 
 @dataclass(frozen=True)
@@ -113,7 +122,7 @@ class Propagated:
 def _baseline(name: str, kind: type[Baseline], most_points: int | None = None) -> Method:
     """A method without a time limit, which takes the constraints that its class names."""
 
-    def make(k: int, seed: int, time_limit: float | None) -> Any:
+    def make(k: int, seed: int, time_limit: float | None, metric: str) -> Any:
         return kind(k, random_state=seed)
 
     return Method(name, make, kind._kinds, kind._soft, most_points)
@@ -125,17 +134,18 @@ def methods() -> tuple[Method, ...]:
     from .. import (
         ConstrainedGaussianMixture,
         ConstrainedKernelKMeans,
+        ConstrainedKMeans,
         ConstrainedKMedoids,
         baselines,
     )
 
     return (
-        _corral("corral", "projected", soft=True),
-        _shaped("corral, Gaussians", ConstrainedGaussianMixture),
-        _shaped("corral, medoids", ConstrainedKMedoids, MOST_POINTS),
-        _shaped("corral, rbf kernel", ConstrainedKernelKMeans),
-        _shaped("corral, propagation", Propagated, MOST_POINTS),
-        _corral("corral, algorithm1", "algorithm1", soft=False),
+        _own("corral", ConstrainedKMeans, any_metric=True),
+        _own("corral, Gaussians", ConstrainedGaussianMixture),
+        _own("corral, medoids", ConstrainedKMedoids, MOST_POINTS, any_metric=True),
+        _own("corral, rbf kernel", ConstrainedKernelKMeans),
+        _own("corral, propagation", Propagated, MOST_POINTS),
+        Method("corral, algorithm1", _algorithm1),
         _baseline("k-means, no rules", baselines.PlainKMeans),
         _baseline("COP-KMeans", baselines.COPKMeans),
         _baseline("COP-COBWEB", baselines.COPCobweb, MOST_POINTS),
@@ -171,6 +181,7 @@ class Line:
 
 @click.command(epilog=EPILOG, short_help="Run all methods of the library and print a table.")
 @opt.data_options
+@opt.metric_option
 @opt.clusters_option
 @opt.rule_options
 @opt.column_option("--truth", metavar="COLUMN", help="Known classes, for the adjusted Rand index.")
@@ -190,21 +201,23 @@ def compare(
     **options: Any,
 ) -> None:
     """Run all methods of the library on POINTS and print a table."""
+    from ..audit.spheres import check_places
     from .tables import write_table
 
     asked = opt.Options(**options)
     check_output("--output", output, force=force, inputs=asked.files)
     classes_in = () if truth is None else (truth,)
     points, rules, n_clusters = load(asked, quiet=quiet, not_coordinates=classes_in)
+    check_places(points.X, asked.metric)
     classes = None if truth is None else points.table.texts(truth)
     talking = sys.stderr.isatty() and not quiet
     lines = []
     for method in methods():
         if talking:
             click.echo(f"{method.name} ...", err=True)
-        refusal = method.refusal(rules, len(points.X))
+        refusal = method.refusal(rules, len(points.X), asked.metric)
         if refusal is None:
-            model = method.make(n_clusters, seed, time_limit)
+            model = method.make(n_clusters, seed, time_limit, asked.metric)
             lines.append(_run(method.name, model, points, rules, classes))
         else:
             lines.append(Line(method.name, note=refusal))
@@ -242,7 +255,7 @@ def _run(
         # The rules were checked before, so this method cannot use one of them.
         return Line(name, note=_first_words(error))
     seconds = clock.elapsed
-    report = audit(points.X, labels, rules, model.n_clusters)
+    report = audit(points.X, labels, rules, model.n_clusters, metric=points.space.metric)
     return Line(
         name,
         inertia=report.inertia,

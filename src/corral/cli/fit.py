@@ -54,6 +54,7 @@ Examples:
   corral fit plants.csv -k 3 --method gaussian --must-link ml.csv --cannot-link cl.csv
   corral fit people.parquet -k 5 --scale standard --share sex:0.4: --min-size 10 --plot p.png
   corral fit cities.csv -k 6 --columns lat,lon --metric haversine --max-size 20 -o regions.csv
+  corral fit stops.csv -k fewest --capacity load:900 --method medoids --metric haversine
   zcat big.csv.gz | corral fit - -k 8 --rules rules.json --model model.json > labels.csv
 
 The labels are written to the output file, or to the standard output if there is none: id, label,
@@ -73,7 +74,7 @@ Exit codes: 0 feasible, 2 bad input, 3 infeasible, 4 not decided within the time
 @opt.data_options
 @opt.metric_option
 @opt.weight_option
-@opt.clusters_option
+@opt.clusters_or_fewest_option
 @opt.rule_options
 @method_options
 @opt.solver_options
@@ -142,7 +143,7 @@ def fit(
     clock = Deadline.after(None)
     fitted = make_estimator(
         method,
-        n_clusters,
+        opt.FEWEST if asked.fewest else n_clusters,
         covariance=covariance,
         kernel=kernel,
         gamma=gamma,
@@ -218,12 +219,13 @@ def load(
     """Read the points, the rules and the number of clusters, and check them.
 
     ``space`` is that of a fitted model.  ``may_be_empty`` allows more clusters than rows, and
-    ``any_number`` rules that are for another number of clusters.
+    ``any_number`` rules that are for another number of clusters.  If the number is to be the
+    fewest, that of the rows stands for it.
     """
     from .data import load_points
     from .rules import columns_of_rules, count_clusters, make_rules, number_columns
 
-    n_clusters = count_clusters(asked)
+    n_clusters = 1 if asked.fewest else count_clusters(asked)
     with spoken_warnings(quiet):
         used = [*columns_of_rules(asked), *not_coordinates]
         points = load_points(asked, used, number_columns(asked), space)
@@ -232,6 +234,8 @@ def load(
                 f"-k is {n_clusters}, but {points.table.name} has {len(points.X)} rows; every "
                 "cluster needs one."
             )
+        if asked.fewest:
+            n_clusters, any_number = len(points.X), True
         return points, make_rules(asked, points, n_clusters, any_number), n_clusters
 
 
@@ -293,7 +297,9 @@ def fit_model(
                 raise KeyboardInterrupt from None
             raise
         except InfeasibleConstraintsError as clash:
-            raise with_ids(clash, points, int(model.n_clusters)) from clash
+            fewest = model.n_clusters == opt.FEWEST
+            k = len(points.X) if fewest else int(model.n_clusters)
+            raise with_ids(clash, points, k) from clash
     return stop is not None and stop.asked
 
 

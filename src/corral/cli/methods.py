@@ -27,7 +27,7 @@ OWN: dict[str, dict[str, str | None]] = {
         "model": None,
     },
     "gaussian": {"covariance": "covariance"},
-    "medoids": {"n_init": "n_init"},
+    "medoids": {"n_init": "n_init", "metric": "metric"},
     "kernel": {"kernel": "kernel", "gamma": "gamma"},
 }
 
@@ -68,7 +68,7 @@ method_options = stacked(
 )
 
 
-def make_estimator(method: str, n_clusters: int, **values: Any) -> Any:
+def make_estimator(method: str, n_clusters: int | str, **values: Any) -> Any:
     """The estimator of a method, with the values of its options.
 
     Raises
@@ -97,7 +97,7 @@ def make_estimator(method: str, n_clusters: int, **values: Any) -> Any:
 
 def _refuse_others(method: str) -> None:
     context = click.get_current_context()
-    for option in {name for own in OWN.values() for name in own} - set(OWN[method]):
+    for option in sorted({name for own in OWN.values() for name in own} - set(OWN[method])):
         if context.get_parameter_source(option) is ParameterSource.COMMANDLINE:
             others = " or ".join(other for other, own in OWN.items() if option in own)
             raise ValueError(
@@ -111,7 +111,7 @@ def centers_of(model: Any, points: Points) -> FloatArray:
     if hasattr(model, "cluster_centers_"):
         return np.asarray(model.cluster_centers_)
     weight = np.ones(len(points.X)) if points.weight is None else points.weight
-    centers = np.zeros((model.n_clusters, points.X.shape[1]))
+    centers = np.zeros((model.n_clusters_, points.X.shape[1]))
     for j in np.unique(model.labels_):
         own = model.labels_ == j
         # A cluster whose rows all have no weight has their plain mean.

@@ -10,6 +10,9 @@ import click
 from click import option
 from click.shell_completion import CompletionItem
 
+#: What stands for the least number of clusters that the rules allow.
+FEWEST = "fewest"
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _FILE = click.Path(exists=True, dir_okay=False)
@@ -26,13 +29,17 @@ def read_sizes(
         raise click.BadParameter(f"{value!r} is not a list of integers such as 59,71,48.") from None
 
 
-def read_count(ctx: click.Context, param: click.Parameter, value: str) -> int | str:
-    """Read an integer of at least 1, or the word auto."""
-    if value == "auto":
-        return value
-    if not value.isdecimal() or int(value) < 1:
-        raise click.BadParameter(f"{value!r} is neither auto nor an integer of at least 1.")
-    return int(value)
+def count_or(word: str) -> Callable[[click.Context, click.Parameter, str | None], int | str | None]:
+    """What reads an integer of at least 1, or the word."""
+
+    def read(ctx: click.Context, param: click.Parameter, value: str | None) -> int | str | None:
+        if value is None or value == word:
+            return value
+        if not value.isdecimal() or int(value) < 1:
+            raise click.BadParameter(f"{value!r} is neither {word} nor an integer of at least 1.")
+        return int(value)
+
+    return read
 
 
 def read_jobs(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
@@ -75,7 +82,7 @@ class Options:
     scale: str = "none"
     metric: str = "euclidean"
     weight: str | None = None
-    n_clusters: int | None
+    n_clusters: int | str | None
     must_link: tuple[str, ...]
     cannot_link: tuple[str, ...]
     soft: float | None
@@ -91,6 +98,11 @@ class Options:
     share: tuple[str, ...]
     pin: str | None
     constraints: tuple[str, ...]
+
+    @property
+    def fewest(self) -> bool:
+        """Whether the rules say how many clusters there are."""
+        return self.n_clusters == FEWEST
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -174,13 +186,16 @@ metric_option = choice_option(
     "Distance; haversine takes two columns, latitude and longitude in degrees, and gives km.",
 )
 
+_K = ("-k", "--n-clusters", "n_clusters")
 clusters_option = option(
-    "-k",
-    "--n-clusters",
-    "n_clusters",
-    type=click.IntRange(1),
-    metavar="K",
-    help="Number of clusters; not needed with --sizes.",
+    *_K, type=click.IntRange(1), metavar="K", help="Number of clusters; not needed with --sizes."
+)
+clusters_or_fewest_option = option(
+    *_K,
+    callback=count_or(FEWEST),
+    metavar="K|fewest",
+    help="Number of clusters, or the least for which the rules can be obeyed; not needed with "
+    "--sizes.",
 )
 
 
@@ -269,7 +284,7 @@ solver_options = stacked(
     seed_option,
     option(
         "--n-init",
-        callback=read_count,
+        callback=count_or("auto"),
         default="auto",
         show_default=True,
         metavar="N|auto",

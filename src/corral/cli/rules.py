@@ -45,7 +45,7 @@ def columns_of_rules(options: Options) -> list[str]:
 
 def count_clusters(options: Options) -> int:
     """Number of clusters, from ``-k`` or from the sizes."""
-    if options.n_clusters is None:
+    if not isinstance(options.n_clusters, int):
         if options.sizes is None:
             raise ValueError("the number of clusters is missing; give -k or --sizes.")
         return len(options.sizes)

@@ -114,7 +114,8 @@ def plot_clusters(
         for cluster in present:
             middle[cluster] = points[label == cluster].mean(axis=0)
     else:
-        middle = np.asarray(centers, float)
+        # Clusters without points may have no centre; theirs is not drawn.
+        middle = np.where(np.isin(np.arange(k), present)[:, None], np.asarray(centers, float), 0.0)
     given = feature_names(X) if features is None else features
     named = [f"feature {j}" for j in range(points.shape[1])] if given is None else given
     axes = one_axes(ax)

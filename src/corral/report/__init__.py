@@ -77,7 +77,9 @@ class Report(Findings):
         Number of rules that do not apply because they name rows outside X; such rules come from
         :meth:`ConstraintSet.for_folds`.
     metric : str
-        "euclidean", "cosine" or "haversine".
+        "euclidean", "cosine" or "haversine"; of medoids, the name of their metric.
+    unit : str
+        What the inertia is counted in, where that has a name.
     plan
         The decisions that the solver took; :meth:`how` prints them.
     proof
@@ -146,7 +148,7 @@ class Report(Findings):
             centers = centres_of(points, labels, n_clusters, sample_weight, metric)
         found = examine(points, labels, constraints, n_clusters, sample_weight, centers, metric)
         view = View.of(points, labels, constraints, centers)
-        return cls(found.inertia, found.sizes, found.entries, metric=metric, view=view)
+        return cls(**vars(found), view=view)
 
     def how(self) -> str:
         """Say how the answer was found: the decisions of the solver, one a line."""
@@ -246,7 +248,7 @@ class Report(Findings):
     def to_dict(self, names: Sequence[Any] | None = None) -> dict[str, Any]:
         """Give the report as plain data, ready for JSON.
 
-        "plan" is there if there is one, and "bound" and "gap" if a bound was proven.
+        "plan" and "fewest" are there if there are any, and "bound" and "gap" if a bound was proven.
 
         Parameters
         ----------
@@ -254,6 +256,8 @@ class Report(Findings):
             What to call the rows; the report's own names unless given.
         """
         plain = super().to_dict(self.names if names is None else names)
+        if self.fewest:
+            plain["fewest"] = self.fewest
         if self._decisions():
             plain["plan"] = dict(self._decisions())
         if self.prices is not None:

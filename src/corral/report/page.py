@@ -13,7 +13,7 @@ import numpy as np
 
 from .._text import in_digits
 from .._typing import IntArray
-from ..audit import UNITS, Findings
+from ..audit import Findings
 from ..constraints import Constraint
 from ..plots.bounds import Measure, measure_sizes, measure_totals
 from .members import cluster_cell
@@ -107,7 +107,7 @@ def summary(findings: Findings, told: Told) -> str:
     facts = {
         "points": sum(findings.sizes),
         "clusters": len(findings.sizes),
-        f"inertia {UNITS.get(findings.metric, '')}".rstrip(): findings.inertia,
+        f"inertia {findings.unit}".rstrip(): findings.inertia,
         "soft cost": findings.soft_cost or None,
         "objective": findings.objective if findings.soft_cost else None,
         "rules of other rows": findings.outside or None,

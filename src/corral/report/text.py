@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._text import in_digits
-from ..audit import UNITS, Entry, Findings
+from ..audit import Entry, Findings
 from ..constraints import Constraint
 from .prices import Prices
 
@@ -38,7 +38,7 @@ def _summary(findings: Findings) -> list[str]:
     verdict = "every hard rule is obeyed" if findings.feasible else broken
     lines = [
         f"{in_digits(sum(findings.sizes))} points in {len(findings.sizes)} clusters: {verdict}",
-        f"inertia  {in_digits(findings.inertia)} {UNITS.get(findings.metric, '')}".rstrip(),
+        f"inertia  {in_digits(findings.inertia)} {findings.unit}".rstrip(),
         f"sizes    {' '.join(map(str, findings.sizes))}",
     ]
     if findings.soft_cost:

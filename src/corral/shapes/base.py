@@ -22,12 +22,13 @@ from ..constraints import ConstraintSet
 from ..constraints.lookup import rules_for
 from ..deadline import Deadline, OutOfTime
 from ..exceptions import BrokenAnswerError, InfeasibleConstraintsError
+from ..fewest import with_clusters
 from ..infeasible import conflict_of, out_of_time
 from ..inputs import check_magnitude, check_weights, refuse_others, row_names, talking
 from ..plan import default_limit
 from ..presolve import Rules, presolve
 from ..report import Report
-from ..settings import LIMITS, Limit, check_n_clusters, make_random_state
+from ..settings import LIMITS, Limit, make_random_state
 
 
 @dataclass(frozen=True)
@@ -63,13 +64,15 @@ class Task:
 class Found:
     """Result of a search: labels of the rows, other fitted attributes, and how it was found.
 
-    ``space`` holds the rows as the audit shall see them; None if these are the points.
+    ``space`` holds the rows as the audit shall see them, None if these are the points, and
+    ``metric`` says how it shall compare them.
     """
 
     labels: IntArray
     attributes: Mapping[str, Any]
     how: tuple[tuple[str, str], ...] = ()
     space: FloatArray | None = None
+    metric: str = "euclidean"
 
     def table(self) -> list[tuple[str, str]]:
         """Pairs of decision and value, for ``report_.how()``."""
@@ -86,7 +89,7 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
 
     _limits: ClassVar[Mapping[str, Limit]] = {}
 
-    n_clusters: int = 8
+    n_clusters: int | str = 8
     time_limit: float | None = field(default=None, kw_only=True)
     random_state: Any = field(default=None, kw_only=True)
     verbose: bool | int = field(default=False, kw_only=True)
@@ -126,9 +129,10 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
                 row_names(X),
             )
             n = points.shape[0]
-            k, weight = check_n_clusters(self.n_clusters, n), check_weights(sample_weight, n)
+            weight = check_weights(sample_weight, n)
             random_state = make_random_state(self.random_state)
-            limit = default_limit(n) if self.time_limit is None else self.time_limit
+            k, params, fewest = with_clusters(self.get_params(deep=False), n, given, names)
+            limit = default_limit(n) if params["time_limit"] is None else params["time_limit"]
             deadline = Deadline.after(limit)
             try:
                 rules = presolve(given, n, k, names=names, deadline=deadline.first)
@@ -141,9 +145,10 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
                 raise out_of_time(deadline) from late
             ended = f"by the time limit of {limit:.3g} s" if deadline.passed else ""
             space = points if found.space is None else found.space
-            report = Report.of(InMemory(space), found.labels, given, k, weight)
+            report = Report.of(InMemory(space), found.labels, given, k, weight, metric=found.metric)
             report = self._audited(report, task, found)
-        report = replace(report, names=names, plan=found, outside=outside, ended=ended)
+        known = {"names": names, "plan": found, "fewest": fewest}
+        report = replace(report, **known, outside=outside, ended=ended)
         if not report.feasible:
             raise BrokenAnswerError(f"the answer breaks a hard constraint:\n{report}")
         if ended:
@@ -178,5 +183,6 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
         for name, value in found.attributes.items():
             setattr(self, name, value)
         self.labels_ = found.labels.astype(np.int32)
+        self.n_clusters_ = len(report.sizes)
         names = getattr(self, "feature_names_in_", None) if found.space is None else None
         self.report_ = replace(report, features=names)

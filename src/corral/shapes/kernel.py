@@ -42,7 +42,8 @@ class ConstrainedKernelKMeans(ShapedClustering):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int or "fewest", default=8
+        "fewest" is the least number for which the hard rules can be obeyed, proven.
     kernel : str or callable, default="rbf"
         A name that scikit-learn's ``pairwise_kernels`` knows; "precomputed", where X is the kernel
         of all pairs of rows; or a function of two rows that gives a number.
@@ -68,6 +69,7 @@ class ConstrainedKernelKMeans(ShapedClustering):
     Attributes
     ----------
     labels_ : (n_samples,) int array
+    n_clusters_ : int
     inertia_ : float
         Weighted sum of the squared distances to the centre of one's own cluster, in feature space.
     report_ : Report

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -11,16 +11,23 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import haversine_distances
 
 from .._typing import FloatArray, Matrix
 from ..deadline import NEVER, Deadline
 from ..plan.medoids import memory_of
 from ..proof.groups import memory_at
+from ..rows.arcs import EARTH_RADIUS
+from ..rows.metrics import METRICS, refuse_columns
 
 #: Metrics of scikit-learn that take sparse rows.
 SPARSE = ("cityblock", "cosine", "euclidean", "l1", "l2", "manhattan")
 #: Metrics of scikit-learn that take missing values.
 GAPPY = ("nan_euclidean",)
+#: The metric of corral's own meaning: degrees, and kilometres.
+HAVERSINE = "haversine"
+#: What distances are counted in, where that has a name.
+UNITS = {"cosine": "in cosine distance", HAVERSINE: "kilometres"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +52,7 @@ def distances(
 ) -> FloatArray:
     """Distance of each row from each of the others, as scikit-learn defines the metric.
 
+    By haversine, degrees are taken and kilometres given, as by ``ConstrainedKMeans``.
     A callable is called for every row and every other, in this order, so it need not be symmetric.
     Only that can take long; it raises OutOfTime.
     """
@@ -54,6 +62,8 @@ def distances(
         found = pairwise_distances(points, others[:], metric=asked)
     elif metric == "euclidean" and not sparse.issparse(points):
         found = cdist(points, others)  # from differences, so that no digits cancel
+    elif metric == HAVERSINE:
+        found = EARTH_RADIUS * haversine_distances(np.radians(points), np.radians(others))
     else:
         found = pairwise_distances(points, others, metric=metric)
     return np.asarray(found, np.float64)
@@ -88,6 +98,19 @@ def candidate_distances(points: Matrix, metric: Any, deadline: Deadline) -> Floa
     if not np.isfinite(total):
         raise ValueError(f"{name} gives distances up to {found.max():.3g}, whose sum is infinite.")
     return found
+
+
+def check_degrees(points: FloatArray, columns: Sequence[Any] | None) -> None:
+    """Raise ValueError unless rows are latitude and longitude in degrees, in this order."""
+    if points.shape[1] != 2:
+        raise ValueError(
+            f"X has {points.shape[1]} columns; metric='haversine' takes two, latitude and "
+            "longitude in degrees."
+        )
+    refuse_columns(columns)
+    fault = METRICS[HAVERSINE].fault(points)
+    if fault is not None:
+        raise ValueError(f"row {fault[0]} of X has {fault[1]}.")
 
 
 def check_memory(n: int, c: int) -> None:

@@ -15,12 +15,20 @@ from .._text import in_digits
 from .._typing import FloatArray, IntArray, Matrix
 from ..audit.distances import sum_of_distances
 from ..exceptions import BrokenAnswerError
-from ..inputs import check_magnitude
+from ..inputs import check_magnitude, column_names
 from ..report import Report
 from ..settings import LIMITS, Limit
 from .base import Found, ShapedClustering, Task
 from .medoid_costs import NO_MEDOID, MedoidCosts
-from .medoid_distances import GAPPY, SPARSE, candidate_distances, distances
+from .medoid_distances import (
+    GAPPY,
+    HAVERSINE,
+    SPARSE,
+    UNITS,
+    candidate_distances,
+    check_degrees,
+    distances,
+)
 from .medoid_search import best_medoids, free_medoids
 
 
@@ -34,13 +42,16 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int or "fewest", default=8
+        "fewest" is the least number for which the hard rules can be obeyed, proven.
     metric : str or callable, default="euclidean"
-        A metric of :func:`sklearn.metrics.pairwise_distances`; a function of two rows that gives
-        one number; or "precomputed": X is a matrix of distances.  A square matrix has the distance
-        of row i to row j at (i, j), 0 for i = j.  It need not be symmetric: j is the medoid.  Any
-        other matrix has the distances of the rows to candidates, of which ``n_clusters`` different
-        ones become medoids; these candidates are no rows and obey no rules.
+        A metric of :func:`sklearn.metrics.pairwise_distances`; "haversine", which as in
+        ``ConstrainedKMeans`` takes latitude and longitude in degrees and gives kilometres; a
+        function of two rows that gives one number; or "precomputed": X is a matrix of distances.
+        A square matrix has the distance of row i to row j at (i, j), 0 for i = j.  It need not be
+        symmetric: j is the medoid.  Any other matrix has the distances of the rows to candidates,
+        of which ``n_clusters`` different ones become medoids; these candidates are no rows and
+        obey no rules.
     init : "k-medoids++" or array-like of shape (n_clusters,), default="k-medoids++"
         Medoids to start from: drawn, or indices of rows (of columns, if X has distances to
         candidates).
@@ -54,6 +65,7 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
     Attributes
     ----------
     labels_ : (n_samples,) int array
+    n_clusters_ : int
     medoid_indices_ : (n_clusters,) int array
         Row of X of each medoid; its column, if X has distances to candidates.  A cluster that the
         rules leave empty has -1.
@@ -122,7 +134,8 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         plain = not self._precomputed and self._accepted()["ensure_all_finite"] is True
         space = None if plain else distance[:, medoids[used]]
         fitted = self._fitted(task.points, medoids)
-        return Found(rules.invert(found.labels), fitted, decisions, space)
+        compared = HAVERSINE if self.metric == HAVERSINE else "euclidean"
+        return Found(rules.invert(found.labels), fitted, decisions, space, compared)
 
     def _fitted(self, points: Matrix, medoids: IntArray) -> dict[str, Any]:
         """Medoids, and the rows that they are."""
@@ -141,7 +154,8 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         if self._inside(task.points) and np.any(labels[medoids[used]] != used):
             raise BrokenAnswerError("the medoid of a cluster is in another one.")
         total = sum_of_distances(task.points, labels, medoids, self.metric, task.weight)
-        return replace(report, inertia=total)
+        name = self.metric if isinstance(self.metric, str) else "callable"
+        return replace(report, inertia=total, metric=name, unit=UNITS.get(name, ""))
 
     def _store(self, X: Any, found: Found, report: Report) -> None:
         super()._store(X, found, report)
@@ -169,6 +183,8 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         """
         check_is_fitted(self)
         points = validate_data(self, X, reset=False, **self._accepted())
+        if self.metric == HAVERSINE:
+            check_degrees(points, None)
         used = self.medoid_indices_ != NO_MEDOID
         found: FloatArray = np.full((points.shape[0], len(used)), np.inf)
         if self._precomputed:
@@ -203,6 +219,8 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         points = check_array(X, input_name="X", estimator=self, **self._accepted())
         if not self._precomputed:
             check_magnitude(points, type(self).__name__)
+        if self.metric == HAVERSINE:
+            check_degrees(points, column_names(X))
         return sparse.csr_array(points) if sparse.issparse(points) else points
 
     def __sklearn_tags__(self) -> Any:

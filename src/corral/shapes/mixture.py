@@ -25,7 +25,8 @@ class ConstrainedGaussianMixture(ShapedClustering):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int or "fewest", default=8
+        "fewest" is the least number for which the hard rules can be obeyed, proven.
     covariance : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
         "full": one matrix a cluster; "tied": one for all; "diag": variances of the features;
         "spherical": one variance a cluster.  "auto" tries all of them.  If there are enough links,
@@ -39,6 +40,7 @@ class ConstrainedGaussianMixture(ShapedClustering):
     Attributes
     ----------
     labels_ : (n_samples,) int array
+    n_clusters_ : int
     weights_ : (n_clusters,) array
         Shares of the clusters.
     means_ : (n_clusters, n_features) array
