@@ -3,6 +3,7 @@
     python benchmarks/medoids.py FOLDER            # public instances, three seeds each (--seeds)
     python benchmarks/medoids.py FOLDER --quick    # two instances, one seed
     python benchmarks/medoids.py --random          # random instances against an integer program
+    python benchmarks/medoids.py --sizes           # equal and different sizes, up to 2,000 rows
     python benchmarks/medoids.py --free            # without rules, against the package kmedoids
 
 An instance is a text file: points and clusters, then for each point x, y, capacity and demand.
@@ -23,7 +24,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits, load_iris
 
-from corral import ClusterTotals, ConstrainedKMedoids
+from corral import ClusterSizes, ClusterTotals, ConstrainedKMedoids
 
 #: Best known sums of distances (Lorena and Senne; Stefanello et al., proven for lin318).
 KNOWN = {
@@ -104,6 +105,30 @@ def random_instances(quick, limit):
         )
 
 
+def sized(quick, limit):
+    """Rows around centres of different popularity, with sizes that do not suit them."""
+    print("| points | features | clusters | sizes | sums of distances by seed | seconds |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    cases = [(200, 5, 10), (1_000, 5, 10), (1_000, 2, 40), (2_000, 10, 5)]
+    for n, d, k in cases[: 1 if quick else None]:
+        rng = np.random.default_rng(n + k)
+        chance = np.arange(1, k + 1) / (k * (k + 1) / 2)
+        X = 2.0 * rng.normal(size=(k, d))[rng.choice(k, n, p=chance)] + rng.normal(size=(n, d))
+        step = n // (k * (k + 1) // 2)
+        different = [*(step * j for j in range(1, k)), n - step * k * (k - 1) // 2]
+        for name, sizes in (("equal", [n // k] * k), ("different", different)):
+            runs = []
+            for seed in range(1 if quick else 2):
+                began = time.process_time()
+                model = ConstrainedKMedoids(k, random_state=seed, time_limit=limit)
+                model.fit(X, constraints=ClusterSizes(sizes))
+                runs.append((model.inertia_, time.process_time() - began))
+                assert sorted(np.bincount(model.labels_)) == sorted(sizes)
+            values = " ".join(f"{value:.3f}" for value, _ in runs)
+            seconds = np.mean([took for _, took in runs])
+            print(f"| {n} | {d} | {k} | {name} | {values} | {seconds:.1f} |", flush=True)
+
+
 def free(starts):
     """Without rules, from the same starts as FasterPAM of the package kmedoids."""
     import kmedoids
@@ -135,6 +160,7 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--random", action="store_true")
+    parser.add_argument("--sizes", action="store_true")
     parser.add_argument("--free", action="store_true")
     parser.add_argument("--limit", type=float, default=3600.0, help="time_limit of a fit")
     given = parser.parse_args()
@@ -142,6 +168,8 @@ def main():
         instances(given.folder, given.quick, 1 if given.quick else given.seeds, given.limit)
     if given.random:
         random_instances(given.quick, given.limit)
+    if given.sizes:
+        sized(given.quick, given.limit)
     if given.free:
         free(1 if given.quick else 5)
 

@@ -141,7 +141,7 @@ def test_methods_take_what_they_say(method):
     ]
     for rules in sets:
         model = method.make(2, 0, None, "euclidean")
-        if method.refusal(rules, len(X), "euclidean") is not None:
+        if method.refusal(rules, len(X)) is not None:
             with pytest.raises(ValueError, match=r"takes|has no"):
                 model.fit(X, constraints=rules)
         elif method.name != "corral, algorithm1":

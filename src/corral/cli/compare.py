@@ -65,7 +65,9 @@ class Method:
     most_points: int | None = None
     any_metric: bool = False
 
-    def refusal(self, rules: ConstraintSet, n_samples: int, metric: str) -> str | None:
+    def refusal(
+        self, rules: ConstraintSet, n_samples: int, metric: str = "euclidean"
+    ) -> str | None:
         """Say in a few words why it cannot be run; None if it can."""
         kinds = self.kinds
         if metric != "euclidean" and not self.any_metric:

@@ -31,6 +31,24 @@ def settles_by_chains(rules: Rules) -> bool:
     return bool(rules.totals) or rules.linear is not None
 
 
+def swaps_exactly(rules: Rules) -> bool:
+    """Whether exact assignment is quick: nearest medoids, or a flow of groups of equal count."""
+    if rules.paired or rules.linear is not None or rules.totals or rules.soft_totals:
+        return False
+    sizes = rules.sizes
+    if sizes is None:
+        return True
+    return bool(np.ptp(rules.count) == 0 and (sizes.soft is None or rules.count[0] == 1))
+
+
+def reseedings(rules: Rules, n_candidates: int) -> int:
+    """How often medoids are drawn anew, at most: less often where swaps take long."""
+    if rules.n_clusters < 2:
+        return 0
+    each = rules.n_groups * n_candidates * rules.n_clusters
+    return int(np.clip(at.RESEEDING_WORK / each, 1, at.MOST_RESEEDINGS))
+
+
 def idle(n_clusters: int) -> int:
     """Upheavals in a row without a better answer that end them."""
     return at.UPHEAVAL_IDLE * n_clusters

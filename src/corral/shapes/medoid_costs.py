@@ -1,4 +1,4 @@
-"""What groups of rows cost at each candidate for a medoid, and the medoids of labels."""
+"""What groups of rows cost at each candidate for a medoid, the medoids of labels, and answers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from scipy.optimize import linear_sum_assignment
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..presolve import Rules
+from .shape import Fitted
 
 #: The medoid of a cluster that has none.
 NO_MEDOID = -1
@@ -112,3 +113,35 @@ class MedoidCosts:
     def penalty(self, clusters: IntArray) -> float:
         """Medoids cost nothing themselves."""
         return 0.0
+
+
+@dataclass(frozen=True)
+class Answer(Fitted):
+    """An answer, and the rules with sizes in the order that it obeys."""
+
+    rules: Rules
+
+    @classmethod
+    def at(cls, costs: MedoidCosts, rules: Rules, labels: IntArray) -> Answer:
+        """Labels of the groups with their medoids."""
+        found = Fitted.of(costs, rules, labels.copy())
+        return cls(found.labels, found.clusters, found.objective, rules)
+
+    def numbered(self, given: Rules, weight: FloatArray) -> Answer:
+        """The same with other numbers of the clusters, which do not depend on the start.
+
+        Sizes stand in the order in which the user wrote them.  Of clusters with equal bounds the
+        heaviest comes first.  Numbers stay as they are where rules name clusters.
+        """
+        if given.numbered:
+            return self
+        k, rows = given.n_clusters, given.invert(self.labels)
+        wanted = found = np.zeros((2, k), np.int64)
+        if given.sizes is not None and self.rules.sizes is not None:
+            wanted = np.stack([given.sizes.upper, given.sizes.lower])
+            found = np.stack([self.rules.sizes.upper, self.rules.sizes.lower])
+        mass = np.bincount(rows, weight, k)
+        number = np.empty(k, np.int64)
+        number[np.lexsort([-mass, *found])] = np.lexsort([np.arange(k), *wanted])
+        clusters = self.clusters[np.argsort(number)]
+        return Answer(number[self.labels], clusters, self.objective, given)

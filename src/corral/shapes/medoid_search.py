@@ -1,9 +1,11 @@
-"""Medoids under rules: free medoids, then shifts, chains and upheavals, then exact assignment.
+"""Medoids under rules: free medoids, exact assignment, then swaps or upheavals.
 
-Swaps without rules (:mod:`.fasterpam`) find where medoids should be.  From there shifts and chains
-of groups obey the rules, and upheavals find better clusters; each moves the medoids along
-(:mod:`.medoid_partition`).  Where chains do not obey the rules, an exact assignment does, or proves
-that nothing can.  At the end exact assignments and best medoids alternate.
+Swaps without rules (:mod:`.fasterpam`) find where medoids should be.  From there exact assignments
+and best medoids alternate.  What follows depends on the rules.  Where exact assignment is quick,
+swaps of medoids with exact assignment, and medoids that are drawn anew, find better clusters
+(:mod:`.medoid_swaps`).  Elsewhere shifts and chains of groups and upheavals do, the medoids moving
+along (:mod:`.medoid_partition`); where integer programs would be needed, they also find the first
+answer.
 """
 
 from __future__ import annotations
@@ -14,10 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._typing import FloatArray, IntArray
+from .._typing import IntArray
 from ..assign import NoAssignment, assign_patiently, broken
 from ..deadline import Deadline, OutOfTime
 from ..plan import medoids as plan
+from ..plan.medoid_thresholds import RESEEDING_IDLE
 from ..plan.shape_thresholds import DESCENT_PATIENCE
 from ..polish.chains import obey
 from ..polish.upheavals import upheave
@@ -25,8 +28,9 @@ from ..presolve import Rules
 from ..start import match_sizes, seed_order
 from .base import Task
 from .fasterpam import draw_medoids, swap_medoids
-from .medoid_costs import MedoidCosts
+from .medoid_costs import Answer, MedoidCosts
 from .medoid_partition import MedoidPartition
+from .medoid_swaps import Swaps, reseeded
 from .shape import Fitted, descend
 
 #: First price of a unit of excess, in :attr:`.Partition.unit`, and how often it may grow.
@@ -66,7 +70,7 @@ def best_medoids(task: Task, costs: MedoidCosts, free: list[IntArray]) -> Answer
     """
     search, rules = _Search(task, costs), task.rules
     if rules.free and np.all(rules.count == 1):
-        return search.answer(rules, costs.nearest(free[0]))
+        return Answer.at(costs, rules, costs.nearest(free[0]))
     best = search.settled(free[0])
     for medoids in free[1:]:
         if task.deadline.passed:
@@ -74,33 +78,9 @@ def best_medoids(task: Task, costs: MedoidCosts, free: list[IntArray]) -> Answer
         with suppress(OutOfTime):
             best = min(best, search.settled(medoids), key=_objective)
     best = search.exactly(best)
+    if plan.swaps_exactly(rules):
+        return search.swapped(best)
     return search.exactly(search.upheaved(best))
-
-
-@dataclass(frozen=True)
-class Answer(Fitted):
-    """An answer, and the rules with sizes in the order that it obeys."""
-
-    rules: Rules
-
-    def numbered(self, given: Rules, weight: FloatArray) -> Answer:
-        """The same with other numbers of the clusters, which do not depend on the start.
-
-        Sizes stand in the order in which the user wrote them.  Of clusters with equal bounds the
-        heaviest comes first.  Numbers stay as they are where rules name clusters.
-        """
-        if given.numbered:
-            return self
-        k, rows = given.n_clusters, given.invert(self.labels)
-        wanted = found = np.zeros((2, k), np.int64)
-        if given.sizes is not None and self.rules.sizes is not None:
-            wanted = np.stack([given.sizes.upper, given.sizes.lower])
-            found = np.stack([self.rules.sizes.upper, self.rules.sizes.lower])
-        mass = np.bincount(rows, weight, k)
-        number = np.empty(k, np.int64)
-        number[np.lexsort([-mass, *found])] = np.lexsort([np.arange(k), *wanted])
-        clusters = self.clusters[np.argsort(number)]
-        return Answer(number[self.labels], clusters, self.objective, given)
 
 
 def _objective(answer: Fitted) -> float:
@@ -126,7 +106,7 @@ class _Search:
         labels = self.costs.nearest(medoids)
         rules = match_sizes(task.rules, task.rules.sizes_of(labels).astype(float))
         if not broken(rules, labels):
-            return self.answer(rules, labels)
+            return Answer.at(self.costs, rules, labels)
         if not plan.settles_by_chains(rules):
             return self._assigned(rules, medoids)
         part = self._part(rules, labels, medoids, task.deadline)
@@ -134,7 +114,7 @@ class _Search:
         price = obey(part, SETTLING_PRICE * part.unit, every, SETTLING_PRICES)
         if price is None or broken(rules, part.labels):
             return self._assigned(rules, medoids)
-        return self.answer(rules, part.labels)
+        return Answer.at(self.costs, rules, part.labels)
 
     def _assigned(self, rules: Rules, medoids: IntArray) -> Answer:
         """An answer by exact assignment, with sizes in another order where that at hand fails."""
@@ -147,7 +127,7 @@ class _Search:
             )
         if found.order is not None:
             rules = rules.with_sizes_in_order(found.order)
-        return self.answer(rules, np.asarray(found.labels))
+        return Answer.at(self.costs, rules, np.asarray(found.labels))
 
     def upheaved(self, answer: Answer) -> Answer:
         """The best answer after as many upheavals as the plan allows."""
@@ -158,8 +138,22 @@ class _Search:
         most = plan.upheavals(rules)
         for _ in upheave(part, self.task.random_state, most, plan.idle(k)):
             pass
-        found = self.answer(rules, part.labels)
+        found = Answer.at(self.costs, rules, part.labels)
         return answer if broken(rules, found.labels) else min(answer, found, key=_objective)
+
+    def swapped(self, best: Answer) -> Answer:
+        """The best answer after swaps, from it and from medoids that are drawn anew."""
+        task, idle, swaps = self.task, 0, Swaps(self.costs, self.task.deadline)
+        best = swaps.descended(best)
+        for _ in range(plan.reseedings(task.rules, self.costs.cost.shape[1])):
+            if task.deadline.passed or best.objective <= 0.0 or idle >= RESEEDING_IDLE:
+                break
+            drawn, idle = reseeded(self.costs, best, task.random_state), idle + 1
+            with suppress(NoAssignment, OutOfTime):
+                found = swaps.descended(self.exactly(self.settled(drawn)))
+                if found.objective < best.objective * (1.0 - 1e-9):
+                    best, idle = found, 0
+        return best
 
     def exactly(self, answer: Answer) -> Answer:
         """The answer after exact assignments and best medoids in turn."""
@@ -170,14 +164,9 @@ class _Search:
         if found.objective >= answer.objective:
             return answer
         rules = match_sizes(answer.rules, answer.rules.sizes_of(answer.labels).astype(float))
-        return self.answer(rules, found.labels)
+        return Answer.at(self.costs, rules, found.labels)
 
     def _part(
         self, rules: Rules, labels: IntArray, medoids: IntArray, deadline: Deadline
     ) -> MedoidPartition:
         return MedoidPartition(self.costs, rules, deadline, labels, medoids)
-
-    def answer(self, rules: Rules, labels: IntArray) -> Answer:
-        """Labels of the groups with their medoids."""
-        found = Fitted.of(self.costs, rules, labels.copy())
-        return Answer(found.labels, found.clusters, found.objective, rules)

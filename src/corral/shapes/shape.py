@@ -56,6 +56,11 @@ def descend(shape: Shape, rules: Rules, labels: IntArray, deadline: Deadline) ->
         As :func:`corral.assign.assign_patiently`.
     """
     rules = match_sizes(rules, rules.sizes_of(labels).astype(float))
+    return alternate(shape, rules, labels, deadline)
+
+
+def alternate(shape: Shape, rules: Rules, labels: IntArray, deadline: Deadline) -> Fitted:
+    """As :func:`descend`, with sizes in the order that they have."""
     step = _Step(shape, rules, deadline)
     best = step(shape.clusters(labels), None) if broken(rules, labels) else step.at(labels)
     for _ in range(DESCENT_ROUNDS):
