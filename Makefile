@@ -55,16 +55,18 @@ unit: $(TOOLS)
 # An environment of its own, which also sees the packages of $(VENV).
 BROWSER_VENV := build/browser-venv
 
+# nbconvert runs a notebook and shows its outputs in a page, as Jupyter does.
 $(BROWSER_VENV)/.installed: $(TOOLS)
 	$(BIN)/python -m venv --clear $(BROWSER_VENV)
 	$(BROWSER_VENV)/bin/python .ci/sees.py $(BIN)/python
 	$(BROWSER_VENV)/bin/python $(INSTALL) --upgrade "pip>=25.1"
-	$(BROWSER_VENV)/bin/python $(INSTALL) --group browser
+	$(BROWSER_VENV)/bin/python $(INSTALL) --group browser nbconvert
 	@touch $@
 
-# RECORDINGS=docs/images writes the recordings of the pages anew.
-test-browser: $(BROWSER_VENV)/.installed
-	.ci/browser $(BROWSER_VENV)/bin/python
+# Makes that environment once a Chromium is found.  RECORDINGS=docs/images writes the recordings of
+# the pages anew.
+test-browser: $(TOOLS)
+	.ci/browser $(BROWSER_VENV)
 
 # An environment of its own, in which each lower bound of pyproject.toml is the exact version.
 LOWEST_VENV := build/lowest-venv

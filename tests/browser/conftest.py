@@ -7,21 +7,21 @@ are installed.  Screenshots and recordings are kept in ``build/browser``.
 from __future__ import annotations
 
 import csv
+import http.server
 import os
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-KEPT = ROOT / "build" / "browser"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 #: No name leads anywhere: what a page would fetch from elsewhere fails, and the test with it.
 ALONE = "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost"
-ARGUMENTS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", ALONE]
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", ALONE]
 
-#: Milliseconds to wait for what a page should show.
-PATIENCE = 60_000
+#: Milliseconds to wait for what a page should show.  Only a test that fails waits so long.
+PATIENCE = 120_000
 
 
 def chromium():
@@ -34,6 +34,8 @@ def browser():
     api = pytest.importorskip("playwright.sync_api", reason="needs Playwright: make test-browser")
     if chromium() is None:
         pytest.skip("needs Chromium")
+    from steps import KEPT
+
     KEPT.mkdir(parents=True, exist_ok=True)
     api.expect.set_options(timeout=PATIENCE)
     with api.sync_playwright() as playwright:
@@ -111,6 +113,33 @@ def studio():
 
 
 @pytest.fixture
+def served():
+    """Serves a text as a page of another origin than the studio's, as Jupyter does."""
+    servers = []
+
+    def serve(text):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html; charset=utf-8")
+                self.end_headers()
+                self.wfile.write(text.encode())
+
+            def log_message(self, *words):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_port}/"
+
+    yield serve
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture
 def table(tmp_path):
     """Writes a CSV file."""
 
@@ -131,18 +160,21 @@ class Recording:
 
     def __call__(self, page, seconds=1.2):
         """Keep what the page shows now."""
-        page.wait_for_timeout(150)  # the picture is drawn after the texts
+        from steps import KEPT, painted
+
+        painted(page)
         shot = KEPT / f"{self._name}-{len(self._frames)}.png"
         page.screenshot(path=shot)
         self._frames.append((shot, int(1000 * seconds)))
 
     def save(self):
         from PIL import Image
+        from steps import KEPT
 
         images, times = [], []
         for shot, time in self._frames:
             image = Image.open(shot).convert("RGB")
-            image = image.resize((800, 800 * image.height // image.width), Image.Resampling.LANCZOS)
+            image.thumbnail((800, 800), Image.Resampling.LANCZOS)
             images.append(image.quantize(96, dither=Image.Dither.NONE))
             times.append(time)
         folder = Path(os.environ.get("RECORDINGS", KEPT))

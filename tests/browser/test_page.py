@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import http.client
 import importlib
+import io
 import json
 import re
 import subprocess
 import sys
 import time
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -17,11 +17,26 @@ import pytest
 
 pytest.importorskip("playwright.sync_api", reason="needs Playwright: make test-browser")
 
-from playwright.sync_api import TimeoutError, expect
-from steps import MOST, bound, downloaded, fit, lasso, rule, rules_of, select
+from playwright.sync_api import expect
+from steps import (
+    AXE,
+    KEPT,
+    MOST,
+    bound,
+    choose,
+    downloaded,
+    fit,
+    lasso,
+    painted,
+    press,
+    rule,
+    rules_of,
+    select,
+    serious_findings,
+    settled,
+    until,
+)
 
-ROOT = Path(__file__).parents[2]
-KEPT = ROOT / "build" / "browser"
 COMMAND = (sys.executable, "-m", "corral.cli")
 
 
@@ -38,13 +53,13 @@ def test_undo_redo_save_load_and_exports(studio, pages, points, tmp_path):
     page = pages(studio(points).url)
     rule(page, "together", "p0", "p1")
     rule(page, "apart", "p0", "p20")
-    saved = downloaded(page, "save")
-    page.click("#undo")
+    saved = downloaded(page, "#save")
+    press(page, "#undo")
     expect(page.locator("#rules li")).to_have_count(1)
-    page.click("#undo")
+    press(page, "#undo")
     expect(page.locator("#none")).to_be_visible()
     expect(page.locator("#undo")).to_be_disabled()
-    page.click("#redo")
+    press(page, "#redo")
     expect(page.locator("#rules li")).to_have_count(1)
     path = tmp_path / "rules.json"
     path.write_text(saved, encoding="utf-8")
@@ -64,7 +79,7 @@ def test_undo_redo_save_load_and_exports(studio, pages, points, tmp_path):
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    ours = [line.split(",")[1] for line in downloaded(page, "labels").splitlines()]
+    ours = [line.split(",")[1] for line in downloaded(page, "#labels").splitlines()]
     assert ours == [line.split(",")[1] for line in labels.read_text().splitlines()]
 
 
@@ -84,21 +99,27 @@ def test_soft_rules_that_are_broken_are_told_and_dropped(studio, pages, points):
     expect(page.locator("#broken")).to_contain_text("p0 and p1")
     expect(page.locator("#rules .is-broken")).to_have_count(1)
     page.screenshot(path=KEPT / "broken.png")
-    page.get_by_role("button", name="Drop: Cannot-link p0-p1").click()
+    press(page, page.get_by_role("button", name="Drop: Cannot-link p0-p1"))
     expect(page.locator("#none")).to_be_visible()
     expect(page.locator("#broken")).to_be_hidden()
+    page.check("#soft-bounds")
+    bound(page, "sizes", least=13)
+    expect(page.locator("#rules")).to_contain_text("(soft)")
+    fit(page)
+    expect(page.locator("#broken")).to_contain_text("13")
 
 
 def test_clicks_axes_legend_and_clusters(studio, pages, points):
     page = pages(studio(points).url)
-    page.locator("#view").select_option("columns")
-    page.locator("#y").select_option("c")
+    choose(page, "#view", "columns")
+    choose(page, "#y", "c")
     page.fill("#k", "4")
     page.keyboard.press("Tab")
+    settled(page)
     expect(page.locator("#message")).to_contain_text("4 clusters")
     fit(page)
     expect(page.locator("#clusters tbody tr")).to_have_count(4)
-    page.get_by_role("button", name="Select the rows of cluster 2").click()
+    press(page, page.get_by_role("button", name="Select the rows of cluster 2"))
     size = page.locator("#clusters tbody tr").nth(2).locator("td").nth(1).inner_text()
     expect(page.locator("#selection")).to_contain_text(f"{size} selected")
     lasso(page, *MOST)
@@ -107,21 +128,79 @@ def test_clicks_axes_legend_and_clusters(studio, pages, points):
     expect(page.locator("#values")).to_contain_text("kind")
     page.screenshot(path=KEPT / "columns.png", full_page=True)
     page.fill("#name", "nobody")
-    page.click("#find button >> text=Add")
+    press(page, "#find button >> text=Add")
     expect(page.locator("#message")).to_contain_text("No row is called 'nobody'")
 
 
-def test_a_click_on_a_point_selects_it(studio, pages):
-    page = pages(studio(np.array([[0.0, 0.0], [10.0, 10.0], [0.0, 10.0]])).url)
-    box = page.locator("#plot canvas").first.bounding_box()
-    assert box
-    # The frame of the picture holds the three points at its corners.
-    for x in np.linspace(0.08, 0.2, 12):
-        if "1 selected" in page.inner_text("#selection"):
-            break
-        for y in np.linspace(0.7, 0.92, 12):
-            page.mouse.click(box["x"] + x * box["width"], box["y"] + y * box["height"])
-    expect(page.locator("#selection")).to_contain_text("selected: row 0")
+def test_clicks_keys_and_zoom_select_what_is_there(studio, pages):
+    X = np.array([[0.0, 0.0], [10.0, 10.0], [0.0, 10.0]])
+    page = pages(studio(X).url)
+    selection = page.locator("#selection")
+
+    def click(row):
+        page.wait_for_timeout(500)  # else two clicks are a double click
+        page.mouse.click(*place(page, *X[row]))
+
+    click(0)
+    expect(selection).to_contain_text("1 selected: row 0.")
+    click(1)
+    expect(selection).to_contain_text("2 selected: row 0, row 1.")
+    click(0)  # again: no longer
+    expect(selection).to_contain_text("1 selected: row 1.")
+    page.keyboard.press("Escape")
+    expect(selection).to_contain_text("Nothing")
+    box(page, (-0.4, -0.4), (1, 10.4))
+    expect(selection).to_contain_text("2 selected: row 0, row 2.")
+    page.keyboard.down("Shift")
+    box(page, (9, 9), (10.4, 10.4))
+    page.keyboard.up("Shift")
+    expect(selection).to_contain_text("3 selected")
+    page.mouse.move(*place(page, *X[1]))
+    page.mouse.wheel(0, -400)
+    until(page, f"{RANGE}.start > 0")
+    click(1)
+    expect(selection).to_contain_text("2 selected: row 0, row 2.")
+
+
+RANGE = "Bokeh.documents[0].get_model_by_name('figure').x_range"
+PLACE = """([x, y]) => {
+  const frame = Bokeh.index.get_one(Bokeh.documents[0].roots()[0]).child_views[0].frame;
+  const canvas = document.querySelector("#plot").getBoundingClientRect();
+  return [canvas.x + frame.x_scale.compute(x), canvas.y + frame.y_scale.compute(y)];
+}"""
+
+
+def place(page, x, y):
+    """Where a point of the plane is on the screen."""
+    return page.evaluate(PLACE, [float(x), float(y)])
+
+
+def box(page, *corners):
+    """Drag along the border of a rectangle of the plane."""
+    (left, low), (right, high) = corners
+    around = [(left, low), (right, low), (right, high), (left, high), (left, low)]
+    first, *others = (place(page, *corner) for corner in around)
+    page.mouse.move(*first)
+    page.mouse.down()
+    for other in others:
+        page.mouse.move(*other, steps=3)
+    page.mouse.up()
+
+
+def test_few_changes_are_asked_for_by_soft_pins(studio, pages):
+    X = np.random.default_rng(0).normal(size=(120, 2))
+    changes = []
+    for how in ("any", "very few"):
+        page = pages(studio(X).url)
+        fit(page)
+        choose(page, "#calm", how)
+        bound(page, "sizes", exact="20, 40, 60")
+        fit(page)
+        changes.append(int(re.search(r"(\d+) rows? changed", page.inner_text("#message"))[1]))
+        page.click("#python")
+        expect(page.locator("#lines")).to_contain_text("ClusterSizes")
+        assert ("Pin(before" in page.inner_text("#lines")) == (how == "very few")
+    assert 0 < changes[1] <= changes[0]
 
 
 def test_what_changed_since_the_last_fit_is_said(studio, pages, points):
@@ -146,13 +225,13 @@ def test_a_reload_and_a_second_page_show_the_same_rules(studio, pages, points):
     expect(second.locator("#rules li")).to_have_count(1)
     rule(second, "apart", "p0", "p30")
     expect(first.locator("#rules li")).to_have_count(2)
-    first.get_by_role("button", name="Drop: Must-link p0-p1").click()
+    press(first, first.get_by_role("button", name="Drop: Must-link p0-p1"))
     expect(second.locator("#rules li")).to_have_count(1)
     first.reload()
     first.wait_for_selector("body[data-drawn]")
     expect(first.locator("#rules li")).to_have_count(1)
     expect(first.locator("#clusters tbody tr")).to_have_count(3)
-    second.click("#fit")
+    fit(second)
     expect(first.locator("#message")).to_contain_text("inertia")
     assert rules_of(first) == rules_of(second)
 
@@ -179,12 +258,12 @@ def test_a_fit_is_stopped(studio, pages, monkeypatch):
     rules = [ClusterSizes(minimum=145, maximum=155), CannotLink(pairs)]
     shown = studio(rng.normal(size=(3000, 4)), constraints=rules, n_clusters=20)
     page = pages(shown.url)
-    page.click("#fit")
+    press(page, "#fit")
     expect(page.locator("#stop")).to_be_visible()
     expect(page.locator("#progress")).to_be_visible()
     expect(page.locator("#message")).to_contain_text("best")
     page.screenshot(path=KEPT / "running.png")
-    page.click("#stop")
+    press(page, "#stop")
     expect(page.locator("#message")).to_contain_text("Stopped early")
     expect(page.locator("#stop")).to_be_hidden()
     sizes = np.bincount(shown.labels, minlength=20)
@@ -207,7 +286,7 @@ def test_a_hostile_file_stays_text(studio, pages, table):
     bound(page, "totals", column=HOSTILE, most=100)
     fit(page)
     rule(page, "together", f"{HOSTILE}0", f"{HOSTILE}1")
-    page.click("#fit")
+    press(page, "#fit")
     expect(page.locator("#conflict")).to_contain_text("<script>")
     select(page, f"{HOSTILE}3")
     box = page.locator("#plot").bounding_box()
@@ -231,7 +310,7 @@ def test_very_many_columns_are_cut_with_a_message(studio, pages, table):
 def answer(url, path, **headers):
     """Status and body of a request by hand."""
     place = urlsplit(url)
-    connection = http.client.HTTPConnection(place.hostname, place.port, timeout=20)
+    connection = http.client.HTTPConnection(place.hostname, place.port, timeout=120)
     connection.request("GET", path, headers=headers)
     reply = connection.getresponse()
     body = reply.read().decode("utf-8", "replace")
@@ -295,64 +374,94 @@ def test_a_foreign_page_cannot_use_the_studio(studio, pages, points, tmp_path):
     pages.asked.remove(foreign.as_uri())
 
 
-def axe():
-    found = ROOT / "build" / "npm" / "node_modules" / "axe-core" / "axe.min.js"
-    return found if found.exists() else None
-
-
-@pytest.mark.skipif(axe() is None, reason="needs axe-core in build/npm: make test-browser")
+@pytest.mark.skipif(not AXE.exists(), reason="needs axe-core in build/npm: make test-browser")
 def test_the_page_has_no_serious_finding_of_axe(studio, pages, points):
     page = pages(studio(points, "-k", "2").url)
     rule(page, "together", "p0", "p1")
     rule(page, "apart", "p0", "p1")
-    page.click("#fit")
+    press(page, "#fit")
     expect(page.locator("#conflict")).to_be_visible()
-    found = [axe_findings(page)]
-    page.get_by_role("button", name="Drop: Cannot-link p0-p1").first.click()
+    found = [serious_findings(page)]
+    press(page, page.get_by_role("button", name="Drop: Cannot-link p0-p1").first)
     expect(page.locator("#conflict")).to_be_hidden()
     fit(page)
     select(page, "p3")
-    found.append(axe_findings(page))
+    found.append(serious_findings(page))
     page.click("#python")
     expect(page.locator("#code")).to_be_visible()
-    found.append(axe_findings(page))
+    found.append(serious_findings(page))
     assert found == [[], [], []]
 
 
-def axe_findings(page):
-    page.evaluate(axe().read_text(encoding="utf-8"))
-    violations = page.evaluate("() => axe.run(document).then((done) => done.violations)")
-    return [
-        (rule["id"], [node["html"] for node in rule["nodes"]])
-        for rule in violations
-        if rule["impact"] in ("serious", "critical")
-    ]
+def colours_in(page, *names):
+    """How many pixels of the picture have these colours."""
+    from PIL import Image
+
+    shot = Image.open(io.BytesIO(page.locator("#plot").screenshot())).convert("RGB")
+    pixels = np.asarray(shot).reshape(-1, 3)
+    return [int((pixels == tuple(bytes.fromhex(name[1:]))).all(axis=1).sum()) for name in names]
+
+
+def test_many_points_show_clusters_and_selections(studio, pages):
+    """More points than have markers: the picture is one image."""
+    from corral.plots._style import GREY, colour
+
+    rng = np.random.default_rng(0)
+    middles = np.repeat([(0, 0), (9, 0), (0, 9)], 4000, axis=0)
+    shown = studio(middles + rng.uniform(-1, 1, (12_000, 2)))
+    page = pages(shown.url)
+    three = [colour(j) for j in range(3)]
+    assert colours_in(page, GREY)[0] > 1000
+    assert colours_in(page, *three) == [0, 0, 0]
+    fit(page)
+    painted(page)
+    assert min(colours_in(page, *three)) > 1000
+    assert colours_in(page, GREY)[0] < 50
+    for row, corner in enumerate([(0, 0), (9, 0), (0, 9)]):
+        box(page, np.subtract(corner, 1.1), np.add(corner, 1.1))
+        expect(page.locator("#selection")).to_contain_text(f"4,000 selected: row {4000 * row},")
+        own = shown.labels[4000 * row]
+        painted(page)
+        counts = colours_in(page, *three)
+        assert [j for j in range(3) if counts[j]] == [own], "the others are pale"
+    press(page, "#clear")
+    # Zoomed in until one cluster fills the frame: larger discs, and no other colour.
+    page.mouse.move(*place(page, 0, 0))
+    while page.evaluate(f"{RANGE}.end - {RANGE}.start") > 1.8:
+        page.mouse.wheel(0, -200)
+        painted(page)
+    page.screenshot(path=KEPT / "zoomed.png")
+    counts = colours_in(page, *three)
+    assert [j for j in range(3) if counts[j]] == [shown.labels[0]]
+    assert max(counts) > 5_000
 
 
 def test_200000_points_are_measured(studio, pages):
-    """Reported, not asserted: the machine decides."""
+    """Reported, not asserted: the machine decides.  The page's own clock has no test in it."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200_000, 2)) + 6 * rng.integers(0, 3, (200_000, 2))
-    shown = studio(X)
-    began = time.perf_counter()
-    try:
-        page = pages(shown.url)
-    except TimeoutError:
-        pytest.skip("this machine is too busy: there was no picture in a minute")
-    picture = time.perf_counter() - began
+    page = pages()
+    page.add_init_script("addEventListener('pointerup', () => performance.mark('up'), true)")
+    page.goto(studio(X).url)
+    page.wait_for_selector("body[data-drawn]")
+    first, last = (
+        f"performance.getEntriesByName('points drawn').at({n}).startTime" for n in (0, -1)
+    )
+    since = f"{last} - performance.getEntriesByName('up').at(-1).startTime"
+    picture = page.evaluate(first)
     times = []
     for size in (0.2, 0.3, 0.4):
-        corners = ((0.5 - size, 0.5 - size), (0.5 + size, 0.5 - size), (0.5 + size, 0.5 + size))
-        lasso(page, *corners)
-        began = time.perf_counter()
+        low, high = 0.5 - size, 0.5 + size
+        lasso(page, (low, low), (high, low), (high, high))
         expect(page.locator("#selection")).to_contain_text("selected:")
-        times.append(time.perf_counter() - began)
-        page.click("#clear")
-        expect(page.locator("#selection")).to_contain_text("Nothing")
-    page.screenshot(path=KEPT / "many.png")
+        until(page, f"{since} > 0")
+        times.append(page.evaluate(since))
+        if size == 0.4:
+            page.screenshot(path=KEPT / "many.png")
+        press(page, "#clear")
     figures = {
-        "first picture, s": round(picture, 2),
-        "selection, ms": [round(1000 * t) for t in times],
+        "first picture, s": round(picture / 1000, 2),
+        "selection, ms": [round(t) for t in times],
     }
     (KEPT / "measured.json").write_text(json.dumps(figures) + "\n")
     sys.__stdout__.write(f"\n200,000 points: {figures}\n")
@@ -372,6 +481,6 @@ def test_the_command_serves_until_ctrl_c(points, pages):
         expect(page.locator("#title")).to_contain_text("36 rows")
         page.context.close()
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(120) == 0
     finally:
         process.kill()

@@ -135,6 +135,27 @@ def test_columns_are_drawn_as_they_are():
         plane_of(data, "feature 2", "nothing")
 
 
+def test_rows_inside_a_polygon_are_those_that_matplotlib_finds():
+    from matplotlib.path import Path as Polygon
+
+    rng = np.random.default_rng(0)
+    for corners in (3, 4, 9, 200):
+        X, polygon = rng.normal(size=(300, 2)), rng.normal(size=(corners, 2))
+        found = plane_of(data_of(X), COMPONENTS, "").inside(*polygon.T)
+        np.testing.assert_array_equal(found, np.flatnonzero(Polygon(polygon).contains_points(X)))
+
+
+def test_a_click_means_the_nearest_row_within_reach():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(50, 2))
+    plane = plane_of(data_of(X), COMPONENTS, "")
+    for place in rng.normal(size=(40, 2)):
+        for reach in ((0.2, 0.2), (0.1, 1.0)):
+            far = (((X - place) / reach) ** 2).sum(axis=1)
+            expected = [far.argmin()] if far.min() <= 1 else []
+            assert plane.nearest(*place, reach).tolist() == expected
+
+
 def test_of_too_many_rows_a_sample_is_drawn():
     data = data_of(np.zeros((MOST_POINTS + 5, 1)))
     shown = data.shown

@@ -44,6 +44,7 @@ style-src 'unsafe-inline'; script-src 'unsafe-inline'">
 html {{ color-scheme: light dark; background: #fff; }}
 body {{ margin: 0; }}
 @media (prefers-color-scheme: dark) {{ html {{ background: #16181b; }} }}
+@page {{ margin: 15mm; }}
 {style}</style>
 </head>
 <body>

@@ -29,7 +29,7 @@ for (const data of document.querySelectorAll('.corral-report script[type="applic
   const name = (row) => (names === null ? String(row) : names[row]);
   const [body, search] = [place.querySelector("tbody"), place.querySelector("input")];
   const [more, count] = [place.querySelector(".more"), place.querySelector(".count")];
-  const STEP = 50;
+  const STEP = 50, PAPER = 1000; // rows of a step, and most rows that are printed
   const chip = new Map(); // the colour of each cluster, from the table of the clusters
   for (const cell of document.querySelectorAll(".corral-report td[data-value] > .chip")) {
     chip.set(Number(cell.parentElement.dataset.value), cell.style.background);
@@ -47,7 +47,8 @@ for (const data of document.querySelectorAll('.corral-report script[type="applic
       cell.append(mark, String(labels[row]));
     }
     more.hidden = body.rows.length >= found.length;
-    count.textContent = `${found.length.toLocaleString("en")} rows`;
+    const [listed, all] = [body.rows.length, found.length].map((n) => n.toLocaleString("en"));
+    count.textContent = more.hidden ? `${all} rows` : `${listed} of ${all} rows`;
   };
   const filter = () => {
     const text = search.value.trim().toLowerCase();
@@ -63,6 +64,9 @@ for (const data of document.querySelectorAll('.corral-report script[type="applic
   search.placeholder += ", or cluster 2";
   search.addEventListener("input", filter);
   more.addEventListener("click", () => show(body.rows.length));
+  window.addEventListener("beforeprint", () => {
+    while (body.rows.length < Math.min(found.length, PAPER)) show(body.rows.length);
+  });
   // Spreadsheets compute cells that begin like formulas, so such names get an apostrophe.
   const safe = (text) => {
     const plain = /^[=+\-@\t\n]/.test(text) && Number.isNaN(Number(text.replace(",", "."))) ? `'${text}` : text;

@@ -23,14 +23,14 @@ Action: TypeAlias = Mapping[str, Any]
 MOST_NAMED = 5
 
 
-def do(session: Session, action: Action, rows: Sequence[int] = ()) -> str:
+def do(session: Session, action: Action, rows: Sequence[int] | IntArray = ()) -> str:
     """Do what a page asks for, and tell all pages; what goes wrong becomes the message.
 
     Parameters
     ----------
     session : Session
     action : mapping
-    rows : sequence of int
+    rows : sequence of int or array
         The rows that are selected in the page.
 
     Returns

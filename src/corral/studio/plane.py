@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from .._typing import FloatArray
+from .._typing import FloatArray, IntArray
 from .data import Data
 
 #: Radius of the sphere of the map's projection in metres, and its largest latitude in degrees.
@@ -24,6 +25,32 @@ class Plane:
     x_name: str
     y_name: str
     is_map: bool = False
+
+    def inside(self, x: FloatArray, y: FloatArray) -> IntArray:
+        """Rows inside the polygon with these corners, by the even-odd rule.
+
+        An edge of the polygon changes the side of the rows to its left that it passes.  These are
+        neighbours in the order of their heights, so that an edge looks at no other rows, and a
+        polygon with many short edges costs as much as one with few long ones.
+        """
+        across, up = self.x[self._by_height], self.y[self._by_height]
+        within = np.zeros(len(up), bool)
+        for x0, y0, x1, y1 in zip(x, y, np.roll(x, -1), np.roll(y, -1), strict=True):
+            first, last = np.searchsorted(up, sorted((y0, y1)))
+            if first < last:
+                passed = x0 + (up[first:last] - y0) * ((x1 - x0) / (y1 - y0))
+                within[first:last] ^= across[first:last] < passed
+        return np.sort(self._by_height[within])
+
+    def nearest(self, x: float, y: float, reach: tuple[float, float]) -> IntArray:
+        """The row nearest to a place, if it is within ``reach``, the half axes of an ellipse."""
+        far = np.hypot((self.x - x) / reach[0], (self.y - y) / reach[1])
+        row = np.argmin(far)
+        return np.array([row] if far[row] <= 1.0 else [], np.int64)
+
+    @cached_property
+    def _by_height(self) -> IntArray:
+        return np.argsort(self.y, kind="stable")
 
 
 def views_of(data: Data) -> list[str]:

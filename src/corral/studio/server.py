@@ -98,7 +98,7 @@ class Guarded(BokehTornado):
         return Resources(
             mode="server",
             root_url=f"/{self._token}/",
-            components=["bokeh", "bokeh-gl"],
+            components=["bokeh"],
         )
 
 

@@ -27,8 +27,8 @@ from .session import Session
 
 #: Rules, and sentences about broken rules, that the page lists.
 MOST_RULES, MOST_BROKEN = 200, 20
-#: Pairs that the picture shows as lines.
-MOST_LINES = 5_000
+#: Pairs that the picture shows as lines, and rows of each kind that it marks.
+MOST_MARKS = 5_000
 #: Columns of the table of clusters besides the size.
 MOST_CELLS = 6
 #: Points up to which each cluster has a marker of its own, and each point a name to hover over.
@@ -107,6 +107,7 @@ class Told:
             "broken": _sentences(session),
             "clusters": [] if answer is None else _clusters(session),
             "answer": answer and {"sentence": answer.sentence, "stale": session.stale},
+            "sample": marks_of(session).sample,
         }
 
 
@@ -215,7 +216,8 @@ class Marks:
     """What the picture draws on the points.
 
     ``pairs`` are rows, with whether they belong ``together`` and whether they are ``red``: broken,
-    or in the conflict.
+    or in the conflict.  Of more than ``MOST_MARKS`` of a kind, a random sample is here, and
+    ``sample`` says so.
     """
 
     pairs: IntArray
@@ -224,6 +226,7 @@ class Marks:
     pins: IntArray
     changed: IntArray
     red_rows: IntArray
+    sample: str
 
 
 def marks_of(session: Session) -> Marks:
@@ -247,19 +250,40 @@ def marks_of(session: Session) -> Marks:
     every = np.concatenate([*pairs, np.zeros((0, 2), np.int64)])
     wrong = np.concatenate([*red, np.zeros(0, bool)])
     # Red ones first, so that they are drawn even if not all lines are.
-    kept = np.argsort(~wrong, kind="stable")[:MOST_LINES]
+    kept = np.argsort(~wrong, kind="stable")[:MOST_MARKS]
     changed = np.zeros(0, np.int64)
     if session.answer is not None:
         changed = np.flatnonzero(session.answer.changed)
-    ends = np.unique(every[wrong])
+    pinned = np.concatenate(pins)
+    marked = np.unique(np.concatenate([np.unique(every[wrong]), *red_rows]))
+    counts = {
+        "pairs": len(every),
+        "pinned rows": len(pinned),
+        "changed rows": len(changed),
+        "red rows": len(marked),
+    }
     return Marks(
         pairs=every[kept],
         together=np.concatenate([*together, np.zeros(0, bool)])[kept],
         red=wrong[kept],
-        pins=np.concatenate(pins),
-        changed=changed,
-        red_rows=np.unique(np.concatenate([ends, *red_rows])).astype(np.int64),
+        pins=_some(pinned),
+        changed=_some(changed),
+        red_rows=_some(marked),
+        sample=_sampled(counts),
     )
+
+
+def _some(rows: IntArray) -> IntArray:
+    """The rows, or a random sample of them."""
+    if len(rows) <= MOST_MARKS:
+        return rows.astype(np.int64)
+    return np.random.default_rng(0).choice(rows, MOST_MARKS, replace=False)
+
+
+def _sampled(counts: dict[str, int]) -> str:
+    """Which marks are not all drawn, in words; "" if all are."""
+    cut = [f"{MOST_MARKS:,} of {n:,} {kind}" for kind, n in counts.items() if n > MOST_MARKS]
+    return f"The picture marks {', '.join(cut)}." if cut else ""
 
 
 def middles(

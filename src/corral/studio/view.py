@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from bokeh.core.properties import String
 from bokeh.document import Document
+from bokeh.events import SelectionGeometry
 from bokeh.layouts import column
 from bokeh.model import DataModel
 from jinja2 import Template
@@ -31,9 +32,16 @@ FILES = {"save": "rules.json", "labels": "labels.csv", "python": "fit.py"}
 
 
 class Bridge(DataModel):
-    """Texts between the page and the session, each a JSON document."""
+    """Texts between the page and the session.
+
+    ``command`` is an action of the page, and ``done`` the stamp of the last one that the state
+    holds.  ``keys`` are those that were down at the last gesture.  The others are JSON documents
+    that the page shows.
+    """
 
     command = String("")
+    done = String("")
+    keys = String("")
     about = String("")
     state = String("")
     selection = String("")
@@ -45,11 +53,11 @@ class View:
 
     def __init__(self, session: Session, document: Document) -> None:
         self._session, self._document = session, document
-        self._told, self._waiting = Told(session), False
+        self._told, self._waiting, self._stamp = Told(session), False, ""
         self._drawn: tuple[Any, ...] = ()
+        self._rows: IntArray = np.zeros(0, np.int64)
         self._bridge = Bridge(name="bridge", about=about(session.data))
         self._root = column(name="plot", sizing_mode="stretch_both")
-        self._root.tags = [self._bridge]
         self._draw_anew(views_of(session.data)[0])
         self._bridge.on_change("command", self._command)
         document.title = f"corral studio: {session.data.title}"
@@ -69,40 +77,48 @@ class View:
     def _refresh(self) -> None:
         self._waiting = False
         session = self._session
-        self._bridge.state = self._told.text()
         key = (session.revision, id(session.answer), id(session.conflict))
         if key != self._drawn:
             self._drawn = key
             self._picture.draw(session)
+        self._bridge.state = self._told.text()
+        self._bridge.done = self._stamp
 
     def _draw_anew(self, x: str, y: str = "") -> None:
         """Make a picture with other axes."""
         self._picture = Picture(self._session.data, plane_of(self._session.data, x, y))
-        self._picture.points.selected.on_change("indices", self._selected)
-        self._root.children = [self._picture.figure]
+        self._picture.figure.on_event(SelectionGeometry, self._gesture)
         self._drawn = ()
         self._refresh()
-        self._show_selection()
+        self._select(self._rows)
+        self._root.tags = [self._bridge, self._picture.points]
+        self._root.children = [self._picture.figure]
 
     @property
     def _labels(self) -> IntArray | None:
         return None if self._session.answer is None else self._session.answer.labels
 
-    def _show_selection(self) -> None:
-        rows = self._picture.rows
+    def _select(self, rows: IntArray) -> None:
+        """Select these rows instead."""
+        self._rows = rows
+        self._picture.show(rows)
         self._bridge.selection = selection(self._session.data, rows, self._labels)
 
     # From the page to the session.
 
-    def _selected(self, name: str, old: Any, new: Any) -> None:
-        self._show_selection()
+    def _gesture(self, event: SelectionGeometry) -> None:
+        """Select by a click, a box or a lasso."""
+        if event.final:
+            self._select(self._picture.chosen(self._rows, event.geometry, self._bridge.keys))
 
     def _command(self, name: str, old: str, new: str) -> None:
         action = json.loads(new)
+        self._stamp = str(action.get("stamp", ""))
+        self._soon()
         own = {"find": self._find, "clear": self._clear, "axes": self._axes, "cluster": self._pick}
         step = own.get(action.get("do"))
         if step is None:
-            text = do(self._session, action, self._picture.rows.tolist())
+            text = do(self._session, action, self._rows)
             if text:
                 reply = {"stamp": action.get("stamp"), "name": FILES[action["do"]], "text": text}
                 self._bridge.reply = json.dumps(reply)
@@ -111,21 +127,19 @@ class View:
             step(action)
         except ValueError as error:
             self._session.message, self._session.failed = sentence_of(error), True
-            self._soon()
 
     def _find(self, action: Any) -> None:
         """Add rows to the selection by their names."""
         found = self._session.data.find(str(action.get("text", "")))
-        self._picture.select(np.union1d(self._picture.rows, found))
+        self._select(np.union1d(self._rows, found))
 
     def _clear(self, action: Any) -> None:
-        self._picture.select(np.zeros(0, np.int64))
+        self._select(np.zeros(0, np.int64))
 
     def _pick(self, action: Any) -> None:
         """Select the rows of a cluster."""
-        labels, shown = self._labels, self._session.data.shown
-        if labels is not None:
-            self._picture.select(shown[labels[shown] == action.get("number")])
+        if self._labels is not None:
+            self._select(np.flatnonzero(self._labels == action.get("number")))
 
     def _axes(self, action: Any) -> None:
         """Draw other columns, or the map, or principal components."""
@@ -135,7 +149,7 @@ class View:
 def page_template() -> Template:
     """The page, with its style and its script in it."""
     text = (PAGE / "index.html").read_text(encoding="utf-8")
-    for place in ("style.css", "page.js"):
+    for place in ("style.css", "raster.js", "page.js"):
         part = (PAGE / place).read_text(encoding="utf-8")
         # Braces of styles and scripts are not those of the template.
         text = text.replace(f"/* {place} */", f"{{% raw %}}{part}{{% endraw %}}")

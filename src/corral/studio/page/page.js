@@ -3,10 +3,11 @@
 (() => {
   const at = (id) => document.getElementById(id);
   const seen = (id, yes) => { at(id).hidden = !yes; };
-  let bridge = null, about = {}, state = {}, stamp = 0, wanted = null;
+  let bridge = null, about = {}, state = {}, selected = 0, stamp = 0, wanted = null;
 
   function send(name, values = {}) {
     stamp += 1;
+    document.body.dataset.waits = stamp;
     bridge.command = JSON.stringify({do: name, stamp, ...values});
   }
 
@@ -68,6 +69,8 @@
     const clusters = state.clusters;
     seen("clusters", clusters.length);
     seen("key", true);
+    seen("sample", state.sample);
+    at("sample").textContent = state.sample;
     if (!clusters.length) return;
     const names = Object.keys(clusters[0].cells), head = element("tr");
     head.append(...["Cluster", "Rows", ...names].map((name) => {
@@ -147,6 +150,7 @@
       ? `${count.toLocaleString("en")} selected: ${names.join(", ")}${more}.`
       : "Nothing is selected.";
     if (cluster !== null) at("cluster").value = cluster;
+    selected = count;
     at("together").disabled = at("apart").disabled = count < 2;
     at("pin").disabled = at("clear").disabled = count < 1;
     seen("values", row);
@@ -169,6 +173,11 @@
     if (reply.name !== "fit.py") { download(reply.name, reply.text); return; }
     at("lines").textContent = reply.text;
     at("code").showModal();
+  }
+
+  // The page shows what the last command led to.
+  function showDone() {
+    if (bridge.done === String(stamp)) delete document.body.dataset.waits;
   }
 
   function ask(name) { send(name); wanted = stamp; }
@@ -216,6 +225,13 @@
       if (file) send("load", {text: await file.text()});
       at("file").value = "";
     };
+    // Before Bokeh hears of the gesture, so that the session knows the keys when it does.
+    window.addEventListener("pointerup", ({shiftKey, ctrlKey, metaKey}) => {
+      bridge.keys = [shiftKey && "shift", (ctrlKey || metaKey) && "ctrl"].filter(Boolean).join(" ");
+    }, true);
+    document.addEventListener("keyup", (event) => {
+      if (event.key === "Escape" && selected && !at("code").open) send("clear");
+    });
     at("close").onclick = () => at("code").close();
     at("download").onclick = () => download("fit.py", at("lines").textContent);
     at("copy").onclick = () => navigator.clipboard.writeText(at("lines").textContent);
@@ -225,15 +241,18 @@
     const found = window.Bokeh && Bokeh.documents[0];
     bridge = found ? found.get_model_by_name("bridge") : null;
     if (!bridge) { setTimeout(begin, 20); return; }
-    const shown = {state: showState, selection: showSelection, reply: showReply};
+    const shown = {state: showState, selection: showSelection, reply: showReply, done: showDone};
     for (const [name, show] of Object.entries(shown)) bridge.properties[name].change.connect(show);
     showAbout();
     showState();
     showSelection();
     wire();
-    document.body.dataset.ready = "yes";
+    const root = found.get_model_by_name("plot");
+    const draw = () => raster(root.children[0], root.tags[1]);
     const drawn = () => { document.body.dataset.drawn = "yes"; };
-    if (found.is_idle) drawn(); else found.idle.connect(drawn);
+    const first = () => { draw(); requestAnimationFrame(drawn); };
+    root.properties.children.change.connect(draw);
+    if (found.is_idle) first(); else found.idle.connect(first);
   }
 
   begin();
