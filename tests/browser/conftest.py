@@ -175,7 +175,9 @@ class Recording:
         for shot, time in self._frames:
             image = Image.open(shot).convert("RGB")
             image.thumbnail((800, 800), Image.Resampling.LANCZOS)
-            images.append(image.quantize(96, dither=Image.Dither.NONE))
+            # Of all methods, this one keeps colours that few pixels have, such as those of points.
+            method = Image.Quantize.MAXCOVERAGE
+            images.append(image.quantize(160, method, dither=Image.Dither.NONE))
             times.append(time)
         folder = Path(os.environ.get("RECORDINGS", KEPT))
         images[0].save(

@@ -464,7 +464,6 @@ def test_200000_points_are_measured(studio, pages):
         "selection, ms": [round(t) for t in times],
     }
     (KEPT / "measured.json").write_text(json.dumps(figures) + "\n")
-    sys.__stdout__.write(f"\n200,000 points: {figures}\n")
 
 
 def test_the_command_serves_until_ctrl_c(points, pages):
