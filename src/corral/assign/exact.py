@@ -159,7 +159,8 @@ def _settled(
         start = None if prices is None else np.atleast_2d(prices)[0]
         labels, found = solve_sizes(pinned, rules.count, sizes, start, until)
         # These are best for soft sizes too, whatever their price.
-        if _obeyed(replace(rules, sizes=replace(sizes, soft=None)), labels):
+        hard = rules if sizes.soft is None else replace(rules, sizes=replace(sizes, soft=None))
+        if _obeyed(hard, labels):
             return replace(_answer(rules, cost, labels, match), warm=found), found
         prices = found if prices is None else prices
         if is_nested(rules):

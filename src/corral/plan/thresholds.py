@@ -156,25 +156,26 @@ PILOT_ROUNDS = 10
 # --- Many clusters -------------------------------------------------------------------------------
 
 #: Clusters, and entries, from which centres come from graduation and rows look only at some of the
-#: clusters.  100 clusters of 20,000 rows take 4.6 s, 30 times less than k-means-constrained, at an
-#: inertia 0.02 to 0.3 % below its own; ADMM takes 19 s and ends 0.35 % lower (sizes-20000-100).
+#: clusters.  100 clusters of 20,000 rows take 3.5 s, 30 times less than k-means-constrained, at an
+#: inertia 0.16 to 0.34 % below its own; ADMM takes 12 s and ends 0.3 % lower (sizes-20000-100).
 MANY_CLUSTERS, MANY_ENTRIES = 100, 1_000_000
 #: Entries from which tied groups are assigned before all others, and the largest part of all groups
 #: that they may be.  More tied groups change the prices of the sizes by more.  No job
 #: of thresholds.py has so many rows; c2 of gpu.py has a tenth of them tied.
 TIED_ENTRIES, MOST_TIED = 3_000_000, 0.1
 #: Candidates of each row.  More make rounds slower; fewer need more passes until no other cluster
-#: is better: at 4, 12,000 rows in 120 clusters take half as long at the same inertia, at 64 2.6
-#: times as long and end 0.09 % lower (thresholds.py).
-CANDIDATES = 16
+#: is better.  30,000 rows in 300 to 500 clusters take 0.88 times as long as with 16, at the same
+#: inertia; with 8 well separated blobs take 5 times as long.
+CANDIDATES = 12
 #: Temperatures at which graduation begins and ends, in those at which a cluster would split, and
-#: rounds between them.  More rounds lower the inertia and take longer: with 2 it is 0.3 %
-#: higher, with 40 0.6 % lower (thresholds.py, equal 12000, k = 120).
-GRADUATION_START, GRADUATION_END, GRADUATION_ROUNDS = 1.0, 0.05, 10
+#: rounds between them.  More rounds lower the inertia and take longer: with 10, 20,000 rows in 100
+#: clusters end 0.2 % higher in 0.9 times the time, with 40 0.05 % lower in 1.1 times.
+GRADUATION_START, GRADUATION_END, GRADUATION_ROUNDS = 1.0, 0.05, 20
 #: Parts that one cut of the tree makes, most rounds of a cut, and rows for each cluster that it
 #: looks at.  More make better starts and take longer: inertia is 0.3 % higher with 3 parts, 0.14 %
-#: higher with 2 rounds and 0.26 % lower with 40, 0.19 % higher with 12 rows (thresholds.py).
-SPLIT_BRANCHES, SPLIT_ROUNDS, SPLIT_ROWS_EACH = 12, 10, 50
+#: higher with 2 rounds in place of 10 and 0.26 % lower with 40, 0.19 % higher with 12 rows
+#: (thresholds.py, equal 12000, k = 120).
+SPLIT_BRANCHES, SPLIT_ROUNDS, SPLIT_ROWS_EACH = 12, 20, 50
 #: Rounds of assignment after graduation, then most rounds of exchanges, many groups at a time, and
 #: the relative gain below which these end.  With 10 rounds and 1e-4, 20,000 rows in 100 clusters
 #: take 2.6 s in place of 4.6 s and end 0.4 to 0.8 % higher; with 60 and 3e-6 they take 5.8 s and
@@ -212,8 +213,10 @@ MOST_TRIALS, MOST_TRIALS_TIMES = 60, 6
 #: Power of the entries by which trials of moves become fewer beyond SMALL.
 DECLINE = 1.5
 #: Entries beyond which, and further power by which, trials become fewer where all clusters have the
-#: same bounds: ADMM then leaves nothing to find (quality_start.py, digits and plane).
-SETTLED, DECLINE_SETTLED = 8_000, 5.0
+#: same bounds: ADMM then leaves nothing to find (quality_start.py, digits and plane).  At a power
+#: of 5 equal 2000 takes 5.5 times as long at the same objective (thresholds.py), and sizes-1000-10
+#: longer than k-means-constrained.
+SETTLED, DECLINE_SETTLED = 8_000, 20.0
 #: Groups for each cluster up to which shifts and chains take the place of exact assignment under
 #: totals, shares and linear rows, and entries up to which they do.  With more groups a cluster,
 #: prices leave few groups to a program and a shift changes little (capacities.py).

@@ -109,6 +109,8 @@ class PairGraph:
     @cached_property
     def component(self) -> IntArray:
         """The connected component of each group."""
+        if not len(self.a):
+            return np.arange(self.n_groups)
         ones, shape = np.ones(len(self.a), np.int8), (self.n_groups, self.n_groups)
         links = sparse.coo_array((ones, (self.a, self.b)), shape=shape)
         return np.asarray(connected_components(links, directed=False)[1])

@@ -136,6 +136,8 @@ class Room:
         k clusters on the way.  So wider gaps change no best flow, but would leave fewer digits for
         the costs of the rows.
         """
+        if self.slopes.shape[1] == 1:
+            return np.zeros(self.slopes.shape)
         levels, place = np.unique(self.slopes, return_inverse=True)
         gaps = np.minimum(np.diff(levels, prepend=levels[0]), 2.0 * len(self.breaks) * largest)
         return np.asarray(np.cumsum(gaps)[place].reshape(self.slopes.shape))
