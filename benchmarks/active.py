@@ -17,6 +17,7 @@ order and answered like the others, so that only the choice of the questions dif
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import warnings
 from contextlib import suppress
@@ -170,31 +171,48 @@ def strategies(name, args):
     return [*(OWN[:1] if args.quick else OWN), *theirs]
 
 
+def curves(work, args):
+    """The curve of each piece of work; those in the file ``--known`` are not run again."""
+    path = Path(args.known) if args.known else None
+    lines = path.read_text().splitlines() if path and path.exists() else []
+    known = dict(map(read, lines))
+    left = [each for each in work if each not in known]
+    pool = Parallel(n_jobs=args.jobs, return_as="generator_unordered")
+    for key, found in pool(delayed(keyed)(each, args) for each in left):
+        known[key] = found
+        if path:
+            with path.open("a") as file:
+                file.write(json.dumps([key, found]) + "\n")
+    return [known[each] for each in work]
+
+
+def read(line):
+    key, found = json.loads(line)
+    return (*key,), {int(n): ari for n, ari in found.items()}
+
+
+def keyed(each, args):
+    return each, curve_of(*each, args)
+
+
 def measured(names, args):
     """Questions of each strategy on each data set, and the targets."""
-    pool, seeds = Parallel(n_jobs=args.jobs), range(args.repeats)
-    call = delayed(curve_of)
-    random = np.array(
-        pool(call(name, "random", seed, 0.95, args) for name in names for seed in seeds)
-    ).reshape(len(names), -1)
-    targets = [target_of(found) for found in random]
+    seeds = range(args.repeats)
+    work = [(name, "random", seed, 0.95) for name in names for seed in seeds]
+    random = np.array(curves(work, args)).reshape(len(names), -1)
+    found = []
+    for name, each in zip(names, random, strict=True):
+        target = target_of(each)
+        counts = {"random": [questions_to(curve, target, args.most) for curve in each]}
+        found.append(SimpleNamespace(name=name, target=target, counts=counts))
     work = [
-        (name, strategy, seed, target)
-        for name, target in zip(names, targets, strict=True)
-        for strategy in strategies(name, args)
+        (each.name, strategy, seed, each.target)
+        for each in found
+        for strategy in strategies(each.name, args)
         for seed in seeds
     ]
-    found = [
-        SimpleNamespace(
-            name=name,
-            target=target,
-            counts={"random": [questions_to(each, target, args.most) for each in curves]},
-        )
-        for name, target, curves in zip(names, targets, random, strict=True)
-    ]
     counts = {each.name: each.counts for each in found}
-    curves = pool(call(*each, args) for each in work)
-    for (name, strategy, _, target), each in zip(work, curves, strict=True):
+    for (name, strategy, _, target), each in zip(work, curves(work, args), strict=True):
         counts[name].setdefault(strategy, []).append(questions_to(each, target, args.most))
     return found
 
@@ -212,6 +230,7 @@ def main():
     parser.add_argument("--npu-rows", type=int, default=600, help="NPU only up to so many rows")
     parser.add_argument("--without", default="", help="strategies of the package to leave out")
     parser.add_argument("--quick", action="store_true", help="only the default strategy")
+    parser.add_argument("--known", help="file that keeps what was measured")
     parser.add_argument("--jobs", type=int, default=1, help="number of processes")
     parser.add_argument("--write", action="store_true", help="write active.md and active.png")
     args = parser.parse_args()
