@@ -25,8 +25,9 @@ from .assign import NoAssignment
 from .constraints._checks import sums_by
 from .deadline import OutOfTime
 from .plan import pilot_groups
+from .plan.anneal_thresholds import ANNEAL_SHARE
 from .plan.thresholds import LEAST_RELOCATION, PILOT_ROUNDS, TRIALS_EACH_CLUSTER
-from .polish import Answer, first_answer, improve, relocate
+from .polish import Answer, annealed, first_answer, improve, relocate
 from .presolve import Rules
 from .problem import Problem
 from .start import draw, match_sizes
@@ -35,11 +36,18 @@ from .start import draw, match_sizes
 SolveSmall = Callable[[Problem, int], tuple[IntArray, FloatArray]]
 
 
-def direct(problem: Problem, rules: Rules, centers: FloatArray) -> Answer | None:
-    """Exact assignment straight from the start, in as many rounds as the plan says."""
+def direct(
+    problem: Problem, rules: Rules, centers: FloatArray, random_state: np.random.RandomState
+) -> Answer | None:
+    """Annealing or exact assignment straight from the start, as far as the plan wants it."""
     plan = problem.plan
     if not plan.direct:
         return None
+    if plan.anneals:
+        soon = problem.with_rules(rules).until(problem.deadline.share(ANNEAL_SHARE))
+        found = annealed(soon, centers, random_state)
+        if found is not None:
+            return found
     sooner = problem.deadline.share(plan.direct_share)
     try:
         return first_answer(problem.with_rules(rules).until(sooner), centers, plan.direct)

@@ -165,7 +165,7 @@ class Run:
         rules = match_sizes(problem.rules, counts)
         if not problem.settings.repair:
             return self._rounded(rules, start, row_labels)
-        rival = direct(problem, rules, view.shifted(start.centers, problem))
+        rival = direct(problem, rules, view.shifted(start.centers, problem), random_state)
         if rival is not None and problem.plan.direct > 1 and problem.settings.coarse:
             rival = exchange(problem, rival)
             if is_clear(problem, rival):

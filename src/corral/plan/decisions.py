@@ -17,7 +17,8 @@ from ..presolve import Rules
 from ..settings import Settings
 from . import chained
 from . import thresholds as at
-from .effort import exchanges_of, least_drop, shared, tangled, trials_each
+from .annealed import anneals
+from .effort import exchanges_of, least_drop, shared, tangled, trials_each, work_of_trial
 from .facts import (
     Facts,
     entries,
@@ -69,6 +70,8 @@ class Plan:
     exchanges: int = _decision("rounds of exchanges of groups, at most")
     least_exchange: float = _decision("relative gain that ends exchanges")
     refines: bool = _decision("exact assignment after every round of these, not the last alone")
+    anneals: int = _decision("rounds of annealing from the seeds under cannot-links, at most")
+    copies: int = _decision("copies of the labels in these")
     upheavals: int = _decision("trials of upheavals with shifts and chains, at most")
     finishes: bool = _decision("integer programs after these")
     trials: int = _decision("trials of moves of clusters, at most")
@@ -87,6 +90,8 @@ class Plan:
         agree, children = shared(restarts, 0 if alone else trials, settings)
         alike = crowded(rules) and not children  # cliques too large to recombine their answers
         direct, share = _direct(rules, settings, whole, upheavals)
+        rough = exchanges > 0 and tangled(rules)
+        annealed, copies = anneals(rules) if rough and direct and settings.coarse else (0, 0)
         plan = cls(
             n_groups=rules.n_groups,
             n_clusters=rules.n_clusters,
@@ -106,26 +111,33 @@ class Plan:
             count_every=_count_every(entries(rules)),
             direct=direct,
             direct_share=share,
-            competes=not upheavals or entries(rules) <= at.CHAINED_COMPETES,
+            competes=not annealed and (not upheavals or entries(rules) <= at.CHAINED_COMPETES),
             rival=_rival(rules, settings, part_of),
             assignment=_assignment(rules, facts, settings),
-            rough=exchanges > 0 and tangled(rules),
+            rough=rough,
+            anneals=annealed,
+            copies=copies,
             rounds=at.MANY_ROUNDS if many else at.MAX_ROUNDS,
             least_drop=at.LEAST_DROP if steered(rules) else least_drop(entries(rules), many),
             least_shift=at.LEAST_SHIFT if entries(rules) > at.TIED_ENTRIES else 0.0,
             exchanges=exchanges,
             least_exchange=least_exchange,
-            refines=_work_of_trial(rules) <= at.MOVE_BUDGET,
+            refines=work_of_trial(rules) <= at.MOVE_BUDGET,
             upheavals=upheavals,
             finishes=upheavals > 0 and entries(rules) <= at.FINISHED,
             trials=trials,
             trials_each=trials_each(rules),
         )
+        return plan.reduced(settings)
+
+    def reduced(self, settings: Settings) -> Plan:
+        """The same without what the settings exclude."""
+        plan = self
         if settings.solver == "algorithm1":  # which has a schedule of its own
             plan = replace(plan, hardens=False, count_every=1)
         if settings.repair:
             return plan
-        plan = replace(plan, assignment="rounding", rough=False, children=0, idle=0)
+        plan = replace(plan, assignment="rounding", rough=False, children=0, idle=0, anneals=0)
         return replace(plan, direct=0, exchanges=0, trials=0, upheavals=0, finishes=False)
 
     def with_sample(self, sample: Plan) -> Plan:
@@ -326,22 +338,7 @@ def _trials(rules: Rules, facts: Facts) -> int:
         return 0
     size = entries(rules)
     different = rules.sizes_vary or rules.numbered or sizes_loose(rules)
-    work = _work_of_trial(rules) * max(1.0, size / at.SMALL) ** at.DECLINE
+    work = work_of_trial(rules) * max(1.0, size / at.SMALL) ** at.DECLINE
     if rules.summed and not different:
         work *= max(1.0, size / at.SETTLED) ** at.DECLINE_SETTLED
     return int(min(at.MOVE_BUDGET / work, at.MOST_TRIALS_TIMES * at.MOST_TRIALS))
-
-
-def _work_of_trial(rules: Rules) -> float:
-    """What it costs to refine an answer, in entries looked at."""
-    return _price(rules) * at.ROUNDS_A_TRIAL * entries(rules)
-
-
-def _price(rules: Rules) -> float:
-    """What an exact assignment costs, in looks at every entry of x."""
-    if rules.totals or rules.soft_totals or rules.linear is not None:
-        return at.PRICES["program"]
-    paired = bool(len(rules.apart) or len(rules.soft.price))
-    if rules.sizes is None:
-        return at.PRICES["pairs" if paired else "none"]
-    return at.PRICES["sizes and pairs" if paired or np.ptp(rules.count) > 0 else "sizes"]

@@ -57,3 +57,18 @@ def tangled(rules: Rules) -> bool:
         return False
     _, others = rules.pairs.graph.complete(2)
     return bool(others.tangle * np.log(rules.n_clusters) > np.log(at.ENUMERATED))
+
+
+def work_of_trial(rules: Rules) -> float:
+    """What it costs to refine an answer, in entries looked at."""
+    return _price(rules) * at.ROUNDS_A_TRIAL * rules.n_groups * rules.n_clusters
+
+
+def _price(rules: Rules) -> float:
+    """What an exact assignment costs, in looks at every entry of x."""
+    if rules.totals or rules.soft_totals or rules.linear is not None:
+        return at.PRICES["program"]
+    paired = bool(len(rules.apart) or len(rules.soft.price))
+    if rules.sizes is None:
+        return at.PRICES["pairs" if paired else "none"]
+    return at.PRICES["sizes and pairs" if paired or np.ptp(rules.count) > 0 else "sizes"]

@@ -3,7 +3,7 @@
 ``refine`` alternates means and exact assignment; ``exchange`` moves single groups, ``kempe`` chains
 of them, and ``cliques`` places whole cliques anew, their centres moving along; ``moves`` proposes
 larger steps, which ``search`` refines and keeps if they pay; ``recombine`` makes new answers from
-several.
+several.  ``anneal`` draws labels at random at falling temperatures, where cannot-links tangle.
 
 Under totals and shares with few groups a cluster, an exact assignment is an integer
 program.  There ``chains`` moves one or two groups at a time, whatever the rules; ``refine`` repairs
@@ -14,10 +14,11 @@ the labels imply, and ``excess`` how far they miss the rules.
 from .moves import relocate
 from .recombine import recombine
 from .refine import Answer, evaluate, exactly, first_answer, refine
-from .search import exchange, improve, is_clear
+from .search import annealed, exchange, improve, is_clear
 
 __all__ = [
     "Answer",
+    "annealed",
     "evaluate",
     "exactly",
     "exchange",

@@ -7,10 +7,13 @@ from itertools import islice
 
 import numpy as np
 
+from .._typing import FloatArray
 from ..assign import Assignment, NoAssignment
 from ..deadline import OutOfTime
+from ..plan.anneal_thresholds import CHEAPER, DEARER, EXCHANGED, FIRST_STEPS, IDLE, PRICE
 from ..plan.thresholds import CLEAR, LEAST_DROP
 from ..problem import Problem
+from .anneal import Bath
 from .exchange import Exchange
 from .moves import Proposal, kick, relocate, relocations, swap_clusters, swap_sizes
 from .refine import Answer, alternate, assigner, evaluate, exactly, refine
@@ -46,6 +49,37 @@ def improve(
         else:
             answer, kind = settled(problem, better), 0
     return answer
+
+
+def annealed(
+    problem: Problem, centers: FloatArray, random_state: np.random.RandomState
+) -> Answer | None:
+    """The best answer after rounds of annealing, or None if all of them break links.
+
+    The first round starts from the centres, after Lloyd's method without links, and every further
+    one from the best answer.  The price of a broken link rises until half of the copies break none.
+    """
+    random = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
+    bath = Bath.from_centers(problem, centers, random)
+    if bath is None:
+        return None
+    labels, price, idle = bath.free, PRICE, 0
+    best: Answer | None = None
+    for number in range(problem.plan.anneals):
+        if problem.deadline.passed or idle == IDLE:
+            break
+        copies = bath.cooled(labels, price, FIRST_STEPS * 2**number)
+        price *= CHEAPER if 2 * len(copies) >= problem.plan.copies else DEARER
+        idle += len(copies) > 0
+        found = [
+            evaluate(problem, Assignment(each, np.nan), bath.centers)
+            for each in np.unique(copies, axis=0)
+        ]
+        for each in sorted(found, key=lambda answer: answer.objective)[:EXCHANGED]:
+            grown = exchange(problem, each)
+            if grown.beats(best):
+                labels, best, idle = grown.labels, grown, 0
+    return best
 
 
 def settled(problem: Problem, answer: Answer) -> Answer:

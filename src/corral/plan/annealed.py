@@ -1,0 +1,22 @@
+"""Decisions for tangles of cannot-links, which are annealed (:mod:`corral.polish.anneal`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..presolve import Rules
+from . import anneal_thresholds as at
+
+
+def anneals(rules: Rules) -> tuple[int, int]:
+    """Rounds of annealing in one run, and copies of the labels: more rounds for larger tangles."""
+    _, others = rules.pairs.graph.complete(2)
+    labelings = others.tangle * float(np.log(rules.n_clusters))
+    if labelings < at.TANGLED:
+        return 0, 0
+    size = rules.n_groups * rules.n_clusters
+    copies = int(np.clip(at.COPIED_ENTRIES // size, 1, at.MOST_COPIES))
+    work = at.SWEEPS_A_STEP * copies * (size + 2 * len(rules.apart))
+    affordable = np.log2(at.ANNEAL_WORK / (at.FIRST_STEPS * work) + 1.0)
+    wanted = np.rint(at.LEAST_ROUNDS + np.log2(labelings / at.TANGLED))
+    return int(min(wanted, affordable, at.MOST_ROUNDS)), copies
