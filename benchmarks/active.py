@@ -141,7 +141,7 @@ def their_questions(name, X, y, seed, most):
     # Their code fails where no row is left to ask about, or all rows explored are alike.
     with suppress(ValueError, TypeError, KeyError):
         strategy.fit(X, oracle=oracle)
-    return list(oracle.asked)
+    return [(i, j) for i, j in oracle.asked if i != j]
 
 
 def curve_of(name, strategy, seed, target, args):
@@ -249,10 +249,12 @@ def write(found, args):
         lines.append(f"| {each.name} | {each.target:.3f} | " + " | ".join(cells) + " |")
     text = (
         "# Questions until the target\n\n"
-        f"Mean of {args.repeats} runs, at most {args.most} questions each; made by\n"
-        f"`python benchmarks/active.py --repeats {args.repeats}`, which says what is counted.\n"
-        "ExploreConsolidate, MinMax and NPU are those of the package\n"
-        "active-semi-supervised-clustering 0.0.1.\n\n"
+        f"Mean of {args.repeats} runs, at most {args.most} questions each; made by `python\n"
+        f"benchmarks/active.py --assc FOLDER --repeats {args.repeats} --random-step "
+        f"{args.random_step}`,\nwhich says what is counted. *Uncertainty* is the default of "
+        "`next_pairs`.\nExploreConsolidate, MinMax and NPU are those of the package\n"
+        "active-semi-supervised-clustering 0.0.1; a dash marks more rows than NPU was run with,\n"
+        f"{args.npu_rows}. Questions are counted in steps of {args.step}.\n\n"
     )
     (HERE / "active.md").write_text(text + "\n".join(lines) + "\n", encoding="utf-8")
     draw(found, names)
@@ -273,9 +275,9 @@ def draw(found, names):
         at = [x + (number - len(names) / 2 + 0.5) * width for x in range(len(shown))]
         heights = [np.mean(each.counts[name]) if each.counts.get(name) else 0 for each in shown]
         ax.bar(at, heights, width, label=name, color=colour(number))
-    ax.set_xticks(range(len(shown)), [f"{e.name}\nARI {e.target:.2f}" for e in shown])
     ax.legend(frameon=False, fontsize=8)
     plain(ax, "Questions until the target (mean)")
+    ax.set_xticks(range(len(shown)), [f"{e.name}\nARI {e.target:.2f}" for e in shown])
     figure.savefig(HERE / "active.png", dpi=110)
 
 
