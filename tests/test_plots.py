@@ -26,7 +26,7 @@ from corral.plots import (
     plot_sizes,
     plot_totals,
 )
-from corral.plots._style import BROKEN, COLOURS, colour, marker
+from corral.plots._style import BROKEN, COLOURS, colour, marker, plain
 from corral.report import pictures
 
 mpl = pytest.importorskip("matplotlib")
@@ -378,6 +378,13 @@ def test_the_picture_of_a_report_has_the_names_of_the_columns(X, monkeypatch):
     audit(frame.to_numpy(), LABELS, None, 3).to_html()
     assert list(map(list, named[:2])) == [["age", "income"]] * 2
     assert named[2] is None
+
+
+def test_ticks_that_have_names_keep_them():
+    _, ax = plt.subplots()
+    ax.set_xticks([0, 1], ["wine", "iris"])
+    plain(ax, "title")
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["wine", "iris"]
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e4, 4e6])

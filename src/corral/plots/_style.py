@@ -129,12 +129,16 @@ def feature_names(X: Any) -> list[str] | None:
 
 def plain(ax: Axes, title: str, *, x: str = "", y: str = "") -> None:
     """Set the title and the names of the axes, if any; write numbers in full; hide two borders."""
+    from matplotlib.ticker import ScalarFormatter
+
     ax.set_title(title, fontsize=10, color=INK, loc="left")
     for name, set_name in ((x, ax.set_xlabel), (y, ax.set_ylabel)):
         if name:
             set_name(name, fontsize=9, color=INK)
     for axis in (ax.xaxis, ax.yaxis):
-        if axis.get_scale() == "linear":
+        # Ticks that were given names have another formatter.
+        numbers = isinstance(axis.get_major_formatter(), ScalarFormatter)
+        if axis.get_scale() == "linear" and numbers:
             axis.set_major_formatter(tick)
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(colors=INK, labelsize=9)
