@@ -50,6 +50,7 @@ def rules_of(kind, rng):
         "apart": [CannotLink([(0, 1), (1, 2), (3, 4)]), Pin([(3, 1)])],
         "sizes": [ClusterSizes([2, 2, 3])],
         "ordered": [ClusterSizes([1, 2, 4], ordered=True)],
+        "pinned": [ClusterSizes([2, 2, 3]), Pin([(3, 1), (5, 0)])],
         "totals": [ClusterTotals(values, maximum=int(np.ceil(values.sum() / K)) + 2)],
         "shares": [GroupShares(list("aabbaba"), minimum={"a": 0.3}, maximum={"a": 0.7})],
         "soft": [CannotLink([(0, 1), (2, 3)], weight=0.3), MustLink([(4, 5)], weight=0.2)],
@@ -57,7 +58,18 @@ def rules_of(kind, rng):
     }[kind]
 
 
-KINDS = ("none", "joined", "apart", "sizes", "ordered", "totals", "shares", "soft", "linear")
+KINDS = (
+    "none",
+    "joined",
+    "apart",
+    "sizes",
+    "ordered",
+    "totals",
+    "shares",
+    "soft",
+    "linear",
+    "pinned",
+)
 
 
 def best_of_all(distance, rules, weight, k, inside=True):

@@ -31,8 +31,11 @@ def settles_by_chains(rules: Rules) -> bool:
     return bool(rules.totals) or rules.linear is not None
 
 
-def swaps_exactly(rules: Rules) -> bool:
-    """Whether exact assignment is quick: nearest medoids, or a flow of groups of equal count."""
+def by_swaps(rules: Rules) -> bool:
+    """Whether swaps with exact assignment look for better clusters, and not chains.
+
+    That is where exact assignment is quick: nearest medoids, or a flow of groups of equal count.
+    """
     if rules.paired or rules.linear is not None or rules.totals or rules.soft_totals:
         return False
     sizes = rules.sizes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -105,6 +105,13 @@ class MedoidCosts:
             medoids[j] = saved.argmax()
             now = np.minimum(now, self.cost[:, medoids[j]])
         return medoids
+
+    def with_homes(self, rules: Rules, medoids: IntArray) -> Rules:
+        """The rules with the group of each medoid in its cluster, if candidates are rows."""
+        if self.home is None:
+            return rules
+        own = np.column_stack([self.home[medoids], np.arange(len(medoids))])
+        return replace(rules, pins=np.unique(np.concatenate([rules.pins, own]), axis=0))
 
     def costs(self, clusters: IntArray) -> FloatArray:
         """What each group costs at each of the medoids."""

@@ -1,11 +1,11 @@
 """Medoids under rules: free medoids, exact assignment, then swaps or upheavals.
 
 Swaps without rules (:mod:`.fasterpam`) find where medoids should be.  From there exact assignments
-and best medoids alternate.  What follows depends on the rules.  Where exact assignment is quick,
-swaps of medoids with exact assignment, and medoids that are drawn anew, find better clusters
-(:mod:`.medoid_swaps`).  Elsewhere shifts and chains of groups and upheavals do, the medoids moving
-along (:mod:`.medoid_partition`); where integer programs would be needed, they also find the first
-answer.
+and best medoids alternate.  What follows depends on the rules.  With sizes and pins alone, swaps
+of medoids with exact assignment, and medoids that are drawn anew, find better clusters
+(:mod:`.medoid_swaps`).  With other rules shifts and chains of groups and upheavals do, the medoids
+moving along (:mod:`.medoid_partition`); where exact assignment is an integer program, they also
+find the first answer.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def best_medoids(task: Task, costs: MedoidCosts, free: list[IntArray]) -> Answer
         with suppress(OutOfTime):
             best = min(best, search.settled(medoids), key=_objective)
     best = search.exactly(best)
-    if plan.swaps_exactly(rules):
+    if plan.by_swaps(rules):
         return search.swapped(best)
     return search.exactly(search.upheaved(best))
 

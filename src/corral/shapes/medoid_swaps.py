@@ -1,4 +1,4 @@
-"""Medoids where exact assignment is quick: swaps of a medoid and a candidate, and new seeds.
+"""Medoids under sizes and pins: swaps of a medoid and a candidate, and new seeds.
 
 The clusters of an answer have prices p, at which every group is where it costs least (none without
 sizes).  By weak duality, with candidate c in the place of medoid i the exact assignment costs more
@@ -7,13 +7,15 @@ by at least
     sum_o min(b_o, d_oc + p_i) - sum_o (d_o + p_o),    b_o = min_{j != i} d_oj + p_j,
 
 where d_o and p_o are cost and price of group o in its present cluster.  So one look at a column
-bounds a swap, as in :mod:`.fasterpam`.  Where sizes may change their order, two clusters also swap
-their bounds.  By the same duality that costs more by at least
+bounds a swap, as in :mod:`.fasterpam`.  Where clusters have different sizes or pins, two clusters i
+and j also exchange their medoids.  With prices that go along with the medoids, that costs more by
+at least
 
-    h_i(p_i) + h_j(p_j) - h_j(p_i) - h_i(p_j),    h_j(p) = max(p l_j, p u_j),
+    h_i(p_i) + h_j(p_j) - h_j(p_i) - h_i(p_j) + (rise of the groups pinned to i and j),
 
-with l_j and u_j the bounds of cluster j.  Swaps are tried by exact assignment, the lowest bound
-first, while a bound is below zero.
+where h_j(p) = max(p l_j, p u_j) with the bounds l_j and u_j on the size of cluster j.  What soft
+pins cost more is estimated from the labels.  Changes are tried by exact assignment, the lowest
+bound first, while a bound is below zero.
 """
 
 from __future__ import annotations
@@ -30,7 +32,6 @@ from ..assign.check import with_pins
 from ..deadline import Deadline, OutOfTime
 from ..plan.medoid_thresholds import BLOCK_ENTRIES, MOST_RESEEDED, SWAPS_TRIED
 from ..plan.shape_thresholds import DESCENT_PATIENCE
-from ..presolve import Rules
 from .fasterpam import draw_medoids
 from .medoid_costs import Answer, MedoidCosts
 from .shape import alternate
@@ -41,7 +42,7 @@ NEGLIGIBLE = 1e-9
 
 @dataclass(frozen=True)
 class Swaps:
-    """Swaps of medoids and of sizes, by exact assignment."""
+    """Swaps of medoids by exact assignment."""
 
     costs: MedoidCosts
     deadline: Deadline
@@ -51,42 +52,54 @@ class Swaps:
         with suppress(OutOfTime):
             while (better := self._better(best)) is not None:
                 best = better
-                found = alternate(self.costs, better.rules, better.labels, self.deadline)
-                best = Answer.at(self.costs, better.rules, found.labels)
+                found = alternate(self.costs, best.rules, best.labels, self.deadline)
+                best = Answer.at(self.costs, best.rules, found.labels)
         return best
 
     def _better(self, best: Answer) -> Answer | None:
-        """The answer after the first swap that pays, or None."""
-        for rules, medoids in self._promising(best):
+        """The answer after the first change of the medoids that pays, or None."""
+        for medoids in self._promising(best):
             if self.deadline.passed:
                 return None
-            known = best.labels if rules is best.rules else None
             cost, patience = self.costs.costs(medoids), DESCENT_PATIENCE
             with suppress(NoAssignment):
-                found = assign_patiently(rules, cost, known, self.deadline, patience=patience)
-                answer = Answer.at(self.costs, rules, np.asarray(found.labels))
+                rules = self.costs.with_homes(best.rules, medoids)
+                found = assign_patiently(rules, cost, None, self.deadline, patience=patience)
+                answer = Answer.at(self.costs, best.rules, np.asarray(found.labels))
                 if answer.objective < best.objective * (1.0 - NEGLIGIBLE):
                     return answer
         return None
 
-    def _promising(self, best: Answer) -> Iterator[tuple[Rules, IntArray]]:
-        """Rules and medoids after swaps whose bound is below zero."""
+    def _promising(self, best: Answer) -> Iterator[IntArray]:
+        """Medoids after changes whose bound is below zero."""
         if self.deadline.passed:
             return
-        rules, below = best.rules, -NEGLIGIBLE * best.objective
+        below = -NEGLIGIBLE * best.objective
         at, besides, price = self._priced(best)
         for i, c in _lowest(self._rises(best, at, besides), below):
             medoids = best.clusters.copy()
             medoids[i] = c
-            yield rules, medoids
-        if rules.sizes is None or not rules.sizes_vary:
-            return
-        bounds = np.maximum(np.outer(price, rules.sizes.lower), np.outer(price, rules.sizes.upper))
-        own = np.diag(bounds)
-        for i, j in _lowest(np.triu(own[:, None] + own - bounds - bounds.T, 1), below):
-            order = np.arange(len(own))
-            order[[i, j]] = j, i
-            yield rules.with_sizes_in_order(order), best.clusters
+            yield medoids
+        if best.rules.numbered or best.rules.sizes_vary:
+            for i, j in _lowest(np.triu(self._exchanges(best, price), 1), below):
+                medoids = best.clusters.copy()
+                medoids[[i, j]] = medoids[[j, i]]
+                yield medoids
+
+    def _exchanges(self, best: Answer, price: FloatArray) -> FloatArray:
+        """Rise of the objective when two clusters exchange their medoids, about, (k, k)."""
+        rules, k = best.rules, best.rules.n_clusters
+        moved: FloatArray = np.zeros((k, k))  # what clusters cost more at the medoids of others
+        group, cluster = rules.pins.T
+        priced = self.costs.cost[np.ix_(group, best.clusters)] + rules.count[group, None] * price
+        np.add.at(moved, cluster, priced)
+        soft = rules.with_costs(np.zeros((rules.n_groups, k)))[1]
+        np.add.at(moved, best.labels, soft)
+        if rules.sizes is not None:
+            low, high = np.outer(price, rules.sizes.lower), np.outer(price, rules.sizes.upper)
+            moved -= np.maximum(low, high).T
+        own = np.diag(moved)
+        return np.asarray(moved + moved.T - own[:, None] - own)
 
     def _priced(self, best: Answer) -> tuple[FloatArray, FloatArray, FloatArray]:
         """What groups cost at the medoids with all prices, these prices, and those of sizes."""

@@ -84,8 +84,8 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
     All distances are in memory: n x n numbers of 8 bytes, and about as much again twice.  What does
     not fit into the machine's memory is refused.
 
-    Without rules, medoids are swapped with candidates while that pays (FasterPAM).  With sizes and
-    pins, every swap that may pay is followed by an exact assignment.  With other rules, groups of
+    Without rules, medoids are swapped with candidates while that pays (FasterPAM).  With sizes
+    and pins, every swap that may pay is tried by an exact assignment.  With other rules, groups of
     rows are shifted, swapped and moved in chains, the medoids following, and exact assignments end
     the search.
 
