@@ -28,7 +28,7 @@ from corral.studio.actions import do
 from corral.studio.data import Data, data_of
 from corral.studio.fitting import Task, renumbering
 from corral.studio.session import Session
-from corral.studio.state import Told, broken_parts, marks_of
+from corral.studio.state import DETAILED, MOST_RINGS, Told, broken_parts, marks_of
 
 N = 24
 NAMES = [f"r{row}" for row in range(N)]
@@ -274,6 +274,16 @@ def test_broken_soft_pairs_are_the_red_ones(session):
     told = json.loads(Told(session).text())
     assert len(told["broken"]) == sum(broken)
     assert "r0" in told["broken"][0]
+
+
+def test_many_points_have_some_rings_and_the_page_says_so():
+    pins = {row: row % 3 for row in range(800)}
+    for n, drawn in ((DETAILED, 800), (DETAILED + 1, MOST_RINGS)):
+        session = Session(data_of(np.arange(n)[:, None]), Pin(pins))
+        marks = marks_of(session)
+        assert len(set(marks.pins.tolist()) & set(pins)) == len(marks.pins) == drawn
+        said = "The picture marks 500 of 800 pinned rows." if drawn < 800 else ""
+        assert marks.sample == json.loads(Told(session).text())["sample"] == said
 
 
 @pytest.mark.parametrize("answered", [True, False])

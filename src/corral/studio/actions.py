@@ -86,7 +86,7 @@ def _pin(session: Session, action: Action, rows: IntArray) -> None:
 def _called(session: Session, rows: IntArray) -> str:
     names = ", ".join(session.data.name_of(int(row)) for row in rows[:MOST_NAMED])
     more = len(rows) - MOST_NAMED
-    return f"{names} and {more} more" if more > 0 else names
+    return f"{names} and {more:,} more" if more > 0 else names
 
 
 # Rules on clusters.

@@ -95,7 +95,8 @@ class Answer:
         how = "Stopped early; the best so far: " if self.stopped else ""
         text = f"{how}{len(self.labels):,} rows in {clusters}, inertia {in_digits(self.inertia)}."
         if self.task.before is not None:
-            text += f" {plural(int(self.changed.sum()), 'row')} changed since the fit before."
+            count = int(self.changed.sum())
+            text += f" {count:,} row{'s' * (count != 1)} changed since the fit before."
         return text[0].upper() + text[1:]
 
 

@@ -104,7 +104,7 @@ class Picture:
         ends: dict[str, Any] = {name: name for name in ("x0", "y0", "x1", "y1")}
         look = {**ends, "color": "colour", "line_width": "width"}
         self.figure.segment(source=self._together, **look)
-        self.figure.segment(source=self._apart, line_dash=[6, 4], **look)
+        self.figure.segment(source=self._apart, line_dash="dashed", **look)
 
     def _draw_markers(self) -> None:
         names = [self.data.name_of(int(row)) for row in self._shown]

@@ -27,8 +27,10 @@ from .session import Session
 
 #: Rules, and sentences about broken rules, that the page lists.
 MOST_RULES, MOST_BROKEN = 200, 20
-#: Pairs that the picture shows as lines, and rows of each kind that it marks.
-MOST_MARKS = 5_000
+#: Pairs that the picture shows as lines.
+MOST_LINES = 5_000
+#: Rows of each kind that a picture of many points marks.  More rings would hide the clusters.
+MOST_RINGS = 500
 #: Columns of the table of clusters besides the size.
 MOST_CELLS = 6
 #: Points up to which each cluster has a marker of its own, and each point a name to hover over.
@@ -216,8 +218,7 @@ class Marks:
     """What the picture draws on the points.
 
     ``pairs`` are rows, with whether they belong ``together`` and whether they are ``red``: broken,
-    or in the conflict.  Of more than ``MOST_MARKS`` of a kind, a random sample is here, and
-    ``sample`` says so.
+    or in the conflict.  Of many marks of a kind a sample is here, and ``sample`` says so.
     """
 
     pairs: IntArray
@@ -250,40 +251,37 @@ def marks_of(session: Session) -> Marks:
     every = np.concatenate([*pairs, np.zeros((0, 2), np.int64)])
     wrong = np.concatenate([*red, np.zeros(0, bool)])
     # Red ones first, so that they are drawn even if not all lines are.
-    kept = np.argsort(~wrong, kind="stable")[:MOST_MARKS]
+    kept = np.argsort(~wrong, kind="stable")[:MOST_LINES]
     changed = np.zeros(0, np.int64)
     if session.answer is not None:
         changed = np.flatnonzero(session.answer.changed)
-    pinned = np.concatenate(pins)
-    marked = np.unique(np.concatenate([np.unique(every[wrong]), *red_rows]))
-    counts = {
-        "pairs": len(every),
-        "pinned rows": len(pinned),
-        "changed rows": len(changed),
-        "red rows": len(marked),
+    ringed = {
+        "pinned": np.concatenate(pins),
+        "changed": changed,
+        "red": np.unique(np.concatenate([np.unique(every[wrong]), *red_rows])),
     }
+    few = len(session.data.shown) <= DETAILED
+    drawn = {kind: rows if few else _some(rows) for kind, rows in ringed.items()}
+    cut = [f"{len(kept):,} of {len(every):,} pairs"] if len(kept) < len(every) else []
+    for kind, rows in ringed.items():
+        if len(drawn[kind]) < len(rows):
+            cut.append(f"{len(drawn[kind]):,} of {len(rows):,} {kind} rows")
     return Marks(
         pairs=every[kept],
         together=np.concatenate([*together, np.zeros(0, bool)])[kept],
         red=wrong[kept],
-        pins=_some(pinned),
-        changed=_some(changed),
-        red_rows=_some(marked),
-        sample=_sampled(counts),
+        pins=drawn["pinned"],
+        changed=drawn["changed"],
+        red_rows=drawn["red"].astype(np.int64),
+        sample=f"The picture marks {', '.join(cut)}." if cut else "",
     )
 
 
 def _some(rows: IntArray) -> IntArray:
     """The rows, or a random sample of them."""
-    if len(rows) <= MOST_MARKS:
-        return rows.astype(np.int64)
-    return np.random.default_rng(0).choice(rows, MOST_MARKS, replace=False)
-
-
-def _sampled(counts: dict[str, int]) -> str:
-    """Which marks are not all drawn, in words; "" if all are."""
-    cut = [f"{MOST_MARKS:,} of {n:,} {kind}" for kind, n in counts.items() if n > MOST_MARKS]
-    return f"The picture marks {', '.join(cut)}." if cut else ""
+    if len(rows) <= MOST_RINGS:
+        return rows
+    return np.random.default_rng(0).choice(rows, MOST_RINGS, replace=False)
 
 
 def middles(
