@@ -326,5 +326,5 @@ PULL_BYTES = 1 << 28
 #: shares change the clusters more.  Not measured: 80 % is the usual share in the literature.
 SUBSAMPLES, STABILITY_SHARE = 4, 0.8
 #: Rows of which the silhouette is computed, at most.  It takes time and memory that grow with their
-#: square: 2,000 rows take 0.1 s.
+#: square: 2,000 rows x 10 take 0.03 s, 4,000 take 0.2 s.
 SILHOUETTE_ROWS = 2_000
