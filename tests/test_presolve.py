@@ -129,7 +129,7 @@ def test_without_constraints_nothing_is_left_to_obey():
         assert problem.rules.free
         assert problem.rows.points is X
         assert problem.rows.weight.tolist() == [1, 1, 1, 1]
-        assert problem.rules.invert(np.array([0, 1, 1, 0])).tolist() == [0, 1, 1, 0]
+        assert problem.rules.to_rows(np.array([0, 1, 1, 0])).tolist() == [0, 1, 1, 0]
 
 
 def test_links_are_unique_and_between_groups():
@@ -156,7 +156,7 @@ def test_soft_pairs_cost_what_the_users_pairs_cost(seed):
     soft = [MustLink(drawn[0], weights[0]), CannotLink(drawn[1], weights[1])]
     problem = presolve([MustLink(pairs), *soft], len(X), 3)
     labels = rng.integers(0, 3, problem.n_groups)
-    expected = sum(rule.violations(problem.invert(labels)).amount for rule in soft)
+    expected = sum(rule.violations(problem.to_rows(labels)).amount for rule in soft)
     assert problem.soft.cost(labels) == pytest.approx(expected)
     inside = problem.soft.pairs[:, 0] == problem.soft.pairs[:, 1]
     assert not problem.soft.together[inside].any()
@@ -220,7 +220,7 @@ def test_the_problem_allows_exactly_what_the_constraints_allow(seed):
         assert not allowed
         return
     every = (np.array(labels) for labels in product(range(k), repeat=problem.n_groups))
-    assert {tuple(problem.invert(g).tolist()) for g in every if obeys(problem, g)} == allowed
+    assert {tuple(problem.to_rows(g).tolist()) for g in every if obeys(problem, g)} == allowed
 
 
 def test_totals_and_linear_rows_are_summed_over_groups():

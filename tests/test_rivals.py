@@ -143,7 +143,7 @@ def test_two_clusters_in_one_heap_part():
     labels = np.argmin(((problem.rows.points[:, None] - centers) ** 2).sum(axis=2), axis=1)
     relaxed = relaxation(labels, centers - problem.rows.middle)
     found = better_labels(problem, relaxed, None, np.random.RandomState(0), None)
-    assert inertia(points, problem.rules.invert(found)) <= inertia(points, classes) * (1 + 1e-9)
+    assert inertia(points, problem.rules.to_rows(found)) <= inertia(points, classes) * (1 + 1e-9)
 
 
 # --- the start competes -------------------------------------------------------------------------

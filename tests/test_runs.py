@@ -104,7 +104,7 @@ def test_children_are_never_worse_and_obey_the_rules(kind):
         found, again = (recombine(problem, answers, np.random.RandomState(seed)) for _ in range(2))
         np.testing.assert_array_equal(found.labels, again.labels)
         assert found.objective <= min(answer.objective for answer in answers)
-        labels = problem.rules.invert(found.labels)
+        labels = problem.rules.to_rows(found.labels)
         assert all(rule.violations(labels, 5).count == 0 for rule in rules)
         parts = [X[labels == j] for j in range(5)]
         inertia = sum(((part - part.mean(axis=0)) ** 2).sum() for part in parts if len(part))

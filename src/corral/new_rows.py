@@ -169,4 +169,4 @@ def place(
             ConvergenceWarning,
             stacklevel=3,
         )
-    return rules.invert(step.labels)
+    return rules.to_rows(step.labels)

@@ -134,7 +134,7 @@ def _recombined(
         return best
     return replace(
         best,
-        labels=problem.rules.invert(found.labels),
+        labels=problem.rules.to_rows(found.labels),
         centers=found.centers + problem.rows.middle,
         objective=problem.objective(found.objective),
         sizes=found.rules.sizes,

@@ -301,7 +301,7 @@ def _solution(problem: Problem, answer: Answer, relaxed: Relaxation, seen: Plan)
     if problem.deadline.budget.cut:
         plan = replace(plan, assignment=f"{plan.assignment}, cut short by time")
     return Solution(
-        labels=problem.rules.invert(rows.labels(answer.labels)),
+        labels=problem.rules.to_rows(rows.labels(answer.labels)),
         centers=answer.centers + rows.middle,
         objective=problem.objective(answer.objective),
         sizes=answer.rules.sizes,

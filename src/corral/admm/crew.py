@@ -155,7 +155,7 @@ class Crew(Protocol):
 
 
 class Threads:
-    """A crew of threads, by default one for each core, that share blocks of points in memory."""
+    """Threads that share blocks of points in memory, one for each core if blocks are many."""
 
     def __init__(self, points: Matrix, n_threads: int | None = None) -> None:
         self.points, self._n_threads = points, n_threads

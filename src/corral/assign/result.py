@@ -19,7 +19,7 @@ class Assignment:
     cost : float
         With the price of the soft rules broken; NaN if unknown.
     optimal : bool
-        False when a time limit ended the search; the labels are the best found until then.
+        False without a proof: time ended the search, or the problem is too large for one.
     order : (k,) array or None
         ``order[j]`` is the position, in the size bounds of the rules, of the bounds that cluster
         ``j`` was given; None when they stayed in the order given.

@@ -105,7 +105,7 @@ class COPCobweb(FirstSuccess):
             labels = np.empty(len(units), np.int64)
             for label, concept in enumerate(parts):
                 labels[sorted(concept.members)] = label
-            return Answer(joined.invert(labels), {"n_natural_": len(tree.root.children)})
+            return Answer(joined.to_rows(labels), {"n_natural_": len(tree.root.children)})
 
         return run
 

@@ -163,7 +163,7 @@ class Rules:
         sizes = self.sizes
         return sizes is not None and not (sizes.ordered or sizes.interchangeable)
 
-    def invert(self, group_labels: IntArray) -> IntArray:
+    def to_rows(self, group_labels: IntArray) -> IntArray:
         """Labels of the rows from labels of the groups."""
         return group_labels if self.group is None else group_labels[self.group]
 

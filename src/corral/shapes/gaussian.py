@@ -88,7 +88,7 @@ class GaussianShape:
 
     def clusters(self, labels: IntArray) -> Gaussians:
         """Weights, means and shrunk covariances."""
-        rows, k = self.rules.invert(labels), self.rules.n_clusters
+        rows, k = self.rules.to_rows(labels), self.rules.n_clusters
         mass, means, scatter = moments(self.points, self.weight, rows, k)
         nu = self.strength
         weights = (mass + 1.0) / (mass.sum() + k)

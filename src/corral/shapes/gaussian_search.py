@@ -95,7 +95,7 @@ class _Search:
     def from_labels(self, labels: IntArray, rules: Rules | None = None) -> Fitted:
         """The answer of a descent; without ``rules`` under those of the task."""
         task = self.task
-        rows = task.rules.invert(self.labels)
+        rows = task.rules.to_rows(self.labels)
         target = target_of(task.points, task.weight, rows, task.n_clusters)
         shape = GaussianShape(task.points, task.weight, task.rules, self.kind, target)
         return descend(shape, task.rules if rules is None else rules, labels, task.deadline)
@@ -148,7 +148,7 @@ def _obeyed(task: Task, links: _Links) -> tuple[dict[str, int], int]:
         except (OutOfTime, SolverTimeoutError):
             break
         for kind, labels in fits.items():
-            obeyed[kind] += held.obeyed_by(rules.invert(labels))
+            obeyed[kind] += held.obeyed_by(rules.to_rows(labels))
         asked += len(held)
     return obeyed, asked
 

@@ -142,7 +142,7 @@ class Answer(Fitted):
         """
         if given.numbered:
             return self
-        k, rows = given.n_clusters, given.invert(self.labels)
+        k, rows = given.n_clusters, given.to_rows(self.labels)
         wanted = found = np.zeros((2, k), np.int64)
         if given.sizes is not None and self.rules.sizes is not None:
             wanted = np.stack([given.sizes.upper, given.sizes.lower])

@@ -136,7 +136,7 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         space = None if plain else distance[:, medoids[used]]
         fitted = self._fitted(task.points, medoids)
         compared = HAVERSINE if self.metric == HAVERSINE else "euclidean"
-        return Found(rules.invert(found.labels), fitted, decisions, space, compared)
+        return Found(rules.to_rows(found.labels), fitted, decisions, space, compared)
 
     def _fitted(self, points: Matrix, medoids: IntArray) -> dict[str, Any]:
         """Medoids, and the rows that they are."""

@@ -91,7 +91,7 @@ class ConstrainedGaussianMixture(ShapedClustering):
             "_clusters": clusters,
         }
         how = (("clusters", f"Gaussian, covariance {kind!r}"), ("covariance", why))
-        return Found(task.rules.invert(found.labels), attributes, how)
+        return Found(task.rules.to_rows(found.labels), attributes, how)
 
     def predict(self, X: Any) -> IntArray:
         """Most likely cluster of each row, free of constraints.

@@ -1,4 +1,4 @@
-"""Sizes, totals and pairs together: prices settle most groups, a small program the rest.
+"""Sums and pairs of groups of any count: prices settle most groups, a small program the rest.
 
 Take the prices of :mod:`.duals` and a group whose next best cluster costs more than the difference
 between the best known answer and the bound.  Every better answer has that group in its best
