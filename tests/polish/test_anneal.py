@@ -103,7 +103,7 @@ def test_a_small_tangle_is_solved_as_well_as_by_trying_all_labels(seed):
     n, k = 10, 3
     X, pairs, problem = scene(n, k, 15, seed)
     bath = Bath(problem, X[:k], 8, np.random.default_rng(seed))
-    copies = bath.cooled(bath.free, 3.0, 60)
+    copies = bath.cooled(bath.free, 1.0, 60)
     best = best_partition(X, Rules(n=n, k=k, cannot=pairs))
     assert min(inertia(X, labels) for labels in copies) == pytest.approx(best, rel=1e-9)
 

@@ -13,12 +13,13 @@ TANGLED = 100.0
 #: Rounds of the smallest tangle; twice the logarithm has one more, up to the most.  More rounds
 #: lower the objective and take twice as long each: 500 points in 5 clusters with 5 random links a
 #: point end 4 % lower with 4 rounds than with 3 (cliques.py random).
-LEAST_ROUNDS, MOST_ROUNDS = 2, 4
+LEAST_ROUNDS, MOST_ROUNDS = 2, 6
 #: Work of the rounds of a run, at most, in entries of the costs and ends of links that are looked
-#: at.  A unit takes about 10 ns.
-ANNEAL_WORK = 2.0e9
-#: Part of the time left that annealing may take.
-ANNEAL_SHARE = 0.3
+#: at, up to ``TIMED_ROWS`` rows; it grows as the time of a fit does.  A unit takes about 10 ns.
+ANNEAL_WORK = 5.0e8
+#: Part of the time left that annealing may take.  It is a guard: 4 rounds of 500 points in 5
+#: clusters take 3 of 17 s.
+ANNEAL_SHARE = 0.5
 #: Temperatures of the first round; every further round has twice as many.
 FIRST_STEPS = 60
 #: Sweeps over all groups between two changes of the temperature and of the centres.
@@ -30,8 +31,10 @@ HOTTEST, COOLEST = 1.0, 0.08
 #: Price of a broken link at the start of the first round, and its growth until a round ends.  With
 #: a higher price labels freeze early, with a lower one links stay broken.
 PRICE, PRICE_GROWTH = 3.0, 2.0
-#: Factors of the price after a round in which half of the copies broke no link, and after others.
-CHEAPER, DEARER = 0.87, 1.2
+#: Factors of the first temperature and the price after a round in which half of the copies broke no
+#: link, and after others.  Where links are tight, a higher price alone freezes broken links: 1,500
+#: points in 5 clusters with 5 random links a point keep 2 to 4 of them, and none with both.
+COOLER, HOTTER = 0.87, 1.5
 #: Entries of the costs of all copies together, about, and most copies.  Below so many entries,
 #: NumPy takes as long for few copies as for many.
 COPIED_ENTRIES, MOST_COPIES = 20_000, 8

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..presolve import Rules
 from . import anneal_thresholds as at
+from .facts import patience
 
 
 def anneals(rules: Rules) -> tuple[int, int]:
@@ -17,6 +18,7 @@ def anneals(rules: Rules) -> tuple[int, int]:
     size = rules.n_groups * rules.n_clusters
     copies = int(np.clip(at.COPIED_ENTRIES // size, 1, at.MOST_COPIES))
     work = at.SWEEPS_A_STEP * copies * (size + 2 * len(rules.apart))
-    affordable = np.log2(at.ANNEAL_WORK / (at.FIRST_STEPS * work) + 1.0)
+    budget = at.ANNEAL_WORK * patience(rules.n_rows)
+    affordable = np.log2(budget / (at.FIRST_STEPS * work) + 1.0)
     wanted = np.rint(at.LEAST_ROUNDS + np.log2(labelings / at.TANGLED))
     return int(min(wanted, affordable, at.MOST_ROUNDS)), copies

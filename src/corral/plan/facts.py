@@ -85,16 +85,16 @@ def with_limit(settings: Settings, n_rows: int) -> Settings:
 
 def default_limit(n_rows: int) -> float:
     """Seconds that a fit of so many rows may take if the user gave no limit."""
-    return _patience(n_rows) * at.FIT_SECONDS
+    return patience(n_rows) * at.FIT_SECONDS
 
 
 def program_seconds(rules: Rules, settings: Settings) -> float:
     """Seconds for integer programs in all; more in proportion to a longer limit of the user's."""
     asked = settings.deadline.limit / at.FIT_SECONDS if settings.limited else 0.0
-    return at.PROGRAM_SECONDS * max(_patience(rules.n_rows), asked)
+    return at.PROGRAM_SECONDS * max(patience(rules.n_rows), asked)
 
 
-def _patience(n_rows: int) -> float:
+def patience(n_rows: int) -> float:
     """Factor by which a fit of so many rows may take longer than a small one."""
     return max(1.0, n_rows / at.TIMED_ROWS) ** 2
 

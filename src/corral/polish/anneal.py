@@ -22,7 +22,14 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..assign.check import with_pins
-from ..plan.anneal_thresholds import COOLEST, FREE_ROUNDS, HOTTEST, PRICE_GROWTH, SWEEPS_A_STEP
+from ..plan.anneal_thresholds import (
+    COOLEST,
+    FREE_ROUNDS,
+    HOTTEST,
+    PRICE,
+    PRICE_GROWTH,
+    SWEEPS_A_STEP,
+)
 from ..presolve.graphs import link_graph
 from ..problem import Problem
 
@@ -113,13 +120,16 @@ class Bath:
         bath = cls(problem, centers, problem.plan.copies, random)
         return bath if bath.unit > 0.0 else None
 
-    def cooled(self, labels: IntArray, price: float, steps: int) -> IntArray:
-        """Labels of the copies that break no link after annealing from some labels, (r, m)."""
+    def cooled(self, labels: IntArray, scale: float, steps: int) -> IntArray:
+        """Labels of the copies that break no link after annealing from some labels, (r, m).
+
+        ``scale`` is a factor of the price and of the first temperature.
+        """
         drawn = np.repeat(labels[self.order, None], self.copies, axis=1)
         middles = np.repeat(self.centers[None], self.copies, axis=0)
         cost = self._costs(drawn, middles)
-        heat = self.unit * np.geomspace(HOTTEST, COOLEST, steps)
-        prices = self.unit * price * np.geomspace(1.0, PRICE_GROWTH, steps)
+        heat = self.unit * np.geomspace(scale * HOTTEST, COOLEST, steps)
+        prices = self.unit * scale * PRICE * np.geomspace(1.0, PRICE_GROWTH, steps)
         for (now, then), toll in zip(pairwise([*heat, 0.0]), prices, strict=True):
             if self.deadline.passed:
                 break

@@ -10,7 +10,7 @@ import numpy as np
 from .._typing import FloatArray
 from ..assign import Assignment, NoAssignment
 from ..deadline import OutOfTime
-from ..plan.anneal_thresholds import CHEAPER, DEARER, EXCHANGED, FIRST_STEPS, IDLE, PRICE
+from ..plan.anneal_thresholds import COOLER, EXCHANGED, FIRST_STEPS, HOTTER, IDLE
 from ..plan.thresholds import CLEAR, LEAST_DROP
 from ..problem import Problem
 from .anneal import Bath
@@ -57,19 +57,20 @@ def annealed(
     """The best answer after rounds of annealing, or None if all of them break links.
 
     The first round starts from the centres, after Lloyd's method without links, and every further
-    one from the best answer.  The price of a broken link rises until half of the copies break none.
+    one from the best answer.  Rounds become hotter and links dearer until half of the copies break
+    none.
     """
     random = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
     bath = Bath.from_centers(problem, centers, random)
     if bath is None:
         return None
-    labels, price, idle = bath.free, PRICE, 0
+    labels, scale, idle = bath.free, 1.0, 0
     best: Answer | None = None
     for number in range(problem.plan.anneals):
         if problem.deadline.passed or idle == IDLE:
             break
-        copies = bath.cooled(labels, price, FIRST_STEPS * 2**number)
-        price *= CHEAPER if 2 * len(copies) >= problem.plan.copies else DEARER
+        copies = bath.cooled(labels, scale, FIRST_STEPS * 2**number)
+        scale *= COOLER if 2 * len(copies) >= problem.plan.copies else HOTTER
         idle += len(copies) > 0
         found = [
             evaluate(problem, Assignment(each, np.nan), bath.centers)
