@@ -17,7 +17,7 @@ from ..presolve import Rules
 from ..settings import Settings
 from . import chained
 from . import thresholds as at
-from .annealed import anneals
+from .annealed import anneals, competes
 from .effort import exchanges_of, least_drop, shared, tangled, trials_each, work_of_trial
 from .facts import (
     Facts,
@@ -111,7 +111,7 @@ class Plan:
             count_every=_count_every(entries(rules)),
             direct=direct,
             direct_share=share,
-            competes=not annealed and (not upheavals or entries(rules) <= at.CHAINED_COMPETES),
+            competes=competes(rules, upheavals, annealed),
             rival=_rival(rules, settings, part_of),
             assignment=_assignment(rules, facts, settings),
             rough=rough,
