@@ -239,3 +239,22 @@ def test_a_process_that_does_not_answer_is_not_waited_for(monkeypatch):
     X = np.random.default_rng(0).normal(size=(40, 2))
     model = ConstrainedKMeans(2, n_init=3, n_jobs=2, time_limit=60.0, random_state=0)
     assert model.fit(X, constraints=ClusterSizes([20, 20])).report_.feasible
+
+
+def test_processes_that_begin_too_late_fail_only_a_fit_with_a_limit(monkeypatch):
+    class Late:
+        """Gives no result in time."""
+
+        def __init__(self, **options):
+            assert options["timeout"] > 0
+
+        def __call__(self, tasks):
+            raise multiprocessing.TimeoutError
+            yield
+
+    monkeypatch.setattr(corral.runs, "Parallel", Late)
+    X, sizes = np.random.default_rng(0).normal(size=(40, 2)), ClusterSizes([20, 20])
+    model = ConstrainedKMeans(2, n_init=3, n_jobs=2, random_state=0)
+    assert model.fit(X, constraints=sizes).report_.feasible
+    with pytest.raises(SolverTimeoutError):
+        model.set_params(time_limit=60.0).fit(X, constraints=sizes)

@@ -54,6 +54,9 @@ class OneRun(Protocol):
     def beginning(self, seed: int) -> Self:
         """The same, told which seed is that of the first run."""
 
+    def anew(self) -> Self:
+        """The same with a default limit that begins now."""
+
 
 def best_of_runs(
     run: OneRun, random_state: np.random.RandomState, enough: Enough | None = None
@@ -78,6 +81,9 @@ def best_of_runs(
         else:
             runs = _in_turn(run, seeds, enough)
         solutions = list(_until_equal(runs, problem.plan.agree))
+        if parallel and not solutions and not problem.settings.limited:
+            # The user set no limit: other processes that begin late are no reason to fail.
+            solutions = list(_in_turn(run.anew(), seeds[:1], enough))
         if not solutions:
             raise OutOfTime
         best: Solution = min(solutions, key=lambda solution: solution.objective)

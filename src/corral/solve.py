@@ -18,7 +18,7 @@ from .assign import Assignment, NoAssignment, Warm
 from .constraints._checks import sums_by
 from .deadline import OutOfTime
 from .many import graduate, split
-from .plan import Plan
+from .plan import Plan, default_limit
 from .plan.thresholds import ADMM_SHARE
 from .polish import (
     Answer,
@@ -150,6 +150,12 @@ class Run:
     def beginning(self, seed: int) -> Self:
         """The same, told which seed is that of the first run."""
         return replace(self, first=seed)
+
+    def anew(self) -> Self:
+        """The same with a default limit that begins now."""
+        problem, deadline = self.problem, self.problem.deadline
+        later = deadline.limited(deadline.elapsed + default_limit(problem.rules.n_rows))
+        return replace(self, problem=problem.until(later))
 
     def __call__(self, seed: int) -> Solution:
         """Start, relax, assign, polish, with rivals."""

@@ -15,6 +15,7 @@ from corral.baselines import COPCobweb, DeadEndError
 from corral.baselines.cobweb import _Tree, _units
 from corral.datasets import load_iris, load_wine, random_links
 from corral.presolve import Contraction
+from corral.presolve.graphs import components
 
 
 @pytest.mark.parametrize("load", [load_wine, load_iris])
@@ -48,7 +49,7 @@ def grown_tree(seed):
     rng = np.random.default_rng(seed)
     X, hidden = rng.normal(size=(40, 2)), rng.integers(0, 3, 40)
     must, cannot = random_links(hidden, 8, 15, random_state=seed)
-    joined = Contraction.of_links(40, must.pairs)
+    joined = Contraction(components(40, must.pairs))
     units = _units(X, joined, joined.group[cannot.pairs])
     tree = _Tree(0.25)
     for unit in units:
