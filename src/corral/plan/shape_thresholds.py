@@ -9,7 +9,8 @@ Measurements are those of ``benchmarks/shapes.py`` unless they say otherwise.
 #: is a guard.
 DESCENT_ROUNDS = 100
 #: Seconds that the integer programs of one round may take.  More seconds make slow rounds slower;
-#: any labels that lower the objective are enough for the next one.  Not measured.
+#: any labels that lower the objective are enough for the next one.  Medoids of 150 rows with
+#: capacities end the same with 0.125 and with 2.
 DESCENT_PATIENCE = 0.5
 
 # --- Gaussian clusters ---------------------------------------------------------------------------
@@ -58,7 +59,7 @@ EIGEN_SECONDS, EIGEN_SHARE = 2e-10, 0.4
 #: with 500 (2.4 s) and with all (2.5 s).
 NYSTROEM_ROWS = 500
 #: Part of the trace of the kernel that feature vectors may leave out.  The objective is off by at
-#: most that.  A larger part leaves fewer features.  Not measured.
+#: most that.  A larger part leaves fewer features.  It is a limit on an error.
 KERNEL_TAIL = 1e-10
 #: Smallest eigenvalue of a kernel, in units of the largest, that counts as a rounding error.  A
 #: kernel in single precision has some of -1e-7.
