@@ -568,9 +568,9 @@ def test_no_time_left_to_explain_a_proven_contradiction(monkeypatch):
 
 
 def test_an_answer_in_hand_is_kept_when_a_later_restart_runs_out_of_time(monkeypatch):
-    import corral.solve
+    import corral.run
 
-    real, calls = corral.solve.first_answer, []
+    real, calls = corral.run.first_answer, []
 
     def slower_and_slower(*arguments, **options):
         calls.append(arguments)
@@ -578,7 +578,7 @@ def test_an_answer_in_hand_is_kept_when_a_later_restart_runs_out_of_time(monkeyp
             raise OutOfTime
         return real(*arguments, **options)
 
-    for module in ("corral.solve", "corral.rivals"):
+    for module in ("corral.run", "corral.rivals"):
         monkeypatch.setattr(f"{module}.first_answer", slower_and_slower)
     X = np.random.default_rng(0).normal(size=(20, 2))
     rules = ClusterSizes([6, 7, 7])

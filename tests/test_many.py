@@ -25,7 +25,7 @@ from corral.deadline import NEVER
 from corral.many import Split
 from corral.plan import thresholds
 from corral.presolve import SizeBounds, presolve
-from corral.rows import MemoryRows, contracted, contracted_shards
+from corral.rows import MemoryRows, contracted_shards
 
 N, D, K = 1500, 4, 30
 X = make_blobs(N, D, centers=6, cluster_std=2.0, random_state=0)[0]
@@ -102,7 +102,7 @@ def test_parts_of_a_tree_have_their_sizes():
 
 
 def problem_of(rules):
-    table = contracted(X, None, None)
+    table = MemoryRows(X)
     return table, presolve(rules, N, K)
 
 

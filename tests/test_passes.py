@@ -17,7 +17,7 @@ from problems import plan_of, problem_of
 from sklearn.cluster import kmeans_plusplus
 from sklearn.datasets import make_blobs
 
-import corral.solve
+import corral.run
 from corral import (
     CannotLink,
     ClusterSizes,
@@ -30,7 +30,7 @@ from corral import (
 from corral.admm.crew import Threads
 from corral.admm.projected import ProjectedSolver
 from corral.admm.schedule import GRADUATE, HARDEN, SETTLE
-from corral.assign import patient
+from corral.assign import exact
 from corral.assign.sizes import ship
 from corral.datasets import load_wine, random_links
 from corral.polish import refine
@@ -224,7 +224,7 @@ class Work:
 @pytest.fixture
 def work(monkeypatch):
     """Counts from here on."""
-    done, assign, relax = Work(), patient.assign, corral.solve.solve_projected
+    done, assign, relax = Work(), exact.assign, corral.run.solve_projected
 
     def assigned(rules, *arguments, **options):
         done.solves.append((rules.n_groups, options.get("prices") is not None))
@@ -235,8 +235,8 @@ def work(monkeypatch):
         done.relaxations.append((rules.n_groups, answer.n_iter))
         return answer
 
-    monkeypatch.setattr(patient, "assign", assigned)
-    monkeypatch.setattr(corral.solve, "solve_projected", relaxed)
+    monkeypatch.setattr(exact, "assign", assigned)
+    monkeypatch.setattr(corral.run, "solve_projected", relaxed)
     return done
 
 

@@ -39,16 +39,16 @@ def test_tangled_cannot_links_still_get_cheap_labels():
 
 def test_a_time_limit_ends_the_rounds(monkeypatch):
     """Whatever the method of assignment, no new round begins after the deadline."""
-    from corral.assign import patient
+    from corral.assign import exact
 
     asked = []
-    real = patient.assign
+    real = exact.assign
 
     def counted(*arguments, **options):
         asked.append(time.monotonic())
         return real(*arguments, **options)
 
-    monkeypatch.setattr(patient, "assign", counted)
+    monkeypatch.setattr(exact, "assign", counted)
     points = np.random.RandomState(0).randn(20_000, 8)
     limit, began = 0.2, time.monotonic()
     with pytest.warns(ConvergenceWarning, match="time limit of 0.2 s"):

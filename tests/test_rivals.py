@@ -118,7 +118,7 @@ def test_algorithm1_has_no_pilot(monkeypatch):
     def never(*_):
         raise AssertionError("the paper's algorithm knows no pilot")
 
-    monkeypatch.setattr("corral.solve.better_labels", never)
+    monkeypatch.setattr("corral.run.better_labels", never)
     model = ConstrainedKMeans(6, solver="algorithm1", n_init=1, max_iter=2, random_state=0)
     with pytest.warns(ConvergenceWarning):
         model.fit(X, constraints=ClusterSizes(SIZES))

@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from corral import CannotLink, ClusterSizes, ConstrainedKMeans, MustLink
 from corral.assign import Assignment
 from corral.polish import evaluate, first_answer, is_clear, recombine
-from corral.runs import best_of_runs
-from corral.solve import Run
+from corral.run import Run
+from corral.solve import best_of_runs
 from corral.start import make_start
 
 

@@ -9,7 +9,7 @@ import pytest
 from problems import plan_of, problem_of
 from sklearn.datasets import make_blobs
 
-import corral.solve
+import corral.run
 from corral import CannotLink, ClusterSizes, ClusterTotals, ConstrainedKMeans, MustLink, Pin
 from corral.plan.thresholds import (
     SAMPLE_FREE,
@@ -17,7 +17,7 @@ from corral.plan.thresholds import (
     SAMPLE_SUMMED,
     SAMPLE_SUMMED_EACH,
 )
-from corral.solve import Run
+from corral.run import Run
 from corral.start import Start, draw
 
 N, K = 5000, 4
@@ -168,7 +168,7 @@ def relaxed_in(points, *, allowed=True, k=K):
     rules = [ClusterSizes(minimum=len(points) // k - 1)]
     problem = problem_of(points, rules, k, max_samples="auto" if allowed else None)
     problem = replace(problem, plan=replace(problem.plan, hardens=True))
-    used, real = [], corral.solve.solve_projected
+    used, real = [], corral.run.solve_projected
 
     def spy(rules, rows, *arguments):
         used.append(rows.points.dtype.name)
@@ -177,7 +177,7 @@ def relaxed_in(points, *, allowed=True, k=K):
     labels = np.arange(len(points)) % k
     start = Start(labels, problem.rows.means(labels, k))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corral.solve, "solve_projected", spy)
+        patch.setattr(corral.run, "solve_projected", spy)
         return used, Run(problem, None, n_threads=1)._relax(problem, start, labels)
 
 
@@ -226,13 +226,13 @@ def test_totals_of_any_magnitude(unit):
 
 
 def test_points_that_users_see_relaxed_keep_their_precision(monkeypatch):
-    seen, real = [], corral.solve.solve_projected
+    seen, real = [], corral.run.solve_projected
 
     def spy(rules, rows, *arguments):
         seen.append(rows.points.dtype.name)
         return real(rules, rows, *arguments)
 
-    monkeypatch.setattr(corral.solve, "solve_projected", spy)
+    monkeypatch.setattr(corral.run, "solve_projected", spy)
     X = np.random.default_rng(0).normal(size=BLOBS.shape)  # without clusters, which need ADMM
     for options in ({}, {"repair": False}, {"record_x": [1]}, {"max_samples": None}):
         ConstrainedKMeans(K, n_init=1, random_state=0, max_iter=300, **options).fit(

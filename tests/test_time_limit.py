@@ -235,7 +235,7 @@ def test_a_process_that_does_not_answer_is_not_waited_for(monkeypatch):
             yield function(*arguments, **options)
             raise multiprocessing.TimeoutError
 
-    monkeypatch.setattr(corral.runs, "Parallel", Stuck)
+    monkeypatch.setattr(corral.solve, "Parallel", Stuck)
     X = np.random.default_rng(0).normal(size=(40, 2))
     model = ConstrainedKMeans(2, n_init=3, n_jobs=2, time_limit=60.0, random_state=0)
     assert model.fit(X, constraints=ClusterSizes([20, 20])).report_.feasible
@@ -252,7 +252,7 @@ def test_processes_that_begin_too_late_fail_only_a_fit_with_a_limit(monkeypatch)
             raise multiprocessing.TimeoutError
             yield
 
-    monkeypatch.setattr(corral.runs, "Parallel", Late)
+    monkeypatch.setattr(corral.solve, "Parallel", Late)
     X, sizes = np.random.default_rng(0).normal(size=(40, 2)), ClusterSizes([20, 20])
     model = ConstrainedKMeans(2, n_init=3, n_jobs=2, random_state=0)
     assert model.fit(X, constraints=sizes).report_.feasible

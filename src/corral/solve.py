@@ -1,44 +1,44 @@
-"""A problem solved: runs of start, relax, assign and polish, and the best of them."""
+"""A problem solved: runs from several starts, the best of them, and what they give together.
+
+The plan says how many runs there are (``restarts`` of :class:`.plan.Plan`).  With ``n_init="auto"``
+they end sooner when the best answer has been found twice.  Otherwise, and as a test of that answer,
+the answers found are recombined (:mod:`.polish.recombine`) within the budget of moves that further
+runs would have had.
+"""
 
 from __future__ import annotations
 
 import logging
+import math
 import warnings
-from dataclasses import dataclass, replace
-from typing import Self
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+from multiprocessing import TimeoutError as NoResult
 
 import numpy as np
+from joblib import Parallel, delayed
 
+from ._arrays import one_blas_thread
 from ._typing import FloatArray, IntArray
-from .admm.algorithm1 import PaperRules, solve_algorithm1
-from .admm.crew import Threads
-from .admm.history import Options, Recorder, Relaxation
-from .admm.projected import solve_projected
-from .assign import Assignment, NoAssignment, Warm
-from .constraints._checks import sums_by
-from .deadline import OutOfTime
-from .many import graduate, split
-from .plan import Plan, default_limit
-from .plan.thresholds import ADMM_SHARE
-from .polish import (
-    Answer,
-    evaluate,
-    exactly,
-    exchange,
-    first_answer,
-    improve,
-    is_clear,
-)
-from .presolve import Rules
+from .admm.algorithm1 import PaperRules
+from .assign import NoAssignment
+from .deadline import Deadline, OutOfTime
+from .plan import is_large
+from .plan.thresholds import START_SECONDS
+from .polish import Answer, is_clear, recombine
 from .problem import Problem
-from .rivals import better_labels, direct
-from .rows import MemoryRows
-from .runs import Enough, best_of_runs
+from .run import Run
 from .solution import Solution, numbered
-from .start import Start, group_labels, labelled_means, make_start, match_sizes, sample
+from .start import group_labels
 
 #: Bytes of X above which bringing it into this process's memory is worth a warning.
 MANY_BYTES = 1 << 30
+#: Relative difference up to which two objectives are equal.
+EQUAL = 1e-9
+
+#: Whether an answer with this objective needs no rival; it may take so many seconds to find out.
+Enough = Callable[[float, float], bool]
 
 logger = logging.getLogger(__name__)
 
@@ -115,220 +115,148 @@ def _run(problem: Problem, paper: Problem | None) -> Run:
     return Run(problem, paper, n_threads=None)
 
 
-@dataclass(frozen=True)
-class Run:
-    """Solves the problem from one start, given by a seed.
+def best_of_runs(
+    run: Run, random_state: np.random.RandomState, enough: Enough | None = None
+) -> Solution:
+    """The best of all runs and of their recombinations, or one that is proven to be enough.
 
-    Attributes
-    ----------
-    problem : Problem
-    paper : Problem or None
-        The same without contraction, if Algorithm 1 is to solve it.
-    n_threads : int or None
-        Threads for the passes of ADMM; None for as many as there are cores.
-    first : int or None
-        Seed of the run that starts from labelled groups even if these name all clusters; None if
-        all runs do.
+    Raises
+    ------
+    OutOfTime
+        The deadline came before any feasible answer.
     """
-
-    problem: Problem
-    paper: Problem | None
-    n_threads: int | None
-    first: int | None = None
-
-    def in_time(self, seed: int) -> Solution | None:
-        """The solution, or None if the deadline came before a feasible one."""
-        try:
-            return self(seed)
-        except OutOfTime:
-            return None
-
-    def in_one_thread(self) -> Self:
-        """The same for a process that has one core for itself."""
-        return replace(self, n_threads=1)
-
-    def beginning(self, seed: int) -> Self:
-        """The same, told which seed is that of the first run."""
-        return replace(self, first=seed)
-
-    def anew(self) -> Self:
-        """The same with a default limit that begins now."""
-        problem, deadline = self.problem, self.problem.deadline
-        later = deadline.limited(deadline.elapsed + default_limit(problem.rules.n_rows))
-        return replace(self, problem=problem.until(later))
-
-    def __call__(self, seed: int) -> Solution:
-        """Start, relax, assign, polish, with rivals."""
-        problem, random_state = self.problem, np.random.RandomState(seed)
-        progress = problem.settings.progress
-        if problem.plan.centers != "ADMM":
-            return self._among_many(seed, random_state)
-        view, groups = sample(problem, random_state)
-        if groups is not None:
-            logger.info("plan of the sample: %s", view.plan)
-        start, row_labels = self._start(view, groups, seed, random_state)
-        counts = sums_by(start.labels, view.rules.count, view.n_clusters)
-        rules = match_sizes(problem.rules, counts)
-        if not problem.settings.repair:
-            return self._rounded(rules, start, row_labels)
-        rival = direct(problem, rules, view.shifted(start.centers, problem), random_state)
-        if rival is not None and problem.plan.direct > 1 and problem.settings.coarse:
-            rival = exchange(problem, rival)
-            if is_clear(problem, rival):
-                return _solution(problem, rival, _certain(problem, rival), view.plan)
-        view_rules = match_sizes(view.rules, counts)
-        soon = view.deadline if rival is not None else view.deadline.share(ADMM_SHARE)
-        relaxed = self._relax(view.with_rules(view_rules).until(soon), start, row_labels)
-        labels = relaxed.labels
-        progress.enter("rivals")
-        if self.paper is None:
-            labels = better_labels(view, relaxed, start.centers, random_state, _solve_small)
+    problem = run.problem
+    seeds = random_state.randint(np.iinfo(np.int32).max, size=problem.plan.restarts)
+    run, jobs = run.beginning(int(seeds[0])), problem.settings.n_jobs
+    parallel = len(seeds) > 1 and jobs not in (None, 1) and not problem.rows.far
+    parallel = parallel and problem.deadline.left > START_SECONDS
+    # What is left to this process is small, and faster without waking others for it.
+    small = problem.rows.far or not is_large(problem.rules)
+    with one_blas_thread() if small else nullcontext():
+        if parallel:
+            runs = _side_by_side(run.in_one_thread(), seeds, jobs)
         else:
-            labels = group_labels(problem.rules, labels)
-        progress.enter("assign")
-        answer = self._repaired(view, labels, relaxed, rival)
-        progress.enter("polish")
-        answer = improve(problem, answer, random_state)
-        return _solution(problem, answer, relaxed, view.plan)
-
-    def _among_many(self, seed: int, random_state: np.random.RandomState) -> Solution:
-        """Start, relax, assign, polish over the candidates of each group."""
-        problem = self.problem
-        progress = problem.settings.progress
-        soon = problem.until(problem.deadline.share(ADMM_SHARE))
-        if problem.plan.centers.startswith("tree"):
-            start = split(soon, random_state)
-        else:
-            view, groups = sample(soon, random_state)
-            seeds = self._start(view, groups, seed, random_state)[0].centers
-            start = view.shifted(seeds, problem)
-        progress.enter("admm")
-        relaxed, prices = graduate(soon, start)
-        counts = sums_by(relaxed.labels, problem.rules.count, problem.n_clusters)
-        rules = match_sizes(problem.rules, counts)
-        progress.enter("assign")
-        warm = Warm(prices, None)
-        answer = first_answer(problem.with_rules(rules), relaxed.centers, problem.plan.rounds, warm)
-        progress.enter("polish")
-        answer = improve(problem, answer, random_state)
-        return _solution(problem, answer, relaxed, problem.plan)
-
-    def _start(
-        self,
-        view: Problem,
-        groups: IntArray | None,
-        seed: int,
-        random_state: np.random.RandomState,
-    ) -> tuple[Start, IntArray]:
-        """Of the groups in view, and of the rows for Algorithm 1, which knows no groups."""
-        init, rules = self.problem.settings.init, self.problem.rules
-        if self.paper is not None:
-            whole = self.paper
-            labels = make_start(whole.rules, whole.rows, init, random_state, view.deadline).labels
-            own = group_labels(rules, labels)
-            return make_start(rules, self.problem.rows, own, random_state), labels
-        if not isinstance(init, str) and init.ndim == 1:
-            init = group_labels(rules, init.astype(np.int64))
-            init = init if groups is None else init[groups]
-        known = None
-        if isinstance(init, str):
-            others = self.first not in (None, seed)
-            known = labelled_means(rules, self.problem.rows, random_state, others=others)
-        start = make_start(view.rules, view.rows, init, random_state, view.deadline, known)
-        return start, start.labels
-
-    def _relax(self, view: Problem, start: Start, row_labels: IntArray) -> Relaxation:
-        """The relaxed assignment by the solver asked for."""
-        settings, plan = view.settings, view.plan
-        progress = self.problem.settings.progress
-        progress.enter("admm")
-        options = Options(
-            rho=settings.rho,
-            rho_growth=plan.growth if self.paper is None else settings.rho_growth,
-            rho_every=settings.rho_every,
-            tol=settings.tol,
-            max_iter=settings.max_iter,
-            deadline=view.deadline,
-            record_x=settings.record_x,
-            progress=lambda *_: progress.step(),
-            hardens=plan.hardens,
-            count_every=plan.count_every,
-        )
-        if self.paper is not None:
-            rules = PaperRules.of(self.paper.rules, self.paper.rows.weight)
-            sizes = None if view.rules.sizes is None else view.rules.sizes.lower
-            rules = replace(rules, sizes=sizes)
-            points = self.paper.near.points
-            return solve_algorithm1(points, row_labels, view.n_clusters, rules, options)
-        rows = view.rows.single() if plan.single else view.rows
-        crew = rows.crew()
-        if crew is None and isinstance(rows, MemoryRows):
-            crew = Threads(rows.points, self.n_threads)
-        return solve_projected(view.rules, rows, start.labels, options, crew)
-
-    def _rounded(self, rules: Rules, start: Start, row_labels: IntArray) -> Solution:
-        """The plain rounding of x, of the rows if that is what x is about."""
-        problem = self.problem.with_rules(rules)
-        relaxed = self._relax(problem, start, row_labels)
-        labels, centers = relaxed.labels, relaxed.centers
-        if self.paper is not None:
-            problem = self.paper.with_rules(replace(self.paper.rules, sizes=rules.sizes))
-            centers = problem.rows.means(labels, problem.n_clusters)
-        answer = evaluate(problem, Assignment(labels, np.nan), centers)
-        return _solution(problem, answer, relaxed, self.problem.plan)
-
-    def _repaired(
-        self, view: Problem, labels: IntArray, relaxed: Relaxation, rival: Answer | None
-    ) -> Answer:
-        """Exact repair of the relaxed answer, or the rival where that is better."""
-        problem, k = self.problem, view.n_clusters
-        if rival is not None and not problem.plan.competes:
-            return rival
-        rules = match_sizes(problem.rules, sums_by(labels, view.rules.count, k))
-        # Algorithm 1 holds its centres in the user's coordinates.
-        offset = 0.0 if self.paper is None else problem.rows.middle
-        means = view.rows.means(labels, k, relaxed.centers - offset)
-        try:
-            answer = first_answer(problem.with_rules(rules), view.shifted(means, problem))
-        except (OutOfTime, NoAssignment) as failure:
-            proven = isinstance(failure, NoAssignment) and not problem.rows.far
-            if rival is None or proven:
-                raise
-            return rival
-        if rival is None or not rival.beats(answer):
-            return answer
-        # A rival of one round is refined until the objective stops falling.
-        return rival if problem.plan.direct > 1 else exactly(problem, rival)
+            runs = _in_turn(run, seeds, enough)
+        solutions = list(_until_equal(runs, problem.plan.agree))
+        if parallel and not solutions and not problem.settings.limited:
+            # The user set no limit: other processes that begin late are no reason to fail.
+            solutions = list(_in_turn(run.anew(), seeds[:1], enough))
+        if not solutions:
+            raise OutOfTime
+        best: Solution = min(solutions, key=lambda solution: solution.objective)
+        proven = enough is not None and enough(best.objective, 0.0)
+        if problem.plan.children and not proven:
+            best = _recombined(problem, solutions, random_state)
+    made = _made(problem, solutions, proven)
+    plan = None if best.plan is None else replace(best.plan, made=made)
+    spent = any(solution.spent for solution in solutions) or problem.deadline.budget.spent
+    return replace(best, plan=plan, spent=spent)
 
 
-def _solution(problem: Problem, answer: Answer, relaxed: Relaxation, seen: Plan) -> Solution:
-    """The answer with labels of all rows and centres with the middle; ``seen`` planned ADMM."""
-    rows, plan = problem.rows, problem.plan.with_sample(seen)
-    if problem.deadline.budget.cut:
-        plan = replace(plan, assignment=f"{plan.assignment}, cut short by time")
-    return Solution(
-        labels=problem.rules.to_rows(rows.labels(answer.labels)),
-        centers=answer.centers + rows.middle,
-        objective=problem.objective(answer.objective),
-        sizes=answer.rules.sizes,
-        history=relaxed.history,
-        n_iter=relaxed.n_iter,
-        converged=relaxed.converged,
-        plan=plan,
-        may_violate=not problem.settings.repair,
-        spent=problem.deadline.budget.spent,
+def _until_equal(runs: Iterator[Solution], agree: int) -> Iterator[Solution]:
+    """Solutions until the best has been found so often; 0 for all of them."""
+    solutions: list[Solution] = []
+    for solution in runs:
+        solutions.append(solution)
+        yield solution
+        if agree and _equal(solutions) >= agree:
+            return
+
+
+def _equal(solutions: list[Solution]) -> int:
+    """How many of the solutions have the least objective, but for rounding."""
+    objective = np.array([solution.objective for solution in solutions])
+    return int(np.sum(objective <= objective.min() * (1.0 + EQUAL)))
+
+
+def _made(problem: Problem, solutions: list[Solution], proven: bool) -> str:
+    """How many runs there were, and why not more."""
+    made, planned = len(solutions), problem.plan.restarts
+    if made == planned:
+        return f"{made}"
+    if _equal(solutions) >= problem.plan.agree > 0:
+        return f"{made}, {problem.plan.agree} of them equal"
+    if proven:
+        return f"{made}, the best of them proven optimal"
+    limit = "the time limit" if problem.deadline.passed else "the budget of integer programs"
+    return f"{made} of {planned}, ended by {limit}"
+
+
+def _recombined(
+    problem: Problem, solutions: list[Solution], random_state: np.random.RandomState
+) -> Solution:
+    """The best of the solutions and of what recombining them gives."""
+    best = min(solutions, key=lambda solution: solution.objective)
+    answers = [_answer(problem, solution) for solution in solutions]
+    first = min(answers, key=lambda answer: answer.objective)
+    if not problem.rules.paired and is_clear(problem, first):
+        return best
+    found = recombine(problem, answers, random_state)
+    logger.info("recombined: objective %.8g", problem.objective(found.objective))
+    if not found.beats(first):
+        return best
+    return replace(
+        best,
+        labels=problem.rules.to_rows(found.labels),
+        centers=found.centers + problem.rows.middle,
+        objective=problem.objective(found.objective),
+        sizes=found.rules.sizes,
     )
 
 
-def _certain(problem: Problem, answer: Answer) -> Relaxation:
-    """An answer that needs no ADMM, as if one iteration had found it."""
-    recorder = Recorder(problem.n_clusters)
-    recorder.record(None, answer.objective, problem.settings.rho, {"box": 0.0}, answer.labels)
-    history = recorder.history()
-    return Relaxation(answer.labels, answer.centers, history, n_iter=1, converged=True)
+def _answer(problem: Problem, solution: Solution) -> Answer:
+    """The answer that a solution was made of."""
+    labels = solution.labels[problem.rules.first_rows]
+    rules = replace(problem.rules, sizes=solution.sizes)
+    objective = solution.objective - problem.objective(0.0)
+    return Answer(labels, solution.centers - problem.rows.middle, objective, rules)
 
 
-def _solve_small(problem: Problem, seed: int) -> tuple[IntArray, FloatArray]:
-    """Labels and centres of a pilot, which has one core for itself."""
-    found = Run(problem, None, n_threads=1)(seed)
-    return found.labels, found.centers
+def _side_by_side(run: Run, seeds: IntArray, jobs: int | None) -> Iterator[Solution]:
+    """In other processes, which tell nobody of their progress; a callback may end them.
+
+    A process that does not answer in time is not waited for.
+    """
+    deadline, progress = run.problem.deadline, run.problem.settings.progress
+    progress.begin(0, len(seeds))
+    left = deadline.first.left
+    limit = left if left < math.inf else None
+    parallel = Parallel(n_jobs=jobs, return_as="generator", timeout=limit)
+    found = parallel(delayed(run.in_time)(seed) for seed in seeds)
+    try:
+        for number, solution in enumerate(found, 1):
+            progress.end(number, None if solution is None else solution.objective)
+            if solution is not None:
+                yield solution
+            if deadline.stopped:
+                return
+    except NoResult:
+        return
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that tasks are cancelled
+            found.close()
+
+
+def _in_turn(run: Run, seeds: IntArray, enough: Enough | None) -> Iterator[Solution]:
+    """One after another until time or the budget of the programs is over; at least one.
+
+    Between two of them, as long as the last one took is for the proof that no more are needed, if
+    the others have time all the same.
+    """
+    best = math.inf
+    for number, seed in enumerate(seeds, 1):
+        clock = Deadline()
+        if number > 1 and run.problem.deadline.spent:
+            return
+        run.problem.settings.progress.begin(number, len(seeds))
+        solution = run.in_time(int(seed))
+        if solution is None:
+            return
+        logger.info("run %d of %d: objective %.8g", number, len(seeds), solution.objective)
+        yield solution
+        best, took = min(best, solution.objective), clock.elapsed
+        spare = min(took, run.problem.deadline.left - (len(seeds) - number) * took)
+        if enough is not None and number < len(seeds) and spare > 0.0 and enough(best, spare):
+            logger.info("%d of %d runs were enough: proven optimal", number, len(seeds))
+            return

@@ -265,7 +265,7 @@ def test_contraction_where_the_rows_are():
     given = ConstraintSet([*random_links(Y, 700, 0, random_state=2), SIZES])
     weight = np.random.default_rng(1).uniform(0.0, 2.0, N)
     rules, far = grouped(cut(X, 5), given, weight)
-    reference = rows.contracted(X, weight, rules.group)
+    reference = rows.MemoryRows.of(X, weight, rules.group, rows.EUCLIDEAN)
     np.testing.assert_allclose(far.shards.points, reference.points, atol=1e-12)
     np.testing.assert_allclose(far.weight, reference.weight)
     assert far.scatter == pytest.approx(reference.scatter)

@@ -3,18 +3,17 @@
 :func:`.exact.assign` takes the cheapest method that the rules allow: nearest centre, elimination
 over the graph of pairs and linear assignment of cliques (:mod:`.pairs`), prices and min-cost flow
 (:mod:`.sizes`), a flow through disjoint cliques (:mod:`.nested`), prices for several sums
-(:mod:`.sums`), or integer programming (:mod:`.program`).  :mod:`.patient` gives up the proof where
-it takes too long and takes greedy labels instead; :mod:`.far` assigns rows in shards, :mod:`.many`
-rows to many clusters.
+(:mod:`.sums`), or integer programming (:mod:`.program`).  Where a proof takes too
+long, it takes greedy labels instead.  :mod:`.far` assigns rows in shards, :mod:`.many` rows to many
+clusters.
 """
 
 from __future__ import annotations
 
 from .check import broken, matching_order
-from .exact import assign, feasible
+from .exact import NearAssignment, assign, assign_patiently, feasible
 from .far import FarAssignment
 from .many import AmongCandidates
-from .patient import NearAssignment, assign_patiently
 from .placed import can_be_placed
 from .program.relaxed import assign_relaxed, violation
 from .result import Assignment, NoAssignment

@@ -17,7 +17,7 @@ from .._typing import FloatArray, IntArray
 from ..deadline import Deadline
 from ..presolve import Rules, SizeBounds
 from ..rows.candidates import Candidates
-from .patient import assign_patiently
+from .exact import assign_patiently
 
 
 @dataclass(frozen=True)

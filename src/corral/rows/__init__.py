@@ -2,7 +2,7 @@
 
 from .distance import EUCLIDEAN, NOBODY, Distance, Side, SquaredEuclidean, SwapSide, plus_plus
 from .memory import MemoryRows
-from .metrics import METRICS, Metric, contracted
+from .metrics import METRICS, Metric
 from .protocol import Rows, Table
 from .shard import Each, Shard, Shards
 from .shards import ShardRows, contracted_shards
@@ -26,7 +26,6 @@ __all__ = [
     "SquaredEuclidean",
     "SwapSide",
     "Table",
-    "contracted",
     "contracted_shards",
     "distances_to",
     "measured",

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import FloatArray, IntArray
+from .._typing import FloatArray, IntArray, Matrix
 from ..constraints._checks import sums_by
 from ..deadline import Deadline
 from ..presolve.contraction import Contraction
 from .candidates import Costs as SomeCosts
+from .distance import Distance
 from .memory import BLOCK_ENTRIES, MemoryRows
 from .sphere import OnSphere
 
@@ -130,15 +131,16 @@ class ArcRows(MemoryRows):
         self.members = members
 
     @classmethod
-    def of(cls, points: FloatArray, weight: FloatArray | None, group: IntArray | None) -> ArcRows:
-        """Join the rows of each group."""
+    def of(
+        cls, points: Matrix, weight: FloatArray | None, group: IntArray | None, distance: Distance
+    ) -> ArcRows:
+        """Join the rows of each group; the distance is that on the earth."""
         n = len(points)
         weight = np.ones(n) if weight is None else weight
         group = np.arange(n) if group is None else group
-        join = Contraction(group)
-        means, total, count, _ = join.apply(points, weight)
-        means, _, _ = OnSphere(EARTH_RADIUS).joined(means, total, count)
-        return cls(means, total, Members.of(points, weight, group))
+        means, total, count, _ = Contraction(group).apply(points, weight)
+        means, _, _ = distance.joined(means, total, count)
+        return ArcRows(means, total, Members.of(points, weight, group))
 
     def take(self, groups: IntArray) -> ArcRows:
         """Some of the groups."""

@@ -16,6 +16,7 @@ from sklearn.utils.extmath import row_norms
 from .._typing import FloatArray, IntArray, Matrix
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
+from ..presolve.contraction import Contraction
 from .algebra import as_dense, largest_eigenvalue
 from .candidates import Candidates, cheapest
 from .candidates import Costs as SomeCosts
@@ -69,6 +70,17 @@ class MemoryRows:
             self._local = np.zeros_like(self.middle)
             self._square = self._squares()
             self.spread = float(self.weight @ self._square)
+
+    @classmethod
+    def of(
+        cls, points: Matrix, weight: FloatArray | None, group: IntArray | None, distance: Distance
+    ) -> MemoryRows:
+        """Join the rows of each group into one weighted point; with None none are joined."""
+        if group is None:
+            return MemoryRows(points, weight, distance=distance)
+        means, total, count, scatter = Contraction(group).apply(points, weight)
+        means, total, constant = distance.joined(means, total, count)
+        return MemoryRows(means, total, scatter + constant, distance=distance)
 
     def _squares(self) -> FloatArray:
         """Squared distances to the middle, zero where rounding could have made them."""

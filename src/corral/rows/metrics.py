@@ -16,12 +16,11 @@ from scipy import sparse
 
 from .._arrays import namespace
 from .._scale import sum_of_squares
-from .._typing import FloatArray, IntArray, Matrix
-from ..presolve.contraction import Contraction
+from .._typing import FloatArray
 from .arcs import EARTH_RADIUS, ArcRows, to_degrees, to_space
 from .distance import EUCLIDEAN, Distance
 from .memory import MemoryRows
-from .sphere import Chord
+from .sphere import Chord, OnSphere
 
 #: Radius of the sphere on which a squared distance is one less the cosine.
 COSINE_RADIUS = 0.5**0.5
@@ -34,6 +33,7 @@ class Metric:
     name: str = "euclidean"
     distance: Distance = EUCLIDEAN
     bounded: bool = False  # whether the points of the solvers have one magnitude, whatever X has
+    rows: type[MemoryRows] = MemoryRows  # what the solvers' points in memory are
 
     def check_table(self, table: Any, columns: Sequence[Any] | None) -> None:
         """Raise ValueError for a :class:`.protocol.Table` that this metric cannot compare."""
@@ -61,10 +61,6 @@ class Metric:
     def worth(self, lengths: FloatArray, weight: FloatArray | None) -> float:
         """The inertia of rows at these distances from their centres."""
         return sum_of_squares(lengths, weight)
-
-    def rows(self, points: Matrix, weight: FloatArray | None, group: IntArray | None) -> MemoryRows:
-        """The contracted rows in memory."""
-        return contracted(self.embedded(points), weight, group, self.distance)
 
     def _refuse(self, centers: FloatArray) -> None:
         """Raise ValueError for a centre that has no place in this metric."""
@@ -158,31 +154,12 @@ class Haversine(Metric):
         arcs: FloatArray = np.sqrt(squares) / (2.0 * EARTH_RADIUS)
         return 2.0 * EARTH_RADIUS * np.arcsin(np.minimum(arcs, 1.0))
 
-    def rows(self, points: Matrix, weight: FloatArray | None, group: IntArray | None) -> MemoryRows:
-        """Rows whose costs are squared arcs."""
-        return ArcRows.of(self.embedded(points), weight, group)
-
 
 METRICS: dict[str, Metric] = {
     "euclidean": Metric(),
     "cosine": Cosine("cosine", Chord(COSINE_RADIUS), bounded=True),
-    "haversine": Haversine("haversine", bounded=True),
+    "haversine": Haversine("haversine", OnSphere(EARTH_RADIUS), bounded=True, rows=ArcRows),
 }
-
-
-def contracted(
-    points: Matrix,
-    weight: FloatArray | None,
-    group: IntArray | None,
-    distance: Distance = EUCLIDEAN,
-) -> MemoryRows:
-    """Rows in memory with the members of each group joined into one weighted point."""
-    if group is None:
-        return MemoryRows(points, weight, distance=distance)
-    join = Contraction(group)
-    means, total, count, scatter = join.apply(points, weight)
-    means, total, constant = distance.joined(means, total, count)
-    return MemoryRows(means, total, scatter + constant, distance=distance)
 
 
 def _largest_entries(points: Any) -> FloatArray:

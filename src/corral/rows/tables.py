@@ -54,7 +54,8 @@ class MemoryTable:
     def rows(self, group: IntArray | None) -> MemoryRows:
         """The contracted points."""
         weight = None if self.weight is None else times(self.weight, -self.scale.weight)
-        return self.metric.rows(times(self.points, -self.scale.points), weight, group)
+        points = self.metric.embedded(times(self.points, -self.scale.points))
+        return self.metric.rows.of(points, weight, group, self.metric.distance)
 
     def home(self) -> Self:
         """The same: it is in memory already."""
