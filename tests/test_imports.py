@@ -8,18 +8,35 @@ import sys
 import pytest
 
 
-def loaded_by(statement):
-    """Top-level packages that a fresh interpreter holds after a statement."""
-    code = f"{statement}\nimport sys; print(*{{name.split('.')[0] for name in sys.modules}})"
+def loaded_by(*statements):
+    """Modules that a fresh interpreter holds after each of the statements, one after another."""
+    each = "\nprint(*sys.modules)\n"
+    code = "import sys\n" + "".join(statement + each for statement in statements)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
+    return [set(line.split()) for line in done.stdout.splitlines()]
+
+
+def packages(modules):
+    """Their top-level packages."""
+    return {name.split(".")[0] for name in modules}
 
 
 @pytest.fixture(scope="module")
-def extra():
+def loaded():
+    """What is loaded by one import after another, and by all before it."""
+    return loaded_by(
+        "import sklearn.cluster",
+        "from corral import ConstrainedKMeans",
+        "from corral import *",
+        "import corral.backends.dask.workers",
+    )
+
+
+@pytest.fixture(scope="module")
+def extra(loaded):
     """What corral loads beyond scikit-learn's cluster module."""
-    everything, free = loaded_by("from corral import *"), loaded_by("import sklearn.cluster")
-    return everything - free - set(sys.stdlib_module_names)
+    free, _, everything, _ = loaded
+    return packages(everything) - packages(free) - set(sys.stdlib_module_names)
 
 
 @pytest.mark.parametrize(
@@ -46,10 +63,18 @@ def test_nothing_but_itself_is_loaded(extra):
     assert {name for name in extra if not name.startswith("_")} == {"corral"}
 
 
-@pytest.mark.parametrize("module", ["corral", "corral.cli.app"])
-def test_scikit_learn_is_loaded_when_needed(module):
+def test_scikit_learn_is_loaded_when_needed():
     """``import corral`` and ``corral --help`` are quick."""
-    assert not {"sklearn", "scipy", "ortools", "pandas"} & loaded_by(f"import {module}")
+    for modules in loaded_by("import corral", "import corral.cli.app"):
+        assert not {"sklearn", "scipy", "ortools", "pandas"} & packages(modules)
+
+
+def test_a_fit_without_proof_does_not_load_it(loaded):
+    assert "corral.proof" not in loaded[1]
+
+
+def test_nobody_loads_dask_unasked(loaded):
+    assert not {"dask", "distributed"} & packages(loaded[3])
 
 
 def test_public_names_do_not_depend_on_what_was_imported_before():

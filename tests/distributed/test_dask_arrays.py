@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 import numpy as np
@@ -165,12 +164,3 @@ def test_a_cluster_of_its_own_is_closed(monkeypatch):
     with pytest.raises(ValueError, match="NaN"):
         hold(da.full((4, 2), np.nan))
     assert made[1].status.name == "closed"
-
-
-def test_nobody_imports_dask_unasked():
-    code = (
-        "import sys, corral.backends.dask.workers\n"
-        "print({'dask', 'distributed'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"

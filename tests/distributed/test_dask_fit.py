@@ -15,11 +15,21 @@ da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
 from corral.backends.dask.cluster import Partitions  # noqa: E402
+from corral.plan import thresholds  # noqa: E402
 
-N, D, K = 32_000, 4, 10
+N, D, K = 8_000, 4, 10
 X, Y = make_blobs(N, D, centers=K, cluster_std=1.5, random_state=0)
 SIZES = ClusterSizes([N // K] * K)
-CHUNKS = ((9_000, 7_000, 16_000), D)
+CHUNKS = ((2_250, 1_750, 4_000), D)
+
+
+@pytest.fixture(autouse=True)
+def large(monkeypatch):
+    """Have problems of this size solved by the workers, with ADMM on a sample of the rows."""
+    monkeypatch.setattr(thresholds, "LARGE", N * K * 9 // 10)
+    monkeypatch.setattr(thresholds, "SAMPLE_SUMMED", N // 2)
+    monkeypatch.setattr(thresholds, "SAMPLE_SUMMED_EACH", N // (2 * K))
+    monkeypatch.setattr(thresholds, "SAMPLE_FREE_EACH", N // (2 * K))
 
 
 def model(**given):
@@ -40,7 +50,7 @@ def test_the_labels_are_those_of_a_fit_in_memory(client, max_samples):
 
 
 def test_seeds_are_those_of_a_fit_in_memory_if_they_are_of_some_rows(client, monkeypatch):
-    monkeypatch.setattr("corral.start.SEED_ROWS", 5_000)
+    monkeypatch.setattr("corral.start.SEED_ROWS", 1_250)
     given = model(max_samples=None, max_iter=40)
     with pytest.warns(ConvergenceWarning):
         found = given.fit(da.from_array(X, chunks=CHUNKS), constraints=SIZES).labels_.compute()
@@ -49,10 +59,10 @@ def test_seeds_are_those_of_a_fit_in_memory_if_they_are_of_some_rows(client, mon
     np.testing.assert_array_equal(found, expected)
 
 
-PINS = Pin({int(row): int(Y[row]) for row in range(0, N, 97)})
+PINS = Pin({int(row): int(Y[row]) for row in range(0, N, 25)})
 SOFT = [
-    MustLink(random_links(Y, 300, 0, random_state=5)[0].pairs, weight=30.0),
-    CannotLink(random_links(Y, 0, 300, random_state=6)[1].pairs, weight=30.0),
+    MustLink(random_links(Y, 75, 0, random_state=5)[0].pairs, weight=30.0),
+    CannotLink(random_links(Y, 0, 75, random_state=6)[1].pairs, weight=30.0),
 ]
 
 
@@ -93,10 +103,12 @@ def test_links_across_partitions_and_a_killed_worker(mortal, kill_one):
     apart = np.column_stack([np.arange(50), N - 1 - np.arange(50)])
     apart = apart[Y[apart[:, 0]] != Y[apart[:, 1]]]
     rules = [SIZES, must, cannot, CannotLink(apart)]
-    whole = model(max_samples=None).fit(da.from_array(X, chunks=CHUNKS), constraints=rules)
-    hurt = model(max_samples=None)
+    whole, hurt = (model(max_samples=None, max_iter=12) for _ in range(2))
     fatal = Fatal(kill_one)
-    hurt.fit(da.from_array(X, chunks=CHUNKS), constraints=rules, callback=fatal)
+    with pytest.warns(ConvergenceWarning):
+        whole.fit(da.from_array(X, chunks=CHUNKS), constraints=rules)
+    with pytest.warns(ConvergenceWarning):
+        hurt.fit(da.from_array(X, chunks=CHUNKS), constraints=rules, callback=fatal)
     assert fatal.done
     assert audit(X, whole.labels_.compute(), rules, K).feasible
     np.testing.assert_array_equal(hurt.labels_.compute(), whole.labels_.compute())

@@ -84,7 +84,7 @@ def test_a_killed_worker_changes_nothing(mortal, kill_one, every, n_pairs, kille
     assert len(before - set(mortal.run(os.getpid).values())) == 1
 
 
-def test_checkpoints_leave_nothing_behind(mortal, tmp_path):
+def test_checkpoints_leave_nothing_behind(client, tmp_path):
     with config.set({"corral.checkpoint.every": 4, "corral.checkpoint.directory": str(tmp_path)}):
         given = problem(source().compute())
         with hold(source()) as shards:
@@ -95,7 +95,7 @@ def test_checkpoints_leave_nothing_behind(mortal, tmp_path):
             assert [part.name for part in folder.iterdir()] == ["8"]
             assert len(list((folder / "8").iterdir())) == 6
             # What came before the checkpoint is not remembered any more.
-            names = mortal.run_on_scheduler(known)
+            names = client.run_on_scheduler(known)
             assert names.count("corral-back") == 6
             assert "corral-start" not in names
     assert not list(tmp_path.iterdir())
@@ -105,7 +105,7 @@ def known(dask_scheduler):
     return [task.prefix.name for task in dask_scheduler.tasks.values()]
 
 
-def test_a_folder_that_workers_do_not_see_is_refused(mortal, tmp_path, monkeypatch):
+def test_a_folder_that_workers_do_not_see_is_refused(client, tmp_path, monkeypatch):
     monkeypatch.setattr("corral.backends.dask.state._sees", nothing)
     given = problem(source().compute())
     with (

@@ -23,7 +23,7 @@ from corral.backends.gpu.transfer import Replay  # noqa: E402
 
 DEVICE = "cuda" if CUDA else "cpu"
 SUMS = ("points", "mass", "moved", "unbalanced", "outside", "undecided", "radius")
-N_STEPS = 6
+N_STEPS = 4
 
 
 def a_setup(rng, m, k, *, weighted, pulled):
@@ -180,15 +180,15 @@ def test_everything_else_goes_block_by_block():
 @pytest.mark.parametrize("ahead", [False, True])
 def test_runs_of_tiles_and_tiles_ahead(ahead, stages):
     rng = np.random.default_rng(5)
-    points = (rng.normal(size=(700, 6)) + 3.0).astype(np.float32)
-    setup = a_setup(rng, 700, 5, weighted=False, pulled=True)
+    points = (rng.normal(size=(250, 6)) + 3.0).astype(np.float32)
+    setup = a_setup(rng, 250, 5, weighted=False, pulled=True)
     tuning = Tuning(tile=16, warps=1, programs=2, ahead=ahead, stages=stages, run=3)
     crew = Threads(points.astype(np.float64), 1)
     crew.begin(setup)
     there = torch.as_tensor(points).to(DEVICE)
     state = fused.Fused(there, setup, tunings=Tunings(*[tuning] * 4))
     step = next(some_steps(rng, points, 5))
-    pull, stiffening = rng.normal(size=(5, 233)), rng.uniform(0.0, 2.0, 233)
+    pull, stiffening = rng.normal(size=(5, 83)), rng.uniform(0.0, 2.0, 83)
     for own in (crew, state):
         own.pull(pull, stiffening)
         own.forward(step)

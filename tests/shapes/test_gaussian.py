@@ -26,7 +26,7 @@ from corral.shapes.gaussian import COVARIANCES, GaussianShape, parameters_of, ta
 from corral.shapes.shape import Fitted, descend
 
 
-@parametrize_with_checks([ConstrainedGaussianMixture(3)])
+@parametrize_with_checks([ConstrainedGaussianMixture(3, covariance="tied")])
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
 

@@ -10,6 +10,7 @@ import pytest
 from local_shards import LocalShards, cut, fit_shards
 from scipy import sparse
 from sklearn.datasets import make_blobs
+from sklearn.metrics.cluster import contingency_matrix
 
 from corral import (
     CannotLink,
@@ -31,6 +32,7 @@ from corral.constraints import ConstraintSet
 from corral.datasets import random_links
 from corral.deadline import NEVER, Deadline, OutOfTime
 from corral.exceptions import InfeasibleConstraintsError, SolverTimeoutError
+from corral.plan import thresholds
 from corral.polish.refine import refine
 from corral.presolve import SizeBounds, presolve
 from corral.problem import Problem
@@ -38,9 +40,18 @@ from corral.rows import MemoryRows, Shard, ShardRows, ShardTable
 from corral.rows.shard_passes import finite
 from corral.settings import make_settings
 
-N, D, K = 32_000, 4, 10
+N, D, K = 8_000, 4, 10
 X, Y = make_blobs(N, D, centers=K, cluster_std=3.0, random_state=0)
 SIZES = ClusterSizes([N // K] * K)
+
+
+@pytest.fixture(autouse=True)
+def large(monkeypatch):
+    """Have problems of this size solved where the rows are, with ADMM on a sample of them."""
+    monkeypatch.setattr(thresholds, "LARGE", N * K * 9 // 10)
+    monkeypatch.setattr(thresholds, "SAMPLE_SUMMED", N // 2)
+    monkeypatch.setattr(thresholds, "SAMPLE_SUMMED_EACH", N // (2 * K))
+    monkeypatch.setattr(thresholds, "SAMPLE_FREE_EACH", N // (2 * K))
 
 
 def sharded(points, rules, pieces=3, weight=None, **parameters):
@@ -56,10 +67,10 @@ def grouped(shards, rules, weight=None):
 RULES = {
     "free": [],
     "exact": [SIZES],
-    "uneven": [ClusterSizes([5000, 4000, 1500, 1500, *[3000] * 5, 5000])],
-    "ordered": [ClusterSizes([5000, 4000, 1500, 1500, *[3000] * 5, 5000], ordered=True)],
-    "interval": [ClusterSizes(minimum=3100, maximum=3250)],
-    "pairs": [MustLink(p) for p in [random_links(Y, 900, 900, random_state=1)[0].pairs]],
+    "uneven": [ClusterSizes([1250, 1000, 375, 375, *[750] * 5, 1250])],
+    "ordered": [ClusterSizes([1250, 1000, 375, 375, *[750] * 5, 1250], ordered=True)],
+    "interval": [ClusterSizes(minimum=775, maximum=813)],
+    "pairs": [MustLink(p) for p in [random_links(Y, 225, 225, random_state=1)[0].pairs]],
 }
 
 
@@ -76,7 +87,7 @@ def test_the_labels_are_those_of_a_fit_in_memory(kind, pieces):
 
 
 def test_everything_together_breaks_nothing_and_is_as_good():
-    rules = [*random_links(Y, 1500, 1500, random_state=0), SIZES]
+    rules = [*random_links(Y, 375, 375, random_state=0), SIZES]
     found = sharded(X, rules)
     assert found.report_.feasible
     independent = audit(X, found.labels_, rules, K)
@@ -110,15 +121,16 @@ def test_a_start_given_keeps_its_numbers():
     model = ConstrainedKMeans(K, init=centers, random_state=0).fit(X, constraints=SIZES)
     np.testing.assert_array_equal(found.labels_, model.labels_)
     again = sharded(X, [SIZES], init=model.labels_)
-    assert np.mean(again.labels_ == model.labels_) > 0.999
+    shared = contingency_matrix(model.labels_, again.labels_)
+    np.testing.assert_array_equal(shared.argmax(axis=1), np.arange(K))
 
 
-PINS = Pin({int(row): int(Y[row]) for row in range(0, N, 97)})
+PINS = Pin({int(row): int(Y[row]) for row in range(0, N, 25)})
 SOFT = [
-    MustLink(random_links(Y, 400, 0, random_state=5)[0].pairs, weight=30.0),
-    CannotLink(random_links(Y, 0, 400, random_state=6)[1].pairs, weight=30.0),
+    MustLink(random_links(Y, 100, 0, random_state=5)[0].pairs, weight=30.0),
+    CannotLink(random_links(Y, 0, 100, random_state=6)[1].pairs, weight=30.0),
 ]
-HARD = random_links(Y, 300, 300, random_state=7)
+HARD = random_links(Y, 75, 75, random_state=7)
 FOLLOW = {
     "pins": [PINS],
     "soft pairs": SOFT,
@@ -170,7 +182,7 @@ def test_small_problems_and_recorded_iterates_come_home():
 
 def test_groups_that_would_leave_no_room_stay_where_they_were():
     """A cheap cluster attracts more linked rows than it may hold."""
-    must, cannot = random_links(Y, 6000, 6000, random_state=3)
+    must, cannot = random_links(Y, 1500, 1500, random_state=3)
     given = ConstraintSet([ClusterSizes(np.bincount(Y), ordered=True), must, cannot])
     rules, far = grouped(cut(X, 3), given)
     place = FarAssignment(rules, far)
