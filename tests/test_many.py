@@ -115,21 +115,28 @@ def test_shards_give_the_labels_of_memory(kind):
     first = AmongCandidates(rules, near, 6)(centers, **how)
     second = AmongCandidates(rules, far, 6)(centers, **how)
     cost = near.costs(centers).dense()
-    a, b = (cost[np.arange(N), step.labels].sum() for step in (first, second))
+    labels = first.labels, far.labels(second.labels)
+    a, b = (cost[np.arange(N), found].sum() for found in labels)
     assert a == pytest.approx(b, rel=1e-9)
 
 
 def test_shards_share_out_as_memory_does():
+    """Centres and costs of shares of the candidates, against a dense matrix of all shares."""
     near, _ = problem_of([])
     far = contracted_shards(cut(X, 3), None, None)
     rng = np.random.default_rng(0)
-    cluster, share = rng.integers(0, K, (N, 5)), rng.random((N, 5))
-    centers = np.zeros((K, D))
-    members = np.zeros((N, K))
-    np.add.at(members, (np.arange(N)[:, None], cluster), share)
+    centers, prices, temperature = X[:K] - near.middle, rng.random(K), 2.0
+    cost = near.costs(centers).dense()
+    members = np.exp(-(cost + prices - (cost + prices).min(axis=1, keepdims=True)) / temperature)
+    members /= members.sum(axis=1, keepdims=True)
     expected = (members.T @ X) / members.sum(axis=0)[:, None] - X.mean(axis=0)
     for rows in (near, far):
-        np.testing.assert_allclose(rows.soft_means(cluster, share, centers), expected)
+        table = rows.candidates(centers, prices, K)
+        found, paid = rows.soft_means(table, prices, temperature, centers)
+        np.testing.assert_allclose(found, expected, atol=1e-3)
+        np.testing.assert_allclose(table.held(prices, temperature), members.sum(axis=0))
+        assert paid == pytest.approx((members * cost).sum())
+        assert table.spent() == pytest.approx(cost.min(axis=1).sum())
 
 
 def test_an_exchange_knows_what_a_single_move_gains():

@@ -11,6 +11,9 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
+#: Units of a number that is added as a whole one.  2**20 rows of weight 2**11 do not overflow.
+FIXED_POINT = 2.0**32
+
 
 def namespace(a: Any) -> Any:
     """The module whose functions know the array, by the names of the array API standard.
@@ -34,6 +37,38 @@ def to_host(a: Any) -> Any:
     """An array as NumPy's, floats as float64; on a GPU only PyTorch's are known."""
     host = np.asarray(a.cpu() if hasattr(a, "cpu") else a)
     return host.astype(np.float64, copy=False) if host.dtype.kind == "f" else host
+
+
+def put_beside(a: Any, other: Any) -> Any:
+    """Copy a NumPy array to where another array is, floats in the precision of that one."""
+    if isinstance(other, np.ndarray):
+        return a
+    moved = namespace(other).asarray(a, device=other.device)
+    return moved.to(other.dtype) if a.dtype.kind == "f" and other.is_floating_point() else moved
+
+
+def added_by(where: Any, values: Any, k: int) -> Any:
+    """Sums of values by their number, (k,), in NumPy; without values, how many there are.
+
+    On a device values from 0 to 1 are added as whole numbers, so that sums do not depend on the
+    order in which threads add.
+    """
+    if isinstance(where, np.ndarray):
+        return np.bincount(where, values, k)
+    if values is None:
+        return to_host(where.bincount(minlength=k))
+    whole = (values.double() * FIXED_POINT).round().long()
+    total = whole.new_zeros(k).index_add_(0, where, whole)
+    return to_host(total) / FIXED_POINT
+
+
+def ranked(values: Any, rank: int) -> float:
+    """The value of that rank, from 0; infinite if there are not so many."""
+    if rank >= len(values):
+        return float("inf")
+    if isinstance(values, np.ndarray):
+        return float(np.partition(values, rank)[rank])
+    return float(values.sort().values[rank])
 
 
 @cache

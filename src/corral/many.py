@@ -13,6 +13,7 @@ T is high, which forgets where exactly they started.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from ._typing import FloatArray, IntArray
 from .admm.history import Relaxation
 from .admm.projected import recorder_of
 from .assign.sizes import ship_units
-from .assign.sizes.candidates import sweep
+from .assign.sizes.shares import sweep
 from .deadline import NEVER, Deadline, OutOfTime
 from .plan.thresholds import (
     GRADUATION_END,
@@ -33,7 +34,6 @@ from .plan.thresholds import (
 from .presolve import SizeBounds
 from .problem import Problem
 from .rows import MemoryRows
-from .rows.candidates import Candidates
 
 #: Sweeps of the prices in a round of graduation; they start from the prices of the round before.
 SWEEPS = 3
@@ -54,7 +54,7 @@ def graduate(problem: Problem, centers: FloatArray) -> tuple[Relaxation, FloatAr
     directions = rows.spread / max(rows.total_weight * rows.separation_scale(), LEAST_SPREAD)
     prices: FloatArray = np.zeros(rules.n_clusters)
     labels: IntArray = np.zeros(rules.n_groups, np.int64)
-    table: Candidates | None = None
+    table: Any = None
     for part in np.geomspace(GRADUATION_START, GRADUATION_END, GRADUATION_ROUNDS):
         try:
             table = rows.candidates(
@@ -65,18 +65,16 @@ def graduate(problem: Problem, centers: FloatArray) -> tuple[Relaxation, FloatAr
                 like=table,
                 deadline=deadline,
             )
+            temperature = 2.0 * part * table.spent() / (directions * rules.n_rows)
+            if temperature <= 0.0:
+                break
+            for _ in range(SWEEPS):
+                prices = sweep(table, sizes, prices, temperature)
+            centers, cost = rows.soft_means(table, prices, temperature, centers)
         except OutOfTime:
             break
-        spent = float(table.cost.min(axis=1) @ rules.count)
-        temperature = 2.0 * part * spent / (directions * rules.n_rows)
-        if temperature <= 0.0:
-            break
-        for _ in range(SWEEPS):
-            share, prices = sweep(table, sizes, prices, temperature, rules.count)
-        centers = rows.soft_means(table.cluster, share, centers)
-        labels = table.cluster[np.arange(len(labels)), share.argmax(axis=1)].astype(np.int64)
-        costs = np.multiply(share, table.cost, out=np.zeros_like(share), where=share > 0)
-        recorder.record(None, float(costs.sum(axis=1) @ rules.count), 1.0 / temperature, {}, labels)
+        labels = table.at(prices).brought()
+        recorder.record(None, cost, 1.0 / temperature, {}, labels)
         problem.settings.progress.step()
     done = len(recorder) == GRADUATION_ROUNDS
     return Relaxation(labels, centers, recorder.history(), len(recorder), done), prices

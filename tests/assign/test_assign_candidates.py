@@ -16,7 +16,7 @@ from corral.rows import MemoryRows
 
 def look_at(rows, centers):
     """Candidates of the rows at these centres, as an assignment asks for them."""
-    return lambda prices, number, groups: rows.candidates(centers, prices, number, groups=groups)
+    return lambda prices, number: rows.candidates(centers, prices, number)
 
 
 def problem(seed):
@@ -43,10 +43,10 @@ def test_as_cheap_as_a_flow_over_all_clusters(seed):
     start = rng.normal(size=k) if seed % 4 == 0 else None
     number = int(rng.integers(1, 9))
     found = ship_among(look_at(rows, centers), lower, upper, number, start)
-    counted = np.bincount(found.labels, minlength=k)
+    counted = np.bincount(found.where.labels, minlength=k)
     assert np.all((lower <= counted) & (counted <= upper))
-    own = cost[np.arange(len(cost)), found.labels]
-    np.testing.assert_allclose(found.cost, own, rtol=1e-9, atol=1e-9)
+    own = cost[np.arange(len(cost)), found.where.labels]
+    np.testing.assert_allclose(found.where.cost, own, rtol=1e-9, atol=1e-9)
     assert own.sum() == pytest.approx(best, rel=1e-9)
 
 
@@ -62,7 +62,7 @@ def test_as_cheap_as_the_linear_program(seed):
     limits = np.concatenate([upper, -lower])
     best = linprog(cost.ravel(), bounds, limits, rows_of, np.ones(m)).fun
     found = ship_among(look_at(rows, centers), lower, upper, 3)
-    assert found.cost.sum() == pytest.approx(best, rel=1e-9)
+    assert found.where.cost.sum() == pytest.approx(best, rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(0, 20, 2))
@@ -71,7 +71,7 @@ def test_prices_explain_the_labels(seed):
     _, rows, centers, lower, upper = problem(seed)
     found = ship_among(look_at(rows, centers), lower, upper, 4)
     priced = rows.costs(centers).dense() + found.prices
-    own = priced[np.arange(len(priced)), found.labels]
+    own = priced[np.arange(len(priced)), found.where.labels]
     assert np.all(own <= priced.min(axis=1) + 1e-9 * np.abs(priced).max())
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple, is_dataclass
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,8 @@ from corral.audit.inertia import piece_inertia, piece_sums  # noqa: E402
 from corral.backends.gpu.device import DeviceShards  # noqa: E402
 from corral.backends.gpu.torch_passes import DeviceCrew  # noqa: E402
 from corral.rows import Shard, shard  # noqa: E402
+from corral.rows import shard_candidates as candidates  # noqa: E402
+from corral.rows import shard_labels as kept  # noqa: E402
 from corral.rows import shard_passes as passes  # noqa: E402
 
 N, D, K = 300, 4, 5
@@ -24,6 +28,10 @@ ROWS, LABELS = np.flatnonzero(RNG.random(N) < 0.2), RNG.integers(0, K, N)
 MOVED = LABELS[ROWS]
 REACH = RNG.uniform(0.5, 1.5, K)
 COUNTS = RNG.integers(1, 4, len(ROWS))
+LABELLED = "one", passes.settled, (ASK,)
+ASKED = candidates.Asked(ASK, POINTS[1], 3, 1e-16)
+PRICES, EACH, SLOTS = RNG.normal(size=K), RNG.integers(1, 4, N), RNG.integers(0, 3, len(ROWS))
+PLACED = ASKED, PRICES, "two"
 
 PASSES = {
     "rows_of": (passes.rows_of, ROWS),
@@ -37,13 +45,26 @@ PASSES = {
     "border_rows": (passes.border_rows, ASK, REACH, ROWS, MOVED),
     "settled": (passes.settled, ASK, ROWS, MOVED),
     "labels_of": (passes.labels_of, ASK, ROWS, MOVED),
-    "cluster_sums": (passes.cluster_sums, ASK, ROWS, MOVED),
-    "label_sums": (passes.label_sums, K, LABELS),
-    "label_inertia": (passes.label_inertia, CENTERS, LABELS),
+    "kept sums": (kept.sums_of_kept, *LABELLED, K, (ROWS, MOVED)),
+    "kept inertia": (kept.inertia_of_kept, *LABELLED, CENTERS, (ROWS, MOVED)),
+    "kept labels": (kept.brought, *LABELLED, (ROWS, MOVED)),
+    "label_sums": (kept.label_sums, K, LABELS),
+    "label_inertia": (kept.label_inertia, CENTERS, LABELS),
     "the audit's sums": (passes.on_points, piece_sums, K, LABELS, WEIGHT**2),
     "the audit's inertia": (passes.on_points, piece_inertia, CENTERS, LABELS, WEIGHT**2),
     "placed_at": (passes.placed_at, ASK, ROWS, COUNTS),
-    "inertia_rows": (passes.inertia_rows, ASK, ROWS, MOVED, CENTERS),
+    "spent": (candidates.of_table, ASKED, "spent", EACH),
+    "margins": (candidates.of_table, ASKED, "margins", PRICES, None),
+    "held": (candidates.of_table, ASKED, "held", PRICES, 0.7, EACH),
+    "borders": (candidates.of_table, ASKED, "borders", PRICES, 0.7, None),
+    "soft_sums": (candidates.soft_sums, ASKED, PRICES, 0.7, EACH),
+    "stand": (candidates.stand, *PLACED, EACH, ROWS, SLOTS),
+    "brought": (candidates.brought_part, *PLACED, None, ROWS, SLOTS),
+    "reach": (candidates.reach_part, *PLACED, 0.1, REACH / 50, None, ROWS[:0], SLOTS[:0]),
+    "near": (candidates.near_part, *PLACED, REACH, EACH, ROWS, SLOTS),
+    "astray": (candidates.astray_part, *PLACED, ASK.prices, None, ROWS, SLOTS),
+    "beyond": (candidates.beyond_part, *PLACED, ASK.prices, EACH, ROWS, SLOTS),
+    "placed labels": (candidates.labels_part, *PLACED, None, ROWS, SLOTS, ROWS[:9], MOVED[:9]),
 }
 TRANSFORMS = {
     "shifted": (shard.shifted, POINTS[3]),
@@ -63,20 +84,24 @@ def shards(weighted):
 
 def flat(result):
     """All numbers of a result, in NumPy's arrays."""
+    if is_dataclass(result):
+        result = astuple(result)
     if isinstance(result, tuple):
         return [a for part in result for a in flat(part)]
     return [np.asarray(result.cpu() if hasattr(result, "cpu") else result)]
 
 
 def assert_same(got, wanted):
+    """Up to rounding; shares are added in units of 2**-32."""
     for a, b in zip(flat(got), flat(wanted), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=N * 2.0**-32)
 
 
-@pytest.mark.parametrize("entries", [64, 1 << 20])
+@pytest.mark.parametrize(("entries", "sorted_from"), [(64, 2), (1 << 20, 99)])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", PASSES)
-def test_passes(monkeypatch, name, weighted, entries):
+def test_passes(monkeypatch, name, weighted, entries, sorted_from):
+    monkeypatch.setattr(kept, "SORTED_FROM", sorted_from)
     monkeypatch.setattr(passes, "ENTRIES", entries)
     monkeypatch.setattr(passes, "ENTRIES_ON_DEVICE", entries)
     function, *args = PASSES[name]

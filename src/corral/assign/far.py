@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,7 @@ class FarAssignment:
         self,
         centers: FloatArray,
         *,
-        incumbent: ShardScan | None,
+        incumbent: Any,
         warm: Warm | None,
         deadline: Deadline,
         patience: float,
@@ -69,7 +70,7 @@ class FarAssignment:
             found, price = ship(costs, low, high, prices, deadline)
             scan = found if isinstance(found, ShardScan) else _all_placed(costs, found)
         return Assignment(
-            scan.patched(self.tied.groups, labels),
+            scan.patched(self.tied.groups, labels).kept(),
             np.nan,
             soft=self.tied.rules.soft.cost(labels),
             warm=Warm(price, labels),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +17,12 @@ from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
 from ..presolve import Rules, SizeBounds
 from ..presolve.graphs import link_graph
-from ..rows import Rows
+from ..rows import Rows, ShardRows
 from ..rows.candidates import Candidates
 from .result import Assignment
-from .sizes.candidates import Look, ship_among, swept_prices
-from .tied import Tied, Warm
+from .sizes.candidates import Look, Shipped, ship_among
+from .sizes.shares import swept_prices
+from .tied import Tied, TiedCosts, Warm
 
 
 @dataclass(frozen=True)
@@ -34,19 +36,21 @@ class FewCosts:
     def of(self, rows: IntArray) -> FloatArray:
         """As :class:`.tied.TiedCosts`."""
         k = len(self.centers)
-        every = self.rows.candidates(
+        every: Any = self.rows.candidates(
             self.centers, np.zeros(k), k, groups=rows, deadline=self.deadline
         )
-        return every.cost  # of as many candidates as clusters, in their order
+        cost: FloatArray = every.cost  # of as many candidates as clusters, in their order
+        return cost
 
     def cheapest(self, rows: IntArray, counts: IntArray, prices: FloatArray) -> IntArray:
         """As :class:`.tied.TiedCosts`."""
         count = np.ones(self.rows.shape[0], np.int64)
         count[rows] = counts
-        found = self.rows.candidates(
+        found: Any = self.rows.candidates(
             self.centers, prices, 1, groups=rows, count=count, deadline=self.deadline
         )
-        return found.cluster[:, 0].astype(np.int64)
+        first: IntArray = found.cluster[:, 0].astype(np.int64)
+        return first
 
 
 class AmongCandidates:
@@ -56,6 +60,8 @@ class AmongCandidates:
         self.rules, self.rows, self.number = rules, rows, number
         alike = not (len(rules.pins) or rules.paired) and np.ptp(rules.count) == 0
         self.tied = None if alike else Tied(rules)
+        if self.tied is not None and isinstance(rows, ShardRows):
+            self.rows = rows.marked(self.tied.free)
 
     def with_rules(self, rules: Rules) -> AmongCandidates:
         """The same rows under rules whose sizes are in another order."""
@@ -83,7 +89,7 @@ class AmongCandidates:
         until = deadline.first if incumbent is None else deadline
         if self.tied is None:
             return self._alike(centers, sizes, warm, until)
-        tied, costs = self.tied, FewCosts(self.rows, centers, until)
+        tied, costs = self.tied, self._few_costs(centers, until)
         prices = None if warm is None else warm.prices
         if prices is None:
             prices = self._first_prices(centers, tied, sizes, until)
@@ -97,9 +103,10 @@ class AmongCandidates:
         found = ship_among(
             look, sizes.lower - taken, sizes.upper - taken, self.number, prices, until
         )
-        labels = np.empty(self.rules.n_groups, np.int64)
-        labels[tied.groups], labels[tied.free] = where, found.labels
-        return Assignment(labels, np.nan, warm=Warm(found.prices, where, found.table))
+        soft = tied.rules.soft.cost(where)
+        return Assignment(
+            self._labels(found, where), np.nan, soft=soft, warm=self._warm(found, where)
+        )
 
     def exchange(
         self, labels: IntArray, centers: FloatArray, warm: Warm | None, deadline: Deadline
@@ -121,32 +128,57 @@ class AmongCandidates:
         row_weight = np.maximum(weight / each, np.finfo(float).tiny)
         plain = self._look(centers, free, warm, deadline)
 
-        def look(prices: FloatArray, number: int, some: IntArray | None) -> Candidates:
-            table, own = plain(prices, number, some), free if some is None else free[some]
-            stays = table.cluster == labels[own, None]
-            squares, held = table.cost / row_weight[own, None], mass[table.cluster]
-            factor = self.rows.distance.following(weight[own, None], held, stays, squares)
+        def look(prices: FloatArray, number: int) -> Candidates:
+            table: Candidates = plain(prices, number)
+            stays = table.cluster == labels[free, None]
+            squares, held = table.cost / row_weight[free, None], mass[table.cluster]
+            factor = self.rows.distance.following(weight[free, None], held, stays, squares)
             return replace(table, cost=table.cost * factor)
 
         lower, upper = -(-(sizes.lower - taken) // each), (sizes.upper - taken) // each
         start = None if warm is None else warm.prices
         found = ship_among(look, lower, upper, self.number, start, deadline, exact=False)
         moved = labels.copy()
-        moved[free] = found.labels
-        return Assignment(moved, np.nan, warm=Warm(found.prices, where, found.table))
+        moved[free] = found.where.labels
+        return Assignment(moved, np.nan, warm=self._warm(found, where))
+
+    def _few_costs(self, centers: FloatArray, until: Deadline) -> TiedCosts:
+        """Costs of the tied groups."""
+        if isinstance(self.rows, ShardRows):
+            return self.rows.costs(centers, until)
+        return FewCosts(self.rows, centers, until)
+
+    def _labels(self, found: Shipped, tied: IntArray | None) -> Any:
+        """Labels of all groups, where the tied ones are and the free ones went."""
+        rows = self.rows
+        if isinstance(rows, ShardRows):
+            groups = np.empty(0, np.int64) if self.tied is None else self.tied.groups
+            where = groups if tied is None else tied
+            return found.where.labels(rows.patches(groups, where))
+        if self.tied is None or tied is None:
+            return found.where.labels
+        labels = np.empty(self.rules.n_groups, np.int64)
+        labels[self.tied.groups], labels[self.tied.free] = tied, found.where.labels
+        return labels
+
+    def _warm(self, found: Shipped, tied: IntArray | None) -> Warm:
+        """What the next round starts from."""
+        return Warm(found.prices, tied, None if self.rows.far else found.table)
 
     def _look(
-        self, centers: FloatArray, groups: IntArray, warm: Warm | None, until: Deadline
+        self, centers: FloatArray, groups: IntArray | None, warm: Warm | None, until: Deadline
     ) -> Look:
         """Where the candidates of these groups come from."""
         # Groups in play have one row each, or all the same number; prices are for a row.
-        count = self.rules.count if self.tied is None else None
+        count, far = self.rules.count if self.tied is None else None, self.rows.far
+        if far and count is not None and count[0] == 1:
+            count = None  # no array of all rows where none is needed
+        some = None if far or self.tied is None else groups
+        like = None if warm is None else warm.table
 
-        def look(prices: FloatArray, number: int, some: IntArray | None) -> Candidates:
-            like = warm.table if warm is not None and some is None else None
-            which = groups if some is None else groups[some]
+        def look(prices: FloatArray, number: int) -> Any:
             return self.rows.candidates(
-                centers, prices, number, groups=which, count=count, like=like, deadline=until
+                centers, prices, number, groups=some, count=count, like=like, deadline=until
             )
 
         return look
@@ -156,12 +188,12 @@ class AmongCandidates:
     ) -> Assignment:
         """All groups have the same number of rows, and nothing else ties them."""
         each = int(self.rules.count[0])
-        look = self._look(centers, np.arange(self.rules.n_groups), warm, until)
+        look = self._look(centers, None, warm, until)
         start = None if warm is None else warm.prices
         lower, upper = -(-sizes.lower // each), sizes.upper // each
         found = ship_among(look, lower, upper, self.number, start, until)
-        known = np.nan if self.rows.far else each * float(found.cost.sum())
-        return Assignment(found.labels, known, warm=Warm(found.prices, None, found.table))
+        known = np.nan if self.rows.far else each * float(found.where.cost.sum())
+        return Assignment(self._labels(found, None), known, warm=self._warm(found, None))
 
     def _first_prices(
         self, centers: FloatArray, tied: Tied, sizes: SizeBounds, until: Deadline
@@ -171,7 +203,7 @@ class AmongCandidates:
         if not len(tied.free):
             return zero
         bounds = sizes.scaled(len(tied.free) / float(self.rules.n_rows), len(tied.free))
-        table = self.rows.candidates(centers, zero, self.number, groups=tied.free, deadline=until)
+        table = self._look(centers, tied.free, None, until)(zero, self.number)
         return swept_prices(table, bounds, zero, deadline=until)
 
 
@@ -179,7 +211,7 @@ def make_room(
     tied: Tied,
     labels: IntArray,
     sizes: SizeBounds,
-    costs: FewCosts,
+    costs: TiedCosts,
     prices: FloatArray,
     deadline: Deadline,
 ) -> IntArray:

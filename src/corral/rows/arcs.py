@@ -19,7 +19,7 @@ from .._typing import FloatArray, IntArray, Matrix
 from ..constraints._checks import sums_by
 from ..deadline import Deadline
 from ..presolve.contraction import Contraction
-from .candidates import Costs as SomeCosts
+from .cheapest import SomeCosts
 from .distance import Distance
 from .memory import BLOCK_ENTRIES, MemoryRows
 from .sphere import OnSphere

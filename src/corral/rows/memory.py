@@ -7,6 +7,7 @@ nothing, and without a centred copy of them, so that CSR input stays sparse.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,8 +19,8 @@ from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
 from ..presolve.contraction import Contraction
 from .algebra import as_dense, largest_eigenvalue
-from .candidates import Candidates, cheapest
-from .candidates import Costs as SomeCosts
+from .candidates import Candidates
+from .cheapest import SomeCosts, cheapest
 from .costs import Dense, LinearCosts
 from .distance import EUCLIDEAN, Distance, plus_plus, stiffness_of_all
 from .shard import Shards
@@ -170,8 +171,13 @@ class MemoryRows:
         """Of a block of groups at a time, so that no (m, k) array is made."""
         weight = self.weight if count is None else self.weight / count
         costs = self._some_costs(centers, None if np.all(weight == 1.0) else weight)
-        groups = np.arange(self.shape[0]) if groups is None else groups
-        return cheapest(costs, groups, prices, number, like, deadline)
+        every = np.arange(self.shape[0]) if groups is None else groups
+
+        def look(at: FloatArray, each: int, some: IntArray | None) -> Candidates:
+            return cheapest(costs, every if some is None else every[some], at, each, None, deadline)
+
+        found = cheapest(costs, every, prices, number, like, deadline)
+        return replace(found, look=look, count=None if count is None else count[every])
 
     def _some_costs(self, centers: FloatArray, weight: FloatArray | None) -> SomeCosts:
         """Costs of some groups at a time, with these weights."""
@@ -231,14 +237,18 @@ class MemoryRows:
         held = self.distance.stiffness(lambda: sums, then, self._local)
         return self.distance.gained(held, centers, means)
 
-    def soft_means(self, cluster: IntArray, share: FloatArray, fallback: FloatArray) -> FloatArray:
+    def soft_means(
+        self, table: Candidates, prices: FloatArray, temperature: float, fallback: FloatArray
+    ) -> tuple[FloatArray, float]:
         """By a sparse matrix of the shares, (k, m)."""
-        (m, t), k = cluster.shape, len(fallback)
+        (m, t), k, share = table.shape, len(fallback), table.soft(prices, temperature)
+        paid = np.multiply(share, table.cost, out=np.zeros_like(share), where=share > 0)
+        cost = float(paid.sum() if table.count is None else paid.sum(axis=1) @ table.count)
         weights = (share * self.weight[:, None]).astype(self.points.dtype, copy=False)
         starts = np.arange(0, m * t + 1, t)
-        members = sparse.csr_array((weights.ravel(), cluster.ravel(), starts), shape=(m, k)).T
-        mass: FloatArray = sums_by(cluster.ravel(), weights.ravel(), k)
-        return self.centres(members @ self.points, mass, fallback)
+        members = sparse.csr_array((weights.ravel(), table.cluster.ravel(), starts), shape=(m, k)).T
+        mass: FloatArray = sums_by(table.cluster.ravel(), weights.ravel(), k)
+        return self.centres(members @ self.points, mass, fallback), cost
 
     def _members(self, labels: IntArray, k: int) -> Matrix:
         """Weights of the groups in their clusters, (k, m)."""

@@ -10,7 +10,7 @@ import numpy as np
 from .._scale import Scale
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
-from .candidates import Candidates
+from .candidates import Candidates, Choices
 from .distance import Distance
 from .metrics import Metric
 from .shard import Each
@@ -83,7 +83,7 @@ class Rows(Protocol):
         count: IntArray | None = None,
         like: Candidates | None = None,
         deadline: Deadline = NEVER,
-    ) -> Candidates:
+    ) -> Choices:
         """The clusters where each group costs least at the prices, so many for each.
 
         They are those of some of the groups, given by sorted numbers, or of all.  With counts,
@@ -91,8 +91,10 @@ class Rows(Protocol):
         at similar centres, makes it faster.  OutOfTime is raised after the deadline.
         """
 
-    def soft_means(self, cluster: IntArray, share: FloatArray, fallback: FloatArray) -> FloatArray:
-        """Centres of clusters that hold shares of their candidates, (m, t) each."""
+    def soft_means(
+        self, table: Any, prices: FloatArray, temperature: float, fallback: FloatArray
+    ) -> tuple[FloatArray, float]:
+        """Centres of clusters that hold shares of their candidates, and what these cost."""
 
     def offsets(self, centers: FloatArray) -> FloatArray:
         """The part of the costs that depends on the cluster alone, (k,)."""

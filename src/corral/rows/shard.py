@@ -18,6 +18,8 @@ from .._arrays import namespace
 from .._scale import times
 from .._typing import FloatArray, IntArray
 
+#: Rows of a shard that are elsewhere than the others, and where.
+Patch = tuple[IntArray, IntArray]
 #: Arguments of a function that differ from shard to shard, one tuple a shard.
 Each = Iterable[tuple[Any, ...]] | None
 
@@ -110,6 +112,13 @@ def by_shard(shards: Shards, rows: IntArray) -> list[IntArray]:
     first = starts(shards)
     cuts = np.searchsorted(rows, first)
     return [rows[a:b] - start for a, b, start in zip(cuts[:-1], cuts[1:], first[:-1], strict=True)]
+
+
+def patches_of(shards: Shards, rows: IntArray, values: IntArray) -> list[Patch]:
+    """Sorted numbers of rows with a value each, cut by shard and counted from its first row."""
+    own = by_shard(shards, rows)
+    cuts = np.cumsum([len(part) for part in own])[:-1]
+    return [*zip(own, np.split(values, cuts), strict=True)]
 
 
 def shifted(shard: Shard, middle: FloatArray) -> Shard:

@@ -14,23 +14,19 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
 from .costs import Near, reach_of
-from .shard import Each, Shards, by_shard, starts
+from .shard import Each, Patch, Shards, by_shard, patches_of, starts
+from .shard_labels import ShardLabels
 from .shard_passes import (
     Ask,
     border_rows,
-    cluster_sums,
     costs_of,
     count_within,
-    inertia_rows,
-    labels_of,
     margin_sample,
     near_rows,
     placed_at,
     scan_rows,
+    settled,
 )
-
-#: Rows of a shard that are not in the cluster they prefer, and the clusters they are in.
-Patch = tuple[IntArray, IntArray]
 
 #: Rows whose margins give the quantiles of all margins of rows in shards.  More of them make the
 #: reach of the prices more exact and send more numbers to this process (gpu.py part c and
@@ -42,8 +38,7 @@ MARGINS = 200_000
 class ShardCosts:
     """Costs of the free rows; see :class:`.costs.Costs`.
 
-    The deadline is asked before every pass that searches for an assignment.  Passes that read a
-    known assignment (labels, sums, inertia) do not ask it.
+    The deadline is asked before every pass that searches for an assignment.
     """
 
     shards: Shards
@@ -92,8 +87,7 @@ class ShardCosts:
 
     def cheapest(self, rows: IntArray, counts: IntArray, prices: FloatArray) -> IntArray:
         """Cheapest cluster of rows, given by sorted numbers, that count several points each."""
-        own = by_shard(self.shards, rows)
-        each = zip(own, _cut_like(own, counts), strict=True)
+        each = patches_of(self.shards, rows, counts)
         return np.concatenate(self.search(placed_at, self.ask(prices), each=each))
 
     def dense(self) -> FloatArray:
@@ -145,29 +139,13 @@ class ShardScan:
 
     def patched(self, rows: IntArray, labels: IntArray) -> ShardScan:
         """The same with rows, given by sorted numbers, in other clusters; counts stay as before."""
-        shards = self.costs.shards
-        own = by_shard(shards, rows)
-        new = zip(own, _cut_like(own, labels), strict=True)
+        new = patches_of(self.costs.shards, rows, labels)
         return replace(self, patches=[*map(_joined, self.patches, new)])
 
-    def labels(self) -> IntArray:
-        """Labels of all rows, (m,)."""
-        return np.concatenate(self.costs.shards.map(labels_of, self.ask, each=self.patches))
-
-    def sums(self) -> tuple[FloatArray, FloatArray]:
-        """``sum w p`` (k, d) and ``sum w`` (k,) of the clusters."""
-        parts = self.costs.shards.map(cluster_sums, self.ask, each=self.patches)
-        sums, mass = (reduce(add, column) for column in zip(*parts, strict=True))
-        return sums, mass
-
-    def inertia(self, centers: FloatArray) -> float:
-        """Weighted sum of the squared distances to centres in the shards' coordinates."""
-        each = [(*patch, centers) for patch in self.patches]
-        return float(sum(self.costs.shards.map(inertia_rows, self.ask, each=each)))
-
-
-def _cut_like(parts: list[IntArray], a: IntArray) -> list[IntArray]:
-    return np.split(a, np.cumsum([len(part) for part in parts])[:-1])
+    def kept(self) -> ShardLabels:
+        """The labels of all rows, kept where these are."""
+        shards, k = self.costs.shards, len(self.counted)
+        return ShardLabels.kept(shards, k, settled, (self.ask,), self.patches)
 
 
 def _joined(old: Patch, new: Patch) -> Patch:

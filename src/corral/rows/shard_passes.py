@@ -15,7 +15,7 @@ import numpy as np
 
 from .._arrays import to_host
 from .._typing import FloatArray, IntArray
-from .candidates import least_of
+from .cheapest import least_of
 from .shard import Shard
 
 #: Entries of a work array in memory; larger ones do not stay in the cache of a core.
@@ -37,7 +37,7 @@ class Ask:
     key: str  # different for every question; the memo is valid for one key
 
 
-def _chunks(shard: Shard, width: int, length: int | None = None) -> Iterator[slice]:
+def chunks(shard: Shard, width: int, length: int | None = None) -> Iterator[slice]:
     """Slices of the first ``length`` rows, by default all, that fit a work array of this width."""
     entries = ENTRIES if shard.xp is np else ENTRIES_ON_DEVICE
     step = max(entries // max(width, 1), 1)
@@ -53,7 +53,7 @@ def rows_of(shard: Shard, rows: IntArray) -> FloatArray:
 
 def finite(shard: Shard) -> int:
     """Number of the first row with a value that is not finite, or -1."""
-    for part in _chunks(shard, shard.points.shape[1]):
+    for part in chunks(shard, shard.points.shape[1]):
         bad = ~shard.xp.all(shard.xp.isfinite(shard.points[part]), axis=1)
         if bool(shard.xp.any(bad)):
             return int(part.start) + int(to_host(bad).argmax())
@@ -68,16 +68,16 @@ def moments(shard: Shard, about: FloatArray) -> tuple[float, FloatArray, float, 
     d = shard.points.shape[1]
     total, sums, spread, gram = 0.0, np.zeros(d), 0.0, np.zeros((d, d))
     heaviest: tuple[float, FloatArray] = (-1.0, np.zeros(d))
-    for part in _chunks(shard, d):
-        q = _doubles(shard, shard.points[part]) - shard.double(about)
-        wq = q if shard.weight is None else q * _doubles(shard, shard.weight[part])[:, None]
+    for part in chunks(shard, d):
+        q = doubles(shard, shard.points[part]) - shard.double(about)
+        wq = q if shard.weight is None else q * doubles(shard, shard.weight[part])[:, None]
         far = shard.xp.sum(wq * q, axis=1)
         # A shard has no rows if must-links join all of them to rows of other shards.
         top = int(shard.xp.argmax(far)) if len(shard) else 0
         if len(shard) and float(far[top]) > heaviest[0]:
             heaviest = float(far[top]), to_host(q[top])
         weight = None if shard.weight is None else shard.weight[part]
-        total += float(q.shape[0] if weight is None else shard.xp.sum(_doubles(shard, weight)))
+        total += float(q.shape[0] if weight is None else shard.xp.sum(doubles(shard, weight)))
         sums += to_host(shard.xp.sum(wq, axis=0))
         spread += float(shard.xp.sum(far))
         gram += to_host(wq.T @ q)
@@ -90,40 +90,27 @@ def costs_of(shard: Shard, ask: Ask, rows: IntArray) -> FloatArray:
     return costs
 
 
-def _costs(shard: Shard, ask: Ask, rows: Any) -> Any:
-    """Costs of some rows without the prices, where the shard is."""
-    costs = _doubles(shard, shard.points[rows]) @ shard.double(ask.centers).T
+def costs_where(shard: Shard, ask: Ask, rows: Any, weight: Any) -> Any:
+    """Costs of some rows without the prices, in the precision of the points, where the shard is."""
+    costs = shard.points[rows] @ shard.put(ask.centers).T
     costs *= -2.0
-    costs += shard.double(ask.norms)
-    if shard.weight is not None:
-        costs *= _doubles(shard, shard.weight[rows])[:, None]
+    costs += shard.put(ask.norms)
+    if weight is not None:
+        costs *= weight[:, None]
     return costs
 
 
-def candidate_rows(
-    shard: Shard, ask: Ask, local: FloatArray, number: int, rows: IntArray, count: IntArray
-) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Cheapest clusters of some rows, their costs for one of ``count``, and the next best one.
-
-    ``local`` is the point that centres are relative to.
-    """
-    k = len(ask.prices)
-    t, prices = min(number, k), shard.double(ask.prices)
-    found = [(np.empty((0, t), np.int32), np.empty((0, t)), np.empty(0))]
-    for part in _chunks(shard, 4 * k, len(rows)):
-        own, each = shard.put(rows[part]), shard.double(count[part].astype(np.float64))
-        off = _doubles(shard, shard.points[own]) - shard.double(local)
-        constant = shard.xp.sum(off * off, axis=1) / each
-        if shard.weight is not None:
-            constant = constant * _doubles(shard, shard.weight[own])
-        order, least, beyond = _least(_costs(shard, ask, own) / each[:, None] + prices, t)
-        cost = least - prices[order] + constant[:, None]
-        found.append((to_host(order).astype(np.int32), to_host(cost), to_host(beyond + constant)))
-    cluster, cost, beyond = (np.concatenate(column) for column in zip(*found, strict=True))
-    return cluster, np.maximum(cost, 0.0), beyond
+def _costs(shard: Shard, ask: Ask, rows: Any) -> Any:
+    """Costs of some rows without the prices, in double precision."""
+    costs = doubles(shard, shard.points[rows]) @ shard.double(ask.centers).T
+    costs *= -2.0
+    costs += shard.double(ask.norms)
+    if shard.weight is not None:
+        costs *= doubles(shard, shard.weight[rows])[:, None]
+    return costs
 
 
-def _least(priced: Any, t: int) -> tuple[Any, Any, Any]:
+def least(priced: Any, t: int) -> tuple[Any, Any, Any]:
     """Places and values of the ``t`` least entries of each row, and the next one."""
     if not isinstance(priced, np.ndarray):
         most = min(t + 1, priced.shape[1])
@@ -131,23 +118,6 @@ def _least(priced: Any, t: int) -> tuple[Any, Any, Any]:
         beyond = values[:, t] if most > t else values[:, 0] + float("inf")
         return order[:, :t], values[:, :t], beyond
     return least_of(priced, t)
-
-
-def soft_sums(
-    shard: Shard, k: int, cluster: IntArray, share: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """``sum w p`` (k, d) and ``sum w`` (k,) of clusters that hold shares of their candidates."""
-    xp, sums, mass = shard.xp, np.zeros((k, shard.points.shape[1])), np.zeros(k)
-    numbers = xp.arange(k, device=shard.points.device)[:, None]
-    for part in _chunks(shard, 4 * max(k, shard.points.shape[1])):
-        members = xp.zeros((k, len(cluster[part])), dtype=xp.float64, device=numbers.device)
-        for where, held in zip(cluster[part].T, share[part].T, strict=True):
-            members = members + (shard.put(where) == numbers) * shard.double(held)
-        if shard.weight is not None:
-            members = members * _doubles(shard, shard.weight[part])
-        sums += to_host(members @ _doubles(shard, shard.points[part]))
-        mass += to_host(xp.sum(members, axis=1))
-    return sums, mass
 
 
 def scan_rows(shard: Shard, ask: Ask) -> tuple[IntArray, float]:
@@ -164,14 +134,10 @@ def scan_rows(shard: Shard, ask: Ask) -> tuple[IntArray, float]:
 def _scan(shard: Shard, ask: Ask) -> tuple[Any, Any, float]:
     """Label and margin of every row; the margin of rows that are not free is infinite."""
     xp, k = shard.xp, len(ask.prices)
-    centers, norms, prices = (shard.put(a) for a in (ask.centers, ask.norms, ask.prices))
-    labels, margins, scale = [], [], 0.0
-    for part in _chunks(shard, k):
-        priced = shard.points[part] @ centers.T
-        priced *= -2.0
-        priced += norms
-        if shard.weight is not None:
-            priced *= shard.weight[part][:, None]
+    prices, labels, margins, scale = shard.put(ask.prices), [], [], 0.0
+    for part in chunks(shard, k):
+        weight = None if shard.weight is None else shard.weight[part]
+        priced = costs_where(shard, ask, part, weight)
         priced += prices
         label = xp.argmin(priced, axis=1)
         best = xp.min(priced, axis=1)
@@ -239,7 +205,7 @@ def border_rows(
     """Rows of each cluster for which another is within reach, (k, k)."""
     k, (near, here) = len(ask.prices), _near(shard, ask, reach, rows, labels)
     longest, counted = shard.double(reach), np.zeros(k * k)
-    for part in _chunks(shard, 4 * k, len(near)):
+    for part in chunks(shard, 4 * k, len(near)):
         own = here[part]
         row, to = shard.xp.nonzero(_gaps(shard, ask, near[part]) <= longest[own][:, None])
         counted += _bincount(own[row] * k + to, k * k)
@@ -262,64 +228,18 @@ def labels_of(shard: Shard, ask: Ask, rows: IntArray, labels: IntArray) -> IntAr
     return host
 
 
-def cluster_sums(
-    shard: Shard, ask: Ask, rows: IntArray, labels: IntArray
-) -> tuple[FloatArray, FloatArray]:
-    """``sum w p`` (k, d) and ``sum w`` (k,) of the clusters, in double precision."""
-    return _sums(shard, settled(shard, ask, rows, labels), len(ask.prices))
-
-
-def _sums(shard: Shard, where: Any, k: int) -> tuple[FloatArray, FloatArray]:
-    xp, d = shard.xp, shard.points.shape[1]
-    sums, mass = np.zeros((k, d)), np.zeros(k)
-    numbers = xp.arange(k, device=where.device)[:, None]
-    for part in _chunks(shard, 4 * max(k, d)):
-        members = _doubles(shard, where[part][None, :] == numbers)
-        if shard.weight is not None:
-            members = members * _doubles(shard, shard.weight[part])
-        sums += to_host(members @ _doubles(shard, shard.points[part]))
-        mass += to_host(xp.sum(members, axis=1))
-    return sums, mass
-
-
-def label_sums(shard: Shard, k: int, labels: IntArray) -> tuple[FloatArray, FloatArray]:
-    """``sum w p`` and ``sum w`` of given labels."""
-    return _sums(shard, shard.put(labels), k)
-
-
-def label_inertia(shard: Shard, centers: FloatArray, labels: IntArray) -> float:
-    """Weighted sum of the squared distances of rows to the centres of given labels."""
-    return _inertia(shard, shard.put(labels), centers)
-
-
 def placed_at(shard: Shard, ask: Ask, rows: IntArray, counts: IntArray) -> IntArray:
     """Cheapest clusters of some rows that count several points each."""
     found, prices = [np.empty(0, np.int64)], shard.double(ask.prices)
-    for part in _chunks(shard, 4 * len(prices), len(rows)):
+    for part in chunks(shard, 4 * len(prices), len(rows)):
         costs = _costs(shard, ask, shard.put(rows[part]))
         costs += shard.put(counts[part])[:, None] * prices
         found.append(to_host(shard.xp.argmin(costs, axis=1)))
     return np.concatenate(found)
 
 
-def inertia_rows(
-    shard: Shard, ask: Ask, rows: IntArray, labels: IntArray, centers: FloatArray
-) -> float:
-    """Weighted sum of the squared distances to centres in the shard's own coordinates."""
-    return _inertia(shard, settled(shard, ask, rows, labels), centers)
-
-
-def _inertia(shard: Shard, where: Any, centers: FloatArray) -> float:
-    xp, center, total = shard.xp, shard.double(centers), 0.0
-    for part in _chunks(shard, 4 * shard.points.shape[1]):
-        off = _doubles(shard, shard.points[part]) - center[where[part]]
-        squares = xp.sum(off * off, axis=1)
-        weight = None if shard.weight is None else _doubles(shard, shard.weight[part])
-        total += float(xp.sum(squares if weight is None else squares * weight))
-    return total
-
-
-def _doubles(shard: Shard, a: Any) -> Any:
+def doubles(shard: Shard, a: Any) -> Any:
+    """The array in double precision."""
     return shard.xp.astype(a, shard.xp.float64)
 
 

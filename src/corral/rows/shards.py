@@ -11,6 +11,7 @@ from functools import cached_property, reduce
 from itertools import pairwise
 from operator import add
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -22,9 +23,21 @@ from .algebra import largest_eigenvalue
 from .candidates import Candidates
 from .distance import EUCLIDEAN, Distance, stiffness_of_all
 from .memory import FAR, MemoryRows
-from .shard import Shards, by_shard, contracted, shares, shifted, with_free, with_weight
-from .shard_costs import ShardCosts, ShardScan
-from .shard_passes import candidate_rows, label_inertia, label_sums, moments, rows_of, soft_sums
+from .shard import (
+    Patch,
+    Shards,
+    by_shard,
+    contracted,
+    patches_of,
+    shares,
+    shifted,
+    with_free,
+    with_weight,
+)
+from .shard_candidates import Asked, ShardCandidates
+from .shard_costs import ShardCosts
+from .shard_labels import ShardLabels, label_inertia, label_sums
+from .shard_passes import Ask, moments, rows_of
 
 
 class ShardRows:
@@ -121,6 +134,10 @@ class ShardRows:
         same.free = free
         return same
 
+    def patches(self, groups: IntArray, labels: IntArray) -> list[Patch]:
+        """Labels of some groups, given by sorted numbers, by shard."""
+        return patches_of(self.shards, groups, labels)
+
     def costs(self, centers: FloatArray, deadline: Deadline = NEVER) -> ShardCosts:
         """Costs of the free rows; searches raise OutOfTime after the deadline."""
         free = np.arange(self.shape[0]) if self.free is None else self.free
@@ -136,34 +153,28 @@ class ShardRows:
         count: IntArray | None = None,
         like: Candidates | None = None,
         deadline: Deadline = NEVER,
-    ) -> Candidates:
-        """Chosen where the rows are, and brought here."""
-        groups = np.arange(self.shape[0]) if groups is None else groups
-        counts = np.ones(len(groups), np.int64) if count is None else count[groups]
-        costs = ShardCosts(self.shards, centers, self.offsets(centers), groups, deadline)
-        own = by_shard(self.shards, groups)
-        cuts = np.split(counts, np.cumsum([len(part) for part in own])[:-1])
-        parts = costs.search(
-            candidate_rows,
-            costs.ask(prices),
-            self.local,
-            number,
-            each=list(zip(own, cuts, strict=True)),
-        )
-        cluster, cost, beyond = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return Candidates(cluster, cost, beyond, prices, costs.eps)
+    ) -> ShardCandidates:
+        """Chosen where the rows are; those that are not free have their places."""
+        if groups is not None:
+            raise TypeError("rows in shards have candidates all together")
+        every = [(None,)] * len(self.shards.lengths)
+        counts = every if count is None else shares(self.shards, count)
+        ask = Ask(centers, self.offsets(centers), prices, uuid4().hex)
+        asked = Asked(ask, self.local, number, float(np.finfo(self.dtype).eps))
+        free = self.shape[0] if self.free is None else len(self.free)
+        return ShardCandidates(self.shards, asked, counts, free, deadline)
 
-    def soft_means(self, cluster: IntArray, share: FloatArray, fallback: FloatArray) -> FloatArray:
+    def soft_means(
+        self, table: ShardCandidates, prices: FloatArray, temperature: float, fallback: FloatArray
+    ) -> tuple[FloatArray, float]:
         """By one pass over the shards."""
-        each = shares(self.shards, cluster, share)
-        parts = self.shards.map(soft_sums, len(fallback), each=each)
-        sums, mass = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
-        return self.centres(sums, mass, fallback)
+        sums, mass, cost = table.soft_sums(prices, temperature)
+        return self.centres(sums, mass, fallback), cost
 
     def nearest(self, centers: FloatArray, deadline: Deadline = NEVER) -> IntArray:
         """The nearest centre of each group."""
         scan = self.costs(centers, deadline).scan(np.zeros(len(centers)))
-        return scan.labels().astype(np.int64)
+        return scan.kept()().astype(np.int64)
 
     def offsets(self, centers: FloatArray) -> FloatArray:
         """The clusters' part of the costs, (k,)."""
@@ -179,7 +190,7 @@ class ShardRows:
 
     def _sums(self, where: Any, n_clusters: int) -> tuple[FloatArray, FloatArray]:
         """Sums of the points and of the weights of the clusters."""
-        if isinstance(where, ShardScan):
+        if isinstance(where, ShardLabels):
             return where.sums()
         parts = self.shards.map(label_sums, n_clusters, each=shares(self.shards, where))
         sums, mass = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
@@ -193,13 +204,13 @@ class ShardRows:
     def inertia(self, where: Any, centers: FloatArray) -> float:
         """Weighted sum of the squared distances to the centre of the own cluster."""
         own = centers + self.local
-        if isinstance(where, ShardScan):
+        if isinstance(where, ShardLabels):
             return where.inertia(own)
         return float(sum(self.shards.map(label_inertia, own, each=shares(self.shards, where))))
 
     def labels(self, where: Any) -> IntArray:
         """Labels of all groups."""
-        labels: IntArray = where.labels() if isinstance(where, ShardScan) else where
+        labels: IntArray = where() if isinstance(where, ShardLabels) else where
         return labels
 
     def sample(self, size: int) -> FloatArray:

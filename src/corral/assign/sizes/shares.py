@@ -1,0 +1,149 @@
+r"""Prices at which rows that share themselves out among their candidates keep the sizes.
+
+A row belongs to its candidates in shares :math:`\exp(-(c_{ij} + p_j) / T)`.  What the clusters hold
+then is smooth in the prices p.  A *sweep* is one of Sinkhorn's: each price makes its cluster fit,
+the others staying as they are.  A step of *Newton's method* moves all prices together: raising one
+drives rows to the clusters that they share, a sparse system of linear equations.  As the
+temperature T falls, shares become whole.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import cg
+
+from ..._typing import FloatArray, IntArray
+from ...deadline import NEVER, Deadline
+from ...plan.thresholds import STEPPED_FAR, STEPPED_NEAR
+from ...presolve import SizeBounds
+from ...rows.candidates import Border
+
+#: Temperatures at which first prices are found, in mean margins, and sweeps at each.  More of them
+#: leave fewer rows to the first flow.
+TEMPERATURES, SWEEPS = (2.0, 1.0, 0.5, 0.25, 0.12), 6
+#: Rows, in shares, that an empty cluster is taken to hold.  Fewer make its price fall faster.
+FEWEST = 1e-3
+#: Rows for each misplaced one that lie within two temperatures of a step.  More make steps longer
+#: and less exact.
+ROWS_EACH = 4
+#: Longest change of a price in a step, in temperatures; beyond, shares tell nothing of the rows.
+LONGEST_STEP = 8.0
+#: Weight, relative to the mean, with which a price is held where no row lies on a border.
+HELD_BACK = 1e-6
+#: Relative error of the solution of the linear equations, and most steps to it.
+SOLVED, MOST_STEPS = 1e-3, 200
+#: Part of the misplaced rows that may be left after a step; after two with more left, steps end.
+WORTH_A_STEP = 0.75
+
+
+def normal_prices(prices: FloatArray, sizes: SizeBounds) -> FloatArray:
+    """The prices about 0 if a constant means nothing, and without those that are mere rounding."""
+    if sizes.exact:
+        prices = prices - prices.mean()
+    # A price that differs from 0 by rounding alone must not demand a full or an empty cluster.
+    return np.where(np.abs(prices) > 1e-13 * np.abs(prices).max(), prices, 0.0)
+
+
+def missed(sizes: SizeBounds, held: IntArray | FloatArray, prices: FloatArray) -> tuple[Any, Any]:
+    """Rows too many and too few in each cluster.
+
+    A cluster with a positive price should be at its upper bound, one with a negative price at its
+    lower bound.
+    """
+    low = np.where(prices > 0, sizes.upper, sizes.lower)
+    high = np.where(prices < 0, sizes.lower, sizes.upper)
+    return np.maximum(held - high, 0), np.maximum(low - held, 0)
+
+
+def swept_prices(
+    table: Any,
+    sizes: SizeBounds,
+    prices: FloatArray,
+    temperatures: tuple[float, ...] = TEMPERATURES,
+    deadline: Deadline = NEVER,
+) -> FloatArray:
+    """Prices at which shares keep the sizes, about, at falling temperatures, in mean margins."""
+    unit = table.mean_margin(prices)
+    if unit <= 0.0:
+        return prices
+    for part in temperatures:
+        for _ in range(SWEEPS):
+            deadline.check()
+            prices = sweep(table, sizes, prices, part * unit)
+    return prices
+
+
+def sweep(table: Any, sizes: SizeBounds, prices: FloatArray, temperature: float) -> FloatArray:
+    """Prices at which the clusters would fit if no others moved."""
+    held = table.held(prices, temperature)
+    # What a cluster would hold without its price; an empty one becomes cheaper step by step.
+    bare = np.log(np.maximum(held, FEWEST)) + prices / temperature
+    least, most = (np.log(np.maximum(bound, FEWEST)) for bound in (sizes.lower, sizes.upper))
+    swept: FloatArray = temperature * (bare - np.clip(bare, least, most))
+    return swept
+
+
+def approached(
+    table: Any, sizes: SizeBounds, prices: FloatArray, deadline: Deadline = NEVER
+) -> tuple[FloatArray, Any]:
+    """Prices that misplace few rows, and the rows at these prices."""
+    prices = normal_prices(prices, sizes)
+    now, idle = table.at(prices), 0
+    few = table.n_free * (STEPPED_FAR if table.far else STEPPED_NEAR)
+    wrong = _misplaced(sizes, now.counted, prices)
+    while wrong > few and idle < 2:
+        deadline.check()
+        reach = now.reach(ROWS_EACH * wrong, np.zeros(len(prices), np.int64))[0]
+        temperature = 2.0**-idle * float(reach) / 2.0
+        if not 0.0 < temperature < np.inf:
+            break
+        moved = normal_prices(newton_step(table, sizes, prices, temperature), sizes)
+        there = table.at(moved)
+        left = _misplaced(sizes, there.counted, moved)
+        idle = idle + 1 if left > WORTH_A_STEP * wrong else 0
+        if left < wrong:
+            prices, now, wrong = moved, there, left
+    return prices, now
+
+
+def _misplaced(sizes: SizeBounds, counted: IntArray, prices: FloatArray) -> int:
+    over, under = missed(sizes, counted, prices)
+    return int(max(over.sum(), under.sum()))
+
+
+def newton_step(
+    table: Any, sizes: SizeBounds, prices: FloatArray, temperature: float
+) -> FloatArray:
+    """Prices at which the shares would keep the sizes if these changed linearly."""
+    held, border = table.borders(prices, temperature)
+    if not len(border.weight):
+        return prices
+    over, under = missed(sizes, held, prices)
+    excess = over - under
+    interval = sizes.lower < sizes.upper
+    # A price of 0 whose cluster is inside its bounds stays 0.
+    fixed = interval & (prices == 0.0) & (excess == 0.0)
+    step = _solved(border, len(prices), temperature, np.where(fixed, 0.0, excess), fixed)
+    moved = prices + np.clip(step, -LONGEST_STEP * temperature, LONGEST_STEP * temperature)
+    crossed = interval & (prices != 0.0) & (np.sign(moved) != np.sign(prices))
+    return np.where(crossed, 0.0, moved)
+
+
+def _solved(
+    border: Border, k: int, temperature: float, excess: FloatArray, fixed: Any
+) -> FloatArray:
+    """Changes of the prices that drive away the excess; those of fixed prices are 0."""
+    ends = np.concatenate([border.one, border.other]), np.concatenate([border.other, border.one])
+    flow = np.concatenate([border.weight, border.weight]) / temperature
+    pairs = sparse.csr_array((flow, ends), shape=(k, k))
+    degree = np.asarray(pairs.sum(axis=1))
+    free = np.where(fixed, 0.0, 1.0)
+    diagonal = np.where(fixed, 1.0, degree + HELD_BACK * float(degree.mean()))
+    inner = sparse.diags_array(free) @ pairs @ sparse.diags_array(free)
+    system = sparse.csr_array(sparse.diags_array(diagonal) - inner)
+    scaling = sparse.diags_array(1.0 / diagonal)
+    step, _ = cg(system, excess, rtol=SOLVED, maxiter=MOST_STEPS, M=scaling)
+    return np.asarray(step)
