@@ -22,7 +22,7 @@ from corral import (
 )
 from corral.assign.many import AmongCandidates
 from corral.deadline import NEVER
-from corral.many import Split
+from corral.many.tree import Split
 from corral.plan import thresholds
 from corral.presolve import SizeBounds, presolve
 from corral.rows import MemoryRows, contracted_shards

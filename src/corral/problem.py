@@ -71,6 +71,12 @@ class Problem:
         """The same with another deadline."""
         return replace(self, deadline=deadline)
 
+    def seen(self, groups: IntArray) -> Problem:
+        """The problem of some of the groups where they are, given in order, with the same plan."""
+        rules = self.rules.part(groups)
+        rules = rules.scaled(rules.n_rows / self.rules.n_rows)
+        return replace(self, rules=rules, rows=self.rows.part(groups))
+
     def part(self, groups: IntArray, pilot: bool = False) -> Problem:
         """The problem of some of the groups, given in order, with bounds in proportion.
 

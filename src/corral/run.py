@@ -36,7 +36,15 @@ from .problem import Problem
 from .rivals import better_labels, direct
 from .rows import MemoryRows
 from .solution import Solution
-from .start import Start, group_labels, labelled_means, make_start, match_sizes, sample
+from .start import (
+    Start,
+    graduated,
+    group_labels,
+    labelled_means,
+    make_start,
+    match_sizes,
+    sample,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -122,19 +130,20 @@ class Run:
         problem = self.problem
         progress = problem.settings.progress
         soon = problem.until(problem.deadline.share(ADMM_SHARE))
+        view = graduated(soon, random_state)
         if problem.plan.centers.startswith("tree"):
-            start = split(soon, random_state)
+            start = split(view, random_state)
         else:
-            view, groups = sample(soon, random_state)
-            seeds = self._start(view, groups, seed, random_state)[0].centers
-            start = view.shifted(seeds, problem)
+            some, groups = sample(soon, random_state)
+            seeds = self._start(some, groups, seed, random_state)[0].centers
+            start = some.shifted(seeds, view)
         progress.enter("admm")
-        relaxed, prices = graduate(soon, start)
-        counts = sums_by(relaxed.labels, problem.rules.count, problem.n_clusters)
+        relaxed, prices = graduate(view, start)
+        counts = sums_by(relaxed.labels, view.rules.count, problem.n_clusters)
         rules = match_sizes(problem.rules, counts)
         progress.enter("assign")
-        warm = Warm(prices, None)
-        answer = first_answer(problem.with_rules(rules), relaxed.centers, problem.plan.rounds, warm)
+        warm, centers = Warm(prices, None), view.shifted(relaxed.centers, problem)
+        answer = first_answer(problem.with_rules(rules), centers, problem.plan.rounds, warm)
         progress.enter("polish")
         answer = improve(problem, answer, random_state)
         return _solution(problem, answer, relaxed, problem.plan)

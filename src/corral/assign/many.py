@@ -56,8 +56,8 @@ class FewCosts:
 class AmongCandidates:
     """Assigns groups to many clusters under sizes, pins, pairs and must-links."""
 
-    def __init__(self, rules: Rules, rows: Rows, number: int) -> None:
-        self.rules, self.rows, self.number = rules, rows, number
+    def __init__(self, rules: Rules, rows: Rows, number: int, exact: bool = True) -> None:
+        self.rules, self.rows, self.number, self.exact = rules, rows, number, exact
         alike = not (len(rules.pins) or rules.paired) and np.ptp(rules.count) == 0
         self.tied = None if alike else Tied(rules)
         if self.tied is not None and isinstance(rows, ShardRows):
@@ -100,9 +100,8 @@ class AmongCandidates:
             where = known
         taken = tied.taken(where)
         look = self._look(centers, tied.free, warm, until)
-        found = ship_among(
-            look, sizes.lower - taken, sizes.upper - taken, self.number, prices, until
-        )
+        low, high = sizes.lower - taken, sizes.upper - taken
+        found = ship_among(look, low, high, self.number, prices, until, exact=self.exact)
         soft = tied.rules.soft.cost(where)
         return Assignment(
             self._labels(found, where), np.nan, soft=soft, warm=self._warm(found, where)
@@ -191,9 +190,9 @@ class AmongCandidates:
         look = self._look(centers, None, warm, until)
         start = None if warm is None else warm.prices
         lower, upper = -(-sizes.lower // each), sizes.upper // each
-        found = ship_among(look, lower, upper, self.number, start, until)
+        found = ship_among(look, lower, upper, self.number, start, until, exact=self.exact)
         known = np.nan if self.rows.far else each * float(found.where.cost.sum())
-        return Assignment(self._labels(found, None), known, warm=self._warm(found, None))
+        return Assignment(self._labels(found, None), known, soft=0.0, warm=self._warm(found, None))
 
     def _first_prices(
         self, centers: FloatArray, tied: Tied, sizes: SizeBounds, until: Deadline

@@ -18,7 +18,15 @@ from ..settings import Settings
 from . import chained
 from . import thresholds as at
 from .annealed import anneals, competes
-from .effort import exchanges_of, least_drop, shared, tangled, trials_each, work_of_trial
+from .effort import (
+    exchanges_of,
+    least_drop,
+    rounds_of,
+    shared,
+    tangled,
+    trials_each,
+    work_of_trial,
+)
 from .facts import (
     Facts,
     entries,
@@ -53,6 +61,7 @@ class Plan:
     programs: float = _decision("seconds for integer programs in all")
     candidates: int = _decision("clusters that a group is first assigned among, 0 for all")
     centers: str = _decision("centres by")
+    graduated: int = _decision("groups that graduation sees")
     sample: int = _decision("groups that ADMM sees")
     single: bool = _decision("ADMM in single precision")
     growth: float = _decision("growth of ADMM's penalty an iteration")
@@ -65,6 +74,7 @@ class Plan:
     assignment: str = _decision("exact assignment by")
     rough: bool = _decision("chains of cannot-links first, programs at the end")
     rounds: int = _decision("rounds of exact assignment and means, at most")
+    exact_rounds: bool = _decision("all of these look beyond the candidates, not the last alone")
     least_drop: float = _decision("relative drop of the objective that ends rounds")
     least_shift: float = _decision("squared shift of the centres, in variances, that ends rounds")
     exchanges: int = _decision("rounds of exchanges of groups, at most")
@@ -82,7 +92,7 @@ class Plan:
         """Decide; ``part_of`` is the number of groups of the whole, if these are a sample."""
         size = _sample(rules, facts, settings)
         whole = part_of is None and size == rules.n_groups
-        many = many_clusters(rules, facts, settings)
+        many = many_clusters(rules, settings)
         exchanges, least_exchange = exchanges_of(entries(rules), facts.far, many)
         restarts, trials = _restarts(rules, settings), _trials(rules, facts)
         upheavals = chained.upheavals(rules, facts.far, restarts)
@@ -104,6 +114,7 @@ class Plan:
             programs=program_seconds(rules, settings),
             candidates=_candidates(rules, facts, settings),
             centers=_centers(rules, facts, settings),
+            graduated=_graduated(rules, facts) if many else 0,
             sample=size,
             single=_single(rules, facts, settings),
             growth=_growth(rules, settings, upheavals),
@@ -117,8 +128,9 @@ class Plan:
             rough=rough,
             anneals=annealed,
             copies=copies,
-            rounds=at.MANY_ROUNDS if many else at.MAX_ROUNDS,
-            least_drop=at.LEAST_DROP if steered(rules) else least_drop(entries(rules), many),
+            rounds=rounds_of(facts.far, many),
+            exact_rounds=not (many and facts.far),
+            least_drop=at.LEAST_DROP if steered(rules) else least_drop(rules, facts.far, many),
             least_shift=at.LEAST_SHIFT if entries(rules) > at.TIED_ENTRIES else 0.0,
             exchanges=exchanges,
             least_exchange=least_exchange,
@@ -172,6 +184,7 @@ def _home(rules: Rules, settings: Settings, size: int) -> str:
         return "soft pins, sizes, totals and shares are solved in memory"
     small = rules.n_rows * rules.n_clusters <= at.LARGE
     few = settings.max_samples == "auto" and size == rules.n_groups
+    few = few and not many_clusters(rules, settings)
     return "the problem is small" if small or few else ""
 
 
@@ -198,7 +211,7 @@ def _sample(rules: Rules, facts: Facts, settings: Settings) -> int:
     least, each = at.SAMPLE_FREE, at.SAMPLE_FREE_EACH
     if rules.summed:
         least, each = at.SAMPLE_SUMMED, at.SAMPLE_SUMMED_EACH
-    if many_clusters(rules, facts, settings):  # the sample is for the seeds alone
+    if many_clusters(rules, settings):  # the sample is for the seeds alone
         least, each = at.SAMPLE_SUMMED, at.SEEDS_EACH
     enough = int(max(least, each * rules.n_clusters) * facts.unevenness)
     return min(m, enough) if m > at.WORTH_SAMPLING * enough else m
@@ -209,11 +222,11 @@ def _candidates(rules: Rules, facts: Facts, settings: Settings) -> int:
 
     Few tied groups among many rows hardly change the prices of the sizes.
     """
-    if not settled_by_sizes(rules, facts, settings):
+    if not settled_by_sizes(rules, settings):
         return 0
     large = entries(rules) > at.TIED_ENTRIES
-    few_tied = large and 0.0 < rules.tied.mean() <= at.MOST_TIED
-    return at.CANDIDATES if few_tied or many_clusters(rules, facts, settings) else 0
+    few_tied = large and not facts.far and 0.0 < rules.tied.mean() <= at.MOST_TIED
+    return at.CANDIDATES if few_tied or many_clusters(rules, settings) else 0
 
 
 def _centers(rules: Rules, facts: Facts, settings: Settings) -> str:
@@ -221,11 +234,18 @@ def _centers(rules: Rules, facts: Facts, settings: Settings) -> str:
 
     Where sizes tell how many clusters a region has, a tree of cuts is the start of graduation.
     """
-    if not many_clusters(rules, facts, settings):
+    if not many_clusters(rules, settings):
         return "ADMM"
     drawn = isinstance(settings.init, str) and settings.init == "k-means++"
     tree = drawn and not sizes_loose(rules) and not rules.numbered
     return "tree and graduation" if tree else "graduation"
+
+
+def _graduated(rules: Rules, facts: Facts) -> int:
+    """Groups that graduation sees: all in memory, where exchanges follow; in shards a sample."""
+    m = rules.n_groups
+    enough = max(at.SAMPLE_SUMMED, at.GRADUATED_EACH * rules.n_clusters)
+    return enough if facts.far and m > at.WORTH_SAMPLING * enough else m
 
 
 def _single(rules: Rules, facts: Facts, settings: Settings) -> bool:

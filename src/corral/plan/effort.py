@@ -20,16 +20,24 @@ def shared(restarts: int, trials: int, settings: Settings) -> tuple[int, int]:
     return at.AGREE, max(restarts - at.DISAGREEING, 0) * trials
 
 
-def least_drop(size: int, many: bool) -> float:
+def rounds_of(far: bool, many: bool) -> int:
+    """Rounds of assignment and means at most; exchanges follow those of many clusters in memory."""
+    if not many:
+        return at.MAX_ROUNDS
+    return at.FAR_ROUNDS if far else at.MANY_ROUNDS
+
+
+def least_drop(rules: Rules, far: bool, many: bool) -> float:
     """Relative fall of the objective below which rounds end: it grows with their cost."""
     if many:
-        return at.MANY_DROP
+        return at.FAR_DROP if far else at.MANY_DROP
+    size = rules.n_groups * rules.n_clusters
     return float(min(at.LEAST_DROP * max(size / at.SMALL, 1.0) ** 3, at.MOST_DROP))
 
 
 def exchanges_of(size: int, far: bool, many: bool) -> tuple[int, float]:
     """Rounds of exchanges of groups in memory, and the gain below which they end."""
-    if many:
+    if many and not far:
         return at.MANY_EXCHANGES, at.LEAST_MANY_EXCHANGE
     if size > at.LARGE or far:
         return 0, 0.0

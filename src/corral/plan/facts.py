@@ -40,16 +40,16 @@ def prices_first(rules: Rules) -> bool:
     return entries(rules) > at.CONTESTED_ENTRIES and rules.linear is None
 
 
-def many_clusters(rules: Rules, facts: Facts, settings: Settings) -> bool:
+def many_clusters(rules: Rules, settings: Settings) -> bool:
     """Whether clusters of bounded sizes are too many for passes over all entries of x."""
     many = rules.n_clusters >= at.MANY_CLUSTERS and entries(rules) > at.MANY_ENTRIES
-    return many and settled_by_sizes(rules, facts, settings)
+    return many and settled_by_sizes(rules, settings)
 
 
-def settled_by_sizes(rules: Rules, facts: Facts, settings: Settings) -> bool:
-    """Whether sizes are the only sums that are bounded, in memory, with exact steps to follow."""
+def settled_by_sizes(rules: Rules, settings: Settings) -> bool:
+    """Whether sizes are the only sums that are bounded, with exact steps to follow."""
     sized = rules.sizes is not None and not rules.totals and rules.linear is None
-    return sized and not is_soft(rules) and settings.coarse and not facts.far
+    return sized and not is_soft(rules) and settings.coarse
 
 
 def is_soft(rules: Rules) -> bool:

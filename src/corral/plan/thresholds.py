@@ -176,6 +176,16 @@ GRADUATION_START, GRADUATION_END, GRADUATION_ROUNDS = 1.0, 0.05, 20
 #: higher with 2 rounds in place of 10 and 0.26 % lower with 40, 0.19 % higher with 12 rows
 #: (thresholds.py, equal 12000, k = 120).
 SPLIT_BRANCHES, SPLIT_ROUNDS, SPLIT_ROWS_EACH = 12, 20, 50
+#: The same of rows in shards, where all parts of a level are cut at once by graduation.
+LEVEL_BRANCHES, LEVEL_ROUNDS = 16, 12
+#: Rows for each cluster that graduation sees of rows in shards; all rows see its centres.
+GRADUATED_EACH = 256
+#: Rounds of graduation in shards between two searches among all clusters; in the others rows keep
+#: their candidates.  A larger number saves passes and lets candidates grow old.
+RENEWED_EVERY = 3
+#: Rounds of assignment after graduation in shards, where no exchanges follow, and the relative fall
+#: of the objective below which they end.
+FAR_ROUNDS, FAR_DROP = 8, 1e-4
 #: Rounds of assignment after graduation, then most rounds of exchanges, many groups at a time, and
 #: the relative gain below which these end.  With 10 rounds and 1e-4, 20,000 rows in 100 clusters
 #: take 2.6 s in place of 4.6 s and end 0.4 to 0.8 % higher; with 60 and 3e-6 they take 5.8 s and

@@ -104,7 +104,8 @@ def alternate(
     assignment; later ones fall back on the labels in hand.  In a large problem centres are
     extrapolated beyond the means, as Nesterov's method does, as long as the objective falls.
     """
-    place = assigner(problem.rules, problem.rows, problem.plan.candidates)
+    plan = problem.plan
+    place = assigner(problem.rules, problem.rows, plan.candidates, plan.exact_rounds)
     if rough:
         place = ChainAssignment(problem.rules, problem.near)
     best: Answer | None = None
@@ -149,13 +150,14 @@ def alternate(
     return best
 
 
-def assigner(rules: Rules, rows: Rows, candidates: int = 0) -> Any:
+def assigner(rules: Rules, rows: Rows, candidates: int = 0, exact: bool = True) -> Any:
     """What assigns these rows to centres, round after round, wherever they are.
 
-    With candidates it looks at so many clusters for each row, and at more where that is not enough.
+    With candidates it looks at so many clusters for each row, and at more where that is not enough
+    for an exact assignment.
     """
     if candidates:
-        return AmongCandidates(rules, rows, candidates)
+        return AmongCandidates(rules, rows, candidates, exact)
     if rows.far:
         return FarAssignment(rules, cast(ShardRows, rows))
     return NearAssignment(rules, cast(MemoryRows, rows))
@@ -224,6 +226,17 @@ def exactly(problem: Problem, answer: Answer) -> Answer:
     return found if found is not None and found.beats(answer) else answer
 
 
+def _exact_round(problem: Problem, answer: Answer) -> Answer:
+    """The answer after one round that looks beyond the candidates, if it is better."""
+    own = problem.with_rules(answer.rules)
+    own = replace(own, plan=replace(own.plan, exact_rounds=True))
+    try:
+        found = refine(own, answer.centers, incumbent=answer.labels, warm=answer.warm, max_rounds=1)
+    except (NoAssignment, OutOfTime):
+        return answer
+    return found if found is not None and found.beats(answer) else answer
+
+
 def first_answer(
     problem: Problem, centers: FloatArray, max_rounds: int = MAX_ROUNDS, warm: Any = None
 ) -> Answer:
@@ -237,6 +250,8 @@ def first_answer(
         answer = refine(problem, centers, warm=warm, max_rounds=max_rounds, rough=rough)
         if answer is not None and rough and max_rounds > 1:
             answer = exactly(problem, answer)
+        if answer is not None and not problem.plan.exact_rounds:
+            answer = _exact_round(problem, answer)
     except NoAssignment:
         if problem.plan.candidates:  # tied groups left no room; no proof that there is none
             every = replace(problem, plan=replace(problem.plan, candidates=0))

@@ -104,6 +104,10 @@ class MemoryRows:
         np.subtract(self.points, self._local, out=moved, casting="same_kind")
         return MemoryRows(moved, self.weight, self.scatter, self.helper, self.distance)
 
+    def part(self, groups: IntArray) -> MemoryRows:
+        """As :meth:`take`: the rows are here."""
+        return self.take(groups)
+
     def take(self, groups: IntArray) -> MemoryRows:
         """Without the scatter inside groups."""
         return MemoryRows(self._given[groups], self.weight[groups], distance=self._given_distance)
@@ -166,6 +170,7 @@ class MemoryRows:
         groups: IntArray | None = None,
         count: IntArray | None = None,
         like: Candidates | None = None,
+        fresh: bool = True,
         deadline: Deadline = NEVER,
     ) -> Candidates:
         """Of a block of groups at a time, so that no (m, k) array is made."""

@@ -10,7 +10,7 @@ import numpy as np
 from .._scale import Scale
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
-from .candidates import Candidates, Choices
+from .candidates import Choices
 from .distance import Distance
 from .metrics import Metric
 from .shard import Each
@@ -56,6 +56,9 @@ class Rows(Protocol):
     def take(self, groups: IntArray) -> Any:
         """Some of the groups in this process's memory, a :class:`.memory.MemoryRows`."""
 
+    def part(self, groups: IntArray) -> Any:
+        """Some of the groups, given by sorted numbers, where they are."""
+
     def home(self) -> Any:
         """All groups in this process's memory."""
 
@@ -81,14 +84,16 @@ class Rows(Protocol):
         *,
         groups: IntArray | None = None,
         count: IntArray | None = None,
-        like: Candidates | None = None,
+        like: Any = None,
+        fresh: bool = True,
         deadline: Deadline = NEVER,
     ) -> Choices:
         """The clusters where each group costs least at the prices, so many for each.
 
         They are those of some of the groups, given by sorted numbers, or of all.  With counts,
         (m,), costs are those of one row of each group.  ``like``, candidates of the same groups
-        at similar centres, makes it faster.  OutOfTime is raised after the deadline.
+        at similar centres, makes it faster; if it need not be ``fresh``, rows may keep the
+        clusters of ``like``.  OutOfTime is raised after the deadline.
         """
 
     def soft_means(

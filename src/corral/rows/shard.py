@@ -142,6 +142,12 @@ def with_free(shard: Shard, free: Any) -> Shard:
     return shard.like(free=shard.put(free))
 
 
+def chosen(shard: Shard, rows: IntArray) -> Shard:
+    """Some of the rows."""
+    own, weight = shard.put(rows), shard.weight
+    return shard.like(points=shard.points[own], weight=None if weight is None else weight[own])
+
+
 def with_weight(shard: Shard, weight: FloatArray | None) -> Shard:
     """The same rows with these weights."""
     return shard.like(weight=None if weight is None else shard.put(weight))

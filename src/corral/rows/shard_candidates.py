@@ -19,11 +19,19 @@ from .._typing import FloatArray, IntArray
 from ..deadline import Deadline
 from .candidates import Border, Candidates, Open, Placed
 from .shard import Patch, Shard, Shards, patches_of, starts
-from .shard_labels import ShardLabels, weighted_sums
+from .shard_labels import ShardLabels, kept_labels, weighted_sums
 from .shard_passes import Ask, chunks, costs_where, doubles, least
 
 #: Part of a share below which it adds nothing to a mean of shares.
 NEGLIGIBLE = 1e-4
+
+
+@dataclass(frozen=True)
+class Family:
+    """Parts of the rows, and the clusters that each may be cut into."""
+
+    children: IntArray  # (p, b), -1 where there are fewer
+    parts: tuple[str, Any, Any] | None  # what labels follow from; None if all rows are one part
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,8 @@ class Asked:
     local: FloatArray  # the point that centres are relative to, (d,)
     number: int  # candidates of each row
     eps: float  # relative rounding of the points
+    family: Family | None = None  # whose children are the candidates
+    like: Asked | None = None  # those whose clusters are kept
 
 
 @dataclass(frozen=True)
@@ -186,39 +196,89 @@ def _table(shard: Shard, asked: Asked, count: Any) -> Candidates:
     """The candidates of a shard's rows."""
     found = shard.memo.get("candidates")
     if found is None or found[0] != asked.ask.key:
+        known = None if asked.like is None else _table(shard, asked.like, count)
         shard.memo.pop("candidates", None)  # both at once would take twice the memory
-        found = asked.ask.key, candidates_of(shard, asked, count)
+        found = asked.ask.key, candidates_of(shard, asked, count, known)
         shard.memo["candidates"] = found
     table: Candidates = found[1]
     return table
 
 
-def candidates_of(shard: Shard, asked: Asked, count: Any) -> Candidates:
-    """Cheapest clusters of the rows, with costs for one of ``count``.
+def candidates_of(
+    shard: Shard, asked: Asked, count: Any, known: Candidates | None = None
+) -> Candidates:
+    """Cheapest clusters of the rows, or those known, with costs for one of ``count``.
 
     A row that is not free has its place: it has no second candidate and counts nothing.
     """
-    ask, xp = asked.ask, shard.xp
-    prices, found = shard.put(ask.prices), []
-    t, each = min(asked.number, len(ask.prices)), None if count is None else shard.put(count)
-    for part in chunks(shard, len(ask.prices)):
+    ask, xp, number = asked.ask, shard.xp, len(asked.ask.prices)
+    if known is not None:
+        of_each = known.cluster
+    elif asked.family is not None:
+        of_each = _relatives(shard, asked.family)
+    else:
+        of_each = None
+    if of_each is not None:
+        number = 2 * of_each.shape[1] * shard.points.shape[1]
+    each, found = None if count is None else shard.put(count), []
+    for part in chunks(shard, number):
         weight = _weight(shard, part, each)
-        off = doubles(shard, shard.points[part]) - shard.double(asked.local)
-        constant = xp.astype(xp.sum(off * off, axis=1), shard.points.dtype)
-        if weight is not None:
-            constant = constant * weight
-        priced = costs_where(shard, ask, part, weight)
-        priced += prices
-        order, best, beyond = least(priced, t)
-        cost = best - prices[order] + constant[:, None]
+        constant = _squares(shard, part, asked.local, weight)
+        if of_each is None:
+            cluster, cost, beyond = _searched(shard, ask, part, weight, asked.number)
+        else:
+            cluster, cost = _costs_among(shard, ask, part, weight, of_each[part])
+            beyond = constant * 0.0 - np.inf
+        cost = cost + constant[:, None]
         cost[cost < 0.0] = 0.0
-        found.append((xp.astype(order, xp.int32), cost, beyond + constant))
+        found.append((cluster, cost, beyond + constant))
     cluster, cost, beyond = (xp.concat(column) for column in zip(*found, strict=True))
     if shard.free is not None:
         placed = ~shard.free
         cost[placed, 1:], beyond[placed] = np.inf, np.inf
         each = shard.free * (1 if each is None else each)
     return Candidates(cluster, cost, beyond, ask.prices, asked.eps, count=each)
+
+
+def _relatives(shard: Shard, family: Family) -> Any:
+    """The children of the part of each row, (m, b); -1 where there are fewer."""
+    children = shard.put(family.children.astype(np.int32))
+    if family.parts is None:
+        where = shard.xp.zeros(len(shard), dtype=shard.xp.int32, device=children.device)
+    else:
+        none: IntArray = np.empty(0, np.int64)
+        where = kept_labels(shard, *family.parts, (None, none, none, none, none))
+    return children[where]
+
+
+def _searched(
+    shard: Shard, ask: Ask, rows: slice, weight: Any, number: int
+) -> tuple[Any, Any, Any]:
+    """The clusters where rows cost least, their costs, and the next cost with its price."""
+    prices = shard.put(ask.prices)
+    priced = costs_where(shard, ask, rows, weight)
+    priced += prices
+    order, best, beyond = least(priced, min(number, len(ask.prices)))
+    return shard.xp.astype(order, shard.xp.int32), best - prices[order], beyond
+
+
+def _costs_among(shard: Shard, ask: Ask, rows: slice, weight: Any, cluster: Any) -> tuple[Any, Any]:
+    """Given clusters of each row and its costs there, (r, t); infinite where there is none (-1)."""
+    xp, points = shard.xp, shard.points[rows]
+    some = xp.where(cluster < 0, 0, cluster)
+    inner = shard.put(ask.centers)[some] @ points[:, :, None]
+    cost = shard.put(ask.norms)[some] - 2.0 * inner[:, :, 0]
+    if weight is not None:
+        cost = cost * weight[:, None]
+    cost[cluster < 0] = np.inf
+    return some, cost
+
+
+def _squares(shard: Shard, rows: Any, local: FloatArray, weight: Any) -> Any:
+    """The part of the costs that is the same in all clusters, (r,)."""
+    off = doubles(shard, shard.points[rows]) - shard.double(local)
+    squares = shard.xp.astype(shard.xp.sum(off * off, axis=1), shard.points.dtype)
+    return squares if weight is None else squares * weight
 
 
 def _weight(shard: Shard, rows: Any, count: Any) -> Any:
@@ -325,10 +385,7 @@ def beyond_part(
         if not len(some):
             break
         weight = _weight(shard, some, count)
-        off = doubles(shard, shard.points[some]) - shard.double(asked.local)
-        constant = shard.xp.astype(shard.xp.sum(off * off, axis=1), shard.points.dtype)
-        if weight is not None:
-            constant = constant * weight
+        constant = _squares(shard, some, asked.local, weight)
         priced = costs_where(shard, asked.ask, some, weight)
         priced += price
         least_cost = shard.xp.min(priced, axis=1) + constant

@@ -74,7 +74,9 @@ class ShardLabels:
         return float(sum(self._map(inertia_of_kept, centers)))
 
 
-def _kept(shard: Shard, key: str, source: Any, given: tuple[Any, ...], own: Any) -> Any:
+def kept_labels(
+    shard: Shard, key: str, source: Any, given: tuple[Any, ...], own: tuple[Any, ...]
+) -> Any:
     """The labels of a shard's rows, an int32 array where the rows are."""
     known: dict[str, Any] = shard.memo.setdefault("labels", {})
     if key not in known:
@@ -86,12 +88,12 @@ def _kept(shard: Shard, key: str, source: Any, given: tuple[Any, ...], own: Any)
 
 def keep(shard: Shard, key: str, source: Any, given: tuple[Any, ...], own: Any) -> None:
     """Keep the labels."""
-    _kept(shard, key, source, given, own)
+    kept_labels(shard, key, source, given, own)
 
 
 def brought(shard: Shard, key: str, source: Any, given: tuple[Any, ...], own: Any) -> IntArray:
     """The labels as a NumPy array."""
-    labels: IntArray = to_host(_kept(shard, key, source, given, own))
+    labels: IntArray = to_host(kept_labels(shard, key, source, given, own))
     return labels
 
 
@@ -99,14 +101,14 @@ def sums_of_kept(
     shard: Shard, key: str, source: Any, given: tuple[Any, ...], k: int, own: Any
 ) -> tuple[FloatArray, FloatArray]:
     """``sum w p`` (k, d) and ``sum w`` (k,) of the clusters, in double precision."""
-    return sums_by_label(shard, _kept(shard, key, source, given, own), k)
+    return sums_by_label(shard, kept_labels(shard, key, source, given, own), k)
 
 
 def inertia_of_kept(
     shard: Shard, key: str, source: Any, given: tuple[Any, ...], centers: FloatArray, own: Any
 ) -> float:
     """Weighted sum of the squared distances to centres in the shard's own coordinates."""
-    return _inertia(shard, _kept(shard, key, source, given, own), centers)
+    return _inertia(shard, kept_labels(shard, key, source, given, own), centers)
 
 
 def label_sums(shard: Shard, k: int, labels: IntArray) -> tuple[FloatArray, FloatArray]:

@@ -7,6 +7,7 @@ keeps the shards and runs the passes where these are (:class:`.shard.Shards`).
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from functools import cached_property, reduce
 from itertools import pairwise
 from operator import add
@@ -20,13 +21,13 @@ from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
 from ..presolve.contraction import Contraction
 from .algebra import largest_eigenvalue
-from .candidates import Candidates
 from .distance import EUCLIDEAN, Distance, stiffness_of_all
 from .memory import FAR, MemoryRows
 from .shard import (
     Patch,
     Shards,
     by_shard,
+    chosen,
     contracted,
     patches_of,
     shares,
@@ -34,7 +35,7 @@ from .shard import (
     with_free,
     with_weight,
 )
-from .shard_candidates import Asked, ShardCandidates
+from .shard_candidates import Asked, Family, ShardCandidates
 from .shard_costs import ShardCosts
 from .shard_labels import ShardLabels, label_inertia, label_sums
 from .shard_passes import Ask, moments, rows_of
@@ -109,6 +110,12 @@ class ShardRows:
         points = (fetch(self.shards, groups) + (self.middle - self.local)).astype(self.dtype)
         return MemoryRows(points, self.weight[groups], 0.0, self._given, self._given_distance)
 
+    def part(self, groups: IntArray) -> ShardRows:
+        """Some of the groups, given by sorted numbers, where they are."""
+        each = [(rows,) for rows in by_shard(self._given, groups)]
+        own = self._given.transform(chosen, each=each)
+        return ShardRows(own, self.weight[groups], 0.0, self._given_distance)
+
     def home(self) -> MemoryRows:
         """All groups in this process's memory."""
         points = fetch(self._given, np.arange(self.shape[0])).astype(self.dtype, copy=False)
@@ -151,18 +158,42 @@ class ShardRows:
         *,
         groups: IntArray | None = None,
         count: IntArray | None = None,
-        like: Candidates | None = None,
+        like: Any = None,
+        fresh: bool = True,
         deadline: Deadline = NEVER,
     ) -> ShardCandidates:
-        """Chosen where the rows are; those that are not free have their places."""
+        """Chosen where the rows are; those that are not free have their places.
+
+        Candidates that are not fresh are those of ``like``, at other costs; no bound tells then
+        what other clusters cost.
+        """
         if groups is not None:
             raise TypeError("rows in shards have candidates all together")
         every = [(None,)] * len(self.shards.lengths)
         counts = every if count is None else shares(self.shards, count)
-        ask = Ask(centers, self.offsets(centers), prices, uuid4().hex)
-        asked = Asked(ask, self.local, number, float(np.finfo(self.dtype).eps))
+        asked = self._asked(centers, prices, number)
+        if not fresh and like is not None:
+            asked = replace(asked, like=like.asked)
         free = self.shape[0] if self.free is None else len(self.free)
         return ShardCandidates(self.shards, asked, counts, free, deadline)
+
+    def _asked(self, centers: FloatArray, prices: FloatArray, number: int) -> Asked:
+        """What candidates at these centres and prices follow from."""
+        ask = Ask(centers, self.offsets(centers), prices, uuid4().hex)
+        return Asked(ask, self.local, number, float(np.finfo(self.dtype).eps))
+
+    def family(self, children: IntArray, parts: ShardLabels | None) -> Family:
+        """Candidates that are the children of the parts where rows are; None for one part."""
+        return Family(children, None if parts is None else (parts.key, parts.source, parts.given))
+
+    def relatives(
+        self, centers: FloatArray, prices: FloatArray, family: Family, deadline: Deadline = NEVER
+    ) -> ShardCandidates:
+        """Candidates that are the children of the parts where rows are."""
+        number = family.children.shape[1]
+        asked = replace(self._asked(centers, prices, number), family=family)
+        every = [(None,)] * len(self.shards.lengths)
+        return ShardCandidates(self.shards, asked, every, self.shape[0], deadline)
 
     def soft_means(
         self, table: ShardCandidates, prices: FloatArray, temperature: float, fallback: FloatArray

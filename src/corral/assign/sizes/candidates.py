@@ -24,7 +24,7 @@ from ...rows.candidates import Open
 from ..result import NoAssignment
 from .explain import ROUNDING, Moves
 from .flow import fitting, flow_along
-from .shares import approached, missed, normal_prices, swept_prices
+from .shares import approached, misplaced_rows, missed, normal_prices, swept_prices
 
 #: Gives candidates of all rows at prices, so many for each (:class:`.rows.candidates.Choices`).
 Look = Callable[[FloatArray, int], Any]
@@ -34,6 +34,12 @@ Look = Callable[[FloatArray, int], Any]
 ROWS_EACH = 24
 #: Rows of a crowded cluster that take part for each that it has too many.
 CROWDED_EACH = 4
+#: Candidates that a row may move to in a flow: those that cost at most so many reaches more.  A
+#: larger number makes flows longer; the check of all candidates after it needs fewer of them.
+ARC_REACH = 2.0
+#: Candidates of all rows up to which a flow takes all of them where half would take part, and the
+#: number of rows taking part, in all rows, from which it does so however many there are.
+WHOLE, WIDEST = 2_000_000, 8
 #: Times that rows get as many new candidates as they had; after that, twice as many.
 PASSES = 8
 #: Difference of costs, relative to the largest of them, up to which they count as equal, in units
@@ -117,23 +123,24 @@ def _settled(
         if not misplaced:
             return now, prices
         number = ROWS_EACH * widen * misplaced
-        every = 2 * number > m
-        opened = now.near(
-            np.full(len(prices), np.inf)
-            if every
-            else now.reach(number, CROWDED_EACH * widen * over)
-        )
+        whole = 2 * number > m and (m * table.shape[1] <= WHOLE or number > WIDEST * m)
+        reach = np.full(len(prices), np.inf)
+        if not whole:
+            reach = now.reach(min(number, m // 2), CROWDED_EACH * widen * over)
         try:
-            slot, after = _flow(opened, now.counted, sizes, prices, deadline)
+            opened = now.near(reach)
+            slot, after = _flow(opened, reach, now.counted, sizes, prices, deadline)
         except NoAssignment:
-            if every:
+            if whole:
                 raise
         else:
             moved = now.moved(opened, slot)
-            if every or moved.astray(after) <= _rounding(now.scale, after, table.eps):
+            if whole or moved.astray(after) <= _rounding(now.scale, after, table.eps):
                 return moved, after
-            prices = normal_prices(after, sizes)
-            now = table.at(prices)
+            after = normal_prices(after, sizes)
+            there = table.at(after)
+            if misplaced_rows(sizes, there.counted, after) < misplaced:
+                prices, now = after, there
         widen *= 4
 
 
@@ -143,11 +150,18 @@ def _rounding(scale: float, prices: FloatArray, eps: float) -> float:
 
 
 def _flow(
-    opened: Open, counted: IntArray, sizes: SizeBounds, prices: FloatArray, deadline: Deadline
+    opened: Open,
+    reach: FloatArray,
+    counted: IntArray,
+    sizes: SizeBounds,
+    prices: FloatArray,
+    deadline: Deadline,
 ) -> tuple[IntArray, FloatArray]:
-    """Best slots of the opened rows if only they move, and prices that explain all."""
+    """Best slots of the opened rows if only they move, and prices that explain all.
+
+    They move to candidates that cost little more than the reach of their cluster.
+    """
     (r, t), k = opened.cluster.shape, len(prices)
-    deadline.check(FLOW_SECONDS * r * t)
     rest = counted - np.bincount(opened.labels, minlength=k)
     least, most = np.maximum(sizes.lower - rest, 0), sizes.upper - rest
     if np.any(most < least):
@@ -155,10 +169,12 @@ def _flow(
     where = opened.cluster
     gap = opened.cost + prices[where]
     gap -= gap.min(axis=1, keepdims=True)
+    gap[gap > ARC_REACH * reach[opened.labels][:, None]] = np.inf
     toll = np.where(most > least, -prices, np.inf)
     toll -= toll.min() if np.any(most > least) else 0.0
     toll[most == least] = 0.0
     arcs = np.flatnonzero(np.isfinite(gap))
+    deadline.check(FLOW_SECONDS * len(arcs))
     supply, flow = np.ones(r, np.int64), np.zeros(gap.size, np.int64)
     flow[arcs] = flow_along(
         gap.ravel()[arcs], arcs // t, where.ravel()[arcs], supply, least, most, toll

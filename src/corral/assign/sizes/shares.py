@@ -29,13 +29,16 @@ FEWEST = 1e-3
 #: Rows for each misplaced one that lie within two temperatures of a step.  More make steps longer
 #: and less exact.
 ROWS_EACH = 4
+#: Temperatures of steps, in those, that are tried one after another while steps do not help.
+#: Clusters far from all others need a high one.
+TRIED = (1.0, 4.0, 0.25, 16.0)
 #: Longest change of a price in a step, in temperatures; beyond, shares tell nothing of the rows.
 LONGEST_STEP = 8.0
 #: Weight, relative to the mean, with which a price is held where no row lies on a border.
 HELD_BACK = 1e-6
 #: Relative error of the solution of the linear equations, and most steps to it.
 SOLVED, MOST_STEPS = 1e-3, 200
-#: Part of the misplaced rows that may be left after a step; after two with more left, steps end.
+#: Part of the misplaced rows that may be left after a step that helps.
 WORTH_A_STEP = 0.75
 
 
@@ -93,23 +96,24 @@ def approached(
     prices = normal_prices(prices, sizes)
     now, idle = table.at(prices), 0
     few = table.n_free * (STEPPED_FAR if table.far else STEPPED_NEAR)
-    wrong = _misplaced(sizes, now.counted, prices)
-    while wrong > few and idle < 2:
+    wrong = misplaced_rows(sizes, now.counted, prices)
+    while wrong > few and idle < len(TRIED):
         deadline.check()
         reach = now.reach(ROWS_EACH * wrong, np.zeros(len(prices), np.int64))[0]
-        temperature = 2.0**-idle * float(reach) / 2.0
+        temperature = TRIED[idle] * float(reach) / 2.0
         if not 0.0 < temperature < np.inf:
             break
         moved = normal_prices(newton_step(table, sizes, prices, temperature), sizes)
         there = table.at(moved)
-        left = _misplaced(sizes, there.counted, moved)
+        left = misplaced_rows(sizes, there.counted, moved)
         idle = idle + 1 if left > WORTH_A_STEP * wrong else 0
         if left < wrong:
             prices, now, wrong = moved, there, left
     return prices, now
 
 
-def _misplaced(sizes: SizeBounds, counted: IntArray, prices: FloatArray) -> int:
+def misplaced_rows(sizes: SizeBounds, counted: IntArray, prices: FloatArray) -> int:
+    """Rows that have to go elsewhere."""
     over, under = missed(sizes, counted, prices)
     return int(max(over.sum(), under.sum()))
 
