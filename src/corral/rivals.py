@@ -57,6 +57,25 @@ def direct(
         return None  # for far rows it is no proof: other centres may leave room
 
 
+def rehearsed(
+    problem: Problem, centers: FloatArray, random_state: np.random.RandomState
+) -> tuple[FloatArray, FloatArray | None]:
+    """Centres after rounds on a part of rows in shards, and prices of the sizes, if they are known.
+
+    Data without clusters need hundreds of rounds, of which all rows then need the last few.
+    """
+    size = problem.plan.rehearsal
+    if not size:
+        return centers, None
+    part = problem.seen(draw(problem.rules, size, random_state))
+    try:
+        found = first_answer(part, problem.shifted(centers, part))
+    except (NoAssignment, OutOfTime):
+        return centers, None
+    prices = None if found.warm is None else found.warm.prices
+    return part.shifted(found.centers, problem), prices
+
+
 def better_labels(
     view: Problem,
     relaxed: Relaxation,

@@ -33,7 +33,7 @@ from .polish import (
 )
 from .presolve import Rules
 from .problem import Problem
-from .rivals import better_labels, direct
+from .rivals import better_labels, direct, rehearsed
 from .rows import MemoryRows
 from .solution import Solution
 from .start import (
@@ -120,7 +120,7 @@ class Run:
         else:
             labels = group_labels(problem.rules, labels)
         progress.enter("assign")
-        answer = self._repaired(view, labels, relaxed, rival)
+        answer = self._repaired(view, labels, relaxed, rival, random_state)
         progress.enter("polish")
         answer = improve(problem, answer, random_state)
         return _solution(problem, answer, relaxed, view.plan)
@@ -213,7 +213,12 @@ class Run:
         return _solution(problem, answer, relaxed, self.problem.plan)
 
     def _repaired(
-        self, view: Problem, labels: IntArray, relaxed: Relaxation, rival: Answer | None
+        self,
+        view: Problem,
+        labels: IntArray,
+        relaxed: Relaxation,
+        rival: Answer | None,
+        random_state: np.random.RandomState,
     ) -> Answer:
         """Exact repair of the relaxed answer, or the rival where that is better."""
         problem, k = self.problem, view.n_clusters
@@ -223,8 +228,11 @@ class Run:
         # Algorithm 1 holds its centres in the user's coordinates.
         offset = 0.0 if self.paper is None else problem.rows.middle
         means = view.rows.means(labels, k, relaxed.centers - offset)
+        own = problem.with_rules(rules)
         try:
-            answer = first_answer(problem.with_rules(rules), view.shifted(means, problem))
+            centers, prices = rehearsed(own, view.shifted(means, problem), random_state)
+            warm = None if prices is None else Warm(prices, None)
+            answer = first_answer(own, centers, warm=warm)
         except (OutOfTime, NoAssignment) as failure:
             proven = isinstance(failure, NoAssignment) and not problem.rows.far
             if rival is None or proven:

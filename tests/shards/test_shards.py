@@ -193,7 +193,7 @@ def test_groups_that_would_leave_no_room_stay_where_they_were():
     assert not place.tied.leaves_room(np.full(len(place.tied), 3), rules.sizes)
     step = place(centers, warm=Warm(cheap, before), **now)
     np.testing.assert_array_equal(step.warm.tied, before)
-    assert audit(X, rules.to_rows(step.labels.labels()), given, K).feasible
+    assert audit(X, rules.to_rows(step.labels()), given, K).feasible
     moved = place(centers, warm=Warm(np.zeros(K), before), **now)
     assert np.any(moved.warm.tied != before)
 

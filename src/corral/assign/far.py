@@ -79,5 +79,5 @@ class FarAssignment:
 
 def _all_placed(costs: ShardCosts, labels: IntArray) -> ShardScan:
     """The assignment that gives the free rows these labels."""
-    scan = costs.scan(np.zeros(costs.shape[1])).patched(costs.free, labels)
+    scan = costs.scan(np.zeros(costs.shape[1])).patched(costs.numbers, labels)
     return replace(scan, counted=np.bincount(labels, minlength=costs.shape[1]))

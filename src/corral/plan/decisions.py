@@ -73,6 +73,7 @@ class Plan:
     rival: str = _decision("rival of ADMM on its sample")
     assignment: str = _decision("exact assignment by")
     rough: bool = _decision("chains of cannot-links first, programs at the end")
+    rehearsal: int = _decision("groups that rounds see before all do, 0 for none")
     rounds: int = _decision("rounds of exact assignment and means, at most")
     exact_rounds: bool = _decision("all of these look beyond the candidates, not the last alone")
     least_drop: float = _decision("relative drop of the objective that ends rounds")
@@ -128,6 +129,7 @@ class Plan:
             rough=rough,
             anneals=annealed,
             copies=copies,
+            rehearsal=_rehearsal(rules, facts) if part_of is None and not many else 0,
             rounds=rounds_of(facts.far, many),
             exact_rounds=not (many and facts.far),
             least_drop=at.LEAST_DROP if steered(rules) else least_drop(rules, facts.far, many),
@@ -246,6 +248,12 @@ def _graduated(rules: Rules, facts: Facts) -> int:
     m = rules.n_groups
     enough = max(at.SAMPLE_SUMMED, at.GRADUATED_EACH * rules.n_clusters)
     return enough if facts.far and m > at.WORTH_SAMPLING * enough else m
+
+
+def _rehearsal(rules: Rules, facts: Facts) -> int:
+    """Groups of rows in shards that rounds see first, where all are many more."""
+    enough = max(at.REHEARSED, at.REHEARSED_EACH * rules.n_clusters)
+    return enough if facts.far and rules.n_groups > at.WORTH_REHEARSING * enough else 0
 
 
 def _single(rules: Rules, facts: Facts, settings: Settings) -> bool:

@@ -44,7 +44,7 @@ class ShardCosts:
     shards: Shards
     centers: FloatArray  # (k, d), relative to the middle of the points
     offsets: FloatArray  # the clusters' part of the costs, (k,)
-    free: IntArray  # numbers of the rows that are free
+    free: IntArray | None  # numbers of the rows that are free; None for all
     deadline: Deadline = NEVER
 
     @property
@@ -55,7 +55,13 @@ class ShardCosts:
     @property
     def shape(self) -> tuple[int, int]:
         """Free rows and clusters."""
-        return len(self.free), len(self.centers)
+        number = sum(self.shards.lengths) if self.free is None else len(self.free)
+        return int(number), len(self.centers)
+
+    @property
+    def numbers(self) -> IntArray:
+        """Numbers of the free rows."""
+        return np.arange(self.shape[0]) if self.free is None else self.free
 
     def search(self, function: Callable[..., Any], *args: Any, each: Each = None) -> list[Any]:
         """One pass over all shards; ``OutOfTime`` is raised after the deadline."""
@@ -76,8 +82,8 @@ class ShardCosts:
 
     def sample(self, size: int) -> FloatArray:
         """As :class:`.costs.Costs`."""
-        drawn = np.sort(np.random.default_rng(0).integers(0, len(self.free), size))
-        return self.of(self.free[drawn])
+        drawn = np.sort(np.random.default_rng(0).integers(0, self.shape[0], size))
+        return self.of(drawn if self.free is None else self.free[drawn])
 
     def of(self, rows: IntArray) -> FloatArray:
         """Costs of rows given by sorted numbers."""
@@ -92,7 +98,7 @@ class ShardCosts:
 
     def dense(self) -> FloatArray:
         """As :class:`.costs.Costs`."""
-        return self.of(self.free)
+        return self.of(self.numbers)
 
 
 @dataclass(frozen=True)

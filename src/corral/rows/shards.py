@@ -147,8 +147,7 @@ class ShardRows:
 
     def costs(self, centers: FloatArray, deadline: Deadline = NEVER) -> ShardCosts:
         """Costs of the free rows; searches raise OutOfTime after the deadline."""
-        free = np.arange(self.shape[0]) if self.free is None else self.free
-        return ShardCosts(self.shards, centers, self.offsets(centers), free, deadline)
+        return ShardCosts(self.shards, centers, self.offsets(centers), self.free, deadline)
 
     def candidates(
         self,

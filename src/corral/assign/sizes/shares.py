@@ -4,7 +4,8 @@ A row belongs to its candidates in shares :math:`\exp(-(c_{ij} + p_j) / T)`.  Wh
 then is smooth in the prices p.  A *sweep* is one of Sinkhorn's: each price makes its cluster fit,
 the others staying as they are.  A step of *Newton's method* moves all prices together: raising one
 drives rows to the clusters that they share, a sparse system of linear equations.  As the
-temperature T falls, shares become whole.
+temperature T falls, shares become whole.  *Bids* raise the prices of crowded clusters alone, to
+where as many rows leave as are too many.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ FEWEST = 1e-3
 #: Rows for each misplaced one that lie within two temperatures of a step.  More make steps longer
 #: and less exact.
 ROWS_EACH = 4
-#: Temperatures of steps, in those, that are tried one after another while steps do not help.
-#: Clusters far from all others need a high one.
-TRIED = (1.0, 4.0, 0.25, 16.0)
+#: Temperatures of Newton's steps, in those, that are tried one after another while steps do not
+#: help; 0 is a step of bids.  A step of bids takes 20,000 rows of well separated blobs in 400
+#: clusters from 624 misplaced rows to 269, where Newton's steps do not help.
+TRIED = (1.0, 0.0, 0.25)
 #: Longest change of a price in a step, in temperatures; beyond, shares tell nothing of the rows.
 LONGEST_STEP = 8.0
 #: Weight, relative to the mean, with which a price is held where no row lies on a border.
@@ -39,7 +41,7 @@ HELD_BACK = 1e-6
 #: Relative error of the solution of the linear equations, and most steps to it.
 SOLVED, MOST_STEPS = 1e-3, 200
 #: Part of the misplaced rows that may be left after a step that helps.
-WORTH_A_STEP = 0.75
+WORTH_A_STEP = 0.85
 
 
 def normal_prices(prices: FloatArray, sizes: SizeBounds) -> FloatArray:
@@ -99,11 +101,12 @@ def approached(
     wrong = misplaced_rows(sizes, now.counted, prices)
     while wrong > few and idle < len(TRIED):
         deadline.check()
-        reach = now.reach(ROWS_EACH * wrong, np.zeros(len(prices), np.int64))[0]
-        temperature = TRIED[idle] * float(reach) / 2.0
-        if not 0.0 < temperature < np.inf:
-            break
-        moved = normal_prices(newton_step(table, sizes, prices, temperature), sizes)
+        if TRIED[idle]:
+            reach = now.reach(ROWS_EACH * wrong, np.zeros(len(prices), np.int64))[0]
+            moved = newton_step(table, sizes, prices, TRIED[idle] * float(reach) / 2.0)
+        else:
+            moved = bids(now, sizes, prices)
+        moved = normal_prices(moved, sizes)
         there = table.at(moved)
         left = misplaced_rows(sizes, there.counted, moved)
         idle = idle + 1 if left > WORTH_A_STEP * wrong else 0
@@ -122,6 +125,8 @@ def newton_step(
     table: Any, sizes: SizeBounds, prices: FloatArray, temperature: float
 ) -> FloatArray:
     """Prices at which the shares would keep the sizes if these changed linearly."""
+    if not 0.0 < temperature < np.inf:
+        return prices
     held, border = table.borders(prices, temperature)
     if not len(border.weight):
         return prices
@@ -133,6 +138,19 @@ def newton_step(
     step = _solved(border, len(prices), temperature, np.where(fixed, 0.0, excess), fixed)
     moved = prices + np.clip(step, -LONGEST_STEP * temperature, LONGEST_STEP * temperature)
     crossed = interval & (prices != 0.0) & (np.sign(moved) != np.sign(prices))
+    return np.where(crossed, 0.0, moved)
+
+
+def bids(now: Any, sizes: SizeBounds, prices: FloatArray) -> FloatArray:
+    """Prices at which crowded clusters lose as many rows as they have too many.
+
+    Newton's method does not see a cluster that is far from all others; its rows do.
+    """
+    over, _ = missed(sizes, now.counted, prices)
+    rise = now.reach(0, over)
+    crowded = (over > 0) & np.isfinite(rise)
+    moved = np.where(crowded, prices + rise, prices)
+    crossed = (sizes.lower < sizes.upper) & (prices < 0.0) & (moved > 0.0)
     return np.where(crossed, 0.0, moved)
 
 
