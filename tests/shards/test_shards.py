@@ -26,7 +26,7 @@ from corral import (
 )
 from corral.assign import NoAssignment
 from corral.assign.far import FarAssignment
-from corral.assign.sizes import ship, ship_units
+from corral.assign.sizes import preferences, ship, ship_units
 from corral.assign.tied import Warm
 from corral.constraints import ConstraintSet
 from corral.datasets import random_links
@@ -36,7 +36,7 @@ from corral.plan import thresholds
 from corral.polish.refine import refine
 from corral.presolve import SizeBounds, presolve
 from corral.problem import Problem
-from corral.rows import MemoryRows, Shard, ShardRows, ShardTable
+from corral.rows import MemoryRows, Shard, ShardRows, ShardTable, contracted_shards
 from corral.rows.shard_passes import finite
 from corral.settings import make_settings
 
@@ -178,6 +178,34 @@ def test_small_problems_and_recorded_iterates_come_home():
     kept = sharded(X, [SIZES], record_x=[1])
     assert "record_x" in kept.report_.plan.home
     assert kept.history_.x[1].shape == (N, K)
+
+
+def test_rows_with_equal_costs_are_counted_where_they_go(monkeypatch):
+    """Many rows cost the same in several clusters, and are moved in bulk."""
+    monkeypatch.setattr(preferences, "MANY_TIES", 10)
+    points = np.random.default_rng(0).integers(-2, 3, size=(N, 2)).astype(float)
+    far = contracted_shards(cut(points, 3), None, None)
+    centers = np.array([[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]) - far.middle
+    sizes = np.full(4, N // 4)
+    scan, _ = ship(far.costs(centers), sizes, sizes, np.zeros(4))
+    labels = scan.kept()()
+    np.testing.assert_array_equal(np.bincount(labels), sizes)
+    cost = MemoryRows(points).costs(centers).dense()
+    best, _ = ship_units(cost, sizes, sizes)
+    every = np.arange(N)
+    assert cost[every, labels].sum() == pytest.approx(cost[every, best].sum())
+
+
+def test_labels_stay_what_they_were_when_other_centres_are_asked_for():
+    rules, far = grouped(cut(X, 3), ConstraintSet([SIZES]))
+    place, now = FarAssignment(rules, far), {"incumbent": None, "warm": None, "patience": 3.0}
+    first = place(X[:K] - far.middle, deadline=NEVER, **now).labels
+    before = first()
+    place(X[K : 2 * K] - far.middle, deadline=NEVER, **now)
+    np.testing.assert_array_equal(first(), before)
+    for shard in far.shards.shards:
+        shard.memo.clear()  # as when a worker was lost
+    np.testing.assert_array_equal(first(), before)
 
 
 def test_groups_that_would_leave_no_room_stay_where_they_were():

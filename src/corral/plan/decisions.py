@@ -21,6 +21,7 @@ from .annealed import anneals, competes
 from .effort import (
     exchanges_of,
     least_drop,
+    least_shift,
     rounds_of,
     shared,
     tangled,
@@ -133,7 +134,7 @@ class Plan:
             rounds=rounds_of(facts.far, many),
             exact_rounds=not (many and facts.far),
             least_drop=at.LEAST_DROP if steered(rules) else least_drop(rules, facts.far, many),
-            least_shift=at.LEAST_SHIFT if entries(rules) > at.TIED_ENTRIES else 0.0,
+            least_shift=least_shift(rules, facts.far),
             exchanges=exchanges,
             least_exchange=least_exchange,
             refines=work_of_trial(rules) <= at.MOVE_BUDGET,

@@ -35,6 +35,13 @@ def least_drop(rules: Rules, far: bool, many: bool) -> float:
     return float(min(at.LEAST_DROP * max(size / at.SMALL, 1.0) ** 3, at.MOST_DROP))
 
 
+def least_shift(rules: Rules, far: bool) -> float:
+    """Shift of the centres below which rounds of a large problem end."""
+    if rules.n_groups * rules.n_clusters <= at.TIED_ENTRIES:
+        return 0.0
+    return at.FAR_SHIFT if far else at.LEAST_SHIFT
+
+
 def exchanges_of(size: int, far: bool, many: bool) -> tuple[int, float]:
     """Rounds of exchanges of groups in memory, and the gain below which they end."""
     if many and not far:

@@ -212,6 +212,8 @@ LEAST_DROP, MOST_DROP = 1e-12, 1e-7
 #: takes more rounds: a million rows of one normal distribution in 10 clusters take 10 s at 1e-4,
 #: 16 s at 3e-5 and 55 s at 1e-6; their inertia is 0.07, 0.04 and 0.004 % above that of free KMeans.
 LEAST_SHIFT = 3e-5
+#: The same of rows in shards; it is the tolerance of scikit-learn's KMeans.
+FAR_SHIFT = 1e-4
 #: Rows in shards on which rounds are made first, in all and for each cluster, and the factor by
 #: which all rows must be more.  More of them leave fewer rounds to all rows, and take longer.
 REHEARSED, REHEARSED_EACH, WORTH_REHEARSING = 400_000, 10_000, 3.0

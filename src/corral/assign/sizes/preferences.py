@@ -93,8 +93,8 @@ class State:
                 over = np.where(either, np.maximum(self.scan.counted - low, 0), 0)
             if over.any() and under.any():
                 spread = spread_ties(equal, tied.labels, over, under, self.deadline)
+                self.scan = self.scan.moved(tied, spread)
                 tied = replace(tied, labels=spread)
-                self.scan = self.scan.moved(tied, tied.labels)
 
     def newton(self, taking_part: int) -> State:
         """State at prices that would be right if rows were spread evenly near the borders.
