@@ -31,8 +31,8 @@ def least_drop(rules: Rules, far: bool, many: bool) -> float:
     """Relative fall of the objective below which rounds end: it grows with their cost."""
     if many:
         return at.FAR_DROP if far else at.MANY_DROP
-    size = rules.n_groups * rules.n_clusters
-    return float(min(at.LEAST_DROP * max(size / at.SMALL, 1.0) ** 3, at.MOST_DROP))
+    size, most = rules.n_groups * rules.n_clusters, at.MOST_FAR_DROP if far else at.MOST_DROP
+    return float(min(at.LEAST_DROP * max(size / at.SMALL, 1.0) ** 3, most))
 
 
 def least_shift(rules: Rules, far: bool) -> float:

@@ -83,7 +83,7 @@ def ship_among(
         start = swept_prices(table, sizes, start, deadline=deadline)
     passes = 0
     while True:
-        table, where, start = _with_room(look, table, sizes, start, deadline)
+        table, where, start = _with_room(look, table, sizes, start, deadline, exact)
         found = Shipped(where, start, table)
         if not exact:
             return found
@@ -96,12 +96,17 @@ def ship_among(
 
 
 def _with_room(
-    look: Look, table: Any, sizes: SizeBounds, prices: FloatArray, deadline: Deadline
+    look: Look,
+    table: Any,
+    sizes: SizeBounds,
+    prices: FloatArray,
+    deadline: Deadline,
+    exact: bool,
 ) -> tuple[Any, Any, FloatArray]:
     """Candidates that have room for all rows, the rows in their best ones, and prices."""
     while True:
         try:
-            return table, *_settled(table, sizes, prices, deadline)
+            return table, *_settled(table, sizes, prices, deadline, exact)
         except NoAssignment:
             if table.shape[1] == len(prices):
                 raise
@@ -111,9 +116,12 @@ def _with_room(
 
 
 def _settled(
-    table: Any, sizes: SizeBounds, prices: FloatArray, deadline: Deadline
+    table: Any, sizes: SizeBounds, prices: FloatArray, deadline: Deadline, exact: bool
 ) -> tuple[Any, FloatArray]:
-    """Rows in the best of their candidates, and prices that explain them."""
+    """Rows in the best of their candidates, and prices that explain them.
+
+    In shards, if it need not be exact, the first flow that fits is enough.
+    """
     m, widen = table.n_free, 1
     prices, now = approached(table, sizes, prices, deadline)
     while True:
@@ -129,13 +137,14 @@ def _settled(
             reach = now.reach(min(number, m // 2), CROWDED_EACH * widen * over)
         try:
             opened = now.near(reach)
-            slot, after = _flow(opened, reach, now.counted, sizes, prices, deadline)
+            slot, after = _flow_soon(opened, reach, now.counted, sizes, prices, deadline)
         except NoAssignment:
             if whole:
                 raise
         else:
             moved = now.moved(opened, slot)
-            if whole or moved.astray(after) <= _rounding(now.scale, after, table.eps):
+            enough = whole or (table.far and not exact)
+            if enough or moved.astray(after) <= _rounding(now.scale, after, table.eps):
                 return moved, after
             after = normal_prices(after, sizes)
             there = table.at(after)
@@ -149,6 +158,14 @@ def _rounding(scale: float, prices: FloatArray, eps: float) -> float:
     return max(ROUNDING, ROUNDINGS * eps) * (scale + float(np.abs(prices).max()))
 
 
+def _flow_soon(opened: Open, reach: FloatArray, *given: Any) -> tuple[IntArray, FloatArray]:
+    """As :func:`_flow`, with all candidates of the opened rows where the near ones have no room."""
+    try:
+        return _flow(opened, ARC_REACH * reach, *given)
+    except NoAssignment:
+        return _flow(opened, np.full(len(reach), np.inf), *given)
+
+
 def _flow(
     opened: Open,
     reach: FloatArray,
@@ -159,7 +176,7 @@ def _flow(
 ) -> tuple[IntArray, FloatArray]:
     """Best slots of the opened rows if only they move, and prices that explain all.
 
-    They move to candidates that cost little more than the reach of their cluster.
+    They move to candidates that cost at most the reach of their cluster more.
     """
     (r, t), k = opened.cluster.shape, len(prices)
     rest = counted - np.bincount(opened.labels, minlength=k)
@@ -169,7 +186,7 @@ def _flow(
     where = opened.cluster
     gap = opened.cost + prices[where]
     gap -= gap.min(axis=1, keepdims=True)
-    gap[gap > ARC_REACH * reach[opened.labels][:, None]] = np.inf
+    gap[gap > reach[opened.labels][:, None]] = np.inf
     toll = np.where(most > least, -prices, np.inf)
     toll -= toll.min() if np.any(most > least) else 0.0
     toll[most == least] = 0.0
