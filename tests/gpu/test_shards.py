@@ -9,6 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from corral.audit import inertia  # noqa: E402
 from corral.audit.inertia import piece_inertia, piece_sums  # noqa: E402
 from corral.backends.gpu.device import DeviceShards  # noqa: E402
 from corral.backends.gpu.torch_passes import DeviceCrew  # noqa: E402
@@ -102,6 +103,7 @@ def assert_same(got, wanted):
 @pytest.mark.parametrize("name", PASSES)
 def test_passes(monkeypatch, name, weighted, entries, sorted_from):
     monkeypatch.setattr(kept, "SORTED_FROM", sorted_from)
+    monkeypatch.setattr(inertia, "MOST_DENSE", sorted_from)
     monkeypatch.setattr(passes, "ENTRIES", entries)
     monkeypatch.setattr(passes, "ENTRIES_ON_DEVICE", entries)
     function, *args = PASSES[name]

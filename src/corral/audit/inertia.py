@@ -23,6 +23,8 @@ from .._typing import FloatArray, IntArray
 ENTRIES = 1 << 18
 #: The same on a GPU: 128 MB, so that each call has enough work.
 ENTRIES_ON_DEVICE = 1 << 24
+#: Clusters up to which sums on a device are a product with a matrix of all rows and clusters.
+MOST_DENSE = 256
 #: Inertias below this may have lost squares that are too small for a float.
 TINY = 1e-280
 
@@ -133,10 +135,27 @@ def piece_sums(
     w, form = weights_of(labels, weight), form or doubles
     if sparse.issparse(points):
         return cluster_sums(form(points), n_clusters, labels, w)
+    if namespace(points) is not np and n_clusters > MOST_DENSE:
+        return _sorted_sums(points, n_clusters, labels, w, form)
     total = np.zeros((n_clusters, points.shape[1]))
     for rows in blocks(points, max(n_clusters, points.shape[1])):
         total += cluster_sums(form(points[rows]), n_clusters, labels[rows], w[rows])
     return total
+
+
+def _sorted_sums(
+    points: Any, n_clusters: int, labels: IntArray, weight: FloatArray, form: Callable[[Any], Any]
+) -> FloatArray:
+    """As :func:`piece_sums` on a device: rows sorted by cluster, then added one after another."""
+    xp, total = namespace(points), None
+    for rows in blocks(points, 4 * points.shape[1]):
+        own, w = beside(points, labels[rows]), beside(points, weight[rows])
+        order = xp.argsort(own, stable=True)
+        held = form(points[rows])[order] * w[order][:, None]
+        counted = own.bincount(minlength=n_clusters)
+        sums = xp.segment_reduce(held, "sum", lengths=counted, axis=0, unsafe=True)
+        total = sums if total is None else total + sums
+    return np.asarray(to_host(total))
 
 
 def cluster_sums(rows: Any, n_clusters: int, labels: IntArray, weight: FloatArray) -> FloatArray:

@@ -19,8 +19,8 @@ from .._typing import FloatArray, IntArray
 from ..deadline import Deadline
 from .candidates import Border, Candidates, Open, Placed
 from .shard import Patch, Shard, Shards, patches_of, starts
-from .shard_labels import ShardLabels, kept_labels, weighted_sums
-from .shard_passes import Ask, chunks, costs_where, doubles, least
+from .shard_labels import ShardLabels, kept_labels, no_sums, parted, weighted_sums
+from .shard_passes import Ask, Here, chunks, costs_where, doubles, least
 
 #: Part of a share below which it adds nothing to a mean of shares.
 NEGLIGIBLE = 1e-4
@@ -221,13 +221,14 @@ def candidates_of(
     if of_each is not None:
         number = 2 * of_each.shape[1] * shard.points.shape[1]
     each, found = None if count is None else shard.put(count), []
+    here, local = Here.of(shard, ask), shard.double(asked.local)
     for part in chunks(shard, number):
         weight = _weight(shard, part, each)
-        constant = _squares(shard, part, asked.local, weight)
+        constant = _squares(shard, part, local, weight)
         if of_each is None:
-            cluster, cost, beyond = _searched(shard, ask, part, weight, asked.number)
+            cluster, cost, beyond = _searched(shard, here, part, weight, asked.number)
         else:
-            cluster, cost = _costs_among(shard, ask, part, weight, of_each[part])
+            cluster, cost = _costs_among(shard, here, part, weight, of_each[part])
             beyond = constant * 0.0 - np.inf
         cost = cost + constant[:, None]
         cost[cost < 0.0] = 0.0
@@ -252,31 +253,32 @@ def _relatives(shard: Shard, family: Family) -> Any:
 
 
 def _searched(
-    shard: Shard, ask: Ask, rows: slice, weight: Any, number: int
+    shard: Shard, here: Here, rows: slice, weight: Any, number: int
 ) -> tuple[Any, Any, Any]:
     """The clusters where rows cost least, their costs, and the next cost with its price."""
-    prices = shard.put(ask.prices)
-    priced = costs_where(shard, ask, rows, weight)
-    priced += prices
-    order, best, beyond = least(priced, min(number, len(ask.prices)))
-    return shard.xp.astype(order, shard.xp.int32), best - prices[order], beyond
+    priced = costs_where(shard, here, rows, weight)
+    priced += here.prices
+    order, best, beyond = least(priced, min(number, len(here.prices)))
+    return shard.xp.astype(order, shard.xp.int32), best - here.prices[order], beyond
 
 
-def _costs_among(shard: Shard, ask: Ask, rows: slice, weight: Any, cluster: Any) -> tuple[Any, Any]:
+def _costs_among(
+    shard: Shard, here: Here, rows: slice, weight: Any, cluster: Any
+) -> tuple[Any, Any]:
     """Given clusters of each row and its costs there, (r, t); infinite where there is none (-1)."""
     xp, points = shard.xp, shard.points[rows]
     some = xp.where(cluster < 0, 0, cluster)
-    inner = shard.put(ask.centers)[some] @ points[:, :, None]
-    cost = shard.put(ask.norms)[some] - 2.0 * inner[:, :, 0]
+    inner = here.centers[some] @ points[:, :, None]
+    cost = here.norms[some] - 2.0 * inner[:, :, 0]
     if weight is not None:
         cost = cost * weight[:, None]
     cost[cluster < 0] = np.inf
     return some, cost
 
 
-def _squares(shard: Shard, rows: Any, local: FloatArray, weight: Any) -> Any:
+def _squares(shard: Shard, rows: Any, local: Any, weight: Any) -> Any:
     """The part of the costs that is the same in all clusters, (r,)."""
-    off = doubles(shard, shard.points[rows]) - shard.double(local)
+    off = doubles(shard, shard.points[rows]) - local
     squares = shard.xp.astype(shard.xp.sum(off * off, axis=1), shard.points.dtype)
     return squares if weight is None else squares * weight
 
@@ -305,15 +307,14 @@ def soft_sums(
     paid = share * xp.where(share > 0.0, table.cost, 0.0)
     if table.count is not None:
         paid = paid * table.count[:, None]
-    sums, mass = np.zeros((k, shard.points.shape[1])), np.zeros(k)
+    total = no_sums(shard, k)
     for part in chunks(shard, 8 * shard.points.shape[1]):
         row, slot = xp.nonzero(share[part] > NEGLIGIBLE)
         held, rows = share[part][row, slot], row + part.start
         if shard.weight is not None:
             held = held * shard.weight[rows]
-        added, own = weighted_sums(shard, rows, table.cluster[part][row, slot], held, k)
-        sums, mass = sums + added, mass + own
-    return sums, mass, float(xp.sum(doubles(shard, paid)))
+        total += weighted_sums(shard, rows, table.cluster[part][row, slot], held, k)
+    return *parted(total), float(xp.sum(doubles(shard, paid)))
 
 
 def _placed(shard: Shard, asked: Asked, prices: FloatArray, key: str, *own: Any) -> Placed:
@@ -379,15 +380,16 @@ def beyond_part(
     """The most that a row would save at other prices by a cluster beyond its candidates."""
     placed = _placed(shard, asked, prices, key, *own)
     rows, total = placed.doubtful(others)
-    price, saved, count = shard.put(others), 0.0, placed.table.count
+    here, local = Here.of(shard, replace(asked.ask, prices=others)), shard.double(asked.local)
+    saved, count = 0.0, placed.table.count
     for part in chunks(shard, len(others), len(rows)):
         some = rows[part]
         if not len(some):
             break
         weight = _weight(shard, some, count)
-        constant = _squares(shard, some, asked.local, weight)
-        priced = costs_where(shard, asked.ask, some, weight)
-        priced += price
+        constant = _squares(shard, some, local, weight)
+        priced = costs_where(shard, here, some, weight)
+        priced += here.prices
         least_cost = shard.xp.min(priced, axis=1) + constant
         saved = max(saved, float((total[part] - least_cost).max()))
     return saved

@@ -124,14 +124,14 @@ def label_inertia(shard: Shard, centers: FloatArray, labels: IntArray) -> float:
 def sums_by_label(shard: Shard, where: Any, k: int) -> tuple[FloatArray, FloatArray]:
     """``sum w p`` (k, d) and ``sum w`` (k,) of the clusters, in double precision."""
     xp, d = shard.xp, shard.points.shape[1]
-    sums, mass = np.zeros((k, d)), np.zeros(k)
     if xp is np or k >= SORTED_FROM:
+        total = no_sums(shard, k)
         for part in chunks(shard, 4 * d):
             rows = xp.arange(part.start, min(part.stop, len(shard)), device=shard.points.device)
             held = None if shard.weight is None else shard.weight[part]
-            added, own = weighted_sums(shard, rows, where[part], held, k)
-            sums, mass = sums + added, mass + own
-        return sums, mass
+            total += weighted_sums(shard, rows, where[part], held, k)
+        return parted(total)
+    sums, mass = np.zeros((k, d)), np.zeros(k)
     numbers = xp.arange(k, device=where.device)[:, None]
     for part in chunks(shard, 4 * max(k, d)):
         members = doubles(shard, where[part][None, :] == numbers)
@@ -142,26 +142,33 @@ def sums_by_label(shard: Shard, where: Any, k: int) -> tuple[FloatArray, FloatAr
     return sums, mass
 
 
-def weighted_sums(
-    shard: Shard, rows: Any, where: Any, held: Any, k: int
-) -> tuple[FloatArray, FloatArray]:
-    """Sums of rows times what clusters hold of them, (k, d), and of that, (k,).
+def no_sums(shard: Shard, k: int) -> Any:
+    """Where sums of rows and of what clusters hold of them are added, (k, d + 1)."""
+    shape = k, shard.points.shape[1] + 1
+    return shard.xp.zeros(shape, dtype=shard.xp.float64, device=shard.points.device)
+
+
+def parted(total: Any) -> tuple[FloatArray, FloatArray]:
+    """Sums of rows (k, d), and what the clusters hold (k,), in this process's memory."""
+    host: FloatArray = to_host(total)
+    return host[:, :-1], host[:, -1]
+
+
+def weighted_sums(shard: Shard, rows: Any, where: Any, held: Any, k: int) -> Any:
+    """Sums of rows times what clusters hold of them, and of that in the last column, (k, d + 1).
 
     Entry e is ``held[e]`` of row ``rows[e]`` in cluster ``where[e]``; None for one each.
     """
     if shard.xp is np:
         weight = np.ones(len(rows)) if held is None else held.astype(np.float64)
         members = sparse.csr_array((weight, (where, rows)), shape=(k, len(shard)))
-        return np.asarray(members @ shard.points), np.asarray(members.sum(axis=1))
+        return np.column_stack([members @ shard.points, members.sum(axis=1)])
     order = where.sort(stable=True).indices
-    points, lengths = shard.points[rows[order]].double(), where.bincount(minlength=k)
-    mass = lengths.double()
-    if held is not None:
-        weight = held[order].double()
-        points *= weight[:, None]
-        mass = shard.xp.segment_reduce(weight, "sum", lengths=lengths, unsafe=True)
-    sums = shard.xp.segment_reduce(points, "sum", lengths=lengths, axis=0, unsafe=True)
-    return to_host(sums), to_host(mass)
+    lengths, xp = where.bincount(minlength=k), shard.xp
+    points = shard.points[rows[order]].double()
+    weight = xp.ones_like(points[:, :1]) if held is None else held[order].double()[:, None]
+    both = xp.concat([points * weight, weight], axis=1)
+    return xp.segment_reduce(both, "sum", lengths=lengths, axis=0, unsafe=True)
 
 
 def _inertia(shard: Shard, where: Any, centers: FloatArray) -> float:

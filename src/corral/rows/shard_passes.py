@@ -90,11 +90,25 @@ def costs_of(shard: Shard, ask: Ask, rows: IntArray) -> FloatArray:
     return costs
 
 
-def costs_where(shard: Shard, ask: Ask, rows: Any, weight: Any) -> Any:
-    """Costs of some rows without the prices, in the precision of the points, where the shard is."""
-    costs = shard.points[rows] @ shard.put(ask.centers).T
+@dataclass(frozen=True)
+class Here:
+    """A question where the shard is, in the precision of its points."""
+
+    centers: Any  # (k, d)
+    norms: Any  # (k,)
+    prices: Any  # (k,)
+
+    @classmethod
+    def of(cls, shard: Shard, ask: Ask) -> Here:
+        """Copied once for all rows."""
+        return cls(*(shard.put(a) for a in (ask.centers, ask.norms, ask.prices)))
+
+
+def costs_where(shard: Shard, here: Here, rows: Any, weight: Any) -> Any:
+    """Costs of some rows without the prices, where the shard is."""
+    costs = shard.points[rows] @ here.centers.T
     costs *= -2.0
-    costs += shard.put(ask.norms)
+    costs += here.norms
     if weight is not None:
         costs *= weight[:, None]
     return costs
@@ -134,11 +148,11 @@ def scan_rows(shard: Shard, ask: Ask) -> tuple[IntArray, float]:
 def _scan(shard: Shard, ask: Ask) -> tuple[Any, Any, float]:
     """Label and margin of every row; the margin of rows that are not free is infinite."""
     xp, k = shard.xp, len(ask.prices)
-    prices, labels, margins, scale = shard.put(ask.prices), [], [], 0.0
+    here, labels, margins, scale = Here.of(shard, ask), [], [], 0.0
     for part in chunks(shard, k):
         weight = None if shard.weight is None else shard.weight[part]
-        priced = costs_where(shard, ask, part, weight)
-        priced += prices
+        priced = costs_where(shard, here, part, weight)
+        priced += here.prices
         label = xp.argmin(priced, axis=1)
         best = xp.min(priced, axis=1)
         scale = max(scale, float(xp.max(xp.abs(best)))) if len(best) else scale

@@ -40,8 +40,9 @@ LONGEST_STEP = 8.0
 HELD_BACK = 1e-6
 #: Relative error of the solution of the linear equations, and most steps to it.
 SOLVED, MOST_STEPS = 1e-3, 200
-#: Part of the misplaced rows that may be left after a step that helps.
-WORTH_A_STEP = 0.85
+#: Part of the misplaced rows that may be left after a step that helps, in memory and in shards,
+#: where a step costs little beside a flow.
+WORTH_NEAR, WORTH_FAR = 0.85, 0.97
 
 
 def normal_prices(prices: FloatArray, sizes: SizeBounds) -> FloatArray:
@@ -98,6 +99,7 @@ def approached(
     prices = normal_prices(prices, sizes)
     now, idle = table.at(prices), 0
     few = table.n_free * (STEPPED_FAR if table.far else STEPPED_NEAR)
+    worth = WORTH_FAR if table.far else WORTH_NEAR
     wrong = misplaced_rows(sizes, now.counted, prices)
     while wrong > few and idle < len(TRIED):
         deadline.check()
@@ -109,7 +111,7 @@ def approached(
         moved = normal_prices(moved, sizes)
         there = table.at(moved)
         left = misplaced_rows(sizes, there.counted, moved)
-        idle = idle + 1 if left > WORTH_A_STEP * wrong else 0
+        idle = idle + 1 if left > worth * wrong else 0
         if left < wrong:
             prices, now, wrong = moved, there, left
     return prices, now
