@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from local_shards import cut
+from local_shards import cut, fit_shards
 from problems import plan_of
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
@@ -21,7 +21,9 @@ from corral import (
     audit,
 )
 from corral.assign.many import AmongCandidates
+from corral.assign.sizes.shares import approached, misplaced_rows
 from corral.deadline import NEVER
+from corral.many import tree
 from corral.many.tree import Split
 from corral.plan import thresholds
 from corral.presolve import SizeBounds, presolve
@@ -137,6 +139,78 @@ def test_shards_share_out_as_memory_does():
         np.testing.assert_allclose(table.held(prices, temperature), members.sum(axis=0))
         assert paid == pytest.approx((members * cost).sum())
         assert table.spent() == pytest.approx(cost.min(axis=1).sum())
+
+
+FAR = {"MANY_ENTRIES": 1000, "LARGE": 1000, "GRADUATED_EACH": 20, "SAMPLE_SUMMED": 300}
+
+
+@pytest.mark.parametrize("kind", ["equal", "interval", "unequal", "pins", "both", "groups of two"])
+@pytest.mark.parametrize("level", [4, 40])
+def test_rules_are_obeyed_in_shards(kind, level):
+    """Trees of several levels and of one, on a sample of the rows, and all rows after it."""
+    with patch.multiple(thresholds, **FAR), patch.object(tree, "LEVEL_BRANCHES", level):
+        model = fit_shards(X, cut(X, 3), RULES[kind], K)
+    plan = model.report_.plan
+    assert (plan.home, plan.candidates, plan.exact_rounds) == ("", 6, False)
+    assert "graduation" in plan.centers
+    assert plan.graduated < N / 1.4
+    assert audit(X, model.labels_, RULES[kind], K).feasible
+
+
+def test_shards_are_nearly_as_good_as_memory():
+    """Without exchanges, which need rows in memory."""
+    points = np.random.default_rng(0).normal(size=(3000, 6))
+    sizes = [ClusterSizes([50] * 60)]
+    near = ConstrainedKMeans(60, random_state=0).fit(points, constraints=sizes)
+    with patch.multiple(thresholds, **FAR | {"GRADUATED_EACH": 50}):
+        far = fit_shards(points, cut(points, 2), sizes, 60)
+    assert far.inertia_ <= 1.02 * near.inertia_
+
+
+def test_children_of_parts_are_their_candidates():
+    """Against costs of all clusters: every row sees the children of its own part and no others."""
+    far = contracted_shards(cut(X, 3), None, None)
+    centers, prices = X[:5] - far.middle, np.zeros(5)
+    parts = far.relatives(centers[:2], prices[:2], far.family(np.array([[0, 1]]), None)).at(
+        prices[:2]
+    )
+    none = np.empty(0, np.int64)
+    first = parts.labels(far.patches(none, none))
+    family = far.family(np.array([[0, 1, 2], [3, 4, -1]]), first)
+    found = far.relatives(centers, prices, family).at(prices).brought()
+    cost = MemoryRows(X).costs(centers).dense()
+    np.testing.assert_array_equal(first(), cost[:, :2].argmin(axis=1))
+    cost[first() == 0, 3:] = cost[first() == 1, :3] = np.inf
+    np.testing.assert_array_equal(found, cost.argmin(axis=1))
+
+
+def test_candidates_that_are_kept_have_new_costs():
+    far = contracted_shards(cut(X, 3), None, None)
+    before = far.candidates(X[:K] - far.middle, np.zeros(K), 5)
+    clusters = before.at(np.zeros(K)).near(np.full(K, np.inf)).cluster
+    centers = X[K : 2 * K] - far.middle
+    after = far.candidates(centers, np.zeros(K), 5, like=before, fresh=False)
+    opened = after.at(np.zeros(K)).near(np.full(K, np.inf))
+    np.testing.assert_array_equal(opened.cluster, clusters)
+    cost = MemoryRows(X).costs(centers).dense()
+    np.testing.assert_allclose(opened.cost, np.take_along_axis(cost, clusters.astype(int), axis=1))
+
+
+@pytest.mark.parametrize("clear", [False, True])
+def test_steps_towards_the_prices_misplace_fewer_rows(clear):
+    """From prices of 0, on data without clusters, and on blobs of different sizes with a gap."""
+    points = np.random.default_rng(0).normal(size=(N, D))
+    centers = points[:K].copy()
+    if clear:
+        every, where = make_blobs(2 * N, D, centers=K, cluster_std=0.2, random_state=0)
+        points, where = every[::2], where[::2]
+        centers = np.array([points[where == j].mean(axis=0) for j in range(K)])
+    sizes = SizeBounds(np.full(K, N // K), np.full(K, N // K), ordered=True)
+    rows = MemoryRows(points)
+    table = rows.candidates(centers - rows.middle, np.zeros(K), 12)
+    before = misplaced_rows(sizes, table.at(np.zeros(K)).counted, np.zeros(K))
+    prices, now = approached(table, sizes, np.zeros(K))
+    assert misplaced_rows(sizes, now.counted, prices) < before * (1.0 if clear else 0.5)
 
 
 def test_an_exchange_knows_what_a_single_move_gains():
