@@ -59,6 +59,24 @@ def tangled(rules: Rules) -> bool:
     return bool(others.tangle * np.log(rules.n_clusters) > np.log(at.ENUMERATED))
 
 
+def idle(rules: Rules, children: int) -> int:
+    """Recombinations without success that end them."""
+    return min(at.IDLE_EACH * rules.n_clusters, children)
+
+
+def shakes(rules: Rules, children: int) -> int:
+    """Shaken answers for each recombination.
+
+    Cannot-links have to be the only rule but pins.  Where they do not tangle, one is enough.
+    """
+    if not children or not len(rules.apart) or not rules.greedy or rules.sizes is not None:
+        return 0
+    if not tangled(rules):
+        return 1
+    wanted = min(at.SHAKEN_EACH * len(np.unique(rules.apart)), at.MOST_SHAKEN)
+    return int(np.ceil(min(wanted / idle(rules, children), at.MOST_SHAKES)))
+
+
 def work_of_trial(rules: Rules) -> float:
     """What it costs to refine an answer, in entries looked at."""
     return _price(rules) * at.ROUNDS_A_TRIAL * rules.n_groups * rules.n_clusters

@@ -235,8 +235,6 @@ def first_answer(
     try:
         rough = problem.plan.rough
         answer = refine(problem, centers, warm=warm, max_rounds=max_rounds, rough=rough)
-        if answer is not None and rough and max_rounds > 1:
-            answer = exactly(problem, answer)
     except NoAssignment:
         if problem.plan.candidates:  # tied groups left no room; no proof that there is none
             every = replace(problem, plan=replace(problem.plan, candidates=0))
