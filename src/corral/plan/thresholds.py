@@ -241,6 +241,10 @@ UPHEAVALS, UPHEAVALS_EACH = 100.0, 6
 #: Upheavals in a row without a better answer that end them, for each cluster.  Without an end, 600
 #: blobs in 10 clusters under loose totals take 17 s in place of 2.2 s, with the same answer.
 UPHEAVAL_IDLE = 5
+#: Part by which an answer may be worse than the best and still be the start of further upheavals;
+#: it falls to 0 at the last one.  At 0 five seeds of lin318_070 differ by 1.6 %, at 0.003 by 0.6 %
+#: and at 0.01 by 0.8 %, in the same time (capacities.py).
+UPHEAVAL_SLACK = 0.005
 #: Work of all upheavals and what each costs besides, in pairs of a group and a near cluster.
 UPHEAVAL_WORK, UPHEAVAL_LEAST = 3.0e6, 1_000
 #: Entries up to which integer programs finish what upheavals found (capacities.py).
