@@ -65,7 +65,9 @@ class Exchange:
         self.sums = rules.sums()  # of sizes and totals
         self.tolls = Tolls.of(rules)
         self.cliques = CliqueExchange(problem)
-        relayed = len(self.apart) > 0 and not len(self.sums) and self.tolls is None
+        # Cliques are placed as a whole, which leaves nothing to relays.
+        relayed = len(self.apart) > 0 and not len(self.sums) and not rules.in_cliques
+        relayed = relayed and self.tolls is None
         self.relays = Relays(self.rows, rules.pairs, self.single) if relayed else None
 
     def improve(self, labels: IntArray, centers: FloatArray, objective: float) -> IntArray | None:
