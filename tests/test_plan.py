@@ -90,7 +90,17 @@ SITUATIONS = {
     "cannot-links": (
         lambda n, k: [CannotLink([(0, 1)])],
         (500, 4, {}),
-        {"assignment": "components of pairs", "direct": MAX_ROUNDS},
+        {"assignment": "components of pairs", "direct": MAX_ROUNDS, "shakes": 1},
+    ),
+    "a ring of cannot-links": (
+        lambda n, k: [CannotLink([(row, (row + 1) % n) for row in range(n)])],
+        (60, 3, {}),
+        {"rough": True, "shakes": 4, "anneals": 0},
+    ),
+    "a ring of cannot-links, with sizes": (
+        lambda n, k: [CannotLink([(row, (row + 1) % n) for row in range(n)]), equal(n, k)],
+        (60, 3, {}),
+        {"rough": False, "shakes": 0},
     ),
     "cannot-links and sizes, many": (
         lambda n, k: [CannotLink([(0, 1)]), equal(n, k)],

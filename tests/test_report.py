@@ -27,7 +27,7 @@ from corral import (
     Report,
     audit,
 )
-from corral.audit import InMemory
+from corral.audit import InMemory, examine
 from corral.report import pictures
 from corral.report.pictures import View
 from corral.report.prices import Prices
@@ -212,7 +212,7 @@ def test_to_html_writes_a_file(report, no_pictures, tmp_path):
 def test_a_view_of_few_rows_holds_them_all(X):
     X = X.copy()
     labels = np.arange(24) % 3
-    seen = View.of(InMemory(X), labels, None, np.zeros((3, 3)))
+    seen = View.of(InMemory(X), labels, (), np.zeros((3, 3)))
     np.testing.assert_array_equal(seen.rows, np.arange(24))
     before = seen.points.copy()
     X[:] = 0.0
@@ -226,7 +226,8 @@ def test_a_view_of_many_rows_is_a_sample_with_the_broken_links(X, convert, monke
     obeyed, broken = [(0, 3), (6, 9), (12, 15), (18, 21)], [(1, 2), (4, 23)]
     rules = [MustLink(obeyed + broken), ClusterSizes([8, 8, 8])]
     pieces = InMemory(convert(X[:5]), convert(X[5:]))
-    seen = View.of(pieces, labels, rules, np.zeros((3, 3)))
+    entries = examine(pieces, labels, rules, 3).entries
+    seen = View.of(pieces, labels, entries, np.zeros((3, 3)))
     assert len(seen.rows) == 8
     assert {1, 2, 4, 23} <= set(seen.rows.tolist())
     points = seen.points.toarray() if sparse.issparse(seen.points) else seen.points
@@ -235,7 +236,7 @@ def test_a_view_of_many_rows_is_a_sample_with_the_broken_links(X, convert, monke
     pairs = {tuple(sorted(pair)) for pair in seen.rows[links.pairs].tolist()}
     assert set(broken) <= pairs
     assert links.violations(labels[seen.rows]).count == 2
-    again = View.of(pieces, labels, rules, np.zeros((3, 3)))
+    again = View.of(pieces, labels, entries, np.zeros((3, 3)))
     np.testing.assert_array_equal(again.rows, seen.rows)
 
 
@@ -243,7 +244,8 @@ def test_links_leave_room_for_other_rows(X, monkeypatch):
     """Otherwise the picture would have holes where rows have no links."""
     monkeypatch.setattr(pictures, "MOST_ROWS", 8)
     links = MustLink([(row, row + 1) for row in range(11)])
-    seen = View.of(InMemory(X), np.zeros(24, int), links, np.zeros((1, 3)))
+    entries = examine(InMemory(X), np.zeros(24, int), links, 1).entries
+    seen = View.of(InMemory(X), np.zeros(24, int), entries, np.zeros((1, 3)))
     assert len(seen.rows) == 8
     assert np.count_nonzero(seen.rows >= 12) >= 1
 
@@ -298,10 +300,10 @@ def test_hostile_names_stay_text(X, no_pictures):
 def test_a_view_holds_few_numbers(X, monkeypatch):
     monkeypatch.setattr(pictures, "MOST_ENTRIES", 12)
     labels, centers = np.zeros(24, int), np.zeros((1, 3))
-    assert View.of(InMemory(X), labels, None, centers).points.shape == (4, 3)
+    assert View.of(InMemory(X), labels, (), centers).points.shape == (4, 3)
     # Sparse rows count what they store: one number each leaves room for twelve.
     thin = sparse.csr_array(X * [0, 1, 0])
-    assert View.of(InMemory(thin), labels, None, centers).points.shape == (12, 3)
+    assert View.of(InMemory(thin), labels, (), centers).points.shape == (12, 3)
 
 
 class Plan:

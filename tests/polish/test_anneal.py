@@ -77,11 +77,11 @@ def test_copies_survive_as_often_as_their_energies_say():
 
 @pytest.mark.parametrize("pins", [{}, {0: 1, 5: 2}])
 def test_annealed_labels_break_no_rule(pins):
-    X, pairs, problem = scene(90, 4, 220, 1, *([Pin(pins)] if pins else []))
+    X, pairs, problem = scene(120, 4, 330, 1, *([Pin(pins)] if pins else []))
     assert problem.plan.anneals > 0
     answer = annealed(problem, X[:4], np.random.RandomState(0))
     again = annealed(problem, X[:4], np.random.RandomState(0))
-    rules = Rules(n=90, k=4, cannot=pairs, pins=np.array([*pins.items()], int).reshape(-1, 2))
+    rules = Rules(n=120, k=4, cannot=pairs, pins=np.array([*pins.items()], int).reshape(-1, 2))
     assert violations(rules, answer.labels) == 0
     assert np.array_equal(answer.labels, again.labels)
     assert answer.objective == pytest.approx(inertia(X, answer.labels))
@@ -94,7 +94,7 @@ def test_nothing_is_annealed_when_time_is_over():
 
 
 def test_points_that_are_all_one_are_not_annealed():
-    problem = problem_of(np.ones((90, 2)), [CannotLink(some_links(90, 220, 1))], 4)
+    problem = problem_of(np.ones((120, 2)), [CannotLink(some_links(120, 330, 1))], 4)
     assert annealed(problem, np.zeros((4, 2)), np.random.RandomState(0)) is None
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from problems import problem_of
 
-from corral import CannotLink
+from corral import CannotLink, Pin
 from corral.assign import Assignment
 from corral.polish import evaluate
 from corral.polish.exchange import Exchange
-from corral.polish.kempe import Chains, settle
-from corral.presolve import PairGraph
+from corral.polish.kempe import Chains, settle, shaken
+from corral.presolve import PairGraph, Pairs
 
 
 def scene(seed, m=16, k=3, links=14):
@@ -69,7 +69,7 @@ def test_chains_are_what_pushing_moves(seed):
 def test_settled_labels_cannot_be_made_cheaper(seed):
     cost, labels, apart = scene(seed)
     cost[0, np.arange(3) != labels[0]] = np.inf  # a pin
-    found = settle(apart, cost, labels)
+    found = settle(Pairs(len(cost), apart), cost, labels)
     assert not broken(apart, found)
     assert cost_of(cost, found) <= cost_of(cost, labels)
     best = min(cost_of(cost, other) for other in every_change(apart, found, 3))
@@ -113,3 +113,15 @@ def test_a_tangle_is_what_is_left_without_leaves(links):
         parts = [part for part in parts if part not in near] + [set(pair).union(*near)]
     graph = PairGraph.of_pairs(len(labels), apart, np.ones(links), np.zeros(links))
     assert graph.tangle == max(map(len, parts), default=0)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_shaken_labels_obey_cannot_links_and_pins(seed):
+    _, labels, apart = scene(seed)
+    constraints = [CannotLink(apart), Pin({0: int(labels[0])})]
+    rules = problem_of(np.zeros((len(labels), 1)), constraints, 3).rules
+    for flips in (1, 5, 20):
+        new = shaken(rules, labels, flips, np.random.RandomState(seed))
+        assert not broken(apart, new)
+        assert new[0] == labels[0]
+    assert np.any(new != labels)

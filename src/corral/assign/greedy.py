@@ -10,7 +10,6 @@ from scipy import sparse
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
 from ..presolve import Rules, SizeBounds
-from ..presolve.graphs import link_graph
 from .check import with_pins
 from .result import NoAssignment
 from .sizes import solve_sizes, split_prices
@@ -40,7 +39,7 @@ def solve_greedily(
     longer, because this is the last method that can give an answer, and OutOfTime ends that.
     """
     priced = with_pins(rules, cost)
-    graph = link_graph(rules.n_groups, rules.apart)
+    graph = rules.pairs.links
     degree = np.diff(graph.indptr)
     linked = np.flatnonzero(degree > 0)
     linked = linked[np.argsort(-degree[linked], kind="stable")]

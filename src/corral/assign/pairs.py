@@ -79,7 +79,10 @@ def solve_pairs(
     NoAssignment, OutOfTime
     """
     labels: IntArray = cost.argmin(axis=1)
-    cliques, graph = pair_graph(rules).complete(_few(cost.shape[1]))
+    graph = pair_graph(rules)
+    if not len(graph.a):
+        return labels
+    cliques, graph = graph.complete(_few(cost.shape[1]))
     _match_cliques(cliques, cost, labels, deadline)
     active = np.zeros(len(cost), bool)
     while True:

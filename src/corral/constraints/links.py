@@ -89,11 +89,12 @@ class _Links(RowRule, kind=False):
         where = np.flatnonzero((ends[:, 0] == ends[:, 1]) != self._together)
         weight = self.weight[where]
         amount = float(np.where(np.isinf(weight), 1.0, weight).sum())
-        return Violations(len(where), amount, where, partial(self._describe, ends=ends))
+        text = partial(self._describe, where=where, ends=ends[where])
+        return Violations(len(where), amount, where, text)
 
-    def _describe(self, pair: int, names: Names, *, ends: IntArray) -> str:
+    def _describe(self, pair: int, names: Names, *, where: IntArray, ends: IntArray) -> str:
         i, j = (name_of(int(row), names) for row in self.pairs[pair])
-        a, b = ends[pair]
+        a, b = ends[np.searchsorted(where, pair)]
         if self._together:
             return f"samples {i} and {j} must be together, but are in clusters {a} and {b}"
         return f"samples {i} and {j} must not be together, but are both in cluster {a}"

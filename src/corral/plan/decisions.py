@@ -15,19 +15,9 @@ import numpy as np
 
 from ..presolve import Rules
 from ..settings import Settings
-from . import chained
+from . import chained, effort
 from . import thresholds as at
 from .annealed import anneals, competes
-from .effort import (
-    exchanges_of,
-    least_drop,
-    least_shift,
-    rounds_of,
-    shared,
-    tangled,
-    trials_each,
-    work_of_trial,
-)
 from .facts import (
     Facts,
     entries,
@@ -59,6 +49,7 @@ class Plan:
     made: str = _decision("restarts made")
     children: int = _decision("recombinations of answers that disagree, at most")
     idle: int = _decision("recombinations without success that end them")
+    shakes: int = _decision("answers from shaken chains of cannot-links for each of these")
     programs: float = _decision("seconds for integer programs in all")
     candidates: int = _decision("clusters that a group is first assigned among, 0 for all")
     centers: str = _decision("centres by")
@@ -95,14 +86,14 @@ class Plan:
         size = _sample(rules, facts, settings)
         whole = part_of is None and size == rules.n_groups
         many = many_clusters(rules, settings)
-        exchanges, least_exchange = exchanges_of(entries(rules), facts.far, many)
+        exchanges, least_exchange = effort.exchanges_of(entries(rules), facts.far, many)
         restarts, trials = _restarts(rules, settings), _trials(rules, facts)
         upheavals = chained.upheavals(rules, facts.far, restarts)
         alone = upheavals > 0 or rules.n_clusters < 2
-        agree, children = shared(restarts, 0 if alone else trials, settings)
+        agree, children = effort.shared(restarts, 0 if alone else trials, settings)
         alike = crowded(rules) and not children  # cliques too large to recombine their answers
         direct, share = _direct(rules, settings, whole, upheavals)
-        rough = exchanges > 0 and tangled(rules)
+        rough = exchanges > 0 and effort.tangled(rules)
         annealed, copies = anneals(rules) if rough and direct and settings.coarse else (0, 0)
         plan = cls(
             n_groups=rules.n_groups,
@@ -112,7 +103,8 @@ class Plan:
             agree=agree,
             made="",
             children=children,
-            idle=min(at.IDLE_EACH * rules.n_clusters, children),
+            idle=effort.idle(rules, children),
+            shakes=effort.shakes(rules, children),
             programs=program_seconds(rules, settings),
             candidates=_candidates(rules, facts, settings),
             centers=_centers(rules, facts, settings),
@@ -131,17 +123,17 @@ class Plan:
             anneals=annealed,
             copies=copies,
             rehearsal=_rehearsal(rules, facts) if part_of is None and not many else 0,
-            rounds=rounds_of(facts.far, many),
+            rounds=effort.rounds_of(facts.far, many),
             exact_rounds=not (many and facts.far),
-            least_drop=at.LEAST_DROP if steered(rules) else least_drop(rules, facts.far, many),
-            least_shift=least_shift(rules, facts.far),
+            least_drop=effort.least_drop(rules, facts.far, many),
+            least_shift=effort.least_shift(rules, facts.far),
             exchanges=exchanges,
             least_exchange=least_exchange,
-            refines=work_of_trial(rules) <= at.MOVE_BUDGET,
+            refines=effort.work_of_trial(rules) <= at.MOVE_BUDGET,
             upheavals=upheavals,
             finishes=upheavals > 0 and entries(rules) <= at.FINISHED,
             trials=trials,
-            trials_each=trials_each(rules),
+            trials_each=effort.trials_each(rules),
         )
         return plan.reduced(settings)
 
@@ -153,7 +145,7 @@ class Plan:
         if settings.repair:
             return plan
         plan = replace(plan, assignment="rounding", rough=False, children=0, idle=0, anneals=0)
-        return replace(plan, direct=0, exchanges=0, trials=0, upheavals=0, finishes=False)
+        return replace(plan, shakes=0, direct=0, exchanges=0, trials=0, upheavals=0, finishes=False)
 
     def with_sample(self, sample: Plan) -> Plan:
         """The same with what was decided for the sample that ADMM sees."""
@@ -367,7 +359,7 @@ def _trials(rules: Rules, facts: Facts) -> int:
         return 0
     size = entries(rules)
     different = rules.sizes_vary or rules.numbered or sizes_loose(rules)
-    work = work_of_trial(rules) * max(1.0, size / at.SMALL) ** at.DECLINE
+    work = effort.work_of_trial(rules) * max(1.0, size / at.SMALL) ** at.DECLINE
     if rules.summed and not different:
         work *= max(1.0, size / at.SETTLED) ** at.DECLINE_SETTLED
     return int(min(at.MOVE_BUDGET / work, at.MOST_TRIALS_TIMES * at.MOST_TRIALS))

@@ -7,6 +7,7 @@ import numpy as np
 from ..presolve import Rules
 from ..settings import Settings
 from . import thresholds as at
+from .kinds import steered
 
 
 def shared(restarts: int, trials: int, settings: Settings) -> tuple[int, int]:
@@ -29,6 +30,8 @@ def rounds_of(far: bool, many: bool) -> int:
 
 def least_drop(rules: Rules, far: bool, many: bool) -> float:
     """Relative fall of the objective below which rounds end: it grows with their cost."""
+    if steered(rules):
+        return at.LEAST_DROP
     if many:
         return at.FAR_DROP if far else at.MANY_DROP
     size, most = rules.n_groups * rules.n_clusters, at.MOST_FAR_DROP if far else at.MOST_DROP
@@ -72,6 +75,24 @@ def tangled(rules: Rules) -> bool:
         return False
     _, others = rules.pairs.graph.complete(2)
     return bool(others.tangle * np.log(rules.n_clusters) > np.log(at.ENUMERATED))
+
+
+def idle(rules: Rules, children: int) -> int:
+    """Recombinations without success that end them."""
+    return min(at.IDLE_EACH * rules.n_clusters, children)
+
+
+def shakes(rules: Rules, children: int) -> int:
+    """Shaken answers for each recombination.
+
+    Cannot-links have to be the only rule but pins.  Where they do not tangle, one is enough.
+    """
+    if not children or not len(rules.apart) or not rules.greedy or rules.sizes is not None:
+        return 0
+    if not tangled(rules):
+        return 1
+    wanted = min(at.SHAKEN_EACH * len(np.unique(rules.apart)), at.MOST_SHAKEN)
+    return int(np.ceil(min(wanted / idle(rules, children), at.MOST_SHAKES)))
 
 
 def work_of_trial(rules: Rules) -> float:

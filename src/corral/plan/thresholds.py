@@ -57,6 +57,17 @@ LABELLED_RESTARTS = 2
 #: where there are many local optima and take longer: 300 uniform points in 10 clusters take 0.39 s
 #: at 5, with a mean gap of 4e-4, and 0.69 s at 10, without one.
 IDLE_EACH = 10
+#: Shaken answers without a better one that end the search where cannot-links tangle and are the
+#: only rule: for each group with links, and at most; and most of them for each recombination.  With
+#: half as many, 2 of 40 runs of glass, iris and wine with chance links end above the best known,
+#: with none 6 of 40; each takes 3 ms (small_pairs.py).
+SHAKEN_EACH, MOST_SHAKEN, MOST_SHAKES = 2, 400, 10
+#: Most chains that change sides in a shaken answer.  With 2 nearly all of them return to where they
+#: came from; with more than 16 an exchange takes longer (small_pairs.py, glass and iris).
+MOST_FLIPS = 16
+#: First shaken answers that end the others if all of them are the best answer.  Links that agree
+#: with the classes of iris, wine and breast cancer lead 180 of 180 back, chance links 40 to 86 %.
+CALM = 16
 
 # --- The sample that ADMM sees ------------------------------------------------------------------
 
@@ -252,6 +263,10 @@ UPHEAVALS, UPHEAVALS_EACH = 100.0, 6
 #: Upheavals in a row without a better answer that end them, for each cluster.  Without an end, 600
 #: blobs in 10 clusters under loose totals take 17 s in place of 2.2 s, with the same answer.
 UPHEAVAL_IDLE = 5
+#: Part by which an answer may be worse than the best and still be the start of further upheavals;
+#: it falls to 0 at the last one.  At 0 five seeds of lin318_070 differ by 1.6 %, at 0.003 by 0.6 %
+#: and at 0.01 by 0.8 %, in the same time (capacities.py).
+UPHEAVAL_SLACK = 0.005
 #: Work of all upheavals and what each costs besides, in pairs of a group and a near cluster.
 UPHEAVAL_WORK, UPHEAVAL_LEAST = 3.0e6, 1_000
 #: Entries up to which integer programs finish what upheavals found (capacities.py).

@@ -3,7 +3,8 @@
 An exact assignment to fixed centres cannot see that a centre follows the points it gains.  The
 distance knows how far the objective falls when a group moves, when two groups change places, and
 when centres follow (:class:`.rows.Distance`).  Groups with cannot-links move if no neighbour is in
-the way, and otherwise together with it (:mod:`.kempe`) or with their clique (:mod:`.cliques`).
+the way, and otherwise together with it (:mod:`.kempe`, :mod:`.relays`) or with their clique
+(:mod:`.cliques`).
 Groups with soft pairs move by themselves, their prices counted.  Groups with hard pins or linear
 rows stay; hard sizes and totals are kept in bounds, and what changes in the price of soft ones and
 of soft pins counts (:mod:`.tolls`).
@@ -25,6 +26,7 @@ from ..rows import SwapSide
 from .cliques import CliqueExchange
 from .excess import PairCosts
 from .kempe import Chains, Change, paying
+from .relays import Relays
 from .tolls import Tolls
 
 #: Groups of each of two clusters that are paired up for a swap: those that lose least by changing
@@ -63,6 +65,10 @@ class Exchange:
         self.sums = rules.sums()  # of sizes and totals
         self.tolls = Tolls.of(rules)
         self.cliques = CliqueExchange(problem)
+        # Cliques are placed as a whole, which leaves nothing to relays.
+        relayed = len(self.apart) > 0 and not len(self.sums) and not rules.in_cliques
+        relayed = relayed and self.tolls is None
+        self.relays = Relays(self.rows, rules.pairs, self.single) if relayed else None
 
     def improve(self, labels: IntArray, centers: FloatArray, objective: float) -> IntArray | None:
         """Labels after one round of changes that pay, or None if there is none."""
@@ -77,6 +83,9 @@ class Exchange:
             if placed is not None:
                 return placed
         changes += self._chains(clusters, chains, NEGLIGIBLE * objective)
+        if not changes and self.relays is not None:
+            held, squares = clusters.weight, clusters.distances
+            changes = self.relays.paying(labels, held, squares, NEGLIGIBLE * objective)
         if not changes and (len(self.sums) or self.tolls is not None):
             changes = self._swaps(clusters, chains, NEGLIGIBLE * objective)
         return _apply(labels, changes) if changes else None
@@ -113,17 +122,22 @@ class Exchange:
         if self.tolls is not None:
             gain -= self.tolls.chains(chains, clusters.labels)
         allowed = chains.total((~self.single[chains.group]).astype(float)) == 0
-        first = np.zeros((2, len(chains)), np.int64)
-        first[:, chains.number] = np.minimum(own, chains.to), np.maximum(own, chains.to)
+        ends = np.zeros((2, len(chains)), np.int64)  # the clusters of each chain
+        ends[:, chains.number] = np.minimum(own, chains.to), np.maximum(own, chains.to)
+        arrives = np.where(chains.to < own, 1.0, -1.0) * [[1.0], [-1.0]]  # or leaves, at either end
+        place = np.stack([chains.number, chains.number + len(chains)]), np.stack([chains.group] * 2)
+        change = sparse.csr_array(
+            ((arrives * weight).ravel(), (place[0].ravel(), place[1].ravel())),
+            shape=(2 * len(chains), len(clusters.labels)),
+        )
+        j = ends.ravel()
+        follow = self.rows.follow_gains(change, clusters.centers[j], clusters.weight[j])
+        gain += follow.reshape(2, -1).sum(axis=0)
         totals = self.sums.reached(clusters.labels)
-        for j, arrives in ((first[0], chains.to < own), (first[1], chains.to > own)):
-            sign = np.where(arrives, 1.0, -1.0)
-            entries = sign * weight, (chains.number, chains.group)
-            change = sparse.csr_array(entries, shape=(len(chains), len(clusters.labels)))
-            gain += self.rows.follow_gains(change, clusters.centers[j], clusters.weight[j])
-            for value, lower, upper, total in zip(
-                self.sums.values, self.sums.lower, self.sums.upper, totals, strict=True
-            ):
+        for value, lower, upper, total in zip(
+            self.sums.values, self.sums.lower, self.sums.upper, totals, strict=True
+        ):
+            for j, sign in zip(ends, arrives, strict=True):
                 then = total[j] + chains.total(sign * value[chains.group])
                 allowed &= (then >= lower[j]) & (then <= upper[j])
         return paying(chains, np.where(allowed, gain, -np.inf), least)

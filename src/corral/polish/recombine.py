@@ -1,20 +1,29 @@
-"""New answers from two others: some centres of each, and one cluster somewhere else.
+"""New answers from others: by some centres of each of two, and by labels that are shaken.
 
 Restarts that disagree have usually found different clusters well.  A child takes each centre from
 one of two answers, the clusters being matched by their distance; then a random centre is moved to
 a point drawn as k-means++ draws.  It is refined as every answer is (Gribel and Vidal, 2019).
+
+Where cannot-links tangle, labels have many local optima at about the same centres.  There, children
+also come from one answer: some random chains of cannot-links change sides before it is improved by
+exchanges again (iterated local search).  Half of them come from the best answer.  Where all of the
+first ones end there again, labels have one optimum and no more are made.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from .._typing import FloatArray
-from ..assign import NoAssignment
+from ..assign import Assignment, NoAssignment
 from ..deadline import OutOfTime
+from ..plan.thresholds import CALM, MOST_FLIPS
 from ..problem import Problem
-from .refine import Answer, refine
+from .kempe import shaken
+from .refine import Answer, evaluate, refine
 from .search import exchange, settled
 
 #: Answers that are kept as parents, at most.  More keep more variety and find the best later.
@@ -28,23 +37,49 @@ def recombine(
 ) -> Answer:
     """The best of some answers and of children as many as the plan allows.
 
-    Children end sooner after so many without a better answer as the plan says.
+    Children end sooner after so many without a better answer as the plan says.  Where assignments
+    were rough the best answer is refined exactly, and has children anew if that improves it.
     """
     family = Family()
     for answer in answers:
         family.keep(answer)
-    idle = 0
-    for _ in range(problem.plan.children):
-        if problem.deadline.spent or idle >= problem.plan.idle:
-            break
+    left = problem.plan.children
+    while True:
+        left = _breed(problem, family, left, random_state)
+        best = family.kept[0]
+        exact = settled(problem, best) if problem.plan.rough else best
+        if left == 0 or not family.keep(exact):
+            return exact
+
+
+def _breed(problem: Problem, family: Family, most: int, random_state: np.random.RandomState) -> int:
+    """Add children to the family; how many more there may be."""
+    idle, roughly = 0, replace(problem, plan=replace(problem.plan, rough=True))
+    for left in range(most, 0, -1):
+        over = problem.deadline.passed if problem.plan.rough else problem.deadline.spent
+        if over or idle >= problem.plan.idle:
+            return left
         best = family.kept[0]
         mother, father = family.parents(random_state)
         own = problem.with_rules(mother.rules)
         child = _grown(own, _crossed(own, mother, father, random_state), mother, family)
-        if child is not None and family.keep(child):
-            family.keep(settled(problem, child))
+        if child is not None:
+            family.keep(child)
+        for number in range(0 if family.calm else problem.plan.shakes):
+            parent = family.kept[0] if (left + number) % 2 else family.parents(random_state)[0]
+            child = _shaken(roughly, parent, random_state)
+            family.look(child)
+            if child.beats(parent):
+                family.keep(child if problem.plan.rough else exchange(problem, child))
         idle = 0 if family.kept[0].beats(best) else idle + 1
-    return family.kept[0]
+    return 0
+
+
+def _shaken(problem: Problem, answer: Answer, random_state: np.random.RandomState) -> Answer:
+    """The answer after exchanges from labels in which some chains have changed sides."""
+    rules = problem.rules
+    labels = shaken(rules, answer.labels, random_state.randint(1, MOST_FLIPS + 1), random_state)
+    return exchange(problem, evaluate(problem, Assignment(labels, np.nan), answer.centers))
 
 
 class Family:
@@ -54,6 +89,17 @@ class Family:
         self.kept: list[Answer] = []
         self._refined: list[float] = []  # objectives before exchanges
         self._drops: list[float] = []  # what exchanges gained, relative
+        self._shaken = self._elsewhere = 0  # shaken answers, and those that are not the best
+
+    @property
+    def calm(self) -> bool:
+        """Whether enough shaken answers are known, and all of them are the best one."""
+        return self._shaken >= CALM and not self._elsewhere
+
+    def look(self, shaken: Answer) -> None:
+        """Count a shaken answer."""
+        self._shaken += 1
+        self._elsewhere += self.kept[0].beats(shaken) or shaken.beats(self.kept[0])
 
     def parents(self, random_state: np.random.RandomState) -> tuple[Answer, Answer]:
         """Two answers, each the better of two drawn at random."""
@@ -80,10 +126,14 @@ class Family:
         if any(abs(objective - other) <= SAME * other for other in self._refined):
             return False
         self._refined.append(objective)
+        return objective < self.to_beat
+
+    @property
+    def to_beat(self) -> float:
+        """The objective from which on exchanges are not worth their time."""
         if len(self.kept) < PARENTS or not self._drops:
-            return True
-        usual = float(np.mean(self._drops))
-        return objective * (1.0 - 2.0 * usual) < self.kept[-1].objective
+            return np.inf
+        return self.kept[-1].objective / max(1.0 - 2.0 * float(np.mean(self._drops)), 1e-9)
 
     def learn(self, before: float, after: float) -> None:
         """Remember what exchanges gained."""
@@ -113,7 +163,9 @@ def _grown(problem: Problem, centers: FloatArray, mother: Answer, family: Family
     """The child refined from its centres; its mother's labels obey the rules."""
     try:
         rough = problem.plan.rough
-        child = refine(problem, centers, incumbent=mother.labels, rough=rough)
+        child = refine(
+            problem, centers, incumbent=mother.labels, to_beat=family.to_beat, rough=rough
+        )
     except (NoAssignment, OutOfTime):
         return None
     if child is None or not family.is_new(child):

@@ -248,8 +248,6 @@ def first_answer(
     try:
         rough = problem.plan.rough
         answer = refine(problem, centers, warm=warm, max_rounds=max_rounds, rough=rough)
-        if answer is not None and rough and max_rounds > 1:
-            answer = exactly(problem, answer)
         if answer is not None and not problem.plan.exact_rounds:
             answer = _exact_round(problem, answer)
     except NoAssignment:

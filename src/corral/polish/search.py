@@ -29,7 +29,7 @@ def improve(
     """
     if problem.plan.upheavals and not is_clear(problem, answer):
         answer = _finished(problem, explore(problem, answer, random_state))
-    answer = settled(problem, answer)
+    answer = exchange(problem, answer)
     budget = max(problem.plan.trials, least_trials)
     moves: list[Callable[[Problem, Answer], Iterator[Proposal]]] = [
         lambda own, a: swap_sizes(own, a.labels, a.centers),
@@ -47,8 +47,9 @@ def improve(
         if better is None:
             kind += 1
         else:
-            answer, kind = settled(problem, better), 0
-    return answer
+            answer, kind = exchange(problem, better), 0
+    alone = problem.plan.rough and not problem.plan.children
+    return settled(problem, answer) if alone else answer
 
 
 def annealed(

@@ -1,4 +1,4 @@
-"""Out of local optima of shifts and chains: small upheavals, kept if they pay.
+"""Out of local optima of shifts and chains: small upheavals, kept if they pay or nearly do.
 
 After each of them a descent follows in the clusters that it touched.
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import sums_by
-from ..plan.thresholds import UPHEAVAL_IDLE
+from ..plan.thresholds import UPHEAVAL_IDLE, UPHEAVAL_SLACK
 from ..problem import Problem
 from .chains import obey
 from .partition import MeansPartition, Partition
@@ -49,24 +49,30 @@ def upheave(
 ) -> Iterator[float]:
     """Change a partition that obeys the rules for the better; gives each lower objective.
 
-    It ends after ``most`` upheavals, or ``idle`` in a row that did not pay.
+    It ends after ``most`` upheavals, or ``idle`` in a row that did not pay.  An answer that is a
+    little worse than the best is the start of further upheavals too, less so towards the end
+    (record-to-record travel: Dueck, 1993).  The partition is the best one after the last of them.
     """
     upheavals, k = _Upheavals(part, random_state), part.rules.n_clusters
     best, labels, price = part.objective, part.labels.copy(), PRICE * part.unit
-    in_vain = 0
-    for _ in range(most):
+    here, in_vain = labels, 0
+    for left in range(most, 0, -1):
         if part.deadline.passed or best <= 0.0 or in_vain >= idle:
             break
         in_vain += 1
         dirty = np.zeros(k, bool)
         dirty[upheavals.make(best / k)] = True
-        enough = obey(part, price, dirty, PRICES, to_beat=best)
+        limit = best * (1.0 + UPHEAVAL_SLACK * left / most)
+        enough = obey(part, price, dirty, PRICES, to_beat=limit)
         price *= CHEAPER if enough == price else DEARER
-        if enough is not None and part.objective < best * (1.0 - 1e-9):
-            best, labels, in_vain = part.objective, part.labels.copy(), 0
+        if enough is None or part.objective >= limit:
+            part.restore(here)
+            continue
+        here = part.labels.copy()
+        if part.objective < best * (1.0 - 1e-9):
+            best, labels, in_vain = part.objective, here, 0
             yield best
-        else:
-            part.restore(labels)
+    part.restore(labels)
 
 
 class _Upheavals:

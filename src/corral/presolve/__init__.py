@@ -98,7 +98,7 @@ def presolve(
         pins=np.column_stack(np.divmod(np.unique(group[rows] * k + clusters), k)),
         pairs=Pairs(
             m,
-            apart=unique_pairs(group[facts.cannot.values], m),
+            apart=facts.apart if contract else unique_pairs(facts.cannot.values, m),
             together=unique_pairs(facts.must.values[: 0 if contract else None], m),
             soft=soft_pairs(rules.soft, group, m, scale),
         ),

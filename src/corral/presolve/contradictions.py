@@ -45,10 +45,10 @@ def raise_contradictions(facts: Facts, deadline: Deadline) -> None:
 
 def find_apart_in_group(facts: Facts) -> Found:
     """Find a cannot-link between two rows that must-links join."""
+    if not np.any(facts.apart[:, 0] == facts.apart[:, 1]):
+        return None
     ends = facts.group[facts.cannot.values]
     clashing = np.flatnonzero(ends[:, 0] == ends[:, 1])[:MAX_CHAINS]
-    if not len(clashing):
-        return None
     chains = [facts.chain(int(i), np.array([j])) for i, j in facts.cannot.values[clashing]]
     best = min(range(len(chains)), key=lambda number: len(chains[number]))
     steps = steps_of(chains[best])
@@ -198,11 +198,11 @@ def find_too_many_apart(facts: Facts) -> Found:
     # With one cluster a single cannot-link is enough, so must-links are ignored.
     group = facts.group if facts.k > 1 else np.arange(facts.n)
     m = int(group.max()) + 1
-    pairs = group[facts.cannot.values]
-    apart = unique_pairs(pairs, m)
+    apart = facts.apart if facts.k > 1 else unique_pairs(facts.cannot.values, m)
     clique = find_clique(m, apart[apart[:, 0] < apart[:, 1]], size)
     if clique is None:
         return None
+    pairs = group[facts.cannot.values]
     # Keep one cannot-link, the user's first, for each pair of groups.
     across = pairs[:, 0] != pairs[:, 1]
     candidates = np.flatnonzero(np.isin(pairs, clique).all(axis=1) & across)

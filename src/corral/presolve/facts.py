@@ -28,7 +28,7 @@ from ..constraints._checks import Names, name_of, shortened
 from ..constraints.links import pairs_in_words
 from ..constraints.sizes import merge_sizes
 from .graphs import components, link_graph
-from .pair_graph import pair_keys
+from .pair_graph import pair_keys, unique_pairs
 
 Kind = TypeVar("Kind", bound=Constraint)
 
@@ -92,6 +92,14 @@ class Facts:
         self.totals, self.shares = hard.of_kind(ClusterTotals), hard.of_kind(GroupShares)
         self.linear = hard.of_kind(LinearConstraint)
         self.group, self.n, self.k, self.names = components(n, self.must.values), n, k, names
+
+    @cached_property
+    def apart(self) -> IntArray:
+        """Pairs of groups with a cannot-link between them, each once, the smaller number first.
+
+        A group with a cannot-link inside is paired with itself.
+        """
+        return unique_pairs(self.group[self.cannot.values], int(self.group.max(initial=-1)) + 1)
 
     @cached_property
     def _graph(self) -> sparse.csr_array:

@@ -22,18 +22,23 @@ MAX_NEIGHBOURS = 2_000
 
 def link_graph(n: int, pairs: IntArray) -> sparse.csr_array:
     """Return the symmetric 0/1 adjacency matrix of links among ``n`` vertices."""
-    # SciPy's graph routines take 32-bit indices.
-    ends = np.concatenate([pairs, pairs[:, ::-1]]).astype(np.int32 if n < 2**31 else np.int64)
-    graph = sparse.csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n))
+    graph = _one_way(n, np.concatenate([pairs, pairs[:, ::-1]])).tocsr()
     graph.data[:] = 1.0  # duplicate links were summed
     return graph
+
+
+def _one_way(n: int, pairs: IntArray) -> sparse.coo_array:
+    """An entry for each link, from its first to its second vertex."""
+    # SciPy's graph routines take 32-bit indices.
+    ends = pairs.astype(np.int32 if n < 2**31 else np.int64)
+    return sparse.coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n))
 
 
 def components(n: int, pairs: IntArray) -> IntArray:
     """Return the component of each vertex, numbered in the order of their first vertices."""
     if not len(pairs):
         return np.arange(n)
-    found = csgraph.connected_components(link_graph(n, pairs), directed=False)[1]
+    found = csgraph.connected_components(_one_way(n, pairs), directed=False)[1]
     first, label = np.unique(found, return_index=True, return_inverse=True)[1:]
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 
 from .._typing import BoolArray, FloatArray, IntArray
 from .cliques import Cliques, clique_cover
+from .graphs import link_graph
 from .pair_graph import PairGraph
 
 
@@ -73,6 +75,17 @@ class Pairs:
         pairs = np.concatenate([self.apart, self.together, soft.pairs])
         costs = np.concatenate([apart, together, prices], axis=1)
         return PairGraph.of_pairs(self.n_groups, pairs, same=costs[0], differ=costs[1])
+
+    @cached_property
+    def links(self) -> sparse.csr_array:
+        """The symmetric 0/1 adjacency matrix of the hard cannot-links."""
+        return link_graph(self.n_groups, self.apart)
+
+    @cached_property
+    def neighbours(self) -> list[list[int]]:
+        """The groups that each group is linked with by hard cannot-links."""
+        near = np.split(self.links.indices, self.links.indptr[1:-1])
+        return [each.tolist() for each in near]
 
     @cached_property
     def cliques(self) -> Cliques:

@@ -147,7 +147,7 @@ class Report(Findings):
         if centers is None:
             centers = centres_of(points, labels, n_clusters, sample_weight, metric)
         found = examine(points, labels, constraints, n_clusters, sample_weight, centers, metric)
-        view = View.of(points, labels, constraints, centers)
+        view = View.of(points, labels, found.entries, centers)
         return cls(**vars(found), view=view)
 
     def how(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from scipy import sparse
 from .._arrays import namespace, to_host
 from .._text import in_digits
 from .._typing import FloatArray, IntArray, Matrix
-from ..audit import Findings, PointPieces
+from ..audit import Entry, Findings, PointPieces
 from ..constraints import CannotLink, Constraint, ConstraintSet, MustLink
 from ..plots import plot_assignment, plot_clusters, plot_convergence
 from ..plots.bounds import draw_measure, measure_sizes, measure_totals
@@ -45,15 +45,20 @@ class View:
 
     @classmethod
     def of(
-        cls, points: PointPieces, labels: IntArray, constraints: Any, centers: FloatArray
+        cls,
+        points: PointPieces,
+        labels: IntArray,
+        entries: Sequence[Entry],
+        centers: FloatArray,
     ) -> View:
         """Take a sample of the rows; the same arguments give the same sample.
 
         Up to half of it are ends of links, those of broken links first; the others are any rows, so
-        that the picture has no holes where rows have no links.
+        that the picture has no holes where rows have no links.  ``entries`` are what the audit
+        found of each constraint.
         """
         n, room = len(labels), _room(points)
-        rows = np.arange(n) if n <= room else _sample(n, room, labels, ConstraintSet(constraints))
+        rows = np.arange(n) if n <= room else _sample(n, room, entries)
         return cls(labels, centers, rows, _fetch(points, rows))
 
     def links(self, constraints: Any) -> tuple[Constraint, ...]:
@@ -74,11 +79,12 @@ def _room(points: PointPieces) -> int:
     return int(np.clip(MOST_ENTRIES / max(per_row, 1.0), 1, MOST_ROWS))
 
 
-def _sample(n: int, room: int, labels: IntArray, rules: ConstraintSet) -> IntArray:
+def _sample(n: int, room: int, entries: Sequence[Entry]) -> IntArray:
     """As many rows as there is room for, in ascending order."""
-    links = _links(rules)
+    links = _links(ConstraintSet([entry.constraint for entry in entries]))
+    broken_of = {id(entry.constraint): entry.violations.where for entry in entries}
     enough = room  # of each kind
-    broken = [link.pairs[link.violations(labels).where[:enough]].ravel() for link in links]
+    broken = [link.pairs[broken_of[id(link)][:enough]].ravel() for link in links]
     linked = [link.pairs[:enough].ravel() for link in links]
     others = np.random.default_rng(0).choice(n, min(n, enough), replace=False)
     ends = _first_of(np.concatenate([*broken, *linked, others[:0]]), -(-room // 2))

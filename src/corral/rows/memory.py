@@ -54,6 +54,8 @@ class MemoryRows:
         helper: Shards | None = None,
         distance: Distance = EUCLIDEAN,
     ) -> None:
+        if isinstance(points, np.ndarray):
+            points = np.ascontiguousarray(points)  # other orders make every product slower
         self.points, self.scatter, self.helper = points, scatter, helper
         self._given, self._given_distance = points, distance
         self.shape, self.dtype = (points.shape[0], points.shape[1]), points.dtype
