@@ -578,7 +578,7 @@ def test_an_answer_in_hand_is_kept_when_a_later_restart_runs_out_of_time(monkeyp
             raise OutOfTime
         return real(*arguments, **options)
 
-    for module in ("corral.run", "corral.rivals"):
+    for module in ("corral.run", "corral.rivals", "corral.polish.first"):
         monkeypatch.setattr(f"{module}.first_answer", slower_and_slower)
     X = np.random.default_rng(0).normal(size=(20, 2))
     rules = ClusterSizes([6, 7, 7])

@@ -20,7 +20,7 @@ class Problem:
     Attributes
     ----------
     rules : Rules
-        As they are solved: sizes that may stand in any order do.
+        As they are solved: bounds on sizes may be given to clusters in any order.
     rows : Rows
         The groups of the rules.
     plan : Plan
@@ -49,7 +49,7 @@ class Problem:
 
     @property
     def near(self) -> MemoryRows:
-        """The rows in this process's memory, where all steps but rounds take place."""
+        """The rows, which must be in this process's memory; TypeError if they are elsewhere."""
         if not isinstance(self.rows, MemoryRows):
             raise TypeError("rows elsewhere are assigned in rounds only; the plan says no more")
         return self.rows

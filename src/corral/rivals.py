@@ -1,10 +1,5 @@
 """What competes with ADMM's answer.
 
-*Direct*: means and exact assignment straight from the seeds.  For a small problem, and where sizes
-are the only rule, it is a whole answer that ADMM has to beat: on data without clear clusters ADMM
-ends in one of many optima that are about as good.  For other problems it is one round that gives a
-feasible answer, or a proof that there is none, before ADMM.
-
 *Pilot*: a small sample solved with every move of the polish.  Where clusters of different sizes
 may change places there are up to k! orders.  ADMM follows the nearest one, which need not be the
 best, and moves over all rows take too long.  Where bounds on the sizes leave much room, two
@@ -25,55 +20,13 @@ from .assign import NoAssignment
 from .constraints._checks import sums_by
 from .deadline import OutOfTime
 from .plan import pilot_groups
-from .plan.anneal_thresholds import ANNEAL_SHARE
 from .plan.thresholds import LEAST_RELOCATION, PILOT_ROUNDS, TRIALS_EACH_CLUSTER
-from .polish import Answer, annealed, first_answer, improve, relocate
-from .presolve import Rules
+from .polish import Answer, first_answer, improve, relocate
 from .problem import Problem
 from .start import draw, match_sizes
 
 #: Solves a problem from a seed and gives labels of its groups and centres as the user has them.
 SolveSmall = Callable[[Problem, int], tuple[IntArray, FloatArray]]
-
-
-def direct(
-    problem: Problem, rules: Rules, centers: FloatArray, random_state: np.random.RandomState
-) -> Answer | None:
-    """Annealing or exact assignment straight from the start, as far as the plan wants it."""
-    plan = problem.plan
-    if not plan.direct:
-        return None
-    if plan.anneals:
-        soon = problem.with_rules(rules).until(problem.deadline.share(ANNEAL_SHARE))
-        found = annealed(soon, centers, random_state)
-        if found is not None:
-            return found
-    sooner = problem.deadline.share(plan.direct_share)
-    try:
-        return first_answer(problem.with_rules(rules).until(sooner), centers, plan.direct)
-    except NoAssignment:
-        if not problem.rows.far:
-            raise
-        return None  # for far rows it is no proof: other centres may leave room
-
-
-def rehearsed(
-    problem: Problem, centers: FloatArray, random_state: np.random.RandomState
-) -> tuple[FloatArray, FloatArray | None]:
-    """Centres after rounds on a part of rows in shards, and prices of the sizes, if they are known.
-
-    Data without clusters need hundreds of rounds, of which all rows then need the last few.
-    """
-    size = problem.plan.rehearsal
-    if not size:
-        return centers, None
-    part = problem.seen(draw(problem.rules, size, random_state))
-    try:
-        found = first_answer(part, problem.shifted(centers, part))
-    except (NoAssignment, OutOfTime):
-        return centers, None
-    prices = None if found.warm is None else found.warm.prices
-    return part.shifted(found.centers, problem), prices
 
 
 def better_labels(

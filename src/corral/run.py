@@ -28,12 +28,14 @@ from .polish import (
     exactly,
     exchange,
     first_answer,
+    from_seeds,
     improve,
     is_clear,
+    rehearsed,
 )
 from .presolve import Rules
 from .problem import Problem
-from .rivals import better_labels, direct, rehearsed
+from .rivals import better_labels
 from .rows import MemoryRows
 from .solution import Solution
 from .start import (
@@ -105,7 +107,7 @@ class Run:
         rules = match_sizes(problem.rules, counts)
         if not problem.settings.repair:
             return self._rounded(rules, start, row_labels)
-        rival = direct(problem, rules, view.shifted(start.centers, problem), random_state)
+        rival = from_seeds(problem, rules, view.shifted(start.centers, problem), random_state)
         if rival is not None and problem.plan.direct > 1 and problem.settings.coarse:
             rival = exchange(problem, rival)
             if is_clear(problem, rival):
@@ -115,10 +117,10 @@ class Run:
         relaxed = self._relax(view.with_rules(view_rules).until(soon), start, row_labels)
         labels = relaxed.labels
         progress.enter("rivals")
-        if self.paper is None:
-            labels = better_labels(view, relaxed, start.centers, random_state, _solve_small)
-        else:
+        if self.paper is not None:
             labels = group_labels(problem.rules, labels)
+        elif view.plan.rival != "none":
+            labels = better_labels(view, relaxed, start.centers, random_state, _solve_small)
         progress.enter("assign")
         answer = self._repaired(view, labels, relaxed, rival, random_state)
         progress.enter("polish")

@@ -1,7 +1,8 @@
-"""Every decision that depends on the size or the kind of a problem, made in one place.
+"""Every decision that depends on the size or the kind of a problem, collected in one plan.
 
 :meth:`Plan.of` looks at the rules, at a few facts about the rows and at the user's settings, and
-fixes how the problem is solved.  What can only be known in a round, such as how many rows prices
+fixes how the problem is solved; :mod:`.effort`, :mod:`.kinds`, :mod:`.chained`, :mod:`.annealed`
+and :mod:`.many` make some of the decisions.  What can only be known in a round, such as how many rows prices
 misplace, is decided there.  The numbers behind all decisions are in :mod:`.thresholds`, and the
 questions about rules that several methods ask in :mod:`.facts`.
 """
@@ -39,7 +40,11 @@ def _decision(words: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How one problem is solved: each field is a decision, with its meaning in words."""
+    """How one problem is solved: each field is a decision, with its meaning in words.
+
+    ``assignment`` says in words what the rules ask for; the methods of assignment choose by the
+    same questions about the rules.
+    """
 
     n_groups: int = _decision("groups of rows")
     n_clusters: int = _decision("clusters")

@@ -218,8 +218,9 @@ MAX_ROUNDS = 300
 #: Relative fall of the objective below which rounds end, of a small problem; it grows with the cube
 #: of the entries, up to the second number (jobs sizes-5000-10, million).
 LEAST_DROP, MOST_DROP = 1e-12, 1e-7
-#: The same second number of rows in shards.
-MOST_FAR_DROP = 3e-6
+#: The same second number of rows in shards.  1,500,000 rows of one normal distribution in 32
+#: clusters make 150 rounds at 3e-6, for an inertia that is 0.03 % lower.
+MOST_FAR_DROP = 1e-5
 #: Sum of the squared shifts of the centres in a round, in mean variances of the features, below
 #: which rounds of a large problem end, as those of scikit-learn's KMeans do.  A smaller number
 #: takes more rounds: a million rows of one normal distribution in 10 clusters take 10 s at 1e-4,

@@ -1,9 +1,9 @@
 """From centres to the best labels around them.
 
-``refine`` alternates means and exact assignment; ``exchange`` moves single groups, ``kempe`` chains
-of them, and ``cliques`` places whole cliques anew, their centres moving along; ``moves`` proposes
-larger steps, which ``search`` refines and keeps if they pay; ``recombine`` makes new answers from
-several.  ``anneal`` draws labels at random at falling temperatures, where cannot-links tangle.
+``first`` makes first answers from centres; ``refine`` alternates means and exact assignment for
+that.  ``exchange`` moves single groups, ``kempe`` chains of them, and ``cliques`` places whole
+cliques anew, their centres moving along; ``moves`` proposes larger steps, which ``search`` refines
+and keeps if they pay; ``recombine`` makes new answers from several.  ``anneal`` draws labels at random at falling temperatures, where cannot-links tangle.
 
 Under totals and shares with few groups a cluster, an exact assignment is an integer
 program.  There ``chains`` moves one or two groups at a time, whatever the rules; ``refine`` repairs
@@ -11,9 +11,10 @@ and improves labels by that alone, and ``upheavals`` leaves local optima.  ``par
 the labels imply, and ``excess`` how far they miss the rules.
 """
 
+from .first import first_answer, from_seeds, rehearsed
 from .moves import relocate
 from .recombine import recombine
-from .refine import Answer, evaluate, exactly, first_answer, refine
+from .refine import Answer, evaluate, exactly, refine
 from .search import annealed, exchange, improve, is_clear
 
 __all__ = [
@@ -23,9 +24,11 @@ __all__ = [
     "exactly",
     "exchange",
     "first_answer",
+    "from_seeds",
     "improve",
     "is_clear",
     "recombine",
     "refine",
+    "rehearsed",
     "relocate",
 ]

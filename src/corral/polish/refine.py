@@ -18,7 +18,6 @@ from ..assign import (
     FarAssignment,
     NearAssignment,
     NoAssignment,
-    assign_patiently,
     broken,
 )
 from ..assign.check import matching_order
@@ -27,13 +26,10 @@ from ..plan.thresholds import LATER_PATIENCE, MAX_ROUNDS, PATIENCE
 from ..presolve import Rules
 from ..problem import Problem
 from ..rows import MemoryRows, Rows, ShardRows
-from ..start import match_capacities
 from .chains import obey
 from .kempe import ChainAssignment
 from .partition import MeansPartition
 
-#: How often the order of the sizes is chosen anew where no simple order fits the other rules.
-REMATCHES = 4
 #: A refinement is given up if this many further drops of the size of the last one would not reach
 #: the objective to beat.
 LOOK_AHEAD = 2.0
@@ -224,76 +220,3 @@ def exactly(problem: Problem, answer: Answer) -> Answer:
     except (NoAssignment, OutOfTime):
         return answer
     return found if found is not None and found.beats(answer) else answer
-
-
-def _exact_round(problem: Problem, answer: Answer) -> Answer:
-    """The answer after one round that looks beyond the candidates, if it is better."""
-    own = problem.with_rules(answer.rules)
-    own = replace(own, plan=replace(own.plan, exact_rounds=True))
-    try:
-        found = refine(own, answer.centers, incumbent=answer.labels, warm=answer.warm, max_rounds=1)
-    except (NoAssignment, OutOfTime):
-        return answer
-    return found if found is not None and found.beats(answer) else answer
-
-
-def first_answer(
-    problem: Problem, centers: FloatArray, max_rounds: int = MAX_ROUNDS, warm: Any = None
-) -> Answer:
-    """Refine centres; where the sizes at hand do not fit the other rules, match them anew.
-
-    NoAssignment proves that no labels obey the rules, whatever the order of the sizes.  Of rows in
-    shards it is no proof: linked groups leave no room for the others.
-    """
-    try:
-        rough = problem.plan.rough
-        answer = refine(problem, centers, warm=warm, max_rounds=max_rounds, rough=rough)
-        if answer is not None and not problem.plan.exact_rounds:
-            answer = _exact_round(problem, answer)
-    except NoAssignment:
-        if problem.plan.candidates:  # tied groups left no room; no proof that there is none
-            every = replace(problem, plan=replace(problem.plan, candidates=0))
-            return first_answer(every, centers, max_rounds)
-        if problem.rows.far:
-            raise
-        return _matched_anew(problem, centers)
-    if answer is None:
-        raise AssertionError("a refinement with nothing to beat always answers")
-    return answer
-
-
-def _by_capacity(problem: Problem, centers: FloatArray) -> Answer | None:
-    """An answer with the largest sizes where most may be held, if there is one."""
-    matched = match_capacities(problem.rules)
-    try:
-        return None if matched is None else refine(problem.with_rules(matched), centers)
-    except (NoAssignment, OutOfTime):
-        return None
-
-
-def _matched_anew(problem: Problem, centers: FloatArray) -> Answer:
-    """Let exact assignments choose the order of the sizes too, while that pays."""
-    by_capacity = _by_capacity(problem, centers)
-    best: Answer | None = None
-    for _ in range(REMATCHES):
-        labels = None if best is None else best.labels
-        try:
-            cost = problem.rows.costs(centers, problem.deadline.first).dense()
-            step = assign_patiently(
-                problem.rules, cost, labels, problem.deadline, patience=PATIENCE, match_sizes=True
-            )
-        except OutOfTime:
-            break
-        if step.order is not None:
-            problem = problem.with_rules(problem.rules.with_sizes_in_order(step.order))
-        elif best is None:
-            raise NoAssignment
-        answer = refine(problem, centers, incumbent=step.labels)
-        if answer is None or not answer.beats(best):
-            break
-        best, centers = answer, answer.centers
-        problem = problem.with_rules(answer.rules)
-    found = [answer for answer in (best, by_capacity) if answer is not None]
-    if not found:
-        raise OutOfTime
-    return min(found, key=lambda answer: answer.objective)
