@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from .shapes.propagation import LinkPropagation
     from .studio import Studio, studio
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 
 __all__ = [
     "BrokenAnswerError",
