@@ -207,11 +207,11 @@ def _sample(rules: Rules, facts: Facts, settings: Settings) -> int:
 def _candidates(rules: Rules, facts: Facts, settings: Settings) -> int:
     """Clusters that each group is first assigned among, tied groups before all others; 0 for all.
 
-    Few tied groups among many rows hardly change the prices of the sizes.
+    Few tied groups among many rows hardly change the prices of the sizes.  Pins need no such help.
     """
     if not settled_by_sizes(rules, facts, settings):
         return 0
-    large = entries(rules) > at.TIED_ENTRIES
+    large = entries(rules) > at.TIED_ENTRIES and (rules.paired or np.ptp(rules.count) > 0)
     few_tied = large and 0.0 < rules.tied.mean() <= at.MOST_TIED
     return at.CANDIDATES if few_tied or many_clusters(rules, facts, settings) else 0
 

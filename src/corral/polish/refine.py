@@ -18,6 +18,7 @@ from ..assign import (
     FarAssignment,
     NearAssignment,
     NoAssignment,
+    TiedFirst,
     assign_patiently,
     broken,
 )
@@ -152,8 +153,11 @@ def alternate(
 def assigner(rules: Rules, rows: Rows, candidates: int = 0) -> Any:
     """What assigns these rows to centres, round after round, wherever they are.
 
-    With candidates it looks at so many clusters for each row, and at more where that is not enough.
+    With candidates it looks at so many clusters for each row, and at more where that is not enough;
+    if there are no more, tied groups come first.
     """
+    if candidates >= rules.n_clusters and not rows.far:
+        return TiedFirst(rules, cast(MemoryRows, rows))
     if candidates:
         return AmongCandidates(rules, rows, candidates)
     if rows.far:

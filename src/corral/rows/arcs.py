@@ -21,7 +21,7 @@ from ..deadline import Deadline
 from ..presolve.contraction import Contraction
 from .candidates import Costs as SomeCosts
 from .distance import Distance
-from .memory import BLOCK_ENTRIES, MemoryRows
+from .memory import BLOCK_ENTRIES, BLOCK_ROWS, MemoryRows
 from .sphere import OnSphere
 
 #: Mean radius of the earth in kilometres (IUGG).
@@ -148,7 +148,7 @@ class ArcRows(MemoryRows):
 
     def _blocks(self, centers: FloatArray, deadline: Deadline) -> Iterator[FloatArray]:
         """Squared arcs of some groups at a time."""
-        step = max(BLOCK_ENTRIES // len(centers), 1)
+        step = max(BLOCK_ENTRIES // len(centers), BLOCK_ROWS)
         for start in range(0, self.shape[0], step):
             if start:
                 deadline.check()

@@ -8,6 +8,7 @@ elsewhere offer the same interface.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -121,12 +122,12 @@ class DenseScan:
     best: FloatArray
     margin: FloatArray
 
-    @property
+    @cached_property
     def counted(self) -> IntArray:
         """Rows in each cluster."""
         return np.bincount(self.labels, minlength=len(self.prices))
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """Infinite if a row may go nowhere."""
         return float(np.abs(self.best).max())
