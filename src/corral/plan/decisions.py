@@ -15,7 +15,7 @@ import numpy as np
 
 from ..presolve import Rules
 from ..settings import Settings
-from . import chained
+from . import chained, effort
 from . import thresholds as at
 from .annealed import anneals, competes
 from .effort import exchanges_of, least_drop, shared, tangled, trials_each, work_of_trial
@@ -119,7 +119,7 @@ class Plan:
             copies=copies,
             rounds=at.MANY_ROUNDS if many else at.MAX_ROUNDS,
             least_drop=at.LEAST_DROP if steered(rules) else least_drop(entries(rules), many),
-            least_shift=at.LEAST_SHIFT if entries(rules) > at.TIED_ENTRIES else 0.0,
+            least_shift=effort.least_shift(max(part_of or 0, rules.n_groups) * rules.n_clusters),
             exchanges=exchanges,
             least_exchange=least_exchange,
             refines=work_of_trial(rules) <= at.MOVE_BUDGET,

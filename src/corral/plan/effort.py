@@ -27,6 +27,12 @@ def least_drop(size: int, many: bool) -> float:
     return float(min(at.LEAST_DROP * max(size / at.SMALL, 1.0) ** 3, at.MOST_DROP))
 
 
+def least_shift(size: int) -> float:
+    """Shift of the centres below which rounds of a large problem end: it grows with their cost."""
+    part = min(size / at.SHIFT_ENTRIES, 1.0)
+    return at.LEAST_SHIFT * part if size > at.LARGE else 0.0
+
+
 def exchanges_of(size: int, far: bool, many: bool) -> tuple[int, float]:
     """Rounds of exchanges of groups in memory, and the gain below which they end."""
     if many:
