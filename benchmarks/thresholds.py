@@ -36,7 +36,7 @@ from corral import (
     from_labels,
 )
 from corral.datasets import random_links
-from corral.plan import thresholds
+from corral.plan import many_thresholds, thresholds
 
 TABLE = Path(__file__).resolve().parent / "thresholds.md"
 
@@ -164,27 +164,32 @@ ELSEWHERE = {
 
 def numbers() -> Iterator[str]:
     """Names of the thresholds that the jobs may reach."""
-    for name, value in vars(thresholds).items():
+    for name, value in (vars(thresholds) | vars(many_thresholds)).items():
         if name.isupper() and isinstance(value, (int, float)) and name not in ELSEWHERE:
             yield name
+
+
+def value_of(name: str) -> int | float:
+    """The value of a threshold."""
+    return getattr(thresholds if hasattr(thresholds, name) else many_thresholds, name)
 
 
 @contextmanager
 def changed(name: str, factor: float) -> Iterator[None]:
     """The threshold times the factor, in every module that has it."""
-    old = getattr(thresholds, name)
+    old = value_of(name)
     new = type(old)(max(old * factor, 1 if isinstance(old, int) else 0.0))
     homes = [
         module
         for module_name, module in list(sys.modules.items())
         if module_name.startswith("corral") and getattr(module, name, None) is old
     ]
-    for module in {thresholds, *homes}:
+    for module in homes:
         setattr(module, name, new)
     try:
         yield
     finally:
-        for module in {thresholds, *homes}:
+        for module in homes:
             setattr(module, name, old)
 
 
@@ -208,7 +213,7 @@ def line(name: str, base: tuple[np.ndarray, ...], now: tuple[np.ndarray, ...]) -
     ratio = now[1].sum(axis=1) / base[1].sum(axis=1)
     moved = np.flatnonzero(np.abs(gap).max(axis=1) > 1e-9)
     slower = np.flatnonzero((ratio > 2.0) | (ratio < 0.5))
-    value = getattr(thresholds, name)
+    value = value_of(name)
     jobs = ", ".join(JOBS[i].name for i in moved) or "none"
     times = ", ".join(f"{JOBS[i].name} x{ratio[i]:.2f}" for i in slower) or "none"
     mean, worst = 100 * gap.mean(), 100 * gap.max()

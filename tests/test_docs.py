@@ -28,6 +28,7 @@ PAGES = sorted(
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 #: What makes the longer examples short here; each is a number at the top of the script.
 SMALLER = {
+    "plot_balanced_index": {"N_VECTORS": 1_500, "LISTS": 20},
     "plot_digits_labels": {"N_SAMPLES": 300},
     "plot_fair_clusters": {"N_SAMPLES": 80},
     "plot_how_it_works": {"N_SEEDS": 1},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from unittest.mock import patch
 
 import numpy as np
@@ -25,7 +26,7 @@ from corral.assign.sizes.shares import approached, misplaced_rows
 from corral.deadline import NEVER
 from corral.many import tree
 from corral.many.tree import Split
-from corral.plan import thresholds
+from corral.plan import many_thresholds, thresholds
 from corral.presolve import SizeBounds, presolve
 from corral.rows import MemoryRows, contracted_shards
 
@@ -38,7 +39,7 @@ EQUAL = ClusterSizes([N // K] * K)
 def soon_many():
     """Problems of some thousand entries count as those with many clusters."""
     small = {"MANY_CLUSTERS": 8, "MANY_ENTRIES": 1000, "TIED_ENTRIES": 1000, "CANDIDATES": 6}
-    with patch.multiple(thresholds, **small):
+    with patch.multiple(many_thresholds, **small):
         yield
 
 
@@ -141,14 +142,21 @@ def test_shards_share_out_as_memory_does():
         assert table.spent() == pytest.approx(cost.min(axis=1).sum())
 
 
-FAR = {"MANY_ENTRIES": 1000, "LARGE": 1000, "GRADUATED_EACH": 20, "SAMPLE_SUMMED": 300}
+@contextmanager
+def far_away(each):
+    """Problems of some thousand entries stay in shards; graduation sees so many rows a cluster."""
+    with (
+        patch.multiple(thresholds, LARGE=1000, SAMPLE_SUMMED=300),
+        patch.object(many_thresholds, "GRADUATED_EACH", each),
+    ):
+        yield
 
 
 @pytest.mark.parametrize("kind", ["equal", "interval", "unequal", "pins", "both", "groups of two"])
 @pytest.mark.parametrize("level", [4, 40])
 def test_rules_are_obeyed_in_shards(kind, level):
     """Trees of several levels and of one, on a sample of the rows, and all rows after it."""
-    with patch.multiple(thresholds, **FAR), patch.object(tree, "LEVEL_BRANCHES", level):
+    with far_away(20), patch.object(tree, "LEVEL_BRANCHES", level):
         model = fit_shards(X, cut(X, 3), RULES[kind], K)
     plan = model.report_.plan
     assert (plan.home, plan.candidates, plan.exact_rounds) == ("", 6, False)
@@ -162,7 +170,7 @@ def test_shards_are_nearly_as_good_as_memory():
     points = np.random.default_rng(0).normal(size=(3000, 6))
     sizes = [ClusterSizes([50] * 60)]
     near = ConstrainedKMeans(60, random_state=0).fit(points, constraints=sizes)
-    with patch.multiple(thresholds, **FAR | {"GRADUATED_EACH": 50}):
+    with far_away(50):
         far = fit_shards(points, cut(points, 2), sizes, 60)
     assert far.inertia_ <= 1.02 * near.inertia_
 

@@ -76,7 +76,7 @@ SITUATIONS = {
             "restarts": 1,
             "sample": 20_000,
             "direct": 0,
-            "least_drop": 1e-7,
+            "least_drop": 1e-7 / 0.3,
             "exchanges": 0,
             "trials": 0,
         },
@@ -204,6 +204,16 @@ def test_more_rows_never_mean_more_work_a_row(n):
     assert then.exchanges <= now.exchanges
     assert then.trials <= now.trials
     assert then.least_drop >= now.least_drop
+    assert then.least_shift >= now.least_shift
+
+
+@pytest.mark.parametrize("n", [100_000, 1_000_000])
+def test_centres_of_a_sample_are_as_exact_as_those_of_all_rows(n):
+    whole, part = (
+        plan_of([equal(n, 10)], n, 10),
+        plan_of([equal(20_000, 10)], 20_000, 10, part_of=n),
+    )
+    assert 0.0 < part.least_shift == whole.least_shift <= thresholds.LEAST_SHIFT
 
 
 def test_the_report_shows_what_was_decided_for_the_sample():

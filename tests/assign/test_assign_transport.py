@@ -13,6 +13,7 @@ from corral.assign import NoAssignment, assign, sizes
 from corral.assign.sizes import preferences
 from corral.assign.sizes.flow import transport as flow
 from corral.presolve import SizeBounds
+from corral.rows import costs
 from corral.rows.costs import scan
 
 
@@ -176,8 +177,10 @@ def test_prices_are_per_point_where_groups_have_several():
     assert (paid[np.arange(n), found.labels] - paid.min(axis=1)).max() <= 1e-12
 
 
+@pytest.mark.parametrize("entries", [0, 10**9], ids=["in threads", "in one thread"])
 @pytest.mark.parametrize("k", [1, 2, 9, 40])
-def test_a_scan_is_the_two_least_of_each_row(k):
+def test_a_scan_is_the_two_least_of_each_row(k, entries, monkeypatch):
+    monkeypatch.setattr(costs, "THREAD_ENTRIES", entries)
     rng = np.random.default_rng(k)
     cost, prices = rng.integers(0, 5, (20_000, k)).astype(float), rng.integers(0, 3, k)
     labels, best, margin = scan(cost, prices)

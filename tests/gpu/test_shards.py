@@ -14,7 +14,7 @@ from corral.audit.inertia import piece_inertia, piece_sums  # noqa: E402
 from corral.backends.gpu.device import DeviceShards  # noqa: E402
 from corral.backends.gpu.torch_passes import DeviceCrew  # noqa: E402
 from corral.rows import Shard, shard  # noqa: E402
-from corral.rows import shard_candidates as candidates  # noqa: E402
+from corral.rows import candidate_passes as candidates  # noqa: E402
 from corral.rows import shard_labels as kept  # noqa: E402
 from corral.rows import shard_passes as passes  # noqa: E402
 
@@ -65,7 +65,13 @@ PASSES = {
     "near": (candidates.near_part, *PLACED, REACH, EACH, ROWS, SLOTS),
     "astray": (candidates.astray_part, *PLACED, ASK.prices, None, ROWS, SLOTS),
     "beyond": (candidates.beyond_part, *PLACED, ASK.prices, EACH, ROWS, SLOTS),
-    "placed labels": (candidates.labels_part, *PLACED, None, ROWS, SLOTS, ROWS[:9], MOVED[:9]),
+    "placed labels": (
+        candidates.labels_part,
+        *PLACED,
+        None,
+        (ROWS, SLOTS),
+        (ROWS[:9], MOVED[:9]),
+    ),
 }
 TRANSFORMS = {
     "shifted": (shard.shifted, POINTS[3]),

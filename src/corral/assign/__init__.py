@@ -5,7 +5,7 @@ over the graph of pairs and linear assignment of cliques (:mod:`.pairs`), prices
 (:mod:`.sizes`), a flow through disjoint cliques (:mod:`.nested`), prices for several sums
 (:mod:`.sums`), or integer programming (:mod:`.program`).  Where a proof takes too
 long, it takes greedy labels instead.  :mod:`.far` assigns rows in shards, :mod:`.many` rows to many
-clusters.
+clusters, :mod:`.tied_first` many rows to few clusters where few groups are tied.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from .program.relaxed import assign_relaxed, violation
 from .result import Assignment, NoAssignment
 from .sizes.prices import prices
 from .tied import Warm
+from .tied_first import TiedFirst
 
 __all__ = [
     "AmongCandidates",
@@ -26,6 +27,7 @@ __all__ = [
     "FarAssignment",
     "NearAssignment",
     "NoAssignment",
+    "TiedFirst",
     "Warm",
     "assign",
     "assign_patiently",

@@ -17,7 +17,7 @@ from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
 from ..presolve import Rules, SizeBounds
 from ..presolve.graphs import link_graph
-from ..rows import Rows, ShardRows
+from ..rows import MemoryRows, Rows, ShardRows
 from ..rows.candidates import Candidates
 from .result import Assignment
 from .sizes.candidates import Look, Shipped, ship_among
@@ -88,7 +88,7 @@ class AmongCandidates:
             raise TypeError("candidates settle sizes; there are none")
         until = deadline.first if incumbent is None else deadline
         if self.tied is None:
-            return self._alike(centers, sizes, warm, until)
+            return self._alike(centers, sizes, warm, until, incumbent)
         tied, costs = self.tied, self._few_costs(centers, until)
         prices = None if warm is None else warm.prices
         if prices is None:
@@ -125,7 +125,7 @@ class AmongCandidates:
         each = int(self.rules.count[0]) if tied is None else 1
         weight, mass = self.rows.weight, self.rows.stiffness(labels, k)
         row_weight = np.maximum(weight / each, np.finfo(float).tiny)
-        plain = self._look(centers, free, warm, deadline)
+        plain = self._look(centers, free, warm, deadline, labels)
 
         def look(prices: FloatArray, number: int) -> Candidates:
             table: Candidates = plain(prices, number)
@@ -165,9 +165,18 @@ class AmongCandidates:
         return Warm(found.prices, tied, None if self.rows.far else found.table)
 
     def _look(
-        self, centers: FloatArray, groups: IntArray | None, warm: Warm | None, until: Deadline
+        self,
+        centers: FloatArray,
+        groups: IntArray | None,
+        warm: Warm | None,
+        until: Deadline,
+        known: IntArray | None = None,
     ) -> Look:
-        """Where the candidates of these groups come from."""
+        """Where the candidates of these groups come from.
+
+        In memory, the cluster that ``known`` labels give a group is one of them, so that there is
+        room: these labels obey the sizes.
+        """
         # Groups in play have one row each, or all the same number; prices are for a row.
         count, far = self.rules.count if self.tied is None else None, self.rows.far
         if far and count is not None and count[0] == 1:
@@ -176,23 +185,33 @@ class AmongCandidates:
         like = None if warm is None else warm.table
 
         def look(prices: FloatArray, number: int) -> Any:
-            return self.rows.candidates(
+            found: Any = self.rows.candidates(
                 centers, prices, number, groups=some, count=count, like=like, deadline=until
             )
+            if known is None or not isinstance(self.rows, MemoryRows):
+                return found
+            cost = self.rows.own_costs(known, centers)
+            cost = cost if count is None else cost / count
+            return found.including(*(a if some is None else a[some] for a in (known, cost)))
 
         return look
 
     def _alike(
-        self, centers: FloatArray, sizes: SizeBounds, warm: Warm | None, until: Deadline
+        self,
+        centers: FloatArray,
+        sizes: SizeBounds,
+        warm: Warm | None,
+        until: Deadline,
+        known: IntArray | None,
     ) -> Assignment:
         """All groups have the same number of rows, and nothing else ties them."""
         each = int(self.rules.count[0])
-        look = self._look(centers, None, warm, until)
+        look = self._look(centers, None, warm, until, known)
         start = None if warm is None else warm.prices
         lower, upper = -(-sizes.lower // each), sizes.upper // each
         found = ship_among(look, lower, upper, self.number, start, until, exact=self.exact)
-        known = np.nan if self.rows.far else each * float(found.where.cost.sum())
-        return Assignment(self._labels(found, None), known, soft=0.0, warm=self._warm(found, None))
+        cost = np.nan if self.rows.far else each * float(found.where.cost.sum())
+        return Assignment(self._labels(found, None), cost, soft=0.0, warm=self._warm(found, None))
 
     def _first_prices(
         self, centers: FloatArray, tied: Tied, sizes: SizeBounds, until: Deadline

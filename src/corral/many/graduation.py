@@ -19,7 +19,12 @@ from ..admm.history import Relaxation
 from ..admm.projected import recorder_of
 from ..assign.sizes.shares import sweep
 from ..deadline import OutOfTime
-from ..plan.thresholds import GRADUATION_END, GRADUATION_ROUNDS, GRADUATION_START, RENEWED_EVERY
+from ..plan.many_thresholds import (
+    GRADUATION_END,
+    GRADUATION_ROUNDS,
+    GRADUATION_START,
+    RENEWED_EVERY,
+)
 from ..presolve import SizeBounds
 from ..problem import Problem
 from ..rows import Rows

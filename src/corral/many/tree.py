@@ -16,7 +16,7 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..assign.sizes import ship_units
 from ..deadline import NEVER, Deadline
-from ..plan.thresholds import (
+from ..plan.many_thresholds import (
     LEVEL_BRANCHES,
     LEVEL_ROUNDS,
     SPLIT_BRANCHES,
@@ -26,7 +26,7 @@ from ..plan.thresholds import (
 from ..presolve import SizeBounds
 from ..problem import Problem
 from ..rows import MemoryRows, ShardRows
-from ..rows.shard_candidates import Family
+from ..rows.candidate_passes import Family
 from ..rows.shard_labels import ShardLabels
 from .graduation import cooled, sizes_of
 

@@ -2,9 +2,9 @@
 
 :meth:`Plan.of` looks at the rules, at a few facts about the rows and at the user's settings, and
 fixes how the problem is solved; :mod:`.effort`, :mod:`.kinds`, :mod:`.chained`, :mod:`.annealed`
-and :mod:`.many` make some of the decisions.  What can only be known in a round, such as how many rows prices
-misplace, is decided there.  The numbers behind all decisions are in :mod:`.thresholds`, and the
-questions about rules that several methods ask in :mod:`.facts`.
+and :mod:`.many` make some of the decisions.  What can only be known in a round, such as how many
+rows prices misplace, is decided there.  The numbers behind all decisions are in :mod:`.thresholds`,
+and the questions about rules that several methods ask in :mod:`.facts`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import numpy as np
 from ..presolve import Rules
 from ..settings import Settings
 from . import chained, effort
+from . import many as many_decisions
+from . import many_thresholds as over
 from . import thresholds as at
 from .annealed import anneals, competes
 from .facts import (
@@ -27,7 +29,6 @@ from .facts import (
     pilot_groups,
     prices_first,
     program_seconds,
-    settled_by_sizes,
     sizes_loose,
 )
 from .kinds import crowded, is_nested, steered, told
@@ -89,31 +90,30 @@ class Plan:
     def of(cls, rules: Rules, facts: Facts, settings: Settings, part_of: int | None = None) -> Plan:
         """Decide; ``part_of`` is the number of groups of the whole, if these are a sample."""
         size = _sample(rules, facts, settings)
-        whole = part_of is None and size == rules.n_groups
         many = many_clusters(rules, settings)
         exchanges, least_exchange = effort.exchanges_of(entries(rules), facts.far, many)
         restarts, trials = _restarts(rules, settings), _trials(rules, facts)
         upheavals = chained.upheavals(rules, facts.far, restarts)
-        alone = upheavals > 0 or rules.n_clusters < 2
-        agree, children = effort.shared(restarts, 0 if alone else trials, settings)
-        alike = crowded(rules) and not children  # cliques too large to recombine their answers
+        tried = 0 if upheavals > 0 or rules.n_clusters < 2 else trials
+        agree, children = effort.shared(restarts, tried, settings)
+        whole = part_of is None and size == rules.n_groups
         direct, share = _direct(rules, settings, whole, upheavals)
         rough = exchanges > 0 and effort.tangled(rules)
         annealed, copies = anneals(rules) if rough and direct and settings.coarse else (0, 0)
-        plan = cls(
+        made = cls(
             n_groups=rules.n_groups,
             n_clusters=rules.n_clusters,
             home=_home(rules, settings, size) if facts.far else "",
-            restarts=min(restarts, at.DISAGREEING) if agree and not alike else restarts,
+            restarts=_limited(rules, restarts, agree, children),
             agree=agree,
             made="",
             children=children,
             idle=effort.idle(rules, children),
             shakes=effort.shakes(rules, children),
             programs=program_seconds(rules, settings),
-            candidates=_candidates(rules, facts, settings),
-            centers=_centers(rules, facts, settings),
-            graduated=_graduated(rules, facts) if many else 0,
+            candidates=many_decisions.candidates(rules, facts, settings),
+            centers=many_decisions.centers(rules, facts, settings),
+            graduated=many_decisions.graduated(rules, facts, many),
             sample=size,
             single=_single(rules, facts, settings),
             growth=_growth(rules, settings, upheavals),
@@ -127,11 +127,11 @@ class Plan:
             rough=rough,
             anneals=annealed,
             copies=copies,
-            rehearsal=_rehearsal(rules, facts) if part_of is None and not many else 0,
+            rehearsal=many_decisions.rehearsal(rules, facts, many or part_of is not None),
             rounds=effort.rounds_of(facts.far, many),
             exact_rounds=not (many and facts.far),
             least_drop=effort.least_drop(rules, facts.far, many),
-            least_shift=effort.least_shift(rules, facts.far),
+            least_shift=effort.least_shift(max(part_of or 0, rules.n_groups) * rules.n_clusters),
             exchanges=exchanges,
             least_exchange=least_exchange,
             refines=effort.work_of_trial(rules) <= at.MOVE_BUDGET,
@@ -140,7 +140,7 @@ class Plan:
             trials=trials,
             trials_each=effort.trials_each(rules),
         )
-        return plan.reduced(settings)
+        return made.reduced(settings)
 
     def reduced(self, settings: Settings) -> Plan:
         """The same without what the settings exclude."""
@@ -201,6 +201,15 @@ def _restarts(rules: Rules, settings: Settings) -> int:
     return int(np.clip(budget // size, 1, most))
 
 
+def _limited(rules: Rules, restarts: int, agree: int, children: int) -> int:
+    """Restarts at most: where answers may agree, the rest are recombinations of those.
+
+    Cliques may be too large to recombine their answers.
+    """
+    alike = crowded(rules) and not children
+    return min(restarts, at.DISAGREEING) if agree and not alike else restarts
+
+
 def _sample(rules: Rules, facts: Facts, settings: Settings) -> int:
     """Groups that ADMM sees: a number, all, or as many as show the clusters."""
     m, wanted = rules.n_groups, settings.max_samples
@@ -212,46 +221,9 @@ def _sample(rules: Rules, facts: Facts, settings: Settings) -> int:
     if rules.summed:
         least, each = at.SAMPLE_SUMMED, at.SAMPLE_SUMMED_EACH
     if many_clusters(rules, settings):  # the sample is for the seeds alone
-        least, each = at.SAMPLE_SUMMED, at.SEEDS_EACH
+        least, each = at.SAMPLE_SUMMED, over.SEEDS_EACH
     enough = int(max(least, each * rules.n_clusters) * facts.unevenness)
     return min(m, enough) if m > at.WORTH_SAMPLING * enough else m
-
-
-def _candidates(rules: Rules, facts: Facts, settings: Settings) -> int:
-    """Clusters that each group is first assigned among, tied groups before all others; 0 for all.
-
-    Few tied groups among many rows hardly change the prices of the sizes.
-    """
-    if not settled_by_sizes(rules, settings):
-        return 0
-    large = entries(rules) > at.TIED_ENTRIES
-    few_tied = large and not facts.far and 0.0 < rules.tied.mean() <= at.MOST_TIED
-    return at.CANDIDATES if few_tied or many_clusters(rules, settings) else 0
-
-
-def _centers(rules: Rules, facts: Facts, settings: Settings) -> str:
-    """What finds the centres, and from where.
-
-    Where sizes tell how many clusters a region has, a tree of cuts is the start of graduation.
-    """
-    if not many_clusters(rules, settings):
-        return "ADMM"
-    drawn = isinstance(settings.init, str) and settings.init == "k-means++"
-    tree = drawn and not sizes_loose(rules) and not rules.numbered
-    return "tree and graduation" if tree else "graduation"
-
-
-def _graduated(rules: Rules, facts: Facts) -> int:
-    """Groups that graduation sees: all in memory, where exchanges follow; in shards a sample."""
-    m = rules.n_groups
-    enough = max(at.SAMPLE_SUMMED, at.GRADUATED_EACH * rules.n_clusters)
-    return enough if facts.far and m > at.WORTH_SAMPLING * enough else m
-
-
-def _rehearsal(rules: Rules, facts: Facts) -> int:
-    """Groups of rows in shards that rounds see first, where all are many more."""
-    enough = max(at.REHEARSED, at.REHEARSED_EACH * rules.n_clusters)
-    return enough if facts.far and rules.n_groups > at.WORTH_REHEARSING * enough else 0
 
 
 def _single(rules: Rules, facts: Facts, settings: Settings) -> bool:
@@ -349,7 +321,7 @@ def _assignment(rules: Rules, facts: Facts, settings: Settings) -> str:
         return "components of pairs" if rules.paired else "nearest centre"
     if not rules.paired and np.ptp(rules.count) == 0:
         return "prices and flow"
-    if facts.far or _candidates(rules, facts, settings):
+    if facts.far or many_decisions.candidates(rules, facts, settings):
         return "linked groups first, then prices and flow"
     return "flow through cliques" if is_nested(rules) else program
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..presolve import Rules
 from ..settings import Settings
+from . import many_thresholds as over
 from . import thresholds as at
 from .kinds import steered
 
@@ -25,7 +26,7 @@ def rounds_of(far: bool, many: bool) -> int:
     """Rounds of assignment and means at most; exchanges follow those of many clusters in memory."""
     if not many:
         return at.MAX_ROUNDS
-    return at.FAR_ROUNDS if far else at.MANY_ROUNDS
+    return over.FAR_ROUNDS if far else over.MANY_ROUNDS
 
 
 def least_drop(rules: Rules, far: bool, many: bool) -> float:
@@ -33,22 +34,26 @@ def least_drop(rules: Rules, far: bool, many: bool) -> float:
     if steered(rules):
         return at.LEAST_DROP
     if many:
-        return at.FAR_DROP if far else at.MANY_DROP
-    size, most = rules.n_groups * rules.n_clusters, at.MOST_FAR_DROP if far else at.MOST_DROP
+        return over.FAR_DROP if far else at.MANY_DROP
+    size = rules.n_groups * rules.n_clusters
+    most = at.MOST_DROP * np.clip(size / at.DROP_ENTRIES, 1.0, at.DROP_GROWTH)
     return float(min(at.LEAST_DROP * max(size / at.SMALL, 1.0) ** 3, most))
 
 
-def least_shift(rules: Rules, far: bool) -> float:
-    """Shift of the centres below which rounds of a large problem end."""
-    if rules.n_groups * rules.n_clusters <= at.TIED_ENTRIES:
+def least_shift(size: int) -> float:
+    """Shift of the centres below which rounds of a large problem end: it grows with their cost."""
+    if size <= at.LARGE:
         return 0.0
-    return at.FAR_SHIFT if far else at.LEAST_SHIFT
+    part = min(size / at.SHIFT_ENTRIES, 1.0)
+    return float(
+        part * np.clip(at.LEAST_SHIFT * size / at.SHIFT_GROWS, at.LEAST_SHIFT, at.MOST_SHIFT)
+    )
 
 
 def exchanges_of(size: int, far: bool, many: bool) -> tuple[int, float]:
     """Rounds of exchanges of groups in memory, and the gain below which they end."""
     if many and not far:
-        return at.MANY_EXCHANGES, at.LEAST_MANY_EXCHANGE
+        return over.MANY_EXCHANGES, over.LEAST_MANY_EXCHANGE
     if size > at.LARGE or far:
         return 0, 0.0
     least = at.LEAST_EXCHANGE * float(np.clip(size / at.SMALL - 1.0, 0.0, 1.0))

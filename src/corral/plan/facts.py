@@ -9,6 +9,7 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..presolve import Rules
 from ..settings import Settings
+from . import many_thresholds as over
 from . import thresholds as at
 
 
@@ -42,7 +43,7 @@ def prices_first(rules: Rules) -> bool:
 
 def many_clusters(rules: Rules, settings: Settings) -> bool:
     """Whether clusters of bounded sizes are too many for passes over all entries of x."""
-    many = rules.n_clusters >= at.MANY_CLUSTERS and entries(rules) > at.MANY_ENTRIES
+    many = rules.n_clusters >= over.MANY_CLUSTERS and entries(rules) > over.MANY_ENTRIES
     return many and settled_by_sizes(rules, settings)
 
 

@@ -164,53 +164,6 @@ LEAST_RELOCATION = 0.05
 #: Rounds of assignment and means after which ADMM's centres and a pilot's are compared.
 PILOT_ROUNDS = 10
 
-# --- Many clusters -------------------------------------------------------------------------------
-
-#: Clusters, and entries, from which centres come from graduation and rows look only at some of the
-#: clusters.  100 clusters of 20,000 rows take 3.5 s, 30 times less than k-means-constrained, at an
-#: inertia 0.16 to 0.34 % below its own; ADMM takes 12 s and ends 0.3 % lower (sizes-20000-100).
-MANY_CLUSTERS, MANY_ENTRIES = 100, 1_000_000
-#: Entries from which tied groups are assigned before all others, and the largest part of all groups
-#: that they may be.  More tied groups change the prices of the sizes by more.  No job
-#: of thresholds.py has so many rows; c2 of gpu.py has a tenth of them tied.
-TIED_ENTRIES, MOST_TIED = 3_000_000, 0.1
-#: Candidates of each row.  More make rounds slower; fewer need more passes until no other cluster
-#: is better.  30,000 rows in 300 to 500 clusters take 0.88 times as long as with 16, at the same
-#: inertia; with 8 well separated blobs take 5 times as long.
-CANDIDATES = 12
-#: Temperatures at which graduation begins and ends, in those at which a cluster would split, and
-#: rounds between them.  More rounds lower the inertia and take longer: with 10, 20,000 rows in 100
-#: clusters end 0.2 % higher in 0.9 times the time, with 40 0.05 % lower in 1.1 times.
-GRADUATION_START, GRADUATION_END, GRADUATION_ROUNDS = 1.0, 0.05, 20
-#: Parts that one cut of the tree makes, most rounds of a cut, and rows for each cluster that it
-#: looks at.  More make better starts and take longer: inertia is 0.3 % higher with 3 parts, 0.14 %
-#: higher with 2 rounds in place of 10 and 0.26 % lower with 40, 0.19 % higher with 12 rows
-#: (thresholds.py, equal 12000, k = 120).
-SPLIT_BRANCHES, SPLIT_ROUNDS, SPLIT_ROWS_EACH = 12, 20, 50
-#: The same of rows in shards, where all parts of a level are cut at once by graduation.
-LEVEL_BRANCHES, LEVEL_ROUNDS = 16, 12
-#: Rows for each cluster that graduation sees of rows in shards; all rows see its centres.
-GRADUATED_EACH = 256
-#: Rounds of graduation in shards between two searches among all clusters; in the others rows keep
-#: their candidates.  A larger number saves passes and lets candidates grow old.
-RENEWED_EVERY = 3
-#: Rounds of assignment after graduation in shards, where no exchanges follow, and the relative fall
-#: of the objective below which they end.
-FAR_ROUNDS, FAR_DROP = 8, 1e-4
-#: Rounds of assignment after graduation, then most rounds of exchanges, many groups at a time, and
-#: the relative gain below which these end.  With 10 rounds and 1e-4, 20,000 rows in 100 clusters
-#: take 2.6 s in place of 4.6 s and end 0.4 to 0.8 % higher; with 60 and 3e-6 they take 5.8 s and
-#: end 0.1 % lower.
-MANY_ROUNDS, MANY_EXCHANGES, LEAST_MANY_EXCHANGE = 2, 40, 1e-5
-#: Part of the rows, misplaced by the prices of sizes over candidates, above which Newton's method
-#: improves these prices before a flow: in memory, and in shards.  A step takes two passes over all
-#: candidates, and a flow grows with the misplaced rows.  300 of 30,000 rows take 14 ms a pass and
-#: 40 ms as a flow; on a GPU a pass takes a hundredth of that.
-STEPPED_NEAR, STEPPED_FAR = 1e-2, 2e-4
-#: Rows for each cluster that seeds are drawn from where the sizes make no tree.  More make seeding
-#: slower: its time grows with their number times the clusters.
-SEEDS_EACH = 20
-
 # --- Polish --------------------------------------------------------------------------------------
 
 #: Most rounds of means and exact assignment.
@@ -218,16 +171,20 @@ MAX_ROUNDS = 300
 #: Relative fall of the objective below which rounds end, of a small problem; it grows with the cube
 #: of the entries, up to the second number (jobs sizes-5000-10, million).
 LEAST_DROP, MOST_DROP = 1e-12, 1e-7
-#: The same second number of rows in shards.  1,500,000 rows of one normal distribution in 32
-#: clusters make 150 rounds at 3e-6, for an inertia that is 0.03 % lower.
-MOST_FAR_DROP = 1e-5
+#: Entries from which the second number grows in proportion, and the largest factor.  A smaller
+#: drop takes more rounds: 1,500,000 rows of one normal distribution in 32 clusters make 150 at
+#: 3e-6, for an inertia that is 0.03 % lower than at 1e-5.
+DROP_ENTRIES, DROP_GROWTH = 3_000_000, 100.0
 #: Sum of the squared shifts of the centres in a round, in mean variances of the features, below
-#: which rounds of a large problem end, as those of scikit-learn's KMeans do.  A smaller number
-#: takes more rounds: a million rows of one normal distribution in 10 clusters take 10 s at 1e-4,
-#: 16 s at 3e-5 and 55 s at 1e-6; their inertia is 0.07, 0.04 and 0.004 % above that of free KMeans.
-LEAST_SHIFT = 3e-5
-#: The same of rows in shards; it is the tolerance of scikit-learn's KMeans.
-FAR_SHIFT = 1e-4
+#: which rounds of a large problem end, as those of scikit-learn's KMeans do, and entries from which
+#: it holds; it falls in proportion with fewer, down to LARGE.  With it, centres are extrapolated.
+#: A smaller number takes more rounds: a million rows of one normal distribution in 10 clusters end
+#: 0.07 % above free KMeans at 1e-4, 0.04 % at 3e-5 in 1.6 times the time, and 0.004 % at 1e-6 in
+#: 5.5 times the time.  100,000 such rows take 4 s and end 0.06 % lower than in 7 s without it.
+LEAST_SHIFT, SHIFT_ENTRIES = 3e-5, 3_000_000
+#: Entries from which the shift grows in proportion, and the largest shift, which is the tolerance
+#: of scikit-learn's KMeans.  A smaller one takes more rounds (gpu.py, part e5).
+SHIFT_GROWS, MOST_SHIFT = 30_000_000, 1e-4
 #: Rows in shards on which rounds are made first, in all and for each cluster, and the factor by
 #: which all rows must be more.  More of them leave fewer rounds to all rows, and take longer.
 REHEARSED, REHEARSED_EACH, WORTH_REHEARSING = 400_000, 10_000, 3.0

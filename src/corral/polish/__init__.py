@@ -1,9 +1,11 @@
 """From centres to the best labels around them.
 
 ``first`` makes first answers from centres; ``refine`` alternates means and exact assignment for
-that.  ``exchange`` moves single groups, ``kempe`` chains of them, and ``cliques`` places whole
-cliques anew, their centres moving along; ``moves`` proposes larger steps, which ``search`` refines
-and keeps if they pay; ``recombine`` makes new answers from several.  ``anneal`` draws labels at random at falling temperatures, where cannot-links tangle.
+that.  ``exchange`` moves single groups, ``kempe`` chains of them, ``relays`` groups of several
+clusters in a circle, and ``cliques`` places whole cliques anew, their centres moving along;
+``moves`` proposes larger steps, which ``search`` refines and keeps if they pay; ``recombine`` makes
+new answers from several.  ``anneal`` draws labels at random at falling temperatures, where
+cannot-links tangle.
 
 Under totals and shares with few groups a cluster, an exact assignment is an integer
 program.  There ``chains`` moves one or two groups at a time, whatever the rules; ``refine`` repairs

@@ -18,6 +18,7 @@ from ..assign import (
     FarAssignment,
     NearAssignment,
     NoAssignment,
+    TiedFirst,
     broken,
 )
 from ..assign.check import matching_order
@@ -150,8 +151,10 @@ def assigner(rules: Rules, rows: Rows, candidates: int = 0, exact: bool = True) 
     """What assigns these rows to centres, round after round, wherever they are.
 
     With candidates it looks at so many clusters for each row, and at more where that is not enough
-    for an exact assignment.
+    for an exact assignment; if there are no more, tied groups come first.
     """
+    if candidates >= rules.n_clusters and not rows.far:
+        return TiedFirst(rules, cast(MemoryRows, rows))
     if candidates:
         return AmongCandidates(rules, rows, candidates, exact)
     if rows.far:

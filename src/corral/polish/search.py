@@ -8,7 +8,7 @@ from itertools import islice
 import numpy as np
 
 from .._typing import FloatArray
-from ..assign import Assignment, NoAssignment
+from ..assign import AmongCandidates, Assignment, NoAssignment
 from ..deadline import OutOfTime
 from ..plan.anneal_thresholds import COOLER, EXCHANGED, FIRST_STEPS, HOTTER, IDLE
 from ..plan.thresholds import CLEAR, LEAST_DROP
@@ -16,7 +16,7 @@ from ..problem import Problem
 from .anneal import Bath
 from .exchange import Exchange
 from .moves import Proposal, kick, relocate, relocations, swap_clusters, swap_sizes
-from .refine import Answer, alternate, assigner, evaluate, exactly, refine
+from .refine import Answer, alternate, evaluate, exactly, refine
 from .upheavals import explore
 
 
@@ -167,7 +167,7 @@ def _exchange_together(problem: Problem, answer: Answer) -> Answer:
     plan = problem.plan
     # Whether a move pays is decided afterwards, on the rows as they are.
     rows = problem.rows.single() if plan.single else problem.rows
-    place = assigner(problem.rules, rows, plan.candidates)
+    place = AmongCandidates(problem.rules, rows, plan.candidates)
     for _ in range(plan.exchanges):
         try:
             step = place.exchange(answer.labels, answer.centers, answer.warm, problem.deadline)

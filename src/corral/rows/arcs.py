@@ -21,7 +21,7 @@ from ..deadline import Deadline
 from ..presolve.contraction import Contraction
 from .cheapest import SomeCosts
 from .distance import Distance
-from .memory import BLOCK_ENTRIES, MemoryRows
+from .memory import BLOCK_ENTRIES, BLOCK_ROWS, MemoryRows
 from .sphere import OnSphere
 
 #: Mean radius of the earth in kilometres (IUGG).
@@ -148,7 +148,7 @@ class ArcRows(MemoryRows):
 
     def _blocks(self, centers: FloatArray, deadline: Deadline) -> Iterator[FloatArray]:
         """Squared arcs of some groups at a time."""
-        step = max(BLOCK_ENTRIES // len(centers), 1)
+        step = max(BLOCK_ENTRIES // len(centers), BLOCK_ROWS)
         for start in range(0, self.shape[0], step):
             if start:
                 deadline.check()
@@ -166,11 +166,12 @@ class ArcRows(MemoryRows):
         own = labels[self.members.group]
         return karcher_means(self.members, own, first) - self.middle
 
-    def inertia(self, labels: IntArray, centers: FloatArray) -> float:
-        """Weighted sum of the squared arcs to the centre of the own cluster."""
+    def own_costs(self, labels: IntArray, centers: FloatArray) -> FloatArray:
+        """Weighted sums of the squared arcs to the centre of the own cluster, (m,)."""
         own = (centers + self.middle)[labels[self.members.group]]
         chords = np.square(self.members.points - own).sum(axis=1)
-        return float(self.members.weight @ squared_arcs(chords))
+        costs = self.members.weight * squared_arcs(chords)
+        return sums_by(self.members.group, costs, self.shape[0])
 
     def fallen(self, labels: IntArray, centers: FloatArray, means: FloatArray) -> float:
         """By both inertias."""

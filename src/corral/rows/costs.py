@@ -7,10 +7,14 @@ elsewhere offer the same interface.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from joblib import cpu_count
 
 from .._typing import FloatArray, IntArray, Matrix
 
@@ -20,6 +24,10 @@ BLOCK = 8192
 #: Clusters from which a scan reduces along the rows of the costs; with fewer, a loop over the
 #: clusters is faster.
 LONG_ROWS = 24
+
+#: Entries of costs from which passes over them run in threads.  With fewer, starting threads takes
+#: longer than it saves.
+THREAD_ENTRIES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -121,12 +129,12 @@ class DenseScan:
     best: FloatArray
     margin: FloatArray
 
-    @property
+    @cached_property
     def counted(self) -> IntArray:
         """Rows in each cluster."""
         return np.bincount(self.labels, minlength=len(self.prices))
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """Infinite if a row may go nowhere."""
         return float(np.abs(self.best).max())
@@ -187,12 +195,27 @@ def scan(cost: FloatArray, prices: FloatArray) -> tuple[IntArray, FloatArray, Fl
     m, k = cost.shape
     labels, best, margin = np.zeros(m, np.int64), np.empty(m), np.full(m, np.inf)
     look = _along_rows if k >= LONG_ROWS else _across_clusters
-    for start in range(0, m, BLOCK):
-        part = slice(start, start + BLOCK)
-        look(cost[part], prices, labels[part], best[part], margin[part])
+
+    def pass_over(begin: int, end: int) -> None:
+        for start in range(begin, end, BLOCK):
+            part = slice(start, min(start + BLOCK, end))
+            look(cost[part], prices, labels[part], best[part], margin[part])
+
+    _shared_out(pass_over, m, m * k)
     with np.errstate(invalid="ignore"):  # a row that may go nowhere: infinity less infinity
         margin -= best
     return labels, best, margin
+
+
+def _shared_out(work: Callable[[int, int], None], m: int, entries: int) -> None:
+    """Work on rows from ``begin`` to ``end``, in threads if there are many entries."""
+    threads = cpu_count() if entries > THREAD_ENTRIES else 1
+    if threads == 1:
+        work(0, m)
+        return
+    edges = [m * i // threads for i in range(threads + 1)]
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, edges[:-1], edges[1:]))
 
 
 def _along_rows(

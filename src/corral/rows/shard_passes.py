@@ -16,6 +16,7 @@ import numpy as np
 from .._arrays import to_host
 from .._typing import FloatArray, IntArray
 from .cheapest import least_of
+from .costs import scan
 from .shard import Shard
 
 #: Entries of a work array in memory; larger ones do not stay in the cache of a core.
@@ -149,20 +150,26 @@ def _scan(shard: Shard, ask: Ask) -> tuple[Any, Any, float]:
     """Label and margin of every row; the margin of rows that are not free is infinite."""
     xp, k = shard.xp, len(ask.prices)
     here, labels, margins, scale = Here.of(shard, ask), [], [], 0.0
-    for part in chunks(shard, k):
+    for part in chunks(shard, 4 * k if xp is np else k):
         weight = None if shard.weight is None else shard.weight[part]
-        priced = costs_where(shard, here, part, weight)
-        priced += here.prices
-        label = xp.argmin(priced, axis=1)
-        best = xp.min(priced, axis=1)
+        costs = costs_where(shard, here, part, weight)
+        look = scan if xp is np else _scan_there
+        label, best, margin = look(costs, here.prices)
         scale = max(scale, float(xp.max(xp.abs(best)))) if len(best) else scale
-        priced[xp.arange(len(best), device=label.device), label] = float("inf")
         labels.append(label)
-        margins.append(xp.min(priced, axis=1) - best)
+        margins.append(margin)
     label, margin = xp.concat(labels), xp.concat(margins)
     if shard.free is not None:
         margin[~shard.free] = float("inf")
     return label, margin, scale
+
+
+def _scan_there(costs: Any, prices: Any) -> tuple[Any, Any, Any]:
+    """As :func:`.costs.scan`, on a device; the costs are written over."""
+    costs += prices
+    label, best = costs.argmin(dim=1), costs.amin(dim=1)
+    costs.scatter_(1, label[:, None], float("inf"))
+    return label, best, costs.amin(dim=1) - best
 
 
 def _bincount(labels: Any, k: int) -> IntArray:

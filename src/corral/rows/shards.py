@@ -21,6 +21,7 @@ from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
 from ..presolve.contraction import Contraction
 from .algebra import largest_eigenvalue
+from .candidate_passes import Asked, Family
 from .distance import EUCLIDEAN, Distance, stiffness_of_all
 from .memory import FAR, MemoryRows
 from .shard import (
@@ -35,7 +36,7 @@ from .shard import (
     with_free,
     with_weight,
 )
-from .shard_candidates import Asked, Family, ShardCandidates
+from .shard_candidates import ShardCandidates
 from .shard_costs import ShardCosts
 from .shard_labels import ShardLabels, label_inertia, label_sums
 from .shard_passes import Ask, moments, rows_of

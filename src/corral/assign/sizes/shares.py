@@ -18,7 +18,7 @@ from scipy.sparse.linalg import cg
 
 from ..._typing import FloatArray, IntArray
 from ...deadline import NEVER, Deadline
-from ...plan.thresholds import STEPPED_FAR, STEPPED_NEAR
+from ...plan.many_thresholds import STEPPED_FAR, STEPPED_NEAR
 from ...presolve import SizeBounds
 from ...rows.candidates import Border
 
