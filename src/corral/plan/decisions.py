@@ -94,10 +94,10 @@ class Plan:
         exchanges, least_exchange = effort.exchanges_of(entries(rules), facts.far, many)
         restarts, trials = _restarts(rules, settings), _trials(rules, facts)
         upheavals = chained.upheavals(rules, facts.far, restarts)
-        tried = 0 if upheavals > 0 or rules.n_clusters < 2 else trials
-        agree, children = effort.shared(restarts, tried, settings)
-        whole = part_of is None and size == rules.n_groups
-        direct, share = _direct(rules, settings, whole, upheavals)
+        agree, children = effort.shared(rules, restarts, 0 if upheavals else trials, settings)
+        direct, share = _direct(
+            rules, settings, part_of is None and size == rules.n_groups, upheavals
+        )
         rough = exchanges > 0 and effort.tangled(rules)
         annealed, copies = anneals(rules) if rough and direct and settings.coarse else (0, 0)
         made = cls(

@@ -11,7 +11,7 @@ from . import thresholds as at
 from .kinds import steered
 
 
-def shared(restarts: int, trials: int, settings: Settings) -> tuple[int, int]:
+def shared(rules: Rules, restarts: int, trials: int, settings: Settings) -> tuple[int, int]:
     """Equal answers that end restarts, and recombinations where they disagree.
 
     Where the user leaves the number open, moves that later restarts would have tried go to
@@ -19,6 +19,7 @@ def shared(restarts: int, trials: int, settings: Settings) -> tuple[int, int]:
     """
     if isinstance(settings.n_init, int) or restarts < at.AGREE or not settings.reorders:
         return 0, 0
+    trials = 0 if rules.n_clusters < 2 else trials
     return at.AGREE, max(restarts - at.DISAGREEING, 0) * trials
 
 
