@@ -39,6 +39,11 @@ def _decision(words: str) -> Any:
     return field(metadata={"words": words})
 
 
+def _later(words: str) -> Any:
+    """A field that is known after the fit."""
+    return field(default="", metadata={"words": words})
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """How one problem is solved: each field is a decision, with its meaning in words.
@@ -52,7 +57,7 @@ class Plan:
     home: str = _decision("brought into memory because")
     restarts: int = _decision("restarts, at most")
     agree: int = _decision("equal best answers that end them")
-    made: str = _decision("restarts made")
+    made: str = _later("restarts made")
     children: int = _decision("recombinations of answers that disagree, at most")
     idle: int = _decision("recombinations without success that end them")
     shakes: int = _decision("answers from shaken chains of cannot-links for each of these")
@@ -95,9 +100,8 @@ class Plan:
         restarts, trials = _restarts(rules, settings), _trials(rules, facts)
         upheavals = chained.upheavals(rules, facts.far, restarts)
         agree, children = effort.shared(rules, restarts, 0 if upheavals else trials, settings)
-        direct, share = _direct(
-            rules, settings, part_of is None and size == rules.n_groups, upheavals
-        )
+        whole = part_of is None and size == rules.n_groups
+        direct, share = _direct(rules, settings, whole, upheavals)
         rough = exchanges > 0 and effort.tangled(rules)
         annealed, copies = anneals(rules) if rough and direct and settings.coarse else (0, 0)
         made = cls(
@@ -106,7 +110,6 @@ class Plan:
             home=_home(rules, settings, size) if facts.far else "",
             restarts=_limited(rules, restarts, agree, children),
             agree=agree,
-            made="",
             children=children,
             idle=effort.idle(rules, children),
             shakes=effort.shakes(rules, children),
