@@ -38,7 +38,8 @@ EQUAL = ClusterSizes([N // K] * K)
 @pytest.fixture(autouse=True)
 def soon_many():
     """Problems of some thousand entries count as those with many clusters."""
-    small = {"MANY_CLUSTERS": 8, "MANY_ENTRIES": 1000, "TIED_ENTRIES": 1000, "CANDIDATES": 6}
+    small = {"MANY_CLUSTERS": 8, "MANY_FAR": 8, "MANY_ENTRIES": 1000}
+    small |= {"TIED_ENTRIES": 1000, "CANDIDATES": 6}
     with patch.multiple(many_thresholds, **small):
         yield
 

@@ -95,7 +95,7 @@ class Plan:
     def of(cls, rules: Rules, facts: Facts, settings: Settings, part_of: int | None = None) -> Plan:
         """Decide; ``part_of`` is the number of groups of the whole, if these are a sample."""
         size = _sample(rules, facts, settings)
-        many = many_clusters(rules, settings)
+        many = many_clusters(rules, facts, settings)
         exchanges, least_exchange = effort.exchanges_of(entries(rules), facts.far, many)
         restarts, trials = _restarts(rules, settings), _trials(rules, facts)
         upheavals = chained.upheavals(rules, facts.far, restarts)
@@ -107,7 +107,7 @@ class Plan:
         made = cls(
             n_groups=rules.n_groups,
             n_clusters=rules.n_clusters,
-            home=_home(rules, settings, size) if facts.far else "",
+            home=_home(rules, facts, settings, size) if facts.far else "",
             restarts=_limited(rules, restarts, agree, children),
             agree=agree,
             children=children,
@@ -177,7 +177,7 @@ def _said(value: int | float | bool | str) -> str:
     return f"{value:g}" if isinstance(value, float) else value
 
 
-def _home(rules: Rules, settings: Settings, size: int) -> str:
+def _home(rules: Rules, facts: Facts, settings: Settings, size: int) -> str:
     """Why far rows are brought into this process's memory, or nothing if they stay."""
     if settings.solver != "projected" or not settings.repair or settings.record_x:
         return "only the default solver with repair, and without record_x, works where they are"
@@ -187,7 +187,7 @@ def _home(rules: Rules, settings: Settings, size: int) -> str:
         return "soft pins, sizes, totals and shares are solved in memory"
     small = rules.n_rows * rules.n_clusters <= at.LARGE
     few = settings.max_samples == "auto" and size == rules.n_groups
-    few = few and not many_clusters(rules, settings)
+    few = few and not many_clusters(rules, facts, settings)
     return "the problem is small" if small or few else ""
 
 
@@ -223,7 +223,7 @@ def _sample(rules: Rules, facts: Facts, settings: Settings) -> int:
     least, each = at.SAMPLE_FREE, at.SAMPLE_FREE_EACH
     if rules.summed:
         least, each = at.SAMPLE_SUMMED, at.SAMPLE_SUMMED_EACH
-    if many_clusters(rules, settings):  # the sample is for the seeds alone
+    if many_clusters(rules, facts, settings):  # the sample is for the seeds alone
         least, each = at.SAMPLE_SUMMED, over.SEEDS_EACH
     enough = int(max(least, each * rules.n_clusters) * facts.unevenness)
     return min(m, enough) if m > at.WORTH_SAMPLING * enough else m

@@ -41,9 +41,10 @@ def prices_first(rules: Rules) -> bool:
     return entries(rules) > at.CONTESTED_ENTRIES and rules.linear is None
 
 
-def many_clusters(rules: Rules, settings: Settings) -> bool:
+def many_clusters(rules: Rules, facts: Facts, settings: Settings) -> bool:
     """Whether clusters of bounded sizes are too many for passes over all entries of x."""
-    many = rules.n_clusters >= over.MANY_CLUSTERS and entries(rules) > over.MANY_ENTRIES
+    least = over.MANY_FAR if facts.far else over.MANY_CLUSTERS
+    many = rules.n_clusters >= least and entries(rules) > over.MANY_ENTRIES
     return many and settled_by_sizes(rules, settings)
 
 

@@ -21,7 +21,7 @@ def candidates(rules: Rules, facts: Facts, settings: Settings) -> int:
     linked = rules.paired or np.ptp(rules.count) > 0
     large = entries(rules) > over.TIED_ENTRIES and linked and not facts.far
     few_tied = large and 0.0 < rules.tied.mean() <= over.MOST_TIED
-    return over.CANDIDATES if few_tied or many_clusters(rules, settings) else 0
+    return over.CANDIDATES if few_tied or many_clusters(rules, facts, settings) else 0
 
 
 def centers(rules: Rules, facts: Facts, settings: Settings) -> str:
@@ -29,7 +29,7 @@ def centers(rules: Rules, facts: Facts, settings: Settings) -> str:
 
     Where sizes tell how many clusters a region has, a tree of cuts is the start of graduation.
     """
-    if not many_clusters(rules, settings):
+    if not many_clusters(rules, facts, settings):
         return "ADMM"
     drawn = isinstance(settings.init, str) and settings.init == "k-means++"
     tree = drawn and not sizes_loose(rules) and not rules.numbered

@@ -6,6 +6,10 @@ from __future__ import annotations
 #: clusters.  100 clusters of 20,000 rows take 3.5 s, 30 times less than k-means-constrained, at an
 #: inertia 0.16 to 0.34 % below its own; ADMM takes 12 s and ends 0.3 % lower (sizes-20000-100).
 MANY_CLUSTERS, MANY_ENTRIES = 100, 1_000_000
+#: The same clusters of rows in shards, where no exchanges follow and ADMM's kernels are fast.  With
+#: 100 clusters ADMM on a sample takes 6.7 s on an H200 and ends 0.2 % below free k-means (gpu.py,
+#: part c1); with 256 it takes 13 s where graduation in 1,024 clusters takes 4 s (part e1).
+MANY_FAR = 128
 #: Entries from which tied groups are assigned before all others, and the largest part of all groups
 #: that they may be.  More tied groups change the prices of the sizes by more.  100,000 normal rows
 #: in 10 clusters with 1,000 cannot-links take 3.5 s, and 26 s at 3,000,000 entries at an inertia
