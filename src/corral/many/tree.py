@@ -130,7 +130,7 @@ class Levels:
         counted = np.bincount(where, minlength=len(children))
         first = np.cumsum(counted) - counted
         parent, slot = np.nonzero(children >= 0)
-        # A part without rows, or with fewer than children, takes rows of its neighbours.
+        # A part with fewer rows than children takes some twice, one without rows that of another.
         place = np.minimum(first[parent] + slot % np.maximum(counted[parent], 1), len(order) - 1)
         drawn, back = np.unique(order[place], return_inverse=True)
         part = self.rows.take(drawn)

@@ -50,10 +50,8 @@ class ShardLabels:
         given: tuple[Any, ...],
         each: Sequence[tuple[Any, ...]],
     ) -> ShardLabels:
-        """The labels that ``source`` gives now."""
-        made = cls(shards, n_clusters, uuid4().hex, source, given, each)
-        made._map(keep)
-        return made
+        """The labels that ``source`` gives; shards keep them from their first use on."""
+        return cls(shards, n_clusters, uuid4().hex, source, given, each)
 
     def _map(self, function: Any, *args: Any) -> list[Any]:
         each = [(own,) for own in self.each]
@@ -84,11 +82,6 @@ def kept_labels(
         for old in [*known][:-KEPT]:
             del known[old]
     return known[key]
-
-
-def keep(shard: Shard, key: str, source: Any, given: tuple[Any, ...], own: Any) -> None:
-    """Keep the labels."""
-    kept_labels(shard, key, source, given, own)
 
 
 def brought(shard: Shard, key: str, source: Any, given: tuple[Any, ...], own: Any) -> IntArray:
