@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
-#: Units of a number that is added as a whole one.  2**20 rows of weight 2**11 do not overflow.
+#: Units of a number that is added as a whole one.  Sums below 2**31 do not overflow.
 FIXED_POINT = 2.0**32
 
 
@@ -50,8 +50,8 @@ def put_beside(a: Any, other: Any) -> Any:
 def added_by(where: Any, values: Any, k: int) -> Any:
     """Sums of values by their number, (k,), in NumPy; without values, how many there are.
 
-    On a device values from 0 to 1 are added as whole numbers, so that sums do not depend on the
-    order in which threads add.
+    On a device values are added as whole numbers of ``1 / FIXED_POINT``, so that sums do not depend
+    on the order in which threads add; they must stay below 2**31.
     """
     if isinstance(where, np.ndarray):
         return np.bincount(where, values, k)

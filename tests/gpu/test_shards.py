@@ -48,6 +48,7 @@ PASSES = {
     "labels_of": (passes.labels_of, ASK, ROWS, MOVED),
     "kept sums": (kept.sums_of_kept, *LABELLED, K, (ROWS, MOVED)),
     "kept inertia": (kept.inertia_of_kept, *LABELLED, CENTERS, (ROWS, MOVED)),
+    "measured": (kept.measured_part, *LABELLED, CENTERS, (ROWS, MOVED)),
     "kept labels": (kept.brought, *LABELLED, (ROWS, MOVED)),
     "label_sums": (kept.label_sums, K, LABELS),
     "label_inertia": (kept.label_inertia, CENTERS, LABELS),

@@ -196,6 +196,18 @@ def test_rows_with_equal_costs_are_counted_where_they_go(monkeypatch):
     assert cost[every, labels].sum() == pytest.approx(cost[every, best].sum())
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_one_pass_measures_means_and_inertia(metric):
+    """As two passes do, from centres that are not the means."""
+    known = rows.METRICS[metric]
+    points = known.embedded(X) if known.bounded else X
+    far = ShardRows(cut(points, 3), np.ones(N), distance=known.distance)
+    where = far.costs(points[:K] - far.middle).scan(np.zeros(K)).kept()
+    means, inertia = far.measured(where, K, points[:K] - far.middle)
+    np.testing.assert_allclose(means, far.means(where, K), atol=1e-12)
+    assert inertia == pytest.approx(far.inertia(where, means), rel=1e-10)
+
+
 def test_labels_stay_what_they_were_when_other_centres_are_asked_for():
     rules, far = grouped(cut(X, 3), ConstraintSet([SIZES]))
     place, now = FarAssignment(rules, far), {"incumbent": None, "warm": None, "patience": 3.0}

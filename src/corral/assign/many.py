@@ -132,7 +132,14 @@ class AmongCandidates:
             stays = table.cluster == labels[free, None]
             squares, held = table.cost / row_weight[free, None], mass[table.cluster]
             factor = self.rows.distance.following(weight[free, None], held, stays, squares)
-            return replace(table, cost=table.cost * factor)
+            # A candidate that is missing has an infinite cost, and an empty cluster the factor 0.
+            cost = np.multiply(
+                table.cost,
+                factor,
+                out=np.full_like(table.cost, np.inf),
+                where=np.isfinite(table.cost),
+            )
+            return replace(table, cost=cost)
 
         lower, upper = -(-(sizes.lower - taken) // each), (sizes.upper - taken) // each
         start = None if warm is None else warm.prices

@@ -57,6 +57,8 @@ def cooled(
     The highest temperature is that at which a cluster would split: twice the variance of its rows
     along one direction.
     """
+    if rows.spread <= 0.0:  # all rows are alike, and no centre is better than another
+        return
     # Directions in which the rows differ, about.
     directions = rows.spread / max(rows.total_weight * rows.separation_scale(), LEAST_SPREAD)
     prices: FloatArray = np.zeros(len(centers))
@@ -97,7 +99,10 @@ def graduate(problem: Problem, centers: FloatArray) -> tuple[Relaxation, FloatAr
     sizes, rounds = sizes_of(problem, rules.n_rows), GRADUATION_ROUNDS
     for step in cooled(rows, look, sizes, centers, rules.n_rows, rounds):
         centers, prices = step.centers, step.prices
-        labels = step.table.at(prices).brought()
+        try:
+            labels = step.table.at(prices).brought()
+        except OutOfTime:
+            break
         recorder.record(None, step.cost, 1.0 / step.temperature, {}, labels)
         problem.settings.progress.step()
     done = len(recorder) == rounds

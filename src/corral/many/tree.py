@@ -15,7 +15,7 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..assign.sizes import ship_units
-from ..deadline import NEVER, Deadline
+from ..deadline import NEVER, Deadline, OutOfTime
 from ..plan.many_thresholds import (
     LEVEL_BRANCHES,
     LEVEL_ROUNDS,
@@ -41,6 +41,8 @@ def split(problem: Problem, random_state: np.random.RandomState) -> FloatArray:
         levels = Levels(cast(ShardRows, rows), random_state, problem.deadline)
         return levels.centers(sizes_of(problem, rows.shape[0]))
     single = np.flatnonzero(rules.count == rules.count.min())
+    if len(single) < rules.n_clusters:  # too few to show where all clusters are
+        single = np.arange(rules.n_groups)
     number = min(len(single), SPLIT_ROWS_EACH * rules.n_clusters)
     some = np.sort(random_state.choice(single, number, replace=False))
     part = rows.take(some)
@@ -64,6 +66,9 @@ class Split:
         parts = [(np.arange(self.rows.shape[0]), np.arange(k))]
         while parts:
             groups, clusters = parts.pop()
+            if not len(groups):  # clusters of no rows
+                centers[clusters] = 0.0
+                continue
             own = self.rows.take(groups)
             shares = np.array_split(clusters, min(SPLIT_BRANCHES, len(clusters)))
             low, high = (
@@ -79,14 +84,19 @@ class Split:
         return centers
 
     def _cut(self, rows: MemoryRows, low: IntArray, high: IntArray) -> tuple[IntArray, FloatArray]:
-        """Labels and means of the rows in parts of these sizes."""
+        """Labels and means of the rows in parts of these sizes; of any after the deadline."""
         everywhere = np.arange(rows.shape[0])
+        labels: IntArray = everywhere % len(low)
+        if self.deadline.passed:
+            return labels, rows.means(labels, len(low))
         centers = rows.seeds(len(low), everywhere, self.random_state)
-        labels: IntArray = np.zeros(len(everywhere), np.int64)
         prices: FloatArray | None = None
         for _ in range(SPLIT_ROUNDS):
-            cost = rows.costs(centers, self.deadline).dense()
-            after, prices = ship_units(cost, low, high, prices, self.deadline)
+            try:
+                cost = rows.costs(centers, self.deadline).dense()
+                after, prices = ship_units(cost, low, high, prices, self.deadline)
+            except OutOfTime:
+                break
             centers = rows.means(after, len(low), centers)
             if np.array_equal(after, labels):
                 break

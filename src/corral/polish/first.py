@@ -97,7 +97,8 @@ def first_answer(
             answer = _exact_round(problem, answer)
     except NoAssignment:
         if problem.plan.candidates:  # tied groups left no room; no proof that there is none
-            every = replace(problem, plan=replace(problem.plan, candidates=0))
+            plan = replace(problem.plan, candidates=0, exact_rounds=True)
+            every = replace(problem, plan=plan)
             return first_answer(every, centers, max_rounds)
         if problem.rows.far:
             raise

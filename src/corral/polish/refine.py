@@ -43,7 +43,7 @@ SETTLING_PRICE, SETTLING_PRICES = 0.25, 12
 class Answer:
     """Labels that obey every hard rule."""
 
-    labels: Any  # (m,); of rows in shards, the scan that holds them there
+    labels: Any  # (m,); of rows in shards, :class:`.ShardLabels`
     centers: FloatArray  # means of the clusters, (k, d), relative to the middle of the rows
     objective: float  # inertia over the groups plus the price of the soft rules broken
     rules: Rules  # with the size bounds in the order that these labels obey
@@ -207,12 +207,13 @@ def evaluate(problem: Problem, step: Assignment, centers: FloatArray) -> Answer:
     from there to the means the objective falls by an amount that the distance tells.
     """
     rules, rows, labels = problem.rules, problem.rows, step.labels
-    means = rows.means(labels, rules.n_clusters, centers)
     if np.isfinite(step.cost):
+        means = rows.means(labels, rules.n_clusters, centers)
         objective = step.cost - problem.near.fallen(labels, centers, means)
         return Answer(labels, means, max(objective, 0.0), rules, step.warm)
+    means, inertia = rows.measured(labels, rules.n_clusters, centers)
     soft = rules.soft_cost(labels) if step.soft is None else step.soft
-    return Answer(labels, means, rows.inertia(labels, means) + soft, rules, step.warm)
+    return Answer(labels, means, inertia + soft, rules, step.warm)
 
 
 def exactly(problem: Problem, answer: Answer) -> Answer:

@@ -46,7 +46,7 @@ class Relays:
     def paying(
         self, labels: IntArray, mass: FloatArray, squares: FloatArray, least: float
     ) -> list[Change]:
-        """Relays that gain more than the least; of those with one first step, the best.
+        """Relays that gain more than the least; of the short ones with one first step, the best.
 
         ``mass`` is the stiffness of the clusters and ``squares`` has the squared distances of all
         groups to their centres.

@@ -184,7 +184,7 @@ class ArcRows(MemoryRows):
 
 @dataclass
 class ArcCosts:
-    """Costs of some groups at a time; see :class:`.candidates.Costs`."""
+    """Costs of some groups at a time; see :class:`.cheapest.SomeCosts`."""
 
     members: Members
     centers: FloatArray  # in space

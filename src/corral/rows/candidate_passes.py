@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import to_host
 from .._typing import FloatArray, IntArray
 from .candidates import Candidates, Open, Placed
 from .shard import Patch, Shard
@@ -166,8 +167,8 @@ def soft_sums(
 
 
 def _placed(shard: Shard, asked: Asked, prices: FloatArray, key: str, *own: Any) -> Placed:
-    """The places of a shard's rows; ``own`` are its counts, and the rows and slots of its patch."""
-    count, rows, slots = own
+    """The places of a shard's rows; ``own`` are its counts, and its patch: rows and clusters."""
+    count, rows, where = own
     table = _table(shard, asked, count)
     found = shard.memo.get("placed")
     if found is None or found[0] != key or found[1].table is not table:
@@ -176,7 +177,9 @@ def _placed(shard: Shard, asked: Asked, prices: FloatArray, key: str, *own: Any)
     placed: Placed = found[1]
     if not len(rows):
         return placed
-    return placed.moved(Open(rows, slots, slots, slots), slots)
+    same = table.cluster[shard.put(rows)] == shard.put(where)[:, None]
+    slot = to_host(shard.xp.argmax(shard.xp.astype(same, shard.xp.int32), axis=1))
+    return placed.moved(Open(rows, slot, slot, slot), slot)
 
 
 def stand(
@@ -253,8 +256,9 @@ def labels_part(
     places: Patch,
 ) -> Any:
     """Clusters of all rows of a shard, of which the tied ones are where they were placed."""
-    labels, (tied, where) = _placed(shard, asked, prices, key, count, *patch).labels, places
-    if len(tied):
-        labels = labels + 0
-        labels[shard.put(tied)] = shard.put(where)
+    none: IntArray = np.empty(0, np.int64)
+    labels = _placed(shard, asked, prices, key, count, none, none).labels + 0
+    for rows, where in (patch, places):
+        if len(rows):
+            labels[shard.put(rows)] = shard.put(where)
     return labels

@@ -288,7 +288,10 @@ class Placed:
             return reach
         xp, where = namespace(self.margin), np.zeros(k, bool)
         where[wanted] = True
-        some = xp.nonzero(put_beside(where, self.labels)[self.labels])[0]
+        wanted_rows = put_beside(where, self.labels)[self.labels]
+        if self.table.count is not None:
+            wanted_rows = wanted_rows & (self.table.count > 0)
+        some = xp.nonzero(wanted_rows)[0]
         # Rows of these clusters, by cluster and by margin inside each.
         some = some[xp.argsort(self.margin[some])]
         some = some[xp.argsort(self.labels[some], stable=True)]

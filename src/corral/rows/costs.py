@@ -244,7 +244,7 @@ def _across_clusters(
 
 
 class LinearCosts:
-    """Costs of some rows in memory at a time; see :class:`.candidates.Costs`.
+    """Costs of some rows in memory at a time; see :class:`.cheapest.SomeCosts`.
 
     They are ``offsets - 2 points @ centers'`` and the squares of the points, times the weights;
     None if these are one.

@@ -208,6 +208,13 @@ class MemoryRows(NearGroups):
         """Centres of the clusters; one without weight keeps its fallback."""
         return self.centres(self.sums(labels, n_clusters), self.mass(labels, n_clusters), fallback)
 
+    def measured(
+        self, labels: IntArray, n_clusters: int, centers: FloatArray
+    ) -> tuple[FloatArray, float]:
+        """Means, and the inertia there."""
+        means = self.means(labels, n_clusters, centers)
+        return means, self.inertia(labels, means)
+
     def sums(self, labels: IntArray, n_clusters: int) -> FloatArray:
         """Weighted sums of the points of each cluster, (k, d)."""
         return as_dense(self._members(labels, n_clusters) @ self.points)
@@ -266,10 +273,10 @@ class MemoryRows(NearGroups):
     def _inner_own(self, labels: IntArray, centers: FloatArray) -> FloatArray:
         """``(p_g - middle) . mu_j`` of the own cluster j, (m,)."""
         if sparse.issparse(self.points):
-            wanted = centers.astype(self.points.dtype, copy=False)
-            inner: FloatArray = np.asarray(self.points @ wanted.T, np.float64)
-            inner -= centers @ self._local
-            return inner[np.arange(len(labels)), labels]
+            stored: Any = self.points  # a product with all centres would be an (m, k) array
+            row = np.repeat(np.arange(len(labels)), np.diff(stored.indptr))
+            products = stored.data * centers[labels[row], stored.indices]
+            return sums_by(row, products, len(labels)) - (centers @ self._local)[labels]
         own = centers[labels]
         alone: FloatArray = np.einsum("gd,gd->g", self.points, own) - own @ self._local
         return alone

@@ -110,6 +110,11 @@ class Rows(Protocol):
     def means(self, where: Any, n_clusters: int, fallback: FloatArray | None = None) -> FloatArray:
         """Centres of the clusters; one without weight keeps its fallback."""
 
+    def measured(
+        self, where: Any, n_clusters: int, centers: FloatArray
+    ) -> tuple[FloatArray, float]:
+        """Centres of the clusters, and the inertia there; one without weight keeps its own."""
+
     def stiffness(self, labels: IntArray, n_clusters: int) -> FloatArray:
         """What a cluster costs more when its centre is off, by the squared distance, (k,)."""
 

@@ -110,7 +110,7 @@ class ShardStanding:
     table: ShardCandidates
     prices: FloatArray
     key: str  # of the places at these prices
-    patches: Sequence[Patch]  # rows of each shard that are elsewhere, and their slots
+    patches: Sequence[Patch]  # rows of each shard that are elsewhere, and their clusters
 
     def _map(self, function: Any, *args: Any) -> list[Any]:
         table = self.table
@@ -156,7 +156,8 @@ class ShardStanding:
 
     def moved(self, opened: Open, slot: IntArray) -> ShardStanding:
         """As :class:`.candidates.Standing`."""
-        return replace(self, patches=patches_of(self.table.shards, opened.rows, slot))
+        where = replace(opened, slot=slot).labels
+        return replace(self, patches=patches_of(self.table.shards, opened.rows, where))
 
     def astray(self, prices: FloatArray) -> float:
         """As :class:`.candidates.Standing`."""

@@ -67,6 +67,12 @@ class ShardLabels:
         sums, mass = (reduce(add, column) for column in zip(*parts, strict=True))
         return sums, mass
 
+    def sums_and_cost(self, centers: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+        """What :meth:`sums` gives, and the inertia at centres in the shards' coordinates."""
+        parts = self._map(measured_part, centers)
+        sums, mass, cost = (reduce(add, column) for column in zip(*parts, strict=True))
+        return sums, mass, float(cost)
+
     def inertia(self, centers: FloatArray) -> float:
         """Weighted sum of the squared distances to centres in the shards' coordinates."""
         return float(sum(self._map(inertia_of_kept, centers)))
@@ -95,6 +101,14 @@ def sums_of_kept(
 ) -> tuple[FloatArray, FloatArray]:
     """``sum w p`` (k, d) and ``sum w`` (k,) of the clusters, in double precision."""
     return sums_by_label(shard, kept_labels(shard, key, source, given, own), k)
+
+
+def measured_part(
+    shard: Shard, key: str, source: Any, given: tuple[Any, ...], centers: FloatArray, own: Any
+) -> tuple[FloatArray, FloatArray, float]:
+    """``sum w p`` (k, d) and ``sum w`` (k,) of the clusters, and the inertia at centres."""
+    where = kept_labels(shard, key, source, given, own)
+    return *sums_by_label(shard, where, len(centers)), _inertia(shard, where, centers)
 
 
 def inertia_of_kept(

@@ -219,6 +219,19 @@ class ShardRows:
         """Centres of the clusters of labels, or of an assignment."""
         return self.centres(*self._sums(where, n_clusters), fallback)
 
+    def measured(
+        self, where: Any, n_clusters: int, centers: FloatArray
+    ) -> tuple[FloatArray, float]:
+        """By one pass over the shards: the inertia at the centres given, less what it falls."""
+        if not isinstance(where, ShardLabels):
+            means = self.means(where, n_clusters, centers)
+            return means, self.inertia(where, means)
+        sums, mass, cost = where.sums_and_cost(centers + self.local)
+        means = self.centres(sums, mass, centers)
+        held = self.distance.stiffness(lambda: sums, mass, self.local)
+        fallen = float(self.distance.gained(held, centers, means).sum())
+        return means, max(cost - fallen, 0.0)
+
     def _sums(self, where: Any, n_clusters: int) -> tuple[FloatArray, FloatArray]:
         """Sums of the points and of the weights of the clusters."""
         if isinstance(where, ShardLabels):

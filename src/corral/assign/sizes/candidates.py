@@ -108,7 +108,7 @@ def _with_room(
         try:
             return table, *_settled(table, sizes, prices, deadline, exact)
         except NoAssignment:
-            if table.shape[1] == len(prices):
+            if table.shape[1] >= len(prices):
                 raise
             # Prices rise where rows crowd, so that these see clusters farther away.
             prices = swept_prices(table, sizes, prices, deadline=deadline)
