@@ -54,7 +54,8 @@ def least_shift(size: int) -> float:
 def exchanges_of(size: int, far: bool, many: bool) -> tuple[int, float]:
     """Rounds of exchanges of groups in memory, and the gain below which they end."""
     if many and not far:
-        return over.MANY_EXCHANGES, over.LEAST_MANY_EXCHANGE
+        rounds = np.clip(over.EXCHANGED_WORK // size, over.FEW_EXCHANGES, over.MANY_EXCHANGES)
+        return int(rounds), over.LEAST_MANY_EXCHANGE
     if size > at.LARGE or far:
         return 0, 0.0
     least = at.LEAST_EXCHANGE * float(np.clip(size / at.SMALL - 1.0, 0.0, 1.0))

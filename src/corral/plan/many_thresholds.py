@@ -49,6 +49,10 @@ FAR_ROUNDS, FAR_DROP = 8, 1e-4
 #: take 2.6 s in place of 4.6 s and end 0.4 to 0.8 % higher; with 60 and 3e-6 they take 5.8 s and
 #: end 0.1 % lower.
 MANY_ROUNDS, MANY_EXCHANGES, LEAST_MANY_EXCHANGE = 2, 40, 1e-5
+#: Entries that all rounds of exchanges look at, and the fewest rounds.  Each takes a search among
+#: all clusters: with 40 of them, 1,000,000 rows in 4,096 clusters do not end in 15 minutes (many.py,
+#: job large).
+EXCHANGED_WORK, FEW_EXCHANGES = 4_000_000_000, 5
 #: Part of the rows, misplaced by the prices of sizes over candidates, above which Newton's method
 #: improves these prices before a flow: in memory, and in shards.  A step takes two passes over all
 #: candidates, and a flow grows with the misplaced rows.  300 of 30,000 rows take 14 ms a pass and
