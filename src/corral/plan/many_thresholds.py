@@ -50,8 +50,7 @@ FAR_ROUNDS, FAR_DROP = 8, 1e-4
 #: end 0.1 % lower.
 MANY_ROUNDS, MANY_EXCHANGES, LEAST_MANY_EXCHANGE = 2, 40, 1e-5
 #: Entries that all rounds of exchanges look at, and the fewest rounds.  Each takes a search among
-#: all clusters: with 40 of them, 1,000,000 rows in 4,096 clusters do not end in 15 minutes (many.py,
-#: job large).
+#: all clusters, which 1,000,000 rows in 4,096 clusters can afford a few times (many.py, job large).
 EXCHANGED_WORK, FEW_EXCHANGES = 4_000_000_000, 5
 #: Part of the rows, misplaced by the prices of sizes over candidates, above which Newton's method
 #: improves these prices before a flow: in memory, and in shards.  A step takes two passes over all
