@@ -68,14 +68,13 @@ def swept_prices(
     table: Any,
     sizes: SizeBounds,
     prices: FloatArray,
-    temperatures: tuple[float, ...] = TEMPERATURES,
     deadline: Deadline = NEVER,
 ) -> FloatArray:
     """Prices at which shares keep the sizes, about, at falling temperatures, in mean margins."""
     unit = table.mean_margin(prices)
     if unit <= 0.0:
         return prices
-    for part in temperatures:
+    for part in TEMPERATURES:
         for _ in range(SWEEPS):
             deadline.check()
             prices = sweep(table, sizes, prices, part * unit)
