@@ -40,6 +40,10 @@ ARC_REACH = 2.0
 #: Candidates of all rows up to which a flow takes all of them where half would take part, and the
 #: number of rows taking part, in all rows, from which it does so however many there are.
 WHOLE, WIDEST = 2_000_000, 8
+#: Factor of the rows taking part from which a flow that does not fit asks for more candidates.  A
+#: larger number makes larger flows first: 1,000,000 rows in 4,096 clusters of uneven blobs had no
+#: first answer after 8 minutes without it.
+GIVE_UP = 16
 #: Times that rows get as many new candidates as they had; after that, twice as many.
 PASSES = 8
 #: Difference of costs, relative to the largest of them, up to which they count as equal, in units
@@ -139,7 +143,8 @@ def _settled(
             opened = now.near(reach)
             slot, after = _flow_soon(opened, reach, now.counted, sizes, prices, deadline)
         except NoAssignment:
-            if whole:
+            # More candidates find room sooner than a flow over all rows finds that there is none.
+            if whole or (widen >= GIVE_UP and table.shape[1] < len(prices)):
                 raise
         else:
             moved = now.moved(opened, slot)
