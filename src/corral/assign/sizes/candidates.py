@@ -41,9 +41,8 @@ ARC_REACH = 2.0
 #: number of rows taking part, in all rows, from which it does so however many there are.
 WHOLE, WIDEST = 2_000_000, 8
 #: Factor of the rows taking part from which a flow that does not fit asks for more candidates.  A
-#: larger number makes larger flows first: 1,000,000 rows in 4,096 clusters of uneven blobs had no
-#: first answer after 8 minutes without it.
-GIVE_UP = 16
+#: larger number makes larger flows first, which take minutes with 1,000,000 rows in 4,096 clusters.
+GIVE_UP = 4
 #: Times that rows get as many new candidates as they had; after that, twice as many.
 PASSES = 8
 #: Difference of costs, relative to the largest of them, up to which they count as equal, in units
@@ -164,10 +163,12 @@ def _rounding(scale: float, prices: FloatArray, eps: float) -> float:
 
 
 def _flow_soon(opened: Open, reach: FloatArray, *given: Any) -> tuple[IntArray, FloatArray]:
-    """As :func:`_flow`, with all candidates of the opened rows where the near ones have no room."""
+    """As :func:`_flow`, with all candidates of a few rows where the near ones have no room."""
     try:
         return _flow(opened, ARC_REACH * reach, *given)
     except NoAssignment:
+        if opened.cost.size > WHOLE:
+            raise
         return _flow(opened, np.full(len(reach), np.inf), *given)
 
 
