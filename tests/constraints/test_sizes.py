@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import permutations, product
 
 import numpy as np
@@ -22,7 +23,7 @@ def least_violation(size, lower, upper, ordered):
 
 
 @pytest.mark.parametrize("ordered", [False, True])
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(30))
 def test_violations_are_the_least_over_all_orders(seed, ordered):
     rng = np.random.default_rng(seed)
     k, n = 4, 15
@@ -35,6 +36,20 @@ def test_violations_are_the_least_over_all_orders(seed, ordered):
     assert (found.amount, found.count) == least_violation(size, lower, upper, ordered)
     exact = ClusterSizes(lower, ordered=ordered).violations(labels, k)
     assert (exact.amount, exact.count) == least_violation(size, lower, lower, ordered)
+
+
+@pytest.mark.parametrize("moved", [0, 7], ids=["obeyed", "broken"])
+def test_many_sizes_take_no_memory_for_all_pairs_of_clusters(moved):
+    k = 4_000
+    sizes = 1 + np.arange(k) % 3
+    labels = np.repeat(np.random.default_rng(0).permutation(k), sizes)
+    labels[:moved] = labels[-1]
+    tracemalloc.start()
+    found = ClusterSizes(sizes).violations(labels, k)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (found.count > 0) == (moved > 0)
+    assert peak < k * k
 
 
 def test_bounds_fill_in_what_is_not_given():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import FloatArray, IntArray
+from ..constraints.sizes import fitting_order
 from ..presolve import Rules, SizeBounds
 from .result import NoAssignment
 
@@ -60,24 +61,14 @@ def cost_of(rules: Rules, cost: FloatArray, labels: IntArray) -> float:
 def matching_order(sizes: SizeBounds, counted: IntArray) -> IntArray | None:
     """An order of the bounds that fits the counted sizes, or None if there is none.
 
-    Clusters take, from the smallest to the largest, the free bounds with the least upper end that
-    fits.  This greedy rule finds a perfect matching of numbers to intervals if there is one.  With
-    soft sizes it is the order of least price.
+    With soft sizes it is the order of least price.
     """
     if sizes.soft is not None:
         column = counted[:, None]
         fits = (sizes.lower <= column) & (column <= sizes.upper)
         order = sizes.soft.best_order(counted, fits)
         return order if fits[np.arange(len(order)), order].all() else None
-    order = np.full(len(counted), -1)
-    free = np.ones(len(counted), bool)
-    for j in np.argsort(counted, kind="stable"):
-        fits = free & (sizes.lower <= counted[j]) & (counted[j] <= sizes.upper)
-        if not fits.any():
-            return None
-        order[j] = np.argmin(np.where(fits, sizes.upper, np.iinfo(np.int64).max))
-        free[order[j]] = False
-    return order
+    return fitting_order(counted, sizes.lower, sizes.upper)
 
 
 def _sizes_hold(rules: Rules, sizes: SizeBounds, labels: IntArray, any_order: bool) -> bool:

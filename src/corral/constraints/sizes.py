@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from heapq import heappop, heappush
 from typing import Self
 
 import numpy as np
@@ -138,9 +139,9 @@ class ClusterSizes(Priced):
         size = np.bincount(found, minlength=k)
         lower, upper = self.bounds(len(found), k)
         if not self.ordered:
-            order = best_order(size, size, lower, upper)
+            order = best_order(size, lower, upper)
             lower, upper = lower[order], upper[order]
-        excess = _gap(size, size, lower, upper)
+        excess = _gap(size, lower, upper)
         return self._outside(excess, partial(_describe, size=size, lower=lower, upper=upper))
 
     def subset(self, rows: ArrayLike) -> Self:
@@ -172,15 +173,54 @@ class ClusterSizes(Priced):
         return f"ClusterSizes({', '.join(shown)}{self._price})"
 
 
-def best_order(low: IntArray, high: IntArray, lower: IntArray, upper: IntArray) -> IntArray:
-    """Match each interval ``[low, high]`` with one of the intervals ``[lower, upper]``.
+def best_order(counted: IntArray, lower: IntArray, upper: IntArray) -> IntArray:
+    """Match each number with one of the intervals ``[lower, upper]``.
 
     The match has the smallest total gap and, among those, the smallest number of gaps.
     """
     if np.ptp(lower) == 0 and np.ptp(upper) == 0:
         return np.arange(len(lower))
-    gap = _gap(low[:, None], high[:, None], lower, upper)
+    fits = fitting_order(counted, lower, upper)
+    if fits is not None:
+        return fits
+    if np.array_equal(lower, upper):
+        return _nearest_order(counted, lower)
+    gap = _gap(counted[:, None], lower, upper)
     order: IntArray = linear_sum_assignment(gap * (len(lower) + 1) + (gap > 0))[1]
+    return order
+
+
+def fitting_order(counted: IntArray, lower: IntArray, upper: IntArray) -> IntArray | None:
+    """An interval for each number that it lies in, or None if there is no such match.
+
+    Numbers take, from the smallest to the largest, the free interval with the least upper end that
+    fits.  This greedy rule finds a match if there is one.
+    """
+    order = np.empty(len(counted), np.int64)
+    waiting = list(np.argsort(lower, kind="stable")[::-1])
+    begun: list[tuple[int, int]] = []  # upper end and number of the free intervals
+    for j in np.argsort(counted, kind="stable"):
+        while waiting and lower[waiting[-1]] <= counted[j]:
+            entry = waiting.pop()
+            heappush(begun, (int(upper[entry]), int(entry)))
+        if not begun or begun[0][0] < counted[j]:
+            return None
+        order[j] = heappop(begun)[1]
+    return order
+
+
+def _nearest_order(counted: IntArray, wanted: IntArray) -> IntArray:
+    """As :func:`best_order` for exact numbers: equal ones first, the others from least to most."""
+    here, there = (np.argsort(values, kind="stable") for values in (counted, wanted))
+    order, rest = np.empty(len(counted), np.int64), []
+    values = np.union1d(counted, wanted)
+    ends = (np.searchsorted(own, values, "right")[:-1] for own in (counted[here], wanted[there]))
+    for mine, theirs in zip(*map(np.split, (here, there), ends), strict=True):
+        both = min(len(mine), len(theirs))
+        order[mine[:both]] = theirs[:both]
+        rest.append((mine[both:], theirs[both:]))
+    numbers, entries = (np.concatenate(column) for column in zip(*rest, strict=True))
+    order[numbers] = entries
     return order
 
 
@@ -219,7 +259,7 @@ def _aligned(bounds: Bounds, base: Bounds) -> Bounds:
     if equal or (_sortable(bounds) and _sortable(base)):
         order: IntArray = here[np.argsort(there)]
     elif np.array_equal(base[0], base[1]):
-        order = best_order(*base, *bounds)
+        order = best_order(base[0], *bounds)
     else:
         raise ValueError(
             "two lists of cluster size bounds without ordered=True cannot be matched with each "
@@ -238,9 +278,9 @@ def _uniform(bounds: Bounds) -> bool:
     return all(np.ptp(b) == 0 for b in bounds)
 
 
-def _gap(low: IntArray, high: IntArray, lower: IntArray, upper: IntArray) -> IntArray:
-    """Return the distance between the intervals [low, high] and [lower, upper]; 0 if they meet."""
-    gap: IntArray = np.maximum(lower - high, 0) + np.maximum(low - upper, 0)
+def _gap(counted: IntArray, lower: IntArray, upper: IntArray) -> IntArray:
+    """Return the distance of numbers from the intervals [lower, upper]; 0 for those inside."""
+    gap: IntArray = np.maximum(lower - counted, 0) + np.maximum(counted - upper, 0)
     return gap
 
 

@@ -181,7 +181,7 @@ def measure_sizes(sizes: ArrayLike, constraints: Any) -> Measure:
     for rule in ConstraintSet(constraints).of_kind(ClusterSizes):
         rule.check(int(size.sum()), len(size))
         low, high = rule.bounds(int(size.sum()), len(size))
-        order = np.arange(len(size)) if rule.ordered else best_order(size, size, low, high)
+        order = np.arange(len(size)) if rule.ordered else best_order(size, low, high)
         if rule.sizes is not None or rule.minimum is not None:
             lower = np.maximum(lower, low[order])
         if rule.sizes is not None or rule.maximum is not None:
