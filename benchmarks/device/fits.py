@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import cProfile
-import pstats
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -16,6 +13,7 @@ from sklearn.cluster import KMeans
 from corral import ClusterSizes, ConstrainedKMeans
 from corral.datasets import random_links
 
+from .sampled import Sampled
 from .short import check
 
 #: Seconds that fits with sizes, and with pairs too, should take at most.
@@ -101,7 +99,7 @@ def timed_fit(points, k, rules, **parameters):
 
 
 def show(name, points, k, rules, links, reference, most, **parameters) -> None:
-    """Fit twice, the second time with a profile, and print what came out.
+    """Fit twice, and print what came out.
 
     ``reference`` is the inertia that that of the fit may exceed by a little, and whose it is.
     """
@@ -109,34 +107,21 @@ def show(name, points, k, rules, links, reference, most, **parameters) -> None:
     (wanted, whose), sizes = reference, equal_sizes(len(points), k)
     model, first = timed_fit(points, k, rules, **parameters)
     held = torch.cuda.max_memory_allocated() / 2**30
-    profile = cProfile.Profile()
-    profile.enable()
-    model, second = timed_fit(points, k, rules, **parameters)
-    profile.disable()
+    with Sampled() as sampled:
+        model, second = timed_fit(points, k, rules, **parameters)
     labels = model.labels_
     assert isinstance(labels, torch.Tensor)
     assert labels.is_cuda
     inertia, broken = inertia_of(points, labels, k), violations(labels, sizes, *links)
     print(
-        f"    first call {first:.2f} s, second {second:.2f} s (with a profile), {model.n_iter_} "
+        f"    first call {first:.2f} s, second {second:.2f} s, {model.n_iter_} "
         f"iterations, {broken} violations, inertia {inertia:.6g}, {inertia / wanted:.5f} of that "
         f"of {whose}, reported {model.inertia_ / inertia - 1.0:+.1e} off, {held:.1f} GiB at most"
     )
-    breakdown(profile)
+    sampled.show()
     check(broken == 0, f"{name}: {broken} violations")
     check(second <= most, f"{name}: {second:.1f} s")
     check(inertia <= RATIO * wanted, f"{name}: inertia {inertia / wanted:.4f} of {whose}")
-
-
-def breakdown(profile: cProfile.Profile, lines: int = 28) -> None:
-    """Print where the seconds are: functions of corral, and others that take long themselves."""
-    rows = []
-    for (path, _, name), (_, calls, own, total, _) in pstats.Stats(profile).stats.items():
-        ours = "corral" in path
-        if total > 0.05 and (ours or own > 0.1):
-            rows.append((total, own, calls, f"{Path(path).stem}.{name}" if ours else name))
-    for total, own, calls, name in sorted(rows, reverse=True)[:lines]:
-        print(f"      {total:7.2f} s, itself {own:7.2f} s, {calls:6} x {name}")
 
 
 def part_c1(n: int, d: int, k: int) -> None:

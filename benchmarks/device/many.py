@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cProfile
 import time
 from dataclasses import dataclass
 
@@ -11,7 +10,8 @@ import torch
 
 from corral import ClusterSizes
 
-from .fits import blobs, breakdown, chunks, equal_sizes, inertia_of, timed_fit, violations
+from .fits import blobs, chunks, equal_sizes, inertia_of, timed_fit, violations
+from .sampled import Sampled
 from .short import check
 
 #: Rounds of Lloyd, and the inertia that a fit may have, in that of Lloyd.
@@ -102,10 +102,8 @@ def part_e(name: str, rounds: int = ROUNDS) -> None:
     began, free = lloyd(points, k, rounds)
     print(f"    {rounds} rounds of Lloyd {began:.2f} s; {flash_round(points, k)}", flush=True)
     sizes, none = equal_sizes(n, k), np.empty((0, 2), np.int64)
-    profile = cProfile.Profile()
-    profile.enable()
-    model, seconds = timed_fit(points, k, ClusterSizes(sizes))
-    profile.disable()
+    with Sampled() as sampled:
+        model, seconds = timed_fit(points, k, ClusterSizes(sizes))
     held = torch.cuda.max_memory_allocated() / 2**30
     broken, inertia = (
         violations(model.labels_, sizes, none, none),
@@ -116,7 +114,7 @@ def part_e(name: str, rounds: int = ROUNDS) -> None:
         f"{held:.1f} GiB at most",
         flush=True,
     )
-    breakdown(profile)
+    sampled.show()
     check(broken == 0, f"{name}: {broken} violations")
     check(seconds <= job.seconds, f"{name}: {seconds:.1f} s, {job.seconds:g} wanted")
     check(inertia <= RATIO * free, f"{name}: inertia {inertia / free:.4f} of Lloyd's")
