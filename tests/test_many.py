@@ -288,8 +288,8 @@ def test_steps_towards_the_prices_misplace_fewer_rows(clear):
     rows = MemoryRows(points)
     table = rows.candidates(centers - rows.middle, np.zeros(K), 12)
     before = misplaced_rows(sizes, table.at(np.zeros(K)).counted, np.zeros(K))
-    prices, now = approached(table, sizes, np.zeros(K))
-    assert misplaced_rows(sizes, now.counted, prices) < before * (1.0 if clear else 0.5)
+    found = approached(table, sizes, np.zeros(K))
+    assert misplaced_rows(sizes, found.now.counted, found.prices) < before * (1.0 if clear else 0.5)
 
 
 def test_an_exchange_knows_what_a_single_move_gains():

@@ -16,11 +16,17 @@ from corral.rows import MemoryRows
 
 def look_at(rows, centers):
     """Candidates of the rows at these centres, as an assignment asks for them."""
-    return lambda prices, number: rows.candidates(centers, prices, number)
+
+    def look(prices, number, among):
+        if among is None:
+            return rows.candidates(centers, prices, number)
+        return rows.candidates(centers[among], prices[among], number).named(among)
+
+    return look
 
 
 def problem(seed):
-    """Rows, centres and bounds; some with ties, weights, intervals or crowded centres."""
+    """Rows, centres and bounds; some with ties, weights, intervals, crowded centres or islands."""
     rng = np.random.default_rng(seed)
     m = int(rng.integers(5, 300))
     k = int(rng.integers(2, min(m, 40) + 1))
@@ -28,6 +34,11 @@ def problem(seed):
     points = np.round(points) if seed % 5 == 0 else points
     rows = MemoryRows(points, rng.random(m) if seed % 3 == 0 else None)
     centers = rng.choice([0.1, 1.0, 3.0]) * rng.normal(size=(k, points.shape[1]))
+    if seed % 7 == 0:  # islands far apart, with too many and too few clusters
+        places = 100.0 * rng.normal(size=(4, points.shape[1]))
+        points += places[rng.integers(0, 4, m)]
+        centers += places[rng.integers(0, 4, k)]
+        rows = MemoryRows(points)
     lower = upper = np.bincount(rng.integers(0, k, m), minlength=k)
     if seed % 2:
         lower = np.maximum(lower - rng.integers(0, 3, k), 0)

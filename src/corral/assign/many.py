@@ -127,8 +127,8 @@ class AmongCandidates:
         row_weight = np.maximum(weight / each, np.finfo(float).tiny)
         plain = self._look(centers, free, warm, deadline, labels)
 
-        def look(prices: FloatArray, number: int) -> Candidates:
-            table: Candidates = plain(prices, number)
+        def look(prices: FloatArray, number: int, among: IntArray | None) -> Candidates:
+            table: Candidates = plain(prices, number, among)
             stays = table.cluster == labels[free, None]
             squares, held = table.cost / row_weight[free, None], mass[table.cluster]
             factor = self.rows.distance.following(weight[free, None], held, stays, squares)
@@ -191,10 +191,12 @@ class AmongCandidates:
         some = None if far or self.tied is None else groups
         like = None if warm is None else warm.table
 
-        def look(prices: FloatArray, number: int) -> Any:
-            found: Any = self.rows.candidates(
-                centers, prices, number, groups=some, count=count, like=like, deadline=until
-            )
+        def look(prices: FloatArray, number: int, among: IntArray | None) -> Any:
+            some_of: Any = {"groups": some, "count": count, "deadline": until}
+            if among is not None:
+                own = centers[among], prices[among], number
+                return self.rows.candidates(*own, **some_of).named(among)
+            found: Any = self.rows.candidates(centers, prices, number, like=like, **some_of)
             if known is None or not isinstance(self.rows, MemoryRows):
                 return found
             cost = self.rows.own_costs(known, centers)
@@ -228,7 +230,7 @@ class AmongCandidates:
         if not len(tied.free):
             return zero
         bounds = sizes.scaled(len(tied.free) / float(self.rules.n_rows), len(tied.free))
-        table = self._look(centers, tied.free, None, until)(zero, self.number)
+        table = self._look(centers, tied.free, None, until)(zero, self.number, None)
         return swept_prices(table, bounds, zero, deadline=until)
 
 

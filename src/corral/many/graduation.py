@@ -44,7 +44,7 @@ class Cooled:
 
     centers: FloatArray  # (k, d), relative to the middle of the rows
     prices: FloatArray  # (k,)
-    table: Any  # the candidates, :class:`.rows.candidates.Choices`
+    table: Any  # the candidates, :class:`.rows.choices.Choices`
     temperature: float
     cost: float  # of the shares
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from .._arrays import to_host
 from .._typing import FloatArray, IntArray
-from .candidates import Candidates, Open, Placed
+from .candidates import Candidates, Placed
+from .choices import Open
 from .shard import Patch, Shard
 from .shard_labels import kept_labels, no_sums, parted, weighted_sums
 from .shard_passes import Ask, Here, chunks, costs_where, doubles, least
@@ -30,6 +31,23 @@ class Family:
 
 
 @dataclass(frozen=True)
+class Merged:
+    """Parts of clusters that are candidates in place of these."""
+
+    base: Asked
+    part: IntArray  # of each cluster, (k,)
+    prices: FloatArray  # of the clusters, (k,)
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Candidates of which each row has both."""
+
+    base: Asked
+    others: Asked
+
+
+@dataclass(frozen=True)
 class Asked:
     """What candidates follow from."""
 
@@ -39,16 +57,39 @@ class Asked:
     eps: float  # relative rounding of the points
     family: Family | None = None  # whose children are the candidates
     like: Asked | None = None  # those whose clusters are kept
+    names: IntArray | None = None  # numbers of the clusters, if these are but some of all
+    merged: Merged | None = None  # whose parts are the candidates
+    joined: Joined | None = None  # whose candidates these are
 
 
 def _table(shard: Shard, asked: Asked, count: Any) -> Candidates:
     """The candidates of a shard's rows."""
+    if asked.merged is not None:
+        return _merged_table(shard, asked.ask.key, asked.merged, count)
     found = shard.memo.get("candidates")
     if found is None or found[0] != asked.ask.key:
-        known = None if asked.like is None else _table(shard, asked.like, count)
-        shard.memo.pop("candidates", None)  # both at once would take twice the memory
-        found = asked.ask.key, candidates_of(shard, asked, count, known)
+        found = asked.ask.key, _new_table(shard, asked, count)
         shard.memo["candidates"] = found
+    table: Candidates = found[1]
+    return table
+
+
+def _new_table(shard: Shard, asked: Asked, count: Any) -> Candidates:
+    """Candidates that are not in the memo."""
+    if asked.joined is not None:
+        base = _table(shard, asked.joined.base, count)
+        return base.beside(candidates_of(shard, asked.joined.others, count))
+    known = None if asked.like is None else _table(shard, asked.like, count)
+    shard.memo.pop("candidates", None)  # both at once would take twice the memory
+    return candidates_of(shard, asked, count, known)
+
+
+def _merged_table(shard: Shard, key: str, merged: Merged, count: Any) -> Candidates:
+    """The candidates of a shard's rows among parts."""
+    found = shard.memo.get("merged")
+    if found is None or found[0] != key:
+        found = key, _table(shard, merged.base, count).merged(merged.part, merged.prices)
+        shard.memo["merged"] = found
     table: Candidates = found[1]
     return table
 
@@ -83,9 +124,11 @@ def candidates_of(
         cost[cost < 0.0] = 0.0
         found.append((cluster, cost, beyond + constant))
     cluster, cost, beyond = (xp.concat(column) for column in zip(*found, strict=True))
+    if asked.names is not None:
+        cluster = shard.put(asked.names.astype(np.int32))[cluster]
     if shard.free is not None:
-        placed = ~shard.free
-        cost[placed, 1:], beyond[placed] = np.inf, np.inf
+        placed, first = ~shard.free, 1 if asked.names is None else 0
+        cost[placed, first:], beyond[placed] = np.inf, np.inf
         each = shard.free * (1 if each is None else each)
     return Candidates(cluster, cost, beyond, ask.prices, asked.eps, count=each)
 

@@ -5,7 +5,8 @@ of the clusters where it costs least, the prices of the clusters included; the *
 of those.  What no candidate tells, a bound does: no other cluster costs less than ``beyond``.
 
 :class:`Candidates` are those of all rows in memory, or of one shard; their arrays are NumPy's or
-PyTorch's.  :class:`.shard_candidates.ShardCandidates` has those of all shards.
+PyTorch's.  :class:`.shard_candidates.ShardCandidates` has those of all shards, and :mod:`.choices`
+says what both can tell.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from .._arrays import added_by, namespace, put_beside, ranked, to_host
 from .._typing import FloatArray, IntArray
+from .choices import Border, Open
 
 #: Product of a row's two largest shares below which it is not counted as lying on a border.
 ON_BORDER = 1e-3
@@ -28,101 +30,8 @@ Look = Callable[[FloatArray, int, IntArray | None], "Candidates"]
 
 
 @dataclass(frozen=True)
-class Open:
-    """Rows whose clusters are open, in this process's memory."""
-
-    rows: IntArray  # their numbers, (r,)
-    slot: IntArray  # the candidate that each is in, (r,)
-    cluster: IntArray  # their candidates, (r, t)
-    cost: FloatArray  # what these cost without prices, (r, t)
-
-    @property
-    def labels(self) -> IntArray:
-        """The clusters that they are in."""
-        return self.cluster[np.arange(len(self.slot)), self.slot].astype(np.int64)
-
-
-class Choices(Protocol):
-    """Candidates of all rows, wherever these are."""
-
-    @property
-    def prices(self) -> FloatArray:
-        """Prices at which the candidates were chosen, (k,)."""
-
-    @property
-    def eps(self) -> float:
-        """Relative rounding of the costs."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and candidates of each."""
-
-    @property
-    def n_free(self) -> int:
-        """Rows that are to be placed."""
-
-    @property
-    def far(self) -> bool:
-        """Whether the rows are outside this process's memory, where passes are fast."""
-
-    def mean_margin(self, prices: FloatArray) -> float:
-        """Mean of the finite margins between the best candidate and the next; 0 without any."""
-
-    def held(self, prices: FloatArray, temperature: float) -> FloatArray:
-        """Rows that each cluster holds, in shares ``exp(-(cost + price) / temperature)``, (k,)."""
-
-    def borders(self, prices: FloatArray, temperature: float) -> tuple[FloatArray, Border]:
-        """What :meth:`held` gives, and how many rows lie between each two clusters."""
-
-    def at(self, prices: FloatArray) -> Standing:
-        """Every row in its cheapest candidate."""
-
-
-class Standing(Protocol):
-    """Rows in one of their candidates each."""
-
-    @property
-    def counted(self) -> IntArray:
-        """Rows in each cluster, (k,)."""
-
-    @property
-    def scale(self) -> float:
-        """The largest cost of a row in absolute value, price included."""
-
-    def brought(self) -> IntArray:
-        """The cluster of each row, in this process's memory, (m,)."""
-
-    def reach(self, number: int, each: IntArray) -> FloatArray:
-        """Margins up to which about so many rows lie, in all, and of each cluster, (k,)."""
-
-    def near(self, reach: FloatArray) -> Open:
-        """The rows whose margin is within the reach of their cluster."""
-
-    def moved(self, opened: Open, slot: IntArray) -> Standing:
-        """The same with these rows in other candidates."""
-
-    def astray(self, prices: FloatArray) -> float:
-        """The most that a row would save at these prices by another of its candidates."""
-
-    def renewed(self, prices: FloatArray, number: int) -> tuple[Choices, float]:
-        """Other candidates for rows that a cluster beyond theirs suits better at these prices.
-
-        Also the most that one of them saves there.
-        """
-
-
-@dataclass(frozen=True)
-class Border:
-    """Sums over the rows of the products of their two largest shares, for pairs of clusters."""
-
-    one: IntArray
-    other: IntArray
-    weight: FloatArray
-
-
-@dataclass(frozen=True)
 class Candidates:
-    """Clusters that each row may go to, and their costs; see :class:`Choices`."""
+    """Clusters that each row may go to, and their costs; see :class:`.choices.Choices`."""
 
     cluster: Any  # (m, t)
     cost: Any  # without prices, (m, t)
@@ -141,7 +50,7 @@ class Candidates:
 
     @property
     def n_free(self) -> int:
-        """As :class:`Choices`."""
+        """As :class:`.choices.Choices`."""
         return self.shape[0]
 
     def priced(self, prices: FloatArray) -> Any:
@@ -149,7 +58,7 @@ class Candidates:
         return self.cost + put_beside(prices, self.cost)[self.cluster]
 
     def at(self, prices: FloatArray) -> Placed:
-        """As :class:`Choices`."""
+        """As :class:`.choices.Choices`."""
         xp, priced = namespace(self.cost), self.priced(prices)
         slot = xp.argmin(priced, axis=1)
         rows = xp.arange(len(slot), device=slot.device)
@@ -157,8 +66,20 @@ class Candidates:
         priced[rows, slot] = np.inf
         return Placed(self, prices, slot, best, xp.min(priced, axis=1) - best)
 
+    def merged(self, part: IntArray, prices: FloatArray) -> Candidates:
+        """As :class:`.choices.Choices`."""
+        xp, priced = namespace(self.cost), self.priced(prices)
+        order = xp.argsort(priced, axis=1)
+        priced = xp.take_along_axis(priced, order, axis=1)
+        parts = put_beside(part.astype(np.int32), self.cluster)[self.cluster]
+        parts = xp.take_along_axis(parts, order, axis=1)
+        for slot in range(1, parts.shape[1]):
+            cheaper = xp.any(parts[:, :slot] == parts[:, slot : slot + 1], axis=1)
+            priced[cheaper, slot] = np.inf
+        return replace(self, cluster=parts, cost=priced, prices=np.zeros(int(part.max()) + 1))
+
     def mean_margin(self, prices: FloatArray) -> float:
-        """As :class:`Choices`."""
+        """As :class:`.choices.Choices`."""
         total, number = self.margins(prices)
         return total / number if number else 0.0
 
@@ -178,7 +99,7 @@ class Candidates:
         return share
 
     def held(self, prices: FloatArray, temperature: float) -> FloatArray:
-        """As :class:`Choices`."""
+        """As :class:`.choices.Choices`."""
         return self._held(self.soft(prices, temperature), len(prices))
 
     def _held(self, share: Any, k: int) -> FloatArray:
@@ -188,7 +109,7 @@ class Candidates:
         return held
 
     def borders(self, prices: FloatArray, temperature: float) -> tuple[FloatArray, Border]:
-        """As :class:`Choices`."""
+        """As :class:`.choices.Choices`."""
         share, k = self.soft(prices, temperature), len(prices)
         held, xp = self._held(share, k), namespace(share)
         every = xp.arange(len(share), device=share.device)
@@ -223,6 +144,21 @@ class Candidates:
             cost=np.column_stack([self.cost, np.where(known, np.inf, cost)]),
         )
 
+    def named(self, clusters: IntArray) -> Candidates:
+        """As :class:`.choices.Choices`."""
+        return replace(self, cluster=clusters.astype(np.int32)[self.cluster])
+
+    def beside(self, others: Any) -> Candidates:
+        """As :class:`.choices.Choices`."""
+        xp = namespace(self.cost)
+        cluster, cost = [self.cluster], [self.cost]
+        for slot in range(others.shape[1]):
+            own = others.cluster[:, slot : slot + 1]
+            known = xp.any((self.cluster == own) & xp.isfinite(self.cost), axis=1)
+            cluster.append(own)
+            cost.append(xp.where(known, np.inf, others.cost[:, slot])[:, None])
+        return replace(self, cluster=xp.concat(cluster, axis=1), cost=xp.concat(cost, axis=1))
+
     def replaced(self, rows: IntArray, others: Candidates) -> Candidates:
         """The same with other candidates for some rows, chosen at the prices of those.
 
@@ -240,7 +176,7 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Placed:
-    """Rows in candidates of theirs; see :class:`Standing`."""
+    """Rows in candidates of theirs; see :class:`.choices.Standing`."""
 
     table: Candidates
     prices: FloatArray
@@ -256,7 +192,7 @@ class Placed:
         return xp.astype(self.table.cluster[rows, self.slot], xp.int64)
 
     def brought(self) -> IntArray:
-        """As :class:`Standing`."""
+        """As :class:`.choices.Standing`."""
         labels: IntArray = to_host(self.labels)
         return labels
 
@@ -268,7 +204,7 @@ class Placed:
 
     @cached_property
     def counted(self) -> IntArray:
-        """As :class:`Standing`."""
+        """As :class:`.choices.Standing`."""
         count = self.table.count
         labels = self.labels if count is None else self.labels[count > 0]
         counted: IntArray = added_by(labels, None, len(self.prices))
@@ -276,11 +212,11 @@ class Placed:
 
     @cached_property
     def scale(self) -> float:
-        """As :class:`Standing`."""
+        """As :class:`.choices.Standing`."""
         return float(abs(self.best).max()) if len(self.best) else 0.0
 
     def reach(self, number: int, each: IntArray) -> FloatArray:
-        """As :class:`Standing`."""
+        """As :class:`.choices.Standing`."""
         k, limit = len(each), ranked(self.margin, number)
         reach = np.full(k, limit)
         wanted = np.flatnonzero((each > 0) & (self.counted > 0))
@@ -302,7 +238,7 @@ class Placed:
         return reach
 
     def near(self, reach: FloatArray) -> Open:
-        """As :class:`Standing`."""
+        """As :class:`.choices.Standing`."""
         xp = namespace(self.margin)
         rows = xp.nonzero(self.margin <= put_beside(reach, self.margin)[self.labels])[0]
         table = self.table
@@ -310,13 +246,13 @@ class Placed:
         return Open(*(to_host(part) for part in parts))
 
     def moved(self, opened: Open, slot: IntArray) -> Placed:
-        """As :class:`Standing`."""
+        """As :class:`.choices.Standing`."""
         changed = self.slot + 0
         changed[put_beside(opened.rows, changed)] = put_beside(slot, changed)
         return replace(self, slot=changed)
 
     def astray(self, prices: FloatArray) -> float:
-        """As :class:`Standing`."""
+        """As :class:`.choices.Standing`."""
         if not len(self.slot):
             return 0.0
         xp, priced = namespace(self.slot), self.table.priced(prices)
@@ -332,7 +268,7 @@ class Placed:
         return rows, total[rows]
 
     def renewed(self, prices: FloatArray, number: int) -> tuple[Candidates, float]:
-        """As :class:`Standing`; only these rows are looked at."""
+        """As :class:`.choices.Standing`; only these rows are looked at."""
         rows, total = self.doubtful(prices)
         if not len(rows) or self.table.look is None:
             return self.table, 0.0

@@ -10,7 +10,7 @@ import numpy as np
 from .._scale import Scale
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
-from .candidates import Choices
+from .choices import Choices
 from .distance import Distance
 from .metrics import Metric
 from .shard import Each

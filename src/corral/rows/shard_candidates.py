@@ -20,6 +20,8 @@ from .._typing import FloatArray, IntArray
 from ..deadline import Deadline
 from .candidate_passes import (
     Asked,
+    Joined,
+    Merged,
     astray_part,
     beyond_part,
     brought_part,
@@ -30,14 +32,14 @@ from .candidate_passes import (
     soft_sums,
     stand,
 )
-from .candidates import Border, Open
+from .choices import Border, Open
 from .shard import Patch, Shards, patches_of, starts
 from .shard_labels import ShardLabels
 
 
 @dataclass(frozen=True)
 class ShardCandidates:
-    """Candidates of all rows, or of the free ones; see :class:`.candidates.Choices`."""
+    """Candidates of all rows, or of the free ones; see :class:`.choices.Choices`."""
 
     shards: Shards
     asked: Asked
@@ -67,18 +69,18 @@ class ShardCandidates:
         return self.shards.map(function, self.asked, *args, each=self.counts)
 
     def mean_margin(self, prices: FloatArray) -> float:
-        """As :class:`.candidates.Choices`."""
+        """As :class:`.choices.Choices`."""
         parts = self._map(of_table, "margins", prices)
         total, number = (sum(column) for column in zip(*parts, strict=True))
         return total / number if number else 0.0
 
     def held(self, prices: FloatArray, temperature: float) -> FloatArray:
-        """As :class:`.candidates.Choices`."""
+        """As :class:`.choices.Choices`."""
         held: FloatArray = reduce(add, self._map(of_table, "held", prices, temperature))
         return held
 
     def borders(self, prices: FloatArray, temperature: float) -> tuple[FloatArray, Border]:
-        """As :class:`.candidates.Choices`."""
+        """As :class:`.choices.Choices`."""
         parts = self._map(of_table, "borders", prices, temperature)
         borders = [border for _, border in parts]
         ends = [(border.one, border.other, border.weight) for border in borders]
@@ -97,15 +99,34 @@ class ShardCandidates:
         sums, mass, cost = (reduce(add, column) for column in zip(*parts, strict=True))
         return sums, mass, cost
 
+    def merged(self, part: IntArray, prices: FloatArray) -> ShardCandidates:
+        """As :class:`.choices.Choices`."""
+        zero = np.zeros(int(part.max()) + 1)
+        ask = replace(self.asked.ask, prices=zero, key=uuid4().hex)
+        return replace(
+            self, asked=replace(self.asked, ask=ask, merged=Merged(self.asked, part, prices))
+        )
+
+    def named(self, clusters: IntArray) -> ShardCandidates:
+        """As :class:`.choices.Choices`."""
+        return replace(self, asked=replace(self.asked, names=clusters))
+
+    def beside(self, others: Any) -> ShardCandidates:
+        """As :class:`.choices.Choices`."""
+        number = self.asked.number + others.asked.number
+        ask = replace(self.asked.ask, key=uuid4().hex)
+        joined = Joined(self.asked, others.asked)
+        return replace(self, asked=replace(self.asked, ask=ask, number=number, joined=joined))
+
     def at(self, prices: FloatArray) -> ShardStanding:
-        """As :class:`.candidates.Choices`."""
+        """As :class:`.choices.Choices`."""
         none: IntArray = np.empty(0, np.int64)
         return ShardStanding(self, prices, uuid4().hex, [(none, none)] * len(self.shards.lengths))
 
 
 @dataclass(frozen=True)
 class ShardStanding:
-    """Rows in candidates of theirs; see :class:`.candidates.Standing`."""
+    """Rows in candidates of theirs; see :class:`.choices.Standing`."""
 
     table: ShardCandidates
     prices: FloatArray
@@ -126,26 +147,26 @@ class ShardStanding:
 
     @property
     def counted(self) -> IntArray:
-        """As :class:`.candidates.Standing`."""
+        """As :class:`.choices.Standing`."""
         return self._stand[0]
 
     @property
     def scale(self) -> float:
-        """As :class:`.candidates.Standing`."""
+        """As :class:`.choices.Standing`."""
         return self._stand[1]
 
     def brought(self) -> IntArray:
-        """As :class:`.candidates.Standing`."""
+        """As :class:`.choices.Standing`."""
         return np.concatenate(self._map(brought_part))
 
     def reach(self, number: int, each: IntArray) -> FloatArray:
-        """As :class:`.candidates.Standing`; the largest of those of the shards' parts."""
+        """As :class:`.choices.Standing`; the largest of those of the shards' parts."""
         parts = self._map(reach_part, number / self.table.shape[0], each / self.table.shape[0])
         reach: FloatArray = np.max(parts, axis=0)
         return reach
 
     def near(self, reach: FloatArray) -> Open:
-        """As :class:`.candidates.Standing`."""
+        """As :class:`.choices.Standing`."""
         parts = self._map(near_part, reach)
         first = starts(self.table.shards)
         rows = [part.rows + start for part, start in zip(parts, first, strict=False)]
@@ -155,20 +176,20 @@ class ShardStanding:
         )
 
     def moved(self, opened: Open, slot: IntArray) -> ShardStanding:
-        """As :class:`.candidates.Standing`."""
+        """As :class:`.choices.Standing`."""
         where = replace(opened, slot=slot).labels
         return replace(self, patches=patches_of(self.table.shards, opened.rows, where))
 
     def astray(self, prices: FloatArray) -> float:
-        """As :class:`.candidates.Standing`."""
+        """As :class:`.choices.Standing`."""
         return float(max(self._map(astray_part, prices)))
 
     def renewed(self, prices: FloatArray, number: int) -> tuple[ShardCandidates, float]:
-        """As :class:`.candidates.Standing`; all rows get new candidates where one saves."""
+        """As :class:`.choices.Standing`; all rows get new candidates where one saves."""
         table = self.table
         saved = max(self._map(beyond_part, prices))
         ask = replace(table.asked.ask, prices=prices, key=uuid4().hex)
-        asked = replace(table.asked, ask=ask, number=number)
+        asked = replace(table.asked, ask=ask, number=number, like=None, joined=None)
         return replace(table, asked=asked), saved
 
     def labels(self, places: Sequence[Patch]) -> ShardLabels:

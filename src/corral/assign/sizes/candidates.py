@@ -20,14 +20,15 @@ from ..._typing import FloatArray, IntArray
 from ...deadline import NEVER, Deadline
 from ...plan.thresholds import FLOW_SECONDS
 from ...presolve import SizeBounds
-from ...rows.candidates import Open
+from ...rows.choices import Open
 from ..result import NoAssignment
 from .explain import ROUNDING, Moves
 from .flow import fitting, flow_along
-from .shares import approached, misplaced_rows, missed, normal_prices, swept_prices
+from .shares import approached, by_parts, misplaced_rows, missed, normal_prices, roomy, swept_prices
 
-#: Gives candidates of all rows at prices, so many for each (:class:`.rows.candidates.Choices`).
-Look = Callable[[FloatArray, int], Any]
+#: Gives candidates of all rows at prices, so many for each (:class:`.rows.choices.Choices`), from
+#: among some clusters or, for None, from all.
+Look = Callable[[FloatArray, int, IntArray | None], Any]
 
 #: Rows that take part in a flow for each misplaced row; more make a flow longer and a proof
 #: likelier.
@@ -38,11 +39,15 @@ CROWDED_EACH = 4
 #: larger number makes flows longer; the check of all candidates after it needs fewer of them.
 ARC_REACH = 2.0
 #: Candidates of all rows up to which a flow takes all of them where half would take part, and the
-#: number of rows taking part, in all rows, from which it does so however many there are.
+#: number of rows taking part, in all rows, from which it does so however many there are.  A flow
+#: over more candidates is large.  If no round but the last were exact, 30,000 rows in 600 clusters
+#: would end 0.1 % higher.
 WHOLE, WIDEST = 2_000_000, 8
 #: Factor of the rows taking part from which a flow that does not fit asks for more candidates.  A
 #: larger number makes larger flows first, which take minutes with 1,000,000 rows in 4,096 clusters.
 GIVE_UP = 4
+#: Parts with room that each row gets a way into, where its candidates have none.
+DOORS = 2
 #: Times that rows get as many new candidates as they had; after that, twice as many.
 PASSES = 8
 #: Difference of costs, relative to the largest of them, up to which they count as equal, in units
@@ -54,9 +59,9 @@ ROUNDINGS = 32.0
 class Shipped:
     """Rows in clusters, and prices that explain why they are there."""
 
-    where: Any  # a :class:`.rows.candidates.Standing`
+    where: Any  # a :class:`.rows.choices.Standing`
     prices: FloatArray  # (k,)
-    table: Any  # :class:`.rows.candidates.Choices`
+    table: Any  # :class:`.rows.choices.Choices`
 
 
 def ship_among(
@@ -80,7 +85,7 @@ def ship_among(
     NoAssignment, OutOfTime
     """
     start = np.zeros(len(lower)) if prices is None else prices
-    table = look(start, number)
+    table = look(start, number, None)
     sizes = SizeBounds(*fitting(lower, upper, table.n_free), ordered=True)
     if prices is None:
         start = swept_prices(table, sizes, start, deadline=deadline)
@@ -107,26 +112,35 @@ def _with_room(
     exact: bool,
 ) -> tuple[Any, Any, FloatArray]:
     """Candidates that have room for all rows, the rows in their best ones, and prices."""
+    number, narrow = table.shape[1], True
     while True:
+        found = approached(table, sizes, prices, deadline)
         try:
-            return table, *_settled(table, sizes, prices, deadline, exact)
+            return table, *_settled(found.now, sizes, deadline, exact)
         except NoAssignment:
-            if table.shape[1] >= len(prices):
+            if number >= len(prices):
                 raise
+        prices = found.prices
+        doors = roomy(sizes, found.now, found.part)
+        if narrow and len(doors):
+            # Parts that too few rows have among their candidates.
+            table, narrow = table.beside(look(prices, DOORS, doors)), False
+            prices = by_parts(table, sizes, prices, found.part, deadline)
+        else:
             # Prices rise where rows crowd, so that these see clusters farther away.
-            prices = swept_prices(table, sizes, prices, deadline=deadline)
-            table = look(prices, 2 * table.shape[1])
+            prices, number = swept_prices(table, sizes, prices, deadline=deadline), 2 * number
+            table, narrow = look(prices, number, None), True
 
 
 def _settled(
-    table: Any, sizes: SizeBounds, prices: FloatArray, deadline: Deadline, exact: bool
+    now: Any, sizes: SizeBounds, deadline: Deadline, exact: bool
 ) -> tuple[Any, FloatArray]:
     """Rows in the best of their candidates, and prices that explain them.
 
-    In shards, if it need not be exact, the first flow that fits is enough.
+    If it need not be exact, the first flow that fits is enough in shards, and if it is large.
     """
-    m, widen = table.n_free, 1
-    prices, now = approached(table, sizes, prices, deadline)
+    table, prices, widen = now.table, now.prices, 1
+    m = table.n_free
     while True:
         deadline.check()
         over, under = missed(sizes, now.counted, prices)
@@ -147,8 +161,12 @@ def _settled(
                 raise
         else:
             moved = now.moved(opened, slot)
-            enough = whole or (table.far and not exact)
-            if enough or moved.astray(after) <= _rounding(now.scale, after, table.eps):
+            large = table.far or opened.cost.size > WHOLE
+            if (
+                whole
+                or (large and not exact)
+                or moved.astray(after) <= _rounding(now.scale, after, table.eps)
+            ):
                 return moved, after
             after = normal_prices(after, sizes)
             there = table.at(after)
@@ -163,12 +181,10 @@ def _rounding(scale: float, prices: FloatArray, eps: float) -> float:
 
 
 def _flow_soon(opened: Open, reach: FloatArray, *given: Any) -> tuple[IntArray, FloatArray]:
-    """As :func:`_flow`, with all candidates of a few rows where the near ones have no room."""
+    """As :func:`_flow`, with all candidates of these rows where the near ones have no room."""
     try:
         return _flow(opened, ARC_REACH * reach, *given)
     except NoAssignment:
-        if opened.cost.size > WHOLE:
-            raise
         return _flow(opened, np.full(len(reach), np.inf), *given)
 
 

@@ -6,21 +6,27 @@ the others staying as they are.  A step of *Newton's method* moves all prices to
 drives rows to the clusters that they share, a sparse system of linear equations.  As the
 temperature T falls, shares become whole.  *Bids* raise the prices of crowded clusters alone, to
 where as many rows leave as are too many.
+
+Where rows lie in groups far apart, neither sees that a whole group of clusters has too many of
+them.  The clusters between which rows lie are then one *part*.  Parts get prices first, as if each
+were a cluster, and their clusters change theirs by as much.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import cg
 
 from ..._typing import FloatArray, IntArray
 from ...deadline import NEVER, Deadline
 from ...plan.many_thresholds import STEPPED_FAR, STEPPED_NEAR
 from ...presolve import SizeBounds
-from ...rows.candidates import Border
+from ...rows.choices import Border
 
 #: Temperatures at which first prices are found, in mean margins, and sweeps at each.  More of them
 #: leave fewer rows to the first flow.
@@ -91,20 +97,38 @@ def sweep(table: Any, sizes: SizeBounds, prices: FloatArray, temperature: float)
     return swept
 
 
+@dataclass(frozen=True)
+class Approach:
+    """Prices that misplace few rows."""
+
+    prices: FloatArray  # (k,)
+    now: Any  # the rows at these prices, a :class:`.rows.choices.Standing`
+    part: IntArray | None  # of each cluster, (k,); None if one part has all or each has one
+
+
 def approached(
-    table: Any, sizes: SizeBounds, prices: FloatArray, deadline: Deadline = NEVER
-) -> tuple[FloatArray, Any]:
-    """Prices that misplace few rows, and the rows at these prices."""
+    table: Any,
+    sizes: SizeBounds,
+    prices: FloatArray,
+    deadline: Deadline = NEVER,
+    few: float | None = None,
+) -> Approach:
+    """Prices by steps, until these do not help or misplace a small part of the rows, ``few``."""
+    if few is None:
+        few = STEPPED_FAR if table.far else STEPPED_NEAR
+    worth, part = WORTH_FAR if table.far else WORTH_NEAR, None
     prices = normal_prices(prices, sizes)
     now, idle = table.at(prices), 0
-    few = table.n_free * (STEPPED_FAR if table.far else STEPPED_NEAR)
-    worth = WORTH_FAR if table.far else WORTH_NEAR
     wrong = misplaced_rows(sizes, now.counted, prices)
-    while wrong > few and idle < len(TRIED):
+    if wrong > few * table.n_free:
+        part = _parts(table, prices, _temperature(now, wrong))
+        prices = by_parts(table, sizes, prices, part, deadline)
+        now = table.at(prices)
+        wrong = misplaced_rows(sizes, now.counted, prices)
+    while wrong > few * table.n_free and idle < len(TRIED):
         deadline.check()
         if TRIED[idle]:
-            reach = now.reach(ROWS_EACH * wrong, np.zeros(len(prices), np.int64))[0]
-            moved = newton_step(table, sizes, prices, TRIED[idle] * float(reach) / 2.0)
+            moved = newton_step(table, sizes, prices, TRIED[idle] * _temperature(now, wrong))
         else:
             moved = bids(now, sizes, prices)
         moved = normal_prices(moved, sizes)
@@ -113,7 +137,54 @@ def approached(
         idle = idle + 1 if left > worth * wrong else 0
         if left < wrong:
             prices, now, wrong = moved, there, left
-    return prices, now
+    return Approach(prices, now, part)
+
+
+def by_parts(
+    table: Any,
+    sizes: SizeBounds,
+    prices: FloatArray,
+    part: IntArray | None,
+    deadline: Deadline = NEVER,
+) -> FloatArray:
+    """Prices at which the parts hold about as many rows as their clusters should."""
+    if part is None:
+        return prices
+    low, high = (np.bincount(part, each).astype(np.int64) for each in (sizes.lower, sizes.upper))
+    whole, merged = SizeBounds(low, high, ordered=True), table.merged(part, prices)
+    found = approached(merged, whole, np.zeros(part.max() + 1), deadline, STEPPED_FAR)
+    return normal_prices(prices + found.prices[part], sizes)
+
+
+def roomy(sizes: SizeBounds, now: Any, part: IntArray | None) -> IntArray:
+    """The cluster with the most room of each part that holds too few rows."""
+    if part is None:
+        return np.empty(0, np.int64)
+    over, under = missed(sizes, now.counted, now.prices)
+    order = np.lexsort((over - under, part))
+    first = order[np.searchsorted(part[order], np.arange(part.max() + 1))]
+    doors: IntArray = first[np.bincount(part, under - over) > 0]
+    return doors
+
+
+def _temperature(now: Any, wrong: int) -> float:
+    """That at which enough rows lie on borders to make up for so many misplaced ones."""
+    reach = now.reach(ROWS_EACH * wrong, np.zeros(len(now.prices), np.int64))
+    return float(reach[0]) / 2.0
+
+
+def _parts(table: Any, prices: FloatArray, temperature: float) -> IntArray | None:
+    """The part of each cluster: those that have rows on a border between them are of one."""
+    if not 0.0 < temperature < np.inf:
+        return None
+    part = _joined(table.borders(prices, temperature)[1], len(prices))
+    return part if 0 < part.max() < len(prices) - 1 else None
+
+
+def _joined(border: Border, k: int) -> IntArray:
+    ends = sparse.coo_array((np.ones(len(border.one)), (border.one, border.other)), shape=(k, k))
+    part: IntArray = connected_components(ends, directed=False)[1].astype(np.int64)
+    return part
 
 
 def misplaced_rows(sizes: SizeBounds, counted: IntArray, prices: FloatArray) -> int:
@@ -136,6 +207,9 @@ def newton_step(
     interval = sizes.lower < sizes.upper
     # A price of 0 whose cluster is inside its bounds stays 0.
     fixed = interval & (prices == 0.0) & (excess == 0.0)
+    if sizes.exact:  # a part whose rows lie on no border to others cannot hold more or fewer
+        part = _joined(border, len(prices))
+        excess = excess - (np.bincount(part, excess) / np.bincount(part))[part]
     step = _solved(border, len(prices), temperature, np.where(fixed, 0.0, excess), fixed)
     moved = prices + np.clip(step, -LONGEST_STEP * temperature, LONGEST_STEP * temperature)
     crossed = interval & (prices != 0.0) & (np.sign(moved) != np.sign(prices))
