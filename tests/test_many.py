@@ -24,6 +24,7 @@ from corral import (
     audit,
 )
 from corral.assign.many import AmongCandidates
+from corral.assign.sizes.flow import transport
 from corral.assign.sizes.shares import approached, misplaced_rows
 from corral.deadline import NEVER, OutOfTime
 from corral.many import tree
@@ -198,6 +199,56 @@ def test_children_of_parts_are_their_candidates():
     np.testing.assert_array_equal(first(), cost[:, :2].argmin(axis=1))
     cost[first() == 0, 3:] = cost[first() == 1, :3] = np.inf
     np.testing.assert_array_equal(found, cost.argmin(axis=1))
+
+
+@pytest.mark.parametrize("sharded", [False, True])
+def test_parts_are_as_cheap_as_their_cheapest_cluster(sharded):
+    """With all clusters as candidates, against the least of dense costs in each part."""
+    rows = contracted_shards(cut(X, 3), None, None) if sharded else MemoryRows(X)
+    rng = np.random.default_rng(0)
+    centers, prices, part = X[:K] - rows.middle, rng.random(K), rng.integers(0, 4, K)
+    priced = MemoryRows(X).costs(centers).dense() + prices
+    expected = np.stack([priced[:, part == p].min(axis=1) for p in range(4)], axis=1)
+    merged = rows.candidates(centers, prices, K).merged(part, prices)
+    np.testing.assert_array_equal(merged.at(np.zeros(4)).brought(), expected.argmin(axis=1))
+    share = np.exp(-(expected - expected.min(axis=1, keepdims=True)) / 2.0)
+    share /= share.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(merged.held(np.zeros(4), 2.0), share.sum(axis=0))
+
+
+@pytest.mark.parametrize("sharded", [False, True])
+def test_candidates_beside_others_are_those_of_both(sharded):
+    rows = contracted_shards(cut(X, 3), None, None) if sharded else MemoryRows(X)
+    centers, doors, zero = X[:K] - rows.middle, np.array([3, 17, 20, 28]), np.zeros(K)
+    more = rows.candidates(centers[doors], zero[doors], 2).named(doors)
+    opened = rows.candidates(centers, zero, 3).beside(more).at(zero).near(np.full(K, np.inf))
+    cost = MemoryRows(X).costs(centers).dense()
+    nearest, door = np.argsort(cost, axis=1)[:, :3], doors[np.argsort(cost[:, doors])[:, :2]]
+    for i in range(0, N, 50):
+        known = np.isfinite(opened.cost[i])
+        found = opened.cluster[i, known]
+        assert sorted(found) == sorted({*nearest[i], *door[i]})
+        np.testing.assert_allclose(opened.cost[i, known], cost[i, found], atol=1e-9)
+
+
+@pytest.mark.parametrize("sharded", [False, True])
+def test_islands_with_room_that_no_row_sees(sharded):
+    """An island has four clusters and few rows; rows of the others see their own alone."""
+    rng = np.random.default_rng(0)
+    places = 1000.0 * rng.normal(size=(4, D))
+    where = np.repeat(np.arange(4), [400, 60, 500, 540])
+    points = places[where] + rng.normal(size=(N, D))
+    centers = points[np.concatenate([np.flatnonzero(where == p)[:9] for p in range(4)])[:K]]
+    rows = contracted_shards(cut(points, 3), None, None) if sharded else MemoryRows(points)
+    rules = presolve([EQUAL], N, K)
+    how = {"incumbent": None, "warm": None, "deadline": NEVER, "patience": 3.0}
+    found = AmongCandidates(rules, rows, 4)(centers - points.mean(axis=0), **how).labels
+    cost = MemoryRows(points).costs(centers - points.mean(axis=0)).dense()
+    sizes = np.full(K, N // K)
+    best = (transport(cost, np.ones(N, np.int64), sizes, sizes) * cost).sum()
+    labels = rows.labels(found) if sharded else found
+    assert np.array_equal(np.bincount(labels, minlength=K), sizes)
+    assert cost[np.arange(N), labels].sum() == pytest.approx(best, rel=1e-7)
 
 
 def test_candidates_that_are_kept_have_new_costs():

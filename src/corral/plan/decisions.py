@@ -78,7 +78,7 @@ class Plan:
     rough: bool = _decision("chains of cannot-links first, programs at the end")
     rehearsal: int = _decision("groups that rounds see before all do, 0 for none")
     rounds: int = _decision("rounds of exact assignment and means, at most")
-    exact_rounds: bool = _decision("all of these look beyond the candidates, not the last alone")
+    exact_rounds: bool = _decision("all of these look beyond the candidates")
     least_drop: float = _decision("relative drop of the objective that ends rounds")
     least_shift: float = _decision("squared shift of the centres, in variances, that ends rounds")
     exchanges: int = _decision("rounds of exchanges of groups, at most")
@@ -132,7 +132,7 @@ class Plan:
             copies=copies,
             rehearsal=many_decisions.rehearsal(rules, facts, many or part_of is not None),
             rounds=effort.rounds_of(facts.far, many),
-            exact_rounds=not (many and facts.far),
+            exact_rounds=many_decisions.exact_rounds(rules, facts, many),
             least_drop=effort.least_drop(rules, facts.far, many),
             least_shift=effort.least_shift(max(part_of or 0, rules.n_groups) * rules.n_clusters),
             exchanges=exchanges,

@@ -43,6 +43,15 @@ def graduated(rules: Rules, facts: Facts, many: bool) -> int:
     return enough if facts.far and m > at.WORTH_SAMPLING * enough else m
 
 
+def exact_rounds(rules: Rules, facts: Facts, many: bool) -> bool:
+    """Whether flows are small enough for exact assignment in every round.
+
+    Otherwise one exact round ends those in shards, and exchanges follow in memory.
+    """
+    small = rules.n_groups * over.CANDIDATES <= over.LARGE_FLOW
+    return not many or (small and not facts.far)
+
+
 def rehearsal(rules: Rules, facts: Facts, few_rounds: bool) -> int:
     """Groups of rows in shards that rounds see first, where all are many more."""
     if few_rounds:

@@ -93,7 +93,7 @@ def first_answer(
     try:
         rough = problem.plan.rough
         answer = refine(problem, centers, warm=warm, max_rounds=max_rounds, rough=rough)
-        if answer is not None and not problem.plan.exact_rounds:
+        if answer is not None and problem.rows.far and not problem.plan.exact_rounds:
             answer = _exact_round(problem, answer)
     except NoAssignment:
         if problem.plan.candidates:  # tied groups left no room; no proof that there is none

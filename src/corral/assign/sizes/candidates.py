@@ -18,6 +18,7 @@ import numpy as np
 
 from ..._typing import FloatArray, IntArray
 from ...deadline import NEVER, Deadline
+from ...plan.many_thresholds import ARC_REACH, DOORS, GIVE_UP, LARGE_FLOW, WIDEST
 from ...plan.thresholds import FLOW_SECONDS
 from ...presolve import SizeBounds
 from ...rows.choices import Open
@@ -35,19 +36,6 @@ Look = Callable[[FloatArray, int, IntArray | None], Any]
 ROWS_EACH = 24
 #: Rows of a crowded cluster that take part for each that it has too many.
 CROWDED_EACH = 4
-#: Candidates that a row may move to in a flow: those that cost at most so many reaches more.  A
-#: larger number makes flows longer; the check of all candidates after it needs fewer of them.
-ARC_REACH = 2.0
-#: Candidates of all rows up to which a flow takes all of them where half would take part, and the
-#: number of rows taking part, in all rows, from which it does so however many there are.  A flow
-#: over more candidates is large.  If no round but the last were exact, 30,000 rows in 600 clusters
-#: would end 0.1 % higher.
-WHOLE, WIDEST = 2_000_000, 8
-#: Factor of the rows taking part from which a flow that does not fit asks for more candidates.  A
-#: larger number makes larger flows first, which take minutes with 1,000,000 rows in 4,096 clusters.
-GIVE_UP = 4
-#: Parts with room that each row gets a way into, where its candidates have none.
-DOORS = 2
 #: Times that rows get as many new candidates as they had; after that, twice as many.
 PASSES = 8
 #: Difference of costs, relative to the largest of them, up to which they count as equal, in units
@@ -148,7 +136,7 @@ def _settled(
         if not misplaced:
             return now, prices
         number = ROWS_EACH * widen * misplaced
-        whole = 2 * number > m and (m * table.shape[1] <= WHOLE or number > WIDEST * m)
+        whole = 2 * number > m and (m * table.shape[1] <= LARGE_FLOW or number > WIDEST * m)
         reach = np.full(len(prices), np.inf)
         if not whole:
             reach = now.reach(min(number, m // 2), CROWDED_EACH * widen * over)
@@ -161,7 +149,7 @@ def _settled(
                 raise
         else:
             moved = now.moved(opened, slot)
-            large = table.far or opened.cost.size > WHOLE
+            large = table.far or opened.cost.size > LARGE_FLOW
             if (
                 whole
                 or (large and not exact)
