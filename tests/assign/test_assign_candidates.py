@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from corral.assign import NoAssignment
+from corral.assign.sizes import candidates
 from corral.assign.sizes.candidates import ship_among
 from corral.assign.sizes.flow import transport
 from corral.deadline import Deadline, OutOfTime
@@ -120,3 +123,23 @@ def test_the_deadline_ends_the_search():
     sizes = np.full(20, 10)
     with pytest.raises(OutOfTime):
         ship_among(look_at(rows, centers), sizes, sizes, 4, None, Deadline.after(0.0))
+
+
+@pytest.mark.parametrize("seed", range(0, 70, 7))
+def test_no_dearer_than_labels_that_are_known(seed):
+    """Islands whose rows see few clusters, and flows over few rows."""
+    rng, rows, centers, lower, upper = problem(seed)
+    cost, m = rows.costs(centers).dense(), rows.shape[0]
+    start = transport(rng.random(cost.shape), np.ones(m, np.int64), lower, upper)
+    known = start.argmax(axis=1)
+    own = cost[np.arange(m), known]
+
+    def look(prices, number, among):
+        found = look_at(rows, centers)(prices, number, among)
+        return found if among is not None else found.including(known, own)
+
+    with patch.multiple(candidates, LARGE_FLOW=0, WIDEST=m, ROWS_EACH=1, CROWDED_EACH=0):
+        found = ship_among(look, lower, upper, 1, 9.0 * rng.normal(size=len(centers)), exact=False)
+    counted = np.bincount(found.where.labels, minlength=len(centers))
+    assert np.all((lower <= counted) & (counted <= upper))
+    assert found.where.cost.sum() <= own.sum() * (1 + 1e-12)

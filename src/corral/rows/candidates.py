@@ -39,6 +39,7 @@ class Candidates:
     prices: FloatArray  # at which the candidates were chosen, (k,)
     eps: float  # relative rounding of the costs
     look: Look | None = None  # where candidates of some rows come from
+    home: Any = None  # candidates of labels that obey the sizes, (m,), if some are known
     count: Any = None  # rows that each stands for, (m,), 0 for one that has its place; None for one
 
     @property
@@ -65,6 +66,13 @@ class Candidates:
         best = priced[rows, slot]
         priced[rows, slot] = np.inf
         return Placed(self, prices, slot, best, xp.min(priced, axis=1) - best)
+
+    def at_home(self, prices: FloatArray) -> Placed:
+        """Every row where the labels that are known have it; margins below 0 are what it loses."""
+        every, priced = np.arange(len(self.home)), self.priced(prices)
+        own = priced[every, self.home]
+        priced[every, self.home] = np.inf
+        return Placed(self, prices, self.home, own, priced.min(axis=1) - own)
 
     def merged(self, part: IntArray, prices: FloatArray) -> Candidates:
         """As :class:`.choices.Choices`."""
@@ -136,12 +144,14 @@ class Candidates:
         return float(xp.sum(least if self.count is None else least * self.count))
 
     def including(self, clusters: IntArray, cost: FloatArray) -> Candidates:
-        """The same with a given cluster of each row as one candidate more."""
-        known = ((self.cluster == clusters[:, None]) & np.isfinite(self.cost)).any(axis=1)
+        """The same with a given cluster of each row, its home, as one candidate more."""
+        same = (self.cluster == clusters[:, None]) & np.isfinite(self.cost)
+        known = same.any(axis=1)
         return replace(
             self,
             cluster=np.column_stack([self.cluster, clusters.astype(np.int32)]),
             cost=np.column_stack([self.cost, np.where(known, np.inf, cost)]),
+            home=np.where(known, same.argmax(axis=1), self.shape[1]),
         )
 
     def named(self, clusters: IntArray) -> Candidates:

@@ -58,6 +58,10 @@ class Choices(Protocol):
         """Rows that are to be placed."""
 
     @property
+    def home(self) -> IntArray | None:
+        """Candidates of labels that obey the sizes, if some are known, (m,)."""
+
+    @property
     def far(self) -> bool:
         """Whether the rows are outside this process's memory, where passes are fast."""
 

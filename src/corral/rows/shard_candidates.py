@@ -47,7 +47,7 @@ class ShardCandidates:
     n_free: int
     deadline: Deadline
 
-    far = True
+    far, home = True, None
 
     @property
     def prices(self) -> FloatArray:

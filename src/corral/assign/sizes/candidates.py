@@ -36,6 +36,8 @@ Look = Callable[[FloatArray, int, IntArray | None], Any]
 ROWS_EACH = 24
 #: Rows of a crowded cluster that take part for each that it has too many.
 CROWDED_EACH = 4
+#: Rows that take part in a flow from known labels for each that another candidate suits better.
+HOMES_EACH = 2
 #: Times that rows get as many new candidates as they had; after that, twice as many.
 PASSES = 8
 #: Difference of costs, relative to the largest of them, up to which they count as equal, in units
@@ -109,6 +111,8 @@ def _with_room(
             if number >= len(prices):
                 raise
         prices = found.prices
+        if table.home is not None and not exact:
+            return table, *_from_home(table, sizes, prices, deadline)
         doors = roomy(sizes, found.now, found.part)
         if narrow and len(doors):
             # Parts that too few rows have among their candidates.
@@ -145,22 +149,32 @@ def _settled(
             slot, after = _flow_soon(opened, reach, now.counted, sizes, prices, deadline)
         except NoAssignment:
             # More candidates find room sooner than a flow over all rows finds that there is none.
-            if whole or (widen >= GIVE_UP and table.shape[1] < len(prices)):
+            known = table.home is not None and not exact and opened.cost.size > LARGE_FLOW
+            if whole or known or (widen >= GIVE_UP and table.shape[1] < len(prices)):
                 raise
         else:
             moved = now.moved(opened, slot)
-            large = table.far or opened.cost.size > LARGE_FLOW
-            if (
-                whole
-                or (large and not exact)
-                or moved.astray(after) <= _rounding(now.scale, after, table.eps)
-            ):
+            if whole or moved.astray(after) <= _rounding(now.scale, after, table.eps):
                 return moved, after
             after = normal_prices(after, sizes)
             there = table.at(after)
             if misplaced_rows(sizes, there.counted, after) < misplaced:
                 prices, now = after, there
+            if not exact and (table.far or opened.cost.size > LARGE_FLOW):
+                return moved, prices
         widen *= 4
+
+
+def _from_home(
+    table: Any, sizes: SizeBounds, prices: FloatArray, deadline: Deadline
+) -> tuple[Any, FloatArray]:
+    """Rows in candidates that cost no more than the labels that are known."""
+    now = table.at_home(prices)
+    lost = int(np.count_nonzero(now.margin < 0.0))
+    opened = now.near(now.reach(HOMES_EACH * lost, np.zeros(len(prices), np.int64)))
+    every = np.full(len(prices), np.inf)
+    slot, _ = _flow(opened, every, now.counted, sizes, prices, deadline)
+    return now.moved(opened, slot), prices
 
 
 def _rounding(scale: float, prices: FloatArray, eps: float) -> float:
