@@ -125,21 +125,23 @@ def fit(X: Floats, rules: Rules, seed: int, **options: object) -> tuple[float, f
     return inertia(X, model.labels_), seconds
 
 
-def reference(X: Floats, rules: Rules, labels: Ints) -> float:
+def reference(X: Floats, rules: Rules, labels: Ints, seconds: float) -> float:
     """The best objective of 50 restarts, and of exact k-means from the means of the labels."""
-    best, _ = fit(X, rules, 1_000, n_init=50, time_limit=600.0)
+    best, _ = fit(X, rules, 1_000, n_init=50, time_limit=seconds)
     means = np.array([X[labels == j].mean(axis=0) for j in range(rules.k)])
     found = exact_kmeans(X, rules, means, time_limit=5.0)
     return best if found is None else min(best, inertia(X, found))
 
 
-def measure(case: Instance, n_seeds: int, known: float | None) -> tuple[Floats, Floats, float]:
+def measure(
+    case: Instance, n_seeds: int, known: float | None, seconds: float
+) -> tuple[Floats, Floats, float]:
     """Gaps and seconds of the runs, and the best known value, lowered by them."""
     warnings.simplefilter("ignore", ConvergenceWarning)
     X, rules, labels = case.problem()
     runs = np.array([fit(X, rules, seed) for seed in range(n_seeds)])
     if known is None:
-        known = reference(X, rules, labels)
+        known = reference(X, rules, labels, seconds)
     known = min(known, float(runs[:, 0].min()))
     return runs[:, 0] / known - 1.0, runs[:, 1], known
 
@@ -151,6 +153,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="every tenth instance")
     parser.add_argument("--only", nargs="+", help="data sets to run", choices=list(data_sets()))
     parser.add_argument("--known", type=Path, help="file of the best known objectives")
+    parser.add_argument("--reference", type=float, default=600.0, help="seconds of 50 restarts")
     parser.add_argument("--jobs", type=int, default=1, help="number of processes")
     given = parser.parse_args()
     known = json.loads(given.known.read_text()) if given.known and given.known.exists() else {}
@@ -158,7 +161,7 @@ def main() -> int:
     cases = cases[:: 10 if given.quick else 1]
     call = delayed(measure)
     found = Parallel(n_jobs=given.jobs, return_as="generator")(
-        call(case, given.seeds, known.get(case.key)) for case in cases
+        call(case, given.seeds, known.get(case.key), given.reference) for case in cases
     )
     gaps, seconds = [], []
     for case, (gap, taken, known[case.key]) in zip(cases, found, strict=True):
