@@ -183,4 +183,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from small_pairs import main as imported  # other processes find what can be imported
+
+    sys.exit(imported())
