@@ -92,8 +92,8 @@ def test_prices_explain_the_labels(seed):
 def test_candidates_are_the_cheapest_clusters():
     """With and without those of similar centres, against a sort of all costs."""
     rng = np.random.default_rng(0)
-    rows, centers = MemoryRows(rng.normal(size=(500, 4))), rng.normal(size=(60, 4))
-    prices = rng.normal(size=60)
+    rows, centers = MemoryRows(rng.normal(size=(500, 4))), rng.normal(size=(150, 4))
+    prices = rng.normal(size=150)
     before = rows.candidates(centers + 0.05 * rng.normal(size=centers.shape), prices, 8)
     priced = rows.costs(centers).dense() + prices
     order = np.argsort(priced, axis=1)

@@ -21,6 +21,9 @@ LEAST_BLOCK = 64
 #: Part by which the limit for candidates is higher than the cost of the candidates before.  More
 #: find enough of them where centres move far, and have more to choose from.
 SLACK = 0.1
+#: Fewest clusters for which that is tried.  With 100 a search of 20,000 rows takes 24 ms in place
+#: of 17 ms; with 150 it takes 24 ms in place of 37 ms, and with 1,000 38 ms in place of 217 ms.
+LEAST_CLUSTERS = 120
 #: Fewest and most entries below the limit, in candidates; otherwise the row is searched anew.
 FEWEST, MOST = 0.5, 4.0
 
@@ -52,7 +55,9 @@ def cheapest(
     """
     m, t = len(groups), min(number, len(prices))
     cluster, cost, beyond = np.empty((m, t), np.int32), np.empty((m, t)), np.empty(m)
-    guess = None if like is None or len(like.beyond) != m else _limits(like)
+    guess = None
+    if like is not None and len(like.beyond) == m and len(prices) >= LEAST_CLUSTERS:
+        guess = _limits(like)
     step = max(BLOCK_ENTRIES // len(prices), LEAST_BLOCK)
 
     def choose(part: slice) -> None:
