@@ -21,16 +21,20 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
 from corral import CannotLink, ClusterSizes, ConstrainedKMeans, SolverTimeoutError
+
+T = TypeVar("T")
 
 HERE = Path(__file__).parent
 #: Clusters of the job *growth*, and the largest power of k that its time may grow by.
@@ -148,11 +152,18 @@ def peer(job: Job, python: str) -> tuple[float, float]:
     return seconds, inertia
 
 
+def alone(function: Callable[[Job], T], job: Job) -> T:
+    """What a function gives in a process of its own.
+
+    The peak of a process never falls, and workers of Dask leave one thread to BLAS.
+    """
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        return pool.submit(function, job).result()
+
+
 def run(name: str, job: Job, python: str | None) -> tuple[str, bool]:
     """A row of the table, and whether all targets were met."""
-    # The peak of a process never falls, so that each job has one of its own.
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        seconds, inertia, memory = pool.submit(measured, job).result()
+    seconds, inertia, memory = alone(measured, job)
     met = seconds <= job.most_seconds and memory <= job.most_gb
     other = ""
     if job.free:
@@ -227,7 +238,7 @@ def main() -> int:
         if name == "growth":
             line, good = growth(by, HERE / "many.png" if asked.write else None)
         elif name == "dask":
-            line, good = dask(JOBS["normal"].smaller(by))
+            line, good = alone(dask, JOBS["normal"].smaller(by))
         elif asked.limit is not None:
             seconds, inertia = fit(JOBS[name].smaller(by), asked.limit)
             good = seconds <= asked.limit + 2.0
