@@ -17,6 +17,8 @@ from corral.rows import Shard, ShardTable, plus_plus
 class LocalShards:
     """Shards in this process's memory; see :class:`corral.rows.Shards`."""
 
+    quick = True
+
     def __init__(self, shards):
         self.shards = list(shards)
 

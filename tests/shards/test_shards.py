@@ -388,3 +388,21 @@ def test_nearest_of_single_precision_far_from_the_origin(far):
     centers = np.array([[0.0, 0.0], [6.0, 6.0]]) + far
     squares = ((points[:, None, :].astype(float) - centers) ** 2).sum(axis=2)
     np.testing.assert_array_equal(nearest_in(cut(points, 2), centers), squares.argmin(1))
+
+
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("links", [0, 200])
+def test_rounds_on_a_part_of_the_rows_first(quick, links, monkeypatch):
+    """The answer obeys the rules and is as good as in memory; few rounds see all rows."""
+    monkeypatch.setattr(thresholds, "REHEARSED", N // 4)
+    monkeypatch.setattr(thresholds, "REHEARSED_EACH", 1)
+    rules = [SIZES]
+    if links:
+        rules += random_links(Y, links, links, random_state=0)
+    shards = cut(X, 3)
+    shards.quick = quick
+    found = fit_shards(X, shards, rules, K)
+    assert found.report_.plan.rehearsal == N // 4
+    assert audit(X, found.labels_, rules, K).feasible
+    near = ConstrainedKMeans(K, random_state=0).fit(X, constraints=rules)
+    assert found.inertia_ == pytest.approx(near.inertia_, rel=2e-3)

@@ -5,7 +5,8 @@ answer that ADMM has to beat.  On data without clear clusters ADMM ends in one o
 are about as good.  For other problems it is one round that gives a feasible answer, or a proof that
 there is none.
 
-*Rehearsed*: rows in shards make their first rounds on a part of the rows.
+*Rehearsed*: rows in shards make their first rounds on a part of the rows, in this process's memory
+where passes over shards are slow.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from .._typing import FloatArray
 from ..assign import NoAssignment, assign_patiently
+from ..assign.tied import Warm
 from ..deadline import OutOfTime
 from ..plan.anneal_thresholds import ANNEAL_SHARE
 from ..plan.thresholds import MAX_ROUNDS, PATIENCE
@@ -61,14 +63,19 @@ def rehearsed(
     size = problem.plan.rehearsal
     if not size:
         return centers, None
-    part = problem.seen(draw(problem.rules, size, random_state))
-    part = replace(part, settings=part.settings.for_part())
+    part = problem.rehearsal(draw(problem.rules, size, random_state))
     try:
         found = first_answer(part, problem.shifted(centers, part))
     except (NoAssignment, OutOfTime):
         return centers, None
-    prices = None if found.warm is None else found.warm.prices
-    return part.shifted(found.centers, problem), prices
+    return part.shifted(found.centers, problem), _prices(found.warm)
+
+
+def _prices(warm: Any) -> FloatArray | None:
+    """Prices of the sizes, if the next round starts from them; in memory they are the first row."""
+    if warm is None or isinstance(warm, Warm):
+        return None if warm is None else warm.prices
+    return np.asarray(np.atleast_2d(warm)[0])
 
 
 def _exact_round(problem: Problem, answer: Answer) -> Answer:

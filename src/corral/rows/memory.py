@@ -46,7 +46,7 @@ class MemoryRows(NearGroups):
     threads of this process do.
     """
 
-    far = False
+    far, quick = False, True
 
     def __init__(
         self,

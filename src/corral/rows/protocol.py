@@ -25,6 +25,7 @@ class Rows(Protocol):
     """
 
     far: bool  # whether the rows are outside this process's memory
+    quick: bool  # whether a pass over few rows takes next to no time
     shape: tuple[int, int]  # groups and features
     dtype: Any  # NumPy's dtype of the points
     weight: FloatArray  # sum of the sample weights of each group, (m,)

@@ -78,6 +78,7 @@ class Shards(Protocol):
     dtype: Any  # NumPy's dtype of the points
     lengths: Sequence[int]  # number of rows in each shard
     n_features: int
+    quick: bool  # whether a pass over few rows takes next to no time
 
     def map(self, function: Callable[..., Any], *args: Any, each: Each = None) -> list[Any]:
         """Small results of the function for every shard, in order, in this process's memory."""

@@ -58,6 +58,7 @@ class ShardRows:
         self._given, self._given_distance = shards, distance
         self.weight, self.scatter = weight, scatter
         self.shape, self.dtype = (len(weight), shards.n_features), shards.dtype
+        self.quick = shards.quick
         self.free: IntArray | None = None  # groups that prices assign; None for all
 
     @cached_property

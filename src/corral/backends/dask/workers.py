@@ -24,6 +24,8 @@ class DaskShards:
     is known.
     """
 
+    quick = False
+
     def __init__(
         self,
         client: Any,

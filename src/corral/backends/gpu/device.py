@@ -17,6 +17,8 @@ from .torch_passes import DeviceCrew, full_products, numpy_dtype
 class DeviceShards:
     """One shard on one device, of float32 or float64; see :class:`corral.rows.Shards`."""
 
+    quick = True
+
     def __init__(self, points: torch.Tensor, weight: Any = None, free: Any = None) -> None:
         self.shard, self.dtype = Shard(points, weight, free), numpy_dtype(points)
         self.lengths: Sequence[int] = [len(points)]
