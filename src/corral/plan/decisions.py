@@ -134,7 +134,7 @@ class Plan:
             rounds=effort.rounds_of(facts.far, many),
             exact_rounds=many_decisions.exact_rounds(rules, facts, many),
             least_drop=effort.least_drop(rules, facts.far, many),
-            least_shift=effort.least_shift(max(part_of or 0, rules.n_groups) * rules.n_clusters),
+            least_shift=effort.least_shift(rules, part_of or 0),
             exchanges=exchanges,
             least_exchange=least_exchange,
             refines=effort.work_of_trial(rules) <= at.MOVE_BUDGET,

@@ -41,9 +41,13 @@ def least_drop(rules: Rules, far: bool, many: bool) -> float:
     return float(min(at.LEAST_DROP * max(size / at.SMALL, 1.0) ** 3, most))
 
 
-def least_shift(size: int) -> float:
-    """Shift of the centres below which rounds of a large problem end: it grows with their cost."""
-    if size <= at.LARGE:
+def least_shift(rules: Rules, whole: int) -> float:
+    """Shift of the centres below which rounds of a large problem end: it grows with their cost.
+
+    ``whole`` is the number of groups that those in hand are a part of.
+    """
+    size = max(whole, rules.n_groups) * rules.n_clusters
+    if size <= at.LARGE or steered(rules):
         return 0.0
     part = min(size / at.SHIFT_ENTRIES, 1.0)
     return float(

@@ -108,11 +108,11 @@ def _with_room(
         try:
             return table, *_settled(found.now, sizes, deadline, exact)
         except NoAssignment:
+            if table.home is not None and not exact:
+                return table, *_from_home(table, sizes, found.prices, deadline)
             if number >= len(prices):
                 raise
         prices = found.prices
-        if table.home is not None and not exact:
-            return table, *_from_home(table, sizes, prices, deadline)
         doors = roomy(sizes, found.now, found.part)
         if narrow and len(doors):
             # Parts that too few rows have among their candidates.
