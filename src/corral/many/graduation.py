@@ -59,13 +59,14 @@ def cooled(
     """
     if rows.spread <= 0.0:  # all rows are alike, and no centre is better than another
         return
-    # Directions in which the rows differ, about.
-    directions = rows.spread / max(rows.total_weight * rows.separation_scale(), LEAST_SPREAD)
     prices: FloatArray = np.zeros(len(centers))
     table: Any = None
     for number, part in enumerate(np.geomspace(GRADUATION_START, GRADUATION_END, rounds)):
         try:
             table = look(centers, prices, table, number)
+            if not number:  # directions in which the rows differ, about: after a look at the clock
+                scale = rows.total_weight * rows.separation_scale()
+                directions = rows.spread / max(scale, LEAST_SPREAD)
             temperature = 2.0 * float(part) * table.spent() / (directions * n_rows)
             if temperature <= 0.0:
                 return

@@ -84,12 +84,12 @@ class Split:
         return centers
 
     def _cut(self, rows: MemoryRows, low: IntArray, high: IntArray) -> tuple[IntArray, FloatArray]:
-        """Labels and means of the rows in parts of these sizes; of any after the deadline."""
-        everywhere = np.arange(rows.shape[0])
-        labels: IntArray = everywhere % len(low)
+        """Labels and means of the rows in parts of these sizes; after the deadline, in order."""
+        m = rows.shape[0]
+        labels = _in_order(low, high, m)
         if self.deadline.passed:
             return labels, rows.means(labels, len(low))
-        centers = rows.seeds(len(low), everywhere, self.random_state)
+        centers = rows.seeds(len(low), np.arange(m), self.random_state)
         prices: FloatArray | None = None
         for _ in range(SPLIT_ROUNDS):
             try:
@@ -163,6 +163,13 @@ class Levels:
         none: IntArray = np.empty(0, np.int64)
         standing = rows.relatives(centers, prices, family, self.deadline).at(prices)
         return centers, standing.labels(rows.patches(none, none))
+
+
+def _in_order(low: IntArray, high: IntArray, m: int) -> IntArray:
+    """Labels of so many rows, one part after another, of sizes within these bounds."""
+    room = high - low
+    more = np.clip(m - low.sum() - (np.cumsum(room) - room), 0, room)
+    return np.repeat(np.arange(len(low)), low + more)
 
 
 def _children(numbers: list[int]) -> IntArray:
