@@ -15,6 +15,7 @@ from corral.assign.sizes.candidates import ship_among
 from corral.assign.sizes.flow import transport
 from corral.deadline import Deadline, OutOfTime
 from corral.rows import MemoryRows
+from corral.rows.cheapest import least_of
 
 
 def look_at(rows, centers):
@@ -92,8 +93,8 @@ def test_prices_explain_the_labels(seed):
 def test_candidates_are_the_cheapest_clusters():
     """With and without those of similar centres, against a sort of all costs."""
     rng = np.random.default_rng(0)
-    rows, centers = MemoryRows(rng.normal(size=(500, 4))), rng.normal(size=(150, 4))
-    prices = rng.normal(size=150)
+    rows, centers = MemoryRows(rng.normal(size=(500, 4))), rng.normal(size=(250, 4))
+    prices = rng.normal(size=250)
     before = rows.candidates(centers + 0.05 * rng.normal(size=centers.shape), prices, 8)
     priced = rows.costs(centers).dense() + prices
     order = np.argsort(priced, axis=1)
@@ -143,3 +144,17 @@ def test_no_dearer_than_labels_that_are_known(seed):
     counted = np.bincount(found.where.labels, minlength=len(centers))
     assert np.all((lower <= counted) & (counted <= upper))
     assert found.where.cost.sum() <= own.sum() * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("values", [3, 10_000])
+@pytest.mark.parametrize("number", [1, 4, 7])
+def test_least_entries_against_a_sort(values, number):
+    """With many equal entries and with hardly any."""
+    block = np.random.default_rng(0).integers(0, values, (200, 7)).astype(float)
+    places, least, beyond = least_of(block.copy(), number)
+    ordered = np.sort(block, axis=1)
+    np.testing.assert_array_equal(np.sort(least, axis=1), ordered[:, :number])
+    np.testing.assert_array_equal(np.take_along_axis(block, places, axis=1), least)
+    assert all(len(set(row)) == number for row in places)
+    rest = ordered[:, number] if number < 7 else np.full(200, np.inf)
+    np.testing.assert_array_equal(beyond, rest)
