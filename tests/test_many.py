@@ -233,7 +233,7 @@ def test_candidates_beside_others_are_those_of_both(sharded):
 
 @pytest.mark.parametrize("sharded", [False, True])
 def test_islands_with_room_that_no_row_sees(sharded):
-    """An island has four clusters and few rows; rows of the others see their own alone."""
+    """An island has nine clusters and few rows; rows of the others see their own alone."""
     rng = np.random.default_rng(0)
     places = 1000.0 * rng.normal(size=(4, D))
     where = np.repeat(np.arange(4), [400, 60, 500, 540])
@@ -344,7 +344,9 @@ def test_steps_towards_the_prices_misplace_fewer_rows(clear):
     table = rows.candidates(centers - rows.middle, np.zeros(K), 12)
     before = misplaced_rows(sizes, table.at(np.zeros(K)).counted, np.zeros(K))
     found = approached(table, sizes, np.zeros(K))
-    assert misplaced_rows(sizes, found.now.counted, found.prices) < before * (1.0 if clear else 0.5)
+    assert misplaced_rows(sizes, found.now.counted, found.now.prices) < before * (
+        1.0 if clear else 0.5
+    )
 
 
 def test_an_exchange_knows_what_a_single_move_gains():

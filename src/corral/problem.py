@@ -80,7 +80,7 @@ class Problem:
 
     def rehearsal(self, groups: IntArray) -> Problem:
         """The problem of some of the groups of rows in shards, where rounds are quick."""
-        values = len(groups) * self.rows.shape[1]
+        values = len(groups) * (self.rows.shape[1] + self.n_clusters)
         if not self.rows.quick and values <= BROUGHT_VALUES:
             return self.part(groups)
         part = self.seen(groups)

@@ -158,3 +158,27 @@ def test_least_entries_against_a_sort(values, number):
     assert all(len(set(row)) == number for row in places)
     rest = ordered[:, number] if number < 7 else np.full(200, np.inf)
     np.testing.assert_array_equal(beyond, rest)
+
+
+@pytest.mark.parametrize("lacking", [20, 150, 400])
+def test_doors_into_islands_that_no_row_sees(lacking):
+    """Ten islands of twenty clusters; one has too few rows, and its neighbours too many."""
+    rng = np.random.default_rng(0)
+    places = 1000.0 * rng.normal(size=(10, 3))
+    held = np.full(10, 1000)
+    held[0] -= lacking
+    held[1:] += np.bincount(np.arange(lacking) % 9, minlength=9)
+    points = np.repeat(places, held, axis=0) + rng.normal(size=(10_000, 3))
+    centers = np.repeat(places, 20, axis=0) + rng.normal(size=(200, 3))
+    rows, sizes, asked = MemoryRows(points), np.full(200, 50), []
+
+    def look(prices, number, among):
+        asked.append(among)
+        return look_at(rows, centers - rows.middle)(prices, number, among)
+
+    found = ship_among(look, sizes, sizes, 12)
+    assert any(among is not None for among in asked)
+    assert np.array_equal(np.bincount(found.where.labels, minlength=200), sizes)
+    cost = rows.costs(centers - rows.middle).dense()
+    best = (transport(cost, np.ones(10_000, np.int64), sizes, sizes) * cost).sum()
+    assert found.where.cost.sum() == pytest.approx(best, rel=1e-9)

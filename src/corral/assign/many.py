@@ -1,8 +1,8 @@
 """Exact sizes for many clusters: tied groups first, all others over their candidates.
 
-No array of all groups and all clusters is made.  If nothing ties groups and all have the same
-number of rows, the labels are the cheapest there are; otherwise those of the free rows are, given
-where the tied groups went.
+No array of all groups and all clusters is made.  In an exact round, if nothing ties groups and all
+have the same number of rows, the labels are the cheapest there are; otherwise those of the free
+rows are, given where the tied groups went.
 """
 
 from __future__ import annotations
@@ -197,6 +197,8 @@ class AmongCandidates:
                 own = centers[among], prices[among], number
                 return self.rows.candidates(*own, **some_of).named(among)
             found: Any = self.rows.candidates(centers, prices, number, like=like, **some_of)
+            if isinstance(found, Candidates):  # prices and sizes count groups here
+                found = replace(found, count=None)
             if known is None or not isinstance(self.rows, MemoryRows):
                 return found
             cost = self.rows.own_costs(known, centers)

@@ -64,7 +64,7 @@ def cooled(
     for number, part in enumerate(np.geomspace(GRADUATION_START, GRADUATION_END, rounds)):
         try:
             table = look(centers, prices, table, number)
-            if not number:  # directions in which the rows differ, about: after a look at the clock
+            if not number:  # directions in which the rows differ, about
                 scale = rows.total_weight * rows.separation_scale()
                 directions = rows.spread / max(scale, LEAST_SPREAD)
             temperature = 2.0 * float(part) * table.spent() / (directions * n_rows)

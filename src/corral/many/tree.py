@@ -96,6 +96,8 @@ class Split:
                 cost = rows.costs(centers, self.deadline).dense()
                 after, prices = ship_units(cost, low, high, prices, self.deadline)
             except OutOfTime:
+                if prices is None:
+                    centers = rows.means(labels, len(low))
                 break
             centers = rows.means(after, len(low), centers)
             if np.array_equal(after, labels):

@@ -188,9 +188,11 @@ SHIFT_GROWS, MOST_SHIFT = 30_000_000, 1e-4
 #: Rows in shards on which rounds are made first, in all and for each cluster, and the factor by
 #: which all rows must be more.  More of them leave fewer rounds to all rows, and take longer.
 REHEARSED, REHEARSED_EACH, WORTH_REHEARSING = 400_000, 10_000, 2.0
-#: Values of these rows up to which they come into this process's memory where passes are slow, as
-#: with Dask; 256 MB.
+#: Values of these rows, and of their costs, up to which they come into this process's memory where
+#: passes are slow, as with Dask; 256 MB.
 BROUGHT_VALUES = 32_000_000
+#: Largest part of the time left that these rounds take, so that all rows have time for an answer.
+REHEARSAL_SHARE = 0.5
 #: Relative fall of the objective below which rounds with many clusters end; exchanges find more.
 MANY_DROP = 1e-5
 #: Entries that all rounds of exchanges of single groups look at.  More of them find more where each

@@ -21,7 +21,7 @@ from ..assign import NoAssignment, assign_patiently
 from ..assign.tied import Warm
 from ..deadline import OutOfTime
 from ..plan.anneal_thresholds import ANNEAL_SHARE
-from ..plan.thresholds import MAX_ROUNDS, PATIENCE
+from ..plan.thresholds import MAX_ROUNDS, PATIENCE, REHEARSAL_SHARE
 from ..presolve import Rules
 from ..problem import Problem
 from ..start import draw, match_capacities
@@ -63,7 +63,8 @@ def rehearsed(
     size = problem.plan.rehearsal
     if not size:
         return centers, None
-    part = problem.rehearsal(draw(problem.rules, size, random_state))
+    part = problem.until(problem.deadline.share(REHEARSAL_SHARE))
+    part = part.rehearsal(draw(problem.rules, size, random_state))
     try:
         found = first_answer(part, problem.shifted(centers, part))
     except (NoAssignment, OutOfTime):

@@ -115,7 +115,7 @@ def alternate(
             step = place(
                 centers, incumbent=incumbent, warm=warm, deadline=deadline, patience=patience
             )
-        except OutOfTime:
+        except (OutOfTime, NoAssignment):
             if best is None:
                 raise
             break

@@ -80,7 +80,8 @@ def _new_table(shard: Shard, asked: Asked, count: Any) -> Candidates:
         base = _table(shard, asked.joined.base, count)
         return base.beside(candidates_of(shard, asked.joined.others, count))
     known = None if asked.like is None else _table(shard, asked.like, count)
-    shard.memo.pop("candidates", None)  # both at once would take twice the memory
+    for old in ("candidates", "placed", "merged"):  # both at once would take twice the memory
+        shard.memo.pop(old, None)
     return candidates_of(shard, asked, count, known)
 
 

@@ -26,7 +26,7 @@ from .choices import Border, Open
 ON_BORDER = 1e-3
 
 #: Gives candidates at prices: so many for each row, of all rows or of those given.
-Look = Callable[[FloatArray, int, IntArray | None], "Candidates"]
+Search = Callable[[FloatArray, int, IntArray | None], "Candidates"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Candidates:
     beyond: Any  # least cost of all other clusters, at ``prices`` and these included, (m,)
     prices: FloatArray  # at which the candidates were chosen, (k,)
     eps: float  # relative rounding of the costs
-    look: Look | None = None  # where candidates of some rows come from
+    search: Search | None = None  # where candidates of some rows come from
     home: Any = None  # candidates of labels that obey the sizes, (m,), if some are known
     count: Any = None  # rows that each stands for, (m,), 0 for one that has its place; None for one
 
@@ -181,7 +181,8 @@ class Candidates:
         cost[rows] = np.inf
         cluster[rows, :own], cost[rows, :own] = others.cluster, others.cost
         beyond[rows] = others.beyond
-        return replace(self, cluster=cluster, cost=cost, beyond=beyond, prices=others.prices)
+        table = replace(self, cluster=cluster, cost=cost, beyond=beyond, home=None)
+        return replace(table, prices=others.prices)
 
 
 @dataclass(frozen=True)
@@ -280,9 +281,9 @@ class Placed:
     def renewed(self, prices: FloatArray, number: int) -> tuple[Candidates, float]:
         """As :class:`.choices.Standing`; only these rows are looked at."""
         rows, total = self.doubtful(prices)
-        if not len(rows) or self.table.look is None:
+        if not len(rows) or self.table.search is None:
             return self.table, 0.0
-        others = self.table.look(prices, number, rows)
+        others = self.table.search(prices, number, rows)
         saved = float((total - others.priced(prices).min(axis=1)).max())
         kept = others.including(self.labels[rows], self.cost[rows])
         return self.table.replaced(rows, kept), saved

@@ -56,7 +56,7 @@ def cheapest(
     m, t = len(groups), min(number, len(prices))
     cluster, cost, beyond = np.empty((m, t), np.int32), np.empty((m, t)), np.empty(m)
     guess = None
-    if like is not None and len(like.beyond) == m and len(prices) >= LEAST_CLUSTERS:
+    if like is not None and len(like.beyond) == m and max(t + 1, LEAST_CLUSTERS) <= len(prices):
         guess = _limits(like)
     step = max(BLOCK_ENTRIES // len(prices), LEAST_BLOCK)
 

@@ -63,7 +63,7 @@ class Choices(Protocol):
 
     @property
     def far(self) -> bool:
-        """Whether the rows are outside this process's memory, where passes are fast."""
+        """Whether the rows are outside this process's memory, where flows cost more than passes."""
 
     def named(self, clusters: IntArray) -> Choices:
         """The same with other numbers of the clusters; they can only stand beside others."""

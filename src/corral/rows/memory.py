@@ -187,7 +187,7 @@ class MemoryRows(NearGroups):
             return cheapest(costs, every if some is None else every[some], at, each, None, deadline)
 
         found = cheapest(costs, every, prices, number, like, deadline)
-        return replace(found, look=look, count=None if count is None else count[every])
+        return replace(found, search=look, count=None if count is None else count[every])
 
     def _some_costs(self, centers: FloatArray, weight: FloatArray | None) -> SomeCosts:
         """Costs of some groups at a time, with these weights."""

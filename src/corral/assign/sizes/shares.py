@@ -7,9 +7,9 @@ drives rows to the clusters that they share, a sparse system of linear equations
 temperature T falls, shares become whole.  *Bids* raise the prices of crowded clusters alone, to
 where as many rows leave as are too many.
 
-Where rows lie in groups far apart, neither sees that a whole group of clusters has too many of
-them.  The clusters between which rows lie are then one *part*.  Parts get prices first, as if each
-were a cluster, and their clusters change theirs by as much.
+Where rows lie in groups far apart, none of these sees that a whole group of clusters has too many
+of them.  The clusters between which rows lie are then one *part*.  Parts get prices first, as if
+each were a cluster, and their clusters change theirs by as much.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ HELD_BACK = 1e-6
 #: Relative error of the solution of the linear equations, and most steps to it.
 SOLVED, MOST_STEPS = 1e-3, 200
 #: Part of the misplaced rows that may be left after a step that helps, in memory and in shards,
-#: where a step costs little beside a flow.
+#: where most rows are too many for a flow.
 WORTH_NEAR, WORTH_FAR = 0.85, 0.97
 
 
@@ -99,10 +99,9 @@ def sweep(table: Any, sizes: SizeBounds, prices: FloatArray, temperature: float)
 
 @dataclass(frozen=True)
 class Approach:
-    """Prices that misplace few rows."""
+    """Rows at prices that misplace few of them."""
 
-    prices: FloatArray  # (k,)
-    now: Any  # the rows at these prices, a :class:`.rows.choices.Standing`
+    now: Any  # a :class:`.rows.choices.Standing`
     part: IntArray | None  # of each cluster, (k,); None if one part has all or each has one
 
 
@@ -137,7 +136,7 @@ def approached(
         idle = idle + 1 if left > worth * wrong else 0
         if left < wrong:
             prices, now, wrong = moved, there, left
-    return Approach(prices, now, part)
+    return Approach(now, part)
 
 
 def by_parts(
@@ -153,18 +152,22 @@ def by_parts(
     low, high = (np.bincount(part, each).astype(np.int64) for each in (sizes.lower, sizes.upper))
     whole, merged = SizeBounds(low, high, ordered=True), table.merged(part, prices)
     found = approached(merged, whole, np.zeros(part.max() + 1), deadline, STEPPED_FAR)
-    return normal_prices(prices + found.prices[part], sizes)
+    return normal_prices(prices + found.now.prices[part], sizes)
 
 
-def roomy(sizes: SizeBounds, now: Any, part: IntArray | None) -> IntArray:
-    """The cluster with the most room of each part that holds too few rows."""
+def roomy(sizes: SizeBounds, now: Any, part: IntArray | None) -> tuple[IntArray, int]:
+    """Clusters with room for what the parts that hold too few rows lack, and most of a part."""
     if part is None:
-        return np.empty(0, np.int64)
+        return np.empty(0, np.int64), 0
     over, under = missed(sizes, now.counted, now.prices)
-    order = np.lexsort((over - under, part))
-    first = order[np.searchsorted(part[order], np.arange(part.max() + 1))]
-    doors: IntArray = first[np.bincount(part, under - over) > 0]
-    return doors
+    short = np.maximum(np.bincount(part, under - over), 0)
+    order = np.lexsort((-under, part))  # by part, those with the most room first
+    room, where = under[order], part[order]
+    first = np.searchsorted(where, np.arange(len(short)))
+    before = np.cumsum(room) - room
+    needed = (before - before[first][where] < short[where]) & (room > 0)
+    doors: IntArray = order[needed]
+    return doors, int(np.bincount(part[doors]).max(initial=0))
 
 
 def _temperature(now: Any, wrong: int) -> float:
