@@ -64,8 +64,8 @@ STEPPED_NEAR, STEPPED_FAR = 1e-2, 2e-4
 ARC_REACH = 2.0
 #: Candidates of all rows up to which a flow takes all of them where half would take part, and the
 #: number of rows taking part, in all rows, from which it does so however many there are.  A flow
-#: over more candidates is large: no round but the last has to be exact then.  If that were so for
-#: all flows, or for those over 200,000 candidates, 30,000 rows of 60 blobs in 600 clusters would
+#: over more candidates is large: rounds in memory need not be exact then.  If that were so for all
+#: flows, or for those over 200,000 candidates, 30,000 rows of 60 blobs in 600 clusters would
 #: end 0.1 % higher in 0.9 times the time; with 2 in place of 8 they end the same.
 LARGE_FLOW, WIDEST = 2_000_000, 8
 #: Factor of the rows taking part from which a flow that does not fit asks for more candidates.  A

@@ -74,9 +74,9 @@ def rehearsed(
 
 def _prices(warm: Any) -> FloatArray | None:
     """Prices of the sizes, if the next round starts from them; in memory they are the first row."""
-    if warm is None or isinstance(warm, Warm):
-        return None if warm is None else warm.prices
-    return np.asarray(np.atleast_2d(warm)[0])
+    if isinstance(warm, Warm):
+        return warm.prices
+    return None if warm is None else np.asarray(np.atleast_2d(warm)[0])
 
 
 def _exact_round(problem: Problem, answer: Answer) -> Answer:

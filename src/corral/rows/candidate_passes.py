@@ -32,7 +32,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Merged:
-    """Parts of clusters that are candidates in place of these."""
+    """Candidates that are parts of the clusters, in place of the clusters themselves."""
 
     base: Asked
     part: IntArray  # of each cluster, (k,)
@@ -41,7 +41,7 @@ class Merged:
 
 @dataclass(frozen=True)
 class Joined:
-    """Candidates of which each row has both."""
+    """Two kinds of candidates; a row has those of both."""
 
     base: Asked
     others: Asked

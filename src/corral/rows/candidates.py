@@ -181,8 +181,8 @@ class Candidates:
         cost[rows] = np.inf
         cluster[rows, :own], cost[rows, :own] = others.cluster, others.cost
         beyond[rows] = others.beyond
-        table = replace(self, cluster=cluster, cost=cost, beyond=beyond, home=None)
-        return replace(table, prices=others.prices)
+        new = Candidates(cluster, cost, beyond, others.prices, self.eps)
+        return replace(new, search=self.search, count=self.count)
 
 
 @dataclass(frozen=True)
