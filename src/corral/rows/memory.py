@@ -87,6 +87,11 @@ class MemoryRows(NearGroups):
         means, total, constant = distance.joined(means, total, count)
         return MemoryRows(means, total, scatter + constant, distance=distance)
 
+    @property
+    def given(self) -> Matrix:
+        """The points as they were given, not centred."""
+        return self._given
+
     def _squares(self) -> FloatArray:
         """Squared distances to the middle, zero where rounding could have made them."""
         size = row_norms(self.points, squared=True).astype(np.float64) + self._local @ self._local
@@ -165,6 +170,15 @@ class MemoryRows(NearGroups):
         if not np.all(self.weight == 1.0):
             distances *= self.weight[:, None]
         return Dense(distances)
+
+    def cost_blocks(self, centers: FloatArray, deadline: Deadline = NEVER) -> Iterator[FloatArray]:
+        """Costs of some groups at a time, (b, k)."""
+        start, alike = 0, bool(np.all(self.weight == 1.0))
+        for block in self._blocks(centers, deadline):
+            if not alike:
+                block *= self.weight[start : start + len(block), None]
+            start += len(block)
+            yield np.ascontiguousarray(block, np.float64)
 
     def candidates(
         self,

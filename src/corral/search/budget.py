@@ -1,0 +1,43 @@
+"""The budget of a search: work, counted in numbers read, so that a seed gives the same answer on
+every machine; and the deadline, which may cut it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..deadline import Deadline
+from .numbers import WORK, WORK_EACH
+
+
+@dataclass
+class Budget:
+    """Work that a search may do, and has done."""
+
+    work: float
+    deadline: Deadline
+    spent: float = 0.0
+
+    @classmethod
+    def of(cls, shape: tuple[int, int], n_clusters: int, effort: float, until: Deadline) -> Budget:
+        """The budget of so many groups and features."""
+        m, d = shape
+        return cls(effort * (WORK + WORK_EACH * m * n_clusters * (d + 4.0)), until)
+
+    def spend(self, work: float) -> None:
+        """Count work that was done."""
+        self.spent += work
+
+    @property
+    def left(self) -> float:
+        """Work that may still be done."""
+        return max(self.work - self.spent, 0.0)
+
+    @property
+    def part(self) -> float:
+        """How much of the work is done, from 0 to 1."""
+        return min(self.spent / self.work, 1.0) if self.work > 0.0 else 1.0
+
+    @property
+    def over(self) -> bool:
+        """Whether all work is done, or the deadline has come."""
+        return self.spent >= self.work or self.deadline.passed

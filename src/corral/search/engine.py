@@ -1,0 +1,55 @@
+"""The search: makers give answers, children vary them, the best are kept, one budget ends it.
+
+Every answer comes from a descent (:mod:`.descent`), which makes labels obey the rules before it
+improves them; so the first maker gives an answer that a deadline can return.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from . import numbers as at
+from .budget import Budget
+from .descent import Answer, Descender
+from .population import Population
+from .vary import Variation
+
+#: Clusters to start from, made when they are needed.
+Maker = Callable[[], Any]
+
+
+def search(
+    descender: Descender,
+    variation: Variation,
+    makers: Iterable[tuple[str, Maker]],
+    budget: Budget,
+    tell: Callable[[str, Answer | None], None],
+) -> Population:
+    """Make, descend, vary and select until the budget is spent or children have no success."""
+    random_state = descender.random_state
+    answers = Population(random_state)
+    for name, make in makers:
+        if answers.answers and budget.over:
+            break
+        found = descender.from_clusters(make())
+        answers.add(found)
+        tell(name, found)
+    crossing = at.CROSSED * min(at.CROSSED_CLUSTERS / descender.rules.n_clusters, 1.0)
+    while answers.answers and not (budget.over or answers.idle):
+        parent, slack = answers.parent(), at.SLACK * (1.0 - budget.part)
+        best = answers.best.objective if answers.best else np.inf
+        target = best + slack * abs(best)
+        if len(answers.answers) > 1 and random_state.uniform() < crossing:
+            clusters, prices = variation.crossed(parent, answers.parent())
+            child = descender.from_clusters(clusters, prices, target=target)
+            answers.add(child, None if child is None else parent, slack)
+        else:
+            varied = variation.local(parent)
+            child = descender.improved(
+                varied.labels, parent.prices, varied.rules, varied.awake, target
+            )
+            answers.add(child, parent, slack)
+    return answers

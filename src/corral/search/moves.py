@@ -1,0 +1,895 @@
+"""The neighbourhood, compiled: moves of groups between clusters by closed-form gains.
+
+A cluster of weight W whose points add up to S costs, but for a constant of its members,
+``-|S|^2 / W`` with means and ``-2 r |S|`` with centres on a sphere of radius r.  So the gain of any
+move follows from how S and W change, and the centres move along.  What is outside the bounds of a
+sum, a broken pair and a linear row outside its bounds cost their prices (:mod:`.model`), so a move
+is worth its gain less the prices that it adds.
+
+The moves are: *shift* a group, *swap* two groups, an *ejection chain* (a group enters a cluster
+and another leaves it for a third), and a *Kempe chain* (a group and all that cannot-links then
+force change sides between two clusters).  Only clusters that changed are searched again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._typing import BoolArray, FloatArray, IntArray
+from .compiled import compiled, part
+from .model import CHORDS, MEANS, TABLE, Model
+
+#: Most groups of a Kempe chain.  Longer chains are rarely worth their length.
+LONGEST_CHAIN = 24
+#: Clusters beyond the first that a group thrown out of a full cluster may go to.
+EJECTED_TO = 3
+
+
+class State(NamedTuple):
+    """Labels of the groups, and what the clusters are made of; the moves keep it up to date."""
+
+    labels: IntArray  # (m,)
+    sums: FloatArray  # weighted sums of the points, (k, d)
+    mass: FloatArray  # weights, (k,)
+    length: FloatArray  # squared length of the sums, (k,)
+    scale: FloatArray  # the centre is the sum times this, (k,)
+    number: IntArray  # groups, (k,)
+    load: FloatArray  # bounded sums, (k, q)
+    excess: FloatArray  # price of what is outside the bounds, (k,)
+    rows: FloatArray  # linear rows, (r,)
+    head: IntArray  # first member, (k,)
+    after: IntArray  # next member of the same cluster, (m,)
+    before: IntArray  # and the one before, (m,)
+
+
+class Scratch(NamedTuple):
+    """Arrays that the moves write into; they are made once for a problem."""
+
+    near: IntArray  # clusters that are looked at for each group, (m, width)
+    ranked: BoolArray  # whether these are known, (m,)
+    mark: IntArray  # last chain that a group was in, (m,)
+    stamp: IntArray  # number of that chain, (1,)
+    members: IntArray
+    best_chain: IntArray
+    clusters: IntArray  # (width,)
+    costs: FloatArray  # (width,)
+    step: FloatArray  # (d,)
+    moved: FloatArray  # (q,)
+    now: BoolArray  # (k,)
+    reach: BoolArray  # (k,)
+    changed: BoolArray  # (k,)
+
+    @classmethod
+    def of(cls, model: Model, width: int) -> Scratch:
+        """For a model, and so many clusters that are looked at for each group."""
+        m, (k, q), d = len(model.weight), model.lower.shape, model.points.shape[1]
+        return cls(
+            near=np.zeros((m, width), np.int64),
+            ranked=np.zeros(m, np.bool_),
+            mark=np.zeros(m, np.int64),
+            stamp=np.zeros(1, np.int64),
+            members=np.zeros(LONGEST_CHAIN, np.int64),
+            best_chain=np.zeros(LONGEST_CHAIN, np.int64),
+            clusters=np.zeros(width, np.int64),
+            costs=np.zeros(width),
+            step=np.zeros(d),
+            moved=np.zeros(q),
+            now=np.zeros(k, np.bool_),
+            reach=np.zeros(k, np.bool_),
+            changed=np.zeros(k, np.bool_),
+        )
+
+
+def state_of(model: Model, labels: IntArray) -> State:
+    """The state of labels, which are copied."""
+    m, (k, q) = len(labels), model.lower.shape
+    state = State(
+        labels=labels.astype(np.int64),
+        sums=np.zeros((k, model.points.shape[1])),
+        mass=np.zeros(k),
+        length=np.zeros(k),
+        scale=np.zeros(k),
+        number=np.zeros(k, np.int64),
+        load=np.zeros((k, q)),
+        excess=np.zeros(k),
+        rows=np.zeros(len(model.row_lower)),
+        head=np.full(k, -1, np.int64),
+        after=np.full(m, -1, np.int64),
+        before=np.full(m, -1, np.int64),
+    )
+    count(model, state)
+    return state
+
+
+@compiled
+def count(model: Model, state: State) -> None:
+    """Fill the state from its labels."""
+    k, m = len(state.mass), len(state.labels)
+    for i in range(m):
+        add(model, state, i, state.labels[i])
+    for j in range(k):
+        measure(model, state, j, True)
+
+
+@part
+def add(model: Model, state: State, i: int, j: int) -> None:
+    """Put group i into cluster j; :func:`measure` follows when all are there."""
+    w = model.weight[i]
+    state.labels[i] = j
+    state.mass[j] += w
+    state.number[j] += 1
+    change_sum(model, state, i, j, w)
+    for q in range(model.amount.shape[1]):
+        state.load[j, q] += model.amount[i, q]
+    if len(model.column) > 1:
+        e = i * len(state.mass) + j
+        for z in range(model.column[e], model.column[e + 1]):
+            state.rows[model.row[z]] += model.value[z]
+    first = state.head[j]
+    state.after[i] = first
+    state.before[i] = -1
+    if first >= 0:
+        state.before[first] = i
+    state.head[j] = i
+
+
+@part
+def remove(model: Model, state: State, i: int, j: int) -> None:
+    """Take group i out of cluster j."""
+    w = model.weight[i]
+    state.mass[j] -= w
+    state.number[j] -= 1
+    change_sum(model, state, i, j, -w)
+    for q in range(model.amount.shape[1]):
+        state.load[j, q] -= model.amount[i, q]
+    if len(model.column) > 1:
+        e = i * len(state.mass) + j
+        for z in range(model.column[e], model.column[e + 1]):
+            state.rows[model.row[z]] -= model.value[z]
+    behind, front = state.after[i], state.before[i]
+    if front >= 0:
+        state.after[front] = behind
+    else:
+        state.head[j] = behind
+    if behind >= 0:
+        state.before[behind] = front
+
+
+@part
+def change_sum(model: Model, state: State, i: int, j: int, w: float) -> None:
+    """Add a weight of group i to the sum of cluster j."""
+    if model.kind == TABLE:
+        return
+    if model.points.shape[0] > 0:
+        for f in range(state.sums.shape[1]):
+            state.sums[j, f] += w * model.points[i, f]
+        return
+    state.length[j] += 2.0 * w * inner(model, state, i, j) + w * w * model.square[i]
+    for z in range(model.indptr[i], model.indptr[i + 1]):
+        state.sums[j, model.indices[z]] += w * model.data[z]
+
+
+@part
+def measure(model: Model, state: State, j: int, anew: bool) -> None:
+    """What follows from the members of cluster j; ``anew`` also renews a sparse sum's length."""
+    dense = model.points.shape[0] > 0
+    if dense or anew:
+        length = 0.0
+        for f in range(state.sums.shape[1]):
+            length += state.sums[j, f] * state.sums[j, f]
+        state.length[j] = length
+    if model.kind == CHORDS:
+        length = state.length[j]
+        state.scale[j] = model.radius / np.sqrt(length) if length > 0.0 else 0.0
+    else:
+        state.scale[j] = 1.0 / state.mass[j] if state.mass[j] > 0.0 else 0.0
+    paid = 0.0
+    for q in range(state.load.shape[1]):
+        paid += sum_price(model, state.load[j, q], j, q)
+    state.excess[j] = paid
+
+
+@part
+def sum_price(model: Model, load: float, j: int, q: int) -> float:
+    """Price of what a load of cluster j misses the bounds of sum q by."""
+    if load > model.upper[j, q]:
+        return (load - model.upper[j, q]) * model.price[q]
+    if load < model.lower[j, q]:
+        return (model.lower[j, q] - load) * model.price[q]
+    return 0.0
+
+
+@part
+def outside_with(model: Model, state: State, j: int, i: int, sign: float) -> float:
+    """Price of the loads of cluster j with group i added, or taken out of it."""
+    paid = 0.0
+    for q in range(model.amount.shape[1]):
+        paid += sum_price(model, state.load[j, q] + sign * model.amount[i, q], j, q)
+    return paid
+
+
+@part
+def outside_swapped(model: Model, state: State, j: int, i: int, o: int) -> float:
+    """Price of the loads of cluster j with group i in the place of group o."""
+    paid = 0.0
+    for q in range(model.amount.shape[1]):
+        load = state.load[j, q] + model.amount[i, q] - model.amount[o, q]
+        paid += sum_price(model, load, j, q)
+    return paid
+
+
+@part
+def inner(model: Model, state: State, i: int, j: int) -> float:
+    """Inner product of point i with the sum of cluster j."""
+    found = 0.0
+    if model.points.shape[0] > 0:
+        for f in range(state.sums.shape[1]):
+            found += model.points[i, f] * state.sums[j, f]
+    else:
+        for z in range(model.indptr[i], model.indptr[i + 1]):
+            found += model.data[z] * state.sums[j, model.indices[z]]
+    return found
+
+
+@part
+def inner_of(model: Model, i: int, o: int) -> float:
+    """Inner product of two points."""
+    found = 0.0
+    if model.points.shape[0] > 0:
+        for f in range(model.points.shape[1]):
+            found += model.points[i, f] * model.points[o, f]
+        return found
+    z, end = model.indptr[i], model.indptr[i + 1]
+    y, stop = model.indptr[o], model.indptr[o + 1]
+    while z < end and y < stop:
+        if model.indices[z] == model.indices[y]:
+            found += model.data[z] * model.data[y]
+            z += 1
+            y += 1
+        elif model.indices[z] < model.indices[y]:
+            z += 1
+        else:
+            y += 1
+    return found
+
+
+@part
+def squared(model: Model, state: State, i: int, j: int) -> float:
+    """Squared distance of group i to the centre of cluster j; its cost there, if in a table.
+
+    The centre of an empty cluster is wherever its first group is.
+    """
+    if model.kind == TABLE:
+        return model.table[i, j]
+    if state.number[j] == 0:
+        return 0.0
+    scale, found = state.scale[j], 0.0
+    if model.points.shape[0] > 0:
+        for f in range(state.sums.shape[1]):
+            gap = model.points[i, f] - scale * state.sums[j, f]
+            found += gap * gap
+        return found
+    found = model.square[i] - 2.0 * scale * inner(model, state, i, j)
+    return max(found + scale * scale * state.length[j], 0.0)
+
+
+@part
+def joining(model: Model, state: State, i: int, j: int, square: float) -> float:
+    """Rise of the objective when group i joins cluster j, at this squared distance."""
+    if model.kind == TABLE:
+        return square
+    w = model.weight[i]
+    if model.kind == MEANS:
+        mass = state.mass[j]
+        return mass * w / (mass + w) * square if mass > 0.0 else 0.0
+    stiff = np.sqrt(state.length[j]) / model.radius
+    then, lost = stiff + w, stiff * w * square
+    now = np.sqrt(max(then * then - lost / (model.radius * model.radius), 0.0))
+    return 2.0 * lost / (then + now) if then > 0.0 else 0.0
+
+
+@part
+def leaving(model: Model, state: State, i: int, j: int, square: float) -> float:
+    """Fall of the objective when group i leaves cluster j, at this squared distance."""
+    if model.kind == TABLE:
+        return square
+    w = model.weight[i]
+    if model.kind == MEANS:
+        mass = state.mass[j]
+        rest = mass - w
+        return mass * w / rest * square if rest > 1e-12 * mass else w * square
+    square_radius = model.radius * model.radius
+    stiff = np.sqrt(state.length[j]) / model.radius
+    then, lost = stiff - w, stiff * w * square
+    now = np.sqrt(max(then * then + lost / square_radius, 0.0))
+    if then > 0.0:
+        return 2.0 * lost / (then + now)
+    return 2.0 * square_radius * (now - then)
+
+
+@part
+def worth(model: Model, mass: float, length: float) -> float:
+    """What a cluster costs but for a constant of its members."""
+    if model.kind == CHORDS:
+        return -2.0 * model.radius * np.sqrt(max(length, 0.0))
+    return -length / mass if mass > 0.0 else 0.0
+
+
+@part
+def swapping(model: Model, state: State, i: int, a: int, o: int, b: int) -> float:
+    """Rise of the objective when group i of cluster a and group o of b change places."""
+    if model.kind == TABLE:
+        table = model.table
+        return table[i, b] - table[i, a] + table[o, a] - table[o, b]
+    return _replaced(model, state, i, o, a) + _replaced(model, state, o, i, b)
+
+
+@part
+def _replaced(model: Model, state: State, out: int, into: int, j: int) -> float:
+    """Rise of the worth of cluster j when one of its groups is replaced by another."""
+    w, v = model.weight[out], model.weight[into]
+    change = 0.0
+    if model.points.shape[0] > 0:
+        for f in range(state.sums.shape[1]):
+            step = v * model.points[into, f] - w * model.points[out, f]
+            change += step * (2.0 * state.sums[j, f] + step)
+    else:
+        change = 2.0 * v * inner(model, state, into, j)
+        change += v * v * model.square[into] + w * w * model.square[out]
+        change -= 2.0 * w * (inner(model, state, out, j) + v * inner_of(model, out, into))
+    mass, length = state.mass[j], state.length[j]
+    if model.kind == MEANS and v == w:
+        return -change / mass if mass > 0.0 else 0.0
+    return worth(model, mass + v - w, length + change) - worth(model, mass, length)
+
+
+@part
+def _left(model: Model, state: State, out: int, j: int) -> float:
+    """Rise of the worth of cluster j when one of its groups leaves."""
+    w, length = model.weight[out], state.length[j]
+    change = w * (w * model.square[out] - 2.0 * inner(model, state, out, j))
+    now = worth(model, state.mass[j] - w, length + change) if state.number[j] > 1 else 0.0
+    return now - worth(model, state.mass[j], length)
+
+
+@part
+def _joined(model: Model, state: State, into: int, j: int) -> float:
+    """Rise of the worth of cluster j when a group joins it."""
+    w, length = model.weight[into], state.length[j]
+    change = w * (w * model.square[into] + 2.0 * inner(model, state, into, j))
+    now = worth(model, state.mass[j] + w, length + change)
+    return now - worth(model, state.mass[j], length)
+
+
+@part
+def pin_price(model: Model, i: int, a: int, b: int) -> float:
+    """What group i pays more for soft pins in cluster b than in a."""
+    at = model.paid_at[i]
+    return model.paid[at, b] - model.paid[at, a] if at >= 0 else 0.0
+
+
+@part
+def row_price(model: Model, value: float, r: int) -> float:
+    """Price of a value of linear row r."""
+    if value > model.row_upper[r]:
+        return (value - model.row_upper[r]) * model.row_price[r]
+    if value < model.row_lower[r]:
+        return (model.row_lower[r] - value) * model.row_price[r]
+    return 0.0
+
+
+@part
+def rows_moved(model: Model, state: State, i: int, a: int, b: int) -> float:
+    """Move group i from a to b in the linear rows alone; how far their price rises.
+
+    Moving it back undoes this.
+    """
+    k = len(state.mass)
+    rise = entry_changed(model, state, i * k + a, -1.0)
+    return rise + entry_changed(model, state, i * k + b, 1.0)
+
+
+@part
+def entry_changed(model: Model, state: State, entry: int, sign: float) -> float:
+    """Add an entry of x to the linear rows, or take it out; how far their price rises."""
+    rise = 0.0
+    for z in range(model.column[entry], model.column[entry + 1]):
+        r = model.row[z]
+        rise -= row_price(model, state.rows[r], r)
+        state.rows[r] += sign * model.value[z]
+        rise += row_price(model, state.rows[r], r)
+    return rise
+
+
+@part
+def pair_price(model: Model, state: State, i: int, b: int) -> float:
+    """How far the price of the pairs of group i rises when it goes to cluster b."""
+    a, rise = state.labels[i], 0.0
+    for z in range(model.ptr[i], model.ptr[i + 1]):
+        at = state.labels[model.other[z]]
+        if at == b:
+            rise += model.tie[z]
+        elif at == a:
+            rise -= model.tie[z]
+    return rise
+
+
+@part
+def tie_of(model: Model, i: int, o: int) -> float:
+    """What agreeing costs groups i and o more than differing."""
+    for z in range(model.ptr[i], model.ptr[i + 1]):
+        if model.other[z] == o:
+            return model.tie[z]
+    return 0.0
+
+
+@part
+def shift(model: Model, state: State, i: int, b: int) -> None:
+    """Move group i to cluster b."""
+    a = state.labels[i]
+    remove(model, state, i, a)
+    add(model, state, i, b)
+    measure(model, state, a, False)
+    measure(model, state, b, False)
+
+
+@part
+def rank(model: Model, state: State, i: int, prices: FloatArray, scratch: Scratch) -> None:
+    """Note the clusters where group i costs least at the prices, (k, q), in order."""
+    clusters, costs = scratch.clusters, scratch.costs
+    k, t = len(state.mass), len(clusters)
+    w = 1.0 if model.kind == TABLE else model.weight[i]
+    dense = model.points.shape[0] > 0
+    found = 0
+    for j in range(k):
+        top = costs[found - 1] if found == t else np.inf
+        cost = 0.0
+        for q in range(prices.shape[1]):
+            cost += prices[j, q] * model.amount[i, q]
+        if cost >= top:
+            continue
+        if dense and state.number[j] > 0:
+            scale = state.scale[j]
+            for f in range(state.sums.shape[1]):
+                gap = model.points[i, f] - scale * state.sums[j, f]
+                cost += w * gap * gap
+                if cost >= top:
+                    break
+        else:
+            cost += w * squared(model, state, i, j)
+        if cost >= top:
+            continue
+        found = min(found + 1, t)
+        p = found - 1
+        while p > 0 and costs[p - 1] > cost:
+            costs[p], clusters[p] = costs[p - 1], clusters[p - 1]
+            p -= 1
+        costs[p], clusters[p] = cost, j
+    for p in range(t):
+        scratch.near[i, p] = clusters[p]
+    scratch.ranked[i] = True
+
+
+@part
+def chain(model: Model, state: State, i: int, b: int, scratch: Scratch) -> int:
+    """Group i and all that hard cannot-links then force to change sides with cluster b.
+
+    The number of groups, 0 if they are too many or one of them is pinned.
+    """
+    members, mark = scratch.members, scratch.mark
+    scratch.stamp[0] += 1
+    a, stamp = state.labels[i], scratch.stamp[0]
+    members[0], mark[i], found, done = i, stamp, 1, 0
+    while done < found:
+        g = members[done]
+        done += 1
+        there = b if state.labels[g] == a else a
+        for z in range(model.ptr[g], model.ptr[g + 1]):
+            o = model.other[z]
+            if model.bar[z] and state.labels[o] == there and mark[o] != stamp:
+                if found == len(members) or model.pin[o] >= 0:
+                    return 0
+                mark[o], members[found] = stamp, o
+                found += 1
+    return found
+
+
+@part
+def chain_rise(
+    model: Model, state: State, a: int, b: int, found: int, scratch: Scratch
+) -> float:
+    """Rise of objective and prices when the groups of a chain change sides between a and b."""
+    d, n_sums, rise = state.sums.shape[1], model.amount.shape[1], 0.0
+    step, moved, members = scratch.step, scratch.moved, scratch.members
+    mark, stamp = scratch.mark, scratch.stamp[0]
+    for f in range(d):
+        step[f] = 0.0
+    for q in range(n_sums):
+        moved[q] = 0.0
+    weight, number = 0.0, 0
+    for y in range(found):
+        g = members[y]
+        here = state.labels[g]
+        there = b if here == a else a
+        sign = 1.0 if here == a else -1.0
+        number += 1 if here == a else -1
+        rise += pin_price(model, g, here, there)
+        for z in range(model.ptr[g], model.ptr[g + 1]):
+            o = model.other[z]
+            if mark[o] == stamp:
+                continue  # two groups of the chain stay apart, or stay together
+            if state.labels[o] == there:
+                rise += model.tie[z]
+            elif state.labels[o] == here:
+                rise -= model.tie[z]
+        for q in range(n_sums):
+            moved[q] += sign * model.amount[g, q]
+        if model.kind == TABLE:
+            rise += model.table[g, there] - model.table[g, here]
+            continue
+        w = sign * model.weight[g]
+        weight += w
+        if model.points.shape[0] > 0:
+            for f in range(d):
+                step[f] += w * model.points[g, f]
+        else:
+            for z in range(model.indptr[g], model.indptr[g + 1]):
+                step[model.indices[z]] += w * model.data[z]
+    if number == state.number[a] or number == -state.number[b]:
+        return np.inf
+    if model.kind != TABLE:
+        out, into = 0.0, 0.0
+        for f in range(d):
+            out += step[f] * (step[f] - 2.0 * state.sums[a, f])
+            into += step[f] * (step[f] + 2.0 * state.sums[b, f])
+        rise += worth(model, state.mass[a] - weight, state.length[a] + out)
+        rise += worth(model, state.mass[b] + weight, state.length[b] + into)
+        rise -= worth(model, state.mass[a], state.length[a])
+        rise -= worth(model, state.mass[b], state.length[b])
+    for q in range(n_sums):
+        rise += sum_price(model, state.load[a, q] - moved[q], a, q)
+        rise += sum_price(model, state.load[b, q] + moved[q], b, q)
+    rise -= state.excess[a] + state.excess[b]
+    if len(model.column) > 1:
+        for y in range(found):
+            here = state.labels[members[y]]
+            rise += rows_moved(model, state, members[y], here, b if here == a else a)
+        for y in range(found):
+            here = state.labels[members[y]]
+            rows_moved(model, state, members[y], b if here == a else a, here)
+    return rise
+
+
+@part
+def shift_rise(model: Model, state: State, i: int, b: int, out: float, less: float) -> float:
+    """Rise of objective and prices when group i goes to cluster b.
+
+    ``out`` is what its leaving saves, and ``less`` how far the excess of its own cluster rises.
+    """
+    a = state.labels[i]
+    rise = joining(model, state, i, b, squared(model, state, i, b)) - out + less
+    rise += outside_with(model, state, b, i, 1.0) - state.excess[b]
+    rise += pin_price(model, i, a, b)
+    if model.ptr[i] < model.ptr[i + 1]:
+        rise += pair_price(model, state, i, b)
+    if len(model.column) > 1:
+        rise += rows_moved(model, state, i, a, b)
+        rows_moved(model, state, i, b, a)
+    return rise
+
+
+@part
+def swap_rise(model: Model, state: State, i: int, o: int) -> float:
+    """Rise of objective and prices when groups i and o change places."""
+    a, b = state.labels[i], state.labels[o]
+    rise = swapping(model, state, i, a, o, b)
+    rise += outside_swapped(model, state, a, o, i) - state.excess[a]
+    rise += outside_swapped(model, state, b, i, o) - state.excess[b]
+    rise += pin_price(model, i, a, b) + pin_price(model, o, b, a)
+    if model.ptr[i] < model.ptr[i + 1] and model.ptr[o] < model.ptr[o + 1]:
+        # Each of the two sums counts the pair of i and o as if the other stayed.
+        rise += pair_price(model, state, i, b) + pair_price(model, state, o, a)
+        rise -= 2.0 * tie_of(model, i, o)
+    elif model.ptr[i] < model.ptr[i + 1]:
+        rise += pair_price(model, state, i, b)
+    elif model.ptr[o] < model.ptr[o + 1]:
+        rise += pair_price(model, state, o, a)
+    if len(model.column) > 1:
+        rise += rows_moved(model, state, i, a, b) + rows_moved(model, state, o, b, a)
+        rows_moved(model, state, i, b, a)
+        rows_moved(model, state, o, a, b)
+    return rise
+
+
+@part
+def ejection_rise(model: Model, state: State, i: int, o: int, c: int) -> float:
+    """Rise when group i takes the place of o, which goes to a third cluster c."""
+    a, b = state.labels[i], state.labels[o]
+    if model.kind == TABLE:
+        rise = model.table[i, b] - model.table[i, a] + model.table[o, c] - model.table[o, b]
+    else:
+        rise = _left(model, state, i, a) + _replaced(model, state, o, i, b)
+        rise += _joined(model, state, o, c)
+    rise += outside_with(model, state, a, i, -1.0) - state.excess[a]
+    rise += outside_swapped(model, state, b, i, o) - state.excess[b]
+    rise += outside_with(model, state, c, o, 1.0) - state.excess[c]
+    rise += pin_price(model, i, a, b) + pin_price(model, o, b, c)
+    if model.ptr[i] < model.ptr[i + 1]:
+        rise += pair_price(model, state, i, b) - tie_of(model, i, o)
+    if model.ptr[o] < model.ptr[o + 1]:
+        rise += pair_price(model, state, o, c)
+    if len(model.column) > 1:
+        rise += rows_moved(model, state, i, a, b) + rows_moved(model, state, o, b, c)
+        rows_moved(model, state, i, b, a)
+        rows_moved(model, state, o, c, b)
+    return rise
+
+
+@part
+def mark_reach(state: State, scratch: Scratch) -> None:
+    """Note the clusters that are awake, or whose centres are among the nearest of one that is."""
+    (k, d), reach, number = state.sums.shape, len(scratch.costs), 0
+    nearest, gaps = scratch.clusters, scratch.costs
+    for j in range(k):
+        scratch.reach[j] = scratch.now[j]
+        number += scratch.now[j]
+    if d == 0 or number * reach >= k:
+        for j in range(k):
+            scratch.reach[j] = True
+        return
+    for a in range(k):
+        if not scratch.now[a]:
+            continue
+        have = 0
+        for j in range(k):
+            top = gaps[have - 1] if have == reach else np.inf
+            gap = 0.0
+            for f in range(d):
+                step = state.scale[a] * state.sums[a, f] - state.scale[j] * state.sums[j, f]
+                gap += step * step
+                if gap >= top:
+                    break
+            if gap >= top:
+                continue
+            have = min(have + 1, reach)
+            p = have - 1
+            while p > 0 and gaps[p - 1] > gap:
+                gaps[p], nearest[p] = gaps[p - 1], nearest[p - 1]
+                p -= 1
+            gaps[p], nearest[p] = gap, j
+        for p in range(have):
+            scratch.reach[nearest[p]] = True
+
+
+@compiled
+def descend(
+    model: Model,
+    state: State,
+    order: IntArray,
+    awake: BoolArray,
+    prices: FloatArray,
+    scratch: Scratch,
+    most: int,
+    sweeps: int,
+    least: float,
+    allowance: float,
+) -> tuple[int, float]:
+    """Take the best move of each group in turn until none pays; the state changes in place.
+
+    Parameters
+    ----------
+    model, state
+    order : (m,) array
+        In which groups are looked at.
+    awake : (k,) array
+        Clusters that may have changed; moves between two others are not looked for.
+    prices : (k, q) array
+        Of the sums: they tell which clusters are worth a look.
+    scratch : Scratch
+    most : int
+        Groups of a cluster that are tried as partners of a swap.
+    sweeps : int
+    least : float
+        Rise below minus this is a gain.
+    allowance : float
+        Work after which no new sweep begins, in numbers read.
+
+    Returns
+    -------
+    moves, work
+    """
+    m, (k, d) = len(state.labels), state.sums.shape
+    near, ranked, now, changed = scratch.near, scratch.ranked, scratch.now, scratch.changed
+    width = near.shape[1]
+    moves, work, unit = 0, 0.0, d + 4.0
+    for i in range(m):
+        ranked[i] = False
+    for j in range(k):
+        now[j] = awake[j]
+    for sweep in range(sweeps):
+        mark_reach(state, scratch)
+        for j in range(k):
+            changed[j] = False
+        moved = 0
+        for place in range(m):
+            i = order[place]
+            a = state.labels[i]
+            if not scratch.reach[a] or model.pin[i] >= 0:
+                continue
+            if not ranked[i]:
+                rank(model, state, i, prices, scratch)
+                work += k * unit
+            linked = model.ptr[i] < model.ptr[i + 1]
+            out = leaving(model, state, i, a, squared(model, state, i, a))
+            less = outside_with(model, state, a, i, -1.0) - state.excess[a]
+            best, to, partner, third, links = -least, -1, -1, -1, 0
+            wide = state.excess[a] > 0.0 or (linked and _clash(model, state, i))
+            for r in range(width + k if wide else width):
+                # First the near clusters; then, if the group has to go, all others.
+                b = near[i, r] if r < width else r - width
+                if r >= width and to >= 0:
+                    break
+                if b == a or not (now[a] or now[b]):
+                    continue
+                rise = shift_rise(model, state, i, b, out, less)
+                work += unit
+                if rise < best:
+                    best, to, links = rise, b, 0
+                if linked and r < width and _barred(model, state, i, b):
+                    found = chain(model, state, i, b, scratch)
+                    if found > 0:
+                        rise = chain_rise(model, state, a, b, found, scratch)
+                        work += found * unit
+                        if rise < best:
+                            best, to, links = rise, b, found
+                            for y in range(found):
+                                scratch.best_chain[y] = scratch.members[y]
+            # Where a shift is held back by full clusters, somebody else has to make room.
+            stuck = state.excess[a] > 0.0 and to < 0
+            for r in range(width if model.amount.shape[1] > 0 else 0):
+                b = near[i, r]
+                if b == a or not (now[a] or now[b]):
+                    continue
+                added = outside_with(model, state, b, i, 1.0) - state.excess[b]
+                blocked = less + added > 0.0
+                if blocked and not stuck:
+                    free = shift_rise(model, state, i, b, out, -added)
+                    work += unit
+                    blocked = free < 0.0
+                if not (blocked or stuck):
+                    continue
+                step = max(state.number[b] // most, 1)
+                skip, o = (i + sweep) % step, state.head[b]
+                while o >= 0:
+                    if skip > 0 or model.pin[o] >= 0:
+                        skip, o = skip - 1, state.after[o]
+                        continue
+                    skip = step - 1
+                    rise = swap_rise(model, state, i, o)
+                    work += 2.0 * unit
+                    if rise < best:
+                        best, to, partner, third, links = rise, b, o, -1, 0
+                    if blocked and ranked[o]:
+                        for y in range(min(EJECTED_TO, width)):
+                            c = near[o, y]
+                            if c == b or c == a:
+                                continue
+                            if outside_with(model, state, c, o, 1.0) > state.excess[c]:
+                                continue
+                            rise = ejection_rise(model, state, i, o, c)
+                            work += 3.0 * unit
+                            if rise < best:
+                                best, to, partner, third, links = rise, b, o, c, 0
+                    o = state.after[o]
+            if to < 0:
+                continue
+            if links > 0:
+                for y in range(links):
+                    g = scratch.best_chain[y]
+                    shift(model, state, g, to if state.labels[g] == a else a)
+            elif partner >= 0:
+                shift(model, state, i, to)
+                shift(model, state, partner, third if third >= 0 else a)
+            else:
+                shift(model, state, i, to)
+            moved += 1
+            changed[a] = changed[to] = now[a] = now[to] = True
+            if third >= 0:
+                changed[third] = now[third] = True
+        moves += moved
+        for j in range(k):
+            now[j] = changed[j]
+        if moved == 0 or work > allowance:
+            break
+    return moves, work
+
+
+@part
+def _clash(model: Model, state: State, i: int) -> bool:
+    """Whether group i shares its cluster with one that a hard cannot-link keeps apart."""
+    return _barred(model, state, i, state.labels[i])
+
+
+@part
+def _barred(model: Model, state: State, i: int, b: int) -> bool:
+    """Whether a hard cannot-link keeps group i out of cluster b."""
+    for z in range(model.ptr[i], model.ptr[i + 1]):
+        if model.bar[z] and state.labels[model.other[z]] == b:
+            return True
+    return False
+
+
+@compiled
+def draw(
+    model: Model, state: State, b: int, prices: FloatArray, least: float
+) -> tuple[int, float]:
+    """Move the groups into cluster b that lower the objective and the prices most, one by one.
+
+    For a cluster below its bounds that no group has near.
+    """
+    moves, m, work = 0, len(state.labels), 0.0
+    while state.excess[b] > 0.0:
+        best, chosen = -least, -1
+        for i in range(m):
+            a = state.labels[i]
+            if a == b or model.pin[i] >= 0:
+                continue
+            less = outside_with(model, state, a, i, -1.0) - state.excess[a]
+            if less + outside_with(model, state, b, i, 1.0) - state.excess[b] >= best:
+                continue
+            out = leaving(model, state, i, a, squared(model, state, i, a))
+            rise = shift_rise(model, state, i, b, out, less)
+            if rise < best:
+                best, chosen = rise, i
+        work += m * (state.sums.shape[1] + 4.0)
+        if chosen < 0:
+            break
+        shift(model, state, chosen, b)
+        moves += 1
+    return moves, work
+
+
+@compiled
+def appraise(model: Model, state: State) -> tuple[float, float, float]:
+    """The objective of the state, the price of soft rules, and how far hard rules are broken."""
+    objective, soft, hard = 0.0, 0.0, 0.0
+    for i in range(len(state.labels)):
+        a = state.labels[i]
+        square = squared(model, state, i, a)
+        objective += square if model.kind == TABLE else model.weight[i] * square
+        if model.paid_at[i] >= 0:
+            soft += model.paid[model.paid_at[i], a]
+        for z in range(model.ptr[i], model.ptr[i + 1]):
+            if model.other[z] > i and state.labels[model.other[z]] == a:
+                if model.bar[z]:
+                    hard += 1.0
+                else:
+                    soft += model.tie[z]
+    for j in range(len(state.mass)):
+        for q in range(state.load.shape[1]):
+            paid = sum_price(model, state.load[j, q], j, q)
+            if model.hard[q]:
+                hard += paid
+            else:
+                soft += paid
+    for r in range(len(state.rows)):
+        hard += row_price(model, state.rows[r], r)
+    return objective, soft, hard
+
+
+@compiled
+def restless(model: Model, state: State, awake: BoolArray) -> None:
+    """Mark the clusters that break a rule: outside their bounds, or with a broken pair.
+
+    Linear rows belong to no cluster; where one is outside its bounds, all clusters are marked.
+    """
+    every = False
+    for r in range(len(state.rows)):
+        every = every or row_price(model, state.rows[r], r) > 0.0
+    for j in range(len(state.mass)):
+        awake[j] = every or state.excess[j] > 0.0
+    for i in range(len(state.labels)):
+        if not awake[state.labels[i]] and _clash(model, state, i):
+            awake[state.labels[i]] = True

@@ -1,0 +1,48 @@
+"""The numbers that steer the search, each with its unit and what changes when it grows."""
+
+from __future__ import annotations
+
+#: Factor by which the temperature of the soft assignment falls.  Larger: more passes, prices that
+#: follow more closely.
+COOLING = 0.3
+#: Steps of Newton's method at one temperature, at most.
+NEWTON_STEPS = 8
+#: Mean miss of the bounds, in mean loads, at which prices are good enough at a temperature.
+PRICE_ACCURACY = 5e-3
+#: Last temperature, in median differences between the two best clusters of a group.
+PRICE_END = 0.05
+#: Mean miss of the bounds, in mean loads, up to which prices of other centres fit at a temperature.
+WARM = 0.3
+#: Rounds of prices, labels and means before single moves begin, at most.
+ROUNDS = 8
+#: Relative drop of the objective that ends these rounds.
+ROUND_DROP = 2e-3
+#: Clusters that moves look at for each group.
+WIDTH = 8
+#: Groups of a cluster that are tried as partners of a swap.
+PARTNERS = 60
+#: Sweeps over the groups in one descent, at most.
+SWEEPS = 30
+#: First penalty of hard rules, in mean costs of a group, and the factor by which it rises while a
+#: rule is broken, and how often it may.
+PENALTY, PENALTY_RISE, PENALTY_RISES = 1.0, 4.0, 10
+#: Factors by which the first penalty falls after a search that needed no rise, and rises otherwise.
+PENALTY_DOWN, PENALTY_UP = 0.95, 1.1
+#: Work of a search with effort 1: a part that every search has, in numbers read, and numbers read
+#: for each entry of X times the number of clusters.
+WORK, WORK_EACH = 4e7, 20.0
+#: Answers that are kept as parents.
+PARENTS = 6
+#: Children without success that end the search.
+IDLE = 40
+#: How much worse than the best a child may be and still take the place of its parent, at the
+#: beginning; it falls to nothing with the budget.
+SLACK = 0.005
+#: Most clusters that a variation seeds anew together.
+RESEEDED = 8
+#: Part of the children that cross two parents, for few clusters; it falls with their number.
+CROSSED, CROSSED_CLUSTERS = 0.5, 10
+#: Groups that ADMM sees, at most.
+ADMM_GROUPS = 2_000
+#: Groups of the coarse level, at most, and for each cluster.
+COARSE, COARSE_EACH = 20_000, 100

@@ -1,0 +1,57 @@
+"""Answers that are kept as parents, and what happened to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import numbers as at
+from .descent import Answer
+
+
+@dataclass
+class Population:
+    """The best answers, and how many children had no success since the last one that had."""
+
+    random_state: np.random.RandomState
+    answers: list[Answer] = field(default_factory=list)
+    tried: int = 0
+    kept: int = 0
+    without_success: int = 0
+    best: Answer | None = None
+
+    def add(self, answer: Answer | None, parent: Answer | None = None, slack: float = 0.0) -> bool:
+        """Keep an answer if it is good enough; whether it is the best so far.
+
+        A child takes the place of its parent if its objective is at most ``slack`` above the best,
+        as a part of it.  An answer without a parent is kept unless an equal one is.
+        """
+        self.tried += parent is not None
+        self.without_success += parent is not None
+        if answer is None:
+            return False
+        improved = answer.beats(self.best)
+        if improved:
+            self.best, self.without_success = answer, 0
+            self.kept += parent is not None
+        if self.best is None:
+            raise AssertionError("an answer beats none")
+        if parent is not None and parent in self.answers:
+            if answer.objective <= self.best.objective + slack * abs(self.best.objective):
+                self.answers[self.answers.index(parent)] = answer
+        elif all(abs(answer.objective - each.objective) > 1e-9 * abs(each.objective)
+                 for each in self.answers):  # fmt: skip
+            self.answers = sorted([*self.answers, answer], key=lambda each: each.objective)
+            self.answers = self.answers[: at.PARENTS]
+        return improved
+
+    def parent(self) -> Answer:
+        """The better of two answers drawn."""
+        drawn = self.random_state.randint(len(self.answers), size=2)
+        return min((self.answers[i] for i in drawn), key=lambda each: each.objective)
+
+    @property
+    def idle(self) -> bool:
+        """Whether so many children had no success that others will hardly have any."""
+        return self.without_success >= at.IDLE

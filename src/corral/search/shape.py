@@ -1,0 +1,106 @@
+"""What the search asks of a cost model, and the model of k-means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from .._typing import FloatArray, IntArray
+from ..deadline import NEVER, Deadline
+from ..presolve import Rules
+from ..rows import MemoryRows
+from ..rows.arcs import ArcRows
+from .model import Priced, model_of
+from .prices import Costs
+
+#: Entries of a block of costs; larger blocks leave the cache of a core.
+BLOCK = 1 << 16
+#: Entries of costs that are kept from pass to pass.
+KEPT = 1 << 24
+
+
+class Shape(Protocol):
+    """How clusters are described, and what groups cost in them.
+
+    ``follows`` says that the compiled moves know how clusters change with their members.  Otherwise
+    they see a table of costs, and the clusters are made anew after each descent.
+    """
+
+    follows: bool
+    shape: tuple[int, int]  # groups, and numbers that a cost depends on
+
+    def priced(self, rules: Rules) -> Priced:
+        """The model of the compiled moves."""
+
+    def costs(self, clusters: Any, deadline: Deadline = NEVER) -> Costs:
+        """What each group costs in each cluster."""
+
+    def table(self, clusters: Any) -> FloatArray:
+        """The same as one array, (m, k)."""
+
+    def clusters(self, labels: IntArray, known: Any = None) -> Any:
+        """The best clusters of labels; an empty one is as in ``known``."""
+
+    def objective(self, labels: IntArray, clusters: Any) -> float:
+        """What the labels cost."""
+
+    def seeds(self, n_clusters: int, random_state: np.random.RandomState) -> Any:
+        """Clusters to start from."""
+
+
+class MeansShape:
+    """Clusters around centres: k-means, by Euclidean distance, cosine or great circles."""
+
+    def __init__(self, rows: MemoryRows, n_clusters: int) -> None:
+        self.rows, self.n_clusters = rows, n_clusters
+        self.follows = not isinstance(rows, ArcRows)
+        self.shape = rows.shape
+
+    def priced(self, rules: Rules) -> Priced:
+        """Points, or a table of zeros that every descent fills."""
+        if self.follows:
+            return model_of(rules, self.rows)
+        return model_of(rules, self.rows, np.zeros((self.shape[0], self.n_clusters)))
+
+    def costs(self, clusters: FloatArray, deadline: Deadline = NEVER) -> Costs:
+        """Weight times squared distance, a block of groups at a time."""
+        return RowCosts(self.rows, clusters)
+
+    def table(self, clusters: FloatArray) -> FloatArray:
+        """The same as one array."""
+        return np.ascontiguousarray(self.rows.costs(clusters).dense())
+
+    def clusters(self, labels: IntArray, known: FloatArray | None = None) -> FloatArray:
+        """Centres relative to the middle of the rows."""
+        return self.rows.means(labels, self.n_clusters, known)
+
+    def objective(self, labels: IntArray, clusters: FloatArray) -> float:
+        """The inertia."""
+        return self.rows.inertia(labels, clusters)
+
+    def seeds(self, n_clusters: int, random_state: np.random.RandomState) -> FloatArray:
+        """Centres by k-means++."""
+        return self.rows.seeds(n_clusters, np.arange(self.shape[0]), random_state)
+
+
+class RowCosts:
+    """Costs of rows in memory at centres."""
+
+    def __init__(self, rows: MemoryRows, centers: FloatArray) -> None:
+        self.rows, self.centers = rows, centers
+        self._kept: FloatArray | None = None
+
+    def blocks(self, deadline: Deadline) -> Iterator[tuple[slice, FloatArray]]:
+        """Computed anew in every pass, unless they are few."""
+        m, k = self.rows.shape[0], len(self.centers)
+        if m * k <= KEPT:
+            if self._kept is None:
+                self._kept = np.ascontiguousarray(self.rows.costs(self.centers, deadline).dense())
+            yield slice(0, m), self._kept
+            return
+        start = 0
+        for block in self.rows.cost_blocks(self.centers, deadline):
+            yield slice(start, start + len(block)), block
+            start += len(block)

@@ -1,0 +1,132 @@
+"""Variations of answers: labels or clusters from which a descent may end lower.
+
+*Relocate*: one cluster is given up and another is split.  *Reseed*: some neighbouring clusters are
+seeded anew from their own groups.  *Exchange bounds*: two clusters change sizes, where the order of
+the sizes is free.  *Cross*: the clusters of two parents are matched, and one of each pair is taken
+(HG-means, Gribel and Vidal 2019).  The first three change few clusters, and only these are searched
+again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from .._typing import BoolArray, FloatArray, IntArray
+from ..presolve import Rules
+from ..rows import MemoryRows
+from . import numbers as at
+from .descent import Answer
+
+
+@dataclass(frozen=True)
+class Varied:
+    """Labels to descend from, the clusters that changed, and the rules with sizes in order."""
+
+    labels: IntArray
+    awake: BoolArray
+    rules: Rules
+
+
+class Variation:
+    """Makes variations of answers with centres."""
+
+    def __init__(self, rules: Rules, rows: MemoryRows, random_state: np.random.RandomState) -> None:
+        self.rules, self.rows, self.random_state = rules, rows, random_state
+
+    def local(self, answer: Answer) -> Varied:
+        """A variation of few clusters."""
+        k, chance = self.rules.n_clusters, self.random_state.uniform()
+        if self.rules.sizes_vary and chance < 0.25:
+            return self._exchanged(answer)
+        if k > 2 and chance < 0.6:
+            return self._relocated(answer)
+        return self._reseeded(answer)
+
+    def _exchanged(self, answer: Answer) -> Varied:
+        """The bounds of two clusters exchanged, the nearer the likelier."""
+        sizes, k, draw = answer.rules.sizes, self.rules.n_clusters, self.random_state
+        if sizes is None:
+            raise AssertionError("only sizes have an order")
+        a = int(draw.randint(k))
+        other = np.flatnonzero(np.any(sizes.columns != sizes.columns[:, [a]], axis=0))
+        near = other[np.argsort(self._gaps(answer.clusters, a)[other], kind="stable")]
+        b = int(near[min(int(draw.geometric(0.4)) - 1, len(near) - 1)])
+        order = np.arange(k)
+        order[[a, b]] = b, a
+        awake = np.zeros(k, bool)
+        awake[[a, b]] = True
+        return Varied(answer.labels.copy(), awake, answer.rules.with_sizes_in_order(order))
+
+    def _relocated(self, answer: Answer) -> Varied:
+        """A cluster that costs little is given up, and one that costs much is split."""
+        labels, k, draw = answer.labels.copy(), self.rules.n_clusters, self.random_state
+        own = self.rows.own_costs(labels, answer.clusters)
+        cost = np.bincount(labels, own, minlength=k)
+        mean = cost.mean()
+        if mean <= 0.0:
+            return self._reseeded(answer)
+        given = 1.0 / (cost + 0.1 * mean)
+        gone = int(draw.choice(k, p=given / given.sum()))
+        split = int(draw.choice(k, p=cost / cost.sum()))
+        awake = np.zeros(k, bool)
+        members = np.flatnonzero(labels == gone)
+        if split == gone or np.count_nonzero(labels == split) < 2:
+            return self._reseeded(answer)
+        if len(members):
+            part = self.rows.take(members)
+            gaps = part.distances(answer.clusters + (self.rows.middle - part.middle))
+            gaps[:, gone] = np.inf
+            labels[members] = gaps.argmin(axis=1)
+            awake[labels[members]] = True
+        halves = np.flatnonzero(labels == split)
+        labels[halves] = np.where(self._seeded(halves, 2) == 0, split, gone)
+        awake[[gone, split]] = True
+        return Varied(labels, awake, answer.rules)
+
+    def _reseeded(self, answer: Answer) -> Varied:
+        """Some neighbouring clusters seeded anew."""
+        labels, k, draw = answer.labels.copy(), self.rules.n_clusters, self.random_state
+        number = int(draw.randint(2, min(k, at.RESEEDED) + 1)) if k > 1 else 1
+        near = np.argsort(self._gaps(answer.clusters, int(draw.randint(k))), kind="stable")[:number]
+        inside = np.flatnonzero(np.isin(labels, near))
+        if len(inside) > number > 1:
+            labels[inside] = near[self._seeded(inside, number)]
+        awake = np.zeros(k, bool)
+        awake[near] = True
+        return Varied(labels, awake, answer.rules)
+
+    def _seeded(self, groups: IntArray, number: int) -> IntArray:
+        """The nearest of so many seeds of each of the groups."""
+        part = self.rows.take(groups)
+        seeds = part.seeds(number, np.arange(len(groups)), self.random_state)
+        return part.nearest(seeds)
+
+    def _gaps(self, centers: FloatArray, j: int) -> FloatArray:
+        """Squared distances of all centres to one."""
+        return self.rows.distance.between(centers, centers[[j]])[:, 0]
+
+    def crossed(self, first: Answer, second: Answer) -> tuple[Any, FloatArray]:
+        """Clusters of which each is one of two that match, one of them moved, and prices."""
+        draw, k = self.random_state, self.rules.n_clusters
+        gaps = self.rows.distance.between(first.clusters, second.clusters)
+        rules = self.rules.cluster_rules()
+        other = np.any(rules[:, :, None] != rules[:, None], axis=0)
+        gaps = np.where(other, gaps.max() * k + 1.0, gaps)
+        match = linear_sum_assignment(gaps)[1]
+        mine = draw.uniform(size=k) < 0.5
+        centers = np.where(mine[:, None], first.clusters, second.clusters[match])
+        prices = np.where(mine[:, None], first.prices, second.prices[match])
+        # One centre goes to a group that is far from all of them.
+        group = int(draw.randint(self.rows.shape[0]))
+        sample = draw.randint(self.rows.shape[0], size=min(1 + 2 * k, self.rows.shape[0]))
+        part = self.rows.take(np.unique(sample))
+        far = part.costs(centers + (self.rows.middle - part.middle)).dense().min(axis=1)
+        if far.sum() > 0.0:
+            group = int(np.unique(sample)[draw.choice(len(far), p=far / far.sum())])
+        moved = int(draw.randint(k))
+        centers[moved] = self.rows.row(group)
+        return centers, prices
