@@ -3,8 +3,9 @@
 Each round places the rows (must-link groups as one) in order of regret, each in the nearest cluster
 that has room and no row it is cannot-linked to.  A row without such a cluster pushes another one
 out, if that one has a place elsewhere.  Lower bounds are kept by reservation: a row may go beyond
-what its cluster needs only if enough is left for the needs of the others.  With shares, the rows of
-one group come first; how many of the other group each cluster takes follows from these.
+what its cluster needs only if enough is left for the needs of the others.  What totals still lack at
+the end is pulled from other clusters.  With shares, the rows of one group come first; how many of the
+other group each cluster takes follows from these.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def greedy(X: Any, rules: Rules, k: int, variant: str, seed: int) -> tuple[float
     fixed[units[rules.pinned]] = rules.pins
     centres = _seeds(points, rules, k, seed)
     best: tuple[float, Ints] | None = None
-    for _ in range(5 if n <= 20_000 else 3):
+    for number in range(5 if n <= 20_000 else 3):
         cost = weight[:, None] * lengths(centres)[None, :]
         cost -= 2 * np.asarray(sums @ centres.T)
         nearest = cost.argmin(axis=1)
@@ -50,6 +51,8 @@ def greedy(X: Any, rules: Rules, k: int, variant: str, seed: int) -> tuple[float
             if labels is not None and not broken(rules, labels, n, k):
                 break
         else:
+            if best is None and number == 1:
+                break  # two rounds in vain
             centres = _moved(points, nearest[units], centres, k)
             continue
         value = objective(X, labels, k, variant)
@@ -101,7 +104,8 @@ class _Placing:
         self.members: list[set[int]] = [set() for _ in range(k)]
         self.amounts: list[list[float]] = []  # a list a sum, an entry a unit
         self.loads: list[list[float]] = []  # a list a sum, an entry a cluster
-        self.lower: list[list[float]] = []
+        self.lower: list[list[float]] = []  # what is reserved
+        self.wanted: list[Any] = []  # what the labels must have
         self.upper: list[list[float]] = []
         self.left: list[float] = []  # what is not placed yet
         self.need: list[float] = []  # what the clusters still lack
@@ -129,14 +133,20 @@ class _Placing:
         for values, least, most in rules.totals:
             low = -np.inf if least is None else least
             high = np.inf if most is None else most
-            self._add(np.bincount(units, values), np.full(k, low), np.full(k, high))
+            self._add(np.bincount(units, values), np.full(k, low), np.full(k, high), values.mean())
 
-    def _add(self, amounts: Any, lower: Any, upper: Any) -> None:
-        """One more sum; what is placed already counts."""
+    def _add(self, amounts: Any, lower: Any, upper: Any, grain: float = 0.0) -> None:
+        """One more sum; what is placed already counts.
+
+        ``grain`` is what a cluster may lack before the end: amounts that differ do not fill a
+        bound exactly.
+        """
         placed = np.array(self.label)
         load = np.bincount(placed[placed >= 0], amounts[placed >= 0], self.k)
         self.amounts.append(amounts.astype(float).tolist())
         self.loads.append(load.tolist())
+        self.wanted.append(lower)
+        lower = lower - grain
         self.lower.append(lower.astype(float).tolist())
         self.upper.append((upper + 1e-9).astype(float).tolist())
         self.left.append(float(amounts[placed < 0].sum()))
@@ -161,15 +171,55 @@ class _Placing:
         first = np.argpartition(self.cost, near - 1, axis=1)[:, :near]
         by_cost = np.argsort(np.take_along_axis(self.cost, first, axis=1), axis=1)
         self.near = np.take_along_axis(first, by_cost, axis=1).tolist()
-        if not self.rules.shares:
-            done = self._all(order)
-        else:
-            begins = np.bincount(self.units, self.rules.groups == 0) > 0
-            done = self._all(order[begins[order]])
-            if done:
-                self._add_shares()
-                done = self._all(order[~begins[order]])
-        return np.array(self.label)[self.units] if done else None
+        self.pushes = max(100, self.count // 50)
+        done = self._by_groups(order) if self.rules.shares else self._all(order)
+        return np.array(self.label)[self.units] if done and self._mend() else None
+
+    def _by_groups(self, order: Ints) -> bool:
+        """Place the units with rows of group 0, then the others.
+
+        Group 0 leaves the others their part of sizes and totals.
+        """
+        first = np.bincount(self.units, self.rules.groups == 0)
+        upper = self.upper
+        self.upper = [[b * self.rules.shares[0][1] for b in bounds] for bounds in upper]
+        if self.rules.least is not None:
+            part = np.floor((self.rules.groups == 0).mean() * self.wanted[0])
+            upper.append([np.inf] * self.k)
+            self._add(first, part, np.full(self.k, np.inf))
+            self.wanted[-1] = np.full(self.k, -np.inf)
+        if not self._all(order[first[order] > 0]):
+            return False
+        self.upper = upper
+        self._add_shares()
+        return self._all(order[first[order] == 0])
+
+    def _mend(self) -> bool:
+        """Pull units, each at the least rise, to clusters that lack something; whether none does."""
+        if not any(np.isfinite(wanted).any() for wanted in self.wanted):
+            return True
+        amounts, label = np.array(self.amounts), np.array(self.label)
+        loads, wanted, upper = np.array(self.loads), np.array(self.wanted), np.array(self.upper)
+        rise = self.cost - self.cost[np.arange(self.count), label][:, None]
+        for _ in range(10 * self.k):
+            lack = (loads < wanted - 1e-9).any(axis=0)
+            if not lack.any():
+                break
+            cluster = int(lack.argmax())
+            able = (label != cluster) & (self.fixed < 0)
+            able &= (loads[:, label] - amounts >= wanted[:, label] - 1e-9).all(axis=0)
+            able &= (loads[:, [cluster]] + amounts <= upper[:, [cluster]]).all(axis=0)
+            for unit in np.flatnonzero(able)[np.argsort(rise[able, cluster])].tolist():
+                if not any(label[other] == cluster for other in self.apart[unit]):
+                    break
+            else:
+                return False
+            loads[:, label[unit]] -= amounts[:, unit]
+            loads[:, cluster] += amounts[:, unit]
+            label[unit] = cluster
+            rise[unit] = self.cost[unit] - self.cost[unit, cluster]
+        self.label = label.tolist()
+        return True
 
     def _add_shares(self) -> None:
         """Bounds on the rows of group 1 from the numbers of rows of group 0 in the clusters."""
@@ -191,21 +241,25 @@ class _Placing:
             elif (cluster := self._choice(unit)) is not None:
                 self._put(unit, cluster)
             elif not self._push(unit):
-                return False
+                # Beyond what is reserved, if nothing else is left.
+                if (cluster := self._choice(unit, reserved=False)) is None:
+                    return False
+                self._put(unit, cluster)
         return True
 
-    def _choice(self, unit: int) -> int | None:
+    def _choice(self, unit: int, reserved: bool = True) -> int | None:
         """The nearest cluster that fits."""
         for cluster in self.near[unit]:
-            if self._fits(unit, cluster):
+            if self._fits(unit, cluster, reserved):
                 return int(cluster)
         if self.k > NEAR:
             for cluster in np.argsort(self.cost[unit])[NEAR:].tolist():
-                if self._fits(unit, cluster):
+                if self._fits(unit, cluster, reserved):
                     return int(cluster)
         return None
 
-    def _fits(self, unit: int, cluster: int) -> bool:
+    def _fits(self, unit: int, cluster: int, reserved: bool = True) -> bool:
+        """Whether a cluster has room for a unit, and no unit that it must not meet."""
         if self.linked and self.blocked[unit].get(cluster):
             return False
         for q, amounts in enumerate(self.amounts):
@@ -214,7 +268,7 @@ class _Placing:
                 return False
             gap = self.lower[q][cluster] - load
             helps = min(amount, gap) if gap > 0 else 0.0
-            if self.left[q] - amount < self.need[q] - helps - 1e-9:
+            if reserved and self.left[q] - amount < self.need[q] - helps - 1e-9:
                 return False
         return True
 
@@ -237,6 +291,9 @@ class _Placing:
 
     def _push(self, unit: int) -> bool:
         """Put a unit where one other makes place for it and goes elsewhere."""
+        self.pushes -= 1
+        if self.pushes < 0:
+            return False
         for cluster in np.argsort(self.cost[unit])[:50].tolist():
             if self.linked and self.blocked[unit].get(cluster, 0) > 1:
                 continue
