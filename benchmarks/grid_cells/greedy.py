@@ -3,9 +3,9 @@
 Each round places the rows (must-link groups as one) in order of regret, each in the nearest cluster
 that has room and no row it is cannot-linked to.  A row without such a cluster pushes another one
 out, if that one has a place elsewhere.  Lower bounds are kept by reservation: a row may go beyond
-what its cluster needs only if enough is left for the needs of the others.  What totals still lack at
-the end is pulled from other clusters.  With shares, the rows of one group come first; how many of the
-other group each cluster takes follows from these.
+what its cluster needs only if enough is left for the needs of the others.  What totals still lack
+at the end is pulled from other clusters.  With shares, the rows of one group come first; how many of
+the other group each cluster takes follows from these.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ class _Placing:
         return self._all(order[first[order] == 0])
 
     def _mend(self) -> bool:
-        """Pull units, each at the least rise, to clusters that lack something; whether none does."""
+        """Pull units, at the least rise, to clusters that lack something; False if none can come."""
         if not any(np.isfinite(wanted).any() for wanted in self.wanted):
             return True
         amounts, label = np.array(self.amounts), np.array(self.label)
