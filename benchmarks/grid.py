@@ -47,6 +47,7 @@ def parsed() -> argparse.Namespace:
     add("--time-limit", type=float, help="time_limit of the fits; default none")
     add("--wall", type=float, default=120.0, help="seconds after which a fit is killed")
     add("--total", type=float, help="seconds after which no further cell begins")
+    add("--bare", action="store_true", help="only fit, without KMeans and the greedy Lloyd")
     add("--baseline", type=Path, default=TABLE, help="table or .jsonl file to compare with")
     add("--known", action="store_true", help="only cells of the baseline")
     add("--summary", type=Path, metavar="FILE", help="only print the summary of a results file")
@@ -63,7 +64,9 @@ def chosen(options: argparse.Namespace, baseline: Any) -> list[Cell]:
         cells = [cell for cell in cells if cell.in_part(options.part, options.seed)]
     if options.known:
         cells = [cell for cell in cells if (cell.name, options.seed) in baseline]
-    done = {(r["cell"], r["seed"]) for r in read_results(options.out)}
+    results = read_results(options.out)
+    # What the benchmark itself could not run, as a package was missing, is tried again.
+    done = {(r["cell"], r["seed"]) for r in results if not r["status"].startswith("benchmark")}
     cells = [cell for cell in cells if (cell.name, options.seed) not in done]
     return shuffled(cells, options.seed)
 
@@ -97,10 +100,13 @@ def main() -> int:
 
             run(
                 cells,
-                seed=options.seed,
+                order={
+                    "seed": options.seed,
+                    "time_limit": options.time_limit,
+                    "bare": options.bare,
+                },
                 jobs=options.jobs,
                 python=options.python,
-                time_limit=options.time_limit,
                 wall=options.wall,
                 total=options.total,
                 record=record,

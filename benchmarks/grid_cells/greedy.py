@@ -4,8 +4,8 @@ Each round places the rows (must-link groups as one) in order of regret, each in
 that has room and no row it is cannot-linked to.  A row without such a cluster pushes another one
 out, if that one has a place elsewhere.  Lower bounds are kept by reservation: a row may go beyond
 what its cluster needs only if enough is left for the needs of the others.  What totals still lack
-at the end is pulled from other clusters.  With shares, the rows of one group come first; how many of
-the other group each cluster takes follows from these.
+at the end is pulled from other clusters.  With shares, the rows of one group come first; how many
+of the other group each cluster takes follows from these.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ from .rules import Ints, Rules
 ORDERS = 4
 
 #: Rows of a full cluster that are asked to make place.
-ASKED = 200
+ASKED = 50
+
+#: Nearest clusters whose rows are asked.
+ASKED_CLUSTERS = 20
 
 #: Clusters of a row that are put in order at once; the others only if these are full.
 NEAR = 8
@@ -77,10 +80,8 @@ def _seeds(points: Any, rules: Rules, k: int, seed: int) -> Any:
         known = np.bincount(rules.pins, minlength=k) > 0
         pinned = means(points[rules.pinned], rules.pins, k)
         # The seeds farthest from the pinned clusters are kept for the others.
-        gap = (lengths(centres)[:, None] - 2 * centres @ pinned[known].T).min(axis=1)
-        order = np.argsort(-gap)
-        centres = centres[order]
-        spare = iter(centres.copy())
+        gaps = lengths(centres)[:, None] + lengths(pinned[known]) - 2 * centres @ pinned[known].T
+        spare = iter(centres[np.argsort(-gaps.min(axis=1), kind="stable")])
         for j in range(k):
             centres[j] = pinned[j] if known[j] else next(spare)
     return centres
@@ -171,7 +172,7 @@ class _Placing:
         first = np.argpartition(self.cost, near - 1, axis=1)[:, :near]
         by_cost = np.argsort(np.take_along_axis(self.cost, first, axis=1), axis=1)
         self.near = np.take_along_axis(first, by_cost, axis=1).tolist()
-        self.pushes = max(100, self.count // 50)
+        self.pushes = max(100, self.count // 100)
         done = self._by_groups(order) if self.rules.shares else self._all(order)
         return np.array(self.label)[self.units] if done and self._mend() else None
 
@@ -195,7 +196,7 @@ class _Placing:
         return self._all(order[first[order] == 0])
 
     def _mend(self) -> bool:
-        """Pull units, at the least rise, to clusters that lack something; False if none can come."""
+        """Pull units, at the least rise, to clusters that lack something; False if none can."""
         if not any(np.isfinite(wanted).any() for wanted in self.wanted):
             return True
         amounts, label = np.array(self.amounts), np.array(self.label)
@@ -294,7 +295,7 @@ class _Placing:
         self.pushes -= 1
         if self.pushes < 0:
             return False
-        for cluster in np.argsort(self.cost[unit])[:50].tolist():
+        for cluster in np.argsort(self.cost[unit])[:ASKED_CLUSTERS].tolist():
             if self.linked and self.blocked[unit].get(cluster, 0) > 1:
                 continue
             others = [other for other in self.apart[unit] if self.label[other] == cluster]

@@ -78,11 +78,11 @@ class Worker:
 
 
 def run_cell(
-    worker: Worker, cell: Cell, seed: int, time_limit: float | None, wall: float
+    worker: Worker, cell: Cell, order: dict[str, Any], wall: float
 ) -> tuple[dict[str, Any], bool]:
     """The record of a cell, and whether the worker can go on."""
-    record: dict[str, Any] = {"cell": cell.name, "seed": seed}
-    worker.give({"cell": cell.name, "seed": seed, "time_limit": time_limit})
+    record: dict[str, Any] = {"cell": cell.name, "seed": order["seed"]}
+    worker.give(order | {"cell": cell.name})
     begun, limit = time.monotonic(), PATIENCE
     while True:
         message = worker.wait(limit)
@@ -99,15 +99,17 @@ def run_cell(
 def run(
     cells: list[Cell],
     *,
-    seed: int,
+    order: dict[str, Any],
     jobs: int,
     python: str,
-    time_limit: float | None,
     wall: float,
     total: float | None,
     record: Callable[[dict[str, Any]], None],
 ) -> None:
-    """Run the cells in their order; ``record`` gets each result, one at a time."""
+    """Run the cells one after the other; ``record`` gets each result, one at a time.
+
+    ``order`` is what each worker is told with a cell: seed, time_limit, bare.
+    """
     todo: queue.Queue[Cell] = queue.Queue()
     for cell in cells:
         todo.put(cell)
@@ -123,7 +125,7 @@ def run(
                     cell = todo.get_nowait()
                 except queue.Empty:
                     break
-                result, alive = run_cell(worker, cell, seed, time_limit, wall)
+                result, alive = run_cell(worker, cell, order, wall)
                 worker = worker if alive else None
                 with lock:
                     record(result)

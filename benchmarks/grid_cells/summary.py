@@ -50,6 +50,7 @@ def write_baseline(records: list[Record], path: Path, time_limit: float | None) 
     """A results file as a compact table."""
     columns = ["cell", "seed", "objective", "seconds", "status"]
     rows = []
+    records = [r for r in records if not r["status"].startswith("benchmark")]
     for record in sorted(records, key=lambda r: (r["cell"], r["seed"])):
         value = record.get("objective")
         short = {
@@ -163,6 +164,8 @@ class Summary:
     def _times(self) -> None:
         """Seconds against those of k-means without rules."""
         timed = [r for r in self.records if r.get("kmeans") is not None]
+        if not timed:
+            return
         seconds = np.array([r["seconds"] for r in timed])
         kmeans = np.array([r["kmeans"] for r in timed])
         half, most = seconds / (10 * kmeans + 0.3), seconds / (40 * kmeans + 1)

@@ -37,7 +37,8 @@ def main() -> None:
         cell, seed = Cell.named(order["cell"]), int(order["seed"])
         try:
             prepared = Prepared(cell, seed)
-            pipe.write(json.dumps({"stage": "fit", "record": prepared.references()}) + "\n")
+            before = {} if order["bare"] else prepared.references()
+            pipe.write(json.dumps({"stage": "fit", "record": before}) + "\n")
             record = prepared.fitted(order["time_limit"])
         except Exception as error:  # a fault of the benchmark itself, or a package is missing
             record = {"status": f"benchmark: {type(error).__name__}: {error}"[:300]}
