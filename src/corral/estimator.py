@@ -23,13 +23,12 @@ from .fewest import with_clusters
 from .infeasible import NoAnswer, relax_or_raise
 from .inputs import column_names, outline, refuse_others, row_names, talking
 from .new_rows import NewRows
-from .plan import with_limit
 from .presolve import presolve
 from .problem import Problem, paper_problem
 from .progress import Progress
 from .report import Report
 from .rows import Table, measured
-from .settings import Settings, make_random_state, make_settings
+from .settings import Settings, make_random_state, make_settings, with_limit
 from .solution import Solution, check_answer, in_user_units
 from .solve import solve
 
@@ -110,6 +109,9 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         "haversine": great-circle distance in kilometres between rows of two columns, latitude and
         longitude in degrees; in memory only.  With these two, ``solver`` is "projected" and there
         is no ``prove``.
+    effort : float, default=1.0
+        Work of the search, in units of the default.  The search counts work, not seconds, so a
+        seed gives the same labels on a slow machine.
 
     Attributes
     ----------
@@ -165,6 +167,7 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         device: str | None = None,
         prove: float | None = None,
         metric: str = "euclidean",
+        effort: float = 1.0,
     ) -> None:
         self.n_clusters = n_clusters
         self.solver = solver
@@ -186,6 +189,7 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         self.device = device
         self.prove = prove
         self.metric = metric
+        self.effort = effort
 
     def fit(
         self,
@@ -245,7 +249,7 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
             settings.progress.finish(None if solution.may_violate else solution.objective)
             report = Report.of(table, solution.labels, given, k, table.weight, metric=self.metric)
             solution = in_user_units(solution, table)
-        known = {"history": solution.history, "names": names, "plan": solution.plan}
+        known = {"history": solution.history, "names": names, "plan": solution.events}
         known["fewest"] = fewest
         proof = proof and proof.confirmed(report.objective)
         ended = settings.ended if settings.exact else ended

@@ -13,9 +13,8 @@ from .deadline import NEVER, Deadline, OutOfTime
 from .exceptions import InfeasibleConstraintsError
 from .infeasible import out_of_time
 from .infeasible.conflict import explain
-from .plan import default_limit
 from .presolve import presolve
-from .settings import LIMITS, check_n_clusters
+from .settings import LIMITS, check_n_clusters, default_limit
 
 #: What the user writes instead of a number.
 FEWEST = "fewest"

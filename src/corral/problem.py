@@ -1,4 +1,4 @@
-"""One problem: rules, rows, and the plan to solve it."""
+"""One problem: rules, rows and settings that belong together."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from typing import Any
 
 from ._typing import FloatArray, IntArray
 from .deadline import Deadline
-from .plan import Facts, Plan, unevenness
-from .plan.thresholds import BROUGHT_VALUES
 from .presolve import Rules, presolve
 from .rows import MemoryRows, Rows, Table
+from .search import numbers as at
 from .settings import Settings
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Rules, rows and plan that belong together.
+    """Rules, rows and settings that belong together.
 
     Attributes
     ----------
@@ -24,7 +23,6 @@ class Problem:
         As they are solved: bounds on sizes may be given to clusters in any order.
     rows : Rows
         The groups of the rules.
-    plan : Plan
     settings : Settings
     deadline : Deadline
     given : Rules
@@ -33,26 +31,21 @@ class Problem:
 
     rules: Rules
     rows: Rows
-    plan: Plan
     settings: Settings
     deadline: Deadline
     given: Rules
 
     @classmethod
-    def of(
-        cls, rules: Rules, rows: Rows, settings: Settings, part_of: int | None = None
-    ) -> Problem:
-        """Make the plan; ``part_of`` is the number of groups of the whole, if this is a sample."""
+    def of(cls, rules: Rules, rows: Rows, settings: Settings) -> Problem:
+        """The problem of these rules and rows."""
         solved = rules.in_any_order() if settings.reorders else rules
-        facts = Facts(rows.far, rows.fits_single, unevenness(rows.weight, rules.count))
-        plan = Plan.of(solved, facts, settings, part_of)
-        return cls(solved, rows, plan, settings, settings.deadline, rules)
+        return cls(solved, rows, settings, settings.deadline, rules)
 
     @property
     def near(self) -> MemoryRows:
         """The rows, which must be in this process's memory; TypeError if they are elsewhere."""
         if not isinstance(self.rows, MemoryRows):
-            raise TypeError("rows elsewhere are assigned in rounds only; the plan says no more")
+            raise TypeError("rows elsewhere are searched on a sample first")
         return self.rows
 
     @property
@@ -60,49 +53,43 @@ class Problem:
         """Number of clusters."""
         return self.rules.n_clusters
 
+    @property
+    def sample(self) -> int:
+        """Groups that ADMM sees, at most."""
+        wanted, m = self.settings.max_samples, self.rules.n_groups
+        whole = wanted is None or not self.settings.repair or bool(self.settings.record_x)
+        if whole or self.rules.linear is not None:
+            return m
+        each = max(at.ADMM_GROUPS, at.ADMM_EACH * self.n_clusters)
+        return min(m, each if isinstance(wanted, str) else max(int(wanted), self.n_clusters))
+
+    @property
+    def coarse(self) -> int:
+        """Groups of the coarse level, at most."""
+        return min(self.rules.n_groups, max(at.COARSE, at.COARSE_EACH * self.n_clusters))
+
     def objective(self, of_groups: float) -> float:
         """The objective of the user's rows, given that of the groups."""
         return float(of_groups + self.rows.scatter)
 
     def with_rules(self, rules: Rules) -> Problem:
-        """The same with the sizes in another order; the plan stays."""
+        """The same with the sizes in another order."""
         return replace(self, rules=rules)
 
     def until(self, deadline: Deadline) -> Problem:
         """The same with another deadline."""
         return replace(self, deadline=deadline)
 
-    def seen(self, groups: IntArray) -> Problem:
-        """The problem of some of the groups where they are, given in order, with the same plan."""
+    def part(self, groups: IntArray) -> Problem:
+        """The problem of some of the groups in memory, given in order, with bounds in proportion."""
         rules = self.rules.part(groups)
         rules = rules.scaled(rules.n_rows / self.rules.n_rows)
-        return replace(self, rules=rules, rows=self.rows.part(groups))
+        settings = self.settings.for_part(groups, self.given)
+        return Problem(rules, self.rows.take(groups), settings, self.deadline, rules)
 
-    def rehearsal(self, groups: IntArray) -> Problem:
-        """The problem of some of the groups of rows in shards, where rounds are quick."""
-        values = len(groups) * (self.rows.shape[1] + self.n_clusters)
-        if not self.rows.quick and values <= BROUGHT_VALUES:
-            return self.part(groups)
-        part = self.seen(groups)
-        return replace(part, settings=part.settings.for_part())
-
-    def part(self, groups: IntArray, pilot: bool = False) -> Problem:
-        """The problem of some of the groups, given in order, with bounds in proportion.
-
-        A pilot is planned as a problem of its own, and solved once.
-        """
-        rules = self.rules.part(groups)
-        rules = rules.scaled(rules.n_rows / self.rules.n_rows)
-        rows = self.rows.take(groups)
-        if pilot:
-            return Problem.of(rules, rows, self.settings.for_pilot()).until(self.deadline)
-        part = Problem.of(rules, rows, self.settings.for_part(), self.rules.n_groups)
-        return part.until(self.deadline)
-
-    def home(self, why: str) -> Problem:
-        """The same with all rows in this process's memory; the plan says why they are."""
-        near = Problem.of(self.given, self.rows.home(), self.settings)
-        return replace(near, plan=replace(near.plan, home=why))
+    def home(self) -> Problem:
+        """The same with all rows in this process's memory."""
+        return replace(self, rows=self.rows.home())
 
     def shifted(self, centers: FloatArray, other: Problem) -> FloatArray:
         """Centres of this problem relative to the middle of another's rows."""

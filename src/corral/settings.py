@@ -14,6 +14,7 @@ from ._scale import NO_SCALE, Scale, times
 from ._typing import FloatArray, IntArray
 from .deadline import Deadline
 from .progress import QUIET, Reporter
+from .search.numbers import FIT_SECONDS, TIMED_ROWS
 
 #: What "auto" means for each solver.
 AUTO: Mapping[str, Mapping[str, float]] = {
@@ -79,6 +80,7 @@ LIMITS = {
     "rho_every": replace(COUNT, words=("auto",)),
     "max_samples": replace(COUNT, words=("auto", None)),
     "time_limit": replace(NOT_NEGATIVE, words=(None,)),
+    "effort": POSITIVE,
     "prove": replace(NOT_NEGATIVE, words=(None,)),
 }
 INIT = Limit(None, words=("k-means++", "random"))
@@ -88,7 +90,7 @@ INIT = Limit(None, words=("k-means++", "random"))
 class Settings:
     """The estimator's parameters, validated, with defaults filled in.
 
-    ``hurries`` says that the growth of the penalty is left to the plan, ``relaxes`` that the
+    ``relaxes`` says that the
     labels of least violation are wanted where no labels obey the rules.  ``exact`` says that the
     search goes on until the answer is proven optimal; ``prove`` is the time for a bound.
     ``limited`` says that the user gave a time limit.
@@ -102,7 +104,6 @@ class Settings:
     rho: float
     rho_growth: float
     rho_every: int
-    hurries: bool
     repair: bool
     relaxes: bool
     record_x: tuple[int, ...]
@@ -111,6 +112,7 @@ class Settings:
     exact: bool
     prove: float | None
     limited: bool
+    effort: float
     deadline: Deadline
     progress: Reporter = QUIET
 
@@ -118,11 +120,6 @@ class Settings:
     def reorders(self) -> bool:
         """Whether sizes in a given order may be solved in any order and numbered at the end."""
         return self.repair and self.solver == "projected"
-
-    @property
-    def coarse(self) -> bool:
-        """Whether ADMM may see fewer groups and digits than there are: exact steps see all."""
-        return self.reorders and not self.record_x and self.max_samples is not None
 
     @property
     def ended(self) -> str:
@@ -147,14 +144,20 @@ class Settings:
             return self
         return replace(self, init=taken(times(self.init, -scale.points)))
 
-    def for_part(self) -> Settings:
-        """How to solve a sample of the problem: its answers are no progress of the whole."""
-        return replace(self, progress=QUIET)
+    def for_part(self, groups: IntArray, rules: Any) -> Settings:
+        """How to solve some of the groups: their answers are no progress of the whole.
 
-    def for_pilot(self) -> Settings:
-        """How to solve a small sample of the problem: once, and without progress or records."""
-        start: Any = {"init": "k-means++", "n_init": 1, "max_samples": None}
-        return replace(self.for_part(), **start, record_x=())
+        Labels to start from are those of the groups.
+        """
+        init: Any = self.init
+        if not isinstance(init, str) and init.ndim == 1:
+            init = init[groups] if rules.group is None else init[rules.first_rows[groups]]
+        return replace(self, progress=QUIET, init=init)
+
+    def for_branch(self) -> Settings:
+        """How to solve a branch of an exact search: without progress or records."""
+        start: Any = {"init": "k-means++", "n_init": 1}
+        return replace(self, progress=QUIET, **start, record_x=())
 
 
 def make_settings(
@@ -182,7 +185,6 @@ def make_settings(
     }
     _check_metric(parameters)
     progress = Reporter(callback, parameters["time_limit"])
-    free_growth = isinstance(parameters["rho_growth"], str)
     return Settings(
         solver=solver,
         init=_init(parameters["init"], shape, int(parameters["n_clusters"])),
@@ -192,7 +194,6 @@ def make_settings(
         rho=filled["rho"],
         rho_growth=filled["rho_growth"],
         rho_every=int(filled["rho_every"]),
-        hurries=solver == "projected" and free_growth and bool(repair),
         repair=bool(repair),
         relaxes=parameters["on_infeasible"] == "relax",
         record_x=_iterations(parameters["record_x"]),
@@ -201,6 +202,7 @@ def make_settings(
         exact=exact,
         prove=parameters["prove"],
         limited=parameters["time_limit"] is not None,
+        effort=float(parameters["effort"]),
         deadline=progress.deadline,
         progress=progress,
     )
@@ -322,3 +324,15 @@ def make_random_state(random_state: Any) -> np.random.RandomState:
             f"`random_state` is {random_state!r}; it must be None, an integer in [0, 2**32 - 1] or "
             "a RandomState."
         ) from error
+
+
+def with_limit(settings: Settings, n_rows: int) -> Settings:
+    """The settings with a default limit, if the user gave none and the search is not exact."""
+    if settings.limited or settings.exact:
+        return settings
+    return replace(settings, deadline=settings.deadline.limited(default_limit(n_rows)))
+
+
+def default_limit(n_rows: int) -> float:
+    """Seconds that a fit of so many rows may take if the user gave no limit."""
+    return FIT_SECONDS * max(1.0, n_rows / TIMED_ROWS) ** 2

@@ -21,9 +21,9 @@ from ._scale import NO_SCALE, times
 from ._typing import FloatArray, IntArray
 from .admm.history import History
 from .exceptions import BrokenAnswerError
-from .plan import Plan
 from .presolve import Rules, SizeBounds
 from .rows import Table
+from .search.events import Events
 from .settings import Settings
 
 
@@ -43,13 +43,10 @@ class Solution:
     n_iter : int
     converged : bool
         Whether the relaxed solver stopped by its own rule.
-    plan : Plan or None
-        None if no plan was followed, for the labels of least violation.
+    events : Events or None
+        What happened in the search; None for the labels of least violation.
     may_violate : bool
         Whether hard rules may be broken, as the user asked for.
-    spent : bool
-        Whether integer programs took all the time that the plan gives them, so that moves or
-        restarts were left out.
     """
 
     labels: IntArray
@@ -59,9 +56,8 @@ class Solution:
     history: History
     n_iter: int
     converged: bool
-    plan: Plan | None
+    events: Events | None
     may_violate: bool = False
-    spent: bool = False
 
 
 def in_user_units(solution: Solution, table: Table) -> Solution:
@@ -98,7 +94,7 @@ def check_answer(solution: Solution, report: Any, settings: Settings) -> None:
             "the answer found breaks a hard constraint, which is a fault of corral; please "
             f"report it with your data:\n{report}"
         )
-    short = solution.n_iter >= settings.max_iter
+    short = solution.n_iter >= settings.max_iter and not settings.repair
     if report.ended:
         advice = "; raise time_limit for a better one" if not settings.deadline.stopped else ""
         _warn(f"the fit was ended {report.ended}: the answer is the best found until then{advice}.")
@@ -106,12 +102,6 @@ def check_answer(solution: Solution, report: Any, settings: Settings) -> None:
         cause = f"stopped at max_iter={settings.max_iter}" if short else "gave up"
         advice = "raise max_iter" if short else "its x may not be binary"
         _warn(f"ADMM {cause} before it converged; {advice}.")
-    if solution.spent and solution.plan is not None and not report.ended:
-        _warn(
-            f"integer programs took all of the {solution.plan.programs:.3g} s that they have in "
-            "this fit, and later steps of the search were left out: the answer obeys every hard "
-            "rule, but a better one may exist; a longer time_limit gives programs more time."
-        )
     meant = 0 if solution.sizes is None else int(np.sum(solution.sizes.aimed[1] == 0))
     empty = report.sizes.count(0)
     if empty > meant:

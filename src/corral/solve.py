@@ -1,41 +1,37 @@
-"""A problem solved: runs from several starts, the best of them, and what they give together.
+"""A problem solved: the search where the rows are, and the solution that it gives.
 
-The plan says how many runs there are (``restarts`` of :class:`.plan.Plan`).  With ``n_init="auto"``
-they end sooner when the best answer has been found twice.  Otherwise, and as a test of that answer,
-the answers found are recombined (:mod:`.polish.recombine`) within the budget of moves that further
-runs would have had.
+Rows in memory are searched whole.  Where there are many, a sample of them is searched first, and
+its centres and prices start all rows.  Rows elsewhere, on a GPU or with Dask's workers, are always
+begun by a sample in memory (:mod:`.search.far`).
 """
 
 from __future__ import annotations
 
 import logging
-import math
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable
 from dataclasses import replace
-from multiprocessing import TimeoutError as NoResult
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from ._arrays import one_blas_thread
-from ._typing import FloatArray, IntArray
-from .admm.algorithm1 import PaperRules
-from .assign import NoAssignment
-from .deadline import Deadline, OutOfTime
-from .plan import is_large
-from .plan.thresholds import START_SECONDS
-from .polish import Answer, is_clear, recombine
+from ._typing import FloatArray
+from .admm.algorithm1 import PaperRules, solve_algorithm1
+from .admm.history import History, Options, Recorder, Relaxation
+from .assign import NoAssignment, feasible
+from .constraints._checks import sums_by
+from .deadline import OutOfTime
 from .problem import Problem
-from .run import Run
+from .search import numbers as at
+from .search.budget import Budget
+from .search.check import broken, matching_order
+from .search.descent import Answer, Descender, match_sizes
+from .search.engine import search
+from .search.events import Events
+from .search.makers import Makers, relax
+from .search.shape import MeansShape
+from .search.starts import draw, group_labels, make_start
+from .search.vary import Variation
 from .solution import Solution, numbered
-from .start import group_labels
-
-#: Bytes of X above which bringing it into this process's memory is worth a warning.
-MANY_BYTES = 1 << 30
-#: Relative difference up to which two objectives are equal.
-EQUAL = 1e-9
 
 #: Whether an answer with this objective needs no rival; it may take so many seconds to find out.
 Enough = Callable[[float, float], bool]
@@ -49,7 +45,7 @@ def solve(
     paper: Problem | None = None,
     enough: Enough | None = None,
 ) -> Solution:
-    """Run all restarts and keep the best.
+    """Search for labels of least objective that obey the rules.
 
     Parameters
     ----------
@@ -58,7 +54,7 @@ def solve(
     paper : Problem, optional
         The same without contraction, which Algorithm 1 works on.
     enough : callable, optional
-        Asked between restarts; its answer True ends them.
+        Asked when the first answers are known; its answer True ends the search.
 
     Raises
     ------
@@ -69,20 +65,190 @@ def solve(
     """
     if paper is not None:
         PaperRules.of(paper.rules, paper.rows.weight)  # refuses rules that the paper does not have
-    if problem.plan.home:
-        problem = _brought_home(problem, problem.plan.home)
-    logger.info("plan: %s", problem.plan)
-    try:
-        solution = best_of_runs(_run(problem, paper), random_state, enough)
-    except NoAssignment:
-        if not problem.rows.far:
-            raise
-        why = "rows with links leave no room for the others where the data are"
-        problem = _brought_home(problem, why)
-        solution = best_of_runs(_run(problem, paper), random_state, enough)
+    events = Events(problem.settings.progress.deadline)
+    with one_blas_thread():
+        if not problem.settings.repair:
+            return _rounded(problem, paper, random_state, events)
+        solution = _searched(problem, paper, random_state, enough, events)
     if problem.rules.numbered:
         return solution
     return numbered(solution, problem.given, _start_centers(problem))
+
+
+def _searched(
+    problem: Problem,
+    paper: Problem | None,
+    random_state: np.random.RandomState,
+    enough: Enough | None,
+    events: Events,
+) -> Solution:
+    """The search of all rows in memory, on a sample first if there are many."""
+    budget = Budget.of(
+        problem.rows.shape, problem.n_clusters, problem.settings.effort, problem.deadline
+    )
+    events.note("groups of rows", problem.rules.n_groups)
+    events.note("clusters", problem.n_clusters)
+    relaxed: Relaxation | None = None
+    makers: list[tuple[str, Callable[[], FloatArray]]]
+    if paper is not None:
+        relaxed, centers = _algorithm1(problem, paper, random_state)
+        found = _search_level(problem, [("Algorithm 1", lambda: centers)], random_state, budget,
+                              enough, events)  # fmt: skip
+    elif problem.coarse < problem.rules.n_groups:
+        part = problem.part(draw(problem.rules, problem.coarse, random_state))
+        share = Budget(at.COARSE_WORK * budget.work, problem.deadline.share(at.COARSE_WORK))
+        own = Makers(part, random_state)
+        events.note("groups of the sample", part.rules.n_groups)
+        try:
+            coarse = _search_level(part, own, random_state, share, None, events)
+            centers, prices = part.shifted(coarse.clusters, problem), coarse.prices
+            makers = [("all rows from the sample", lambda: centers)]
+        except (NoAssignment, OutOfTime):
+            prices, makers = None, []
+            if problem.deadline.passed:
+                prices = None
+        budget.spend(share.spent)
+        relaxed = own.relaxed
+        makers = makers or list(Makers(problem, random_state))
+        found = _search_level(problem, makers, random_state, budget, enough, events, prices)
+    else:
+        own = Makers(problem, random_state)
+        found = _search_level(problem, own, random_state, budget, enough, events)
+        relaxed = own.relaxed
+    ended = "the deadline" if budget.deadline.passed else "the budget" if budget.over else (
+        "children without success"
+    )  # fmt: skip
+    events.note("search ended by", ended)
+    return _solution(problem, found, relaxed, events)
+
+
+def _search_level(
+    problem: Problem,
+    makers: object,
+    random_state: np.random.RandomState,
+    budget: Budget,
+    enough: Enough | None,
+    events: Events,
+    prices: FloatArray | None = None,
+) -> Answer:
+    """Search one level; where no maker's answer obeys the rules, an exact solver finds one."""
+    rules, rows = problem.rules, problem.near
+    shape = MeansShape(rows, rules.n_clusters)
+    descender = Descender(rules, shape, budget, random_state)
+    variation = Variation(rules, rows, random_state)
+    progress = problem.settings.progress
+
+    def tell(name: str, answer: Answer | None) -> None:
+        objective = None if answer is None else problem.objective(answer.objective)
+        events.found(name, objective)
+        progress.step(objective)
+
+    def proven(objective: float) -> bool:
+        return enough is not None and enough(problem.objective(objective), 0.0)
+
+    progress.enter("start")
+    found = search(descender, variation, makers, budget, tell, proven, prices)
+    best = found.best
+    if best is None:
+        best = _any_answer(problem, descender)
+        events.found("exact solver", problem.objective(best.objective))
+    if found.tried:
+        text = f"{found.tried} tried, {found.kept} of them the best when found"
+        events.note("children", text)
+        events.found("search", problem.objective(best.objective))
+    return best
+
+
+def _any_answer(problem: Problem, descender: Descender) -> Answer:
+    """An answer from labels of an exact solver, or the proof that there is none."""
+    rules, deadline = problem.rules, problem.deadline
+    labels = feasible(rules, deadline)
+    if labels is None:
+        raise NoAssignment
+    if rules.sizes_vary and rules.sizes is not None:
+        order = matching_order(rules.sizes, rules.sizes_of(labels))
+        rules = rules if order is None else rules.with_sizes_in_order(order)
+    k = rules.n_clusters
+    prices = np.zeros((k, descender.priced.model.amount.shape[1]))
+    descender.penalty = at.PENALTY * at.PENALTY_RISE**at.PENALTY_RISES
+    found = descender.improved(labels, prices, rules)
+    if found is not None:
+        return found
+    clusters = descender.shape.clusters(labels)
+    objective = descender.shape.objective(labels, clusters) + rules.soft_cost(labels)
+    if broken(rules, labels):
+        raise OutOfTime
+    return Answer(labels, clusters, objective, rules, prices)
+
+
+def _algorithm1(
+    problem: Problem, paper: Problem, random_state: np.random.RandomState
+) -> tuple[Relaxation, FloatArray]:
+    """The paper's algorithm on all rows, and its centres relative to the middle."""
+    settings = problem.settings
+    start = make_start(paper.rules, paper.rows, settings.init, random_state, problem.deadline)
+    rules = PaperRules.of(
+        match_sizes(paper.rules, sums_by(start.labels, paper.rules.count, paper.n_clusters)),
+        paper.rows.weight,
+    )
+    settings.progress.enter("admm")
+    options = Options(
+        rho=settings.rho,
+        rho_growth=settings.rho_growth,
+        rho_every=settings.rho_every,
+        tol=settings.tol,
+        max_iter=settings.max_iter,
+        deadline=problem.deadline,
+        record_x=settings.record_x,
+        progress=lambda *_: settings.progress.step(),
+    )
+    relaxed = solve_algorithm1(
+        paper.near.points, start.labels, paper.n_clusters, rules, options
+    )
+    labels = group_labels(problem.rules, relaxed.labels)
+    return relaxed, problem.rows.means(labels, problem.n_clusters)
+
+
+def _rounded(
+    problem: Problem, paper: Problem | None, random_state: np.random.RandomState, events: Events
+) -> Solution:
+    """The plain rounding of x, of the rows if that is what x is about."""
+    if paper is not None:
+        relaxed, _ = _algorithm1(problem, paper, random_state)
+        seen = paper
+    else:
+        seen, settings = problem, problem.settings
+        start = make_start(seen.rules, seen.rows, settings.init, random_state, seen.deadline)
+        counts = sums_by(start.labels, seen.rules.count, seen.n_clusters)
+        seen = seen.with_rules(match_sizes(seen.rules, counts))
+        relaxed = relax(seen, start)
+    means, inertia = seen.rows.measured(relaxed.labels, seen.n_clusters, relaxed.centers)
+    objective = inertia + seen.rules.soft_cost(relaxed.labels)
+    answer = Answer(relaxed.labels, means, objective, seen.rules, np.zeros((seen.n_clusters, 0)))
+    events.note("labels", "rounded from ADMM's x, not repaired")
+    solution = _solution(seen, answer, relaxed, events)
+    return replace(solution, may_violate=True)
+
+
+def _solution(
+    problem: Problem, answer: Answer, relaxed: Relaxation | None, events: Events
+) -> Solution:
+    """The answer with labels of all rows and centres with the middle."""
+    rows = problem.rows
+    return Solution(
+        labels=problem.rules.to_rows(answer.labels),
+        centers=answer.clusters + rows.middle,
+        objective=problem.objective(answer.objective),
+        sizes=answer.rules.sizes,
+        history=_no_history(problem) if relaxed is None else relaxed.history,
+        n_iter=0 if relaxed is None else relaxed.n_iter,
+        converged=relaxed is None or relaxed.converged,
+        events=events,
+    )
+
+
+def _no_history(problem: Problem) -> History:
+    return Recorder(problem.n_clusters).history()
 
 
 def _start_centers(problem: Problem) -> FloatArray | None:
@@ -97,166 +263,3 @@ def _start_centers(problem: Problem) -> FloatArray | None:
     return centers
 
 
-def _brought_home(problem: Problem, why: str) -> Problem:
-    """The problem with all rows in this process's memory; the user is told if they are many."""
-    m, d = problem.rows.shape
-    size = m * d * np.dtype(problem.rows.dtype).itemsize
-    if size > MANY_BYTES:
-        warnings.warn(
-            f"X, {size / 2**30:.1f} GiB, is brought into this process's memory: {why}.",
-            stacklevel=4,
-        )
-    return problem.home(why)
-
-
-def _run(problem: Problem, paper: Problem | None) -> Run:
-    """What makes one run; integer programs of all runs share one budget."""
-    problem = problem.until(problem.deadline.with_budget(problem.plan.programs))
-    return Run(problem, paper, n_threads=None)
-
-
-def best_of_runs(
-    run: Run, random_state: np.random.RandomState, enough: Enough | None = None
-) -> Solution:
-    """The best of all runs and of their recombinations, or one that is proven to be enough.
-
-    Raises
-    ------
-    OutOfTime
-        The deadline came before any feasible answer.
-    """
-    problem = run.problem
-    seeds = random_state.randint(np.iinfo(np.int32).max, size=problem.plan.restarts)
-    run, jobs = run.beginning(int(seeds[0])), problem.settings.n_jobs
-    parallel = len(seeds) > 1 and jobs not in (None, 1) and not problem.rows.far
-    parallel = parallel and problem.deadline.left > START_SECONDS
-    # What is left to this process is small, and faster without waking others for it.
-    small = problem.rows.far or not is_large(problem.rules)
-    with one_blas_thread() if small else nullcontext():
-        if parallel:
-            runs = _side_by_side(run.in_one_thread(), seeds, jobs)
-        else:
-            runs = _in_turn(run, seeds, enough)
-        solutions = list(_until_equal(runs, problem.plan.agree))
-        if parallel and not solutions and not problem.settings.limited:
-            # The user set no limit: other processes that begin late are no reason to fail.
-            solutions = list(_in_turn(run.anew(), seeds[:1], enough))
-        if not solutions:
-            raise OutOfTime
-        best: Solution = min(solutions, key=lambda solution: solution.objective)
-        proven = enough is not None and enough(best.objective, 0.0)
-        if problem.plan.children and not proven:
-            best = _recombined(problem, solutions, random_state)
-    made = _made(problem, solutions, proven)
-    plan = None if best.plan is None else replace(best.plan, made=made)
-    spent = any(solution.spent for solution in solutions) or problem.deadline.budget.spent
-    return replace(best, plan=plan, spent=spent)
-
-
-def _until_equal(runs: Iterator[Solution], agree: int) -> Iterator[Solution]:
-    """Solutions until the best has been found so often; 0 for all of them."""
-    solutions: list[Solution] = []
-    for solution in runs:
-        solutions.append(solution)
-        yield solution
-        if agree and _equal(solutions) >= agree:
-            return
-
-
-def _equal(solutions: list[Solution]) -> int:
-    """How many of the solutions have the least objective, but for rounding."""
-    objective = np.array([solution.objective for solution in solutions])
-    return int(np.sum(objective <= objective.min() * (1.0 + EQUAL)))
-
-
-def _made(problem: Problem, solutions: list[Solution], proven: bool) -> str:
-    """How many runs there were, and why not more."""
-    made, planned = len(solutions), problem.plan.restarts
-    if made == planned:
-        return f"{made}"
-    if _equal(solutions) >= problem.plan.agree > 0:
-        return f"{made}, {problem.plan.agree} of them equal"
-    if proven:
-        return f"{made}, the best of them proven optimal"
-    limit = "the time limit" if problem.deadline.passed else "the budget of integer programs"
-    return f"{made} of {planned}, ended by {limit}"
-
-
-def _recombined(
-    problem: Problem, solutions: list[Solution], random_state: np.random.RandomState
-) -> Solution:
-    """The best of the solutions and of what recombining them gives."""
-    best = min(solutions, key=lambda solution: solution.objective)
-    answers = [_answer(problem, solution) for solution in solutions]
-    first = min(answers, key=lambda answer: answer.objective)
-    if not problem.rules.paired and is_clear(problem, first):
-        return best
-    found = recombine(problem, answers, random_state)
-    logger.info("recombined: objective %.8g", problem.objective(found.objective))
-    if not found.beats(first):
-        return best
-    return replace(
-        best,
-        labels=problem.rules.to_rows(found.labels),
-        centers=found.centers + problem.rows.middle,
-        objective=problem.objective(found.objective),
-        sizes=found.rules.sizes,
-    )
-
-
-def _answer(problem: Problem, solution: Solution) -> Answer:
-    """The answer that a solution was made of."""
-    labels = solution.labels[problem.rules.first_rows]
-    rules = replace(problem.rules, sizes=solution.sizes)
-    objective = solution.objective - problem.objective(0.0)
-    return Answer(labels, solution.centers - problem.rows.middle, objective, rules)
-
-
-def _side_by_side(run: Run, seeds: IntArray, jobs: int | None) -> Iterator[Solution]:
-    """In other processes, which tell nobody of their progress; a callback may end them.
-
-    A process that does not answer in time is not waited for.
-    """
-    deadline, progress = run.problem.deadline, run.problem.settings.progress
-    progress.begin(0, len(seeds))
-    left = deadline.first.left
-    limit = left if left < math.inf else None
-    parallel = Parallel(n_jobs=jobs, return_as="generator", timeout=limit)
-    found = parallel(delayed(run.in_time)(seed) for seed in seeds)
-    try:
-        for number, solution in enumerate(found, 1):
-            progress.end(number, None if solution is None else solution.objective)
-            if solution is not None:
-                yield solution
-            if deadline.stopped:
-                return
-    except NoResult:
-        return
-    finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # that tasks are cancelled
-            found.close()
-
-
-def _in_turn(run: Run, seeds: IntArray, enough: Enough | None) -> Iterator[Solution]:
-    """One after another until time or the budget of the programs is over; at least one.
-
-    Between two of them, as long as the last one took is for the proof that no more are needed, if
-    the others have time all the same.
-    """
-    best = math.inf
-    for number, seed in enumerate(seeds, 1):
-        clock = Deadline()
-        if number > 1 and run.problem.deadline.spent:
-            return
-        run.problem.settings.progress.begin(number, len(seeds))
-        solution = run.in_time(int(seed))
-        if solution is None:
-            return
-        logger.info("run %d of %d: objective %.8g", number, len(seeds), solution.objective)
-        yield solution
-        best, took = min(best, solution.objective), clock.elapsed
-        spare = min(took, run.problem.deadline.left - (len(seeds) - number) * took)
-        if enough is not None and number < len(seeds) and spare > 0.0 and enough(best, spare):
-            logger.info("%d of %d runs were enough: proven optimal", number, len(seeds))
-            return

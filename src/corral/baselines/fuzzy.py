@@ -11,7 +11,7 @@ from .._typing import FloatArray
 from ..constraints import ClusterSizes, ConstraintSet
 from ..presolve import presolve
 from ..settings import COUNT, NOT_NEGATIVE
-from ..start import match_sizes
+from ..search.descent import match_sizes
 from .base import Answer, BestOfRuns, Run, parameter, squared_distances
 
 #: Newton's method stops when the sums of memberships differ from the sizes by less, as a share

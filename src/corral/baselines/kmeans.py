@@ -16,7 +16,8 @@ from ..presolve import presolve
 from ..presolve.graphs import link_graph
 from ..rows import MemoryRows
 from ..settings import COUNT, Limit, check_centers
-from ..start import make_start, match_sizes
+from ..search.descent import match_sizes
+from ..search.starts import make_start
 from .base import (
     Answer,
     Baseline,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._typing import IntArray
 from ..admm.history import Recorder
 from ..assign import assign_relaxed
 from ..deadline import OutOfTime
-from ..polish import Answer, evaluate
 from ..presolve import Rules
 from ..problem import Problem
 from ..solution import Solution
-from ..start import make_start
+from ..search.starts import make_start
 
 
 def solve_violating(problem: Problem, random_state: np.random.RandomState) -> Solution:
@@ -24,7 +24,8 @@ def solve_violating(problem: Problem, random_state: np.random.RandomState) -> So
     rules, rows, settings = problem.rules, problem.rows, problem.settings
     deadline = problem.deadline
     centers = make_start(rules, rows, settings.init, random_state, deadline).centers
-    best: Answer | None = None
+    best: IntArray | None = None
+    value = np.inf
     recorder, converged = _recorder(rules, settings.record_x), False
     while len(recorder) < settings.max_iter and not converged:
         try:
@@ -35,24 +36,25 @@ def solve_violating(problem: Problem, random_state: np.random.RandomState) -> So
             if best is None:
                 raise
             break
-        answer = evaluate(problem, step, centers)
+        means, inertia = rows.measured(step.labels, rules.n_clusters, centers)
+        objective = inertia + rules.soft_cost(step.labels)
         settings.progress.step()
         memberships = np.eye(rules.n_clusters)[step.labels]
-        recorder.record(memberships, answer.objective, 0.0, {"violation": violation})
-        converged = not answer.beats(best)
+        recorder.record(memberships, objective, 0.0, {"violation": violation})
+        converged = best is not None and objective >= value * (1.0 - 1e-9)
         if not converged:
-            best, centers = answer, answer.centers
+            best, centers, value = step.labels, means, objective
     if best is None:
         raise OutOfTime
     return Solution(
-        labels=best.labels,
-        centers=best.centers + rows.middle,
-        objective=best.objective,
+        labels=best,
+        centers=centers + rows.middle,
+        objective=value,
         sizes=rules.sizes,
         history=recorder.history(),
         n_iter=len(recorder),
         converged=converged,
-        plan=None,
+        events=None,
         may_violate=True,
     )
 

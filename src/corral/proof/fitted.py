@@ -129,7 +129,7 @@ class _Search:
         random_state: np.random.RandomState,
     ) -> None:
         self.table, self.given, self.k = table, given, k
-        self.settings, self.random_state = settings.for_pilot(), random_state
+        self.settings, self.random_state = settings.for_branch(), random_state
 
     def __call__(self, links: ConstraintSet) -> tuple[Solution, float] | None:
         n, scale = self.table.lengths[0], self.table.scale

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._typing import FloatArray
 from . import numbers as at
 from .budget import Budget
 from .descent import Answer, Descender
@@ -27,16 +28,24 @@ def search(
     makers: Iterable[tuple[str, Maker]],
     budget: Budget,
     tell: Callable[[str, Answer | None], None],
+    enough: Callable[[float], bool],
+    prices: FloatArray | None = None,
 ) -> Population:
-    """Make, descend, vary and select until the budget is spent or children have no success."""
+    """Make, descend, vary and select until the budget is spent or children have no success.
+
+    ``prices`` are those that the makers' clusters were found at, if they are known.  The search
+    also ends when the objective of the makers' best answer is ``enough``.
+    """
     random_state = descender.random_state
     answers = Population(random_state)
     for name, make in makers:
         if answers.answers and budget.over:
             break
-        found = descender.from_clusters(make())
+        found = descender.from_clusters(make(), prices)
         answers.add(found)
         tell(name, found)
+    if answers.best is not None and enough(answers.best.objective):
+        return answers
     crossing = at.CROSSED * min(at.CROSSED_CLUSTERS / descender.rules.n_clusters, 1.0)
     while answers.answers and not (budget.over or answers.idle):
         parent, slack = answers.parent(), at.SLACK * (1.0 - budget.part)

@@ -42,7 +42,21 @@ SLACK = 0.005
 RESEEDED = 8
 #: Part of the children that cross two parents, for few clusters; it falls with their number.
 CROSSED, CROSSED_CLUSTERS = 0.5, 10
-#: Groups that ADMM sees, at most.
-ADMM_GROUPS = 2_000
-#: Groups of the coarse level, at most, and for each cluster.
-COARSE, COARSE_EACH = 20_000, 100
+#: Groups that ADMM sees, at most, and for each cluster.
+ADMM_GROUPS, ADMM_EACH = 2_000, 5
+#: Groups of the coarse level, and for each cluster.
+COARSE, COARSE_EACH = 5_000, 50
+#: Part of the time left that ADMM may take, and k-means++ for seeds; seeds are drawn at random after
+#: it.
+ADMM_SHARE, SEED_SHARE = 0.3, 0.3
+#: Entries of x up to which ADMM counts broken rules in every iteration.
+COUNTED = 1_000_000
+#: Groups from which k-means++ draws the seeds.
+SEED_ROWS = 50_000
+#: Part of a sample up to which all labelled groups are in it.
+MOST_PINNED = 0.1
+#: Part of the work of a search that the coarse level may do.
+COARSE_WORK = 0.5
+#: Seconds after which a fit of up to ``TIMED_ROWS`` rows without ``time_limit`` ends with what it
+#: has; it grows with the square of the rows above.
+FIT_SECONDS, TIMED_ROWS = 17.0, 2_000

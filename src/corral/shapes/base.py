@@ -25,10 +25,9 @@ from ..exceptions import BrokenAnswerError, InfeasibleConstraintsError
 from ..fewest import with_clusters
 from ..infeasible import conflict_of, out_of_time
 from ..inputs import check_magnitude, check_weights, refuse_others, row_names, talking
-from ..plan import default_limit
 from ..presolve import Rules, presolve
 from ..report import Report
-from ..settings import LIMITS, Limit, make_random_state
+from ..settings import LIMITS, Limit, default_limit, make_random_state
 
 
 @dataclass(frozen=True)

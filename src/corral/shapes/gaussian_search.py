@@ -31,7 +31,7 @@ from ..plan.shape_thresholds import (
     TARGET_ROUNDS,
 )
 from ..presolve import Rules, presolve
-from ..start import group_labels
+from ..search.starts import group_labels
 from .base import Task
 from .gaussian import COVARIANCES, GaussianShape, parameters_of, target_of
 from .shape import Fitted, descend

@@ -16,12 +16,11 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..deadline import Deadline
 from ..plan.medoid_thresholds import CACHE_ENTRIES, POOL
-from ..polish.partition import Partition
 from ..presolve import Rules
 from .medoid_costs import MedoidCosts
 
 
-class MedoidPartition(Partition):
+class MedoidPartition:
     """Labels and medoids; weights are in the costs.
 
     Attributes

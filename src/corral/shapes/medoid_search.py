@@ -22,10 +22,9 @@ from ..deadline import Deadline, OutOfTime
 from ..plan import medoids as plan
 from ..plan.medoid_thresholds import RESEEDING_IDLE
 from ..plan.shape_thresholds import DESCENT_PATIENCE
-from ..polish.chains import obey
-from ..polish.upheavals import upheave
 from ..presolve import Rules
-from ..start import match_sizes, seed_order
+from ..search.descent import match_sizes
+from ..search.starts import seed_order
 from .base import Task
 from .fasterpam import draw_medoids, swap_medoids
 from .medoid_costs import Answer, MedoidCosts

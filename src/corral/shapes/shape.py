@@ -12,7 +12,7 @@ from ..assign import assign_patiently, broken
 from ..deadline import Deadline
 from ..plan.shape_thresholds import DESCENT_PATIENCE, DESCENT_ROUNDS
 from ..presolve import Rules
-from ..start import match_sizes
+from ..search.descent import match_sizes
 
 
 class Shape(Protocol):

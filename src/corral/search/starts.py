@@ -1,7 +1,5 @@
-"""Where a run starts: the groups that ADMM sees, and seeds.
+"""Where a descent starts: seeds, labels and centres that the user gave.
 
-Some thousands of points show where the clusters are as well as millions.  ADMM finds that out on a
-sample, with rules in proportion; the exact assignment and the polish after it see every group.
 Seeds are the means of labelled groups where there are any (:mod:`.presolve.labelled`), and drawn by
 k-means++ for the other clusters.  They are matched to the clusters that have rules of their own.
 """
@@ -15,13 +13,12 @@ from typing import Any, cast
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ._typing import FloatArray, IntArray
-from .constraints._checks import sums_by
-from .deadline import NEVER, Deadline, OutOfTime
-from .plan.thresholds import MOST_PINNED, SEED_ROWS, SEED_SHARE
-from .presolve import Rules
-from .problem import Problem
-from .rows import MemoryRows, Rows
+from .._typing import FloatArray, IntArray
+from ..constraints._checks import sums_by
+from ..deadline import NEVER, Deadline, OutOfTime
+from .numbers import MOST_PINNED, SEED_ROWS, SEED_SHARE
+from ..presolve import Rules
+from ..rows import MemoryRows, Rows
 
 
 class TimedDraws(np.random.RandomState):
@@ -161,22 +158,6 @@ def _seed_rows(m: int, random_state: np.random.RandomState) -> IntArray:
     return np.sort(random_state.choice(m, SEED_ROWS, replace=False))
 
 
-def match_sizes(rules: Rules, counts: FloatArray) -> Rules:
-    """Hand free size bounds to clusters by rank: the largest bounds to the largest count."""
-    sizes = rules.sizes
-    if sizes is None or not rules.sizes_vary:
-        return rules
-    rank = np.argsort(np.argsort(counts, kind="stable"), kind="stable")
-    lower, upper = sizes.aimed
-    return rules.with_sizes_in_order(np.lexsort((upper, lower))[rank])
-
-
-def match_capacities(rules: Rules) -> Rules | None:
-    """Hand free size bounds to clusters by what these may hold, or None if that is the same."""
-    capacity = _capacities(rules)
-    return None if capacity is None else match_sizes(rules, capacity)
-
-
 def _capacities(rules: Rules) -> FloatArray | None:
     """What each cluster may hold, of the first total that tells clusters apart."""
     for total in (*rules.totals, *rules.soft_totals):
@@ -233,25 +214,6 @@ def group_labels(rules: Rules, row_labels: IntArray) -> IntArray:
     counted = sums_by(own * k + row_labels[joined], votes, len(groups) * k)
     labels[groups] = counted.reshape(-1, k).argmax(axis=1)
     return labels
-
-
-def sample(
-    problem: Problem, random_state: np.random.RandomState
-) -> tuple[Problem, IntArray | None]:
-    """The problem that ADMM sees, and its groups; None where it sees all."""
-    size = problem.plan.sample
-    if size == problem.rules.n_groups:
-        return problem, None
-    groups = draw(problem.rules, size, random_state)
-    return problem.part(groups), groups
-
-
-def graduated(problem: Problem, random_state: np.random.RandomState) -> Problem:
-    """The problem that graduation sees: all groups, or some where they are."""
-    size = problem.plan.graduated
-    if size == problem.rules.n_groups:
-        return problem
-    return problem.seen(draw(problem.rules, size, random_state))
 
 
 def draw(rules: Rules, size: int, random_state: np.random.RandomState) -> IntArray:

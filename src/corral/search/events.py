@@ -1,0 +1,29 @@
+"""What happened in a search, for ``report_.how()``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .._text import in_digits
+from ..deadline import Deadline
+
+
+@dataclass
+class Events:
+    """Events of a search in order: what it was, and what came of it."""
+
+    clock: Deadline = field(default_factory=Deadline)
+    rows: list[tuple[str, str]] = field(default_factory=list)
+
+    def note(self, what: str, value: object) -> None:
+        """Note a fact."""
+        self.rows.append((what, str(value)))
+
+    def found(self, what: str, objective: float | None, more: str = "") -> None:
+        """Note an answer, or that there was none, with the seconds since the fit began."""
+        value = "no answer" if objective is None else f"objective {in_digits(objective)}"
+        self.rows.append((what, f"{value} after {self.clock.elapsed:.2g} s{more}"))
+
+    def table(self) -> list[tuple[str, str]]:
+        """Pairs of event and value."""
+        return list(self.rows)

@@ -1,0 +1,81 @@
+"""First clusters of a search: what the user gave, labelled groups, seeds, ADMM's graduation.
+
+ADMM (the paper's method, :mod:`corral.admm`) forgets its start and finds where the clusters are on
+some thousands of groups; the descent that follows sees all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from .._typing import FloatArray
+from ..admm.crew import Threads
+from ..admm.history import Options, Relaxation
+from ..admm.projected import solve_projected
+from ..constraints._checks import sums_by
+from ..problem import Problem
+from . import numbers as at
+from .descent import match_sizes
+from .starts import Start, draw, labelled_means, make_start
+
+
+class Makers:
+    """Makers of one problem in memory, and what ADMM did."""
+
+    def __init__(self, problem: Problem, random_state: np.random.RandomState) -> None:
+        self.problem, self.random_state = problem, random_state
+        self.relaxed: Relaxation | None = None
+
+    def __iter__(self) -> Iterator[tuple[str, Callable[[], FloatArray]]]:
+        """Names and makers, the quickest first."""
+        given = not isinstance(self.problem.settings.init, str)
+        yield ("start that was given" if given else "seeds"), lambda: self._start(0).centers
+        yield "ADMM", self.admm
+        number = self.problem.settings.n_init
+        for i in range(1, 1 if given or isinstance(number, str) else number):
+            yield "seeds", lambda i=i: self._start(i).centers
+
+    def _start(self, number: int) -> Start:
+        """Seeds; only the first are of groups that name all clusters."""
+        problem, draws = self.problem, self.random_state
+        rules, rows, init = problem.rules, problem.rows, problem.settings.init
+        labelled = None
+        if isinstance(init, str) and init == "k-means++":
+            labelled = labelled_means(rules, rows, draws, others=number > 0)
+        return make_start(rules, rows, init, draws, problem.deadline, labelled)
+
+    def admm(self) -> FloatArray:
+        """Centres of ADMM, on a sample of the groups if there are many."""
+        problem, whole = self.problem, self.problem
+        if problem.rules.n_groups > problem.sample:
+            problem = problem.part(draw(problem.rules, problem.sample, self.random_state))
+        start = Makers(problem, self.random_state)._start(1)
+        counts = sums_by(start.labels, problem.rules.count, problem.n_clusters)
+        rules = match_sizes(problem.rules, counts)
+        self.relaxed = relax(problem.with_rules(rules), start)
+        centers: FloatArray = self.relaxed.centers + (problem.rows.middle - whole.rows.middle)
+        return centers
+
+
+def relax(problem: Problem, start: Start) -> Relaxation:
+    """Run ADMM; x becomes binary only if it is wanted as it is."""
+    settings, rows = problem.settings, problem.rows
+    wanted = not settings.repair or bool(settings.record_x)
+    progress = settings.progress
+    progress.enter("admm")
+    options = Options(
+        rho=settings.rho,
+        rho_growth=settings.rho_growth,
+        rho_every=settings.rho_every,
+        tol=settings.tol,
+        max_iter=settings.max_iter,
+        deadline=problem.deadline if wanted else problem.deadline.share(at.ADMM_SHARE),
+        record_x=settings.record_x,
+        progress=lambda *_: progress.step(),
+        hardens=wanted,
+        count_every=1 if problem.rules.n_groups * problem.n_clusters <= at.COUNTED else 10,
+    )
+    rows = rows.single() if rows.fits_single and not wanted else rows
+    return solve_projected(problem.rules, rows, start.labels, options, Threads(rows.points, 1))
