@@ -27,6 +27,7 @@ from .search.check import broken, matching_order
 from .search.descent import Answer, Descender, match_sizes
 from .search.engine import search
 from .search.events import Events
+from .search.prices import Found
 from .search.makers import Makers, relax
 from .search.shape import MeansShape
 from .search.starts import draw, group_labels, make_start
@@ -129,7 +130,7 @@ def _search_level(
     budget: Budget,
     enough: Enough | None,
     events: Events,
-    prices: FloatArray | None = None,
+    prices: Found | None = None,
 ) -> Answer:
     """Search one level; where no maker's answer obeys the rules, an exact solver finds one."""
     rules, rows = problem.rules, problem.near
@@ -168,17 +169,15 @@ def _any_answer(problem: Problem, descender: Descender) -> Answer:
     if rules.sizes_vary and rules.sizes is not None:
         order = matching_order(rules.sizes, rules.sizes_of(labels))
         rules = rules if order is None else rules.with_sizes_in_order(order)
-    k = rules.n_clusters
-    prices = np.zeros((k, descender.priced.model.amount.shape[1]))
     descender.penalty = at.PENALTY * at.PENALTY_RISE**at.PENALTY_RISES
-    found = descender.improved(labels, prices, rules)
+    found = descender.improved(labels, None, rules)
     if found is not None:
         return found
     clusters = descender.shape.clusters(labels)
     objective = descender.shape.objective(labels, clusters) + rules.soft_cost(labels)
     if broken(rules, labels):
         raise OutOfTime
-    return Answer(labels, clusters, objective, rules, prices)
+    return Answer(labels, clusters, objective, rules, None)
 
 
 def _algorithm1(
@@ -224,7 +223,7 @@ def _rounded(
         relaxed = relax(seen, start)
     means, inertia = seen.rows.measured(relaxed.labels, seen.n_clusters, relaxed.centers)
     objective = inertia + seen.rules.soft_cost(relaxed.labels)
-    answer = Answer(relaxed.labels, means, objective, seen.rules, np.zeros((seen.n_clusters, 0)))
+    answer = Answer(relaxed.labels, means, objective, seen.rules, None)
     events.note("labels", "rounded from ADMM's x, not repaired")
     solution = _solution(seen, answer, relaxed, events)
     return replace(solution, may_violate=True)

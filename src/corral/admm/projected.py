@@ -29,7 +29,6 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..deadline import OutOfTime
-from ..plan import is_large
 from ..presolve import Rules
 from ..rows import Rows
 from .copies import LinearCopies, Ties, Totals, pulled_groups
@@ -48,6 +47,9 @@ SCALE_SAMPLE = 300
 #: Iterations between two computations of the scale of the costs.  With more of them the penalties
 #: follow the costs later.
 SCALE_EVERY = 4
+
+#: Entries up to which x is returned.
+KEPT_X = 300_000
 
 DEFAULTS = Options()
 
@@ -97,7 +99,7 @@ def solve_projected(
         history=recorder.history(),
         n_iter=len(recorder),
         converged=converged,
-        x=None if is_large(rules) else crew.x(),
+        x=crew.x() if rules.n_groups * rules.n_clusters <= KEPT_X else None,
     )
 
 

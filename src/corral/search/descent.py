@@ -8,6 +8,7 @@ in five needs more (the penalty management of HGS-CVRP).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +22,7 @@ from . import numbers as at
 from .budget import Budget
 from .check import broken
 from .moves import Scratch, appraise, descend, draw, restless, state_of
-from .prices import Costs, Sums, find_prices, place, temperatures
+from .prices import Costs, Found, Sums, find_prices, place, scale_of
 from .shape import Shape
 
 
@@ -42,7 +43,7 @@ class Answer:
         Of the groups, with the price of the soft rules broken.
     rules : Rules
         With the bounds on sizes in the order that these labels obey.
-    prices : (k, q) array
+    prices : Found
         Of the sums, at which the labels were found.
     """
 
@@ -50,11 +51,20 @@ class Answer:
     clusters: Any
     objective: float
     rules: Rules
-    prices: FloatArray
+    prices: Found | None
 
     def beats(self, other: Answer | None) -> bool:
         """Whether the objective is lower by more than rounding."""
         return other is None or self.objective < other.objective - 1e-9 * abs(other.objective)
+
+
+@dataclass(frozen=True)
+class Varied:
+    """Labels to descend from, the clusters that changed, and the rules with sizes in order."""
+
+    labels: IntArray
+    awake: BoolArray
+    rules: Rules
 
 
 class Descender:
@@ -68,7 +78,7 @@ class Descender:
         self.priced = shape.priced(rules)
         self.width = min(at.WIDTH, rules.n_clusters)
         self.scratch = Scratch.of(self.priced.model, self.width)
-        self._order = rules
+        self._order, self.margin = rules, 0.0
 
     def in_order_of(self, rules: Rules) -> None:
         """Take the bounds on sizes in the order that these rules have."""
@@ -76,7 +86,7 @@ class Descender:
             self.priced, self._order = self.priced.with_bounds(rules), rules
 
     def from_clusters(
-        self, clusters: Any, prices: FloatArray | None = None, target: float = np.inf
+        self, clusters: Any, prices: Found | None = None, target: float = np.inf
     ) -> Answer | None:
         """The answer of rounds and moves from these clusters; None if rules stay broken.
 
@@ -85,43 +95,83 @@ class Descender:
         labels, prices, rules = self.rounds(clusters, prices)
         return self.improved(labels, prices, rules, target=target)
 
+    def from_labels(self, labels: IntArray) -> Answer | None:
+        """The answer of moves from labels, which need not obey the rules."""
+        rules = match_sizes(self.rules, sums_by(labels, self.rules.count, self.rules.n_clusters))
+        return self.improved(labels, None, rules)
+
+    def from_varied(self, varied: Varied, parent: Answer, target: float = np.inf) -> Answer | None:
+        """The answer from a variation of a parent, by rounds and moves of what changed."""
+        labels, prices, awake = varied.labels, parent.prices, varied.awake
+        if self.shape.follows and varied.rules.bounded and prices is not None:
+            awake = self.shape.near(self.shape.clusters(labels, parent.clusters), awake)
+            some = np.flatnonzero(awake)
+            labels, prices = self._rounds_of(labels, some, prices, varied.rules)
+        return self.improved(labels, prices, varied.rules, awake, target)
+
+    def _rounds_of(
+        self, labels: IntArray, some: IntArray, known: Found, rules: Rules
+    ) -> tuple[IntArray, Found]:
+        """Labels and prices after rounds of some clusters and their groups."""
+        self.in_order_of(rules)
+        groups = np.flatnonzero(np.isin(labels, some))
+        if len(groups) <= len(some):
+            return labels, known
+        model = self.priced.model
+        place_of = np.zeros(rules.n_clusters, np.int64)
+        place_of[some] = np.arange(len(some))
+        shape = self.shape.part(groups, len(some))
+        start = shape.clusters(place_of[labels[groups]])
+        sums = Sums(model.amount[groups], model.lower[some], model.upper[some])
+        level = Level(shape, sums, Pinned.of(rules, groups, some, place_of))
+        part, found = self._alternate(level, start, replace(known, prices=known.prices[some]))
+        labels, prices = labels.copy(), known.prices.copy()
+        labels[groups], prices[some] = some[part], found.prices
+        return labels, replace(known, prices=prices)
+
     def rounds(
-        self, clusters: Any, prices: FloatArray | None = None
-    ) -> tuple[IntArray, FloatArray, Rules]:
-        """Rounds of prices, labels and centres; the labels need not obey the rules yet."""
+        self, clusters: Any, prices: Found | None = None
+    ) -> tuple[IntArray, Found, Rules]:
+        """Rounds of prices, labels and centres; the labels need not obey the rules yet.
+
+        Where the order of the sizes is free, the largest bounds go to the largest clusters.
+        """
         rules, deadline = self.rules, self.budget.deadline.first
-        costs = self._costs(clusters, deadline)
         if rules.sizes_vary:
             none = np.zeros((rules.n_clusters, 0))
+            costs = self.shape.costs(clusters, deadline)
             nearest = place(costs, np.zeros((rules.n_groups, 0)), none, TINY, deadline)
             rules = match_sizes(rules, sums_by(nearest, rules.count, rules.n_clusters))
         self.in_order_of(rules)
         model = self.priced.model
-        sums, before = Sums(model.amount, model.lower, model.upper), np.inf
-        hottest, coldest = temperatures(costs, deadline)
-        prices = np.zeros(model.lower.shape) if prices is None else prices
-        (m, _), k = self.shape.shape, rules.n_clusters
+        level = Level(self.shape, Sums(model.amount, model.lower, model.upper), Pinned.all(rules))
+        labels, found = self._alternate(level, clusters, prices)
+        return labels, found, rules
+
+    def _alternate(
+        self, level: Level, clusters: Any, prices: Found | None
+    ) -> tuple[IntArray, Found]:
+        """Prices, labels and centres in turn, while the objective falls."""
+        deadline, before, scale = self.budget.deadline.first, np.inf, 0.0
+        (m, d), k = level.shape.shape, len(level.sums.lower)
         for _ in range(at.ROUNDS):
-            prices, passes = find_prices(costs, sums, prices, hottest, coldest, deadline)
-            eps = coldest if model.amount.shape[1] else TINY
-            labels = place(costs, model.amount, prices, eps, deadline)
-            self.budget.spend(m * k * (self.shape.shape[1] + 2.0 * passes))
-            clusters = self.shape.clusters(labels, clusters)
-            objective = self.shape.objective(labels, clusters)
+            costs = PinnedCosts(level.shape.costs(clusters, deadline), level.pinned)
+            scale = scale or scale_of(costs, deadline)
+            prices = find_prices(costs, level.sums, scale, prices, deadline)
+            eps = prices.eps if prices.passes else TINY
+            labels = place(costs, level.sums.amount, prices.prices, eps, deadline)
+            self.budget.spend(m * k * (d + 2.0 * prices.passes))
+            clusters = level.shape.clusters(labels, clusters)
+            objective = level.shape.objective(labels, clusters)
             if objective > before * (1.0 - at.ROUND_DROP) or self.budget.over:
                 break
             before = objective
-            costs = self._costs(clusters, deadline)
-        return labels, prices, rules
-
-    def _costs(self, clusters: Any, deadline: Deadline) -> Costs:
-        """Costs with what pins add to them."""
-        return pinned(self.shape.costs(clusters, deadline), self.rules)
+        return labels, prices
 
     def improved(
         self,
         labels: IntArray,
-        prices: FloatArray,
+        prices: Found | None,
         rules: Rules,
         awake: BoolArray | None = None,
         target: float = np.inf,
@@ -140,7 +190,9 @@ class Descender:
         while True:
             if clusters is not None:
                 self.priced = self.priced.with_table(self.shape.table(clusters))
-            found = self._obeying(labels, prices, awake, target)
+            known = np.zeros(self.priced.model.lower.shape) if prices is None else prices.prices
+            self.margin = 0.0 if prices is None else at.MARGIN * prices.eps
+            found = self._obeying(labels, known, awake, target)
             if found is None:
                 return best
             labels, objective = found
@@ -166,8 +218,8 @@ class Descender:
             state = state_of(model, labels)
             allowance = max(budget.left, 0.0)
             _, work = descend(
-                model, state, order, awake, prices, self.scratch, at.PARTNERS, at.SWEEPS, least,
-                allowance,
+                model, state, order, awake, prices, self.scratch, at.SWEEPS, least,
+                self.margin, self.margin * at.PENALTY_RISE ** (2 * rise), allowance,
             )  # fmt: skip
             budget.spend(work)
             labels = state.labels
@@ -192,29 +244,66 @@ class Descender:
         return labels, objective + soft
 
 
-class pinned:  # noqa: N801 - reads as a function of costs
+@dataclass(frozen=True)
+class Pinned:
+    """Groups whose clusters are known, and what groups pay in each cluster for soft pins."""
+
+    groups: IntArray  # (p,)
+    clusters: IntArray  # (p,)
+    priced: IntArray  # groups with soft pins, (u,)
+    paid: FloatArray  # (u, k)
+
+    @classmethod
+    def all(cls, rules: Rules) -> Pinned:
+        """The pins of all groups."""
+        priced, paid = rules.soft_pins.of_groups(rules.n_clusters)
+        return cls(rules.pins[:, 0], rules.pins[:, 1], priced, paid)
+
+    @classmethod
+    def of(cls, rules: Rules, groups: IntArray, some: IntArray, place_of: IntArray) -> Pinned:
+        """The pins of some groups, which are in some of the clusters."""
+        whole, at_group = cls.all(rules), np.full(rules.n_groups, -1, np.int64)
+        at_group[groups] = np.arange(len(groups))
+        hard, soft = at_group[whole.groups] >= 0, at_group[whole.priced] >= 0
+        return cls(
+            at_group[whole.groups[hard]],
+            place_of[whole.clusters[hard]],
+            at_group[whole.priced[soft]],
+            whole.paid[soft][:, some],
+        )
+
+
+@dataclass(frozen=True)
+class Level:
+    """Groups and clusters that rounds are about: all of them, or those that changed."""
+
+    shape: Shape
+    sums: Sums
+    pinned: Pinned
+
+
+class PinnedCosts:
     """Costs at which pinned groups stay where they are, and soft pins have their price."""
 
-    def __init__(self, costs: Costs, rules: Rules) -> None:
-        self._costs, self._rules = costs, rules
+    def __init__(self, costs: Costs, pinned: Pinned) -> None:
+        self._costs, self._pinned = costs, pinned
 
-    def blocks(self, deadline: Deadline) -> Any:
+    def blocks(self, deadline: Deadline) -> Iterator[tuple[slice, FloatArray]]:
         """The blocks of the costs, with pins."""
-        pins, soft = self._rules.pins, self._rules.soft_pins
-        if not (len(pins) or len(soft)):
+        pins = self._pinned
+        if not (len(pins.groups) or len(pins.priced)):
             yield from self._costs.blocks(deadline)
             return
-        groups, paid = soft.of_groups(self._rules.n_clusters)
         for part, block in self._costs.blocks(deadline):
-            inside = (pins[:, 0] >= part.start) & (pins[:, 0] < part.stop)
-            own, cluster = pins[inside, 0] - part.start, pins[inside, 1]
-            block = block.copy()
-            here = block[own, cluster]
-            block[own] += 1e3 * (1.0 + np.abs(block[own]).max(initial=0.0))
-            block[own, cluster] = here
-            near = (groups >= part.start) & (groups < part.stop)
-            block[groups[near] - part.start] += paid[near]
-            yield part, block
+            inside = (pins.groups >= part.start) & (pins.groups < part.stop)
+            own, cluster = pins.groups[inside] - part.start, pins.clusters[inside]
+            changed = block.copy()
+            here = changed[own, cluster]
+            changed[own] += 1e3 * (1.0 + np.abs(block[own]).max(initial=0.0))
+            changed[own, cluster] = here
+            near = (pins.priced >= part.start) & (pins.priced < part.stop)
+            changed[pins.priced[near] - part.start] += pins.paid[near]
+            yield part, changed
 
 
 def match_sizes(rules: Rules, counts: FloatArray) -> Rules:

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import FloatArray
 from . import numbers as at
 from .budget import Budget
 from .descent import Answer, Descender
 from .population import Population
+from .prices import Found
 from .vary import Variation
 
-#: Clusters to start from, made when they are needed.
+#: Makes clusters to start from, or labels.
 Maker = Callable[[], Any]
 
 
@@ -29,7 +29,7 @@ def search(
     budget: Budget,
     tell: Callable[[str, Answer | None], None],
     enough: Callable[[float], bool],
-    prices: FloatArray | None = None,
+    prices: Found | None = None,
 ) -> Population:
     """Make, descend, vary and select until the budget is spent or children have no success.
 
@@ -41,7 +41,9 @@ def search(
     for name, make in makers:
         if answers.answers and budget.over:
             break
-        found = descender.from_clusters(make(), prices)
+        made = make()
+        known = isinstance(made, np.ndarray) and made.ndim == 1
+        found = descender.from_labels(made) if known else descender.from_clusters(made, prices)
         answers.add(found)
         tell(name, found)
     if answers.best is not None and enough(answers.best.objective):
@@ -52,13 +54,11 @@ def search(
         best = answers.best.objective if answers.best else np.inf
         target = best + slack * abs(best)
         if len(answers.answers) > 1 and random_state.uniform() < crossing:
-            clusters, prices = variation.crossed(parent, answers.parent())
-            child = descender.from_clusters(clusters, prices, target=target)
+            clusters = variation.crossed(parent, answers.parent())
+            child = descender.from_clusters(clusters, parent.prices, target)
             answers.add(child, None if child is None else parent, slack)
         else:
             varied = variation.local(parent)
-            child = descender.improved(
-                varied.labels, parent.prices, varied.rules, varied.awake, target
-            )
+            child = descender.from_varied(varied, parent, target)
             answers.add(child, parent, slack)
     return answers

@@ -49,6 +49,7 @@ class Scratch(NamedTuple):
 
     near: IntArray  # clusters that are looked at for each group, (m, width)
     ranked: BoolArray  # whether these are known, (m,)
+    regret: FloatArray  # rise at the prices if the group went to the best other cluster, (m,)
     mark: IntArray  # last chain that a group was in, (m,)
     stamp: IntArray  # number of that chain, (1,)
     members: IntArray
@@ -68,6 +69,7 @@ class Scratch(NamedTuple):
         return cls(
             near=np.zeros((m, width), np.int64),
             ranked=np.zeros(m, np.bool_),
+            regret=np.zeros(m),
             mark=np.zeros(m, np.int64),
             stamp=np.zeros(1, np.int64),
             members=np.zeros(LONGEST_CHAIN, np.int64),
@@ -470,6 +472,16 @@ def rank(model: Model, state: State, i: int, prices: FloatArray, scratch: Scratc
     for p in range(t):
         scratch.near[i, p] = clusters[p]
     scratch.ranked[i] = True
+    own = state.labels[i]
+    if t == 1:
+        scratch.regret[i] = np.inf
+    elif clusters[0] == own:
+        scratch.regret[i] = costs[1] - costs[0]
+    else:
+        here = w * squared(model, state, i, own)
+        for q in range(prices.shape[1]):
+            here += prices[own, q] * model.amount[i, q]
+        scratch.regret[i] = costs[0] - here
 
 
 @part
@@ -671,9 +683,10 @@ def descend(
     awake: BoolArray,
     prices: FloatArray,
     scratch: Scratch,
-    most: int,
     sweeps: int,
     least: float,
+    margin: float,
+    urgent: float,
     allowance: float,
 ) -> tuple[int, float]:
     """Take the best move of each group in turn until none pays; the state changes in place.
@@ -688,11 +701,12 @@ def descend(
     prices : (k, q) array
         Of the sums: they tell which clusters are worth a look.
     scratch : Scratch
-    most : int
-        Groups of a cluster that are tried as partners of a swap.
     sweeps : int
     least : float
         Rise below minus this is a gain.
+    margin, urgent : float
+        Rise at the prices up to which a group that finds no room is worth a swap, and the same for
+        groups of a cluster that is outside its bounds.
     allowance : float
         Work after which no new sweep begins, in numbers read.
 
@@ -704,6 +718,8 @@ def descend(
     near, ranked, now, changed = scratch.near, scratch.ranked, scratch.now, scratch.changed
     width = near.shape[1]
     moves, work, unit = 0, 0.0, d + 4.0
+    if model.points.shape[0] == 0 and d > 0:
+        unit = len(model.data) / m + 4.0
     for i in range(m):
         ranked[i] = False
     for j in range(k):
@@ -747,31 +763,35 @@ def descend(
                             for y in range(found):
                                 scratch.best_chain[y] = scratch.members[y]
             # Where a shift is held back by full clusters, somebody else has to make room.
-            stuck = state.excess[a] > 0.0 and to < 0
+            limit = urgent if state.excess[a] > 0.0 else margin
             for r in range(width if model.amount.shape[1] > 0 else 0):
                 b = near[i, r]
                 if b == a or not (now[a] or now[b]):
                     continue
                 added = outside_with(model, state, b, i, 1.0) - state.excess[b]
-                blocked = less + added > 0.0
-                if blocked and not stuck:
+                blocked, free = less + added > 0.0, 0.0
+                if blocked:
+                    # Only if the shift is worth while at the prices of the sums.
                     free = shift_rise(model, state, i, b, out, -added)
+                    for q in range(prices.shape[1]):
+                        free += model.amount[i, q] * (prices[b, q] - prices[a, q])
                     work += unit
-                    blocked = free < 0.0
-                if not (blocked or stuck):
+                    blocked = free < limit
+                if not blocked:
                     continue
-                step = max(state.number[b] // most, 1)
-                skip, o = (i + sweep) % step, state.head[b]
+                o, work = state.head[b], work + 0.1 * state.number[b]
                 while o >= 0:
-                    if skip > 0 or model.pin[o] >= 0:
-                        skip, o = skip - 1, state.after[o]
+                    if not ranked[o]:
+                        rank(model, state, o, prices, scratch)
+                        work += k * unit
+                    if scratch.regret[o] + free > 2.0 * limit or model.pin[o] >= 0:
+                        o = state.after[o]
                         continue
-                    skip = step - 1
                     rise = swap_rise(model, state, i, o)
                     work += 2.0 * unit
                     if rise < best:
                         best, to, partner, third, links = rise, b, o, -1, 0
-                    if blocked and ranked[o]:
+                    if width > 1:
                         for y in range(min(EJECTED_TO, width)):
                             c = near[o, y]
                             if c == b or c == a:

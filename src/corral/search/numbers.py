@@ -9,8 +9,9 @@ COOLING = 0.3
 NEWTON_STEPS = 8
 #: Mean miss of the bounds, in mean loads, at which prices are good enough at a temperature.
 PRICE_ACCURACY = 5e-3
-#: Last temperature, in median differences between the two best clusters of a group.
-PRICE_END = 0.05
+#: Part of the groups that may be undecided at the last temperature, and the least temperature in
+#: mean costs.
+UNDECIDED, COLDEST = 0.02, 1e-8
 #: Mean miss of the bounds, in mean loads, up to which prices of other centres fit at a temperature.
 WARM = 0.3
 #: Rounds of prices, labels and means before single moves begin, at most.
@@ -19,10 +20,10 @@ ROUNDS = 8
 ROUND_DROP = 2e-3
 #: Clusters that moves look at for each group.
 WIDTH = 8
-#: Groups of a cluster that are tried as partners of a swap.
-PARTNERS = 60
+#: Rise at the prices up to which a group without room is worth a swap, in temperatures of the prices.
+MARGIN = 2.0
 #: Sweeps over the groups in one descent, at most.
-SWEEPS = 30
+SWEEPS = 8
 #: First penalty of hard rules, in mean costs of a group, and the factor by which it rises while a
 #: rule is broken, and how often it may.
 PENALTY, PENALTY_RISE, PENALTY_RISES = 1.0, 4.0, 10

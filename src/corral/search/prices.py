@@ -23,7 +23,7 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
 from .compiled import compiled
-from .numbers import COOLING, NEWTON_STEPS, PRICE_ACCURACY, PRICE_END, WARM
+from .numbers import COLDEST, COOLING, NEWTON_STEPS, PRICE_ACCURACY, UNDECIDED, WARM
 
 #: Largest difference of costs, in temperatures, at which a cluster has a share at all.
 NO_SHARE = 30.0
@@ -37,6 +37,8 @@ DAMPING, DAMPING_RISE, DAMPING_FALL = 1e-3, 100.0, 10.0
 LONGEST_STEP = 30.0
 #: The golden ratio: its multiples are spread evenly over the unit interval.
 GOLDEN = 0.6180339887498949
+#: Sum of the other shares, by the largest one, from which a group is undecided.
+DECIDED = 0.1
 #: Entries of the curvature that one pass adds to, and at least for each group.
 CURVATURE_WORK, LEAST_ENTRIES = 2e6, 16.0
 
@@ -80,45 +82,53 @@ class Sums:
         return np.where(np.isfinite(held), held, np.clip(load, self.lower, self.upper))
 
 
+@dataclass(frozen=True)
+class Found:
+    """Prices, (k, q), the temperature that they were found at, and the passes that it took."""
+
+    prices: FloatArray
+    eps: float
+    passes: int
+
+
 def find_prices(
     costs: Costs,
     sums: Sums,
-    prices: FloatArray,
-    hottest: float,
-    coldest: float,
+    scale: float,
+    known: Found | None = None,
     deadline: Deadline = NEVER,
-) -> tuple[FloatArray, int]:
-    """Prices (k, q) at which soft loads keep the bounds, and the number of passes over the costs.
+) -> Found:
+    """Prices at which soft loads keep the bounds and few groups are undecided.
 
-    The temperature rises from the coldest until the given prices fit the bounds, and falls again.
+    The temperature begins at the scale of the costs.  With prices that are known it rises from
+    theirs until they fit the bounds.  Then it falls until few groups are undecided.
     """
-    eps, passes = coldest, 0
-    if not sums.amount.shape[1]:
-        return prices, passes
-    if not prices.any():
-        eps = hottest
-    while True:
-        here, passes = _look(costs, sums, prices, eps, deadline), passes + 1
-        if eps >= hottest or sums.missed(here.load) <= WARM:
-            break
+    (k, n_sums), m = sums.lower.shape, len(sums.amount)
+    if not n_sums:
+        return Found(np.zeros((k, 0)), scale, 0)
+    prices = np.zeros((k, n_sums)) if known is None else known.prices
+    eps = scale if known is None else known.eps
+    few, coldest = UNDECIDED * m + k * n_sums, COLDEST * scale
+    here, passes = _look(costs, sums, prices, eps, deadline), 1
+    while eps < scale and sums.missed(here.load) > WARM:
         eps /= COOLING
+        here, passes = _look(costs, sums, prices, eps, deadline), passes + 1
     while True:
         damping = DAMPING
         for _ in range(NEWTON_STEPS):
-            passes += 1
             if sums.missed(here.load) <= PRICE_ACCURACY:
                 break
             moved = prices + _newton_step(here, sums, prices, eps, damping)
             moved = np.where(prices * moved < 0.0, 0.0, moved)
-            there = _look(costs, sums, moved, eps, deadline)
+            there, passes = _look(costs, sums, moved, eps, deadline), passes + 1
             if there.value >= here.value:
                 here, prices, damping = there, moved, damping / DAMPING_FALL
             else:
                 damping *= DAMPING_RISE
-        if eps <= coldest:
-            return prices, passes
-        eps = max(eps * COOLING, coldest)
-        here = _look(costs, sums, prices, eps, deadline)
+        if here.undecided <= few or eps <= coldest:
+            return Found(prices, eps, passes)
+        eps *= COOLING
+        here, passes = _look(costs, sums, prices, eps, deadline), passes + 1
 
 
 @dataclass(frozen=True)
@@ -127,6 +137,7 @@ class Look:
 
     value: float
     load: FloatArray  # (k, q)
+    undecided: int  # groups whose largest share is not close to one
     curvature: FloatArray  # minus the second derivatives times the temperature, (k q, k q)
 
 
@@ -136,13 +147,15 @@ def _look(
     """One pass over the costs."""
     (k, n_sums), m = prices.shape, len(sums.amount)
     load, curvature = np.zeros((k, n_sums)), np.zeros((k * n_sums, k * n_sums))
-    share, inside = np.empty(k), np.empty(k, np.int64)
+    share, inside, undecided = np.empty(k), np.empty(k, np.int64), np.zeros(1, np.int64)
     value, entries = 0.0, max(CURVATURE_WORK / max(m, 1), LEAST_ENTRIES)
     for part, block in costs.blocks(deadline):
         amount = np.ascontiguousarray(sums.amount[part])
-        value += soft_loads(block, amount, prices, eps, entries, share, inside, load, curvature)
+        value += soft_loads(
+            block, amount, prices, eps, entries, share, inside, load, curvature, undecided
+        )
     held = np.where(prices > 0.0, sums.upper, np.where(prices < 0.0, sums.lower, 0.0))
-    return Look(value - float((prices * held).sum()), load, curvature)
+    return Look(value - float((prices * held).sum()), load, int(undecided[0]), curvature)
 
 
 def _newton_step(
@@ -160,24 +173,14 @@ def _newton_step(
     return np.clip(step.reshape(prices.shape), -most, most)
 
 
-def temperatures(costs: Costs, deadline: Deadline = NEVER) -> tuple[float, float]:
-    """Mean cost of a group above its least, and the temperature that leaves few undecided.
-
-    The latter is a part of the median difference between the two best clusters.
-    """
-    gaps, total, number = [], 0.0, 0
+def scale_of(costs: Costs, deadline: Deadline = NEVER) -> float:
+    """Mean of the costs above the least one of each group."""
+    total, number = 0.0, 0
     for _, block in costs.blocks(deadline):
-        k = block.shape[1]
-        if k == 1:
-            return 1.0, 1.0
-        best = np.partition(block, 1, axis=1)[:, :2]
-        gaps.append(best[:, 1] - best[:, 0])
-        total += float(block.sum() / k - best[:, 0].sum())
+        total += float((block.mean(axis=1) - block.min(axis=1)).sum())
         number += len(block)
     mean = total / max(number, 1)
-    gap = float(np.median(np.concatenate(gaps)))
-    floor = 1e-7 * mean if mean > 0.0 else 1.0
-    return max(mean, floor), max(PRICE_END * gap, floor)
+    return mean if mean > 0.0 else 1.0
 
 
 def place(
@@ -207,6 +210,7 @@ def soft_loads(
     inside: IntArray,
     load: FloatArray,
     curvature: FloatArray,
+    undecided: IntArray,
 ) -> float:
     """Add loads and curvature of some groups, and give the sum of their soft least costs.
 
@@ -232,6 +236,8 @@ def soft_loads(
                 share[j] = np.exp(-above)
                 total += share[j]
         value += least - eps * np.log(total)
+        if total > 1.0 + DECIDED:
+            undecided[0] += 1
         for z in range(number):
             j = inside[z]
             share[j] /= total

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .._typing import FloatArray, IntArray
+from .._typing import BoolArray, FloatArray, IntArray
 from ..deadline import NEVER, Deadline
 from ..presolve import Rules
 from ..rows import MemoryRows
@@ -19,6 +19,10 @@ from .prices import Costs
 BLOCK = 1 << 16
 #: Entries of costs that are kept from pass to pass.
 KEPT = 1 << 24
+
+
+#: Neighbours of a cluster that changed which take part in its rounds.
+NEIGHBOURS = 2
 
 
 class Shape(Protocol):
@@ -48,6 +52,12 @@ class Shape(Protocol):
 
     def seeds(self, n_clusters: int, random_state: np.random.RandomState) -> Any:
         """Clusters to start from."""
+
+    def part(self, groups: IntArray, n_clusters: int) -> Shape:
+        """The same of some groups in so many clusters."""
+
+    def near(self, clusters: Any, some: BoolArray) -> BoolArray:
+        """Some clusters, and the nearest of each of them."""
 
 
 class MeansShape:
@@ -83,6 +93,21 @@ class MeansShape:
     def seeds(self, n_clusters: int, random_state: np.random.RandomState) -> FloatArray:
         """Centres by k-means++."""
         return self.rows.seeds(n_clusters, np.arange(self.shape[0]), random_state)
+
+
+    def part(self, groups: IntArray, n_clusters: int) -> MeansShape:
+        """The same of some groups in so many clusters."""
+        return MeansShape(self.rows.take(groups), n_clusters)
+
+    def near(self, clusters: FloatArray, some: BoolArray) -> BoolArray:
+        """Some clusters, and the two nearest of each of them."""
+        found, chosen = some.copy(), np.flatnonzero(some)
+        gaps = self.rows.distance.between(clusters[chosen], clusters)
+        gaps[np.arange(len(chosen)), chosen] = np.inf
+        number = min(NEIGHBOURS, len(some) - 1)
+        if number > 0:
+            found[np.argpartition(gaps, number - 1, axis=1)[:, :number]] = True
+        return found
 
 
 class RowCosts:

@@ -9,26 +9,16 @@ again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from .._typing import BoolArray, FloatArray, IntArray
+from .._typing import FloatArray, IntArray
 from ..presolve import Rules
 from ..rows import MemoryRows
 from . import numbers as at
-from .descent import Answer
-
-
-@dataclass(frozen=True)
-class Varied:
-    """Labels to descend from, the clusters that changed, and the rules with sizes in order."""
-
-    labels: IntArray
-    awake: BoolArray
-    rules: Rules
+from .descent import Answer, Varied
 
 
 class Variation:
@@ -109,8 +99,8 @@ class Variation:
         """Squared distances of all centres to one."""
         return self.rows.distance.between(centers, centers[[j]])[:, 0]
 
-    def crossed(self, first: Answer, second: Answer) -> tuple[Any, FloatArray]:
-        """Clusters of which each is one of two that match, one of them moved, and prices."""
+    def crossed(self, first: Answer, second: Answer) -> Any:
+        """Clusters of which each is one of two that match, one of them moved."""
         draw, k = self.random_state, self.rules.n_clusters
         gaps = self.rows.distance.between(first.clusters, second.clusters)
         rules = self.rules.cluster_rules()
@@ -119,7 +109,6 @@ class Variation:
         match = linear_sum_assignment(gaps)[1]
         mine = draw.uniform(size=k) < 0.5
         centers = np.where(mine[:, None], first.clusters, second.clusters[match])
-        prices = np.where(mine[:, None], first.prices, second.prices[match])
         # One centre goes to a group that is far from all of them.
         group = int(draw.randint(self.rows.shape[0]))
         sample = draw.randint(self.rows.shape[0], size=min(1 + 2 * k, self.rows.shape[0]))
@@ -129,4 +118,4 @@ class Variation:
             group = int(np.unique(sample)[draw.choice(len(far), p=far / far.sum())])
         moved = int(draw.randint(k))
         centers[moved] = self.rows.row(group)
-        return centers, prices
+        return centers

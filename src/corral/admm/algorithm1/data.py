@@ -17,12 +17,16 @@ import numpy as np
 from scipy import sparse
 
 from ..._typing import FloatArray, IntArray, Matrix
-from ...plan.thresholds import LARGEST_GRAM
 from ...presolve import LinearRows, Rules
 
 #: What an error message recommends for a rule that the paper does not have.
 ADVICE = 'solver="projected" handles it'
 
+
+#: Features up to which the Gram matrix of the points is decomposed; with more, w is solved for by
+#: conjugate gradients.  At 1,024 features the decomposition takes 0.7 s and makes an iteration 1.4
+#: times (300 points) to 3.3 times (2,000) as fast; at 2,048 it takes 4 to 6 s.
+LARGEST_GRAM = 1024
 
 @dataclass(frozen=True)
 class PaperRules:
