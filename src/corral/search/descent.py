@@ -21,7 +21,7 @@ from ..presolve import Rules
 from . import numbers as at
 from .budget import Budget
 from .check import broken
-from .moves import Scratch, appraise, descend, draw, restless, state_of
+from .moves import Scratch, appraise, descend, restless, state_of
 from .prices import Costs, Found, Sums, find_prices, place, scale_of
 from .shape import Shape
 
@@ -223,12 +223,6 @@ class Descender:
             )  # fmt: skip
             budget.spend(work)
             labels = state.labels
-            objective, soft, hard = appraise(model, state)
-            if hard <= 0.0:
-                break
-            for j in np.flatnonzero(state.excess > 0.0):
-                _, work = draw(model, state, j, prices, least)
-                budget.spend(work)
             objective, soft, hard = appraise(model, state)
             if hard <= 0.0:
                 break

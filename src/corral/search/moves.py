@@ -56,9 +56,11 @@ class Scratch(NamedTuple):
     best_chain: IntArray
     clusters: IntArray  # (width,)
     costs: FloatArray  # (width,)
+    rises: FloatArray  # rise of each shift to a near cluster, (width,)
     step: FloatArray  # (d,)
     moved: FloatArray  # (q,)
     now: BoolArray  # (k,)
+    needy: IntArray  # (k,)
     reach: BoolArray  # (k,)
     changed: BoolArray  # (k,)
 
@@ -76,9 +78,11 @@ class Scratch(NamedTuple):
             best_chain=np.zeros(LONGEST_CHAIN, np.int64),
             clusters=np.zeros(width, np.int64),
             costs=np.zeros(width),
+            rises=np.zeros(width),
             step=np.zeros(d),
             moved=np.zeros(q),
             now=np.zeros(k, np.bool_),
+            needy=np.zeros(k, np.int64),
             reach=np.zeros(k, np.bool_),
             changed=np.zeros(k, np.bool_),
         )
@@ -213,16 +217,6 @@ def outside_with(model: Model, state: State, j: int, i: int, sign: float) -> flo
 
 
 @part
-def outside_swapped(model: Model, state: State, j: int, i: int, o: int) -> float:
-    """Price of the loads of cluster j with group i in the place of group o."""
-    paid = 0.0
-    for q in range(model.amount.shape[1]):
-        load = state.load[j, q] + model.amount[i, q] - model.amount[o, q]
-        paid += sum_price(model, load, j, q)
-    return paid
-
-
-@part
 def inner(model: Model, state: State, i: int, j: int) -> float:
     """Inner product of point i with the sum of cluster j."""
     found = 0.0
@@ -320,52 +314,6 @@ def worth(model: Model, mass: float, length: float) -> float:
 
 
 @part
-def swapping(model: Model, state: State, i: int, a: int, o: int, b: int) -> float:
-    """Rise of the objective when group i of cluster a and group o of b change places."""
-    if model.kind == TABLE:
-        table = model.table
-        return table[i, b] - table[i, a] + table[o, a] - table[o, b]
-    return _replaced(model, state, i, o, a) + _replaced(model, state, o, i, b)
-
-
-@part
-def _replaced(model: Model, state: State, out: int, into: int, j: int) -> float:
-    """Rise of the worth of cluster j when one of its groups is replaced by another."""
-    w, v = model.weight[out], model.weight[into]
-    change = 0.0
-    if model.points.shape[0] > 0:
-        for f in range(state.sums.shape[1]):
-            step = v * model.points[into, f] - w * model.points[out, f]
-            change += step * (2.0 * state.sums[j, f] + step)
-    else:
-        change = 2.0 * v * inner(model, state, into, j)
-        change += v * v * model.square[into] + w * w * model.square[out]
-        change -= 2.0 * w * (inner(model, state, out, j) + v * inner_of(model, out, into))
-    mass, length = state.mass[j], state.length[j]
-    if model.kind == MEANS and v == w:
-        return -change / mass if mass > 0.0 else 0.0
-    return worth(model, mass + v - w, length + change) - worth(model, mass, length)
-
-
-@part
-def _left(model: Model, state: State, out: int, j: int) -> float:
-    """Rise of the worth of cluster j when one of its groups leaves."""
-    w, length = model.weight[out], state.length[j]
-    change = w * (w * model.square[out] - 2.0 * inner(model, state, out, j))
-    now = worth(model, state.mass[j] - w, length + change) if state.number[j] > 1 else 0.0
-    return now - worth(model, state.mass[j], length)
-
-
-@part
-def _joined(model: Model, state: State, into: int, j: int) -> float:
-    """Rise of the worth of cluster j when a group joins it."""
-    w, length = model.weight[into], state.length[j]
-    change = w * (w * model.square[into] + 2.0 * inner(model, state, into, j))
-    now = worth(model, state.mass[j] + w, length + change)
-    return now - worth(model, state.mass[j], length)
-
-
-@part
 def pin_price(model: Model, i: int, a: int, b: int) -> float:
     """What group i pays more for soft pins in cluster b than in a."""
     at = model.paid_at[i]
@@ -383,14 +331,25 @@ def row_price(model: Model, value: float, r: int) -> float:
 
 
 @part
-def rows_moved(model: Model, state: State, i: int, a: int, b: int) -> float:
-    """Move group i from a to b in the linear rows alone; how far their price rises.
+def rows_rise(model: Model, state: State, i: int, a: int, b: int, o: int, c: int) -> float:
+    """Rise of the price of linear rows when group i goes from a to b, and o from b to c.
 
-    Moving it back undoes this.
+    Without the second group, o is -1.
     """
-    k = len(state.mass)
-    rise = entry_changed(model, state, i * k + a, -1.0)
-    return rise + entry_changed(model, state, i * k + b, 1.0)
+    k, rise = len(state.mass), 0.0
+    for step in range(8 if o >= 0 else 4):
+        # Out of one cluster and into the next for each group; then everything back.
+        back, into = step % 4 >= 2, step % 2 == 1
+        group, here, there = (i, a, b) if step < 4 else (o, b, c)
+        if o >= 0 and step >= 2:
+            back = step >= 4
+            second = step in (2, 3, 6, 7)
+            group, here, there = (o, b, c) if second else (i, a, b)
+        cluster = there if into else here
+        sign = 1.0 if into != back else -1.0
+        change = entry_changed(model, state, group * k + cluster, sign)
+        rise += 0.0 if back else change
+    return rise
 
 
 @part
@@ -564,13 +523,15 @@ def chain_rise(
         rise += sum_price(model, state.load[a, q] - moved[q], a, q)
         rise += sum_price(model, state.load[b, q] + moved[q], b, q)
     rise -= state.excess[a] + state.excess[b]
-    if len(model.column) > 1:
-        for y in range(found):
-            here = state.labels[members[y]]
-            rise += rows_moved(model, state, members[y], here, b if here == a else a)
-        for y in range(found):
-            here = state.labels[members[y]]
-            rows_moved(model, state, members[y], b if here == a else a, here)
+    k = len(state.mass)
+    for y in range(4 * found if len(model.column) > 1 else 0):
+        # Every group out of its cluster and into the other one; then everything back.
+        g, back, into = members[y // 2 % found], y >= 2 * found, y % 2 == 1
+        here = state.labels[g]
+        there = b if here == a else a
+        sign = 1.0 if into != back else -1.0
+        change = entry_changed(model, state, g * k + (there if into else here), sign)
+        rise += 0.0 if back else change
     return rise
 
 
@@ -587,56 +548,66 @@ def shift_rise(model: Model, state: State, i: int, b: int, out: float, less: flo
     if model.ptr[i] < model.ptr[i + 1]:
         rise += pair_price(model, state, i, b)
     if len(model.column) > 1:
-        rise += rows_moved(model, state, i, a, b)
-        rows_moved(model, state, i, b, a)
+        rise += rows_rise(model, state, i, a, b, -1, -1)
     return rise
 
 
 @part
-def swap_rise(model: Model, state: State, i: int, o: int) -> float:
-    """Rise of objective and prices when groups i and o change places."""
-    a, b = state.labels[i], state.labels[o]
-    rise = swapping(model, state, i, a, o, b)
-    rise += outside_swapped(model, state, a, o, i) - state.excess[a]
-    rise += outside_swapped(model, state, b, i, o) - state.excess[b]
-    rise += pin_price(model, i, a, b) + pin_price(model, o, b, a)
-    if model.ptr[i] < model.ptr[i + 1] and model.ptr[o] < model.ptr[o + 1]:
-        # Each of the two sums counts the pair of i and o as if the other stayed.
-        rise += pair_price(model, state, i, b) + pair_price(model, state, o, a)
-        rise -= 2.0 * tie_of(model, i, o)
-    elif model.ptr[i] < model.ptr[i + 1]:
-        rise += pair_price(model, state, i, b)
-    elif model.ptr[o] < model.ptr[o + 1]:
-        rise += pair_price(model, state, o, a)
-    if len(model.column) > 1:
-        rise += rows_moved(model, state, i, a, b) + rows_moved(model, state, o, b, a)
-        rows_moved(model, state, i, b, a)
-        rows_moved(model, state, o, a, b)
-    return rise
+def exchange_rise(model: Model, state: State, i: int, o: int, c: int) -> float:
+    """Rise of objective and prices when group i takes the place of o, which goes to cluster c.
 
-
-@part
-def ejection_rise(model: Model, state: State, i: int, o: int, c: int) -> float:
-    """Rise when group i takes the place of o, which goes to a third cluster c."""
+    It is a swap if c is the cluster of i, and an ejection chain otherwise.
+    """
     a, b = state.labels[i], state.labels[o]
+    swapped, rise = c == a, 0.0
     if model.kind == TABLE:
         rise = model.table[i, b] - model.table[i, a] + model.table[o, c] - model.table[o, b]
     else:
-        rise = _left(model, state, i, a) + _replaced(model, state, o, i, b)
-        rise += _joined(model, state, o, c)
-    rise += outside_with(model, state, a, i, -1.0) - state.excess[a]
-    rise += outside_swapped(model, state, b, i, o) - state.excess[b]
-    rise += outside_with(model, state, c, o, 1.0) - state.excess[c]
+        # How the squared lengths of the sums change, from inner products.
+        w, v = model.weight[i], model.weight[o]
+        own, other = w * w * model.square[i], v * v * model.square[o]
+        cross = 2.0 * w * v * inner_of(model, i, o)
+        into = own + other - cross + 2.0 * w * inner(model, state, i, b)
+        into -= 2.0 * v * inner(model, state, o, b)
+        out = own - 2.0 * w * inner(model, state, i, a)
+        gained = 2.0 * v * inner(model, state, o, c) + other
+        if swapped:
+            out += gained - cross
+            rise = changed_worth(model, state, a, v - w, out)
+        else:
+            rise = changed_worth(model, state, a, -w, out)
+            rise += changed_worth(model, state, c, v, gained)
+        rise += changed_worth(model, state, b, w - v, into)
+    for q in range(model.amount.shape[1]):
+        mine, theirs = model.amount[i, q], model.amount[o, q]
+        rise += sum_price(model, state.load[b, q] + mine - theirs, b, q)
+        if swapped:
+            rise += sum_price(model, state.load[a, q] + theirs - mine, a, q)
+        else:
+            rise += sum_price(model, state.load[a, q] - mine, a, q)
+            rise += sum_price(model, state.load[c, q] + theirs, c, q)
+    rise -= state.excess[a] + state.excess[b] + (0.0 if swapped else state.excess[c])
     rise += pin_price(model, i, a, b) + pin_price(model, o, b, c)
-    if model.ptr[i] < model.ptr[i + 1]:
-        rise += pair_price(model, state, i, b) - tie_of(model, i, o)
+    tied = model.ptr[i] < model.ptr[i + 1]
+    if tied:
+        rise += pair_price(model, state, i, b)
     if model.ptr[o] < model.ptr[o + 1]:
         rise += pair_price(model, state, o, c)
+        if tied:
+            # The sums count the pair of i and o as if the other one stayed.
+            rise -= (2.0 if swapped else 1.0) * tie_of(model, i, o)
     if len(model.column) > 1:
-        rise += rows_moved(model, state, i, a, b) + rows_moved(model, state, o, b, c)
-        rows_moved(model, state, i, b, a)
-        rows_moved(model, state, o, c, b)
+        rise += rows_rise(model, state, i, a, b, o, c)
     return rise
+
+
+@part
+def changed_worth(model: Model, state: State, j: int, weight: float, length: float) -> float:
+    """Rise of the worth of cluster j when its weight and the squared length of its sum change."""
+    mass, now = state.mass[j], state.length[j]
+    if model.kind == MEANS and weight == 0.0:
+        return -length / mass if mass > 0.0 else 0.0
+    return worth(model, mass + weight, now + length) - worth(model, mass, now)
 
 
 @part
@@ -673,6 +644,21 @@ def mark_reach(state: State, scratch: Scratch) -> None:
             gaps[p], nearest[p] = gap, j
         for p in range(have):
             scratch.reach[nearest[p]] = True
+
+
+@part
+def find_needy(model: Model, state: State, scratch: Scratch) -> int:
+    """Note the clusters below a bound, which groups anywhere may help; their number."""
+    k, number = len(state.mass), 0
+    for j in range(k):
+        for q in range(state.load.shape[1]):
+            if state.load[j, q] < model.lower[j, q]:
+                scratch.needy[number] = j
+                number += 1
+                break
+    for j in range(k if number > 0 else 0):
+        scratch.reach[j] = True
+    return number
 
 
 @compiled
@@ -725,32 +711,41 @@ def descend(
     for j in range(k):
         now[j] = awake[j]
     for sweep in range(sweeps):
-        mark_reach(state, scratch)
+        needy = find_needy(model, state, scratch)
+        if needy == 0:
+            mark_reach(state, scratch)
         for j in range(k):
             changed[j] = False
+        for i in range(m):
+            if scratch.reach[state.labels[i]] and not ranked[i]:
+                rank(model, state, i, prices, scratch)
+                work += k * unit
         moved = 0
         for place in range(m):
             i = order[place]
             a = state.labels[i]
             if not scratch.reach[a] or model.pin[i] >= 0:
                 continue
-            if not ranked[i]:
-                rank(model, state, i, prices, scratch)
-                work += k * unit
             linked = model.ptr[i] < model.ptr[i + 1]
             out = leaving(model, state, i, a, squared(model, state, i, a))
             less = outside_with(model, state, a, i, -1.0) - state.excess[a]
             best, to, partner, third, links = -least, -1, -1, -1, 0
             wide = state.excess[a] > 0.0 or (linked and _clash(model, state, i))
-            for r in range(width + k if wide else width):
+            others = k if wide else needy
+            for r in range(width + others):
                 # First the near clusters; then, if the group has to go, all others.
-                b = near[i, r] if r < width else r - width
-                if r >= width and to >= 0:
+                if r < width:
+                    b = near[i, r]
+                elif to >= 0:
                     break
+                else:
+                    b = r - width if wide else scratch.needy[r - width]
                 if b == a or not (now[a] or now[b]):
                     continue
                 rise = shift_rise(model, state, i, b, out, less)
                 work += unit
+                if r < width:
+                    scratch.rises[r] = rise
                 if rise < best:
                     best, to, links = rise, b, 0
                 if linked and r < width and _barred(model, state, i, b):
@@ -772,48 +767,39 @@ def descend(
                 blocked, free = less + added > 0.0, 0.0
                 if blocked:
                     # Only if the shift is worth while at the prices of the sums.
-                    free = shift_rise(model, state, i, b, out, -added)
+                    free = scratch.rises[r] - less - added
                     for q in range(prices.shape[1]):
                         free += model.amount[i, q] * (prices[b, q] - prices[a, q])
-                    work += unit
                     blocked = free < limit
                 if not blocked:
                     continue
                 o, work = state.head[b], work + 0.1 * state.number[b]
                 while o >= 0:
-                    if not ranked[o]:
-                        rank(model, state, o, prices, scratch)
-                        work += k * unit
-                    if scratch.regret[o] + free > 2.0 * limit or model.pin[o] >= 0:
+                    worse = scratch.regret[o] + free > 2.0 * limit
+                    if worse or not ranked[o] or model.pin[o] >= 0:
                         o = state.after[o]
                         continue
-                    rise = swap_rise(model, state, i, o)
-                    work += 2.0 * unit
-                    if rise < best:
-                        best, to, partner, third, links = rise, b, o, -1, 0
-                    if width > 1:
-                        for y in range(min(EJECTED_TO, width)):
-                            c = near[o, y]
-                            if c == b or c == a:
-                                continue
-                            if outside_with(model, state, c, o, 1.0) > state.excess[c]:
-                                continue
-                            rise = ejection_rise(model, state, i, o, c)
-                            work += 3.0 * unit
-                            if rise < best:
-                                best, to, partner, third, links = rise, b, o, c, 0
+                    for y in range(min(EJECTED_TO, width) + 1):
+                        # First the swap, then the clusters near to the other group.
+                        c = a if y == 0 else near[o, y - 1]
+                        if y > 0 and (c == b or c == a):
+                            continue
+                        if y > 0 and outside_with(model, state, c, o, 1.0) > state.excess[c]:
+                            continue
+                        rise = exchange_rise(model, state, i, o, c)
+                        work += 3.0 * unit
+                        if rise < best:
+                            best, to, partner, third, links = rise, b, o, c, 0
                     o = state.after[o]
             if to < 0:
                 continue
-            if links > 0:
-                for y in range(links):
-                    g = scratch.best_chain[y]
-                    shift(model, state, g, to if state.labels[g] == a else a)
-            elif partner >= 0:
-                shift(model, state, i, to)
-                shift(model, state, partner, third if third >= 0 else a)
-            else:
-                shift(model, state, i, to)
+            if links == 0:
+                scratch.best_chain[0], scratch.best_chain[1] = i, partner
+                links = 1 if partner < 0 else 2
+            for y in range(links):
+                g = scratch.best_chain[y]
+                other = to if state.labels[g] == a else a
+                shift(model, state, g, third if g == partner else other)
             moved += 1
             changed[a] = changed[to] = now[a] = now[to] = True
             if third >= 0:
@@ -839,36 +825,6 @@ def _barred(model: Model, state: State, i: int, b: int) -> bool:
         if model.bar[z] and state.labels[model.other[z]] == b:
             return True
     return False
-
-
-@compiled
-def draw(
-    model: Model, state: State, b: int, prices: FloatArray, least: float
-) -> tuple[int, float]:
-    """Move the groups into cluster b that lower the objective and the prices most, one by one.
-
-    For a cluster below its bounds that no group has near.
-    """
-    moves, m, work = 0, len(state.labels), 0.0
-    while state.excess[b] > 0.0:
-        best, chosen = -least, -1
-        for i in range(m):
-            a = state.labels[i]
-            if a == b or model.pin[i] >= 0:
-                continue
-            less = outside_with(model, state, a, i, -1.0) - state.excess[a]
-            if less + outside_with(model, state, b, i, 1.0) - state.excess[b] >= best:
-                continue
-            out = leaving(model, state, i, a, squared(model, state, i, a))
-            rise = shift_rise(model, state, i, b, out, less)
-            if rise < best:
-                best, chosen = rise, i
-        work += m * (state.sums.shape[1] + 4.0)
-        if chosen < 0:
-            break
-        shift(model, state, chosen, b)
-        moves += 1
-    return moves, work
 
 
 @compiled
