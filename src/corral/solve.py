@@ -148,11 +148,13 @@ def _search_level(
         return enough is not None and enough(problem.objective(objective), 0.0)
 
     progress.enter("start")
-    found = search(descender, variation, makers, budget, tell, proven, prices)
+    found = search(
+        descender, variation, makers, budget, tell, proven,
+        lambda: _any_answer(problem, descender), prices,
+    )  # fmt: skip
     best = found.best
     if best is None:
-        best = _any_answer(problem, descender)
-        events.found("exact solver", problem.objective(best.objective))
+        raise AssertionError("the rescue has an answer, or raises")
     if found.tried:
         text = f"{found.tried} tried, {found.kept} of them the best when found"
         events.note("children", text)

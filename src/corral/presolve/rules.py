@@ -179,6 +179,15 @@ class Rules:
             return np.arange(self.n_groups)
         return np.flatnonzero(np.diff(np.maximum.accumulate(self.group), prepend=-1) > 0)
 
+    @property
+    def capacity(self) -> FloatArray | None:
+        """What each cluster may hold, of the first total that tells clusters apart."""
+        for total in (*self.totals, *self.soft_totals):
+            for bound in (total.upper, total.lower):
+                if np.isfinite(bound).all() and np.any(bound != bound[0]):
+                    return bound
+        return None
+
     def sums(self) -> Sums:
         """Hard sizes, if there are any, and hard totals as one table of bounded sums."""
         bounds = list(self.totals)

@@ -134,14 +134,17 @@ class Descender:
     ) -> tuple[IntArray, Found, Rules]:
         """Rounds of prices, labels and centres; the labels need not obey the rules yet.
 
-        Where the order of the sizes is free, the largest bounds go to the largest clusters.
+        Where the order of the sizes is free, the largest bounds go to the clusters that may hold
+        most, or else to the largest ones.
         """
         rules, deadline = self.rules, self.budget.deadline.first
         if rules.sizes_vary:
             none = np.zeros((rules.n_clusters, 0))
             costs = self.shape.costs(clusters, deadline)
             nearest = place(costs, np.zeros((rules.n_groups, 0)), none, TINY, deadline)
-            rules = match_sizes(rules, sums_by(nearest, rules.count, rules.n_clusters))
+            counts = sums_by(nearest, rules.count, rules.n_clusters)
+            capacity = rules.capacity
+            rules = match_sizes(rules, counts if capacity is None else capacity)
         self.in_order_of(rules)
         model = self.priced.model
         level = Level(self.shape, Sums(model.amount, model.lower, model.upper), Pinned.all(rules))

@@ -29,11 +29,12 @@ def search(
     budget: Budget,
     tell: Callable[[str, Answer | None], None],
     enough: Callable[[float], bool],
+    rescue: Callable[[], Answer],
     prices: Found | None = None,
 ) -> Population:
     """Make, descend, vary and select until the budget is spent or children have no success.
 
-    ``prices`` are those that the makers' clusters were found at, if they are known.  The search
+    ``rescue`` gives an answer where no maker's obeys the rules.  ``prices`` are those that the makers' clusters were found at, if they are known.  The search
     also ends when the objective of the makers' best answer is ``enough``.
     """
     random_state = descender.random_state
@@ -46,6 +47,10 @@ def search(
         found = descender.from_labels(made) if known else descender.from_clusters(made, prices)
         answers.add(found)
         tell(name, found)
+    if answers.best is None:
+        found = rescue()
+        answers.add(found)
+        tell("exact solver", found)
     if answers.best is not None and enough(answers.best.objective):
         return answers
     crossing = at.CROSSED * min(at.CROSSED_CLUSTERS / descender.rules.n_clusters, 1.0)

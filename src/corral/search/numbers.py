@@ -35,7 +35,7 @@ WORK, WORK_EACH = 4e7, 20.0
 #: Answers that are kept as parents.
 PARENTS = 6
 #: Children without success that end the search.
-IDLE = 40
+IDLE = 150
 #: How much worse than the best a child may be and still take the place of its parent, at the
 #: beginning; it falls to nothing with the budget.
 SLACK = 0.005

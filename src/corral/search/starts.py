@@ -158,15 +158,6 @@ def _seed_rows(m: int, random_state: np.random.RandomState) -> IntArray:
     return np.sort(random_state.choice(m, SEED_ROWS, replace=False))
 
 
-def _capacities(rules: Rules) -> FloatArray | None:
-    """What each cluster may hold, of the first total that tells clusters apart."""
-    for total in (*rules.totals, *rules.soft_totals):
-        for bound in (total.upper, total.lower):
-            if np.isfinite(bound).all() and np.any(bound != bound[0]):
-                return bound
-    return None
-
-
 def _matched(rules: Rules, rows: Rows, seeds: FloatArray, until: Deadline) -> IntArray:
     """The seed of each cluster, :func:`seed_order`."""
 
@@ -191,7 +182,7 @@ def seed_order(
         cost = np.zeros((k, k))
         np.add.at(cost, pins[:, 1], distances(groups)[place])
         return np.asarray(linear_sum_assignment(cost)[1])
-    wanted, sizes = _capacities(rules), rules.sizes
+    wanted, sizes = rules.capacity, rules.sizes
     if wanted is None and sizes is not None and sizes.ordered and not sizes.interchangeable:
         wanted = np.sum(sizes.aimed, axis=0) / 2.0
     matched = np.arange(k)
