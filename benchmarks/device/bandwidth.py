@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 import torch
+from corral.backends.gpu.fused import Fused
+from corral.backends.gpu.launch import Tuning, Tunings
 
 from corral.admm.blocks import one_blas_thread
 from corral.admm.crew import Setup
 from corral.admm.schedule import GRADUATE, SETTLE, Schedule
 from corral.admm.updates import Step
-from corral.backends.gpu.fused import Fused
-from corral.backends.gpu.launch import Tuning, Tunings
 
 from .short import check
 

@@ -7,12 +7,12 @@ from functools import partial
 
 import numpy as np
 import torch
+from corral.backends.gpu.fused import Fused
+from corral.backends.gpu.torch_passes import Blocks, start_sums
 
 from corral.admm.crew import Setup, Threads
 from corral.admm.schedule import GRADUATE, SETTLE, Schedule
 from corral.admm.updates import Step
-from corral.backends.gpu.fused import Fused
-from corral.backends.gpu.torch_passes import Blocks, start_sums
 
 from .bandwidth import some_step
 from .short import check

@@ -8,7 +8,6 @@ from typing import Any
 from ._typing import FloatArray, IntArray
 from .deadline import Deadline
 from .plan import Facts, Plan, unevenness
-from .plan.thresholds import BROUGHT_VALUES
 from .presolve import Rules, presolve
 from .rows import MemoryRows, Rows, Table
 from .settings import Settings
@@ -71,20 +70,6 @@ class Problem:
     def until(self, deadline: Deadline) -> Problem:
         """The same with another deadline."""
         return replace(self, deadline=deadline)
-
-    def seen(self, groups: IntArray) -> Problem:
-        """The problem of some of the groups where they are, given in order, with the same plan."""
-        rules = self.rules.part(groups)
-        rules = rules.scaled(rules.n_rows / self.rules.n_rows)
-        return replace(self, rules=rules, rows=self.rows.part(groups))
-
-    def rehearsal(self, groups: IntArray) -> Problem:
-        """The problem of some of the groups of rows in shards, where rounds are quick."""
-        values = len(groups) * (self.rows.shape[1] + self.n_clusters)
-        if not self.rows.quick and values <= BROUGHT_VALUES:
-            return self.part(groups)
-        part = self.seen(groups)
-        return replace(part, settings=part.settings.for_part())
 
     def part(self, groups: IntArray, pilot: bool = False) -> Problem:
         """The problem of some of the groups, given in order, with bounds in proportion.

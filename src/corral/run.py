@@ -16,7 +16,7 @@ from .admm.algorithm1 import PaperRules, solve_algorithm1
 from .admm.crew import Threads
 from .admm.history import Options, Recorder, Relaxation
 from .admm.projected import solve_projected
-from .assign import Assignment, NoAssignment, Warm
+from .assign import Assignment, Warm
 from .constraints._checks import sums_by
 from .deadline import OutOfTime
 from .many import graduate, split
@@ -31,16 +31,13 @@ from .polish import (
     from_seeds,
     improve,
     is_clear,
-    rehearsed,
 )
 from .presolve import Rules
 from .problem import Problem
 from .rivals import better_labels
-from .rows import MemoryRows
 from .solution import Solution
 from .start import (
     Start,
-    graduated,
     group_labels,
     labelled_means,
     make_start,
@@ -122,7 +119,7 @@ class Run:
         elif view.plan.rival != "none":
             labels = better_labels(view, relaxed, start.centers, random_state, _solve_small)
         progress.enter("assign")
-        answer = self._repaired(view, labels, relaxed, rival, random_state)
+        answer = self._repaired(view, labels, relaxed, rival)
         progress.enter("polish")
         answer = improve(problem, answer, random_state)
         return _solution(problem, answer, relaxed, view.plan)
@@ -132,7 +129,7 @@ class Run:
         problem = self.problem
         progress = problem.settings.progress
         soon = problem.until(problem.deadline.share(ADMM_SHARE))
-        view = graduated(soon, random_state)
+        view = soon
         if problem.plan.centers.startswith("tree"):
             start = split(view, random_state)
         else:
@@ -197,10 +194,8 @@ class Run:
             rules = replace(rules, sizes=sizes)
             points = self.paper.near.points
             return solve_algorithm1(points, row_labels, view.n_clusters, rules, options)
-        rows = view.rows.single() if plan.single else view.rows
-        crew = rows.crew()
-        if crew is None and isinstance(rows, MemoryRows):
-            crew = Threads(rows.points, self.n_threads)
+        rows = view.near.single() if plan.single else view.near
+        crew = Threads(rows.points, self.n_threads)
         return solve_projected(view.rules, rows, start.labels, options, crew)
 
     def _rounded(self, rules: Rules, start: Start, row_labels: IntArray) -> Solution:
@@ -220,7 +215,6 @@ class Run:
         labels: IntArray,
         relaxed: Relaxation,
         rival: Answer | None,
-        random_state: np.random.RandomState,
     ) -> Answer:
         """Exact repair of the relaxed answer, or the rival where that is better."""
         problem, k = self.problem, view.n_clusters
@@ -230,14 +224,10 @@ class Run:
         # Algorithm 1 holds its centres in the user's coordinates.
         offset = 0.0 if self.paper is None else problem.rows.middle
         means = view.rows.means(labels, k, relaxed.centers - offset)
-        own = problem.with_rules(rules)
         try:
-            centers, prices = rehearsed(own, view.shifted(means, problem), random_state)
-            warm = None if prices is None else Warm(prices, None)
-            answer = first_answer(own, centers, warm=warm)
-        except (OutOfTime, NoAssignment) as failure:
-            proven = isinstance(failure, NoAssignment) and not problem.rows.far
-            if rival is None or proven:
+            answer = first_answer(problem.with_rules(rules), view.shifted(means, problem))
+        except OutOfTime:
+            if rival is None:
                 raise
             return rival
         if rival is None or not rival.beats(answer):

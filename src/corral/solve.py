@@ -22,13 +22,15 @@ from joblib import Parallel, delayed
 from ._arrays import one_blas_thread
 from ._typing import FloatArray, IntArray
 from .admm.algorithm1 import PaperRules
+from .admm.history import Recorder
 from .assign import NoAssignment
 from .deadline import Deadline, OutOfTime
 from .plan import is_large
-from .plan.thresholds import START_SECONDS
+from .plan.thresholds import START_SECONDS, WORTH_SAMPLING
 from .polish import Answer, is_clear, recombine
 from .problem import Problem
 from .run import Run
+from .search.far import sample_size, search_far, why_home
 from .solution import Solution, numbered
 from .start import group_labels
 
@@ -69,20 +71,58 @@ def solve(
     """
     if paper is not None:
         PaperRules.of(paper.rules, paper.rows.weight)  # refuses rules that the paper does not have
-    if problem.plan.home:
-        problem = _brought_home(problem, problem.plan.home)
-    logger.info("plan: %s", problem.plan)
-    try:
-        solution = best_of_runs(_run(problem, paper), random_state, enough)
-    except NoAssignment:
-        if not problem.rows.far:
-            raise
-        why = "rows with links leave no room for the others where the data are"
+    why = _why_home(problem) if problem.rows.far else ""
+    if why:
         problem = _brought_home(problem, why)
+    logger.info("plan: %s", problem.plan)
+    if problem.rows.far:
+        try:
+            solution = _solve_far(problem, random_state)
+        except NoAssignment:
+            why = "no labels were found that obey the rules where the data are"
+            problem = _brought_home(problem, why)
+    if not problem.rows.far:
         solution = best_of_runs(_run(problem, paper), random_state, enough)
     if problem.rules.numbered:
         return solution
     return numbered(solution, problem.given, _start_centers(problem))
+
+
+def _why_home(problem: Problem) -> str:
+    """Why far rows are brought into this process's memory, or nothing if they stay."""
+    settings = problem.settings
+    if settings.solver != "projected" or not settings.repair or settings.record_x:
+        return "only the default solver with repair, and without record_x, works where they are"
+    if why := why_home(problem.rules):
+        return why
+    few = problem.rules.n_groups <= WORTH_SAMPLING * sample_size(problem)
+    return "the problem is small" if few else ""
+
+
+def _solve_far(problem: Problem, random_state: np.random.RandomState) -> Solution:
+    """A sample in memory by the runs of its own plan, then all rows where they are."""
+    problem = problem.until(problem.deadline.with_budget(problem.plan.programs))
+    seen: list[Solution] = []
+
+    def search_near(
+        part: Problem, random_state: np.random.RandomState
+    ) -> tuple[FloatArray, FloatArray | None]:
+        seen.append(best_of_runs(_run(part, None), random_state))
+        return seen[0].centers - part.rows.middle, None
+
+    found = search_far(problem, random_state, search_near)
+    history = seen[0].history if seen else Recorder(problem.n_clusters).history()
+    return Solution(
+        labels=problem.rules.to_rows(found.labels()),
+        centers=found.centers + problem.rows.middle,
+        objective=problem.objective(found.objective),
+        sizes=found.rules.sizes,
+        history=history,
+        n_iter=seen[0].n_iter if seen else 0,
+        converged=not seen or seen[0].converged,
+        plan=problem.plan,
+        spent=problem.deadline.budget.spent,
+    )
 
 
 def _start_centers(problem: Problem) -> FloatArray | None:

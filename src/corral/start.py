@@ -246,14 +246,6 @@ def sample(
     return problem.part(groups), groups
 
 
-def graduated(problem: Problem, random_state: np.random.RandomState) -> Problem:
-    """The problem that graduation sees: all groups, or some where they are."""
-    size = problem.plan.graduated
-    if size == problem.rules.n_groups:
-        return problem
-    return problem.seen(draw(problem.rules, size, random_state))
-
-
 def draw(rules: Rules, size: int, random_state: np.random.RandomState) -> IntArray:
     """Groups drawn at random, in order; those whose clusters are known are among them.
 

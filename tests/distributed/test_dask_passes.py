@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from corral.backends.dask.iterations import _compact
+from corral.backends.dask.state import State, smallest_type
 
 from corral.admm import crew
 from corral.admm.crew import Setup
@@ -14,8 +16,6 @@ from corral.admm.schedule import SETTLE, Schedule
 from corral.admm.updates import Step
 from corral.backends.dask import partition_passes as passes
 from corral.backends.dask import state as states_of
-from corral.backends.dask.iterations import _compact
-from corral.backends.dask.state import State, smallest_type
 from corral.rows import Shard
 
 N, D, K = 5000, 3, 4

@@ -7,16 +7,17 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from corral.backends.gpu.torch_passes import DeviceCrew, DeviceTies  # noqa: E402
+from corral.rows.shard_passes import rows_of  # noqa: E402
+
 from corral.admm.copies import TieCopies, Ties  # noqa: E402
 from corral.admm.crew import Threads  # noqa: E402
 from corral.admm.history import Options  # noqa: E402
 from corral.admm.projected import ProjectedSolver  # noqa: E402
 from corral.backends.gpu import torch_passes  # noqa: E402
 from corral.backends.gpu.device import DeviceShards  # noqa: E402
-from corral.backends.gpu.torch_passes import DeviceCrew, DeviceTies  # noqa: E402
 from corral.presolve import Pairs, Rules, SizeBounds, SoftPairs  # noqa: E402
 from corral.rows import MemoryRows  # noqa: E402
-from corral.rows.shard_passes import rows_of  # noqa: E402
 
 N, D, K = 120, 4, 3
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]

@@ -13,13 +13,14 @@ pytest.importorskip("triton")
 
 CUDA = torch.cuda.is_available()
 
+from corral.backends.gpu.launch import Tuning, Tunings  # noqa: E402
+from corral.backends.gpu.transfer import Replay  # noqa: E402
+
 from corral.admm.crew import Setup, Threads  # noqa: E402
 from corral.admm.schedule import GRADUATE, SETTLE, Schedule  # noqa: E402
 from corral.admm.updates import Step  # noqa: E402
 from corral.backends.gpu import fused  # noqa: E402
 from corral.backends.gpu import torch_passes as passes  # noqa: E402
-from corral.backends.gpu.launch import Tuning, Tunings  # noqa: E402
-from corral.backends.gpu.transfer import Replay  # noqa: E402
 
 DEVICE = "cuda" if CUDA else "cpu"
 SUMS = ("points", "mass", "moved", "unbalanced", "outside", "undecided", "radius")

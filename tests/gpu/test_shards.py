@@ -9,10 +9,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from corral.backends.gpu.torch_passes import DeviceCrew  # noqa: E402
+
 from corral.audit import inertia  # noqa: E402
 from corral.audit.inertia import piece_inertia, piece_sums  # noqa: E402
 from corral.backends.gpu.device import DeviceShards  # noqa: E402
-from corral.backends.gpu.torch_passes import DeviceCrew  # noqa: E402
 from corral.rows import Shard, shard  # noqa: E402
 from corral.rows import candidate_passes as candidates  # noqa: E402
 from corral.rows import shard_labels as kept  # noqa: E402

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from corral.assign.far import FarAssignment
+from corral.rows.shard_passes import finite
 from local_shards import LocalShards, cut, fit_shards
 from scipy import sparse
 from sklearn.datasets import make_blobs
@@ -25,7 +27,6 @@ from corral import (
     rows,
 )
 from corral.assign import NoAssignment
-from corral.assign.far import FarAssignment
 from corral.assign.sizes import preferences, ship, ship_units
 from corral.assign.tied import Warm
 from corral.constraints import ConstraintSet
@@ -37,7 +38,6 @@ from corral.polish.refine import refine
 from corral.presolve import SizeBounds, presolve
 from corral.problem import Problem
 from corral.rows import MemoryRows, Shard, ShardRows, ShardTable, contracted_shards
-from corral.rows.shard_passes import finite
 from corral.settings import make_settings
 
 N, D, K = 8_000, 4, 10

@@ -31,7 +31,7 @@ from .._typing import FloatArray, IntArray
 from ..deadline import OutOfTime
 from ..plan import is_large
 from ..presolve import Rules
-from ..rows import Rows
+from ..rows import MemoryRows
 from .copies import LinearCopies, Ties, Totals, pulled_groups
 from .crew import Crew, Setup, Threads
 from .history import Options, Recorder, Relaxation
@@ -54,7 +54,7 @@ DEFAULTS = Options()
 
 def solve_projected(
     rules: Rules,
-    rows: Rows,
+    rows: MemoryRows,
     start_labels: IntArray,
     options: Options = DEFAULTS,
     crew: Crew | None = None,
@@ -113,7 +113,7 @@ class ProjectedSolver:
     def __init__(
         self,
         rules: Rules,
-        rows: Rows,
+        rows: MemoryRows,
         start_labels: IntArray,
         crew: Crew,
         options: Options = DEFAULTS,

@@ -27,7 +27,7 @@ from ..plan.many_thresholds import (
 )
 from ..presolve import SizeBounds
 from ..problem import Problem
-from ..rows import Rows
+from ..rows import MemoryRows
 
 #: Sweeps of the prices in a round; they start from the prices of the round before.
 SWEEPS = 3
@@ -50,7 +50,7 @@ class Cooled:
 
 
 def cooled(
-    rows: Rows, look: Look, sizes: SizeBounds, centers: FloatArray, n_rows: int, rounds: int
+    rows: MemoryRows, look: Look, sizes: SizeBounds, centers: FloatArray, n_rows: int, rounds: int
 ) -> Iterator[Cooled]:
     """Rounds at falling temperatures; at the deadline they end.
 
@@ -81,7 +81,7 @@ def cooled(
 def graduate(problem: Problem, centers: FloatArray) -> tuple[Relaxation, FloatArray]:
     """Centres by graduation, and prices of the sizes; at the deadline it ends with what it has."""
     rules, recorder = problem.rules, recorder_of(problem.rules)
-    rows = problem.rows.single() if problem.plan.single else problem.rows
+    rows = problem.near.single() if problem.plan.single else problem.near
     count = None if rules.count.max() == 1 else rules.count
 
     def look(at: FloatArray, prices: FloatArray, table: Any, number: int) -> Any:

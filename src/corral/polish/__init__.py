@@ -13,7 +13,7 @@ and improves labels by that alone, and ``upheavals`` leaves local optima.  ``par
 the labels imply, and ``excess`` how far they miss the rules.
 """
 
-from .first import first_answer, from_seeds, rehearsed
+from .first import first_answer, from_seeds
 from .moves import relocate
 from .recombine import recombine
 from .refine import Answer, evaluate, exactly, refine
@@ -31,6 +31,5 @@ __all__ = [
     "is_clear",
     "recombine",
     "refine",
-    "rehearsed",
     "relocate",
 ]

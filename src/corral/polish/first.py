@@ -4,9 +4,6 @@
 answer that ADMM has to beat.  On data without clear clusters ADMM ends in one of many optima that
 are about as good.  For other problems it is one round that gives a feasible answer, or a proof that
 there is none.
-
-*Rehearsed*: rows in shards make their first rounds on a part of the rows, in this process's memory
-where passes over shards are slow.
 """
 
 from __future__ import annotations
@@ -18,13 +15,12 @@ import numpy as np
 
 from .._typing import FloatArray
 from ..assign import NoAssignment, assign_patiently
-from ..assign.tied import Warm
 from ..deadline import OutOfTime
 from ..plan.anneal_thresholds import ANNEAL_SHARE
-from ..plan.thresholds import MAX_ROUNDS, PATIENCE, REHEARSAL_SHARE
+from ..plan.thresholds import MAX_ROUNDS, PATIENCE
 from ..presolve import Rules
 from ..problem import Problem
-from ..start import draw, match_capacities
+from ..start import match_capacities
 from .refine import Answer, refine
 from .search import annealed
 
@@ -45,49 +41,7 @@ def from_seeds(
         if found is not None:
             return found
     sooner = problem.deadline.share(plan.direct_share)
-    try:
-        return first_answer(problem.with_rules(rules).until(sooner), centers, plan.direct)
-    except NoAssignment:
-        if not problem.rows.far:
-            raise
-        return None  # for far rows it is no proof: other centres may leave room
-
-
-def rehearsed(
-    problem: Problem, centers: FloatArray, random_state: np.random.RandomState
-) -> tuple[FloatArray, FloatArray | None]:
-    """Centres after rounds on a part of rows in shards, and prices of the sizes, if they are known.
-
-    Data without clusters need hundreds of rounds, of which all rows then need the last few.
-    """
-    size = problem.plan.rehearsal
-    if not size:
-        return centers, None
-    part = problem.until(problem.deadline.share(REHEARSAL_SHARE))
-    part = part.rehearsal(draw(problem.rules, size, random_state))
-    try:
-        found = first_answer(part, problem.shifted(centers, part))
-    except (NoAssignment, OutOfTime):
-        return centers, None
-    return part.shifted(found.centers, problem), _prices(found.warm)
-
-
-def _prices(warm: Any) -> FloatArray | None:
-    """Prices of the sizes, if the next round starts from them; in memory they are the first row."""
-    if isinstance(warm, Warm):
-        return warm.prices
-    return None if warm is None else np.asarray(np.atleast_2d(warm)[0])
-
-
-def _exact_round(problem: Problem, answer: Answer) -> Answer:
-    """The answer after one round that looks beyond the candidates, if it is better."""
-    own = problem.with_rules(answer.rules)
-    own = replace(own, plan=replace(own.plan, exact_rounds=True))
-    try:
-        found = refine(own, answer.centers, incumbent=answer.labels, warm=answer.warm, max_rounds=1)
-    except (NoAssignment, OutOfTime):
-        return answer
-    return found if found is not None and found.beats(answer) else answer
+    return first_answer(problem.with_rules(rules).until(sooner), centers, plan.direct)
 
 
 def first_answer(
@@ -95,21 +49,16 @@ def first_answer(
 ) -> Answer:
     """Refine centres; where the sizes at hand do not fit the other rules, match them anew.
 
-    NoAssignment proves that no labels obey the rules, whatever the order of the sizes.  Of rows in
-    shards it is no proof: linked groups leave no room for the others.
+    NoAssignment proves that no labels obey the rules, whatever the order of the sizes.
     """
     try:
         rough = problem.plan.rough
         answer = refine(problem, centers, warm=warm, max_rounds=max_rounds, rough=rough)
-        if answer is not None and problem.rows.far and not problem.plan.exact_rounds:
-            answer = _exact_round(problem, answer)
     except NoAssignment:
         if problem.plan.candidates:  # tied groups left no room; no proof that there is none
             plan = replace(problem.plan, candidates=0, exact_rounds=True)
             every = replace(problem, plan=plan)
             return first_answer(every, centers, max_rounds)
-        if problem.rows.far:
-            raise
         return _matched_anew(problem, centers)
     if answer is None:
         raise AssertionError("a refinement with nothing to beat always answers")
@@ -132,7 +81,7 @@ def _matched_anew(problem: Problem, centers: FloatArray) -> Answer:
     for _ in range(REMATCHES):
         labels = None if best is None else best.labels
         try:
-            cost = problem.rows.costs(centers, problem.deadline.first).dense()
+            cost = problem.near.costs(centers, problem.deadline.first).dense()
             step = assign_patiently(
                 problem.rules, cost, labels, problem.deadline, patience=PATIENCE, match_sizes=True
             )

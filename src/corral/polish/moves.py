@@ -31,7 +31,7 @@ def swap_sizes(problem: Problem, labels: IntArray, centers: FloatArray) -> Itera
     rules, sizes = problem.rules, problem.rules.sizes
     if sizes is None or not rules.sizes_vary:
         return
-    cost = problem.rows.costs(centers).dense()
+    cost = problem.near.costs(centers).dense()
     try:
         price = prices(labels, cost, sizes, deadline=problem.deadline)
     except OutOfTime:

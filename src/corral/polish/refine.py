@@ -7,7 +7,7 @@ wants these.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from .._typing import FloatArray, IntArray
 from ..assign import (
     AmongCandidates,
     Assignment,
-    FarAssignment,
     NearAssignment,
     NoAssignment,
     TiedFirst,
@@ -26,7 +25,7 @@ from ..deadline import OutOfTime
 from ..plan.thresholds import LATER_PATIENCE, MAX_ROUNDS, PATIENCE
 from ..presolve import Rules
 from ..problem import Problem
-from ..rows import MemoryRows, Rows, ShardRows
+from ..rows import MemoryRows
 from .chains import obey
 from .kempe import ChainAssignment
 from .partition import MeansPartition
@@ -43,7 +42,7 @@ SETTLING_PRICE, SETTLING_PRICES = 0.25, 12
 class Answer:
     """Labels that obey every hard rule."""
 
-    labels: Any  # (m,); of rows in shards, :class:`.ShardLabels`
+    labels: Any  # (m,)
     centers: FloatArray  # means of the clusters, (k, d), relative to the middle of the rows
     objective: float  # inertia over the groups plus the price of the soft rules broken
     rules: Rules  # with the size bounds in the order that these labels obey
@@ -102,7 +101,7 @@ def alternate(
     extrapolated beyond the means, as Nesterov's method does, as long as the objective falls.
     """
     plan = problem.plan
-    place = assigner(problem.rules, problem.rows, plan.candidates, plan.exact_rounds)
+    place = assigner(problem.rules, problem.near, plan.candidates, plan.exact_rounds)
     if rough:
         place = ChainAssignment(problem.rules, problem.near)
     best: Answer | None = None
@@ -147,19 +146,17 @@ def alternate(
     return best
 
 
-def assigner(rules: Rules, rows: Rows, candidates: int = 0, exact: bool = True) -> Any:
-    """What assigns these rows to centres, round after round, wherever they are.
+def assigner(rules: Rules, rows: MemoryRows, candidates: int = 0, exact: bool = True) -> Any:
+    """What assigns these rows to centres, round after round.
 
     With candidates it looks at so many clusters for each row, and at more where that is not enough
     for an exact assignment; if there are no more, tied groups come first.
     """
-    if candidates >= rules.n_clusters and not rows.far:
-        return TiedFirst(rules, cast(MemoryRows, rows))
+    if candidates >= rules.n_clusters:
+        return TiedFirst(rules, rows)
     if candidates:
         return AmongCandidates(rules, rows, candidates, exact)
-    if rows.far:
-        return FarAssignment(rules, cast(ShardRows, rows))
-    return NearAssignment(rules, cast(MemoryRows, rows))
+    return NearAssignment(rules, rows)
 
 
 def _in_order(rules: Rules, step: Assignment) -> Assignment:

@@ -166,7 +166,7 @@ def _exchange_together(problem: Problem, answer: Answer) -> Answer:
     """Move groups between neighbouring clusters, many at a time, while that pays; then refine."""
     plan = problem.plan
     # Whether a move pays is decided afterwards, on the rows as they are.
-    rows = problem.rows.single() if plan.single else problem.rows
+    rows = problem.near.single() if plan.single else problem.near
     place = AmongCandidates(problem.rules, rows, plan.candidates)
     for _ in range(plan.exchanges):
         try:
