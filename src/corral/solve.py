@@ -102,6 +102,7 @@ def _why_home(problem: Problem) -> str:
 def _solve_far(problem: Problem, random_state: np.random.RandomState) -> Solution:
     """A sample in memory by the runs of its own plan, then all rows where they are."""
     problem = problem.until(problem.deadline.with_budget(problem.plan.programs))
+    problem.settings.progress.begin(1, 1)
     seen: list[Solution] = []
 
     def search_near(

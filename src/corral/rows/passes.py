@@ -25,7 +25,7 @@ from .._typing import FloatArray, IntArray
 from .shard import Patch, Shard
 
 #: Entries of a work array in memory; larger ones do not stay in the cache of a core.
-ENTRIES = 1 << 18
+ENTRIES = 1 << 20
 #: Entries of a work array on a device; smaller ones do not keep all of a GPU busy.
 ENTRIES_ON_DEVICE = 1 << 25
 #: Least rows of a block: products of fewer rows with many clusters are slow.  More need more
@@ -78,7 +78,7 @@ class Placed:
 
 def chunks(shard: Shard, width: int) -> Iterator[slice]:
     """Slices of all rows, at least one, that fit a work array of this width."""
-    entries = ENTRIES if shard.xp is np else ENTRIES_ON_DEVICE
+    entries = ENTRIES if str(shard.points.device).startswith("cpu") else ENTRIES_ON_DEVICE
     step = max(entries // max(width, 1), LEAST_ROWS)
     return (slice(start, start + step) for start in range(0, max(len(shard), 1), step))
 
@@ -280,45 +280,41 @@ def _place(shard: Shard, ask: Ask) -> Placed:
     return Placed(*(xp.concat(column) for column in zip(*parts, strict=True)))
 
 
-def margin_ranks(
+def least_margins(
     shard: Shard, ask: Ask, number: float, own: FloatArray, to: FloatArray
-) -> FloatArray:
-    """Margins up to which so many rows lie, (2, k): of each cluster, and next best to each.
+) -> IntArray:
+    """Rows of the smallest margins, in order.
 
-    ``own`` and ``to`` are parts of the rows of this shard that are in a cluster, or whose next best
-    it is; ``number`` is a part of all rows of this shard, which lie within the first.
+    ``own`` and ``to``, (k,), are the parts of the rows of each cluster, and of those whose next
+    best it is; ``number`` is a part of all rows of the shard.
     """
-    placed, k = placed_at(shard, ask), len(ask.offsets)
-    reach = np.full((2, k), -np.inf)
+    placed, k, xp = placed_at(shard, ask), len(ask.offsets), shard.xp
     if not len(shard):
-        return reach
-    order = shard.xp.argsort(placed.margin)
-    for side, (where, parts) in enumerate(((placed.labels, own), (placed.second, to))):
-        counted: IntArray = added_by(where, None, k)
-        rank = np.minimum(np.ceil(parts * counted), counted).astype(np.int64)
-        some = np.flatnonzero(rank > 0)
-        if len(some):
-            ranked = order[shard.xp.argsort(where[order], stable=True)]
-            last = (np.cumsum(counted) - counted + rank - 1)[some]
-            reach[side, some] = to_host(placed.margin[ranked[shard.put(last)]])
-    if number > 0.0:
-        last = np.array([min(int(np.ceil(number * len(shard))), len(shard)) - 1])
-        reach[0] = np.maximum(reach[0], to_host(placed.margin[order[shard.put(last)]])[0])
-    return reach
+        return np.empty(0, np.int64)
+    order = xp.argsort(placed.margin)
+    found = [order[: int(np.ceil(number * len(shard)))]]
+    for where, parts in ((placed.labels, own), (placed.second, to)):
+        if parts.any():
+            found.append(_first_of_each(shard, order, where, parts, k))
+    rows: IntArray = np.unique(np.concatenate([to_host(some) for some in found]))
+    return rows
 
 
-def rows_within(shard: Shard, ask: Ask, reach: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
-    """Rows whose margin is within the reach of their own or of their next best cluster.
+def _first_of_each(shard: Shard, order: Any, where: Any, parts: FloatArray, k: int) -> Any:
+    """The first rows in this order of each cluster, a part of its rows."""
+    counted: IntArray = added_by(where, None, k)
+    most = np.minimum(np.ceil(parts * counted), counted).astype(np.int64)
+    ranked = order[shard.xp.argsort(where[order], stable=True)]
+    cluster = where[ranked]
+    first = shard.put(np.cumsum(counted) - counted)
+    rank = shard.xp.arange(len(ranked), device=ranked.device) - first[cluster]
+    return ranked[rank < shard.put(most)[cluster]]
 
-    Also their labels and margins; ``reach`` is what :func:`margin_ranks` gives, (2, k).
-    """
-    placed = placed_at(shard, ask)
-    own, to = (shard.put(side) for side in reach)
-    most = shard.xp.maximum(own[placed.labels], to[placed.second])
-    rows = shard.xp.nonzero(placed.margin <= most)[0]
-    found = rows, placed.labels[rows], placed.margin[rows]
-    numbers, labels, margins = (to_host(a) for a in found)
-    return numbers.astype(np.int64), labels.astype(np.int64), margins
+
+def rows_within(shard: Shard, ask: Ask, reach: float) -> IntArray:
+    """Rows whose margin is at most this."""
+    rows: IntArray = to_host(shard.xp.nonzero(placed_at(shard, ask).margin <= reach)[0])
+    return rows
 
 
 def labels_of(shard: Shard, where: Where, patch: Patch) -> Any:

@@ -335,28 +335,26 @@ class Placement:
         upto = np.cumsum(share[some][order])
         return float(every[some][order][np.searchsorted(upto, 0.5 * upto[-1])])
 
-    def least(
-        self, number: float, own: FloatArray, to: FloatArray
-    ) -> tuple[IntArray, IntArray, FloatArray]:
-        """Rows of the smallest margins, with their labels and margins.
+    def least(self, number: float, own: FloatArray, to: FloatArray) -> IntArray:
+        """Rows of the smallest margins, in order.
 
         About ``number`` in all, ``own[j]`` of each cluster j, and ``to[j]`` whose next best cluster
-        is j, which may be more where shards differ.
+        is j; each shard gives its part of them.
         """
-        shards, ask = self.labels.shards, self.labels.where.ask
         counted = np.maximum(self.counts, 1)
         given = number / max(int(self.counts.sum()), 1), own / counted, to / counted
-        parts = shards.map(passes.margin_ranks, ask, *given)
-        return self.within(np.max(parts, axis=0))
+        return self._rows(passes.least_margins, *given)
 
-    def within(self, reach: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """Rows with a margin within the reach of their own or their next best cluster, (2, k)."""
+    def within(self, reach: float) -> IntArray:
+        """Rows whose margin is at most this, in order."""
+        return self._rows(passes.rows_within, reach)
+
+    def _rows(self, function: Any, *args: Any) -> IntArray:
         shards, ask = self.labels.shards, self.labels.where.ask
-        parts = shards.map(passes.rows_within, ask, reach)
-        rows, labels, margins = zip(*parts, strict=True)
-        first = starts(shards)
-        numbers = [own + start for own, start in zip(rows, first, strict=False)]
-        return np.concatenate(numbers), np.concatenate(labels), np.concatenate(margins)
+        found = shards.map(function, ask, *args)
+        first = starts(shards)[:-1]
+        rows = [own + start for own, start in zip(found, first, strict=True)]
+        return np.concatenate(rows).astype(np.int64)
 
 
 def contracted_shards(

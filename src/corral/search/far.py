@@ -65,7 +65,7 @@ OPENED = 6.0
 #: Costs of open rows, their number times the clusters, that come home at most: 1 GiB.
 MOST_OPEN = 1 << 27
 #: Costs of open rows up to which a last round at fixed centres is made exact.
-MOST_EXACT = 1 << 24
+MOST_EXACT = 1 << 22
 #: How often more rows are opened, and by which factor.
 TRIES, WIDER = 6, 2.0
 #: Relative fall of the objective below which rounds end, and rounds at most.  Less takes more
@@ -192,6 +192,7 @@ def descend_far(
         raise TypeError("rows in memory are searched in memory")
     first, told = deadline.first, problem.settings.progress
     descent = _Descent.of(problem, problem.rows, centers, prices, first)
+    told.enter("assign")
     best = descent.round(centers, first, settles=True)
     told.step(problem.objective(best.objective))
     try:
@@ -313,6 +314,7 @@ class _Descent:
         self.prices: FloatArray = np.zeros(sums.lower.shape)
         self.cost = rows.spread / max(rows.shape[0], 1)  # mean cost of a group about the middle
         self.middle = 0.0  # median margin of the rows
+        self.temperature = 0.0  # the last one at which prices were found
         self.begun = False  # whether prices were found in a round before
 
     @classmethod
@@ -343,7 +345,7 @@ class _Descent:
         """Prices, places and means; if it settles, labels obey the rules."""
         passes = self.rows.at(centers, until)
         self.prices = self.balanced(passes, fine=settles)
-        found = self._place(passes, LAST * self.middle)
+        found = self._place(passes)
         labels, exact = found.labels.patched(*self.pins.T), False
         if settles:
             labels, exact = self._settled(passes, found, until)
@@ -360,7 +362,7 @@ class _Descent:
             return prices
         steps = LATER_STEPS if self.begun else FIRST_STEPS
         for temperature in self._temperatures(fine):
-            damping, last = DAMPING, np.inf
+            self.temperature, damping, last = temperature, DAMPING, np.inf
             for _ in range(steps):
                 load, bend = passes.soft_loads(prices, temperature)
                 missed = self.bounds.missed(load)
@@ -384,13 +386,12 @@ class _Descent:
             top *= COOLING
         yield last
 
-    def _place(self, passes: Passes, temperature: float) -> Placement:
+    def _place(self, passes: Passes) -> Placement:
         """Rows in their cheapest clusters; drawn by their shares where too many are alike."""
         found = passes.place(self.prices)
         missed = self.bounds.missed(found.sums)
-        if missed > ALIKE and len(self.prices):
-            low = temperature if temperature > 0.0 else LEAST_MARGIN * self.cost
-            drawn = passes.place(self.prices, low) if low > 0.0 else found
+        if missed > ALIKE and self.temperature > 0.0:
+            drawn = passes.place(self.prices, self.temperature)
             found = drawn if self.bounds.missed(drawn.sums) < missed else found
         return found
 
@@ -418,12 +419,12 @@ class _Descent:
                 return best, True
             share = np.mean([np.mean(own <= step.gap) for own in found.margins if len(own)])
             if share * self.rows.shape[0] * self.k <= MOST_EXACT:
-                rows = found.within(np.full((2, self.k), step.gap))[0]
+                rows = found.within(step.gap)
                 return self._opened(passes, found.labels, found.sums, rows, until).labels, True
             if step.prices is None:
                 break
             self.prices = step.prices
-            found = passes.place(self.prices)
+            found = self._place(passes)
         if alone:
             logger.info("far rows: too many rows are open for exact labels at these centres")
         if best is None:
@@ -445,7 +446,7 @@ class _Descent:
         factor = OPENED
         for number in range(TRIES):
             until.check()
-            rows = found.least(factor * float(own.sum() + to.sum()), factor * own, factor * to)[0]
+            rows = found.least(factor * float(own.sum() + to.sum()), factor * own, factor * to)
             closed = self.rules.tied if not number else self.pairs.pinned
             rows = rows[~closed[rows]]
             try:
