@@ -64,10 +64,12 @@ ALIKE = 0.02
 OPENED = 6.0
 #: Costs of open rows, their number times the clusters, that come home at most: 1 GiB.
 MOST_OPEN = 1 << 27
-#: Costs of open rows up to which a last round at fixed centres is made exact.
-MOST_EXACT = 1 << 22
-#: How often more rows are opened, and by which factor.
-TRIES, WIDER = 6, 2.0
+#: Costs of open rows up to which sizes are settled exactly, in some seconds; above, rows are moved
+#: in bulk to clusters with room.
+MOST_EXACT = 1 << 23
+#: Factor by which more rows are opened where those open leave no room, and how often the open ends
+#: of pairs grow by their neighbours.
+WIDER, TRIES = 4.0, 6
 #: Relative fall of the objective below which rounds end, and rounds at most.  Less takes more
 #: passes: one normal distribution in many clusters falls for hundreds of rounds.
 DROP, ROUNDS = 1e-4, 50
@@ -75,7 +77,7 @@ DROP, ROUNDS = 1e-4, 50
 SLOW, LAST_ROUNDS = 2, 6
 #: How often prices of the open rows' flow are tried, until labels are proven best at the centres.
 PROOFS = 3
-#: Gap to a lower bound, in the mean cost of the rows about their middle, that is rounding.
+#: Gap to a lower bound, in the cost of all rows about their middle, that is rounding.
 PROVEN = 1e-12
 #: Margin, in the mean cost of a row, that stands for one where all margins are 0.
 LEAST_MARGIN = 1e-6
@@ -313,6 +315,7 @@ class _Descent:
         self.pairs = _Linked(rules)
         self.prices: FloatArray = np.zeros(sums.lower.shape)
         self.cost = rows.spread / max(rows.shape[0], 1)  # mean cost of a group about the middle
+        self.rounding = 64.0 * float(np.finfo(rows.dtype).eps) * self.cost
         self.middle = 0.0  # median margin of the rows
         self.temperature = 0.0  # the last one at which prices were found
         self.begun = False  # whether prices were found in a round before
@@ -403,32 +406,30 @@ class _Descent:
         Where sizes are the only rule, prices of the open rows' flow are those of all rows or near
         them; placed at these, fewer rows are open, until all that could be elsewhere are.
         """
-        alone = self.rules.only_sized
+        if not self.rules.only_sized:
+            return self._settle(passes, found, until).labels, False
         best: ShardLabels | None = None
-        for _ in range(PROOFS if alone else 1):
-            try:
+        try:
+            for _ in range(PROOFS):
                 step = self._settle(passes, found, until)
-            except (OutOfTime, NoAssignment):
-                if best is None:
-                    raise
-                break
-            best = step.labels
-            if not alone:
-                break
-            if step.gap <= PROVEN * self.cost * self.rows.shape[0]:
-                return best, True
-            share = np.mean([np.mean(own <= step.gap) for own in found.margins if len(own)])
-            if share * self.rows.shape[0] * self.k <= MOST_EXACT:
-                rows = found.within(step.gap)
-                return self._opened(passes, found.labels, found.sums, rows, until).labels, True
-            if step.prices is None:
-                break
-            self.prices = step.prices
-            found = self._place(passes)
-        if alone:
-            logger.info("far rows: too many rows are open for exact labels at these centres")
+                best = step.labels
+                if step.gap <= PROVEN * self.cost * self.rows.shape[0]:
+                    return best, True
+                reach = (1.0 + PROVEN) * step.gap + self.rounding
+                share = np.mean([np.mean(own <= reach) for own in found.margins if len(own)])
+                if share * self.rows.shape[0] * self.k <= MOST_EXACT:
+                    rows = found.within(reach)
+                    return self._opened(passes, found.labels, found.sums, rows, until).labels, True
+                if step.prices is None:
+                    break
+                self.prices = step.prices
+                found = self._place(passes)
+        except (OutOfTime, NoAssignment):
+            if best is None:
+                raise
         if best is None:
             raise AssertionError("a settled round has labels")
+        logger.info("far rows: too many rows are open for exact labels at these centres")
         return best, False
 
     def _settle(self, passes: Passes, found: Placement, until: Deadline) -> _Step:
@@ -439,21 +440,79 @@ class _Descent:
         out = self.bounds.outside(sums)
         if not out.any():
             return _Step(labels, self.bounds.slack(self.prices, sums), None)
-        rows_out = np.abs(out) / self.bounds.unit
-        both = rows_out[self.bounds.signed].sum(axis=0)
-        own = np.where(out > 0.0, rows_out, 0.0).sum(axis=0) + both
-        to = np.where(out < 0.0, rows_out, 0.0).sum(axis=0) + both
-        factor = OPENED
-        for number in range(TRIES):
+        own, to = self._wrong(out, sums)
+        single = self.rules.only_sized and self.values.max(initial=0.0) <= 1.0
+        factor, opened = OPENED, 0
+        while True:
             until.check()
             rows = found.least(factor * float(own.sum() + to.sum()), factor * own, factor * to)
-            closed = self.rules.tied if not number else self.pairs.pinned
-            rows = rows[~closed[rows]]
+            rows = rows[~(self.pairs.pinned if opened else self.rules.tied)[rows]]
+            if single and len(rows) * self.k > MOST_EXACT:
+                rows = found.least(0.0, own, np.zeros(self.k))
+                return self._filled(passes, labels, sums, rows, until)
+            if len(rows) * self.k > MOST_OPEN or 0 < opened == len(rows):
+                raise NoAssignment
             try:
                 return self._opened(passes, labels, sums, rows, until)
             except NoAssignment:
-                factor *= WIDER
-        raise NoAssignment
+                factor, opened = factor * WIDER, max(len(rows), 1)
+
+    def _wrong(self, out: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """About how many groups are to leave each cluster, and to come to it, (k,) both.
+
+        Amounts of both signs may do either.  Where clusters lack some, those with most to give are
+        asked for them.
+        """
+        groups = np.abs(out) / self.bounds.unit
+        both = groups[self.bounds.signed].sum(axis=0)
+        own = np.where(out > 0.0, groups, 0.0).sum(axis=0) + both
+        to = np.where(out < 0.0, groups, 0.0).sum(axis=0) + both
+        gives = np.min((sums - self.bounds.lower) / self.bounds.unit, axis=0)
+        gives = np.maximum(np.minimum(gives, self.rows.shape[0]) - own, 0.0)
+        givers = np.argsort(-gives)[: int(np.ceil(to.sum()))]
+        each = np.ceil(to.sum() / max(len(givers), 1))
+        own[givers] += np.minimum(each, gives[givers])
+        return own, to
+
+    def _filled(
+        self,
+        passes: Passes,
+        labels: ShardLabels,
+        sums: FloatArray,
+        rows: IntArray,
+        until: Deadline,
+    ) -> _Step:
+        """The labels with some single rows moved to the cheapest clusters with room, in bulk.
+
+        Rows ask the cheapest cluster with room, which takes those that lose least; again until all
+        have a place.  Clusters under their bounds come first.
+        """
+        here, near = labels.of(rows), self.rows.take(rows)
+        centers = passes.centers + (self.rows.middle - near.middle)
+        own = near.own_costs(here, centers) + self.prices[0, here]
+        held = sums[0] - np.bincount(here, minlength=self.k)
+        to, left = here.copy(), np.arange(len(rows))
+        for bound in (self.bounds.lower[0], self.bounds.upper[0]):
+            while len(left) and np.any(room := np.floor(bound - held) >= 1.0):
+                until.check()
+                some = np.flatnonzero(room)
+                found = near.take(left).candidates(
+                    centers[some] + (near.middle - near.take(left).middle),
+                    self.prices[0, some],
+                    1,
+                    deadline=until,
+                )
+                asked = some[found.cluster[:, 0]]
+                rise = found.priced(self.prices[0, some])[:, 0] - own[left]
+                most = np.floor(bound - held).astype(np.int64)
+                taken = _least_of_each(asked, rise, most)
+                to[left[taken]] = asked[taken]
+                held += np.bincount(asked[taken], minlength=self.k)
+                left = left[~taken]
+        if len(left) or self.bounds.outside(held[None]).any():
+            raise NoAssignment
+        moved = to != here
+        return _Step(labels.patched(rows[moved], to[moved]), np.inf, None)
 
     def _opened(
         self,
@@ -464,7 +523,7 @@ class _Descent:
         until: Deadline,
     ) -> _Step:
         """The labels with some rows assigned anew, given what all others use of the bounds."""
-        if not len(rows) or len(rows) * self.k > MOST_OPEN:
+        if not len(rows):
             raise NoAssignment
         here, amounts = labels.of(rows), self.values[:, rows]
         others = sums - _added(here, amounts, self.k)
@@ -606,6 +665,16 @@ def _assigned(
     if not np.isfinite(cost[np.arange(len(cost)), found.labels]).all():
         raise NoAssignment
     return found
+
+
+def _least_of_each(where: IntArray, rise: FloatArray, most: IntArray) -> BoolArray:
+    """Those of least rise of each cluster, at most so many of it."""
+    order = np.lexsort([rise, where])
+    counted = np.bincount(where, minlength=len(most))
+    rank = np.arange(len(order)) - (np.cumsum(counted) - counted)[where[order]]
+    taken = np.zeros(len(where), bool)
+    taken[order] = rank < most[where[order]]
+    return taken
 
 
 def _added(labels: IntArray, amounts: FloatArray, k: int) -> FloatArray:
