@@ -32,7 +32,7 @@ LAYERS = [
     {"start", "assign", "backends", "plots", "solution"},
     {"polish", "report"},
     {"rivals", "infeasible", "many"},
-    {"run"},
+    {"run", "search"},
     {"solve", "feasibility", "fewest"},
     {"new_rows", "proof", "active"},
     {"estimator", "baselines"},

@@ -26,11 +26,11 @@ from .admm.history import Recorder
 from .assign import NoAssignment
 from .deadline import Deadline, OutOfTime
 from .plan import is_large
-from .plan.thresholds import START_SECONDS, WORTH_SAMPLING
+from .plan.thresholds import START_SECONDS
 from .polish import Answer, is_clear, recombine
 from .problem import Problem
 from .run import Run
-from .search.far import sample_size, search_far, why_home
+from .search.far import is_small, search_far, why_home
 from .solution import Solution, numbered
 from .start import group_labels
 
@@ -95,8 +95,7 @@ def _why_home(problem: Problem) -> str:
         return "only the default solver with repair, and without record_x, works where they are"
     if why := why_home(problem.rules):
         return why
-    few = problem.rules.n_groups <= WORTH_SAMPLING * sample_size(problem)
-    return "the problem is small" if few else ""
+    return "the problem is small" if is_small(problem) else ""
 
 
 def _solve_far(problem: Problem, random_state: np.random.RandomState) -> Solution:

@@ -1,11 +1,9 @@
-r"""Rows outside this process's memory: prices where the rows are, and a few open rows at home.
+"""Rows outside this process's memory: prices where the rows are, and a few open rows at home.
 
 A sample in memory shows where the centres are (:func:`search_far`).  Then rounds over all rows,
 wherever these are (:func:`descend_far`):
 
-1. *prices* of the bounded sums by soft loads: with amounts :math:`A` and shares
-   :math:`P = softmax(-(c + A \pi) / T)` the loads are :math:`A'P`, and a damped diagonal Newton
-   step moves the prices :math:`\pi` until the loads keep their bounds;
+1. *prices* of the bounded sums by soft loads (:mod:`.balance`);
 2. *place*: every row goes to its cheapest cluster at these prices;
 3. *settle*: where sums miss their bounds, or pairs are broken, the rows of the smallest margins
    come home and are assigned in memory, with bounds less what all other rows use;
@@ -19,7 +17,7 @@ stay with the rows.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,34 +27,22 @@ from ..assign import Assignment, NoAssignment, assign_patiently
 from ..constraints._checks import sums_by
 from ..deadline import Deadline, OutOfTime
 from ..plan import unevenness
-from ..plan.thresholds import PATIENCE
+from ..plan.thresholds import PATIENCE, WORTH_SAMPLING
 from ..presolve import Rules
 from ..problem import Problem
 from ..rows import Passes, Placement, ShardLabels, ShardRows
 from ..start import draw, group_labels, match_sizes
+from .balance import Balance, Bounds
 
 #: Groups of the sample that shows where the centres are, in all and for each cluster.  More take
 #: longer in memory and leave fewer rounds over all rows.
 SAMPLE, SAMPLE_EACH = 20_000, 100
+#: Entries, groups of the sample times clusters, up to which the sample is searched in memory.  With
+#: more, passes where the rows are find centres from rows drawn at random, which is much faster on a
+#: GPU, and as good: 60,000 x 16 rows of heavy tails in 128 clusters end alike.
+NEAR_ENTRIES = 1 << 22
 #: Part of the time left in which the sample is searched, and then part in which rounds only place.
 SAMPLE_SHARE, PLACING_SHARE = 0.4, 0.6
-#: Factor by which the temperature falls.  A larger one takes more passes; a smaller one leaves
-#: prices that are further off at the next temperature.
-COOLING = 0.35
-#: Temperatures between which prices are found, in the median margin of the rows: from the first one
-#: where prices of a sample are known (else from the mean cost), from the second one in later
-#: rounds, down to the last one, and down to the finest where rows are settled.  At a lower last
-#: temperature loads are closer to those of whole rows, and steps are shorter.
-WARM, LATER, LAST, FINEST = 1.0, 0.2, 0.05, 0.01
-#: Newton steps at one temperature at most, in the first round and in later ones.
-FIRST_STEPS, LATER_STEPS = 12, 4
-#: Part of all amounts outside the bounds at which a temperature ends, and where rows are settled.
-GOOD, FINE = 3e-3, 3e-4
-#: Part of a Newton step that is made.  Diagonal steps of all prices together overshoot where two
-#: clusters share a border: with 1 they swing, 2/3 damps that fastest.
-DAMPING = 2.0 / 3.0
-#: Longest step, in temperatures; and the least part of a mean load that the curvature is taken for.
-LONGEST, LEAST_BEND = 3.0, 1e-2
 #: Part of all groups in the wrong cluster above which clusters are drawn by their shares: rows that
 #: are alike all prefer one cluster.
 ALIKE = 0.02
@@ -79,8 +65,6 @@ SLOW, LAST_ROUNDS = 2, 6
 PROOFS = 3
 #: Gap to a lower bound, in the cost of all rows about their middle, that is rounding.
 PROVEN = 1e-12
-#: Margin, in the mean cost of a row, that stands for one where all margins are 0.
-LEAST_MARGIN = 1e-6
 
 #: Searches a sample in memory: centres relative to the middle of its rows, and prices or None.
 SearchNear = Callable[[Problem, np.random.RandomState], tuple[FloatArray, FloatArray | None]]
@@ -115,6 +99,12 @@ def sample_size(problem: Problem) -> int:
     return int(enough * unevenness(problem.rows.weight, problem.rules.count))
 
 
+def is_small(problem: Problem) -> bool:
+    """Whether the sample would be about all rows, and few enough for memory."""
+    m = problem.rules.n_groups
+    return m <= WORTH_SAMPLING * sample_size(problem) and m * problem.n_clusters <= NEAR_ENTRIES
+
+
 def search_far(
     problem: Problem, random_state: np.random.RandomState, search_near: SearchNear
 ) -> FarAnswer:
@@ -145,17 +135,46 @@ def search_far(
             labels = group_labels(rules, init.astype(np.int64))
             centers = rows.means(labels, problem.n_clusters)
         return descend_far(problem, centers, None, problem.deadline)
-    groups = draw(rules, min(sample_size(problem), rules.n_groups), random_state)
-    part = problem.until(problem.deadline.share(SAMPLE_SHARE)).part(groups)
+    size, k = sample_size(problem), problem.n_clusters
+    size = rules.n_groups if rules.n_groups <= WORTH_SAMPLING * size else size
+    groups = draw(rules, size, random_state)
+    soon = problem.until(problem.deadline.share(SAMPLE_SHARE))
+    if size * k > NEAR_ENTRIES:
+        centers, prices = _coarse(soon, groups, random_state)
+        return descend_far(problem, centers, prices, problem.deadline)
+    part = soon.part(groups)
     try:
         centers, prices = search_near(part, random_state)
     except (NoAssignment, OutOfTime):  # the rules of all rows may leave more room
         problem.deadline.first.check()
-        every = np.arange(len(groups))
-        centers, prices = part.rows.seeds(problem.n_clusters, every, random_state), None
+        centers, prices = part.rows.seeds(k, np.arange(len(groups)), random_state), None
     if prices is None:
         prices = _sample_prices(part, centers)
     return descend_far(problem, part.shifted(centers, problem), prices, problem.deadline)
+
+
+def _coarse(
+    problem: Problem, groups: IntArray, random_state: np.random.RandomState
+) -> tuple[FloatArray, FloatArray | None]:
+    """Centres and prices of a sample where the rows are, from rows of it drawn at random."""
+    rules, rows = problem.rules, problem.rows
+    drawn = np.sort(random_state.choice(len(groups), problem.n_clusters, replace=False))
+    near = rows.take(groups[drawn])
+    points = np.asarray(near.given[0], np.float64)
+    if len(groups) == rules.n_groups:
+        return points - rows.middle, None
+    part_rows: ShardRows = rows.part(groups)
+    part_rules = rules.part(groups)
+    part_rules = part_rules.scaled(part_rules.n_rows / rules.n_rows)
+    part = replace(problem, rules=part_rules, rows=part_rows)
+    try:
+        start, until = points - part_rows.middle, problem.deadline
+        descent = _Descent.of(part, part_rows, start, None, until)
+        step = _placing_rounds(descent, descent.round(start, until), until)
+        return step + (part_rows.middle - rows.middle), descent.prices
+    except OutOfTime:
+        problem.deadline.first.check()
+        return points - rows.middle, None
 
 
 def _sample_prices(part: Problem, centers: FloatArray) -> FloatArray | None:
@@ -163,7 +182,7 @@ def _sample_prices(part: Problem, centers: FloatArray) -> FloatArray | None:
     try:
         until = part.deadline.first
         descent = _Descent.of(part, ShardRows.of(part.near), centers, None, until)
-        return descent.balanced(descent.rows.at(centers, until))
+        return descent.balance.found(descent.rows.at(centers, until), descent.prices)
     except OutOfTime:
         return None
 
@@ -236,55 +255,6 @@ def _placing_rounds(descent: _Descent, step: FarAnswer, until: Deadline) -> Floa
     return step.centers
 
 
-@dataclass(frozen=True)
-class _Bounds:
-    """Bounds on the sums of the groups that prices place, and their Newton steps."""
-
-    lower: FloatArray  # (q, k)
-    upper: FloatArray
-    unit: FloatArray  # mean amount of a group, (q, 1)
-    total: FloatArray  # sum of all absolute amounts, (q, 1)
-    signed: BoolArray  # whether some amounts are negative, (q,)
-
-    def outside(self, sums: FloatArray) -> FloatArray:
-        """By how much sums are above their bounds, below 0 if under them, (q, k)."""
-        over = np.maximum(sums - self.upper, 0.0) - np.maximum(self.lower - sums, 0.0)
-        return np.asarray(over)
-
-    def missed(self, sums: FloatArray) -> float:
-        """Part of all amounts that is outside the bounds, of the sum that misses most."""
-        return float((np.abs(self.outside(sums)) / self.total).sum(axis=1).max(initial=0.0))
-
-    def step(
-        self,
-        prices: FloatArray,
-        load: FloatArray,
-        bend: FloatArray,
-        temperature: float,
-        damping: float,
-    ) -> FloatArray:
-        """Prices after a damped diagonal Newton step.
-
-        A bound whose price is not 0 is held; the price of an inequality that would change its sign
-        becomes 0.
-        """
-        want = np.clip(load, self.lower, self.upper)
-        held = np.where(prices > 0.0, self.upper, np.where(prices < 0.0, self.lower, want))
-        want = np.where(np.isfinite(held), held, want)
-        least = LEAST_BEND * self.unit * self.total / load.shape[1]
-        step = damping * temperature * (load - want) / np.maximum(bend, least)
-        longest = LONGEST * temperature / self.unit
-        new = prices + np.clip(step, -longest, longest)
-        crossed = (prices * new < 0.0) & (self.lower < self.upper)
-        return np.where(crossed, 0.0, new)
-
-    def slack(self, prices: FloatArray, sums: FloatArray) -> float:
-        """What sums that keep their bounds leave of these, at the prices."""
-        bound = np.where(prices > 0.0, self.upper, self.lower)
-        paid = np.where(prices == 0.0, 0.0, prices * (np.where(prices == 0.0, 0.0, bound) - sums))
-        return float(paid.sum())
-
-
 class _Descent:
     """What the rounds of one descent have in common, and the prices that go from one to the next.
 
@@ -304,7 +274,7 @@ class _Descent:
             self.values[:, pinned] = 0.0
         total = np.abs(self.values).sum(axis=1, keepdims=True)
         total = np.where(total > 0.0, total, 1.0)
-        self.bounds = _Bounds(
+        self.bounds = Bounds(
             sums.lower - self.taken,
             sums.upper - self.taken,
             total / max(rules.n_groups, 1),
@@ -316,9 +286,7 @@ class _Descent:
         self.prices: FloatArray = np.zeros(sums.lower.shape)
         self.cost = rows.spread / max(rows.shape[0], 1)  # mean cost of a group about the middle
         self.rounding = 64.0 * float(np.finfo(rows.dtype).eps) * self.cost
-        self.middle = 0.0  # median margin of the rows
-        self.temperature = 0.0  # the last one at which prices were found
-        self.begun = False  # whether prices were found in a round before
+        self.balance = Balance(self.bounds, self.cost)
 
     @classmethod
     def of(
@@ -340,61 +308,31 @@ class _Descent:
             counts = found.sums[0]  # sizes are the first of the sums
             start, made = made.prices, cls(problem, rows, match_sizes(problem.rules, counts))
             made.prices = start
-        made.middle = found.middle_margin()
-        made.begun = prices is not None
+        made.balance.seen(found.middle_margin())
+        if prices is not None:
+            made.balance.warm()
         return made
 
     def round(self, centers: FloatArray, until: Deadline, settles: bool = False) -> FarAnswer:
         """Prices, places and means; if it settles, labels obey the rules."""
         passes = self.rows.at(centers, until)
-        self.prices = self.balanced(passes, fine=settles)
+        self.prices = self.balance.found(passes, self.prices, fine=settles)
         found = self._place(passes)
         labels, exact = found.labels.patched(*self.pins.T), False
         if settles:
             labels, exact = self._settled(passes, found, until)
         means, inertia = self.rows.measured(labels, self.k, centers)
         soft = self.pairs.cost(labels) if settles else 0.0
-        middle = found.middle_margin()
-        self.middle = middle if middle > 0.0 else self.middle
+        self.balance.seen(found.middle_margin())
         return FarAnswer(labels, means, inertia + soft, self.prices, self.rules, exact)
-
-    def balanced(self, passes: Passes, fine: bool = True) -> FloatArray:
-        """Prices at which soft loads keep their bounds, from those in hand."""
-        prices, good = self.prices, FINE if fine else GOOD
-        if not len(prices):
-            return prices
-        steps = LATER_STEPS if self.begun else FIRST_STEPS
-        for temperature in self._temperatures(fine):
-            self.temperature, damping, last = temperature, DAMPING, np.inf
-            for _ in range(steps):
-                load, bend = passes.soft_loads(prices, temperature)
-                missed = self.bounds.missed(load)
-                if missed < good:
-                    break
-                damping = 0.5 * damping if missed > last else damping
-                last = missed
-                prices = self.bounds.step(prices, load, bend, temperature, damping)
-        self.begun = True
-        return prices
-
-    def _temperatures(self, fine: bool) -> Iterator[float]:
-        """A long fall at first; in later rounds a short one, at low temperatures."""
-        least = self.middle if self.middle > 0.0 else LEAST_MARGIN * self.cost
-        if least <= 0.0:  # all rows are one point
-            return
-        top = LATER * least if self.begun else max(self.cost, least)
-        last = (FINEST if fine else LAST) * least
-        while top > last:
-            yield top
-            top *= COOLING
-        yield last
 
     def _place(self, passes: Passes) -> Placement:
         """Rows in their cheapest clusters; drawn by their shares where too many are alike."""
         found = passes.place(self.prices)
         missed = self.bounds.missed(found.sums)
-        if missed > ALIKE and self.temperature > 0.0:
-            drawn = passes.place(self.prices, self.temperature)
+        temperature = self.balance.temperature
+        if missed > ALIKE and temperature > 0.0:
+            drawn = passes.place(self.prices, temperature)
             found = drawn if self.bounds.missed(drawn.sums) < missed else found
         return found
 
