@@ -94,7 +94,13 @@ def why_home(rules: Rules) -> str:
 
 
 def sample_size(problem: Problem) -> int:
-    """Groups of the sample that shows where the centres are, more where weights are uneven."""
+    """Groups of the sample that shows where the centres are, more where weights are uneven.
+
+    A number given as ``max_samples`` is that of the sample.
+    """
+    asked = problem.settings.max_samples
+    if isinstance(asked, int):
+        return max(asked, problem.n_clusters)
     enough = max(SAMPLE, SAMPLE_EACH * problem.n_clusters)
     return int(enough * unevenness(problem.rows.weight, problem.rules.count))
 
