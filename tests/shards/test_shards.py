@@ -102,6 +102,18 @@ def test_the_number_of_shards_changes_nothing(kind, pieces):
     assert found.inertia_ == pytest.approx(other.inertia_, rel=1e-5)
 
 
+@pytest.mark.parametrize("samples", ["auto", 7_000])
+@pytest.mark.parametrize("kind", ["exact", "ordered", "maximum", "shares", "pins and sizes"])
+def test_a_sample_too_large_for_memory_is_searched_where_it_is(kind, samples, monkeypatch):
+    """From rows drawn at random; with 7,000 rows there is no sample at all."""
+    monkeypatch.setattr(far, "NEAR_ENTRIES", 0)
+    found = sharded(X, RULES[kind], max_samples=samples)
+    assert found.report_.plan.home == ""
+    assert audit(X, found.labels_, RULES[kind], K).feasible
+    model = ConstrainedKMeans(K, random_state=0).fit(X, constraints=RULES[kind])
+    assert found.inertia_ <= model.inertia_ * 1.15
+
+
 def test_open_rows_alone_come_home(monkeypatch):
     """Beside the sample; and means of must-links, which there are none of here."""
     taken = []

@@ -34,8 +34,8 @@ LEAST_ROWS = 256
 #: Clusters of each row that shares are made over where clusters are very many (:attr:`Ask.near`).
 #: More take more memory and time; fewer miss shares of rows that lie between many clusters.
 CHEAPEST = 32
-#: Labels that a shard keeps: those of the best answer, of the last and of the next one.
-KEPT = 3
+#: Labels that a shard keeps: those of the best answer, and of the steps of the next one.
+KEPT = 6
 #: Clusters from which sums on a device are those of sorted rows.  A matrix of all rows and clusters
 #: takes longer there: 1.4 times with 256 clusters of 10,000,000 x 64 rows.
 SORTED_FROM = 256

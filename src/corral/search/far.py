@@ -31,7 +31,7 @@ from ..plan.thresholds import PATIENCE, WORTH_SAMPLING
 from ..presolve import Rules
 from ..problem import Problem
 from ..rows import Passes, Placement, ShardLabels, ShardRows
-from ..start import draw, group_labels, match_sizes
+from ..start import draw, group_labels, labelled_means, match_sizes, seed_order
 from .balance import Balance, Bounds
 
 #: Groups of the sample that shows where the centres are, in all and for each cluster.  More take
@@ -162,11 +162,26 @@ def search_far(
 def _coarse(
     problem: Problem, groups: IntArray, random_state: np.random.RandomState
 ) -> tuple[FloatArray, FloatArray | None]:
-    """Centres and prices of a sample where the rows are, from rows of it drawn at random."""
+    """Centres and prices of a sample where the rows are, from rows of it drawn at random.
+
+    Clusters of labelled groups start at the means of these; other seeds go to clusters that have
+    rules of their own as they fit.
+    """
     rules, rows = problem.rules, problem.rows
     drawn = np.sort(random_state.choice(len(groups), problem.n_clusters, replace=False))
-    near = rows.take(groups[drawn])
-    points = np.asarray(near.given[0], np.float64)
+    points = np.array(rows.take(groups[drawn]).given[0], np.float64)
+    known = labelled_means(rules, rows, random_state)
+    if known is not None:
+        points[known.clusters] = known.means
+    elif rules.numbered:
+        seeds = points - rows.middle
+
+        def distances(some: IntArray) -> FloatArray:
+            part = rows.take(some)
+            squares: FloatArray = part.distances(seeds + (rows.middle - part.middle))
+            return squares
+
+        points = points[seed_order(rules, distances, lambda: rows.nearest(seeds))]
     if len(groups) == rules.n_groups:
         return points - rows.middle, None
     part_rows: ShardRows = rows.part(groups)
