@@ -1,4 +1,4 @@
-"""Shards of NumPy arrays in this process, and fits over any shards."""
+"""Fits over any shards."""
 
 from __future__ import annotations
 
@@ -9,46 +9,8 @@ from unittest.mock import patch
 import numpy as np
 
 from corral import ConstrainedKMeans
-from corral.admm.crew import Threads
 from corral.backends import InMemory
-from corral.rows import Shard, ShardTable, plus_plus
-
-
-class LocalShards:
-    """Shards in this process's memory; see :class:`corral.rows.Shards`."""
-
-    quick = True
-
-    def __init__(self, shards):
-        self.shards = list(shards)
-
-    @property
-    def points(self):
-        return np.concatenate([shard.points for shard in self.shards])
-
-    @property
-    def dtype(self):
-        return self.shards[0].points.dtype
-
-    @property
-    def lengths(self):
-        return [len(shard) for shard in self.shards]
-
-    @property
-    def n_features(self):
-        return int(self.shards[0].points.shape[1])
-
-    def map(self, function, *args, each=None):
-        own = [()] * len(self.shards) if each is None else each
-        return [function(shard, *args, *its) for shard, its in zip(self.shards, own, strict=True)]
-
-    def transform(self, function, *args, each=None):
-        return LocalShards(self.map(function, *args, each=each))
-
-    def crew(self, points=None):
-        return Threads(self.points if points is None else points)
-
-    seeds = staticmethod(plus_plus)
+from corral.rows import LocalShards, Shard, ShardTable
 
 
 def cut(points, pieces):

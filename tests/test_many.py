@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from pkgutil import resolve_name
 from unittest.mock import patch
 
@@ -27,11 +26,11 @@ from corral.assign.many import AmongCandidates
 from corral.assign.sizes.flow import transport
 from corral.assign.sizes.shares import approached, misplaced_rows
 from corral.deadline import NEVER, OutOfTime
-from corral.many import tree
 from corral.many.tree import Split
-from corral.plan import many_thresholds, thresholds
+from corral.plan import many_thresholds
 from corral.presolve import SizeBounds, presolve
-from corral.rows import MemoryRows, contracted_shards
+from corral.rows import MemoryRows, passes, shards
+from corral.search import far
 
 N, D, K = 1500, 4, 30
 X = make_blobs(N, D, centers=6, cluster_std=2.0, random_state=0)[0]
@@ -118,93 +117,52 @@ def problem_of(rules):
     return table, presolve(rules, N, K)
 
 
-@pytest.mark.parametrize("kind", ["equal", "interval", "cannot-links"])
-def test_shards_give_the_labels_of_memory(kind):
-    near, rules = problem_of(RULES[kind])
-    far = contracted_shards(cut(X, 3), None, None)
-    centers = X[:K] - near.middle
-    how = {"incumbent": None, "warm": None, "deadline": NEVER, "patience": 3.0}
-    first = AmongCandidates(rules, near, 6)(centers, **how)
-    second = AmongCandidates(rules, far, 6)(centers, **how)
-    cost = near.costs(centers).dense()
-    labels = first.labels, far.labels(second.labels)
-    a, b = (cost[np.arange(N), found].sum() for found in labels)
-    assert a == pytest.approx(b, rel=1e-9)
-
-
-def test_shards_share_out_as_memory_does():
-    """Centres and costs of shares of the candidates, against a dense matrix of all shares."""
-    near, _ = problem_of([])
-    far = contracted_shards(cut(X, 3), None, None)
+def test_centres_and_costs_of_shares():
+    """Against a dense matrix of all shares."""
+    rows, _ = problem_of([])
     rng = np.random.default_rng(0)
-    centers, prices, temperature = X[:K] - near.middle, rng.random(K), 2.0
-    cost = near.costs(centers).dense()
+    centers, prices, temperature = X[:K] - rows.middle, rng.random(K), 2.0
+    cost = rows.costs(centers).dense()
     members = np.exp(-(cost + prices - (cost + prices).min(axis=1, keepdims=True)) / temperature)
     members /= members.sum(axis=1, keepdims=True)
     expected = (members.T @ X) / members.sum(axis=0)[:, None] - X.mean(axis=0)
-    for rows in (near, far):
-        table = rows.candidates(centers, prices, K)
-        found, paid = rows.soft_means(table, prices, temperature, centers)
-        np.testing.assert_allclose(found, expected, atol=1e-3)
-        np.testing.assert_allclose(table.held(prices, temperature), members.sum(axis=0))
-        assert paid == pytest.approx((members * cost).sum())
-        assert table.spent() == pytest.approx(cost.min(axis=1).sum())
-
-
-@contextmanager
-def far_away(each):
-    """Problems of some thousand entries stay in shards; graduation sees so many rows a cluster."""
-    with (
-        patch.multiple(thresholds, LARGE=1000, SAMPLE_SUMMED=300),
-        patch.object(many_thresholds, "GRADUATED_EACH", each),
-    ):
-        yield
+    table = rows.candidates(centers, prices, K)
+    found, paid = rows.soft_means(table, prices, temperature, centers)
+    np.testing.assert_allclose(found, expected, atol=1e-3)
+    np.testing.assert_allclose(table.held(prices, temperature), members.sum(axis=0))
+    assert paid == pytest.approx((members * cost).sum())
+    assert table.spent() == pytest.approx(cost.min(axis=1).sum())
 
 
 @pytest.mark.parametrize("kind", ["equal", "interval", "unequal", "pins", "both", "groups of two"])
-@pytest.mark.parametrize("level", [4, 40])
-def test_rules_are_obeyed_in_shards(kind, level):
-    """Trees of several levels and of one, on a sample of the rows, and all rows after it."""
-    with far_away(20), patch.object(tree, "LEVEL_BRANCHES", level):
-        model = fit_shards(X, cut(X, 3), RULES[kind], K)
-    plan = model.report_.plan
-    assert (plan.home, plan.candidates, plan.exact_rounds) == ("", 6, False)
-    assert "graduation" in plan.centers
-    assert plan.graduated < N / 1.4
+@pytest.mark.parametrize("wide", [False, True])
+def test_rules_are_obeyed_in_shards(kind, wide, monkeypatch):
+    """With shares of all clusters, and of the cheapest few of each row."""
+    monkeypatch.setattr(far, "SAMPLE", 300)
+    monkeypatch.setattr(far, "SAMPLE_EACH", 12)
+    if wide:
+        monkeypatch.setattr(shards, "WIDE", 10)
+        monkeypatch.setattr(passes, "CHEAPEST", 8)
+    model = fit_shards(X, cut(X, 3), RULES[kind], K)
+    assert model.report_.plan.home == ""
     assert audit(X, model.labels_, RULES[kind], K).feasible
 
 
-def test_shards_are_nearly_as_good_as_memory():
+def test_shards_are_nearly_as_good_as_memory(monkeypatch):
     """Without exchanges, which need rows in memory."""
+    monkeypatch.setattr(far, "SAMPLE", 300)
+    monkeypatch.setattr(far, "SAMPLE_EACH", 25)
     points = np.random.default_rng(0).normal(size=(3000, 6))
     sizes = [ClusterSizes([50] * 60)]
     near = ConstrainedKMeans(60, random_state=0).fit(points, constraints=sizes)
-    with far_away(50):
-        far = fit_shards(points, cut(points, 2), sizes, 60)
-    assert far.inertia_ <= 1.02 * near.inertia_
+    away = fit_shards(points, cut(points, 2), sizes, 60)
+    assert away.report_.plan.home == ""
+    assert away.inertia_ <= 1.02 * near.inertia_
 
 
-def test_children_of_parts_are_their_candidates():
-    """Against costs of all clusters: every row sees the children of its own part and no others."""
-    far = contracted_shards(cut(X, 3), None, None)
-    centers, prices = X[:5] - far.middle, np.zeros(5)
-    parts = far.relatives(centers[:2], prices[:2], far.family(np.array([[0, 1]]), None)).at(
-        prices[:2]
-    )
-    none = np.empty(0, np.int64)
-    first = parts.labels(far.patches(none, none))
-    family = far.family(np.array([[0, 1, 2], [3, 4, -1]]), first)
-    found = far.relatives(centers, prices, family).at(prices).brought()
-    cost = MemoryRows(X).costs(centers).dense()
-    np.testing.assert_array_equal(first(), cost[:, :2].argmin(axis=1))
-    cost[first() == 0, 3:] = cost[first() == 1, :3] = np.inf
-    np.testing.assert_array_equal(found, cost.argmin(axis=1))
-
-
-@pytest.mark.parametrize("sharded", [False, True])
-def test_parts_are_as_cheap_as_their_cheapest_cluster(sharded):
+def test_parts_are_as_cheap_as_their_cheapest_cluster():
     """With all clusters as candidates, against the least of dense costs in each part."""
-    rows = contracted_shards(cut(X, 3), None, None) if sharded else MemoryRows(X)
+    rows = MemoryRows(X)
     rng = np.random.default_rng(0)
     centers, prices, part = X[:K] - rows.middle, rng.random(K), rng.integers(0, 4, K)
     priced = MemoryRows(X).costs(centers).dense() + prices
@@ -216,9 +174,8 @@ def test_parts_are_as_cheap_as_their_cheapest_cluster(sharded):
     np.testing.assert_allclose(merged.held(np.zeros(4), 2.0), share.sum(axis=0))
 
 
-@pytest.mark.parametrize("sharded", [False, True])
-def test_candidates_beside_others_are_those_of_both(sharded):
-    rows = contracted_shards(cut(X, 3), None, None) if sharded else MemoryRows(X)
+def test_candidates_beside_others_are_those_of_both():
+    rows = MemoryRows(X)
     centers, doors, zero = X[:K] - rows.middle, np.array([3, 17, 20, 28]), np.zeros(K)
     more = rows.candidates(centers[doors], zero[doors], 2).named(doors)
     opened = rows.candidates(centers, zero, 3).beside(more).at(zero).near(np.full(K, np.inf))
@@ -231,51 +188,36 @@ def test_candidates_beside_others_are_those_of_both(sharded):
         np.testing.assert_allclose(opened.cost[i, known], cost[i, found], atol=1e-9)
 
 
-@pytest.mark.parametrize("sharded", [False, True])
-def test_islands_with_room_that_no_row_sees(sharded):
+def test_islands_with_room_that_no_row_sees():
     """An island has nine clusters and few rows; rows of the others see their own alone."""
     rng = np.random.default_rng(0)
     places = 1000.0 * rng.normal(size=(4, D))
     where = np.repeat(np.arange(4), [400, 60, 500, 540])
     points = places[where] + rng.normal(size=(N, D))
     centers = points[np.concatenate([np.flatnonzero(where == p)[:9] for p in range(4)])[:K]]
-    rows = contracted_shards(cut(points, 3), None, None) if sharded else MemoryRows(points)
+    rows = MemoryRows(points)
     rules = presolve([EQUAL], N, K)
     how = {"incumbent": None, "warm": None, "deadline": NEVER, "patience": 3.0}
-    found = AmongCandidates(rules, rows, 4)(centers - points.mean(axis=0), **how).labels
+    labels = AmongCandidates(rules, rows, 4)(centers - points.mean(axis=0), **how).labels
     cost = MemoryRows(points).costs(centers - points.mean(axis=0)).dense()
     sizes = np.full(K, N // K)
     best = (transport(cost, np.ones(N, np.int64), sizes, sizes) * cost).sum()
-    labels = rows.labels(found) if sharded else found
     assert np.array_equal(np.bincount(labels, minlength=K), sizes)
     assert cost[np.arange(N), labels].sum() == pytest.approx(best, rel=1e-7)
 
 
-def test_candidates_that_are_kept_have_new_costs():
-    far = contracted_shards(cut(X, 3), None, None)
-    before = far.candidates(X[:K] - far.middle, np.zeros(K), 5)
-    clusters = before.at(np.zeros(K)).near(np.full(K, np.inf)).cluster
-    centers = X[K : 2 * K] - far.middle
-    after = far.candidates(centers, np.zeros(K), 5, like=before, fresh=False)
-    opened = after.at(np.zeros(K)).near(np.full(K, np.inf))
-    np.testing.assert_array_equal(opened.cluster, clusters)
-    cost = MemoryRows(X).costs(centers).dense()
-    np.testing.assert_allclose(opened.cost, np.take_along_axis(cost, clusters.astype(int), axis=1))
-
-
 @pytest.mark.parametrize("sharded", [False, True])
 @pytest.mark.parametrize("kind", ["no rows", "alike"])
-def test_clusters_without_rows_and_rows_that_are_alike(kind, sharded):
+def test_clusters_without_rows_and_rows_that_are_alike(kind, sharded, monkeypatch):
     points = X if kind == "no rows" else np.ones_like(X)
     sizes = [0] * 10 + [75] * (K - 10) if kind == "no rows" else [N // K] * K
     rules = [ClusterSizes(sizes)]
-    with far_away(20):
-        fit = ConstrainedKMeans(K, random_state=0).fit
-        model = (
-            fit_shards(points, cut(points, 3), rules, K)
-            if sharded
-            else fit(points, None, constraints=rules)
-        )
+    monkeypatch.setattr(far, "SAMPLE", 300)
+    monkeypatch.setattr(far, "SAMPLE_EACH", 20)
+    if sharded:
+        model = fit_shards(points, cut(points, 3), rules, K)
+    else:
+        model = ConstrainedKMeans(K, random_state=0).fit(points, constraints=rules)
     assert audit(points, model.labels_, rules, K).feasible
 
 
@@ -311,23 +253,6 @@ def test_centres_that_are_late_are_those_in_hand(place, after, once):
         model = ConstrainedKMeans(K, random_state=0, n_init=1).fit(X, constraints=[EQUAL])
     assert len(calls) > after
     assert model.report_.feasible
-
-
-def test_reaches_are_margins_of_free_rows():
-    """Against a sort; rows that have their places do not count."""
-    rng = np.random.default_rng(0)
-    free = rng.random(N) < 0.5
-    far = contracted_shards(cut(X, 1), None, None).marked(np.flatnonzero(free))
-    centers, each = X[:4] - far.middle, np.array([3, 0, 5, 2])
-    reach = far.candidates(centers, np.zeros(4), 4).at(np.zeros(4)).reach(10, each)
-    cost = np.sort(MemoryRows(X).costs(centers).dense()[free], axis=1)
-    labels = MemoryRows(X).costs(centers).dense()[free].argmin(axis=1)
-    margin = cost[:, 1] - cost[:, 0]
-    of_all = np.sort(margin)[10]
-    expected = [
-        max(of_all, np.sort(margin[labels == j])[each[j]]) if each[j] else of_all for j in range(4)
-    ]
-    np.testing.assert_allclose(reach, expected)
 
 
 @pytest.mark.parametrize("clear", [False, True])

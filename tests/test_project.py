@@ -32,7 +32,7 @@ LAYERS = [
     {"start", "assign", "backends", "plots", "solution"},
     {"polish", "report"},
     {"rivals", "infeasible", "many"},
-    {"run"},
+    {"run", "search"},
     {"solve", "feasibility", "fewest"},
     {"new_rows", "proof", "active"},
     {"estimator", "baselines"},
@@ -49,7 +49,7 @@ DEPTH = {name: depth for depth, layer in enumerate(LAYERS) for name in layer}
 
 #: What comes with an extra; only the backends may import it.
 EXTRAS = {
-    "backends": {"torch", "triton", "cupy", "array_api_compat", "dask", "distributed"},
+    "backends": {"torch", "cupy", "array_api_compat", "dask", "distributed"},
     "proof": {"torch"},
     "studio": {"bokeh", "tornado", "jinja2"},
 }

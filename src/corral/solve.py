@@ -8,6 +8,7 @@ begun by a sample in memory (:mod:`.search.far`).
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -28,11 +29,15 @@ from .search.descent import Answer, Descender, match_sizes
 from .search.engine import search
 from .search.events import Events
 from .search.prices import Found
+from .search.far import is_small, search_far, why_home
 from .search.makers import Makers, relax
 from .search.shape import MeansShape
 from .search.starts import draw, group_labels, make_start
 from .search.vary import Variation
 from .solution import Solution, numbered
+
+#: Bytes of X above which bringing it into this process's memory is worth a warning.
+MANY_BYTES = 1 << 30
 
 #: Whether an answer with this objective needs no rival; it may take so many seconds to find out.
 Enough = Callable[[float, float], bool]
@@ -67,10 +72,20 @@ def solve(
     if paper is not None:
         PaperRules.of(paper.rules, paper.rows.weight)  # refuses rules that the paper does not have
     events = Events(problem.settings.progress.deadline)
-    with one_blas_thread():
-        if not problem.settings.repair:
-            return _rounded(problem, paper, random_state, events)
-        solution = _searched(problem, paper, random_state, enough, events)
+    why = _why_home(problem) if problem.rows.far else ""
+    if why:
+        problem = _brought_home(problem, why, events)
+    if problem.rows.far:
+        try:
+            solution = _searched_far(problem, random_state, events)
+        except NoAssignment:
+            why = "no labels were found that obey the rules where the data are"
+            problem = _brought_home(problem, why, events)
+    if not problem.rows.far:
+        with one_blas_thread():
+            if not problem.settings.repair:
+                return _rounded(problem, paper, random_state, events)
+            solution = _searched(problem, paper, random_state, enough, events)
     if problem.rules.numbered:
         return solution
     return numbered(solution, problem.given, _start_centers(problem))
@@ -121,6 +136,56 @@ def _searched(
     )  # fmt: skip
     events.note("search ended by", ended)
     return _solution(problem, found, relaxed, events)
+
+
+def _why_home(problem: Problem) -> str:
+    """Why far rows are brought into this process's memory, or nothing if they stay."""
+    settings = problem.settings
+    if settings.solver != "projected" or not settings.repair or settings.record_x:
+        return "only the default solver with repair, and without record_x, works where they are"
+    if why := why_home(problem.rules):
+        return why
+    return "the problem is small" if is_small(problem) else ""
+
+
+def _brought_home(problem: Problem, why: str, events: Events) -> Problem:
+    """The problem with all rows in this process's memory; the user is told if they are many."""
+    m, d = problem.rows.shape
+    size = m * d * np.dtype(problem.rows.dtype).itemsize
+    events.note("brought into memory because", why)
+    if size > MANY_BYTES:
+        warnings.warn(
+            f"X, {size / 2**30:.1f} GiB, is brought into this process's memory: {why}.",
+            stacklevel=4,
+        )
+    return problem.home()
+
+
+def _searched_far(
+    problem: Problem, random_state: np.random.RandomState, events: Events
+) -> Solution:
+    """A sample searched in memory, then all rows where they are."""
+    events.note("groups of rows", problem.rules.n_groups)
+    events.note("clusters", problem.n_clusters)
+    relaxed: list[Relaxation] = []
+
+    def search_near(
+        part: Problem, random_state: np.random.RandomState
+    ) -> tuple[FloatArray, FloatArray | None]:
+        events.note("groups of the sample", part.rules.n_groups)
+        effort, until = part.settings.effort, part.deadline
+        budget = Budget.of(part.rows.shape, part.n_clusters, effort, until)
+        own = Makers(part, random_state)
+        with one_blas_thread():
+            found = _search_level(part, own, random_state, budget, None, events)
+        relaxed.extend([] if own.relaxed is None else [own.relaxed])
+        prices = None if found.prices is None else found.prices.prices.T
+        return found.clusters, prices
+
+    found = search_far(problem, random_state, search_near)
+    events.found("all rows where they are", problem.objective(found.objective))
+    answer = Answer(found.labels(), found.centers, found.objective, found.rules, None)
+    return _solution(problem, answer, relaxed[0] if relaxed else None, events)
 
 
 def _search_level(

@@ -5,17 +5,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import cosine_distances
 
-from corral import CannotLink, ClusterSizes, ClusterTotals, ConstrainedKMeans, MustLink, Pin, audit
+from corral import (
+    CannotLink,
+    ClusterSizes,
+    ClusterTotals,
+    ConstrainedKMeans,
+    GroupShares,
+    MustLink,
+    Pin,
+    audit,
+)
 from corral.datasets import random_links
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
 from corral.backends.dask.cluster import Partitions  # noqa: E402
-from corral.plan import thresholds  # noqa: E402
+from corral.search import far  # noqa: E402
 
 N, D, K = 8_000, 4, 10
 X, Y = make_blobs(N, D, centers=K, cluster_std=1.5, random_state=0)
@@ -24,39 +32,24 @@ CHUNKS = ((2_250, 1_750, 4_000), D)
 
 
 @pytest.fixture(autouse=True)
-def large(monkeypatch):
-    """Have problems of this size solved by the workers, with ADMM on a sample of the rows."""
-    monkeypatch.setattr(thresholds, "LARGE", N * K * 9 // 10)
-    monkeypatch.setattr(thresholds, "SAMPLE_SUMMED", N // 2)
-    monkeypatch.setattr(thresholds, "SAMPLE_SUMMED_EACH", N // (2 * K))
-    monkeypatch.setattr(thresholds, "SAMPLE_FREE_EACH", N // (2 * K))
+def small_sample(monkeypatch):
+    """Have problems of this size solved by the workers."""
+    monkeypatch.setattr(far, "SAMPLE", 2_000)
 
 
 def model(**given):
     return ConstrainedKMeans(K, random_state=0, rho_growth=1.4, **given)
 
 
-@pytest.mark.parametrize("max_samples", ["auto", None])
-def test_the_labels_are_those_of_a_fit_in_memory(client, max_samples):
+def test_the_answer_is_as_good_as_in_memory(client):
     given = da.from_array(X, chunks=CHUNKS)
-    found = model(max_samples=max_samples).fit(given, constraints=SIZES)
-    expected = model(max_samples=max_samples).fit(X, constraints=SIZES)
+    found = model().fit(given, constraints=SIZES)
+    expected = model().fit(X, constraints=SIZES)
     assert isinstance(found.labels_, da.Array)
     assert found.labels_.chunks == CHUNKS[:1]
-    np.testing.assert_array_equal(found.labels_.compute(), expected.labels_)
-    np.testing.assert_allclose(found.cluster_centers_, expected.cluster_centers_)
-    assert found.inertia_ == pytest.approx(expected.inertia_, rel=1e-12)
+    assert found.report_.plan.home == ""
     assert found.report_.feasible
-
-
-def test_seeds_are_those_of_a_fit_in_memory_if_they_are_of_some_rows(client, monkeypatch):
-    monkeypatch.setattr("corral.start.SEED_ROWS", 1_250)
-    given = model(max_samples=None, max_iter=40)
-    with pytest.warns(ConvergenceWarning):
-        found = given.fit(da.from_array(X, chunks=CHUNKS), constraints=SIZES).labels_.compute()
-    with pytest.warns(ConvergenceWarning):
-        expected = given.fit(X, constraints=SIZES).labels_
-    np.testing.assert_array_equal(found, expected)
+    assert found.inertia_ == pytest.approx(expected.inertia_, rel=1e-5)
 
 
 PINS = Pin({int(row): int(Y[row]) for row in range(0, N, 25)})
@@ -66,68 +59,41 @@ SOFT = [
 ]
 
 
-@pytest.mark.parametrize(
-    "rules", [[PINS], SOFT, [PINS, *SOFT, SIZES]], ids=["pins", "soft pairs", "both and sizes"]
-)
-def test_pins_and_soft_pairs_stay_with_the_workers(client, rules):
+VALUES = np.random.default_rng(0).lognormal(0.0, 0.7, N)
+PARTY = np.where(np.random.default_rng(1).random(N) < 0.35, "a", "b")
+LINKS = random_links(Y, 100, 100, random_state=0)
+ACROSS = np.column_stack([np.arange(50), N - 1 - np.arange(50)])
+ACROSS = CannotLink(ACROSS[Y[ACROSS[:, 0]] != Y[ACROSS[:, 1]]])
+RULES = {
+    "pins, soft pairs and sizes": [PINS, *SOFT, SIZES],
+    "totals": [ClusterTotals(VALUES, maximum=1.05 * VALUES.sum() / K)],
+    "shares": [GroupShares(PARTY, minimum={"a": 0.32}, maximum={"a": 0.38})],
+    "links across partitions": [SIZES, *LINKS, ACROSS],
+}
+
+
+@pytest.mark.parametrize("kind", RULES)
+def test_rules_are_obeyed_where_the_rows_are(client, kind):
     found = model()
-    found.fit(da.from_array(X, chunks=CHUNKS), constraints=rules)
+    found.fit(da.from_array(X, chunks=CHUNKS), constraints=RULES[kind])
     assert found.report_.plan.home == ""
-    independent = audit(X, found.labels_.compute(), rules, K)
+    independent = audit(X, found.labels_.compute(), RULES[kind], K)
     assert independent.feasible
     assert independent.objective == pytest.approx(found.report_.objective, rel=1e-9)
-    expected = model().fit(X, constraints=rules)
-    assert found.report_.objective <= expected.report_.objective * (1.0 + 1e-3)
+    expected = model().fit(X, constraints=RULES[kind])
+    assert found.report_.objective <= expected.report_.objective * 1.01
 
 
-def test_totals_come_to_the_client(client):
-    rows = da.from_array(X[:600], chunks=(200, D))
-    rule = ClusterTotals(np.arange(600) % 7.0, maximum=500.0)
-    found = model().fit(rows, constraints=rule)
-    assert found.report_.plan.home.startswith("totals, shares and linear rows")
-    expected = model().fit(X[:600], constraints=rule)
-    np.testing.assert_array_equal(found.labels_.compute(), expected.labels_)
-
-
-def test_verbose_tells_of_iterations_and_rounds(client, caplog, monkeypatch):
+def test_verbose_tells_of_rounds(client, caplog, monkeypatch):
     monkeypatch.setattr("corral.progress.LINE_PACE", 0.0)
-    given = model(max_samples=None, verbose=True)
-    given.fit(da.from_array(X, chunks=CHUNKS), constraints=SIZES)
+    model(verbose=True).fit(da.from_array(X, chunks=CHUNKS), constraints=SIZES)
     told = [record.getMessage() for record in caplog.records if record.name.startswith("corral")]
-    assert any(f": admm {given.n_iter_}, " in line for line in told)
     assert any(": assign 1, best " in line for line in told)
 
 
-def test_links_across_partitions_and_a_killed_worker(mortal, kill_one):
-    must, cannot = random_links(Y, 100, 100, random_state=0)
-    apart = np.column_stack([np.arange(50), N - 1 - np.arange(50)])
-    apart = apart[Y[apart[:, 0]] != Y[apart[:, 1]]]
-    rules = [SIZES, must, cannot, CannotLink(apart)]
-    whole, hurt = (model(max_samples=None, max_iter=12) for _ in range(2))
-    fatal = Fatal(kill_one)
-    with pytest.warns(ConvergenceWarning):
-        whole.fit(da.from_array(X, chunks=CHUNKS), constraints=rules)
-    with pytest.warns(ConvergenceWarning):
-        hurt.fit(da.from_array(X, chunks=CHUNKS), constraints=rules, callback=fatal)
-    assert fatal.done
-    assert audit(X, whole.labels_.compute(), rules, K).feasible
-    np.testing.assert_array_equal(hurt.labels_.compute(), whole.labels_.compute())
-
-
-class Fatal:
-    """Kills a worker among the iterations of ADMM."""
-
-    def __init__(self, kill_one):
-        self.kill_one, self.done = kill_one, False
-
-    def __call__(self, progress):
-        if not self.done and progress.phase == "admm" and progress.iteration >= 5:
-            self.kill_one()
-            self.done = True
-
-
-@pytest.mark.parametrize("step", ["scan-rows", "on-points"])
-def test_a_worker_killed_in_exact_sizes_means_or_the_audit(mortal, kill_one, monkeypatch, step):
+@pytest.mark.parametrize("step", ["soft-loads", "place", "measured", "on-points"])
+def test_a_worker_killed_in_a_pass_or_in_the_audit(mortal, kill_one, monkeypatch, step):
+    """A lost partition is made again, and so are its labels."""
     whole = model().fit(da.from_array(X, chunks=CHUNKS), constraints=SIZES)
     submit, killed = Partitions.submit, []
 
@@ -186,7 +152,7 @@ def test_cosine_stays_with_the_workers(client):
     assert independent.feasible
     assert independent.inertia == pytest.approx(found.inertia_)
     expected = model(metric="cosine", n_init=1).fit(X, constraints=SIZES)
-    assert found.inertia_ <= expected.inertia_ * (1.0 + 1e-3)
+    assert found.inertia_ <= expected.inertia_ * 1.01
     distances = cosine_distances(X[:50], found.cluster_centers_)
     np.testing.assert_allclose(found.transform(given[:50]).compute(), distances, atol=1e-12)
     with pytest.raises(ValueError, match="row 0 of X has zeros"):

@@ -1,4 +1,4 @@
-"""Fits of tensors through the estimator's path: the same answers as in memory."""
+"""Fits of tensors through the estimator's path: the answers of NumPy's shards."""
 
 from __future__ import annotations
 
@@ -10,10 +10,19 @@ torch = pytest.importorskip("torch")
 
 from local_shards import cut, fit_shards  # noqa: E402
 
-from corral import CannotLink, ClusterSizes, ConstrainedKMeans, MustLink, Pin, audit  # noqa: E402
+from corral import (  # noqa: E402
+    ClusterSizes,
+    ClusterTotals,
+    ConstrainedKMeans,
+    GroupShares,
+    MustLink,
+    Pin,
+    audit,
+)
 from corral.backends.gpu.device import DeviceShards  # noqa: E402
 from corral.datasets import random_links  # noqa: E402
-from corral.plan import thresholds  # noqa: E402
+from corral.rows import Shard  # noqa: E402
+from corral.search import far  # noqa: E402
 
 N, D, K = 6_000, 4, 6
 X, Y = make_blobs(N, D, centers=K, cluster_std=3.0, random_state=0)
@@ -23,41 +32,48 @@ LINKS = random_links(Y, 400, 400, random_state=0)
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
-@pytest.fixture
-def large(monkeypatch):
+PARTY = np.where(np.random.default_rng(1).random(N) < 0.35, "a", "b")
+PINS = Pin({int(row): int(Y[row]) for row in range(0, N, 61)})
+
+
+@pytest.fixture(autouse=True)
+def small_sample(monkeypatch):
     """Have problems of this size solved where the rows are."""
-    monkeypatch.setattr(thresholds, "LARGE", N * K - 1)
+    monkeypatch.setattr(far, "SAMPLE", 2_000)
 
 
-def fit_there(points, rules, weight=None, *, shards=None, max_samples=2_000, **parameters):
-    shards = DeviceShards(torch.as_tensor(points).to(DEVICE)) if shards is None else shards
-    found = fit_shards(points, shards, rules, K, weight, max_samples=max_samples, **parameters)
+def fit_there(points, rules, weight=None, *, shards=None, **parameters):
+    shards = DeviceShards(Shard(torch.as_tensor(points).to(DEVICE))) if shards is None else shards
+    found = fit_shards(points, shards, rules, K, weight, **parameters)
     assert found.report_.plan.home == ""
     return found
 
 
-@pytest.mark.parametrize("max_samples", [None, 2_000])
-@pytest.mark.parametrize("weight", [None, WEIGHT])
-@pytest.mark.parametrize(
-    "rules",
-    [[], [SIZES], [ClusterSizes(minimum=900, maximum=1_100)]],
-    ids=["free", "exact", "some"],
-)
-def test_the_labels_are_those_of_rows_in_memory(large, rules, weight, max_samples):
-    found = fit_there(X, rules, weight, max_samples=max_samples)
-    same = fit_there(X, rules, weight, shards=cut(X, 1), max_samples=max_samples)
+RULES = {
+    "free": [],
+    "exact": [SIZES],
+    "some": [ClusterSizes(minimum=900, maximum=1_100)],
+    "totals": [ClusterTotals(WEIGHT, maximum=1.02 * WEIGHT.sum() / K)],
+    "shares": [GroupShares(PARTY, minimum={"a": 0.33}, maximum={"a": 0.37})],
+    "pins and sizes": [PINS, SIZES],
+}
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["alike", "weighted"])
+@pytest.mark.parametrize("kind", RULES)
+def test_the_answer_is_that_of_rows_in_memory(kind, weight):
+    found = fit_there(X, RULES[kind], weight)
+    same = fit_there(X, RULES[kind], weight, shards=cut(X, 1))
     assert found.report_.feasible
-    np.testing.assert_array_equal(found.labels_, same.labels_)
-    np.testing.assert_allclose(found.cluster_centers_, same.cluster_centers_)
-    # In memory the last few rows are polished one by one.
-    model = ConstrainedKMeans(K, random_state=0, max_samples=max_samples)
-    model.fit(X, constraints=rules, sample_weight=weight)
-    assert np.mean(found.labels_ == model.labels_) > 0.999
-    assert found.inertia_ == pytest.approx(model.inertia_, rel=1e-5)
+    assert audit(X, found.labels_, RULES[kind], K, sample_weight=weight).feasible
+    assert found.inertia_ == pytest.approx(same.inertia_, rel=1e-5)
+    model = ConstrainedKMeans(K, random_state=0)
+    model.fit(X, constraints=RULES[kind], sample_weight=weight)
+    assert found.inertia_ <= model.inertia_ * 1.01
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_pairs_and_sizes_together(large, dtype):
+def test_pairs_and_sizes_together(dtype):
     points, rules = X.astype(dtype), [*LINKS, SIZES]
     found = fit_there(points, rules)
     assert found.report_.feasible
@@ -69,46 +85,20 @@ def test_pairs_and_sizes_together(large, dtype):
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e5])
-def test_half_of_the_bits_and_a_far_middle(large, shift):
+def test_half_of_the_bits_and_a_far_middle(shift):
     points = (X + shift).astype(np.float32)
     found = fit_there(points, [SIZES])
     model = ConstrainedKMeans(K, random_state=0).fit(points, constraints=SIZES)
     assert found.report_.feasible
-    assert np.mean(found.labels_ == model.labels_) > 0.99
-    assert found.inertia_ == pytest.approx(model.inertia_, rel=1e-4)
+    assert found.inertia_ == pytest.approx(model.inertia_, rel=1e-3)
 
 
-PINS = Pin({int(row): int(Y[row]) for row in range(0, N, 61)})
-SOFT = [
-    MustLink(random_links(Y, 150, 0, random_state=5)[0].pairs, weight=30.0),
-    CannotLink(random_links(Y, 0, 150, random_state=6)[1].pairs, weight=30.0),
-]
-FOLLOW = {
-    "pins": [PINS],
-    "soft pairs": SOFT,
-    "pins, soft pairs and sizes": [PINS, *SOFT, SIZES],
-}
-
-
-@pytest.mark.parametrize("max_samples", [None, 2_000])
-@pytest.mark.parametrize("kind", FOLLOW)
-def test_pins_and_soft_pairs_stay_on_the_device(large, kind, max_samples):
-    found = fit_there(X, FOLLOW[kind], max_samples=max_samples)
-    independent = audit(X, found.labels_, FOLLOW[kind], K)
-    assert independent.feasible
-    assert independent.objective == pytest.approx(found.report_.objective, rel=1e-9)
-    model = ConstrainedKMeans(K, random_state=0, max_samples=max_samples)
-    model.fit(X, constraints=FOLLOW[kind])
-    assert found.report_.objective <= model.report_.objective * (1.0 + 1e-3)
-
-
-def test_cosine_has_the_labels_of_rows_in_memory(large):
+def test_cosine_has_the_answer_of_rows_in_memory():
     """Rows are brought to one length on the device; must-links are joined there."""
     rules = [SIZES, MustLink([(0, 1), (2, 3)])]
     found = fit_there(X, rules, metric="cosine", n_init=1)
     same = fit_there(X, rules, shards=cut(X, 1), metric="cosine", n_init=1)
-    np.testing.assert_array_equal(found.labels_, same.labels_)
-    np.testing.assert_allclose(found.cluster_centers_, same.cluster_centers_)
+    assert found.inertia_ == pytest.approx(same.inertia_, rel=1e-5)
     independent = audit(X, found.labels_, rules, K, metric="cosine")
     assert independent.feasible
     assert independent.inertia == pytest.approx(found.inertia_)

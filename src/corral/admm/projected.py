@@ -30,7 +30,7 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..deadline import OutOfTime
 from ..presolve import Rules
-from ..rows import Rows
+from ..rows import MemoryRows
 from .copies import LinearCopies, Ties, Totals, pulled_groups
 from .crew import Crew, Setup, Threads
 from .history import Options, Recorder, Relaxation
@@ -56,7 +56,7 @@ DEFAULTS = Options()
 
 def solve_projected(
     rules: Rules,
-    rows: Rows,
+    rows: MemoryRows,
     start_labels: IntArray,
     options: Options = DEFAULTS,
     crew: Crew | None = None,
@@ -115,7 +115,7 @@ class ProjectedSolver:
     def __init__(
         self,
         rules: Rules,
-        rows: Rows,
+        rows: MemoryRows,
         start_labels: IntArray,
         crew: Crew,
         options: Options = DEFAULTS,

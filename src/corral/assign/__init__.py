@@ -3,16 +3,15 @@
 :func:`.exact.assign` takes the cheapest method that the rules allow: nearest centre, elimination
 over the graph of pairs and linear assignment of cliques (:mod:`.pairs`), prices and min-cost flow
 (:mod:`.sizes`), a flow through disjoint cliques (:mod:`.nested`), prices for several sums
-(:mod:`.sums`), or integer programming (:mod:`.program`).  Where a proof takes too
-long, it takes greedy labels instead.  :mod:`.far` assigns rows in shards, :mod:`.many` rows to many
-clusters, :mod:`.tied_first` many rows to few clusters where few groups are tied.
+(:mod:`.sums`), or integer programming (:mod:`.program`).  Where a proof takes too long, it takes
+greedy labels instead.  :mod:`.many` assigns rows to many clusters, :mod:`.tied_first` many rows to
+few clusters where few groups are tied.
 """
 
 from __future__ import annotations
 
 from .check import broken, matching_order
 from .exact import NearAssignment, assign, assign_patiently, feasible
-from .far import FarAssignment
 from .many import AmongCandidates
 from .placed import can_be_placed
 from .program.relaxed import assign_relaxed, violation
@@ -24,7 +23,6 @@ from .tied_first import TiedFirst
 __all__ = [
     "AmongCandidates",
     "Assignment",
-    "FarAssignment",
     "NearAssignment",
     "NoAssignment",
     "TiedFirst",

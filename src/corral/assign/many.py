@@ -17,7 +17,7 @@ from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
 from ..presolve import Rules, SizeBounds
 from ..presolve.graphs import link_graph
-from ..rows import MemoryRows, Rows, ShardRows
+from ..rows import MemoryRows
 from ..rows.candidates import Candidates
 from .result import Assignment
 from .sizes.candidates import Look, Shipped, ship_among
@@ -29,7 +29,7 @@ from .tied import Tied, TiedCosts, Warm
 class FewCosts:
     """Costs of some groups at centres; see :class:`.tied.TiedCosts`."""
 
-    rows: Rows
+    rows: MemoryRows
     centers: FloatArray
     deadline: Deadline = NEVER
 
@@ -56,12 +56,10 @@ class FewCosts:
 class AmongCandidates:
     """Assigns groups to many clusters under sizes, pins, pairs and must-links."""
 
-    def __init__(self, rules: Rules, rows: Rows, number: int, exact: bool = True) -> None:
+    def __init__(self, rules: Rules, rows: MemoryRows, number: int, exact: bool = True) -> None:
         self.rules, self.rows, self.number, self.exact = rules, rows, number, exact
         alike = not (len(rules.pins) or rules.paired) and np.ptp(rules.count) == 0
         self.tied = None if alike else Tied(rules)
-        if self.tied is not None and isinstance(rows, ShardRows):
-            self.rows = rows.marked(self.tied.free)
 
     def with_rules(self, rules: Rules) -> AmongCandidates:
         """The same rows under rules whose sizes are in another order."""
@@ -150,17 +148,10 @@ class AmongCandidates:
 
     def _few_costs(self, centers: FloatArray, until: Deadline) -> TiedCosts:
         """Costs of the tied groups."""
-        if isinstance(self.rows, ShardRows):
-            return self.rows.costs(centers, until)
         return FewCosts(self.rows, centers, until)
 
     def _labels(self, found: Shipped, tied: IntArray | None) -> Any:
         """Labels of all groups, where the tied ones are and the free ones went."""
-        rows = self.rows
-        if isinstance(rows, ShardRows):
-            groups = np.empty(0, np.int64) if self.tied is None else self.tied.groups
-            where = groups if tied is None else tied
-            return found.where.labels(rows.patches(groups, where))
         if self.tied is None or tied is None:
             return found.where.labels
         labels = np.empty(self.rules.n_groups, np.int64)
@@ -169,7 +160,7 @@ class AmongCandidates:
 
     def _warm(self, found: Shipped, tied: IntArray | None) -> Warm:
         """What the next round starts from."""
-        return Warm(found.prices, tied, None if self.rows.far else found.table)
+        return Warm(found.prices, tied, found.table)
 
     def _look(
         self,
@@ -181,14 +172,12 @@ class AmongCandidates:
     ) -> Look:
         """Where the candidates of these groups come from.
 
-        In memory, the cluster that ``known`` labels give a group is one of them, so that there is
-        room: these labels obey the sizes.
+        The cluster that ``known`` labels give a group is one of them, so that there is room: these
+        labels obey the sizes.
         """
         # Groups in play have one row each, or all the same number; prices are for a row.
-        count, far = self.rules.count if self.tied is None else None, self.rows.far
-        if far and count is not None and count[0] == 1:
-            count = None  # no array of all rows where none is needed
-        some = None if far or self.tied is None else groups
+        count = self.rules.count if self.tied is None else None
+        some = None if self.tied is None else groups
         like = None if warm is None else warm.table
 
         def look(prices: FloatArray, number: int, among: IntArray | None) -> Any:
@@ -199,7 +188,7 @@ class AmongCandidates:
             found: Any = self.rows.candidates(centers, prices, number, like=like, **some_of)
             if isinstance(found, Candidates):  # prices and sizes count groups here
                 found = replace(found, count=None)
-            if known is None or not isinstance(self.rows, MemoryRows):
+            if known is None:
                 return found
             cost = self.rows.own_costs(known, centers)
             cost = cost if count is None else cost / count
@@ -221,7 +210,7 @@ class AmongCandidates:
         start = None if warm is None else warm.prices
         lower, upper = -(-sizes.lower // each), sizes.upper // each
         found = ship_among(look, lower, upper, self.number, start, until, exact=self.exact)
-        cost = np.nan if self.rows.far else each * float(found.where.cost.sum())
+        cost = each * float(found.where.cost.sum())
         return Assignment(self._labels(found, None), cost, soft=0.0, warm=self._warm(found, None))
 
     def _first_prices(

@@ -1,7 +1,6 @@
 """Sizes with few tied groups in memory: these first, all others by prices and a flow.
 
-It is what :mod:`.far` does for rows in shards, for as few clusters as a row would have candidates:
-the costs of all rows are one matrix, and prices settle the sizes in a few passes over it.
+The costs of all rows are one matrix, and prices settle the sizes in a few passes over it.
 """
 
 from __future__ import annotations

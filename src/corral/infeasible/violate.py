@@ -21,7 +21,7 @@ def solve_violating(problem: Problem, random_state: np.random.RandomState) -> So
     problem is made without contraction, so that every rule can be broken.  OutOfTime says that the
     deadline came before the first assignment.
     """
-    rules, rows, settings = problem.rules, problem.rows, problem.settings
+    rules, rows, settings = problem.rules, problem.near, problem.settings
     deadline = problem.deadline
     centers = make_start(rules, rows, settings.init, random_state, deadline).centers
     best: IntArray | None = None

@@ -24,7 +24,6 @@ from .annealed import anneals, competes
 from .facts import (
     Facts,
     entries,
-    is_soft,
     many_clusters,
     pilot_groups,
     prices_first,
@@ -54,7 +53,7 @@ class Plan:
 
     n_groups: int = _decision("groups of rows")
     n_clusters: int = _decision("clusters")
-    home: str = _decision("brought into memory because")
+    home: str = _later("brought into memory because")
     restarts: int = _decision("restarts, at most")
     agree: int = _decision("equal best answers that end them")
     made: str = _later("restarts made")
@@ -107,7 +106,6 @@ class Plan:
         made = cls(
             n_groups=rules.n_groups,
             n_clusters=rules.n_clusters,
-            home=_home(rules, facts, settings, size) if facts.far else "",
             restarts=_limited(rules, restarts, agree, children),
             agree=agree,
             children=children,
@@ -175,20 +173,6 @@ def _said(value: int | float | bool | str) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:g}" if isinstance(value, float) else value
-
-
-def _home(rules: Rules, facts: Facts, settings: Settings, size: int) -> str:
-    """Why far rows are brought into this process's memory, or nothing if they stay."""
-    if settings.solver != "projected" or not settings.repair or settings.record_x:
-        return "only the default solver with repair, and without record_x, works where they are"
-    if rules.totals or rules.linear is not None:
-        return "totals, shares and linear rows are solved in memory"
-    if is_soft(rules):
-        return "soft pins, sizes, totals and shares are solved in memory"
-    small = rules.n_rows * rules.n_clusters <= at.LARGE
-    few = settings.max_samples == "auto" and size == rules.n_groups
-    few = few and not many_clusters(rules, facts, settings)
-    return "the problem is small" if small or few else ""
 
 
 def _restarts(rules: Rules, settings: Settings) -> int:

@@ -4,8 +4,8 @@ from .distance import EUCLIDEAN, NOBODY, Distance, Side, SquaredEuclidean, SwapS
 from .memory import MemoryRows
 from .metrics import METRICS, Metric
 from .protocol import Rows, Table
-from .shard import Each, Shard, Shards
-from .shards import ShardRows, contracted_shards
+from .shard import Each, LocalShards, Shard, Shards
+from .shards import Passes, Placement, ShardLabels, ShardRows, contracted_shards
 from .tables import MemoryTable, ShardTable, distances_to, measured
 
 __all__ = [
@@ -14,11 +14,15 @@ __all__ = [
     "NOBODY",
     "Distance",
     "Each",
+    "LocalShards",
     "MemoryRows",
     "MemoryTable",
     "Metric",
+    "Passes",
+    "Placement",
     "Rows",
     "Shard",
+    "ShardLabels",
     "ShardRows",
     "ShardTable",
     "Shards",

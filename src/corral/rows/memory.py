@@ -24,7 +24,6 @@ from .cheapest import SomeCosts, cheapest
 from .costs import Dense, LinearCosts
 from .distance import EUCLIDEAN, Distance, plus_plus, stiffness_of_all
 from .near_groups import NearGroups
-from .shard import Shards
 
 #: Squared distance of the middle from the origin, in units of the mean squared distance to the
 #: middle, above which dense points are centred in a copy.  A larger number saves the copy and
@@ -40,25 +39,20 @@ SINGLE_RANGE = 1e-20, 1e30
 
 
 class MemoryRows(NearGroups):
-    """Contracted points with what every step needs of them; see :class:`.protocol.Rows`.
+    """Contracted points with what every step needs of them; see :class:`.protocol.Rows`."""
 
-    ``helper`` makes ADMM's passes and seeds for points that were fetched from shards; without one
-    threads of this process do.
-    """
-
-    far, quick = False, True
+    far = False
 
     def __init__(
         self,
         points: Matrix,
         weight: FloatArray | None = None,
         scatter: float = 0.0,
-        helper: Shards | None = None,
         distance: Distance = EUCLIDEAN,
     ) -> None:
         if isinstance(points, np.ndarray):
             points = np.ascontiguousarray(points)  # other orders make every product slower
-        self.points, self.scatter, self.helper = points, scatter, helper
+        self.points, self.scatter = points, scatter
         self._given, self._given_distance = points, distance
         self.shape, self.dtype = (points.shape[0], points.shape[1]), points.dtype
         given = np.ones(points.shape[0]) if weight is None else weight
@@ -87,11 +81,6 @@ class MemoryRows(NearGroups):
         means, total, constant = distance.joined(means, total, count)
         return MemoryRows(means, total, scatter + constant, distance=distance)
 
-    @property
-    def given(self) -> Matrix:
-        """The points as they were given, not centred."""
-        return self._given
-
     def _squares(self) -> FloatArray:
         """Squared distances to the middle, zero where rounding could have made them."""
         size = row_norms(self.points, squared=True).astype(np.float64) + self._local @ self._local
@@ -111,7 +100,7 @@ class MemoryRows(NearGroups):
         """About their middle."""
         moved: FloatArray = np.empty(self.points.shape, np.float32)
         np.subtract(self.points, self._local, out=moved, casting="same_kind")
-        return MemoryRows(moved, self.weight, self.scatter, self.helper, self.distance)
+        return MemoryRows(moved, self.weight, self.scatter, self.distance)
 
     def part(self, groups: IntArray) -> MemoryRows:
         """As :meth:`take`: the rows are here."""
@@ -125,20 +114,19 @@ class MemoryRows(NearGroups):
         """They are here."""
         return self
 
-    def crew(self) -> Any:
-        """That of the helper, if there is one."""
-        return None if self.helper is None else self.helper.crew(self.points)
+    @property
+    def given(self) -> tuple[Matrix, Distance]:
+        """Points and distance as they were given."""
+        return self._given, self._given_distance
 
     def seeds(
         self, n_clusters: int, rows: IntArray, random_state: np.random.RandomState
     ) -> FloatArray:
-        """Drawn by the helper, if there is one."""
+        """By k-means++."""
         points, weight = self._given, self.weight
         if len(rows) < len(weight):
             points, weight = points[rows], weight[rows]
-        draw = plus_plus if self.helper is None else self.helper.seeds
-        seeds: FloatArray = draw(points, weight, n_clusters, random_state)
-        return seeds - self.middle
+        return plus_plus(points, weight, n_clusters, random_state) - self.middle
 
     def distances(self, centers: FloatArray, deadline: Deadline = NEVER) -> FloatArray:
         """Squared distances ``|p_g - mu_j|^2`` as an (m, k) array; raises OutOfTime."""

@@ -10,7 +10,6 @@ import numpy as np
 from .._scale import Scale
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
-from .choices import Choices
 from .distance import Distance
 from .metrics import Metric
 from .shard import Each
@@ -20,12 +19,11 @@ class Rows(Protocol):
     """Contracted points, one a group.
 
     Centres are (k, d) arrays in this process's memory, relative to ``middle``.  Where rows are far
-    from this process, an assignment stays with them: ``where`` below is an array of labels or the
-    :class:`.costs.Scan` that an assignment gave.
+    from this process, labels stay with them: ``where`` below is an array of labels or
+    :class:`.shards.ShardLabels`.
     """
 
     far: bool  # whether the rows are outside this process's memory
-    quick: bool  # whether a pass over few rows takes next to no time
     shape: tuple[int, int]  # groups and features
     dtype: Any  # NumPy's dtype of the points
     weight: FloatArray  # sum of the sample weights of each group, (m,)
@@ -51,9 +49,6 @@ class Rows(Protocol):
     def fits_single(self) -> bool:
         """Whether ADMM may work in single precision on a copy, :meth:`single`."""
 
-    def single(self) -> Rows:
-        """The same rows in single precision."""
-
     def take(self, groups: IntArray) -> Any:
         """Some of the groups in this process's memory, a :class:`.memory.MemoryRows`."""
 
@@ -63,9 +58,6 @@ class Rows(Protocol):
     def home(self) -> Any:
         """All groups in this process's memory."""
 
-    def crew(self) -> Any:
-        """Who makes ADMM's passes where the rows are; None for threads of this process."""
-
     def seeds(
         self, n_clusters: int, rows: IntArray, random_state: np.random.RandomState
     ) -> FloatArray:
@@ -73,34 +65,6 @@ class Rows(Protocol):
 
     def nearest(self, centers: FloatArray, deadline: Deadline = NEVER) -> IntArray:
         """The nearest centre of each group, (m,); raises OutOfTime after the deadline."""
-
-    def costs(self, centers: FloatArray, deadline: Deadline = NEVER) -> Any:
-        """What each group costs in each cluster, a :class:`.costs.Costs`; raises OutOfTime."""
-
-    def candidates(
-        self,
-        centers: FloatArray,
-        prices: FloatArray,
-        number: int,
-        *,
-        groups: IntArray | None = None,
-        count: IntArray | None = None,
-        like: Any = None,
-        fresh: bool = True,
-        deadline: Deadline = NEVER,
-    ) -> Choices:
-        """The clusters where each group costs least at the prices, so many for each.
-
-        They are those of some of the groups, given by sorted numbers, or of all.  With counts,
-        (m,), costs are those of one row of each group.  ``like``, candidates of the same groups
-        at similar centres, makes it faster; if it need not be ``fresh``, rows may keep the
-        clusters of ``like``.  OutOfTime is raised after the deadline.
-        """
-
-    def soft_means(
-        self, table: Any, prices: FloatArray, temperature: float, fallback: FloatArray
-    ) -> tuple[FloatArray, float]:
-        """Centres of clusters that hold shares of their candidates, and what these cost."""
 
     def offsets(self, centers: FloatArray) -> FloatArray:
         """The part of the costs that depends on the cluster alone, (k,)."""
@@ -116,24 +80,11 @@ class Rows(Protocol):
     ) -> tuple[FloatArray, float]:
         """Centres of the clusters, and the inertia there; one without weight keeps its own."""
 
-    def stiffness(self, labels: IntArray, n_clusters: int) -> FloatArray:
-        """What a cluster costs more when its centre is off, by the squared distance, (k,)."""
-
     def inertia(self, where: Any, centers: FloatArray) -> float:
         """Weighted sum of the squared distances to the centre of the own cluster."""
 
     def labels(self, where: Any) -> IntArray:
         """Labels of all groups, (m,)."""
-
-    def sample(self, size: int) -> Any:
-        """About so many of the points, evenly spaced."""
-
-    def separation_scale(self) -> float:
-        """The scale lambda at which clusters separate, in units of the costs.
-
-        With a ridge ``tau/2 |x|^2`` on the memberships of k clusters, the centres of an even
-        assignment move apart when tau falls below ``2 k lambda``; see :mod:`corral.admm.schedule`.
-        """
 
 
 class Table(Protocol):

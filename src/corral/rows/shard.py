@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.random import RandomState
 
 from .._arrays import namespace
 from .._scale import times
@@ -27,13 +26,14 @@ Each = Iterable[tuple[Any, ...]] | None
 class Shard:
     """Rows, or groups of rows, with a weight each, as arrays of NumPy or PyTorch.
 
-    ``weight`` is None if all are one.  ``free`` marks the rows that prices assign; None for all.
-    ``memo`` has results that a pass keeps for the next one.  They only save time: a pass that does
-    not find them computes them again, and they are never copied.
+    ``weight`` is None if all are one.  ``amounts``, (m, q) in double precision, are what each group
+    adds to q bounded sums of its cluster; None for one sum to which each adds one.  ``memo`` has
+    results that a pass keeps for the next one.  They only save time: a pass that does not find them
+    computes them again, and they are never copied.
     """
 
-    def __init__(self, points: Any, weight: Any = None, free: Any = None) -> None:
-        self.points, self.weight, self.free = points, weight, free
+    def __init__(self, points: Any, weight: Any = None, amounts: Any = None) -> None:
+        self.points, self.weight, self.amounts = points, weight, amounts
         self.memo: dict[str, Any] = {}
 
     def __len__(self) -> int:
@@ -51,7 +51,7 @@ class Shard:
 
     def like(self, **changes: Any) -> Shard:
         """The same with other arrays."""
-        given = {"points": self.points, "weight": self.weight, "free": self.free}
+        given = {"points": self.points, "weight": self.weight, "amounts": self.amounts}
         return Shard(**{**given, **changes})
 
     def put(self, a: Any) -> Any:
@@ -69,7 +69,7 @@ class Shard:
 class Shards(Protocol):
     """All rows of X as shards, in order: what a backend implements.
 
-    Most work is a function that :meth:`map` or :meth:`transform` calls once for each shard, as
+    All work is a function that :meth:`map` or :meth:`transform` calls once for each shard, as
     ``function(shard, *args, *own)``, with arguments for all shards (``args``) and, where given, one
     tuple of arguments for each shard (``each``).  Such a function must not change the shard, except
     ``shard.memo``.  It must be importable, so that it can be sent to other machines.
@@ -78,7 +78,6 @@ class Shards(Protocol):
     dtype: Any  # NumPy's dtype of the points
     lengths: Sequence[int]  # number of rows in each shard
     n_features: int
-    quick: bool  # whether a pass over few rows takes next to no time
 
     def map(self, function: Callable[..., Any], *args: Any, each: Each = None) -> list[Any]:
         """Small results of the function for every shard, in order, in this process's memory."""
@@ -86,16 +85,26 @@ class Shards(Protocol):
     def transform(self, function: Callable[..., Shard], *args: Any, each: Each = None) -> Shards:
         """The shards that the function makes; they stay where they are."""
 
-    def crew(self, points: FloatArray | None = None) -> Any:
-        """The :class:`corral.admm.crew.Crew` that makes ADMM's passes.
 
-        It works on all rows where they are, or on a few points that were fetched to this process.
-        """
+class LocalShards:
+    """Shards of NumPy arrays in this process's memory; see :class:`Shards`."""
 
-    def seeds(
-        self, points: FloatArray, weight: FloatArray, n_clusters: int, random_state: RandomState
-    ) -> FloatArray:
-        """k-means++ centres of a few points that were fetched to this process."""
+    def __init__(self, shards: Iterable[Shard]) -> None:
+        self.shards = list(shards)
+        self.dtype = self.shards[0].points.dtype
+        self.lengths: Sequence[int] = [len(shard) for shard in self.shards]
+        self.n_features = int(self.shards[0].points.shape[1])
+
+    def map(self, function: Callable[..., Any], *args: Any, each: Each = None) -> list[Any]:
+        """One shard after another."""
+        own = [()] * len(self.shards) if each is None else each
+        return [function(shard, *args, *its) for shard, its in zip(self.shards, own, strict=True)]
+
+    def transform(
+        self, function: Callable[..., Shard], *args: Any, each: Each = None
+    ) -> LocalShards:
+        """One shard after another."""
+        return LocalShards(self.map(function, *args, each=each))
 
 
 def starts(shards: Shards) -> IntArray:
@@ -138,15 +147,15 @@ def embedded(shard: Shard, metric: Any) -> Shard:
     return shard.like(points=metric.embedded(shard.points))
 
 
-def with_free(shard: Shard, free: Any) -> Shard:
-    """The same rows, of which prices assign only those that ``free`` marks."""
-    return shard.like(free=shard.put(free))
+def with_amounts(shard: Shard, amounts: FloatArray | None) -> Shard:
+    """The same rows with what each adds to the bounded sums, (m, q); None for one each."""
+    return shard.like(amounts=None if amounts is None else shard.double(amounts))
 
 
 def chosen(shard: Shard, rows: IntArray) -> Shard:
-    """Some of the rows."""
+    """Some of the rows, without amounts."""
     own, weight = shard.put(rows), shard.weight
-    return shard.like(points=shard.points[own], weight=None if weight is None else weight[own])
+    return Shard(shard.points[own], None if weight is None else weight[own])
 
 
 def with_weight(shard: Shard, weight: FloatArray | None) -> Shard:
@@ -164,4 +173,4 @@ def contracted(
     points = shard.points[shard.put(first)]
     if len(where):
         points[shard.put(where)] = shard.put(means)
-    return shard.like(points=points, weight=None if weight is None else shard.put(weight))
+    return Shard(points, None if weight is None else shard.put(weight))

@@ -1,13 +1,13 @@
 """Rows in shards, on a GPU or with Dask's workers, as the solvers see them.
 
-Every method is one pass over all shards, made of the functions in :mod:`.shard_passes`.  A backend
-keeps the shards and runs the passes where these are (:class:`.shard.Shards`).
+Every method is one pass over all shards, made of the functions in :mod:`.passes`.  A backend keeps
+the shards and runs the passes where these are (:class:`.shard.Shards`).
 """
 
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import pairwise
 from operator import add
@@ -20,12 +20,14 @@ from .._typing import FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
 from ..presolve.contraction import Contraction
-from .algebra import largest_eigenvalue
-from .candidate_passes import Asked, Family
-from .distance import EUCLIDEAN, Distance, stiffness_of_all
+from . import passes
+from .distance import EUCLIDEAN, Distance, plus_plus
 from .memory import FAR, MemoryRows
+from .passes import Ask, Where
 from .shard import (
+    LocalShards,
     Patch,
+    Shard,
     Shards,
     by_shard,
     chosen,
@@ -33,20 +35,22 @@ from .shard import (
     patches_of,
     shares,
     shifted,
-    with_free,
+    starts,
+    with_amounts,
     with_weight,
 )
-from .shard_candidates import ShardCandidates
-from .shard_costs import ShardCosts
-from .shard_labels import ShardLabels, label_inertia, label_sums
-from .shard_passes import Ask, moments, rows_of
+
+#: Clusters from which shares are made over the cheapest few of each row, found once for all passes
+#: at the same centres.  A pass over all of 65,536 clusters takes some seconds for 5,000,000 rows on
+#: an H200; over 2,048 it takes a tenth of one.
+WIDE = 4096
 
 
 class ShardRows:
     """Contracted points in shards, with their weights; see :class:`.protocol.Rows`."""
 
     far = True
-    fits_single = False  # ADMM keeps the precision that the points have where they are
+    fits_single = False  # they keep the precision that they have
 
     def __init__(
         self,
@@ -58,16 +62,27 @@ class ShardRows:
         self._given, self._given_distance = shards, distance
         self.weight, self.scatter = weight, scatter
         self.shape, self.dtype = (len(weight), shards.n_features), shards.dtype
-        self.quick = shards.quick
-        self.free: IntArray | None = None  # groups that prices assign; None for all
+        self.unit = np.ones(1)  # of the amounts, (q,)
+
+    @classmethod
+    def of(cls, rows: MemoryRows) -> ShardRows:
+        """Dense rows of this process's memory as one shard."""
+        points, distance = rows.given
+        weight = None if np.all(rows.weight == 1.0) else rows.weight.astype(rows.dtype)
+        return cls(LocalShards([Shard(points, weight)]), rows.weight, rows.scatter, distance)
 
     @cached_property
-    def _moments(self) -> tuple[float, FloatArray, float, FloatArray, FloatArray]:
-        """Total weight, middle, spread, gram matrix, and the row farthest from the middle."""
-        total, sums, *_ = _added(self._given, np.zeros(self._given.n_features))
-        middle = sums / total
-        _, _, spread, gram, heaviest = _added(self._given, middle)
-        return total, middle, spread, gram, heaviest
+    def _moments(self) -> tuple[float, FloatArray, float]:
+        """Total weight, middle and spread."""
+        total, sums, _ = self._added(np.zeros(self._given.n_features))
+        middle = sums / total if total > 0.0 else sums
+        return total, middle, self._added(middle)[2]
+
+    def _added(self, about: FloatArray) -> tuple[float, FloatArray, float]:
+        """Moments of all shards."""
+        parts = self._given.map(passes.moments, about)
+        total, sums, spread = (reduce(add, column) for column in zip(*parts, strict=True))
+        return total, sums, spread
 
     @property
     def total_weight(self) -> float:
@@ -103,14 +118,10 @@ class ShardRows:
         """The middle in the coordinates of the shards."""
         return np.zeros_like(self.middle) if self._centred else self.middle
 
-    def single(self) -> ShardRows:
-        """The same rows: far rows keep their precision."""
-        return self
-
     def take(self, groups: IntArray) -> MemoryRows:
         """Some of the groups, given by sorted numbers, in this process's memory."""
         points = (fetch(self.shards, groups) + (self.middle - self.local)).astype(self.dtype)
-        return MemoryRows(points, self.weight[groups], 0.0, self._given, self._given_distance)
+        return MemoryRows(points, self.weight[groups], distance=self._given_distance)
 
     def part(self, groups: IntArray) -> ShardRows:
         """Some of the groups, given by sorted numbers, where they are."""
@@ -123,90 +134,37 @@ class ShardRows:
         points = fetch(self._given, np.arange(self.shape[0])).astype(self.dtype, copy=False)
         return MemoryRows(points, self.weight, self.scatter, distance=self._given_distance)
 
-    def crew(self) -> Any:
-        """Who makes ADMM's passes where the rows are."""
-        return self.shards.crew()
-
     def seeds(
         self, n_clusters: int, rows: IntArray, random_state: np.random.RandomState
     ) -> FloatArray:
-        """k-means++ centres drawn from some of the rows, relative to the middle."""
-        points, weight = fetch(self.shards, rows), self.weight[rows]
-        return self.shards.seeds(points, weight, n_clusters, random_state) - self.local
+        """k-means++ centres drawn from some of the rows, which come to this process's memory."""
+        points = fetch(self.shards, rows)
+        return plus_plus(points, self.weight[rows], n_clusters, random_state) - self.local
 
-    def marked(self, free: IntArray) -> ShardRows:
-        """The same rows, of which prices assign only those given by number."""
-        alone = np.zeros(self.shape[0], bool)
-        alone[free] = True
+    def with_amounts(self, values: FloatArray) -> ShardRows:
+        """The same rows, each with what it adds to bounded sums, (q, m).
+
+        One sum to which every group adds one needs no array.
+        """
+        if not len(values):
+            return self
         same = copy(self)
-        same.shards = self.shards.transform(with_free, each=shares(self.shards, alone))
-        same.free = free
+        mean = np.abs(values).mean(axis=1)
+        same.unit = np.where(mean > 0.0, mean, 1.0)
+        if len(values) == 1 and np.all(values == 1.0):
+            same.shards = self.shards.transform(with_amounts, None)
+        else:
+            columns = np.ascontiguousarray(values.T, np.float64)
+            same.shards = self.shards.transform(with_amounts, each=shares(self.shards, columns))
         return same
 
-    def patches(self, groups: IntArray, labels: IntArray) -> list[Patch]:
-        """Labels of some groups, given by sorted numbers, by shard."""
-        return patches_of(self.shards, groups, labels)
-
-    def costs(self, centers: FloatArray, deadline: Deadline = NEVER) -> ShardCosts:
-        """Costs of the free rows; searches raise OutOfTime after the deadline."""
-        return ShardCosts(self.shards, centers, self.offsets(centers), self.free, deadline)
-
-    def candidates(
-        self,
-        centers: FloatArray,
-        prices: FloatArray,
-        number: int,
-        *,
-        groups: IntArray | None = None,
-        count: IntArray | None = None,
-        like: Any = None,
-        fresh: bool = True,
-        deadline: Deadline = NEVER,
-    ) -> ShardCandidates:
-        """Chosen where the rows are; those that are not free have their places.
-
-        Candidates that are not fresh are those of ``like``, at other costs; no bound tells then
-        what other clusters cost.
-        """
-        if groups is not None:
-            raise TypeError("rows in shards have candidates all together")
-        every = [(None,)] * len(self.shards.lengths)
-        counts = every if count is None else shares(self.shards, count)
-        asked = self._asked(centers, prices, number)
-        if not fresh and like is not None:
-            asked = replace(asked, like=like.asked)
-        free = self.shape[0] if self.free is None else len(self.free)
-        return ShardCandidates(self.shards, asked, counts, free, deadline)
-
-    def _asked(self, centers: FloatArray, prices: FloatArray, number: int) -> Asked:
-        """What candidates at these centres and prices follow from."""
-        ask = Ask(centers, self.offsets(centers), prices, uuid4().hex)
-        return Asked(ask, self.local, number, float(np.finfo(self.dtype).eps))
-
-    def family(self, children: IntArray, parts: ShardLabels | None) -> Family:
-        """Candidates that are the children of the parts where rows are; None for one part."""
-        return Family(children, None if parts is None else (parts.key, parts.source, parts.given))
-
-    def relatives(
-        self, centers: FloatArray, prices: FloatArray, family: Family, deadline: Deadline = NEVER
-    ) -> ShardCandidates:
-        """Candidates that are the children of the parts where rows are."""
-        number = family.children.shape[1]
-        asked = replace(self._asked(centers, prices, number), family=family)
-        every = [(None,)] * len(self.shards.lengths)
-        return ShardCandidates(self.shards, asked, every, self.shape[0], deadline)
-
-    def soft_means(
-        self, table: ShardCandidates, prices: FloatArray, temperature: float, fallback: FloatArray
-    ) -> tuple[FloatArray, float]:
-        """By one pass over the shards."""
-        sums, mass, cost = table.soft_sums(prices, temperature)
-        return self.centres(sums, mass, fallback), cost
+    def at(self, centers: FloatArray, deadline: Deadline = NEVER) -> Passes:
+        """Passes over all rows at centres; they raise OutOfTime after the deadline."""
+        return Passes(self, centers, deadline)
 
     def nearest(self, centers: FloatArray, deadline: Deadline = NEVER) -> IntArray:
         """The nearest centre of each group."""
-        scan = self.costs(centers, deadline).scan(np.zeros(len(centers)))
-        return scan.kept()().astype(np.int64)
+        return self.at(centers, deadline).place(np.zeros((0, len(centers)))).labels()
 
     def offsets(self, centers: FloatArray) -> FloatArray:
         """The clusters' part of the costs, (k,)."""
@@ -217,8 +175,12 @@ class ShardRows:
         return self.distance.centres(sums, mass, self.local, fallback)
 
     def means(self, where: Any, n_clusters: int, fallback: FloatArray | None = None) -> FloatArray:
-        """Centres of the clusters of labels, or of an assignment."""
-        return self.centres(*self._sums(where, n_clusters), fallback)
+        """Centres of the clusters of labels, an array or those of a pass."""
+        if isinstance(where, ShardLabels):
+            sums, mass, _ = where.measured(np.zeros((n_clusters, self.shape[1])))
+        else:
+            sums, mass = self._sums(where, n_clusters)
+        return self.centres(sums, mass, fallback)
 
     def measured(
         self, where: Any, n_clusters: int, centers: FloatArray
@@ -227,49 +189,172 @@ class ShardRows:
         if not isinstance(where, ShardLabels):
             means = self.means(where, n_clusters, centers)
             return means, self.inertia(where, means)
-        sums, mass, cost = where.sums_and_cost(centers + self.local)
+        sums, mass, cost = where.measured(centers + self.local)
         means = self.centres(sums, mass, centers)
         held = self.distance.stiffness(lambda: sums, mass, self.local)
         fallen = float(self.distance.gained(held, centers, means).sum())
         return means, max(cost - fallen, 0.0)
 
-    def _sums(self, where: Any, n_clusters: int) -> tuple[FloatArray, FloatArray]:
+    def _sums(self, labels: IntArray, n_clusters: int) -> tuple[FloatArray, FloatArray]:
         """Sums of the points and of the weights of the clusters."""
-        if isinstance(where, ShardLabels):
-            return where.sums()
-        parts = self.shards.map(label_sums, n_clusters, each=shares(self.shards, where))
-        sums, mass = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
+        parts = self.shards.map(passes.label_sums, n_clusters, each=shares(self.shards, labels))
+        sums, mass = (reduce(add, column) for column in zip(*parts, strict=True))
         return sums, mass
-
-    def stiffness(self, labels: IntArray, n_clusters: int) -> FloatArray:
-        """What a cluster costs more when its centre is off, by the squared distance."""
-        mass = sums_by(labels, self.weight, n_clusters)
-        return self.distance.stiffness(lambda: self._sums(labels, n_clusters)[0], mass, self.local)
 
     def inertia(self, where: Any, centers: FloatArray) -> float:
         """Weighted sum of the squared distances to the centre of the own cluster."""
         own = centers + self.local
         if isinstance(where, ShardLabels):
-            return where.inertia(own)
-        return float(sum(self.shards.map(label_inertia, own, each=shares(self.shards, where))))
+            return where.measured(own)[2]
+        each = shares(self.shards, where)
+        return float(sum(self.shards.map(passes.label_inertia, own, each=each)))
 
     def labels(self, where: Any) -> IntArray:
         """Labels of all groups."""
         labels: IntArray = where() if isinstance(where, ShardLabels) else where
         return labels
 
-    def sample(self, size: int) -> FloatArray:
-        """About so many of the points, evenly spaced."""
-        m = self.shape[0]
-        return fetch(self.shards, np.arange(0, m, max(1, m // size)))
 
-    def separation_scale(self, n_steps: int = 20) -> float:
-        """The largest eigenvalue of the weighted covariance, by power iteration."""
-        if self.spread <= 0.0:
+class Passes:
+    """Passes over all rows at some centres and at any prices of the amounts, (q, k)."""
+
+    def __init__(self, rows: ShardRows, centers: FloatArray, deadline: Deadline = NEVER) -> None:
+        self.rows, self.centers, self.deadline = rows, centers, deadline
+        self._near: Ask | None = None  # the question whose cheapest clusters have shares
+
+    def _ask(self, prices: FloatArray, temperature: float = 0.0) -> Ask:
+        rows = self.rows
+        unit = rows.unit[: len(prices)]
+        return Ask(
+            self.centers,
+            rows.offsets(self.centers),
+            prices * unit[:, None],
+            unit,
+            uuid4().hex,
+            temperature,
+        )
+
+    def soft_loads(self, prices: FloatArray, temperature: float) -> tuple[FloatArray, FloatArray]:
+        """What clusters hold of the amounts in shares at the temperature, and its curvature."""
+        self.deadline.check()
+        ask = self._ask(prices)
+        if len(self.centers) >= WIDE:
+            self._near = ask if self._near is None else self._near
+            ask = replace(ask, near=self._near)
+        parts = self.rows.shards.map(passes.soft_loads, ask, temperature)
+        load, bend = (reduce(add, column) for column in zip(*parts, strict=True))
+        unit = self.rows.unit[: len(prices), None]
+        return load * unit, bend * unit**2
+
+    def place(self, prices: FloatArray, temperature: float = 0.0) -> Placement:
+        """Put all rows into their cheapest clusters, or where shares at a temperature draw them."""
+        self.deadline.check()
+        ask, shards = self._ask(prices, temperature), self.rows.shards
+        parts = shards.map(passes.place, ask)
+        sums, counted, margins = zip(*parts, strict=True)
+        none: IntArray = np.empty(0, np.int64)
+        labels = ShardLabels(shards, Where(ask, ask.key), patches_of(shards, none, none))
+        return Placement(labels, reduce(add, sums)[: len(prices)], np.array(counted), margins)
+
+
+@dataclass(frozen=True)
+class ShardLabels:
+    """The clusters of all rows of some shards, kept where the rows are."""
+
+    shards: Shards
+    where: Where
+    patches: list[Patch]
+
+    def _map(self, function: Any, *args: Any) -> list[Any]:
+        return self.shards.map(function, self.where, *args, each=[(own,) for own in self.patches])
+
+    def __call__(self) -> IntArray:
+        """Labels of all rows in this process's memory, (m,)."""
+        labels: IntArray = np.concatenate(self._map(passes.brought)).astype(np.int64)
+        return labels
+
+    def of(self, rows: IntArray) -> IntArray:
+        """Labels of some rows, given by sorted numbers."""
+        if not len(rows):
+            return np.empty(0, np.int64)
+        each = [*zip(self.patches, by_shard(self.shards, rows), strict=True)]
+        found = self.shards.map(passes.labels_at, self.where, each=each)
+        return np.concatenate(found).astype(np.int64)
+
+    def measured(self, centers: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+        """``sum w p`` (k, d), ``sum w`` (k,), and the inertia at centres in shards' coordinates."""
+        parts = self._map(passes.measured, centers)
+        sums, mass, cost = (reduce(add, column) for column in zip(*parts, strict=True))
+        return sums, mass, float(cost)
+
+    def amounts(self) -> FloatArray:
+        """Sums of the amounts of the clusters, (q, k)."""
+        sums: FloatArray = reduce(add, self._map(passes.amounts_kept))
+        return sums
+
+    def patched(self, rows: IntArray, labels: IntArray) -> ShardLabels:
+        """The same with some rows, given by sorted numbers, elsewhere."""
+        if not len(rows):
+            return self
+        first = starts(self.shards)
+        known = [own + start for (own, _), start in zip(self.patches, first, strict=False)]
+        before = np.concatenate(known)
+        stays = ~np.isin(before, rows)
+        every = np.concatenate([before[stays], rows])
+        where = np.concatenate([*(own for _, own in self.patches)])[stays]
+        order = np.argsort(every, kind="stable")
+        values = np.concatenate([where, labels])[order]
+        patches = patches_of(self.shards, every[order], values)
+        return replace(self, where=replace(self.where, key=uuid4().hex), patches=patches)
+
+
+@dataclass(frozen=True)
+class Placement:
+    """All rows in clusters at some prices, and how clearly they are there."""
+
+    labels: ShardLabels
+    sums: FloatArray  # of the amounts, (q, k)
+    counted: IntArray  # rows in each cluster, by shard, (s, k)
+    margins: tuple[FloatArray, ...]  # of some rows, by shard
+
+    @property
+    def counts(self) -> IntArray:
+        """Rows in each cluster, (k,)."""
+        return np.asarray(self.counted.sum(axis=0))
+
+    def middle_margin(self) -> float:
+        """The median of the finite margins that are not 0; 0 if there are none."""
+        every = np.concatenate(self.margins)
+        # Shards tell of about as many rows each; those of larger ones count more.
+        told = np.array([len(own) for own in self.margins])
+        share = np.repeat(self.counted.sum(axis=1) / np.maximum(told, 1), told)
+        some = np.isfinite(every) & (every > 0.0)
+        if not some.any():
             return 0.0
-        gram, heaviest = self._moments[3], self._moments[4]
-        value = largest_eigenvalue(lambda direction: gram @ direction, heaviest, n_steps)
-        return value / stiffness_of_all(self.distance, self.total_weight, self.local)
+        order = np.argsort(every[some])
+        upto = np.cumsum(share[some][order])
+        return float(every[some][order][np.searchsorted(upto, 0.5 * upto[-1])])
+
+    def least(self, number: float, own: FloatArray, to: FloatArray) -> IntArray:
+        """Rows of the smallest margins, in order.
+
+        About ``number`` in all, ``own[j]`` of each cluster j, and ``to[j]`` whose next best cluster
+        is j; each shard gives its part of them.
+        """
+        counted = np.maximum(self.counts, 1)
+        given = number / max(int(self.counts.sum()), 1), own / counted, to / counted
+        return self._rows(passes.least_margins, *given)
+
+    def within(self, reach: float) -> IntArray:
+        """Rows whose margin is at most this, in order."""
+        return self._rows(passes.rows_within, reach)
+
+    def _rows(self, function: Any, *args: Any) -> IntArray:
+        shards, ask = self.labels.shards, self.labels.where.ask
+        found = shards.map(function, ask, *args)
+        first = starts(shards)[:-1]
+        rows = [own + start for own, start in zip(found, first, strict=True)]
+        return np.concatenate(rows).astype(np.int64)
 
 
 def contracted_shards(
@@ -308,14 +393,5 @@ def contracted_shards(
 
 def fetch(shards: Shards, rows: IntArray) -> FloatArray:
     """Some of the points, given by sorted numbers, in double precision."""
-    return np.concatenate(shards.map(rows_of, each=[(own,) for own in by_shard(shards, rows)]))
-
-
-def _added(
-    shards: Shards, about: FloatArray
-) -> tuple[float, FloatArray, float, FloatArray, FloatArray]:
-    """Moments of all shards, and the row with the largest weighted square of all."""
-    parts: list[Any] = shards.map(moments, about)
-    total, sums, spread, gram, heaviest = zip(*parts, strict=True)
-    top = max(heaviest, key=lambda found: found[0])[1]
-    return sum(total), reduce(add, sums), sum(spread), reduce(add, gram), top
+    own = [(its,) for its in by_shard(shards, rows)]
+    return np.concatenate(shards.map(passes.rows_of, each=own))

@@ -16,9 +16,9 @@ from .._typing import FloatArray, IntArray, Matrix
 from ..settings import LIMITS
 from .memory import MemoryRows
 from .metrics import METRICS, Metric
+from .passes import Ask, Where, brought, on_points
 from .protocol import Table
 from .shard import Each, Shards, embedded, multiplied
-from .shard_passes import Ask, labels_of, on_points
 from .shards import ShardRows, contracted_shards, fetch
 
 
@@ -134,10 +134,10 @@ class ShardTable:
         middle = centers.mean(axis=0, dtype=np.float64)
         # Centres less their middle: single precision then keeps its digits far from the origin.
         local = centers - middle
-        norms = (local * local).sum(axis=1) + 2.0 * (local @ middle)
-        ask = Ask(local, norms, np.zeros(len(centers)), key=uuid4().hex)
-        none = np.empty(0, np.int64)
-        return np.concatenate(self._embedded(unit).map(labels_of, ask, none, none))
+        norms, none = (local * local).sum(axis=1) + 2.0 * (local @ middle), np.empty(0, np.int64)
+        ask = Ask(local, norms, np.zeros((0, len(centers))), np.zeros(0), uuid4().hex)
+        found = self._embedded(unit).map(brought, Where(ask, ask.key), (none, none))
+        return np.concatenate(found)
 
 
 def distances_to(

@@ -1,0 +1,1 @@
+"""The search for centres and labels that obey the rules."""

@@ -151,7 +151,7 @@ def _points(rows: MemoryRows, table: FloatArray | None) -> dict[str, object]:
     chord = isinstance(rows.distance, Chord)
     if chord:
         parts |= {"kind": CHORDS, "radius": float(rows.distance.radius)}
-    given = rows.given
+    given, _ = rows.given
     if sparse.issparse(given):
         squares = np.zeros(m)
         np.add.at(squares, np.repeat(np.arange(m), np.diff(given.indptr)), given.data**2)

@@ -2,8 +2,7 @@
 
 Importing this package does not import Dask.  The way of the data: :mod:`.collections` (X to shards
 on workers, and labels back), :mod:`.workers` (these as :class:`corral.rows.Shards`),
-:mod:`.iterations` (ADMM over the partitions), :mod:`.partition_passes` (the work of one task on
-one partition).
+:mod:`.cluster` (the client, and one task for each partition).
 """
 
 from __future__ import annotations

@@ -13,8 +13,7 @@ import numpy as np
 from ..._typing import FloatArray
 from ...rows import Shard
 from .cluster import Partitions, close_client, find_client
-from .partition_passes import Shape, shape
-from .workers import DaskShards
+from .workers import DaskShards, Shape, shape
 
 #: Collections whose numbers of rows are remembered; give_back counts those of others again.
 _REMEMBERED = 16

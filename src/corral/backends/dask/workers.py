@@ -2,29 +2,60 @@
 
 from __future__ import annotations
 
-import weakref
+import importlib
+import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from ..._typing import FloatArray
-from ...admm.crew import Crew, Threads
-from ...rows import Each, Shard, plus_plus
+from ...rows import Each, Shard
 from .cluster import Partitions, close_client
-from .iterations import DaskCrew
-from .partition_passes import Call, Shape, call, shape
+
+#: Rows, features and precision of a shard.
+Shape = tuple[int, int, str]
+
+
+def _size_of_shard(shard: Shard) -> int:
+    """Bytes, as Dask counts them against the memory of a worker."""
+    arrays = shard.points, shard.weight, shard.amounts
+    return sum(getattr(a, "nbytes", 0) for a in arrays)
+
+
+# On a worker Dask is imported before any task.
+if "dask" in sys.modules:
+    importlib.import_module("dask.sizeof").sizeof.register(Shard, _size_of_shard)
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """A function of a shard with its other arguments."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    own: tuple[Any, ...] = ()
+
+
+def call(shard: Shard, call: Call) -> Any:
+    """Call it.
+
+    The result depends on the arguments alone, so that Dask can run the task again elsewhere.
+    """
+    return call.function(shard, *call.args, *call.own)
+
+
+def shape(shard: Shard) -> Shape:
+    """Rows, features and precision."""
+    return len(shard), int(shard.points.shape[1]), str(shard.points.dtype)
 
 
 class DaskShards:
     """Shards on the workers of a Dask cluster; see :class:`corral.rows.Shards`.
 
     As a context manager it releases everything at the end, and closes the client if ``closes``.
-    ``shards`` are futures; ``shapes`` is what :func:`.partition_passes.shape` gives for them, if it
-    is known.
+    ``shards`` are futures; ``shapes`` is what :func:`shape` gives for them, if it is known.
     """
-
-    quick = False
 
     def __init__(
         self,
@@ -35,7 +66,6 @@ class DaskShards:
         closes: bool = False,
     ) -> None:
         self._partitions, self._closes = Partitions(client, shards), closes
-        self._crew: Callable[[], DaskCrew | None] = lambda: None
         shapes = self.map(shape) if shapes is None else shapes
         self._partitions.locate(self._partitions.shards)
         self.lengths: Sequence[int] = [length for length, _, _ in shapes]
@@ -49,9 +79,7 @@ class DaskShards:
 
     def close(self) -> None:
         """Release everything, and close the client if it was made for these shards."""
-        client, crew = self._partitions.client, self._crew()
-        if crew is not None:
-            crew.release()
+        client = self._partitions.client
         self._partitions.release()
         if self._closes:
             self._closes = False
@@ -66,16 +94,6 @@ class DaskShards:
     ) -> DaskShards:
         """New shards on the same workers."""
         return DaskShards(self._partitions.client, self._call(function, args, each))
-
-    def crew(self, points: FloatArray | None = None) -> Crew:
-        """Workers make ADMM's passes over all rows, threads of this process over a few."""
-        if points is not None:
-            return Threads(points)
-        crew = DaskCrew(self._partitions, self.lengths, self.dtype)
-        self._crew = weakref.ref(crew)  # its states go as soon as the run is over
-        return crew
-
-    seeds = staticmethod(plus_plus)
 
     def _call(self, function: Callable[..., Any], args: tuple[Any, ...], each: Each) -> list[Any]:
         shards = self._partitions.shards

@@ -1,8 +1,7 @@
-"""The GPU backend: rows as PyTorch tensors, the passes of an iteration as Triton kernels.
+"""The GPU backend: rows as PyTorch tensors on one device.
 
 Importing this package does not import PyTorch.  The way of the data: :mod:`.tensors` (X to a tensor
-and back), :mod:`.device` (the tensor as :class:`corral.rows.Shards`), :mod:`.torch_passes` (ADMM's
-passes, choosing :mod:`.fused` where the kernels can work).
+and back), :mod:`.device` (the tensor as :class:`corral.rows.Shards`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,8 @@ import numpy as np
 from scipy import sparse
 
 from ...inputs import library
-from ...rows.shard_passes import finite
+from ...rows import Shard
+from ...rows.passes import finite
 from ..backend import check_device
 
 
@@ -31,7 +32,7 @@ def hold(X: Any, device: str | None = None) -> Any:
 
     points = _tensor(X, _device(device))
     _check_shape(points)
-    shards = DeviceShards(points)
+    shards = DeviceShards(Shard(points))
     (row,) = shards.map(finite)
     if row >= 0:
         raise ValueError(f"Input X contains NaN or infinity in row {row}; all must be finite.")
