@@ -68,7 +68,7 @@ class Descender:
         self.priced = shape.priced(rules)
         self.width = min(at.WIDTH, rules.n_clusters)
         self.scratch = Scratch.of(self.priced.model, self.width)
-        self._order = rules
+        self._order, self.margin = rules, 0.0
 
     def in_order_of(self, rules: Rules) -> None:
         """Take the bounds on sizes in the order that these rules have."""
@@ -85,13 +85,34 @@ class Descender:
         labels, prices, rules = self.rounds(clusters, prices)
         return self.improved(labels, prices, rules, target=target)
 
+    def from_labels(self, labels: IntArray) -> Answer | None:
+        """The answer of moves from labels, which need not obey the rules."""
+        rules = match_sizes(self.rules, sums_by(labels, self.rules.count, self.rules.n_clusters))
+        return self.improved(labels, np.zeros(self.priced.model.lower.shape), rules)
+
+    def from_varied(self, varied: Any, parent: Answer, target: float = np.inf) -> Answer | None:
+        """The answer from a variation of a parent.
+
+        Where most clusters changed, rounds come first, as from any other clusters.
+        """
+        labels, prices, rules = varied.labels, parent.prices, varied.rules
+        if 2 * np.count_nonzero(varied.awake) >= rules.n_clusters and rules.bounded:
+            clusters = self.shape.clusters(labels, parent.clusters)
+            labels, prices, rules = self.rounds(clusters, prices, rules)
+            return self.improved(labels, prices, rules, target=target)
+        return self.improved(labels, prices, rules, varied.awake, target)
+
     def rounds(
-        self, clusters: Any, prices: FloatArray | None = None
+        self, clusters: Any, prices: FloatArray | None = None, rules: Rules | None = None
     ) -> tuple[IntArray, FloatArray, Rules]:
-        """Rounds of prices, labels and centres; the labels need not obey the rules yet."""
-        rules, deadline = self.rules, self.budget.deadline.first
-        costs = self._costs(clusters, deadline)
-        if rules.sizes_vary:
+        """Rounds of prices, labels and centres; the labels need not obey the rules yet.
+
+        The bounds on sizes are in the order of the rules given; without any, the largest ones go
+        to the largest clusters.
+        """
+        given, deadline = rules, self.budget.deadline.first
+        rules, costs = self.rules if given is None else given, self._costs(clusters, deadline)
+        if given is None and rules.sizes_vary:
             none = np.zeros((rules.n_clusters, 0))
             nearest = place(costs, np.zeros((rules.n_groups, 0)), none, TINY, deadline)
             rules = match_sizes(rules, sums_by(nearest, rules.count, rules.n_clusters))
@@ -99,6 +120,7 @@ class Descender:
         model = self.priced.model
         sums, before = Sums(model.amount, model.lower, model.upper), np.inf
         hottest, coldest = temperatures(costs, deadline)
+        self.margin = at.MARGIN * coldest / at.PRICE_END
         prices = np.zeros(model.lower.shape) if prices is None else prices
         (m, _), k = self.shape.shape, rules.n_clusters
         for _ in range(at.ROUNDS):
@@ -108,7 +130,7 @@ class Descender:
             self.budget.spend(m * k * (self.shape.shape[1] + 2.0 * passes))
             clusters = self.shape.clusters(labels, clusters)
             objective = self.shape.objective(labels, clusters)
-            if objective > before * (1.0 - at.ROUND_DROP) or self.budget.over:
+            if before - objective < at.ROUND_DROP * abs(objective) or self.budget.over:
                 break
             before = objective
             costs = self._costs(clusters, deadline)
@@ -136,6 +158,7 @@ class Descender:
         labels = labels.copy()
         labels[rules.pins[:, 0]] = rules.pins[:, 1]
         clusters = None if self.shape.follows else self.shape.clusters(labels)
+        target = target if self.shape.follows else np.inf  # tables leave out a part of the objective
         best: Answer | None = None
         while True:
             if clusters is not None:
@@ -167,7 +190,7 @@ class Descender:
             allowance = max(budget.left, 0.0)
             _, work = descend(
                 model, state, order, awake, prices, self.scratch, at.PARTNERS, at.SWEEPS, least,
-                allowance,
+                self.margin, allowance,
             )  # fmt: skip
             budget.spend(work)
             labels = state.labels

@@ -18,7 +18,7 @@ from .descent import Answer, Descender
 from .population import Population
 from .vary import Variation
 
-#: Clusters to start from, made when they are needed.
+#: Makes clusters to start from, or labels.
 Maker = Callable[[], Any]
 
 
@@ -41,7 +41,9 @@ def search(
     for name, make in makers:
         if answers.answers and budget.over:
             break
-        found = descender.from_clusters(make(), prices)
+        made = make()
+        known = isinstance(made, np.ndarray) and made.ndim == 1
+        found = descender.from_labels(made) if known else descender.from_clusters(made, prices)
         answers.add(found)
         tell(name, found)
     if answers.best is not None and enough(answers.best.objective):
@@ -57,8 +59,6 @@ def search(
             answers.add(child, None if child is None else parent, slack)
         else:
             varied = variation.local(parent)
-            child = descender.improved(
-                varied.labels, parent.prices, varied.rules, varied.awake, target
-            )
+            child = descender.from_varied(varied, parent, target)
             answers.add(child, parent, slack)
     return answers

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from .._typing import FloatArray
+from .._typing import FloatArray, IntArray
 from ..admm.crew import Threads
 from ..admm.history import Options, Relaxation
 from ..admm.projected import solve_projected
@@ -18,7 +18,7 @@ from ..constraints._checks import sums_by
 from ..problem import Problem
 from . import numbers as at
 from .descent import match_sizes
-from .starts import Start, draw, labelled_means, make_start
+from .starts import Start, draw, group_labels, labelled_means, make_start
 
 
 class Makers:
@@ -28,10 +28,13 @@ class Makers:
         self.problem, self.random_state = problem, random_state
         self.relaxed: Relaxation | None = None
 
-    def __iter__(self) -> Iterator[tuple[str, Callable[[], FloatArray]]]:
+    def __iter__(self) -> Iterator[tuple[str, Callable[[], FloatArray | IntArray]]]:
         """Names and makers, the quickest first."""
-        given = not isinstance(self.problem.settings.init, str)
-        yield ("start that was given" if given else "seeds"), lambda: self._start(0).centers
+        init = self.problem.settings.init
+        given = not isinstance(init, str)
+        if given and init.ndim == 1:
+            yield "labels that were given", lambda: self._start(0).labels
+        yield ("centres that were given" if given else "seeds"), lambda: self._start(0).centers
         yield "ADMM", self.admm
         number = self.problem.settings.n_init
         for i in range(1, 1 if given or isinstance(number, str) else number):
@@ -42,6 +45,8 @@ class Makers:
         problem, draws = self.problem, self.random_state
         rules, rows, init = problem.rules, problem.rows, problem.settings.init
         labelled = None
+        if not isinstance(init, str) and init.ndim == 1 and rules.group is not None:
+            init = group_labels(rules, init)
         if isinstance(init, str) and init == "k-means++":
             labelled = labelled_means(rules, rows, draws, others=number > 0)
         return make_start(rules, rows, init, draws, problem.deadline, labelled)

@@ -21,6 +21,9 @@ ROUND_DROP = 2e-3
 WIDTH = 8
 #: Groups of a cluster that are tried as partners of a swap.
 PARTNERS = 60
+#: Rise at the prices up to which a group without room is worth a swap, in median differences
+#: between the two best clusters of a group.
+MARGIN = 0.1
 #: Sweeps over the groups in one descent, at most.
 SWEEPS = 30
 #: First penalty of hard rules, in mean costs of a group, and the factor by which it rises while a

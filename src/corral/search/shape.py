@@ -7,12 +7,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .._typing import FloatArray, IntArray
+from .._typing import BoolArray, FloatArray, IntArray
 from ..deadline import NEVER, Deadline
 from ..presolve import Rules
 from ..rows import MemoryRows
 from ..rows.arcs import ArcRows
-from .model import Priced, model_of
+from .model import Priced, model_of, table_model
 from .prices import Costs
 
 #: Entries of a block of costs; larger blocks leave the cache of a core.
@@ -46,8 +46,28 @@ class Shape(Protocol):
     def objective(self, labels: IntArray, clusters: Any) -> float:
         """What the labels cost."""
 
-    def seeds(self, n_clusters: int, random_state: np.random.RandomState) -> Any:
-        """Clusters to start from."""
+    def own_costs(self, labels: IntArray, clusters: Any) -> FloatArray:
+        """What each group costs in its own cluster, (m,), at least 0 but for a constant."""
+
+    def some_costs(self, groups: IntArray, clusters: Any) -> FloatArray:
+        """What some groups cost in each cluster, (g, k)."""
+
+    def gaps(self, clusters: Any, others: Any) -> FloatArray:
+        """How far clusters are from others, in the order of costs, (k, l)."""
+
+    def some(self, clusters: Any, chosen: IntArray) -> Any:
+        """Some of the clusters."""
+
+    def seeded(
+        self, groups: IntArray, number: int, random_state: np.random.RandomState
+    ) -> IntArray:
+        """The nearest of so many seeds, drawn among some groups, of each of these groups."""
+
+    def mixed(self, first: Any, second: Any, mine: BoolArray) -> Any:
+        """The clusters of the first where they are chosen, and of the second elsewhere."""
+
+    def moved(self, clusters: Any, cluster: int, group: int) -> Any:
+        """The clusters with one of them moved to a group."""
 
 
 class MeansShape:
@@ -62,7 +82,7 @@ class MeansShape:
         """Points, or a table of zeros that every descent fills."""
         if self.follows:
             return model_of(rules, self.rows)
-        return model_of(rules, self.rows, np.zeros((self.shape[0], self.n_clusters)))
+        return table_model(rules)
 
     def costs(self, clusters: FloatArray, deadline: Deadline = NEVER) -> Costs:
         """Weight times squared distance, a block of groups at a time."""
@@ -80,9 +100,40 @@ class MeansShape:
         """The inertia."""
         return self.rows.inertia(labels, clusters)
 
-    def seeds(self, n_clusters: int, random_state: np.random.RandomState) -> FloatArray:
-        """Centres by k-means++."""
-        return self.rows.seeds(n_clusters, np.arange(self.shape[0]), random_state)
+    def own_costs(self, labels: IntArray, clusters: FloatArray) -> FloatArray:
+        """Weight times squared distance to the own centre."""
+        return self.rows.own_costs(labels, clusters)
+
+    def some_costs(self, groups: IntArray, clusters: FloatArray) -> FloatArray:
+        """Weight times squared distance."""
+        part = self.rows.take(groups)
+        centers = clusters + (self.rows.middle - part.middle)
+        return np.asarray(part.costs(centers).dense())
+
+    def gaps(self, clusters: FloatArray, others: FloatArray) -> FloatArray:
+        """Squared distances of centres."""
+        return self.rows.distance.between(clusters, others)
+
+    def some(self, clusters: FloatArray, chosen: IntArray) -> FloatArray:
+        """Some of the centres."""
+        return clusters[chosen]
+
+    def seeded(
+        self, groups: IntArray, number: int, random_state: np.random.RandomState
+    ) -> IntArray:
+        """By k-means++ and squared distances."""
+        part = self.rows.take(groups)
+        return part.nearest(part.seeds(number, np.arange(len(groups)), random_state))
+
+    def mixed(self, first: FloatArray, second: FloatArray, mine: BoolArray) -> FloatArray:
+        """Centres of both."""
+        return np.where(mine[:, None], first, second)
+
+    def moved(self, clusters: FloatArray, cluster: int, group: int) -> FloatArray:
+        """A centre on a group."""
+        centers = clusters.copy()
+        centers[cluster] = self.rows.row(group)
+        return centers
 
 
 class RowCosts:

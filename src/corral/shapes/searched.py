@@ -1,0 +1,60 @@
+"""The search of :mod:`corral.search` for clusters of a shape, with the task of an estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .._arrays import one_blas_thread
+from ..presolve import Rules
+from ..search.budget import Budget
+from ..search.descent import Answer, Descender
+from ..search.engine import Maker, search
+from ..search.rescue import any_answer
+from ..search.shape import Shape
+from ..search.vary import Variation
+from .base import Task
+
+
+def searched(
+    task: Task,
+    rules: Rules,
+    shape: Shape,
+    makers: Iterable[tuple[str, Maker]],
+    *,
+    children: bool = True,
+    quiet: bool = False,
+) -> Answer:
+    """The best answer of a search; where no maker's obeys the rules, an exact solver finds one.
+
+    Without ``children`` the search ends with the answers of the makers.  If it is ``quiet``, its
+    events are not noted.
+
+    Raises
+    ------
+    NoAssignment
+        It is proven that no labels obey the hard rules.
+    OutOfTime
+        The deadline came before any answer.
+    """
+    events, deadline = task.events, task.deadline
+    budget = Budget.of(shape.shape, rules.n_clusters, task.effort, deadline)
+
+    def tell(name: str, answer: Answer | None) -> None:
+        if not quiet:
+            events.found(name, None if answer is None else answer.objective)
+
+    with one_blas_thread():
+        descender = Descender(rules, shape, budget, task.random_state)
+        variation = Variation(rules, shape, task.random_state)
+        found = search(descender, variation, makers, budget, tell, lambda _: not children)
+        best = found.best
+        if best is None:
+            best = any_answer(descender, deadline)
+            tell("exact solver", best)
+    if found.tried and not quiet:
+        text = f"{found.tried} tried, {found.kept} of them the best when found"
+        events.note("children", text)
+        events.found("search", best.objective)
+        over = "the budget" if budget.over else "children without success"
+        events.note("search ended by", "the deadline" if deadline.passed else over)
+    return best
