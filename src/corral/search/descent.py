@@ -163,6 +163,7 @@ class Descender:
         while True:
             if clusters is not None:
                 self.priced = self.priced.with_table(self.shape.table(clusters))
+                self.budget.spend(k * float(np.prod(self.shape.shape)))
             found = self._obeying(labels, prices, awake, target)
             if found is None:
                 return best

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import FloatArray
+from ..deadline import OutOfTime
 from . import numbers as at
 from .budget import Budget
 from .descent import Answer, Descender
@@ -36,8 +37,26 @@ def search(
     ``prices`` are those that the makers' clusters were found at, if they are known.  The search
     also ends when the objective of the makers' best answer is ``enough``.
     """
-    random_state = descender.random_state
-    answers = Population(random_state)
+    answers = Population(descender.random_state)
+    try:
+        _make(answers, descender, makers, budget, tell, prices)
+        if answers.best is not None and not enough(answers.best.objective):
+            _vary(answers, descender, variation, budget)
+    except OutOfTime:
+        if answers.best is None:
+            raise
+    return answers
+
+
+def _make(
+    answers: Population,
+    descender: Descender,
+    makers: Iterable[tuple[str, Maker]],
+    budget: Budget,
+    tell: Callable[[str, Answer | None], None],
+    prices: FloatArray | None,
+) -> None:
+    """The answers of the makers."""
     for name, make in makers:
         if answers.answers and budget.over:
             break
@@ -46,8 +65,13 @@ def search(
         found = descender.from_labels(made) if known else descender.from_clusters(made, prices)
         answers.add(found)
         tell(name, found)
-    if answers.best is not None and enough(answers.best.objective):
-        return answers
+
+
+def _vary(
+    answers: Population, descender: Descender, variation: Variation, budget: Budget
+) -> None:
+    """Children of the answers, until the budget is spent or none has success."""
+    random_state = descender.random_state
     crossing = at.CROSSED * min(at.CROSSED_CLUSTERS / descender.rules.n_clusters, 1.0)
     while answers.answers and not (budget.over or answers.idle):
         parent, slack = answers.parent(), at.SLACK * (1.0 - budget.part)
@@ -61,4 +85,3 @@ def search(
             varied = variation.local(parent)
             child = descender.from_varied(varied, parent, target)
             answers.add(child, parent, slack)
-    return answers

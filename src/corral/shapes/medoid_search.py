@@ -7,28 +7,24 @@ where rows are points, with medoids after free swaps, and with medoids drawn.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from .._arrays import one_blas_thread
 from .._typing import FloatArray, IntArray
-from ..deadline import NEVER, OutOfTime
-from ..estimator import ConstrainedKMeans
+from ..deadline import OutOfTime
 from ..exceptions import SolverTimeoutError
 from ..presolve import Rules
 from ..search.descent import Answer
 from ..search.engine import Maker
-from ..search.events import Events
-from ..search.starts import group_labels, seed_order
+from ..search.starts import seed_order
 from .base import Task
 from .fasterpam import draw_medoids, swap_medoids
 from .medoid_shape import Medoids, MedoidShape
-from .searched import searched
+from .searched import kmeans_labels, searched
 
 #: Entries of the costs in all starts of swaps without rules, and the most starts.  More find better
 #: medoids; one start of 1,800 rows takes about 0.1 s.
@@ -104,20 +100,6 @@ def _makers(
     yield "swaps without rules", lambda: _matched(task.rules, shape, _swapped(task, shape))
     for _ in range(1, n_init or 1):
         yield "k-medoids++", lambda: _matched(task.rules, shape, _drawn(task, shape))
-
-
-def kmeans_labels(task: Task, points: Any, share: float, **options: Any) -> IntArray:
-    """Labels of the groups by k-means under the rules, in a part of the time left."""
-    seconds = share * task.deadline.check()
-    seed = int(task.random_state.randint(np.iinfo(np.int32).max))
-    limit = {} if task.deadline is NEVER else {"time_limit": seconds}
-    model = ConstrainedKMeans(
-        task.n_clusters, random_state=seed, effort=task.effort, **limit, **options
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the answer is only a start
-        model.fit(points, constraints=task.given, sample_weight=task.weight)
-    return group_labels(task.rules, model.labels_.astype(np.int64))
 
 
 def _drawn(task: Task, shape: MedoidShape) -> IntArray:

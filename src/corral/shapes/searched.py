@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from .._arrays import one_blas_thread
+from .._typing import IntArray
+from ..estimator import ConstrainedKMeans
 from ..presolve import Rules
 from ..search.budget import Budget
 from ..search.descent import Answer, Descender
 from ..search.engine import Maker, search
 from ..search.rescue import any_answer
 from ..search.shape import Shape
+from ..search.starts import group_labels
 from ..search.vary import Variation
 from .base import Task
 
@@ -58,3 +66,14 @@ def searched(
         over = "the budget" if budget.over else "children without success"
         events.note("search ended by", "the deadline" if deadline.passed else over)
     return best
+
+
+def kmeans_labels(task: Task, points: Any, share: float, **options: Any) -> IntArray:
+    """Labels of the groups by k-means under the rules, in a part of the time left."""
+    seed = int(task.random_state.randint(np.iinfo(np.int32).max))
+    options |= {"effort": task.effort, "time_limit": share * task.deadline.check()}
+    model = ConstrainedKMeans(task.n_clusters, random_state=seed, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the answer is only a start
+        model.fit(points, constraints=task.given, sample_weight=task.weight)
+    return group_labels(task.rules, model.labels_.astype(np.int64))
