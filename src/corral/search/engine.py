@@ -31,13 +31,15 @@ def search(
     tell: Callable[[str, Answer | None], None],
     enough: Callable[[float], bool],
     prices: FloatArray | None = None,
+    patience: int = at.IDLE,
 ) -> Population:
     """Make, descend, vary and select until the budget is spent or children have no success.
 
     ``prices`` are those that the makers' clusters were found at, if they are known.  The search
-    also ends when the objective of the makers' best answer is ``enough``.
+    also ends when the objective of the makers' best answer is ``enough``, and after ``patience``
+    children in a row without success.
     """
-    answers = Population(descender.random_state)
+    answers = Population(descender.random_state, patience)
     try:
         _make(answers, descender, makers, budget, tell, prices)
         if answers.best is not None and not enough(answers.best.objective):

@@ -875,7 +875,7 @@ def descend(
     width = near.shape[1]
     moves, work, unit = 0, 0.0, d + 4.0
     if model.kind == MEDOIDS:
-        unit += 2.0 * min(m / k, FOLLOWED)
+        unit += 2.0 * m / k if m <= k * FOLLOWED else 4.0
     for i in range(m):
         ranked[i] = False
     for j in range(k):

@@ -12,9 +12,13 @@ from .descent import Answer
 
 @dataclass
 class Population:
-    """The best answers, and how many children had no success since the last one that had."""
+    """The best answers, and how many children had no success since the last one that had.
+
+    As many as ``patience`` end the search.
+    """
 
     random_state: np.random.RandomState
+    patience: int = at.IDLE
     answers: list[Answer] = field(default_factory=list)
     tried: int = 0
     kept: int = 0
@@ -54,4 +58,4 @@ class Population:
     @property
     def idle(self) -> bool:
         """Whether so many children had no success that others will hardly have any."""
-        return self.without_success >= at.IDLE
+        return self.without_success >= self.patience

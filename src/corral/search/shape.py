@@ -25,10 +25,12 @@ class Shape(Protocol):
     """How clusters are described, and what groups cost in them.
 
     ``follows`` says that the compiled moves know how clusters change with their members.  Otherwise
-    they see a table of costs, and the clusters are made anew after each descent.
+    they see a table of costs, and the clusters are made anew after each descent.  ``among_groups``
+    says that the centre of a cluster is one of the groups, or of other candidates.
     """
 
     follows: bool
+    among_groups: bool
     shape: tuple[int, int]  # groups, and numbers that a cost depends on
 
     def priced(self, rules: Rules) -> Priced:
@@ -77,6 +79,7 @@ class MeansShape:
         self.rows, self.n_clusters = rows, n_clusters
         self.follows = not isinstance(rows, ArcRows)
         self.shape = rows.shape
+        self.among_groups = False
 
     def priced(self, rules: Rules) -> Priced:
         """Points, or a table of zeros that every descent fills."""

@@ -1,9 +1,9 @@
 """Variations of answers: labels or clusters from which a descent may end lower.
 
 *Relocate*: one cluster is given up and another is split.  *Reseed*: some neighbouring clusters are
-seeded anew from their own groups.  *Exchange bounds*: two clusters change sizes, where the order of
-the sizes is free.  *Cross*: the clusters of two parents are matched, and one of each pair is taken
-(HG-means, Gribel and Vidal 2019).  The first three change few clusters, and only these are searched
+seeded anew from their own groups.  *Replace*: a cluster is put around another group near it, where centres are groups.
+*Exchange bounds*: two clusters change sizes, where the order of the sizes is free.  *Cross*: the clusters of two parents are matched, and one of each pair is taken
+(HG-means, Gribel and Vidal 2019).  All but the last change few clusters, and only these are searched
 again.
 """
 
@@ -36,12 +36,15 @@ class Variation:
 
     def __init__(self, rules: Rules, shape: Shape, random_state: np.random.RandomState) -> None:
         self.rules, self.shape, self.random_state = rules, shape, random_state
+        self._amount = np.ascontiguousarray(rules.sums().and_(rules.soft_sums).values.T)
 
     def local(self, answer: Answer) -> Varied:
         """A variation of few clusters."""
         k, chance = self.rules.n_clusters, self.random_state.uniform()
         if self.rules.sizes_vary and chance < 0.25:
             return self._exchanged(answer)
+        if k > 1 and self.shape.among_groups and self.random_state.uniform() < at.REPLACED:
+            return self._replaced(answer)
         if k > 2 and chance < 0.6:
             return self._relocated(answer)
         return self._reseeded(answer)
@@ -94,6 +97,22 @@ class Variation:
         inside = np.flatnonzero(np.isin(labels, near))
         if len(inside) > number > 1:
             labels[inside] = near[self.shape.seeded(inside, number, draw)]
+        awake = np.zeros(k, bool)
+        awake[near] = True
+        return Varied(labels, awake, answer.rules)
+
+    def _replaced(self, answer: Answer) -> Varied:
+        """A cluster around another group near it; near clusters are assigned anew at the prices."""
+        labels, k, draw = answer.labels.copy(), self.rules.n_clusters, self.random_state
+        gaps = self._gaps(answer.clusters, int(draw.randint(k)))
+        near = np.argsort(gaps, kind="stable")[: int(draw.randint(2, min(k, at.RESEEDED) + 1))]
+        inside = np.flatnonzero(np.isin(labels, near[:2]))
+        if len(inside):
+            clusters = self.shape.moved(answer.clusters, near[0], int(draw.choice(inside)))
+            inside = np.flatnonzero(np.isin(labels, near))
+            costs = self.shape.some_costs(inside, self.shape.some(clusters, near))
+            costs = costs + self._amount[inside] @ answer.prices[near].T
+            labels[inside] = near[costs.argmin(axis=1)]
         awake = np.zeros(k, bool)
         awake[near] = True
         return Varied(labels, awake, answer.rules)

@@ -106,6 +106,11 @@ class GaussianShape:
         return False
 
     @property
+    def among_groups(self) -> bool:
+        """Means are no groups."""
+        return False
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Groups, and numbers that a cost depends on."""
         d = self.points.shape[1]

@@ -62,8 +62,9 @@ class MedoidShape:
             ends = np.cumsum(np.bincount(self.home, minlength=rules.n_groups))
             self._first = np.concatenate([[0], ends]).astype(np.int64)
         m = rules.n_groups
-        self.follows = inside
-        self.shape = (m, int(2.0 * min(m / self.n_clusters, FOLLOWED)) if inside else 1)
+        self.follows, self.among_groups = inside, True
+        each = m / self.n_clusters
+        self.shape = (m, int(2.0 * each) if inside and each <= FOLLOWED else 4)
 
     def priced(self, rules: Rules) -> Priced:
         """Costs at all candidates, or a table that every descent fills."""

@@ -16,6 +16,7 @@ from ..presolve import Rules
 from ..search.budget import Budget
 from ..search.descent import Answer, Descender
 from ..search.engine import Maker, search
+from ..search.numbers import IDLE
 from ..search.rescue import any_answer
 from ..search.shape import Shape
 from ..search.starts import group_labels
@@ -31,11 +32,14 @@ def searched(
     *,
     children: bool = True,
     quiet: bool = False,
+    factor: float = 1.0,
+    patience: int = IDLE,
 ) -> Answer:
     """The best answer of a search; where no maker's obeys the rules, an exact solver finds one.
 
     Without ``children`` the search ends with the answers of the makers.  If it is ``quiet``, its
-    events are not noted.
+    events are not noted.  Its budget is that of k-means times the ``factor``, and ``patience``
+    children without success end it.
 
     Raises
     ------
@@ -45,7 +49,7 @@ def searched(
         The deadline came before any answer.
     """
     events, deadline = task.events, task.deadline
-    budget = Budget.of(shape.shape, rules.n_clusters, task.effort, deadline)
+    budget = Budget.of(shape.shape, rules.n_clusters, factor * task.effort, deadline)
 
     def tell(name: str, answer: Answer | None) -> None:
         if not quiet:
@@ -54,7 +58,9 @@ def searched(
     with one_blas_thread():
         descender = Descender(rules, shape, budget, task.random_state)
         variation = Variation(rules, shape, task.random_state)
-        found = search(descender, variation, makers, budget, tell, lambda _: not children)
+        found = search(
+            descender, variation, makers, budget, tell, lambda _: not children, patience=patience
+        )
         best = found.best
         if best is None:
             best = any_answer(descender, deadline)
