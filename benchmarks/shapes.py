@@ -1,4 +1,4 @@
-"""What the thresholds of clusters of other shapes do (plan/shape_thresholds.py).
+"""What the numbers of clusters of other shapes do (at the top of their modules).
 
 ``python benchmarks/shapes.py kernel`` compares kernel k-means on feature vectors, by the whole
 solver, with descents by the kernel's own distances; and exact with Nystroem features.
@@ -27,39 +27,55 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from corral import ClusterSizes, ConstrainedGaussianMixture, ConstrainedKernelKMeans
 from corral.deadline import NEVER
-from corral.plan import shape_thresholds
 from corral.presolve import Rules, presolve
+from corral.search.budget import Budget
+from corral.search.descent import Descender
+from corral.search.model import table_model
+from corral.search.prices import DenseCosts
 from corral.shapes import gaussian, gaussian_search
 from corral.shapes.features import scale_gamma
-from corral.shapes.shape import descend
 
 
 @dataclass(frozen=True)
 class KernelShape:
-    """Kernel k-means without feature vectors; a :class:`corral.shapes.shape.Shape`.
+    """Kernel k-means without feature vectors; what descents ask of a shape.
 
     A row costs ``K_ii - 2 (K a_j)_i + a_j' K a_j`` in cluster j, with the shares a_j of its rows.
     """
 
     kernel: Any
     rules: Rules
+    follows = False
 
-    def clusters(self, labels: Any) -> Any:
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Groups, and numbers that a cost depends on."""
+        return self.rules.n_groups, 1
+
+    def priced(self, rules: Rules) -> Any:
+        """A table that every descent fills."""
+        return table_model(rules)
+
+    def costs(self, clusters: Any, deadline: Any = NEVER) -> DenseCosts:
+        """The table in one block."""
+        return DenseCosts(self.table(clusters))
+
+    def objective(self, labels: Any, clusters: Any) -> float:
+        """What the labels cost."""
+        return float(self.table(clusters)[np.arange(len(labels)), labels].sum())
+
+    def clusters(self, labels: Any, known: Any = None) -> Any:
         """Shares of the rows of each cluster, (n, k)."""
-        members = np.eye(self.rules.n_clusters)[self.rules.invert(labels)]
+        members = np.eye(self.rules.n_clusters)[self.rules.to_rows(labels)]
         return members / np.maximum(members.sum(axis=0), 1.0)
 
-    def costs(self, clusters: Any) -> Any:
+    def table(self, clusters: Any) -> Any:
         """Squared distances, summed over the rows of each group."""
         projected = self.kernel @ clusters
         cost = np.diag(self.kernel)[:, None] - 2.0 * projected + (clusters * projected).sum(axis=0)
         summed = np.zeros((self.rules.n_groups, cost.shape[1]))
         np.add.at(summed, self.rules.row_groups, cost)
         return summed
-
-    def penalty(self, clusters: Any) -> float:
-        """None."""
-        return 0.0
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
@@ -95,7 +111,7 @@ def kernel(quick: bool) -> None:
             _, seconds = timed(lambda m=model, X=X, g=sizes: m.fit(X, constraints=g))
             shape = KernelShape(K, presolve([], n, 4))
             labels = model.labels_.astype(np.int64)
-            own = shape.costs(shape.clusters(labels))[np.arange(n), labels].sum()
+            own = shape.objective(labels, shape.clusters(labels))
             kind = "exact" if size is None else f"{size} rows"
             print(f"| {n} | {kind} | {own:.3f} | {seconds:.1f} |", flush=True)
 
@@ -105,23 +121,25 @@ def _descents(X: Any, given: Any, k: int) -> float:
     rules = presolve(given, len(X), k)
     shape = KernelShape(rbf_kernel(X, gamma=scale_gamma(X, np.ones(len(X)))), rules)
     rng = np.random.default_rng(0)
-    starts = (rng.integers(0, k, rules.n_groups) for _ in range(20))
-    return min(descend(shape, rules, start, NEVER).objective for start in starts)
+    draws = np.random.RandomState(0)
+    found = []
+    for _ in range(20):
+        budget = Budget.of(shape.shape, k, 1.0, NEVER)
+        descender = Descender(rules, shape, budget, draws)
+        found.append(descender.from_labels(rng.integers(0, k, rules.n_groups)))
+    return min(each.objective for each in found if each is not None)
 
 
 @contextmanager
 def threshold(name: str, value: float) -> Iterator[None]:
-    """Another value of a threshold, wherever it was imported."""
-    places = [shape_thresholds, gaussian, gaussian_search]
-    places = [place for place in places if hasattr(place, name)]
-    before = getattr(shape_thresholds, name)
-    for place in places:
-        setattr(place, name, value)
+    """Another value of a number of Gaussian clusters."""
+    place = gaussian if hasattr(gaussian, name) else gaussian_search
+    before = getattr(place, name)
+    setattr(place, name, value)
     try:
         yield
     finally:
-        for place in places:
-            setattr(place, name, before)
+        setattr(place, name, before)
 
 
 #: Thresholds of Gaussian clusters and other values of them.
@@ -129,7 +147,6 @@ OTHERS: tuple[tuple[str, tuple[float, ...]], ...] = (
     ("CORRELATION_SHRINKAGE", (0.02, 0.5)),
     ("LEAST_VARIANCE", (1e-5, 1e-2)),
     ("HELD_BACK_PARTS", (3, 10)),
-    ("HELD_BACK_RESTARTS", (3,)),
     ("TARGET_ROUNDS", (1, 6)),
 )
 
@@ -142,7 +159,7 @@ def gaussians(quick: bool) -> None:
     settings = [("as it is", float("nan"))]
     settings += [(name, value) for name, values in OTHERS for value in values]
     for name, value in settings:
-        known = hasattr(shape_thresholds, name)
+        known = not np.isnan(value)
         cells = []
         for data in names:
             with threshold(*((name, value) if known else ("TARGET_ROUNDS", 3))):

@@ -25,7 +25,6 @@ from corral.baselines import DeadEndError
 from corral.metrics import hubert_index, mirkin_index, violations
 from corral.presolve import presolve
 from corral.shapes.gaussian import GaussianShape, target_of
-from corral.shapes.shape import Fitted
 
 from .inputs import METHODS, SMALL_RHO, FloatArray, IntArray, points, rules_for, seed_of
 
@@ -138,7 +137,7 @@ def gaussian_cost(X: FloatArray, labels: IntArray, n_clusters: int, kind: str) -
     rules = presolve([], len(X), n_clusters)
     target = target_of(X, weight, labels, n_clusters)
     shape = GaussianShape(X, weight, rules, kind, target)
-    return Fitted.of(shape, rules, labels).objective
+    return shape.objective(labels, shape.clusters(labels))
 
 
 def _misplaced(labels: IntArray, rules: Any, n_clusters: int) -> int:

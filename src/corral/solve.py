@@ -18,17 +18,17 @@ from ._arrays import one_blas_thread
 from ._typing import FloatArray
 from .admm.algorithm1 import PaperRules, solve_algorithm1
 from .admm.history import History, Options, Recorder, Relaxation
-from .assign import NoAssignment, feasible
+from .assign import NoAssignment
 from .constraints._checks import sums_by
 from .deadline import OutOfTime
 from .problem import Problem
 from .search import numbers as at
 from .search.budget import Budget
-from .search.check import broken, matching_order
 from .search.descent import Answer, Descender, match_sizes
 from .search.engine import search
 from .search.events import Events
 from .search.prices import Found
+from .search.rescue import any_answer
 from .search.far import is_small, search_far, why_home
 from .search.makers import Makers, relax
 from .search.shape import MeansShape
@@ -201,7 +201,7 @@ def _search_level(
     rules, rows = problem.rules, problem.near
     shape = MeansShape(rows, rules.n_clusters)
     descender = Descender(rules, shape, budget, random_state)
-    variation = Variation(rules, rows, random_state)
+    variation = Variation(rules, shape, random_state)
     progress = problem.settings.progress
 
     def tell(name: str, answer: Answer | None) -> None:
@@ -214,37 +214,20 @@ def _search_level(
 
     progress.enter("start")
     found = search(
-        descender, variation, makers, budget, tell, proven,
-        lambda: _any_answer(problem, descender), prices,
-    )  # fmt: skip
-    best = found.best
-    if best is None:
-        raise AssertionError("the rescue has an answer, or raises")
+        descender,
+        variation,
+        makers,
+        tell,
+        lambda: any_answer(descender, problem.deadline),
+        proven,
+        prices,
+    )
+    best = found.top
     if found.tried:
         text = f"{found.tried} tried, {found.kept} of them the best when found"
         events.note("children", text)
         events.found("search", problem.objective(best.objective))
     return best
-
-
-def _any_answer(problem: Problem, descender: Descender) -> Answer:
-    """An answer from labels of an exact solver, or the proof that there is none."""
-    rules, deadline = problem.rules, problem.deadline
-    labels = feasible(rules, deadline)
-    if labels is None:
-        raise NoAssignment
-    if rules.sizes_vary and rules.sizes is not None:
-        order = matching_order(rules.sizes, rules.sizes_of(labels))
-        rules = rules if order is None else rules.with_sizes_in_order(order)
-    descender.penalty = at.PENALTY * at.PENALTY_RISE**at.PENALTY_RISES
-    found = descender.improved(labels, None, rules)
-    if found is not None:
-        return found
-    clusters = descender.shape.clusters(labels)
-    objective = descender.shape.objective(labels, clusters) + rules.soft_cost(labels)
-    if broken(rules, labels):
-        raise OutOfTime
-    return Answer(labels, clusters, objective, rules, None)
 
 
 def _algorithm1(

@@ -23,7 +23,8 @@ from corral import (
 from corral.deadline import NEVER
 from corral.presolve import presolve
 from corral.shapes.gaussian import COVARIANCES, GaussianShape, parameters_of, target_of
-from corral.shapes.shape import Fitted, descend
+from corral.search.budget import Budget
+from corral.search.descent import Descender
 
 
 @parametrize_with_checks([ConstrainedGaussianMixture(3, covariance="tied")])
@@ -53,7 +54,7 @@ def test_costs_are_minus_twice_the_log_densities(kind):
     for j in range(3):
         log = multivariate_normal(clusters.means[j], full[j]).logpdf(X)
         expected = -2.0 * (log + np.log(clusters.weights[j]))
-        assert np.allclose(shape.costs(clusters)[:, j], expected)
+        assert np.allclose(shape.table(clusters)[:, j], expected)
 
 
 @pytest.mark.parametrize("kind", COVARIANCES)
@@ -61,16 +62,15 @@ def test_no_other_clusters_are_better_for_the_labels(kind):
     """The shrunk covariances minimise costs and priors together."""
     rng = np.random.default_rng(1)
     X, labels = rng.normal(size=(40, 3)), rng.integers(0, 2, 40)
-    shape, rules = shape_of(X, kind, labels=labels)
-    best = Fitted.of(shape, rules, labels)
+    shape, _ = shape_of(X, kind, labels=labels)
+    best = shape.clusters(labels)
     for _ in range(20):
-        moved = type(best.clusters)(
-            best.clusters.weights,
-            best.clusters.means + 0.05 * rng.normal(size=(2, 3)),
-            best.clusters.factors * (1.0 + 0.05 * rng.normal()),
+        moved = type(best)(
+            best.weights,
+            best.means + 0.05 * rng.normal(size=(2, 3)),
+            best.factors * (1.0 + 0.05 * rng.normal()),
         )
-        own = shape.costs(moved)[np.arange(40), labels].sum() + shape.penalty(moved)
-        assert own > best.objective
+        assert shape.objective(labels, moved) > shape.objective(labels, best)
 
 
 def test_groups_cost_the_sum_of_their_rows():
@@ -78,8 +78,8 @@ def test_groups_cost_the_sum_of_their_rows():
     alone, _ = shape_of(X, "full")
     linked, rules = shape_of(X, "full", rules=[MustLink([(0, 3), (3, 5)])])
     clusters = alone.clusters(np.arange(6) % 2)
-    rows = alone.costs(clusters)
-    assert np.allclose(linked.costs(clusters)[rules.group[0]], rows[[0, 3, 5]].sum(axis=0))
+    rows = alone.table(clusters)
+    assert np.allclose(linked.table(clusters)[rules.group[0]], rows[[0, 3, 5]].sum(axis=0))
 
 
 @pytest.mark.parametrize("kind", COVARIANCES)
@@ -89,9 +89,10 @@ def test_a_descent_ends_where_no_single_round_helps(kind):
     rules = [ClusterSizes([4, 4]), CannotLink([(0, 1)])]
     labels = np.array([0, 1, 0, 1, 0, 1, 0, 1])
     shape, given = shape_of(X, kind, rules=rules, labels=labels)
-    found = descend(shape, given, labels, NEVER)
-    assert found.objective <= Fitted.of(shape, given, labels).objective
-    cost = shape.costs(found.clusters)
+    budget = Budget.of(shape.shape, 2, 1.0, NEVER)
+    found = Descender(given, shape, budget, np.random.RandomState(0)).from_labels(labels)
+    assert found.objective <= shape.objective(labels, shape.clusters(labels))
+    cost = shape.table(found.clusters)
     allowed = (np.array(each) for each in itertools.product(range(2), repeat=8))
     best = min(
         cost[np.arange(8), each].sum() for each in allowed if each.sum() == 4 and each[0] != each[1]

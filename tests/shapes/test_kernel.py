@@ -21,8 +21,7 @@ from corral import (
     Pin,
     SolverTimeoutError,
 )
-from corral.plan.shape_thresholds import EXACT_KERNEL_ROWS
-from corral.plan.shapes import kernel_sample
+from corral.shapes.kernel import EXACT_KERNEL_ROWS, kernel_sample
 
 
 @parametrize_with_checks([ConstrainedKernelKMeans(3)])

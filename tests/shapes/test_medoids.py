@@ -25,12 +25,9 @@ from corral import (
 )
 from corral.assign import broken
 from corral.deadline import NEVER
-from corral.polish.chains import chains, descend, shifts
 from corral.presolve import presolve
 from corral.shapes import medoid_distances
 from corral.shapes.fasterpam import draw_medoids, swap_medoids
-from corral.shapes.medoid_costs import MedoidCosts
-from corral.shapes.medoid_partition import MedoidPartition
 
 N, K = 7, 3
 
@@ -143,63 +140,6 @@ def test_drawn_medoids_differ_also_among_equal_rows():
     assert len(set(draw_medoids(cost, 6, np.random.RandomState(0)))) == 6
     model = ConstrainedKMedoids(4).fit(np.ones((6, 2)))
     assert len(set(model.medoid_indices_)) == len(set(model.labels_)) == 4
-
-
-def scene(seed, inside=True, linked=False):
-    """A partition with random labels, some of it over groups of several rows."""
-    rng = np.random.default_rng(seed)
-    n, k = 14, 4
-    distance = rng.uniform(size=(n, n if inside else 9))
-    rules = [ClusterTotals(rng.integers(1, 9, n), maximum=25)]
-    rules += [MustLink([(0, 5), (5, 9)])] if linked else []
-    given = presolve(rules, n, k)
-    costs = MedoidCosts.of(distance, rng.uniform(0.5, 2.0, n), given, inside)
-    labels = rng.integers(k - seed % 2, size=given.n_groups)  # sometimes a cluster is empty
-    return costs, MedoidPartition(costs, given, NEVER, labels, np.arange(k))
-
-
-def literal(costs, labels):
-    """Objective of labels with the medoids that the partition may choose, by definition."""
-    total = 0.0
-    for j in np.unique(labels):
-        sums = costs.cost[labels == j].sum(axis=0)
-        total += sums[labels[costs.home] == j].min()
-    return total
-
-
-@pytest.mark.parametrize("linked", [False, True])
-@pytest.mark.parametrize("seed", range(4))
-def test_changes_never_cost_more_than_they_say(seed, linked):
-    price = 0.3
-    costs, part = scene(seed, linked=linked)
-    before = literal(costs, part.labels)
-    assert part.objective == pytest.approx(before)
-    missed, number = part.missed, 0
-    for scan in (shifts, chains):
-        steps, rise = scan(part, np.ones(4, bool), price, 0.0)
-        number += len(steps)
-        for i in range(len(steps)):
-            groups, clusters = steps.take(np.array([i])).moved()
-            known = part.labels.copy()
-            part.put(groups, clusters)
-            change = literal(costs, part.labels) - before + price * (part.missed - missed)
-            assert change <= rise[i] + 1e-9
-            part.restore(known)
-    assert number > 0
-
-
-@pytest.mark.parametrize("inside", [False, True])
-@pytest.mark.parametrize("seed", range(4))
-def test_a_partition_follows_its_labels(seed, inside):
-    costs, part = scene(seed, inside)
-    descend(part, 0.3, np.ones(4, bool))
-    own = costs.cost[np.arange(len(part.labels)), part.centers[part.labels]]
-    np.testing.assert_allclose(part.cost, own)
-    assert len(set(part.centers[np.unique(part.labels)])) == len(np.unique(part.labels))
-    if inside:
-        assert part.objective == pytest.approx(literal(costs, part.labels))
-    for j in range(4):
-        np.testing.assert_allclose(part.sums[j], costs.cost[part.labels == j].sum(axis=0))
 
 
 def fitted(distance, seed=0, **options):

@@ -95,6 +95,13 @@ class Descender:
         labels, prices, rules = self.rounds(clusters, prices)
         return self.improved(labels, prices, rules, target=target)
 
+    def from_made(self, made: Any, prices: Found | None) -> Answer | None:
+        """The answer from what a maker gives: clusters, or labels."""
+        if isinstance(made, np.ndarray) and made.ndim == 1 and made.dtype.kind == "i":
+            if len(made) == self.rules.n_groups:
+                return self.from_labels(made)
+        return self.from_clusters(made, prices)
+
     def from_labels(self, labels: IntArray) -> Answer | None:
         """The answer of moves from labels, which need not obey the rules."""
         rules = match_sizes(self.rules, sums_by(labels, self.rules.count, self.rules.n_clusters))
@@ -103,7 +110,7 @@ class Descender:
     def from_varied(self, varied: Varied, parent: Answer, target: float = np.inf) -> Answer | None:
         """The answer from a variation of a parent, by rounds and moves of what changed."""
         labels, prices, awake = varied.labels, parent.prices, varied.awake
-        if self.shape.follows and varied.rules.bounded and prices is not None:
+        if hasattr(self.shape, "part") and varied.rules.bounded and prices is not None:
             awake = self.shape.near(self.shape.clusters(labels, parent.clusters), awake)
             some = np.flatnonzero(awake)
             labels, prices = self._rounds_of(labels, some, prices, varied.rules)
@@ -166,7 +173,7 @@ class Descender:
             self.budget.spend(m * k * (d + 2.0 * prices.passes))
             clusters = level.shape.clusters(labels, clusters)
             objective = level.shape.objective(labels, clusters)
-            if objective > before * (1.0 - at.ROUND_DROP) or self.budget.over:
+            if before - objective < at.ROUND_DROP * abs(objective) or self.budget.over:
                 break
             before = objective
         return labels, prices
@@ -189,10 +196,12 @@ class Descender:
         labels = labels.copy()
         labels[rules.pins[:, 0]] = rules.pins[:, 1]
         clusters = None if self.shape.follows else self.shape.clusters(labels)
+        target = target if self.shape.follows else np.inf  # tables leave out a part of the objective
         best: Answer | None = None
         while True:
             if clusters is not None:
                 self.priced = self.priced.with_table(self.shape.table(clusters))
+                self.budget.spend(k * float(np.prod(self.shape.shape)))
             known = np.zeros(self.priced.model.lower.shape) if prices is None else prices.prices
             self.margin = 0.0 if prices is None else at.MARGIN * prices.eps
             found = self._obeying(labels, known, awake, target)

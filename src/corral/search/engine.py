@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
-
+from ..deadline import OutOfTime
 from . import numbers as at
-from .budget import Budget
 from .descent import Answer, Descender
 from .population import Population
 from .prices import Found
@@ -26,44 +24,54 @@ def search(
     descender: Descender,
     variation: Variation,
     makers: Iterable[tuple[str, Maker]],
-    budget: Budget,
     tell: Callable[[str, Answer | None], None],
-    enough: Callable[[float], bool],
     rescue: Callable[[], Answer],
+    enough: Callable[[float], bool] = lambda _: False,
     prices: Found | None = None,
+    patience: int = at.IDLE,
 ) -> Population:
     """Make, descend, vary and select until the budget is spent or children have no success.
 
-    ``rescue`` gives an answer where no maker's obeys the rules.  ``prices`` are those that the makers' clusters were found at, if they are known.  The search
-    also ends when the objective of the makers' best answer is ``enough``.
+    Parameters
+    ----------
+    descender : Descender
+    variation : Variation
+    makers : iterable of (name, maker)
+    tell : callable
+        Told of each maker's answer, None if there was none.
+    rescue : callable
+        Gives an answer where no maker's obeys the rules, or raises.
+    enough : callable
+        Whether the objective of the makers' best answer ends the search.
+    prices : Found, optional
+        Those that the makers' clusters were found at.
+    patience : int
+        Children in a row without success that end the search.
     """
-    random_state = descender.random_state
-    answers = Population(random_state)
-    for name, make in makers:
-        if answers.answers and budget.over:
-            break
-        made = make()
-        known = isinstance(made, np.ndarray) and made.ndim == 1
-        found = descender.from_labels(made) if known else descender.from_clusters(made, prices)
-        answers.add(found)
-        tell(name, found)
-    if answers.best is None:
-        found = rescue()
-        answers.add(found)
-        tell("exact solver", found)
-    if answers.best is not None and enough(answers.best.objective):
-        return answers
-    crossing = at.CROSSED * min(at.CROSSED_CLUSTERS / descender.rules.n_clusters, 1.0)
-    while answers.answers and not (budget.over or answers.idle):
-        parent, slack = answers.parent(), at.SLACK * (1.0 - budget.part)
-        best = answers.best.objective if answers.best else np.inf
-        target = best + slack * abs(best)
-        if len(answers.answers) > 1 and random_state.uniform() < crossing:
-            clusters = variation.crossed(parent, answers.parent())
-            child = descender.from_clusters(clusters, parent.prices, target)
-            answers.add(child, None if child is None else parent, slack)
-        else:
-            varied = variation.local(parent)
-            child = descender.from_varied(varied, parent, target)
+    budget, random_state = descender.budget, descender.random_state
+    answers = Population(random_state, patience)
+    try:
+        for name, make in makers:
+            if answers.answers and budget.over:
+                break
+            found = descender.from_made(make(), prices)
+            answers.add(found)
+            tell(name, found)
+        if answers.best is None:
+            answers.add(rescue())
+            tell("exact solver", answers.best)
+        crossing = at.CROSSED * min(at.CROSSED_CLUSTERS / descender.rules.n_clusters, 1.0)
+        done = enough(answers.top.objective)
+        while not (done or budget.over or answers.idle):
+            parent, slack = answers.parent(), at.SLACK * (1.0 - budget.part)
+            target = answers.top.objective + slack * abs(answers.top.objective)
+            if len(answers.answers) > 1 and random_state.uniform() < crossing:
+                clusters = variation.crossed(parent, answers.parent())
+                child = descender.from_clusters(clusters, parent.prices, target)
+            else:
+                child = descender.from_varied(variation.local(parent), parent, target)
             answers.add(child, parent, slack)
+    except OutOfTime:
+        if answers.best is None:
+            raise
     return answers

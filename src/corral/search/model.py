@@ -18,8 +18,9 @@ from ..rows.sphere import Chord
 from ..presolve import Rules
 
 #: How the cost of a cluster follows from its members: the sum of squared distances to their mean,
-#: to the best centre on a sphere, or a table of costs that does not change with the members.
-MEANS, CHORDS, TABLE = 0, 1, 2
+#: to the best centre on a sphere, a table of costs that does not change with the members, or the
+#: costs at the best medoid among the members.  Weights are in the costs of the last two.
+MEANS, CHORDS, TABLE, MEDOIDS = 0, 1, 2, 3
 
 
 class Model(NamedTuple):
@@ -29,7 +30,8 @@ class Model(NamedTuple):
     other arrays are then empty.  The edges of group g are ``ptr[g]`` to ``ptr[g + 1]``: the other
     group, what agreeing costs more than differing (``tie``), and whether the pair is a hard
     cannot-link (``bar``).  ``paid[paid_at[g]]`` is what group g pays for soft pins in each cluster.
-    Linear rows have the entries of ``x_gj`` at ``column[g * k + j]``.
+    Linear rows have the entries of ``x_gj`` at ``column[g * k + j]``.  The candidates for a medoid
+    that are rows of group g are ``candidate[first[g]]`` to ``candidate[first[g + 1] - 1]``.
     """
 
     kind: int
@@ -40,7 +42,10 @@ class Model(NamedTuple):
     indptr: IntArray
     square: FloatArray  # squared length of each point, (m,)
     weight: FloatArray  # (m,)
-    table: FloatArray  # (m, k) for TABLE
+    table: FloatArray  # costs in clusters, (m, k), for TABLE; at candidates, (m, c), for MEDOIDS
+    home: IntArray  # the group of each candidate, (c,), for MEDOIDS
+    candidate: IntArray  # candidates by their groups, (c,)
+    first: IntArray  # (m + 1,)
     amount: FloatArray  # (m, q)
     lower: FloatArray  # (k, q)
     upper: FloatArray  # (k, q)
@@ -80,7 +85,7 @@ class Priced(NamedTuple):
 
     def with_table(self, table: FloatArray) -> Priced:
         """The same with other costs of the groups."""
-        return self._replace(model=self.model._replace(table=table))
+        return self._replace(model=self.model._replace(table=table), scale=_mean_least(table))
 
     def with_bounds(self, rules: Rules) -> Priced:
         """The same with the bounds on sizes in the order that these rules have."""
@@ -89,11 +94,39 @@ class Priced(NamedTuple):
         return self._replace(model=self.model._replace(lower=lower, upper=upper))
 
 
-def model_of(rules: Rules, rows: MemoryRows, table: FloatArray | None = None) -> Priced:
-    """Put rules and rows into plain arrays.
+def model_of(rules: Rules, rows: MemoryRows) -> Priced:
+    """The model of clusters around centres, the points about the middle of the rows."""
+    return _assembled(rules, _points(rows), rows.weight, rows.spread / max(rules.n_groups, 1))
 
-    With a table of costs, (m, k), the points are not looked at.
+
+def table_model(rules: Rules) -> Priced:
+    """The model of costs in a table, which every descent fills."""
+    table = np.zeros((rules.n_groups, rules.n_clusters))
+    parts = _no_points(rules.n_groups) | {"kind": TABLE, "table": table}
+    return _assembled(rules, parts, np.ones(rules.n_groups), 1.0)
+
+
+def medoid_model(rules: Rules, cost: FloatArray, home: IntArray) -> Priced:
+    """The model of clusters around medoids that are their members.
+
+    ``cost`` (m, c) is what groups cost at candidates, and ``home`` the group of each candidate.
     """
+    m = rules.n_groups
+    number = np.bincount(home, minlength=m)
+    parts = _no_points(m) | {
+        "kind": MEDOIDS,
+        "table": cost,
+        "home": home.astype(np.int64),
+        "candidate": np.argsort(home, kind="stable").astype(np.int64),
+        "first": np.concatenate([[0], np.cumsum(number)]).astype(np.int64),
+    }
+    return _assembled(rules, parts, np.ones(m), float(cost.sum(axis=0).min()) / max(m, 1))
+
+
+def _assembled(
+    rules: Rules, parts: dict[str, object], weight: FloatArray, mean: float
+) -> Priced:
+    """Put the rules into plain arrays; ``parts`` tell what groups cost, ``mean`` of one group."""
     m = rules.n_groups
     sums = rules.sums().and_(rules.soft_sums)
     hard = np.isinf(sums.price[:, 0])
@@ -106,8 +139,8 @@ def model_of(rules: Rules, rows: MemoryRows, table: FloatArray | None = None) ->
     ptr, other, tie, bar = _edges(rules)
     unit = 1.0 / sums.unit[:, 0]
     model = Model(
-        **_points(rows, table),
-        weight=rows.weight,
+        **parts,
+        weight=weight,
         amount=np.ascontiguousarray(sums.values.T),
         lower=np.ascontiguousarray(sums.lower.T),
         upper=np.ascontiguousarray(sums.upper.T),
@@ -123,31 +156,37 @@ def model_of(rules: Rules, rows: MemoryRows, table: FloatArray | None = None) ->
         **_linear(rules),
     )
     row_unit = 1.0 / _row_size(model)
-    mean = rows.spread / max(m, 1) if table is None else _mean_least(table)
     return Priced(model, unit, row_unit, mean if mean > 0.0 else 1.0)
 
 
 def _mean_least(table: FloatArray) -> float:
     """Mean over the groups of the difference between the mean and the least of their costs."""
-    return float(np.mean(table.mean(axis=1) - table.min(axis=1)))
+    mean = float(np.mean(table.mean(axis=1) - table.min(axis=1)))
+    return mean if mean > 0.0 else 1.0
 
 
-def _points(rows: MemoryRows, table: FloatArray | None) -> dict[str, object]:
-    """Points about the middle of the rows; on a sphere, about its centre."""
-    m, d = rows.shape
+def _no_points(m: int) -> dict[str, object]:
+    """What groups cost, where neither points nor a table tell it."""
     none, no_rows = np.zeros(0), np.zeros(1, np.int64)
-    parts: dict[str, object] = {
+    return {
         "kind": MEANS,
         "radius": 1.0,
-        "points": np.zeros((0, d)),
+        "points": np.zeros((0, 0)),
         "data": none,
         "indices": np.zeros(0, np.int64),
         "indptr": no_rows,
         "square": np.zeros(m),
         "table": np.zeros((0, 0)),
+        "home": no_rows,
+        "candidate": no_rows,
+        "first": no_rows,
     }
-    if table is not None:
-        return parts | {"kind": TABLE, "points": np.zeros((0, 0)), "table": table}
+
+
+def _points(rows: MemoryRows) -> dict[str, object]:
+    """Points about the middle of the rows; on a sphere, about its centre."""
+    m, d = rows.shape
+    parts = _no_points(m) | {"points": np.zeros((0, d))}
     chord = isinstance(rows.distance, Chord)
     if chord:
         parts |= {"kind": CHORDS, "radius": float(rows.distance.radius)}

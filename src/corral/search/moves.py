@@ -2,7 +2,9 @@
 
 A cluster of weight W whose points add up to S costs, but for a constant of its members,
 ``-|S|^2 / W`` with means and ``-2 r |S|`` with centres on a sphere of radius r.  So the gain of any
-move follows from how S and W change, and the centres move along.  What is outside the bounds of a
+move follows from how S and W change, and the centres move along.  A cluster around a medoid costs
+the least of the sums of its members' costs at its own candidates; these sums are kept, so that a
+change of one or two members is worth a look at each member.  What is outside the bounds of a
 sum, a broken pair and a linear row outside its bounds cost their prices (:mod:`.model`), so a move
 is worth its gain less the prices that it adds.
 
@@ -19,12 +21,16 @@ import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
 from .compiled import compiled, part
-from .model import CHORDS, MEANS, TABLE, Model
+from .model import CHORDS, MEANS, MEDOIDS, TABLE, Model
 
 #: Most groups of a Kempe chain.  Longer chains are rarely worth their length.
 LONGEST_CHAIN = 24
 #: Clusters beyond the first that a group thrown out of a full cluster may go to.
 EJECTED_TO = 3
+#: Most members of a cluster whose medoid follows a move while it is valued.  In larger clusters a
+#: move is valued at the present medoid, which is never too low; the medoid follows when it is made.
+#: More find more moves and take longer for each.
+FOLLOWED = 64
 
 
 class State(NamedTuple):
@@ -42,6 +48,9 @@ class State(NamedTuple):
     head: IntArray  # first member, (k,)
     after: IntArray  # next member of the same cluster, (m,)
     before: IntArray  # and the one before, (m,)
+    at: FloatArray  # what the members of its cluster cost at each candidate, (c,)
+    medoid: IntArray  # candidate that is the medoid, (k,)
+    cost: FloatArray  # what the cluster costs there, (k,)
 
 
 class Scratch(NamedTuple):
@@ -63,6 +72,7 @@ class Scratch(NamedTuple):
     needy: IntArray  # (k,)
     reach: BoolArray  # (k,)
     changed: BoolArray  # (k,)
+    gap: FloatArray  # (k,)
 
     @classmethod
     def of(cls, model: Model, width: int) -> Scratch:
@@ -85,6 +95,7 @@ class Scratch(NamedTuple):
             needy=np.zeros(k, np.int64),
             reach=np.zeros(k, np.bool_),
             changed=np.zeros(k, np.bool_),
+            gap=np.zeros(k),
         )
 
 
@@ -104,6 +115,9 @@ def state_of(model: Model, labels: IntArray) -> State:
         head=np.full(k, -1, np.int64),
         after=np.full(m, -1, np.int64),
         before=np.full(m, -1, np.int64),
+        at=np.zeros(len(model.home)),
+        medoid=np.zeros(k, np.int64),
+        cost=np.zeros(k),
     )
     count(model, state)
     return state
@@ -168,6 +182,9 @@ def change_sum(model: Model, state: State, i: int, j: int, w: float) -> None:
     """Add a weight of group i to the sum of cluster j."""
     if model.kind == TABLE:
         return
+    if model.kind == MEDOIDS:
+        change_costs(model, state, i, j, w)
+        return
     if model.points.shape[0] > 0:
         for f in range(state.sums.shape[1]):
             state.sums[j, f] += w * model.points[i, f]
@@ -178,10 +195,49 @@ def change_sum(model: Model, state: State, i: int, j: int, w: float) -> None:
 
 
 @part
+def change_costs(model: Model, state: State, i: int, j: int, sign: float) -> None:
+    """Add the costs of group i to those of cluster j at its candidates, or take them out.
+
+    The group is not among the members yet, or still among them.
+    """
+    table, candidate, first = model.table, model.candidate, model.first
+    o = state.head[j]
+    while o >= 0:
+        for z in range(first[o], first[o + 1]):
+            state.at[candidate[z]] += sign * table[i, candidate[z]]
+        o = state.after[o]
+    if sign < 0.0:
+        return
+    for z in range(first[i], first[i + 1]):
+        c = candidate[z]
+        state.at[c] = table[i, c]
+    o = state.head[j]
+    while o >= 0:
+        for z in range(first[i], first[i + 1]):
+            state.at[candidate[z]] += table[o, candidate[z]]
+        o = state.after[o]
+
+
+@part
+def find_medoid(model: Model, state: State, j: int) -> None:
+    """The candidate among the members of cluster j where they cost least."""
+    best, o = np.inf, state.head[j]
+    while o >= 0:
+        for z in range(model.first[o], model.first[o + 1]):
+            c = model.candidate[z]
+            if state.at[c] < best:
+                best, state.medoid[j] = state.at[c], c
+        o = state.after[o]
+    state.cost[j] = best if state.number[j] > 0 else 0.0
+
+
+@part
 def measure(model: Model, state: State, j: int, anew: bool) -> None:
     """What follows from the members of cluster j; ``anew`` also renews a sparse sum's length."""
     dense = model.points.shape[0] > 0
-    if dense or anew:
+    if model.kind == MEDOIDS:
+        find_medoid(model, state, j)
+    elif dense or anew:
         length = 0.0
         for f in range(state.sums.shape[1]):
             length += state.sums[j, f] * state.sums[j, f]
@@ -261,6 +317,8 @@ def squared(model: Model, state: State, i: int, j: int) -> float:
         return model.table[i, j]
     if state.number[j] == 0:
         return 0.0
+    if model.kind == MEDOIDS:
+        return model.table[i, state.medoid[j]]
     scale, found = state.scale[j], 0.0
     if model.points.shape[0] > 0:
         for f in range(state.sums.shape[1]):
@@ -276,6 +334,8 @@ def joining(model: Model, state: State, i: int, j: int, square: float) -> float:
     """Rise of the objective when group i joins cluster j, at this squared distance."""
     if model.kind == TABLE:
         return square
+    if model.kind == MEDOIDS:
+        return renewed(model, state, j, i, -1) - state.cost[j]
     w = model.weight[i]
     if model.kind == MEANS:
         mass = state.mass[j]
@@ -291,6 +351,8 @@ def leaving(model: Model, state: State, i: int, j: int, square: float) -> float:
     """Fall of the objective when group i leaves cluster j, at this squared distance."""
     if model.kind == TABLE:
         return square
+    if model.kind == MEDOIDS:
+        return state.cost[j] - renewed(model, state, j, -1, i)
     w = model.weight[i]
     if model.kind == MEANS:
         mass = state.mass[j]
@@ -303,6 +365,77 @@ def leaving(model: Model, state: State, i: int, j: int, square: float) -> float:
     if then > 0.0:
         return 2.0 * lost / (then + now)
     return 2.0 * square_radius * (now - then)
+
+
+@part
+def renewed(model: Model, state: State, j: int, into: int, out: int) -> float:
+    """Cost of cluster j with one more group and without another, either of them -1 for none.
+
+    It is that at the best medoid, or at the present one if members are many and it stays.
+    """
+    table, candidate, first = model.table, model.candidate, model.first
+    c, best = state.medoid[j], np.inf
+    if state.number[j] > FOLLOWED and (out < 0 or model.home[c] != out):
+        cost = state.at[c]
+        if into >= 0:
+            cost += table[into, c]
+        return cost - table[out, c] if out >= 0 else cost
+    if state.number[j] == 1 and out >= 0 and into < 0:
+        return 0.0
+    o = state.head[j]
+    while o >= 0:
+        if o != out:
+            for z in range(first[o], first[o + 1]):
+                c = candidate[z]
+                cost = state.at[c]
+                if into >= 0:
+                    cost += table[into, c]
+                if out >= 0:
+                    cost -= table[out, c]
+                best = min(best, cost)
+        o = state.after[o]
+    if into < 0:
+        return best
+    for z in range(first[into], first[into + 1]):
+        c = candidate[z]
+        cost, o = table[into, c], state.head[j]
+        while o >= 0 and cost < best:
+            if o != out:
+                cost += table[o, c]
+            o = state.after[o]
+        best = min(best, cost)
+    return best
+
+
+@part
+def chain_cost(model: Model, state: State, j: int, found: int, scratch: Scratch) -> float:
+    """Cost of cluster j at its best medoid when the groups of a chain change sides."""
+    table, candidate, first = model.table, model.candidate, model.first
+    members, mark, stamp = scratch.members, scratch.mark, scratch.stamp[0]
+    best, o = np.inf, state.head[j]
+    while o >= 0:
+        for z in range(first[o], first[o + 1] if mark[o] != stamp else first[o]):
+            c = candidate[z]
+            cost = state.at[c]
+            for y in range(found):
+                g = members[y]
+                cost += -table[g, c] if state.labels[g] == j else table[g, c]
+            best = min(best, cost)
+        o = state.after[o]
+    for x in range(found):
+        g = members[x]
+        for z in range(first[g], first[g + 1] if state.labels[g] != j else first[g]):
+            c = candidate[z]
+            cost, o = 0.0, state.head[j]
+            while o >= 0:
+                if mark[o] != stamp:
+                    cost += table[o, c]
+                o = state.after[o]
+            for y in range(found):
+                if state.labels[members[y]] != j:
+                    cost += table[members[y], c]
+            best = min(best, cost)
+    return best
 
 
 @part
@@ -401,7 +534,7 @@ def rank(model: Model, state: State, i: int, prices: FloatArray, scratch: Scratc
     """Note the clusters where group i costs least at the prices, (k, q), in order."""
     clusters, costs = scratch.clusters, scratch.costs
     k, t = len(state.mass), len(clusters)
-    w = 1.0 if model.kind == TABLE else model.weight[i]
+    w = 1.0 if model.kind >= TABLE else model.weight[i]
     dense = model.points.shape[0] > 0
     found = 0
     for j in range(k):
@@ -499,6 +632,7 @@ def chain_rise(
             moved[q] += sign * model.amount[g, q]
         if model.kind == TABLE:
             rise += model.table[g, there] - model.table[g, here]
+        if model.kind >= TABLE:
             continue
         w = sign * model.weight[g]
         weight += w
@@ -510,7 +644,10 @@ def chain_rise(
                 step[model.indices[z]] += w * model.data[z]
     if number == state.number[a] or number == -state.number[b]:
         return np.inf
-    if model.kind != TABLE:
+    if model.kind == MEDOIDS:
+        rise += chain_cost(model, state, a, found, scratch) - state.cost[a]
+        rise += chain_cost(model, state, b, found, scratch) - state.cost[b]
+    elif model.kind != TABLE:
         out, into = 0.0, 0.0
         for f in range(d):
             out += step[f] * (step[f] - 2.0 * state.sums[a, f])
@@ -562,6 +699,11 @@ def exchange_rise(model: Model, state: State, i: int, o: int, c: int) -> float:
     swapped, rise = c == a, 0.0
     if model.kind == TABLE:
         rise = model.table[i, b] - model.table[i, a] + model.table[o, c] - model.table[o, b]
+    elif model.kind == MEDOIDS:
+        rise = renewed(model, state, b, i, o) - state.cost[b]
+        rise += renewed(model, state, a, o if swapped else -1, i) - state.cost[a]
+        if not swapped:
+            rise += renewed(model, state, c, o, -1) - state.cost[c]
     else:
         # How the squared lengths of the sums change, from inner products.
         w, v = model.weight[i], model.weight[o]
@@ -611,14 +753,14 @@ def changed_worth(model: Model, state: State, j: int, weight: float, length: flo
 
 
 @part
-def mark_reach(state: State, scratch: Scratch) -> None:
-    """Note the clusters that are awake, or whose centres are among the nearest of one that is."""
-    (k, d), reach, number = state.sums.shape, len(scratch.costs), 0
+def mark_reach(model: Model, state: State, scratch: Scratch) -> None:
+    """Note the clusters that are awake, or among the nearest of one that is."""
+    k, reach, number = len(state.mass), len(scratch.costs), 0
     nearest, gaps = scratch.clusters, scratch.costs
     for j in range(k):
         scratch.reach[j] = scratch.now[j]
         number += scratch.now[j]
-    if d == 0 or number * reach >= k:
+    if number * reach >= k:
         for j in range(k):
             scratch.reach[j] = True
         return
@@ -626,14 +768,11 @@ def mark_reach(state: State, scratch: Scratch) -> None:
         if not scratch.now[a]:
             continue
         have = 0
+        if model.kind == TABLE:
+            least_rises(model, state, a, scratch.gap)
         for j in range(k):
             top = gaps[have - 1] if have == reach else np.inf
-            gap = 0.0
-            for f in range(d):
-                step = state.scale[a] * state.sums[a, f] - state.scale[j] * state.sums[j, f]
-                gap += step * step
-                if gap >= top:
-                    break
+            gap = scratch.gap[j] if model.kind == TABLE else gap_of(model, state, a, j, top)
             if gap >= top:
                 continue
             have = min(have + 1, reach)
@@ -644,6 +783,33 @@ def mark_reach(state: State, scratch: Scratch) -> None:
             gaps[p], nearest[p] = gap, j
         for p in range(have):
             scratch.reach[nearest[p]] = True
+
+
+@part
+def gap_of(model: Model, state: State, a: int, j: int, top: float) -> float:
+    """Squared distance of two centres, or what the medoid of a costs at that of j.
+
+    Anything from ``top`` on may stand for more.
+    """
+    if model.kind == MEDOIDS:
+        return model.table[model.home[state.medoid[a]], state.medoid[j]]
+    gap = 0.0
+    for f in range(state.sums.shape[1]):
+        step = state.scale[a] * state.sums[a, f] - state.scale[j] * state.sums[j, f]
+        gap += step * step
+        if gap >= top:
+            break
+    return gap
+
+
+@part
+def least_rises(model: Model, state: State, a: int, gap: FloatArray) -> None:
+    """Write how much more than now a group of each cluster costs in cluster a, at least."""
+    for j in range(len(gap)):
+        gap[j] = np.inf
+    for i in range(len(state.labels)):
+        j = state.labels[i]
+        gap[j] = min(gap[j], model.table[i, a] - model.table[i, j])
 
 
 @part
@@ -706,6 +872,8 @@ def descend(
     moves, work, unit = 0, 0.0, d + 4.0
     if model.points.shape[0] == 0 and d > 0:
         unit = len(model.data) / m + 4.0
+    if model.kind == MEDOIDS:
+        unit += 2.0 * m / k if m <= k * FOLLOWED else 4.0
     for i in range(m):
         ranked[i] = False
     for j in range(k):
@@ -713,13 +881,13 @@ def descend(
     for sweep in range(sweeps):
         needy = find_needy(model, state, scratch)
         if needy == 0:
-            mark_reach(state, scratch)
+            mark_reach(model, state, scratch)
         for j in range(k):
             changed[j] = False
         for i in range(m):
             if scratch.reach[state.labels[i]] and not ranked[i]:
                 rank(model, state, i, prices, scratch)
-                work += k * unit
+                work += k * (d + 4.0)
         moved = 0
         for place in range(m):
             i = order[place]
@@ -834,7 +1002,7 @@ def appraise(model: Model, state: State) -> tuple[float, float, float]:
     for i in range(len(state.labels)):
         a = state.labels[i]
         square = squared(model, state, i, a)
-        objective += square if model.kind == TABLE else model.weight[i] * square
+        objective += square if model.kind >= TABLE else model.weight[i] * square
         if model.paid_at[i] >= 0:
             soft += model.paid[model.paid_at[i], a]
         for z in range(model.ptr[i], model.ptr[i + 1]):

@@ -12,9 +12,13 @@ from .descent import Answer
 
 @dataclass
 class Population:
-    """The best answers, and how many children had no success since the last one that had."""
+    """The best answers, and how many children had no success since the last one that had.
+
+    As many as ``patience`` end the search.
+    """
 
     random_state: np.random.RandomState
+    patience: int = at.IDLE
     answers: list[Answer] = field(default_factory=list)
     tried: int = 0
     kept: int = 0
@@ -46,6 +50,13 @@ class Population:
             self.answers = self.answers[: at.PARENTS]
         return improved
 
+    @property
+    def top(self) -> Answer:
+        """The best answer, where there is one."""
+        if self.best is None:
+            raise AssertionError("a search has an answer before it goes on")
+        return self.best
+
     def parent(self) -> Answer:
         """The better of two answers drawn."""
         drawn = self.random_state.randint(len(self.answers), size=2)
@@ -54,4 +65,4 @@ class Population:
     @property
     def idle(self) -> bool:
         """Whether so many children had no success that others will hardly have any."""
-        return self.without_success >= at.IDLE
+        return self.without_success >= self.patience

@@ -12,7 +12,7 @@ from ..deadline import NEVER, Deadline
 from ..presolve import Rules
 from ..rows import MemoryRows
 from ..rows.arcs import ArcRows
-from .model import Priced, model_of
+from .model import Priced, model_of, table_model
 from .prices import Costs
 
 #: Entries of a block of costs; larger blocks leave the cache of a core.
@@ -29,10 +29,12 @@ class Shape(Protocol):
     """How clusters are described, and what groups cost in them.
 
     ``follows`` says that the compiled moves know how clusters change with their members.  Otherwise
-    they see a table of costs, and the clusters are made anew after each descent.
+    they see a table of costs, and the clusters are made anew after each descent.  ``among_groups``
+    says that the centre of a cluster is one of the groups, or of other candidates.
     """
 
     follows: bool
+    among_groups: bool
     shape: tuple[int, int]  # groups, and numbers that a cost depends on
 
     def priced(self, rules: Rules) -> Priced:
@@ -50,8 +52,28 @@ class Shape(Protocol):
     def objective(self, labels: IntArray, clusters: Any) -> float:
         """What the labels cost."""
 
-    def seeds(self, n_clusters: int, random_state: np.random.RandomState) -> Any:
-        """Clusters to start from."""
+    def own_costs(self, labels: IntArray, clusters: Any) -> FloatArray:
+        """What each group costs in its own cluster, (m,), at least 0 but for a constant."""
+
+    def some_costs(self, groups: IntArray, clusters: Any) -> FloatArray:
+        """What some groups cost in each cluster, (g, k)."""
+
+    def gaps(self, clusters: Any, others: Any) -> FloatArray:
+        """How far clusters are from others, in the order of costs, (k, l)."""
+
+    def some(self, clusters: Any, chosen: IntArray) -> Any:
+        """Some of the clusters."""
+
+    def seeded(
+        self, groups: IntArray, number: int, random_state: np.random.RandomState
+    ) -> IntArray:
+        """The nearest of so many seeds, drawn among some groups, of each of these groups."""
+
+    def mixed(self, first: Any, second: Any, mine: BoolArray) -> Any:
+        """The clusters of the first where they are chosen, and of the second elsewhere."""
+
+    def moved(self, clusters: Any, cluster: int, group: int) -> Any:
+        """The clusters with one of them moved to a group."""
 
     def part(self, groups: IntArray, n_clusters: int) -> Shape:
         """The same of some groups in so many clusters."""
@@ -67,12 +89,13 @@ class MeansShape:
         self.rows, self.n_clusters = rows, n_clusters
         self.follows = not isinstance(rows, ArcRows)
         self.shape = rows.shape
+        self.among_groups = False
 
     def priced(self, rules: Rules) -> Priced:
         """Points, or a table of zeros that every descent fills."""
         if self.follows:
             return model_of(rules, self.rows)
-        return model_of(rules, self.rows, np.zeros((self.shape[0], self.n_clusters)))
+        return table_model(rules)
 
     def costs(self, clusters: FloatArray, deadline: Deadline = NEVER) -> Costs:
         """Weight times squared distance, a block of groups at a time."""
@@ -90,9 +113,40 @@ class MeansShape:
         """The inertia."""
         return self.rows.inertia(labels, clusters)
 
-    def seeds(self, n_clusters: int, random_state: np.random.RandomState) -> FloatArray:
-        """Centres by k-means++."""
-        return self.rows.seeds(n_clusters, np.arange(self.shape[0]), random_state)
+    def own_costs(self, labels: IntArray, clusters: FloatArray) -> FloatArray:
+        """Weight times squared distance to the own centre."""
+        return self.rows.own_costs(labels, clusters)
+
+    def some_costs(self, groups: IntArray, clusters: FloatArray) -> FloatArray:
+        """Weight times squared distance."""
+        part = self.rows.take(groups)
+        centers = clusters + (self.rows.middle - part.middle)
+        return np.asarray(part.costs(centers).dense())
+
+    def gaps(self, clusters: FloatArray, others: FloatArray) -> FloatArray:
+        """Squared distances of centres."""
+        return self.rows.distance.between(clusters, others)
+
+    def some(self, clusters: FloatArray, chosen: IntArray) -> FloatArray:
+        """Some of the centres."""
+        return clusters[chosen]
+
+    def seeded(
+        self, groups: IntArray, number: int, random_state: np.random.RandomState
+    ) -> IntArray:
+        """By k-means++ and squared distances."""
+        part = self.rows.take(groups)
+        return part.nearest(part.seeds(number, np.arange(len(groups)), random_state))
+
+    def mixed(self, first: FloatArray, second: FloatArray, mine: BoolArray) -> FloatArray:
+        """Centres of both."""
+        return np.where(mine[:, None], first, second)
+
+    def moved(self, clusters: FloatArray, cluster: int, group: int) -> FloatArray:
+        """A centre on a group."""
+        centers = clusters.copy()
+        centers[cluster] = self.rows.row(group)
+        return centers
 
 
     def part(self, groups: IntArray, n_clusters: int) -> MeansShape:

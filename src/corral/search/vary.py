@@ -1,10 +1,10 @@
 """Variations of answers: labels or clusters from which a descent may end lower.
 
 *Relocate*: one cluster is given up and another is split.  *Reseed*: some neighbouring clusters are
-seeded anew from their own groups.  *Exchange bounds*: two clusters change sizes, where the order of
-the sizes is free.  *Cross*: the clusters of two parents are matched, and one of each pair is taken
-(HG-means, Gribel and Vidal 2019).  The first three change few clusters, and only these are searched
-again.
+seeded anew from their own groups.  *Replace*: a cluster is put around another group near it, where
+centres are groups.  *Exchange bounds*: two clusters change sizes, where the order of the sizes is
+free.  *Cross*: the clusters of two parents are matched, and one of each pair is taken (HG-means,
+Gribel and Vidal 2019).  All but the last change few clusters, and only these are searched again.
 """
 
 from __future__ import annotations
@@ -14,24 +14,27 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from .._typing import FloatArray, IntArray
+from .._typing import FloatArray
 from ..presolve import Rules
-from ..rows import MemoryRows
 from . import numbers as at
 from .descent import Answer, Varied
+from .shape import Shape
 
 
 class Variation:
-    """Makes variations of answers with centres."""
+    """Makes variations of answers, of clusters of any shape."""
 
-    def __init__(self, rules: Rules, rows: MemoryRows, random_state: np.random.RandomState) -> None:
-        self.rules, self.rows, self.random_state = rules, rows, random_state
+    def __init__(self, rules: Rules, shape: Shape, random_state: np.random.RandomState) -> None:
+        self.rules, self.shape, self.random_state = rules, shape, random_state
+        self._amount = np.ascontiguousarray(rules.sums().and_(rules.soft_sums).values.T)
 
     def local(self, answer: Answer) -> Varied:
         """A variation of few clusters."""
         k, chance = self.rules.n_clusters, self.random_state.uniform()
         if self.rules.sizes_vary and chance < 0.25:
             return self._exchanged(answer)
+        if k > 1 and self.shape.among_groups and self.random_state.uniform() < at.REPLACED:
+            return self._replaced(answer)
         if k > 2 and chance < 0.6:
             return self._relocated(answer)
         return self._reseeded(answer)
@@ -54,7 +57,7 @@ class Variation:
     def _relocated(self, answer: Answer) -> Varied:
         """A cluster that costs little is given up, and one that costs much is split."""
         labels, k, draw = answer.labels.copy(), self.rules.n_clusters, self.random_state
-        own = self.rows.own_costs(labels, answer.clusters)
+        own = self.shape.own_costs(labels, answer.clusters)
         cost = np.bincount(labels, own, minlength=k)
         mean = cost.mean()
         if mean <= 0.0:
@@ -67,13 +70,12 @@ class Variation:
         if split == gone or np.count_nonzero(labels == split) < 2:
             return self._reseeded(answer)
         if len(members):
-            part = self.rows.take(members)
-            gaps = part.distances(answer.clusters + (self.rows.middle - part.middle))
-            gaps[:, gone] = np.inf
-            labels[members] = gaps.argmin(axis=1)
+            costs = self.shape.some_costs(members, answer.clusters)
+            costs[:, gone] = np.inf
+            labels[members] = costs.argmin(axis=1)
             awake[labels[members]] = True
         halves = np.flatnonzero(labels == split)
-        labels[halves] = np.where(self._seeded(halves, 2) == 0, split, gone)
+        labels[halves] = np.where(self.shape.seeded(halves, 2, draw) == 0, split, gone)
         awake[[gone, split]] = True
         return Varied(labels, awake, answer.rules)
 
@@ -84,38 +86,48 @@ class Variation:
         near = np.argsort(self._gaps(answer.clusters, int(draw.randint(k))), kind="stable")[:number]
         inside = np.flatnonzero(np.isin(labels, near))
         if len(inside) > number > 1:
-            labels[inside] = near[self._seeded(inside, number)]
+            labels[inside] = near[self.shape.seeded(inside, number, draw)]
         awake = np.zeros(k, bool)
         awake[near] = True
         return Varied(labels, awake, answer.rules)
 
-    def _seeded(self, groups: IntArray, number: int) -> IntArray:
-        """The nearest of so many seeds of each of the groups."""
-        part = self.rows.take(groups)
-        seeds = part.seeds(number, np.arange(len(groups)), self.random_state)
-        return part.nearest(seeds)
+    def _replaced(self, answer: Answer) -> Varied:
+        """A cluster around another group near it; near clusters are assigned anew at the prices."""
+        labels, k, draw = answer.labels.copy(), self.rules.n_clusters, self.random_state
+        gaps = self._gaps(answer.clusters, int(draw.randint(k)))
+        near = np.argsort(gaps, kind="stable")[: int(draw.randint(2, min(k, at.RESEEDED) + 1))]
+        inside = np.flatnonzero(np.isin(labels, near[:2]))
+        if len(inside):
+            clusters = self.shape.moved(answer.clusters, near[0], int(draw.choice(inside)))
+            inside = np.flatnonzero(np.isin(labels, near))
+            costs = self.shape.some_costs(inside, self.shape.some(clusters, near))
+            if answer.prices is not None:
+                costs = costs + self._amount[inside] @ answer.prices.prices[near].T
+            labels[inside] = near[costs.argmin(axis=1)]
+        awake = np.zeros(k, bool)
+        awake[near] = True
+        return Varied(labels, awake, answer.rules)
 
-    def _gaps(self, centers: FloatArray, j: int) -> FloatArray:
-        """Squared distances of all centres to one."""
-        return self.rows.distance.between(centers, centers[[j]])[:, 0]
+    def _gaps(self, clusters: Any, j: int) -> FloatArray:
+        """How far all clusters are from one."""
+        return self.shape.gaps(clusters, self.shape.some(clusters, np.array([j])))[:, 0]
 
     def crossed(self, first: Answer, second: Answer) -> Any:
         """Clusters of which each is one of two that match, one of them moved."""
-        draw, k = self.random_state, self.rules.n_clusters
-        gaps = self.rows.distance.between(first.clusters, second.clusters)
+        draw, k, shape = self.random_state, self.rules.n_clusters, self.shape
+        gaps = shape.gaps(first.clusters, second.clusters)
         rules = self.rules.cluster_rules()
         other = np.any(rules[:, :, None] != rules[:, None], axis=0)
         gaps = np.where(other, gaps.max() * k + 1.0, gaps)
         match = linear_sum_assignment(gaps)[1]
         mine = draw.uniform(size=k) < 0.5
-        centers = np.where(mine[:, None], first.clusters, second.clusters[match])
-        # One centre goes to a group that is far from all of them.
-        group = int(draw.randint(self.rows.shape[0]))
-        sample = draw.randint(self.rows.shape[0], size=min(1 + 2 * k, self.rows.shape[0]))
-        part = self.rows.take(np.unique(sample))
-        far = part.costs(centers + (self.rows.middle - part.middle)).dense().min(axis=1)
+        clusters = shape.mixed(first.clusters, shape.some(second.clusters, match), mine)
+        # One cluster goes to a group that is far from all of them.
+        m = self.rules.n_groups
+        group = int(draw.randint(m))
+        sample = np.unique(draw.randint(m, size=min(1 + 2 * k, m)))
+        far = shape.some_costs(sample, clusters).min(axis=1)
+        far -= min(far.min(), 0.0)
         if far.sum() > 0.0:
-            group = int(np.unique(sample)[draw.choice(len(far), p=far / far.sum())])
-        moved = int(draw.randint(k))
-        centers[moved] = self.rows.row(group)
-        return centers
+            group = int(sample[draw.choice(len(far), p=far / far.sum())])
+        return shape.moved(clusters, int(draw.randint(k)), group)

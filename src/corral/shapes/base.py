@@ -27,6 +27,7 @@ from ..infeasible import conflict_of, out_of_time
 from ..inputs import check_magnitude, check_weights, refuse_others, row_names, talking
 from ..presolve import Rules, presolve
 from ..report import Report
+from ..search.events import Events
 from ..settings import LIMITS, Limit, default_limit, make_random_state
 
 
@@ -44,6 +45,10 @@ class Task:
         What presolve made of them.
     random_state : RandomState
     deadline : Deadline
+    effort : float
+        Factor of the budget of searches.
+    events : Events
+        What happens in them.
     """
 
     points: FloatArray
@@ -52,6 +57,8 @@ class Task:
     rules: Rules
     random_state: np.random.RandomState
     deadline: Deadline
+    effort: float = 1.0
+    events: Events = field(default_factory=Events)
 
     @property
     def n_clusters(self) -> int:
@@ -89,6 +96,7 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
     _limits: ClassVar[Mapping[str, Limit]] = {}
 
     n_clusters: int | str = 8
+    effort: float = field(default=1.0, kw_only=True)
     time_limit: float | None = field(default=None, kw_only=True)
     random_state: Any = field(default=None, kw_only=True)
     verbose: bool | int = field(default=False, kw_only=True)
@@ -119,7 +127,8 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
         self
         """
         refuse_others(y, unknown, ("constraints", "sample_weight"))
-        for name, allowed in {"time_limit": LIMITS["time_limit"], **self._limits}.items():
+        always = {name: LIMITS[name] for name in ("effort", "time_limit")}
+        for name, allowed in {**always, **self._limits}.items():
             allowed.check(name, getattr(self, name))
         with talking(self.verbose):
             points, (given, outside), names = (
@@ -136,7 +145,8 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
             try:
                 rules = presolve(given, n, k, names=names, deadline=deadline.first)
                 mass = np.ones(n) if weight is None else weight
-                task = Task(points, mass, given, rules, random_state, deadline)
+                effort, events = float(params["effort"]), Events(deadline)
+                task = Task(points, mass, given, rules, random_state, deadline, effort, events)
                 found = self._search(task)
             except (NoAssignment, InfeasibleConstraintsError) as failure:
                 raise conflict_of(failure, n, k, given, deadline, names) from None

@@ -1,4 +1,4 @@
-"""Medoids without rules: swaps of a medoid and a candidate (FasterPAM).
+"""Medoids without rules: swaps of a medoid and a candidate (FasterPAM), and first medoids.
 
 Each row knows its nearest and second nearest medoid, at distances d1 and d2.  If candidate c takes
 the place of medoid i, the objective changes by
@@ -12,15 +12,31 @@ pays is made at once (Schubert and Rousseeuw, Information Systems 101, 2021).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-from scipy import sparse
 
 from .._typing import FloatArray, IntArray
 from ..deadline import Deadline
-from ..plan.medoid_thresholds import BLOCK_ENTRIES
+from ..search.compiled import compiled, part
 
 #: Falls below this part of the objective are rounding.
 NEGLIGIBLE = 1e-12
+#: Entries of the costs that are looked at between two looks at the clock.  More have less overhead
+#: and end later: about 0.02 s.
+BLOCK_ENTRIES = 1 << 23
+
+
+class Nearest(NamedTuple):
+    """Medoids (k,), and the two nearest of each group with their costs, (m,)."""
+
+    medoids: IntArray
+    near: IntArray
+    second: IntArray
+    d1: FloatArray
+    d2: FloatArray
+    loss: FloatArray  # what it costs to lose each medoid, (k,)
+    rise: FloatArray  # of the swaps of one candidate, (k,)
 
 
 def swap_medoids(cost: FloatArray, medoids: IntArray, deadline: Deadline) -> IntArray:
@@ -28,81 +44,138 @@ def swap_medoids(cost: FloatArray, medoids: IntArray, deadline: Deadline) -> Int
 
     ``cost`` (m, c) is what groups cost at candidates.
     """
-    if len(medoids) == 1:
+    (m, c), k = cost.shape, len(medoids)
+    if k == 1:
         return np.array([cost.sum(axis=0).argmin()])
-    state = _State(cost, medoids)
-    c = cost.shape[1]
-    at, idle, size = 0, 0, 1
-    most = max(BLOCK_ENTRIES // len(cost), 1)
+    columns = np.ascontiguousarray(cost.T)
+    two, (ones, none) = np.zeros((2, m), np.int64), (np.zeros((2, m)), np.zeros((2, k)))
+    state = Nearest(medoids.astype(np.int64), *two, *ones, *none)
+    for group in range(m):
+        look(columns, state, group)
+    block, start, idle = max(BLOCK_ENTRIES // m, 1), 0, 0
     while idle < c and not deadline.passed:
-        # Blocks are small while swaps are frequent: after a swap the rest of one is looked at anew.
-        block = np.arange(at, min(at + size, c))
-        gains = state.changes(block)
-        change = gains.min(axis=0)
-        paying = np.flatnonzero(change < -NEGLIGIBLE * state.objective)
-        if len(paying):
-            first = int(paying[0])
-            state.swap(int(gains[:, first].argmin()), int(block[first]))
-            at, idle, size = at + first + 1, 0, 1
-        else:
-            at, idle, size = at + len(block), idle + len(block), min(2 * size, most)
-        at %= c
+        idle = swap_some(columns, state, start, min(block, c - idle), idle)
+        start = (start + block) % c
     return state.medoids
 
 
+@compiled
+def swap_some(columns: FloatArray, state: Nearest, start: int, number: int, idle: int) -> int:
+    """Look at so many candidates in turn and swap; the candidates in a row that did not pay."""
+    c, m = columns.shape
+    k = len(state.medoids)
+    loss, rise = state.loss, state.rise
+    count_losses(state)
+    objective = 0.0
+    for o in range(m):
+        objective += state.d1[o]
+    for place in range(start, start + number):
+        candidate, shared = place % c, 0.0
+        for i in range(k):
+            rise[i] = loss[i]
+        for o in range(m):
+            at, d1, d2 = columns[candidate, o], state.d1[o], state.d2[o]
+            if at < d1:
+                shared += at - d1
+                rise[state.near[o]] += d1 - d2
+            elif at < d2:
+                rise[state.near[o]] += at - d2
+        best = 0
+        for i in range(k):
+            if rise[i] < rise[best]:
+                best = i
+        change = shared + rise[best]
+        idle += 1
+        if change < -NEGLIGIBLE * objective:
+            swap(columns, state, best, candidate)
+            objective += change
+            idle = 0
+    return idle
+
+
+@part
+def count_losses(state: Nearest) -> None:
+    """What it costs to lose each medoid."""
+    for i in range(len(state.loss)):
+        state.loss[i] = 0.0
+    for o in range(len(state.near)):
+        state.loss[state.near[o]] += state.d2[o] - state.d1[o]
+
+
+@part
+def swap(columns: FloatArray, state: Nearest, i: int, candidate: int) -> None:
+    """Put a candidate in the place of medoid i."""
+    near, second, d1, d2 = state.near, state.second, state.d1, state.d2
+    state.medoids[i] = candidate
+    for o in range(len(near)):
+        at = columns[candidate, o]
+        if near[o] == i and at < d2[o]:
+            d1[o] = at
+        elif near[o] == i or (second[o] == i and at >= d2[o]):
+            look(columns, state, o)
+        elif at < d1[o]:
+            second[o], d2[o] = near[o], d1[o]
+            near[o], d1[o] = i, at
+        elif at < d2[o]:
+            second[o], d2[o] = i, at
+    count_losses(state)
+
+
+@compiled
+def look(columns: FloatArray, state: Nearest, o: int) -> None:
+    """Find the two nearest medoids of group o anew."""
+    first, second, d1, d2 = -1, -1, np.inf, np.inf
+    for i in range(len(state.medoids)):
+        at = columns[state.medoids[i], o]
+        if at < d1:
+            second, d2 = first, d1
+            first, d1 = i, at
+        elif at < d2:
+            second, d2 = i, at
+    state.near[o], state.second[o], state.d1[o], state.d2[o] = first, second, d1, d2
+
+
 def draw_medoids(
-    cost: FloatArray, n_clusters: int, random_state: np.random.RandomState
+    cost: FloatArray,
+    n_clusters: int,
+    random_state: np.random.RandomState,
+    groups: IntArray | None = None,
+    own: IntArray | None = None,
 ) -> IntArray:
     """Medoids as k-means++ draws seeds: groups in proportion to what they cost so far.
 
-    Of a few groups drawn, the one whose cheapest candidate saves most is taken.
+    Of a few groups drawn, the one whose candidate saves most is taken.
+
+    Parameters
+    ----------
+    cost : (m, c) array
+    n_clusters : int
+    random_state : RandomState
+    groups : (g,) array, optional
+        Groups that count; all without it.
+    own : (m,) array, optional
+        The candidate of each group; without it the cheapest that is none yet.
     """
-    m = len(cost)
-    now = np.full(m, np.inf)
-    chance = np.ones(m)
+    groups = np.arange(len(cost)) if groups is None else groups
+    now, chance = np.full(len(groups), np.inf), np.ones(len(groups))
+    free = np.ones(len(groups), bool)
+    used = np.zeros(cost.shape[1], bool)
     medoids: list[int] = []
     for _ in range(n_clusters):
-        groups = random_state.choice(m, 2 + int(np.log(n_clusters)), p=chance / chance.sum())
-        places = cost[groups].copy()
-        places[:, medoids] = np.inf
-        able = places.argmin(axis=1)
-        left = np.minimum(cost[:, able], now[:, None])
+        if own is not None:
+            chance = np.where(free, chance, 0.0)
+            chance = chance if chance.any() else free.astype(float)
+        heap = np.cumsum(chance)
+        drawn = random_state.uniform(size=2 + int(np.log(n_clusters))) * heap[-1]
+        places = np.minimum(np.searchsorted(heap, drawn, side="right"), len(groups) - 1)
+        if own is None:
+            able = np.where(used, np.inf, cost[groups[places]]).argmin(axis=1)
+        else:
+            able = own[groups[places]]
+        left = np.minimum(cost[groups[:, None], able], now[:, None])
         best = int(left.sum(axis=0).argmin())
         medoids.append(int(able[best]))
+        used[medoids[-1]], free[places[best]] = True, False
         now = left[:, best]
-        chance = now if now.any() else np.ones(m)
+        chance = now if now.any() else np.ones(len(groups))
     return np.array(medoids)
-
-
-class _State:
-    """Medoids, and the two nearest of each group."""
-
-    def __init__(self, cost: FloatArray, medoids: IntArray) -> None:
-        self.cost, self.medoids = cost, medoids.copy()
-        self._rows = np.arange(len(cost))
-        self._at = cost[:, medoids]
-        self._look()
-
-    def swap(self, i: int, candidate: int) -> None:
-        """Put a candidate in the place of medoid i."""
-        self.medoids[i] = candidate
-        self._at[:, i] = self.cost[:, candidate]
-        self._look()
-
-    def _look(self) -> None:
-        """Find the two nearest medoids of each group anew."""
-        two = np.argpartition(self._at, 1, axis=1)[:, :2]
-        first, second = (self._at[self._rows, place] for place in two.T)
-        self._d1, self._d2 = np.minimum(first, second)[:, None], np.maximum(first, second)[:, None]
-        nearest = np.where(first <= second, two[:, 0], two[:, 1])
-        m, k = self._at.shape
-        self._member = sparse.csr_array((np.ones(m), (nearest, self._rows)), shape=(k, m))
-        self._removal = self._member @ (self._d2 - self._d1)
-        self.objective = float(self._d1.sum())
-
-    def changes(self, block: IntArray) -> FloatArray:
-        """By how much the objective rises when each candidate of a block replaces each medoid."""
-        own = self.cost[:, block[0] : block[-1] + 1]
-        shared = np.minimum(own - self._d1, 0.0).sum(axis=0)
-        alone = np.clip(own, self._d1, self._d2) - self._d2
-        return np.asarray(shared + self._removal + self._member @ alone)

@@ -22,11 +22,17 @@ from sklearn.utils import gen_batches
 
 from .._typing import FloatArray, IntArray
 from ..deadline import Deadline
-from ..plan.shape_thresholds import KERNEL_TAIL, LEAST_EIGENVALUE
 
 #: Entries of a kernel, and calls of a callable one, between two looks at the clock.  More have less
 #: overhead and end later; 0.1 s or less each.
 BLOCK_ENTRIES, BLOCK_CALLS = 1 << 22, 1 << 14
+
+#: Part of the trace of the kernel that feature vectors may leave out.  The objective is off by at
+#: most that.  A larger part leaves fewer features.  It is a limit on an error.
+KERNEL_TAIL = 1e-10
+#: Smallest eigenvalue of a kernel, in units of the largest, that counts as a rounding error.  A
+#: kernel in single precision has some of -1e-7.
+LEAST_EIGENVALUE = -1e-6
 
 #: Kernels whose gamma "scale" depends on the variance of the features; chi2 has one of its own.
 SCALED = ("rbf", "laplacian", "poly", "polynomial", "sigmoid")

@@ -15,7 +15,6 @@ from sklearn.metrics.pairwise import haversine_distances
 
 from .._typing import FloatArray, Matrix
 from ..deadline import NEVER, Deadline
-from ..plan.medoids import memory_of
 from ..proof.groups import memory_at
 from ..rows.arcs import EARTH_RADIUS
 from ..rows.metrics import METRICS, refuse_columns
@@ -26,6 +25,8 @@ SPARSE = ("cityblock", "cosine", "euclidean", "l1", "l2", "manhattan")
 GAPPY = ("nan_euclidean",)
 #: The metric of corral's own meaning: degrees, and kilometres.
 HAVERSINE = "haversine"
+#: Matrices of the size of the distances that a search holds: distances, costs and a work array.
+MATRICES = 3
 #: What distances are counted in, where that has a name.
 UNITS = {"cosine": "in cosine distance", HAVERSINE: "kilometres"}
 
@@ -115,7 +116,7 @@ def check_degrees(points: FloatArray, columns: Sequence[Any] | None) -> None:
 
 def check_memory(n: int, c: int) -> None:
     """Refuse distances that do not fit into memory."""
-    needed, there = memory_of(n, c), memory_at()
+    needed, there = 8 * MATRICES * n * c, memory_at()
     if needed > there:
         raise MemoryError(
             f"medoids need the distances of {n:,} rows to {c:,} candidates, with work arrays about "

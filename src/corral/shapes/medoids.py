@@ -19,7 +19,6 @@ from ..inputs import check_magnitude, column_names
 from ..report import Report
 from ..settings import LIMITS, Limit
 from .base import Found, ShapedClustering, Task
-from .medoid_costs import NO_MEDOID, MedoidCosts
 from .medoid_distances import (
     GAPPY,
     HAVERSINE,
@@ -29,7 +28,8 @@ from .medoid_distances import (
     check_degrees,
     distances,
 )
-from .medoid_search import best_medoids, free_medoids
+from .medoid_search import best_medoids, numbered
+from .medoid_shape import NO_MEDOID, MedoidShape
 
 
 @dataclass(eq=False, repr=False)
@@ -57,6 +57,8 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         candidates).
     n_init : int or "auto", default="auto"
         How often medoids are drawn.
+    effort : float, default=1.0
+        Factor of the work of the search.
     time_limit : float, default=None
         Seconds; as in ``ConstrainedKMeans``.
     random_state : int, RandomState or None, default=None
@@ -84,10 +86,10 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
     All distances are in memory: n x n numbers of 8 bytes, and about as much again twice.  What does
     not fit into the machine's memory is refused.
 
-    Without rules, medoids are swapped with candidates while that pays (FasterPAM).  With sizes
-    and pins, every swap that may pay is tried by an exact assignment.  With other rules, groups of
-    rows are shifted, swapped and moved in chains, the medoids following, and exact assignments end
-    the search.
+    Without rules, medoids are swapped with candidates while that pays (FasterPAM).  With rules it is
+    the search of ``ConstrainedKMeans``: groups of rows are shifted, swapped and moved in chains, the
+    medoids following.  Where rows are points and the metric is like the Euclidean one, it begins
+    with the clusters of k-means under the same rules.
 
     Examples
     --------
@@ -117,26 +119,23 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
                 "there must be as many candidates as clusters."
             )
         rules = task.rules
-        costs = MedoidCosts.of(distance, task.weight, rules, inside=self._inside(task.points))
+        shape = MedoidShape(distance, task.weight, rules, inside=self._inside(task.points))
         drawn = None if self.n_init == "auto" else int(self.n_init)
         init = _init(self.init, task.n_clusters, c)
-        free = free_medoids(task, costs, init, drawn)
-        found = best_medoids(task, costs, free)
-        if init is None:
-            found = found.numbered(rules, task.weight)
-        used = np.bincount(found.labels, minlength=task.n_clusters) > 0
-        medoids = np.where(used, found.clusters, NO_MEDOID)
         said = "precomputed" if self._precomputed else repr(self.metric)
-        decisions = (
-            ("clusters", f"medoids, metric {said}"),
-            ("distances", f"{in_digits(n)} x {in_digits(c)} numbers"),
-            ("starts", in_digits(len(free))),
-        )
+        task.events.note("clusters", f"medoids, metric {said}")
+        task.events.note("distances", f"{in_digits(n)} x {in_digits(c)} numbers")
+        found = best_medoids(task, shape, self.metric, init, drawn)
+        if init is None:
+            found = numbered(found, rules, task.weight)
+        used = np.bincount(found.labels, minlength=task.n_clusters) > 0
+        medoids = np.where(used, found.clusters.at, NO_MEDOID)
         plain = not self._precomputed and self._accepted()["ensure_all_finite"] is True
         space = None if plain else distance[:, medoids[used]]
         fitted = self._fitted(task.points, medoids)
         compared = HAVERSINE if self.metric == HAVERSINE else "euclidean"
-        return Found(rules.to_rows(found.labels), fitted, decisions, space, compared)
+        how = tuple(task.events.table())
+        return Found(rules.to_rows(found.labels), fitted, how, space, compared)
 
     def _fitted(self, points: Matrix, medoids: IntArray) -> dict[str, Any]:
         """Medoids, and the rows that they are."""

@@ -20,8 +20,8 @@ from .gaussian_search import choose_covariance, fit_gaussians, kmeans_starts
 class ConstrainedGaussianMixture(ShapedClustering):
     """Clustering with Gaussian clusters that obeys rules.
 
-    Clusters may have different widths and directions.  Rows are assigned to one cluster each, by
-    exact assignment under the rules.  Every answer obeys every hard constraint.
+    Clusters may have different widths and directions.  Each row belongs to one cluster (hard
+    expectation maximisation), by the search of ``ConstrainedKMeans``.  Every answer obeys every hard constraint.
 
     Parameters
     ----------
@@ -32,6 +32,8 @@ class ConstrainedGaussianMixture(ShapedClustering):
         "spherical": one variance a cluster.  "auto" tries all of them.  If there are enough links,
         some are held back in turn, and the covariance whose clusters obey most of these is taken;
         otherwise the one of least BIC.  ``report_.how()`` says which and why.
+    effort : float, default=1.0
+        Factor of the work of the search.
     time_limit : float, default=None
         Seconds; as in ``ConstrainedKMeans``.
     random_state : int, RandomState or None, default=None
@@ -81,6 +83,8 @@ class ConstrainedGaussianMixture(ShapedClustering):
         kind, why, starts = self.covariance, "as given", kmeans_starts(task)
         if kind == "auto":
             kind, why = choose_covariance(task, starts)
+        task.events.note("clusters", f"Gaussian, covariance {kind!r}")
+        task.events.note("covariance", why)
         found = fit_gaussians(task, kind, starts)
         clusters = found.clusters
         attributes = {
@@ -90,8 +94,7 @@ class ConstrainedGaussianMixture(ShapedClustering):
             "covariance_": kind,
             "_clusters": clusters,
         }
-        how = (("clusters", f"Gaussian, covariance {kind!r}"), ("covariance", why))
-        return Found(task.rules.to_rows(found.labels), attributes, how)
+        return Found(task.rules.to_rows(found.labels), attributes, tuple(task.events.table()))
 
     def predict(self, X: Any) -> IntArray:
         """Most likely cluster of each row, free of constraints.

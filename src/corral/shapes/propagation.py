@@ -17,11 +17,13 @@ from ..baselines.pairwise import embed, link_affinity, path_distances, reach
 from ..constraints import CannotLink, ConstraintSet, MustLink
 from ..constraints.lookup import rules_for
 from ..inputs import check_magnitude, refuse_others
-from ..plan.shape_thresholds import PROPAGATED_ROWS
 from ..settings import COUNT, POSITIVE, Limit
 
 #: Eigenvalue, of at most 1, above which a component is extended to new rows by its equation.
 LEAST_EIGENVALUE = 1e-3
+#: Rows up to which links are propagated.  More need more memory: about five matrices of rows x
+#: rows, 0.8 GB each at this number.
+PROPAGATED_ROWS = 10_000
 
 
 @dataclass(eq=False, repr=False)

@@ -1,0 +1,37 @@
+"""An answer where no descent gives one: labels of an exact solver, improved by moves."""
+
+from __future__ import annotations
+
+from ..assign import NoAssignment, feasible
+from ..deadline import Deadline, OutOfTime
+from . import numbers as at
+from .check import broken, matching_order
+from .descent import Answer, Descender
+
+
+def any_answer(descender: Descender, deadline: Deadline) -> Answer:
+    """An answer from labels of an exact solver.
+
+    Raises
+    ------
+    NoAssignment
+        It is proven that no labels obey the hard rules.
+    OutOfTime
+        The deadline came before labels were found.
+    """
+    rules, shape = descender.rules, descender.shape
+    labels = feasible(rules, deadline)
+    if labels is None:
+        raise NoAssignment
+    if rules.sizes_vary and rules.sizes is not None:
+        order = matching_order(rules.sizes, rules.sizes_of(labels))
+        rules = rules if order is None else rules.with_sizes_in_order(order)
+    descender.penalty = at.PENALTY * at.PENALTY_RISE**at.PENALTY_RISES
+    found = descender.improved(labels, None, rules)
+    if found is not None:
+        return found
+    if broken(rules, labels):
+        raise OutOfTime
+    clusters = shape.clusters(labels)
+    objective = shape.objective(labels, clusters) + rules.soft_cost(labels)
+    return Answer(labels, clusters, objective, rules, None)
