@@ -16,13 +16,10 @@ from corral import (
     ConstrainedKMeans,
     LinearConstraint,
     MustLink,
-    Pin,
 )
 from corral.plan import Facts, pilot_groups, thresholds
-from corral.plan.thresholds import DISAGREEING, LARGE, MAX_ROUNDS, SMALL
+from corral.plan.thresholds import DISAGREEING, MAX_ROUNDS, SMALL
 from corral.presolve import presolve
-
-FAR = Facts(far=True, fits_single=False)
 
 
 def equal(n, k):
@@ -169,27 +166,6 @@ def test_decisions(name):
     make, (n, k, params), decisions = SITUATIONS[name]
     plan = plan_of(make(n, k), n, k, **params)
     assert {key: getattr(plan, key) for key in decisions} == pytest.approx(decisions)
-
-
-@pytest.mark.parametrize(
-    ("make", "n", "params", "stays"),
-    [
-        (lambda n, k: [equal(n, k)], 1_000_000, {}, True),
-        (lambda n, k: [MustLink([(0, 1)]), CannotLink([(2, 3)])], 1_000_000, {}, True),
-        (lambda n, k: [Pin({0: 1}), CannotLink([(2, 3)], 5.0)], 1_000_000, {}, True),
-        (lambda n, k: [some_totals(n, k)], 1_000_000, {}, False),
-        (lambda n, k: [equal(n, k)], 1_000_000, {"repair": False}, False),
-        (lambda n, k: [equal(n, k)], 1_000_000, {"record_x": [1]}, False),
-        (lambda n, k: [equal(n, k)], 1_000_000, {"solver": "algorithm1"}, False),
-        (lambda n, k: [equal(n, k)], LARGE // 10, {}, False),
-        (lambda n, k: [equal(n, k)], LARGE // 10, {"max_samples": 1000}, False),
-        (lambda n, k: [equal(n, k)], LARGE // 10 + 10, {"max_samples": 1000}, True),
-    ],
-)
-def test_far_rows_stay_where_the_rules_allow_it(make, n, params, stays):
-    plan = plan_of(make(n, 10), n, 10, facts=FAR, **params)
-    assert (plan.home == "") == stays
-    assert not plan.single
 
 
 def test_rows_in_memory_are_at_home():

@@ -12,11 +12,11 @@ from corral import ClusterSizes, ClusterTotals, ConstrainedKMeans, MustLink, Pin
 from corral.assign import assign, sizes
 from corral.assign.sizes import preferences
 from corral.assign.sizes.flow import transport
-from corral.plan import Facts
 from corral.polish.chains import chains, shifts
 from corral.polish.partition import MeansPartition
 from corral.polish.tolls import Tolls
 from corral.presolve import SoftSizes, presolve
+from corral.search.far import why_home
 
 M, K = 60, 4
 
@@ -132,10 +132,10 @@ def test_rises_of_shifts_and_chains_are_differences_of_the_objective(kind):
         part.restore(labels)
 
 
-def test_the_plan_brings_rows_home_and_leaves_out_candidates():
+def test_rows_come_home_and_have_no_candidates():
     soft = ClusterSizes(np.full(300, 100), weight=1.0)
-    plan = plan_of([soft], 30_000, 300, facts=Facts(far=True))
-    assert plan.home == "soft pins, sizes, totals and shares are solved in memory"
+    rules = presolve([soft], 30_000, 300)
+    assert why_home(rules) == "soft pins, sizes, totals and shares are solved in memory"
     assert plan_of([soft], 30_000, 300).candidates == 0
     assert plan_of([ClusterSizes(np.full(300, 100))], 30_000, 300).candidates > 0
 
