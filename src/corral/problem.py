@@ -82,8 +82,7 @@ class Problem:
 
     def part(self, groups: IntArray) -> Problem:
         """The problem of some of the groups in memory, given in order, with bounds in proportion."""
-        rules = self.rules.part(groups)
-        rules = rules.scaled(rules.n_rows / self.rules.n_rows)
+        rules = self.rules.sample(groups)
         settings = self.settings.for_part(groups, self.given)
         return Problem(rules, self.rows.take(groups), settings, self.deadline, rules)
 

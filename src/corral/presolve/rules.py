@@ -243,6 +243,26 @@ class Rules:
             soft_totals=tuple(total.part(groups) for total in self.soft_totals),
         )
 
+    def sample(self, groups: IntArray) -> Rules:
+        """The rules of some groups, given in order, with bounds in proportion.
+
+        Values of totals are shifted so that their mean is that of all groups: otherwise the bounds
+        might be out of reach for the sample alone.
+        """
+        part, m = self.part(groups), self.n_groups
+        totals, soft = (
+            tuple(
+                replace(own, values=own.values + (whole.values.sum() / m - own.values.mean()))
+                for whole, own in zip(of_all, of_part, strict=True)
+            )
+            for of_all, of_part in (
+                (self.totals, part.totals),
+                (self.soft_totals, part.soft_totals),
+            )
+        )
+        part = replace(part, totals=totals, soft_totals=soft)
+        return part.scaled(len(groups) / m)
+
     def scaled(self, share: float) -> Rules:
         """The same with bounds on sums times a share, for a sample of the groups."""
         sizes = None if self.sizes is None else self.sizes.scaled(share, self.n_rows)

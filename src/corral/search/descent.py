@@ -93,7 +93,16 @@ class Descender:
         None also if the objective is above the target when rules are still broken.
         """
         labels, prices, rules = self.rounds(clusters, prices)
+        if not self._promising(labels, target):
+            return None
         return self.improved(labels, prices, rules, target=target)
+
+    def _promising(self, labels: IntArray, target: float) -> bool:
+        """Whether moves may bring labels below the target."""
+        if target == np.inf or not self.shape.follows:
+            return True
+        objective = self.shape.objective(labels, self.shape.clusters(labels))
+        return objective <= target + at.PROMISING * abs(target)
 
     def from_made(self, made: Any, prices: Found | None) -> Answer | None:
         """The answer from what a maker gives: clusters, or labels."""
@@ -114,6 +123,8 @@ class Descender:
             awake = self.shape.near(self.shape.clusters(labels, parent.clusters), awake)
             some = np.flatnonzero(awake)
             labels, prices = self._rounds_of(labels, some, prices, varied.rules)
+            if not self._promising(labels, target):
+                return None
         return self.improved(labels, prices, varied.rules, awake, target)
 
     def _rounds_of(
@@ -163,20 +174,27 @@ class Descender:
     ) -> tuple[IntArray, Found]:
         """Prices, labels and centres in turn, while the objective falls."""
         deadline, before, scale = self.budget.deadline.first, np.inf, 0.0
-        (m, d), k = level.shape.shape, len(level.sums.lower)
+        (m, d), k, sums = level.shape.shape, len(level.sums.lower), level.sums
+        best: tuple[IntArray, Found] | None = None
         for _ in range(at.ROUNDS):
             costs = PinnedCosts(level.shape.costs(clusters, deadline), level.pinned)
             scale = scale or scale_of(costs, deadline)
-            prices = find_prices(costs, level.sums, scale, prices, deadline)
+            prices = find_prices(costs, sums, scale, prices, deadline)
             eps = prices.eps if prices.passes else TINY
-            labels = place(costs, level.sums.amount, prices.prices, eps, deadline)
-            self.budget.spend(m * k * (d + 2.0 * prices.passes))
+            labels = place(costs, sums.amount, prices.prices, eps, deadline)
+            self.budget.spend(m * k * (0.25 * d + 0.5 * prices.passes))
             clusters = level.shape.clusters(labels, clusters)
-            objective = level.shape.objective(labels, clusters)
+            # What is outside the bounds counts at the highest price of its sum.
+            paid = sums.outside(labels) @ np.abs(prices.prices).max(axis=0, initial=0.0)
+            objective = level.shape.objective(labels, clusters) + float(paid)
+            if best is None or objective < before:
+                best = labels, prices
             if before - objective < at.ROUND_DROP * abs(objective) or self.budget.over:
                 break
             before = objective
-        return labels, prices
+        if best is None:
+            raise AssertionError("there is one round at least")
+        return best
 
     def improved(
         self,

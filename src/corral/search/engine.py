@@ -52,7 +52,7 @@ def search(
     answers = Population(random_state, patience)
     try:
         for name, make in makers:
-            if answers.answers and budget.over:
+            if answers.answers and budget.part >= at.MAKING:
                 break
             found = descender.from_made(make(), prices)
             answers.add(found)

@@ -37,7 +37,8 @@ class Makers:
         yield ("centres that were given" if given else "seeds"), lambda: self._start(0).centers
         yield "ADMM", self.admm
         number = self.problem.settings.n_init
-        for i in range(1, 1 if given or isinstance(number, str) else number):
+        number = at.PARENTS if isinstance(number, str) else number
+        for i in range(1, 1 if given else number):
             yield "seeds", lambda i=i: self._start(i).centers
 
     def _start(self, number: int) -> Start:

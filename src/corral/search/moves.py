@@ -27,6 +27,9 @@ from .model import CHORDS, MEANS, MEDOIDS, TABLE, Model
 LONGEST_CHAIN = 24
 #: Clusters beyond the first that a group thrown out of a full cluster may go to.
 EJECTED_TO = 3
+#: Groups of a full cluster that are tried as partners of one that finds no room there.  More find
+#: better swaps in large clusters of groups that are alike, and take longer.
+PARTNERS = 30
 #: Most members of a cluster whose medoid follows a move while it is valued.  In larger clusters a
 #: move is valued at the present medoid, which is never too low; the medoid follows when it is made.
 #: More find more moves and take longer for each.
@@ -941,12 +944,13 @@ def descend(
                     blocked = free < limit
                 if not blocked:
                     continue
-                o, work = state.head[b], work + 0.1 * state.number[b]
-                while o >= 0:
+                o, work, tried = state.head[b], work + 0.1 * state.number[b], 0
+                while o >= 0 and tried < PARTNERS:
                     worse = scratch.regret[o] + free > 2.0 * limit
                     if worse or not ranked[o] or model.pin[o] >= 0:
                         o = state.after[o]
                         continue
+                    tried += 1
                     for y in range(min(EJECTED_TO, width) + 1):
                         # First the swap, then the clusters near to the other group.
                         c = a if y == 0 else near[o, y - 1]

@@ -31,14 +31,18 @@ PENALTY, PENALTY_RISE, PENALTY_RISES = 1.0, 4.0, 10
 PENALTY_DOWN, PENALTY_UP = 0.95, 1.1
 #: Work of a search with effort 1: a part that every search has, in numbers read, and numbers read
 #: for each entry of X times the number of clusters.
-WORK, WORK_EACH = 4e7, 20.0
+WORK, WORK_EACH = 4e7, 25.0
 #: Answers that are kept as parents.
 PARENTS = 6
+#: Part of the work after which no further start is made.
+MAKING = 0.3
 #: Children without success that end the search.
 IDLE = 150
 #: How much worse than the best a child may be and still take the place of its parent, at the
 #: beginning; it falls to nothing with the budget.
 SLACK = 0.005
+#: How much above the target the objective may be after rounds, as a part of it, for moves to follow.
+PROMISING = 0.01
 #: Most clusters that a variation seeds anew together.
 RESEEDED = 8
 #: Part of the children that put a cluster around another group, where centres are groups.  With 0,

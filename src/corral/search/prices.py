@@ -71,6 +71,13 @@ class Sums:
         self.mean = np.abs(amount).sum(axis=0) / max(len(amount), 1) + 1e-300
         self.load = np.abs(amount).sum(axis=0) / k + 1e-300
 
+    def outside(self, labels: IntArray) -> FloatArray:
+        """By how much the loads of labels miss their bounds, over all clusters, (q,)."""
+        k = len(self.lower)
+        load = np.stack([np.bincount(labels, own, minlength=k) for own in self.amount.T] or
+                        [np.zeros(k)])[: self.amount.shape[1]].T  # fmt: skip
+        return np.abs(load - np.clip(load, self.lower, self.upper)).sum(axis=0)
+
     def missed(self, load: FloatArray) -> float:
         """Mean miss of the bounds, in mean loads."""
         wanted = np.clip(load, self.lower, self.upper)
