@@ -28,6 +28,7 @@ from .problem import Problem, paper_problem
 from .progress import Progress
 from .report import Report
 from .rows import Table, measured
+from .search.ready import make_ready
 from .settings import Settings, make_random_state, make_settings, with_limit
 from .solution import Solution, check_answer, in_user_units
 from .solve import solve
@@ -226,6 +227,7 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         self
         """
         refuse_others(y, unknown, ("constraints", "sample_weight", "callback"))
+        make_ready()
         backend = backend_of(X, self.device)
         with talking(self.verbose), backend.opened(self, sample_weight) as opened:
             names, (given, outside) = row_names(X), rules_for(X, constraints)

@@ -236,6 +236,12 @@ class Descender:
         kept = answer if answer.beats(best) else best
         return None if kept is None or broken(rules, kept.labels) else kept
 
+    def restless(self, labels: IntArray) -> BoolArray:
+        """The clusters that break a hard rule."""
+        model, awake = self.priced.at(1.0), np.zeros(self.rules.n_clusters, bool)
+        restless(model, state_of(model, labels), awake)
+        return awake
+
     def _obeying(
         self, labels: IntArray, prices: FloatArray, awake: BoolArray, target: float
     ) -> tuple[IntArray, float] | None:

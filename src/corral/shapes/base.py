@@ -28,6 +28,7 @@ from ..inputs import check_magnitude, check_weights, refuse_others, row_names, t
 from ..presolve import Rules, presolve
 from ..report import Report
 from ..search.events import Events
+from ..search.ready import make_ready
 from ..settings import LIMITS, Limit, default_limit, make_random_state
 
 
@@ -127,6 +128,7 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
         self
         """
         refuse_others(y, unknown, ("constraints", "sample_weight"))
+        make_ready()
         always = {name: LIMITS[name] for name in ("effort", "time_limit")}
         for name, allowed in {**always, **self._limits}.items():
             allowed.check(name, getattr(self, name))
