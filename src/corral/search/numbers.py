@@ -31,7 +31,7 @@ PENALTY, PENALTY_RISE, PENALTY_RISES = 1.0, 4.0, 10
 PENALTY_DOWN, PENALTY_UP = 0.95, 1.1
 #: Work of a search with effort 1: a part that every search has, in numbers read, and numbers read
 #: for each entry of X times the number of clusters.
-WORK, WORK_EACH = 4e7, 25.0
+WORK, WORK_EACH = 2.5e7, 20.0
 #: Answers that are kept as parents.
 PARENTS = 6
 #: Part of the work after which no further start is made.
