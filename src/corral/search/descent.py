@@ -196,7 +196,7 @@ class Descender:
         labels = labels.copy()
         labels[rules.pins[:, 0]] = rules.pins[:, 1]
         clusters = None if self.shape.follows else self.shape.clusters(labels)
-        target = target if self.shape.follows else np.inf  # tables leave out a part of the objective
+        target = target if self.shape.follows else np.inf  # a table leaves out a part
         best: Answer | None = None
         while True:
             if clusters is not None:

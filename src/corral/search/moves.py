@@ -31,6 +31,9 @@ EJECTED_TO = 3
 #: move is valued at the present medoid, which is never too low; the medoid follows when it is made.
 #: More find more moves and take longer for each.
 FOLLOWED = 64
+#: Most members of two clusters whose swaps are all valued with other medoids; between larger ones
+#: only swaps that do not cost much at the present medoids are.  More take longer.
+FEW = 16
 
 
 class State(NamedTuple):

@@ -32,11 +32,12 @@ START_ENTRIES, MOST_STARTS = 3e7, 10
 #: Part of the time left that k-means may take for the first clusters.  It only matters where the
 #: time limit ends a fit; a larger part leaves less for the medoids.
 KMEANS_SHARE = 0.4
-#: Work of a search for medoids in that of k-means with as many groups and clusters, and children
-#: without success that end it.  More find better medoids and take longer: instances of the literature
-#: with 30 to 100 clusters end 0.3 to 1 % above the best values known with 1 and 40, and 0 to 0.5 %
-#: with 5 and 400, in four times the time.
-WORK_FACTOR, PATIENCE = 4.0, 400
+#: Work of a search for medoids in that of k-means with as many groups and clusters.  More find
+#: better medoids and take longer: instances of the literature with 25 to 100 clusters end 0.3 to
+#: 1 % above the best values known with 1, and 0 to 0.4 % with 8, in three times the time (1.7 s).
+WORK_FACTOR = 8.0
+#: Children without success that end a search for medoids, at least and for each cluster.
+PATIENCE, PATIENCE_EACH = 400, 10
 #: Metrics whose clusters k-means finds, and the metric that it takes for them.
 LIKE_MEANS = {
     **dict.fromkeys(("euclidean", "l2", "sqeuclidean"), "euclidean"),
@@ -64,12 +65,11 @@ def best_medoids(
     if rules.free and np.all(rules.count == 1):
         return _free(task, shape, init, n_init)
     makers = _makers(task, shape, metric, init, n_init)
-    return searched(task, rules, shape, makers, factor=WORK_FACTOR, patience=PATIENCE)
+    patience = max(PATIENCE, PATIENCE_EACH * rules.n_clusters)
+    return searched(task, rules, shape, makers, factor=WORK_FACTOR, patience=patience)
 
 
-def _free(
-    task: Task, shape: MedoidShape, init: IntArray | None, n_init: int | None
-) -> Answer:
+def _free(task: Task, shape: MedoidShape, init: IntArray | None, n_init: int | None) -> Answer:
     """The best of the local optima of swaps, where nothing but costs decides where a row goes."""
     m, c = shape.cost.shape
     starts = n_init or int(np.clip(START_ENTRIES / (m * c), 1, MOST_STARTS))
