@@ -212,7 +212,7 @@ class Descender:
             if not self.shape.follows:
                 objective = self.shape.objective(labels, clusters) + rules.soft_cost(labels)
             answer = Answer(labels, clusters, objective, rules, prices)
-            if self.shape.follows or not answer.beats(best):
+            if self.shape.follows or not answer.beats(best) or self.budget.deadline.passed:
                 break
             best, awake = answer, np.ones(k, bool)
         kept = answer if answer.beats(best) else best

@@ -38,6 +38,9 @@ KMEANS_SHARE = 0.4
 WORK_FACTOR = 8.0
 #: Children without success that end a search for medoids, at least and for each cluster.
 PATIENCE, PATIENCE_EACH = 400, 10
+#: Time limit in seconds up to which the labels of medoids drawn come first: moves repair them
+#: sooner than prices or k-means give an answer.
+SHORT_LIMIT = 5.0
 #: Metrics whose clusters k-means finds, and the metric that it takes for them.
 LIKE_MEANS = {
     **dict.fromkeys(("euclidean", "l2", "sqeuclidean"), "euclidean"),
@@ -94,18 +97,21 @@ def _makers(
     task: Task, shape: MedoidShape, metric: Any, init: IntArray | None, n_init: int | None
 ) -> Iterator[tuple[str, Maker]]:
     """Names and makers of labels or medoids."""
+    rules = task.rules
     if init is not None:
         yield "medoids that were given", lambda: Medoids(init)
         return
+    if task.deadline.limit <= SHORT_LIMIT:
+        yield "k-medoids++", lambda: shape.nearest(_matched(rules, shape, _drawn(task, shape)))
     like = LIKE_MEANS.get(metric) if isinstance(metric, str) else None
     if like is not None and task.weight.any():
         # k-means takes the time that it needs here, so that a failure is no maker at all.
         with suppress(SolverTimeoutError, OutOfTime):
             labels = kmeans_labels(task, task.points, KMEANS_SHARE, metric=like)
             yield "k-means", lambda: labels
-    yield "swaps without rules", lambda: _matched(task.rules, shape, _swapped(task, shape))
+    yield "swaps without rules", lambda: _matched(rules, shape, _swapped(task, shape))
     for _ in range(1, n_init or 1):
-        yield "k-medoids++", lambda: _matched(task.rules, shape, _drawn(task, shape))
+        yield "k-medoids++", lambda: _matched(rules, shape, _drawn(task, shape))
 
 
 def _drawn(task: Task, shape: MedoidShape) -> IntArray:
