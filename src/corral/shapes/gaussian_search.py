@@ -81,7 +81,7 @@ def _as_it_is(rules: Rules, shape: GaussianShape, labels: IntArray) -> Answer:
     """Labels that obey the rules as an answer, where there is no time to improve them."""
     clusters = shape.clusters(labels)
     objective = shape.objective(labels, clusters) + rules.soft_cost(labels)
-    return Answer(labels, clusters, objective, rules, np.zeros((rules.n_clusters, 0)))
+    return Answer(labels, clusters, objective, rules, None)
 
 
 def _makers(task: Task, kind: str, starts: Sequence[IntArray]) -> Iterator[tuple[str, Maker]]:

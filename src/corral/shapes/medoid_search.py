@@ -85,7 +85,7 @@ def _free(task: Task, shape: MedoidShape, init: IntArray | None, n_init: int | N
         labels = shape.nearest(Medoids(at))
         clusters = shape.clusters(labels, Medoids(at))
         objective = shape.objective(labels, clusters)
-        answer = Answer(labels, clusters, objective, task.rules, np.zeros((len(at), 0)))
+        answer = Answer(labels, clusters, objective, task.rules, None)
         task.events.found("swaps of medoids", objective)
         best = answer if answer.beats(best) else best
     if best is None:
