@@ -79,6 +79,12 @@ class Descender:
         self.width = min(at.WIDTH, rules.n_clusters)
         self.scratch = Scratch.of(self.priced.model, self.width)
         self._order, self.margin = rules, 0.0
+        self.answered = False  # whether the search has an answer, so that the deadline may end it
+
+    @property
+    def deadline(self) -> Deadline:
+        """When a descent ends without an answer: later while the search has none at all."""
+        return self.budget.deadline if self.answered else self.budget.deadline.first
 
     def in_order_of(self, rules: Rules) -> None:
         """Take the bounds on sizes in the order that these rules have."""
@@ -144,7 +150,7 @@ class Descender:
         Where the order of the sizes is free, the largest bounds go to the clusters that may hold
         most, or else to the largest ones.
         """
-        rules, deadline = self.rules, self.budget.deadline.first
+        rules, deadline = self.rules, self.deadline
         if rules.sizes_vary:
             none = np.zeros((rules.n_clusters, 0))
             costs = self.shape.costs(clusters, deadline)
@@ -162,7 +168,7 @@ class Descender:
         self, level: Level, clusters: Any, prices: Found | None
     ) -> tuple[IntArray, Found]:
         """Prices, labels and centres in turn, while the objective falls."""
-        deadline, before, scale = self.budget.deadline.first, np.inf, 0.0
+        deadline, before, scale = self.deadline, np.inf, 0.0
         (m, d), k = level.shape.shape, len(level.sums.lower)
         for _ in range(at.ROUNDS):
             costs = PinnedCosts(level.shape.costs(clusters, deadline), level.pinned)
@@ -242,7 +248,7 @@ class Descender:
             if rise > at.PENALTY_RISES or objective + soft > target:
                 self.penalty *= at.PENALTY_UP
                 return None
-            if budget.deadline.first.passed:
+            if self.deadline.passed:
                 raise OutOfTime
             penalty *= at.PENALTY_RISE
             restless(model, state, awake)
