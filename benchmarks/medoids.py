@@ -4,6 +4,7 @@
     python benchmarks/medoids.py FOLDER --quick    # two instances, one seed
     python benchmarks/medoids.py --random          # random instances against an integer program
     python benchmarks/medoids.py --sizes           # equal and different sizes, up to 2,000 rows
+    python benchmarks/medoids.py --many            # hundreds of clusters, against k-means' clusters
     python benchmarks/medoids.py --free            # without rules, against the package kmedoids
 
 An instance is a text file: points and clusters, then for each point x, y, capacity and demand.
@@ -24,7 +25,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits, load_iris
 
-from corral import ClusterSizes, ClusterTotals, ConstrainedKMedoids
+from corral import ClusterSizes, ClusterTotals, ConstrainedKMeans, ConstrainedKMedoids
 
 #: Best known sums of distances (Lorena and Senne; Stefanello et al., proven for lin318).
 KNOWN = {
@@ -129,6 +130,68 @@ def sized(quick, limit):
             print(f"| {n} | {d} | {k} | {name} | {values} | {seconds:.1f} |", flush=True)
 
 
+def many(quick, seeds, limit):
+    """Uniform points, capacities 80 % full, hundreds of clusters."""
+    print("| points | clusters | k-means' clusters | with one exchange | ours / that | seconds |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    cases = [(1_500, 300), (3_000, 600), (3_000, 1_000)]
+    for n, k in cases[: 1 if quick else None]:
+        rng = np.random.default_rng(n + k)
+        X, demand = rng.random((n, 2)), rng.lognormal(0.0, 0.4, n)
+        capacity = max(demand.sum() / k / 0.8, demand.max())
+        rules, distance = ClusterTotals(demand, maximum=capacity), cdist(X, X)
+        means = ConstrainedKMeans(k, random_state=0, time_limit=limit).fit(X, constraints=rules)
+        labels = means.labels_.astype(int)
+        plain = distance[np.arange(n), medoids_of(distance, labels, k)[labels]].sum()
+        better = exchanged(distance, labels, k, demand, capacity)
+        runs = [fit(X, k, capacity, demand, seed, limit) for seed in range(seeds)]
+        ratios = " ".join(f"{value / better:.4f}" for value, _ in runs)
+        seconds = np.mean([took for _, took in runs])
+        print(f"| {n} | {k} | {plain:.3f} | {better:.3f} | {ratios} | {seconds:.1f} |", flush=True)
+
+
+def medoids_of(distance, labels, k):
+    """The best medoid of each cluster among its members; -1 of an empty one."""
+    medoids = np.full(k, -1)
+    for j in np.unique(labels):
+        members = np.flatnonzero(labels == j)
+        medoids[j] = members[distance[np.ix_(members, members)].sum(axis=0).argmin()]
+    return medoids
+
+
+def exchanged(distance, labels, k, demand, capacity):
+    """Sum of distances after one exchange: every row in turn, then the best medoids again.
+
+    A row goes to the nearest medoid with room, or changes places with a row of one of the eight
+    nearest clusters, whichever saves more.
+    """
+    labels, rows = labels.copy(), np.arange(len(labels))
+    at = distance[:, medoids_of(distance, labels, k)]
+    room = capacity - np.bincount(labels, demand, k)
+    for i in rows:
+        a = labels[i]
+        best, move = -1e-12, None
+        for b in np.argsort(at[i], kind="stable")[:8]:
+            rise = at[i, b] - at[i, a]
+            if b == a:
+                continue
+            if demand[i] <= room[b] and rise < best:
+                best, move = rise, (b, None)
+            others = np.flatnonzero(labels == b)
+            gap = demand[i] - demand[others]
+            swaps = rise + at[others, a] - at[others, b]
+            swaps[(gap > room[b]) | (-gap > room[a])] = np.inf
+            if len(others) and swaps.min() < best:
+                best, move = swaps.min(), (b, others[swaps.argmin()])
+        if move is not None:
+            for row, to in ((i, move[0]), (move[1], a)):
+                if row is not None:
+                    room[labels[row]] += demand[row]
+                    room[to] -= demand[row]
+                    labels[row] = to
+    return distance[rows, medoids_of(distance, labels, k)[labels]].sum()
+
+
 def free(starts):
     """Without rules, from the same starts as FasterPAM of the package kmedoids."""
     import kmedoids
@@ -161,6 +224,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--random", action="store_true")
     parser.add_argument("--sizes", action="store_true")
+    parser.add_argument("--many", action="store_true")
     parser.add_argument("--free", action="store_true")
     parser.add_argument("--limit", type=float, default=3600.0, help="time_limit of a fit")
     given = parser.parse_args()
@@ -170,6 +234,8 @@ def main():
         random_instances(given.quick, given.limit)
     if given.sizes:
         sized(given.quick, given.limit)
+    if given.many:
+        many(given.quick, 1 if given.quick else given.seeds, given.limit)
     if given.free:
         free(1 if given.quick else 5)
 

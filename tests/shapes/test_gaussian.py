@@ -22,9 +22,9 @@ from corral import (
 )
 from corral.deadline import NEVER
 from corral.presolve import presolve
-from corral.shapes.gaussian import COVARIANCES, GaussianShape, parameters_of, target_of
 from corral.search.budget import Budget
 from corral.search.descent import Descender
+from corral.shapes.gaussian import COVARIANCES, GaussianShape, parameters_of, target_of
 
 
 @parametrize_with_checks([ConstrainedGaussianMixture(3, covariance="tied")])

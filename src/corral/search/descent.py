@@ -79,6 +79,12 @@ class Descender:
         self.width = min(at.WIDTH, rules.n_clusters)
         self.scratch = Scratch.of(self.priced.model, self.width)
         self._order, self.margin = rules, 0.0
+        self.answered = False  # whether the search has an answer, so that the deadline may end it
+
+    @property
+    def deadline(self) -> Deadline:
+        """When a descent ends without an answer: later while the search has none at all."""
+        return self.budget.deadline if self.answered else self.budget.deadline.first
 
     def in_order_of(self, rules: Rules) -> None:
         """Take the bounds on sizes in the order that these rules have."""
@@ -155,7 +161,7 @@ class Descender:
         Where the order of the sizes is free, the largest bounds go to the clusters that may hold
         most, or else to the largest ones.
         """
-        rules, deadline = self.rules, self.budget.deadline.first
+        rules, deadline = self.rules, self.deadline
         if rules.sizes_vary:
             none = np.zeros((rules.n_clusters, 0))
             costs = self.shape.costs(clusters, deadline)
@@ -173,7 +179,7 @@ class Descender:
         self, level: Level, clusters: Any, prices: Found | None
     ) -> tuple[IntArray, Found]:
         """Prices, labels and centres in turn, while the objective falls."""
-        deadline, before, scale = self.budget.deadline.first, np.inf, 0.0
+        deadline, before, scale = self.deadline, np.inf, 0.0
         (m, d), k, sums = level.shape.shape, len(level.sums.lower), level.sums
         best: tuple[IntArray, Found] | None = None
         for _ in range(at.ROUNDS):
@@ -214,7 +220,7 @@ class Descender:
         labels = labels.copy()
         labels[rules.pins[:, 0]] = rules.pins[:, 1]
         clusters = None if self.shape.follows else self.shape.clusters(labels)
-        target = target if self.shape.follows else np.inf  # tables leave out a part of the objective
+        target = target if self.shape.follows else np.inf  # a table leaves out a part
         best: Answer | None = None
         while True:
             if clusters is not None:
@@ -230,7 +236,7 @@ class Descender:
             if not self.shape.follows:
                 objective = self.shape.objective(labels, clusters) + rules.soft_cost(labels)
             answer = Answer(labels, clusters, objective, rules, prices)
-            if self.shape.follows or not answer.beats(best):
+            if self.shape.follows or not answer.beats(best) or self.budget.deadline.passed:
                 break
             best, awake = answer, np.ones(k, bool)
         kept = answer if answer.beats(best) else best
@@ -266,7 +272,7 @@ class Descender:
             if rise > at.PENALTY_RISES or objective + soft > target:
                 self.penalty *= at.PENALTY_UP
                 return None
-            if budget.deadline.first.passed:
+            if self.deadline.passed:
                 raise OutOfTime
             penalty *= at.PENALTY_RISE
             restless(model, state, awake)

@@ -57,6 +57,7 @@ def search(
             found = descender.from_made(make(), prices)
             answers.add(found)
             tell(name, found)
+            descender.answered = answers.best is not None
         if answers.best is None:
             answers.add(rescue())
             tell("exact solver", answers.best)

@@ -7,15 +7,15 @@ search, in units of the column, if it is hard.  Pairs and linear rows are priced
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from .._typing import BoolArray, FloatArray, IntArray
+from ..presolve import Rules
 from ..rows import MemoryRows
 from ..rows.sphere import Chord
-from ..presolve import Rules
 
 #: How the cost of a cluster follows from its members: the sum of squared distances to their mean,
 #: to the best centre on a sphere, a table of costs that does not change with the members, or the
@@ -123,9 +123,7 @@ def medoid_model(rules: Rules, cost: FloatArray, home: IntArray) -> Priced:
     return _assembled(rules, parts, np.ones(m), float(cost.sum(axis=0).min()) / max(m, 1))
 
 
-def _assembled(
-    rules: Rules, parts: dict[str, object], weight: FloatArray, mean: float
-) -> Priced:
+def _assembled(rules: Rules, parts: dict[str, Any], weight: FloatArray, mean: float) -> Priced:
     """Put the rules into plain arrays; ``parts`` tell what groups cost, ``mean`` of one group."""
     m = rules.n_groups
     sums = rules.sums().and_(rules.soft_sums)
@@ -165,7 +163,7 @@ def _mean_least(table: FloatArray) -> float:
     return mean if mean > 0.0 else 1.0
 
 
-def _no_points(m: int) -> dict[str, object]:
+def _no_points(m: int) -> dict[str, Any]:
     """What groups cost, where neither points nor a table tell it."""
     none, no_rows = np.zeros(0), np.zeros(1, np.int64)
     return {
@@ -183,7 +181,7 @@ def _no_points(m: int) -> dict[str, object]:
     }
 
 
-def _points(rows: MemoryRows) -> dict[str, object]:
+def _points(rows: MemoryRows) -> dict[str, Any]:
     """Points about the middle of the rows; on a sphere, about its centre."""
     m, d = rows.shape
     parts = _no_points(m) | {"points": np.zeros((0, d))}
@@ -217,7 +215,7 @@ def _edges(rules: Rules) -> tuple[IntArray, IntArray, FloatArray, BoolArray]:
     return ptr, there[order].astype(np.int64), *twice
 
 
-def _linear(rules: Rules) -> dict[str, object]:
+def _linear(rules: Rules) -> dict[str, Any]:
     """Linear rows by the entries of x."""
     if rules.linear is None:
         none = np.zeros(0)

@@ -34,6 +34,9 @@ PARTNERS = 30
 #: move is valued at the present medoid, which is never too low; the medoid follows when it is made.
 #: More find more moves and take longer for each.
 FOLLOWED = 64
+#: Most members of two clusters whose swaps are all valued with other medoids; between larger ones
+#: only swaps that do not cost much at the present medoids are.  More take longer.
+FEW = 16
 
 
 class State(NamedTuple):
@@ -703,10 +706,7 @@ def exchange_rise(model: Model, state: State, i: int, o: int, c: int) -> float:
     if model.kind == TABLE:
         rise = model.table[i, b] - model.table[i, a] + model.table[o, c] - model.table[o, b]
     elif model.kind == MEDOIDS:
-        rise = renewed(model, state, b, i, o) - state.cost[b]
-        rise += renewed(model, state, a, o if swapped else -1, i) - state.cost[a]
-        if not swapped:
-            rise += renewed(model, state, c, o, -1) - state.cost[c]
+        rise = exchange_cost(model, state, i, o, c)
     else:
         # How the squared lengths of the sums change, from inner products.
         w, v = model.weight[i], model.weight[o]
@@ -744,6 +744,25 @@ def exchange_rise(model: Model, state: State, i: int, o: int, c: int) -> float:
     if len(model.column) > 1:
         rise += rows_rise(model, state, i, a, b, o, c)
     return rise
+
+
+@part
+def exchange_cost(model: Model, state: State, i: int, o: int, c: int) -> float:
+    """Rise of the costs at medoids when group i takes the place of o, which goes to cluster c."""
+    a, b, table = state.labels[i], state.labels[o], model.table
+    at, to = state.medoid[a], state.medoid[b]
+    if c != a:
+        rise = renewed(model, state, a, -1, i) + renewed(model, state, c, o, -1)
+        rise += renewed(model, state, b, i, o)
+        return rise - state.cost[a] - state.cost[b] - state.cost[c]
+    many = state.number[a] + state.number[b] > FEW
+    if many and model.home[at] != i and model.home[to] != o:
+        # With the medoids that they have; others hardly make up for much more.
+        rise = table[i, to] - table[i, at] + table[o, at] - table[o, to]
+        if rise > state.cost[a] / state.number[a] + state.cost[b] / state.number[b]:
+            return rise
+    rise = renewed(model, state, b, i, o) + renewed(model, state, a, o, i)
+    return rise - state.cost[a] - state.cost[b]
 
 
 @part

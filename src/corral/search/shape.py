@@ -33,9 +33,17 @@ class Shape(Protocol):
     says that the centre of a cluster is one of the groups, or of other candidates.
     """
 
-    follows: bool
-    among_groups: bool
-    shape: tuple[int, int]  # groups, and numbers that a cost depends on
+    @property
+    def follows(self) -> bool:
+        """Whether clusters follow the moves."""
+
+    @property
+    def among_groups(self) -> bool:
+        """Whether centres are groups."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Groups, and numbers that a cost depends on."""
 
     def priced(self, rules: Rules) -> Priced:
         """The model of the compiled moves."""

@@ -192,7 +192,7 @@ class GaussianShape:
     def _groups(self) -> tuple[FloatArray, FloatArray]:
         """Weights of the groups, and their means; without weight that of the rows."""
         group, m = self.rules.row_groups, self.rules.n_groups
-        mass = np.bincount(group, self.weight, m)
+        mass: FloatArray = np.bincount(group, self.weight, m).astype(np.float64)
         weight = np.where(mass[group] > 0.0, self.weight, 1.0)
         member = sparse.csr_array((weight, (group, np.arange(len(group)))), shape=(m, len(group)))
         return mass, np.asarray(member @ self.points) / member.sum(axis=1)[:, None]

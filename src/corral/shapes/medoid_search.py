@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import one_blas_thread
 from .._typing import FloatArray, IntArray
 from ..deadline import OutOfTime
 from ..exceptions import SolverTimeoutError
 from ..presolve import Rules
 from ..search.descent import Answer
 from ..search.engine import Maker
-from ..search.starts import seed_order
+from ..search.starts import TimedDraws, seed_order
 from .base import Task
 from .fasterpam import draw_medoids, swap_medoids
 from .medoid_shape import Medoids, MedoidShape
@@ -32,11 +31,17 @@ START_ENTRIES, MOST_STARTS = 3e7, 10
 #: Part of the time left that k-means may take for the first clusters.  It only matters where the
 #: time limit ends a fit; a larger part leaves less for the medoids.
 KMEANS_SHARE = 0.4
-#: Work of a search for medoids in that of k-means with as many groups and clusters, and children
-#: without success that end it.  More find better medoids and take longer: instances of the literature
-#: with 30 to 100 clusters end 0.3 to 1 % above the best values known with 1 and 40, and 0 to 0.5 %
-#: with 5 and 400, in four times the time.
-WORK_FACTOR, PATIENCE = 4.0, 400
+#: Seconds below which k-means is left out.
+KMEANS_LEAST = 0.3
+#: Work of a search for medoids in that of k-means with as many groups and clusters.  More find
+#: better medoids and take longer: instances of the literature with 25 to 100 clusters end 0.3 to
+#: 1 % above the best values known with 1, and 0 to 0.4 % with 8, in three times the time (1.7 s).
+WORK_FACTOR = 8.0
+#: Children without success that end a search for medoids, at least and for each cluster.
+PATIENCE, PATIENCE_EACH = 400, 10
+#: Time limit in seconds up to which the labels of random medoids come first: moves repair them
+#: sooner than prices or k-means give an answer.
+SHORT_LIMIT = 5.0
 #: Metrics whose clusters k-means finds, and the metric that it takes for them.
 LIKE_MEANS = {
     **dict.fromkeys(("euclidean", "l2", "sqeuclidean"), "euclidean"),
@@ -64,12 +69,11 @@ def best_medoids(
     if rules.free and np.all(rules.count == 1):
         return _free(task, shape, init, n_init)
     makers = _makers(task, shape, metric, init, n_init)
-    return searched(task, rules, shape, makers, factor=WORK_FACTOR, patience=PATIENCE)
+    patience = max(PATIENCE, PATIENCE_EACH * rules.n_clusters)
+    return searched(task, rules, shape, makers, factor=WORK_FACTOR, patience=patience)
 
 
-def _free(
-    task: Task, shape: MedoidShape, init: IntArray | None, n_init: int | None
-) -> Answer:
+def _free(task: Task, shape: MedoidShape, init: IntArray | None, n_init: int | None) -> Answer:
     """The best of the local optima of swaps, where nothing but costs decides where a row goes."""
     m, c = shape.cost.shape
     starts = n_init or int(np.clip(START_ENTRIES / (m * c), 1, MOST_STARTS))
@@ -77,12 +81,17 @@ def _free(
     for _ in range(1 if init is not None else starts):
         if best is not None and task.deadline.passed:
             break
-        drawn = init if init is not None else _drawn(task, shape)
+        try:
+            drawn = init if init is not None else _drawn(task, shape)
+        except OutOfTime:
+            if best is not None:
+                break
+            drawn = _rows(task, shape)
         at = swap_medoids(shape.cost, drawn, task.deadline)
         labels = shape.nearest(Medoids(at))
         clusters = shape.clusters(labels, Medoids(at))
         objective = shape.objective(labels, clusters)
-        answer = Answer(labels, clusters, objective, task.rules, np.zeros((len(at), 0)))
+        answer = Answer(labels, clusters, objective, task.rules, None)
         task.events.found("swaps of medoids", objective)
         best = answer if answer.beats(best) else best
     if best is None:
@@ -94,24 +103,39 @@ def _makers(
     task: Task, shape: MedoidShape, metric: Any, init: IntArray | None, n_init: int | None
 ) -> Iterator[tuple[str, Maker]]:
     """Names and makers of labels or medoids."""
+    rules = task.rules
     if init is not None:
         yield "medoids that were given", lambda: Medoids(init)
         return
+    if task.deadline.limit <= SHORT_LIMIT:
+        # Labels need no prices, which take long where clusters are many.
+        yield "rows drawn", lambda: shape.nearest(_matched(rules, shape, _rows(task, shape)))
+        yield "swaps", lambda: shape.nearest(_matched(rules, shape, _swapped(task, shape)))
     like = LIKE_MEANS.get(metric) if isinstance(metric, str) else None
-    if like is not None and task.weight.any():
+    short = KMEANS_SHARE * task.deadline.left < KMEANS_LEAST
+    if like is not None and task.weight.any() and not short:
         # k-means takes the time that it needs here, so that a failure is no maker at all.
         with suppress(SolverTimeoutError, OutOfTime):
             labels = kmeans_labels(task, task.points, KMEANS_SHARE, metric=like)
             yield "k-means", lambda: labels
-    yield "swaps without rules", lambda: _matched(task.rules, shape, _swapped(task, shape))
+    yield "swaps without rules", lambda: _matched(rules, shape, _swapped(task, shape))
     for _ in range(1, n_init or 1):
-        yield "k-medoids++", lambda: _matched(task.rules, shape, _drawn(task, shape))
+        yield "k-medoids++", lambda: _matched(rules, shape, _drawn(task, shape))
+
+
+def _rows(task: Task, shape: MedoidShape) -> IntArray:
+    """Random candidates; if they are rows, those of different groups, as far as possible."""
+    k, (m, c) = task.n_clusters, shape.cost.shape
+    if shape.own is None or m < k:
+        return task.random_state.choice(c, k, replace=False)
+    return shape.own[task.random_state.choice(m, k, replace=False)]
 
 
 def _drawn(task: Task, shape: MedoidShape) -> IntArray:
     """Medoids by k-medoids++."""
-    with one_blas_thread():
-        return draw_medoids(shape.cost, task.n_clusters, task.random_state, own=shape.own)
+    late = task.deadline if task.deadline.limit <= SHORT_LIMIT else task.deadline.first
+    draws = TimedDraws(task.random_state, late)
+    return draw_medoids(shape.cost, task.n_clusters, draws, own=shape.own)
 
 
 def _swapped(task: Task, shape: MedoidShape) -> IntArray:

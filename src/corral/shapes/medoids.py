@@ -86,10 +86,10 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
     All distances are in memory: n x n numbers of 8 bytes, and about as much again twice.  What does
     not fit into the machine's memory is refused.
 
-    Without rules, medoids are swapped with candidates while that pays (FasterPAM).  With rules it is
-    the search of ``ConstrainedKMeans``: groups of rows are shifted, swapped and moved in chains, the
-    medoids following.  Where rows are points and the metric is like the Euclidean one, it begins
-    with the clusters of k-means under the same rules.
+    Without rules, medoids are swapped with candidates while that pays (FasterPAM).  With rules, it
+    is the search of ``ConstrainedKMeans``: groups of rows are shifted, swapped and moved in chains,
+    the medoids following.  Where rows are points and the metric is like the Euclidean one, it
+    begins with the clusters of k-means under the same rules.
 
     Examples
     --------

@@ -21,7 +21,8 @@ class ConstrainedGaussianMixture(ShapedClustering):
     """Clustering with Gaussian clusters that obeys rules.
 
     Clusters may have different widths and directions.  Each row belongs to one cluster (hard
-    expectation maximisation), by the search of ``ConstrainedKMeans``.  Every answer obeys every hard constraint.
+    expectation maximisation), by the search of ``ConstrainedKMeans``.  Every answer obeys every
+    hard constraint.
 
     Parameters
     ----------
