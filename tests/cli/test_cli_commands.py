@@ -176,7 +176,7 @@ def test_progress_shows_and_clears(impatient):
         line(Progress("audit", 1, 1, 0, 1e99, 1e99, 1e99))
     shown = stream.getvalue().split("\r")
     assert shown[2].startswith("[###.......] admm 50, 0.0 s")
-    expected = "[######....] search, best 1,000,000, 3.5 s left"
+    expected = "[#######...] search, best 1,000,000, 3.5 s left"
     assert shown[3].rstrip() == expected
     assert shown[4].startswith("[##########] ")
     assert all(len(text) < get_terminal_size().columns for text in shown)

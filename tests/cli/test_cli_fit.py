@@ -198,7 +198,7 @@ def works_of_searches(monkeypatch):
     [
         ("fit", "-k", 2),
         ("fit", "-k", 2, "--method", "gaussian"),
-        ("fit", "-k", 2, "--method", "medoids"),
+        ("fit", "-k", 2, "--method", "medoids", "--max-size", 8),
         ("fit", "-k", 2, "--method", "kernel"),
         ("choose", "-k", "2,3"),
         ("compare", "-k", 2),
