@@ -146,7 +146,7 @@ def test_only_declared_dependencies_are_imported(path):
 WAY = {
     "inputs": "backend_of",
     "presolve": "presolve",
-    "plan": "Problem.of",
+    "problem": "Problem.of",
     "solve": "solve",
     "proof": "prover.proven",
     "audit": "Report.of",
