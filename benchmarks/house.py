@@ -7,13 +7,21 @@ file.
 from __future__ import annotations
 
 import argparse
+import ast
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from structure import Function, House
+from structure import House
 
 ROOT = Path(__file__).resolve().parents[1]
+
+#: The packages that search for labels.
+ENGINE = ("presolve", "rows", "search", "admm", "assign", "backends")
+#: Those whose numbers steer it, and those inside them whose numbers are of the paper.
+STEERED = ("presolve", "rows", "search", "admm", "assign")
+NOT_STEERED = ("admm.algorithm1",)
 
 
 def worst(figures: dict[str, int], count: int) -> list[tuple[str, str]]:
@@ -22,29 +30,74 @@ def worst(figures: dict[str, int], count: int) -> list[tuple[str, str]]:
     return [(f"  {name}", f"{figure}") for name, figure in largest]
 
 
-def label(function: Function) -> str:
-    """The name of the function, marked if it is a Triton kernel or a click command."""
-    kinds = {"triton.jit": "kernel", "click.command": "command"}
-    kind = next((kinds[name] for name in function.decorators & set(kinds)), "")
-    return f"{function} ({kind})" if kind else str(function)
+def of_packages(names: Iterable[str], packages: Iterable[str]) -> list[str]:
+    """Full names of the modules that belong to these packages of corral."""
+    parts = tuple(f"corral.{package}" for package in packages)
+    return [name for name in names if any(f"{name}.".startswith(f"{part}.") for part in parts)]
+
+
+def steering_numbers(house: House) -> dict[str, list[str]]:
+    """Names of the numbers that steer the engine, for each of its modules that has any.
+
+    These are the upper-case names to which a module assigns numbers, or products of numbers, at its
+    top level.  Integers from 0 on that one statement gives to several names tell cases apart; they
+    do not count.
+    """
+    left_out = set(of_packages(house.trees, NOT_STEERED))
+    found = {
+        name: list(_numbers(house.trees[name]))
+        for name in of_packages(house.trees, STEERED)
+        if name not in left_out
+    }
+    return {name: numbers for name, numbers in found.items() if numbers}
+
+
+def _numbers(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign):
+            targets, value = node.targets, node.value
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            targets, value = [node.target], node.value
+        else:
+            continue
+        for target in targets:
+            several = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+            names = target.elts if several else [target]
+            values = value.elts if several else [value]
+            if several and [ast.unparse(each) for each in values] == [*map(str, range(len(names)))]:
+                continue
+            for name, number in zip(names, values, strict=True):
+                if isinstance(name, ast.Name) and name.id.isupper() and _is_number(number):
+                    yield name.id
+
+
+def _is_number(node: ast.expr) -> bool:
+    """Whether it is a number, or computed from numbers alone."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int | float) and not isinstance(node.value, bool)
+    if isinstance(node, ast.UnaryOp):
+        return _is_number(node.operand)
+    return isinstance(node, ast.BinOp) and _is_number(node.left) and _is_number(node.right)
 
 
 def table(house: House, count: int) -> list[tuple[str, str]]:
-    """The rows of the table: each figure, followed by its worst cases."""
-    functions, cycles, clocks = house.functions(), house.cycles(), house.clock_reads()
-    constructors = [found for found in functions if found.short_name == "__init__"]
-    others = [found for found in functions if found.short_name != "__init__"]
+    """The rows of the table: each figure, followed by its largest parts."""
+    cycles, clocks, steering = house.cycles(), house.clock_reads(), steering_numbers(house)
+    engine = of_packages(house.lines, ENGINE)
+    in_package = {
+        f"corral.{package}": sum(house.lines[name] for name in of_packages(house.lines, [package]))
+        for package in ENGINE
+    }
+    numbers = {name: len(found) for name, found in steering.items()}
     rows = [
+        ("lines of the engine", f"{sum(house.lines[name] for name in engine)}"),
+        *worst(in_package, len(ENGINE)),
         ("lines", f"{sum(house.lines.values())}"),
         ("modules", f"{len(house.lines)}"),
         ("lines of the median module", f"{house.median_lines:g}"),
-        ("modules of more than 350 lines", f"{sum(n > 350 for n in house.lines.values())}"),
         *worst(house.lines, count),
-        ("bodies of more than 50 lines", f"{sum(found.body > 50 for found in functions)}"),
-        *worst({label(found): found.body for found in functions}, count),
-        ("more than 8 parameters", f"{sum(found.parameters > 8 for found in others)}"),
-        *worst({label(found): found.parameters for found in others}, count),
-        ("constructors of more than 8", f"{sum(found.parameters > 8 for found in constructors)}"),
+        ("numbers that steer the engine", f"{sum(numbers.values())}"),
+        *worst(numbers, len(numbers) if count else 0),
         ("groups of modules that import each other", f"{len(cycles)}"),
     ]
     rows += [(f"  {' > '.join(house.shortest_cycle(group))}", f"{len(group)}") for group in cycles]
@@ -56,7 +109,7 @@ def table(house: House, count: int) -> list[tuple[str, str]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("checkouts", nargs="*", type=Path, default=[ROOT], metavar="CHECKOUT")
-    parser.add_argument("--count", type=int, default=5, help="worst cases to show (5)")
+    parser.add_argument("--count", type=int, default=5, help="largest modules to show (5)")
     given = parser.parse_args()
     for checkout in given.checkouts:
         package = checkout / "src" / "corral"

@@ -48,7 +48,7 @@ start = time.perf_counter()
 balanced = ConstrainedKMeans(LISTS, random_state=0)
 balanced.fit(vectors, constraints=[ClusterSizes(np.bincount(np.arange(N_VECTORS) % LISTS))])
 print(f"equal sizes: {time.perf_counter() - start:.0f} s, inertia {balanced.inertia_:.4g}")
-print("centres by", balanced.report_.plan.centers)
+print(balanced.report_.how())
 
 # %%
 # The true neighbours of the queries, by comparing each with all vectors.

@@ -98,9 +98,8 @@ ax.set_axis_off()
 # %%
 # Exact repair
 # ------------
-# Rounding the relaxed assignment can break rules.  Given the centres, exact assignment finds the
-# labels with the lowest cost that obey all rules.  Cannot-links together with sizes, as here, need
-# integer programming; other rules have faster methods.
+# Rounding the relaxed assignment can break rules.  The search starts from the centres instead: prices
+# of the sizes and moves of single points give labels that obey all rules.
 
 rng = np.random.default_rng(1)
 middle = np.flatnonzero(np.abs(X[:, 0]) < 3)
@@ -124,11 +123,11 @@ for ax, fitted, name in zip(axes, (rounded, repaired), ("rounded", "repaired"), 
     ax.set_axis_off()
 
 # %%
-# Polish: the start has little influence
+# Search: the start has little influence
 # --------------------------------------
-# Means and exact assignment alternate until the objective stops falling.  Then moves of single
-# points and of whole clusters are tried, and kept if they lower the objective.  The picture shows
-# the inertia from several seeds, with one start each.
+# Moves of single points end in a local optimum.  Then clusters are given up, split and seeded anew,
+# and answers are crossed; what lowers the objective is kept.  The picture shows the inertia from
+# several seeds, with one start each.
 
 Y, _ = make_blobs(600, 8, centers=12, cluster_std=4.0, random_state=0)
 ends = {

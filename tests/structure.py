@@ -15,33 +15,6 @@ from statistics import median
 NAMES = ("monotonic", "perf_counter", "process_time", "thread_time", "clock_gettime", "time")
 CLOCKS = {f"{name}{unit}" for name in NAMES for unit in ("", "_ns")}
 
-Definition = ast.FunctionDef | ast.AsyncFunctionDef
-
-
-@dataclass(frozen=True)
-class Function:
-    """One function or method.
-
-    ``body`` is the number of lines from the first statement after the docstring to the last line;
-    comments, blank lines and nested functions count.  ``parameters`` leaves out ``self`` and
-    ``cls``.  ``decorators`` are dotted names, such as ``triton.jit``.
-    """
-
-    module: str
-    name: str
-    line: int
-    body: int
-    parameters: int
-    decorators: frozenset[str]
-
-    @property
-    def short_name(self) -> str:
-        """The name without the class or function around it."""
-        return self.name.rpartition(".")[2]
-
-    def __str__(self) -> str:
-        return f"{self.module}:{self.line} {self.name}"
-
 
 @dataclass(frozen=True, repr=False)
 class House:
@@ -68,10 +41,6 @@ class House:
     def median_lines(self) -> float:
         """Lines of the median module."""
         return median(self.lines.values())
-
-    def functions(self) -> list[Function]:
-        """All functions and methods, nested ones included."""
-        return [found for name, tree in self.trees.items() for found in _functions(name, tree)]
 
     def imports(self) -> dict[str, set[str]]:
         """Modules of the package that each module imports.
@@ -115,27 +84,6 @@ class House:
         """Lines of each module that name a clock of the module ``time``."""
         reads = {name: sorted(_clock_lines(tree)) for name, tree in self.trees.items()}
         return {name: found for name, found in reads.items() if found}
-
-
-def _functions(module: str, tree: ast.AST, prefix: str = "") -> Iterator[Function]:
-    for node in ast.iter_child_nodes(tree):
-        name = f"{prefix}{getattr(node, 'name', '')}"
-        if isinstance(node, Definition):
-            yield _measure(module, name, node)
-        inner = f"{name}." if isinstance(node, Definition | ast.ClassDef) else prefix
-        yield from _functions(module, node, inner)
-
-
-def _measure(module: str, name: str, node: Definition) -> Function:
-    statements = node.body[1:] if ast.get_docstring(node) is not None else node.body
-    body = node.end_lineno - statements[0].lineno + 1 if statements else 0
-    given = node.args
-    arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
-    names = [argument.arg for argument in arguments if argument is not None]
-    bound = bool(names) and names[0] in ("self", "cls")
-    calls = (item.func if isinstance(item, ast.Call) else item for item in node.decorator_list)
-    decorators = frozenset(ast.unparse(call) for call in calls)
-    return Function(module, name, node.lineno, body, len(names) - bound, decorators)
 
 
 def _clock_lines(tree: ast.Module) -> set[int]:

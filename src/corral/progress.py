@@ -18,8 +18,8 @@ PACE = 0.1
 #: Seconds between two lines of the log.
 LINE_PACE = 1.0
 
-#: The phases of one restart, in order.
-PHASES = ("start", "admm", "rivals", "assign", "polish")
+#: The phases of a search, in order.
+PHASES = ("start", "admm", "search")
 
 logger = logging.getLogger(__name__)
 
@@ -29,21 +29,20 @@ class Progress:
     """How far a fit has come, as ``fit(..., callback=)`` is told.
 
     Calls come from the thread that called ``fit``: inside the loops of the search, and between
-    calls of programs that cannot be interrupted.  With ``n_jobs`` they come when restarts end, and
-    ``restart`` is the number of those that have ended.
+    calls of programs that cannot be interrupted.
 
     Attributes
     ----------
     phase : str
-        First "presolve" (the rules).  Of a restart, in this order: "start" (seeds, and a first
-        answer from them), "admm" (the relaxation), "rivals" (other ways to the labels of the
-        sample that ADMM saw), "assign" (exact assignment of all rows) and "polish".  At the end of
-        the fit "proof" (if one is asked for) and "audit".  Where no labels obey the rules:
-        "conflict" (why not) or "relax" (the labels of least violation).
+        First "presolve" (the rules).  Of the search, in this order: "start" (seeds, and a first
+        answer from them; many rows: also the search of a sample), "admm" (the relaxation, and an
+        answer from its centres) and "search" (variations of the answers).  At the end of the fit
+        "proof" (if one is asked for) and "audit".  Where no labels obey the rules: "conflict"
+        (why not) or "relax" (the labels of least violation).
     restart, n_restarts : int
-        Number of the restart, from 1, and of all of them.
+        Number of the search, from 1, and of all of them: 1 of 1, and 0 before it begins.
     iteration : int
-        In the phase: iterations of ADMM, or exact assignments that improved something.
+        In the phase: iterations of ADMM, and answers.
     best : float or None
         Objective of the best answer so far that obeys the rules; None if there is none yet.
     elapsed : float
@@ -53,8 +52,8 @@ class Progress:
 
     Examples
     --------
-    >>> print(Progress("admm", 2, 10, 120, 17350100.0, 3.25, None))
-    restart 2 of 10: admm 120, best 17,350,100, 3.2 s
+    >>> print(Progress("admm", 1, 1, 120, 17350100.0, 3.25, None))
+    admm 120, best 17,350,100, 3.2 s
     """
 
     phase: str
@@ -69,8 +68,7 @@ class Progress:
         count = f" {self.iteration}" if self.iteration else ""
         best = "" if self.best is None else f", best {in_digits(self.best)}"
         time = f"{self.elapsed:.1f} s" if self.left is None else f"{self.left:.1f} s left"
-        where = f"restart {self.restart} of {self.n_restarts}: " if self.n_restarts else ""
-        return f"{where}{self.phase}{count}{best}, {time}"
+        return f"{self.phase}{count}{best}, {time}"
 
 
 class Reporter:
@@ -96,12 +94,12 @@ class Reporter:
         self._thread: int | None = threading.get_ident()
         self._place: dict[str, Any] = {"phase": "presolve", "iteration": 0, "best": None}
         self._stopped = False
-        # Nothing is worth telling before the first restart, unless presolve takes long.
+        # Nothing is worth telling before the search, unless presolve takes long.
         self._next = self._next_line = PACE
         self.deadline = replace(self._clock, watch=self)
 
     def begin(self, restart: int, n_restarts: int) -> None:
-        """Begin a restart; the first one is told at once."""
+        """Begin a search; the first one is told at once."""
         if restart <= 1:
             self._next = self._next_line = 0.0
         self._update(restart=restart, n_restarts=n_restarts, phase=PHASES[0], iteration=0)
@@ -113,10 +111,6 @@ class Reporter:
     def step(self, objective: float | None = None) -> None:
         """Count an iteration; an objective is that of an answer which obeys the rules."""
         self._update(iteration=self._place["iteration"] + 1, best=self._best(objective))
-
-    def end(self, restart: int, objective: float | None) -> None:
-        """Tell that so many restarts have ended, in other processes."""
-        self._update(restart=restart, phase=PHASES[-1], best=self._best(objective))
 
     def finish(self, objective: float | None) -> None:
         """Tell of the last phase, however soon it comes."""

@@ -72,6 +72,7 @@ def solve(
     if paper is not None:
         PaperRules.of(paper.rules, paper.rows.weight)  # refuses rules that the paper does not have
     events = Events(problem.settings.progress.deadline)
+    problem.settings.progress.begin(1, 1)
     why = _why_home(problem) if problem.rows.far else ""
     if why:
         problem = _brought_home(problem, why, events)
@@ -134,7 +135,7 @@ def _searched(
     ended = "the deadline" if budget.deadline.passed else "the budget" if budget.over else (
         "children without success"
     )  # fmt: skip
-    events.note("search ended by", ended)
+    events.note("search stopped by", ended)
     return _solution(problem, found, relaxed, events)
 
 
@@ -208,11 +209,12 @@ def _search_level(
         objective = None if answer is None else problem.objective(answer.objective)
         events.found(name, objective)
         progress.step(objective)
+        logger.info("%s: %s", name, "no answer" if objective is None else f"objective {objective:.8g}")
 
     def proven(objective: float) -> bool:
+        progress.enter("search")
         return enough is not None and enough(problem.objective(objective), 0.0)
 
-    progress.enter("start")
     found = search(
         descender,
         variation,

@@ -103,6 +103,7 @@ def studio():
             context = command.make_context("studio", [str(source), *words])
             seed, port = context.params.pop("seed"), context.params.pop("port")
             context.params.pop("browser")
+            context.params.pop("effort")
             shown = Studio(*read(Options(**context.params)), seed, port)
         made.append(shown)
         return shown

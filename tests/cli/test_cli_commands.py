@@ -123,7 +123,7 @@ def test_compare_with_the_truth_and_prices(folder, corral):
 
 
 def test_every_method_of_the_library_is_compared():
-    made = {type(method.make(3, 0, None, "euclidean")).__name__ for method in methods()}
+    made = {type(method.make(3, 0, None, "euclidean", 1.0)).__name__ for method in methods()}
     others = {name for name in baselines.__all__ if not name.endswith("Error")}
     kinds = {"KMeans", "GaussianMixture", "KernelKMeans", "KMedoids"}
     assert made == others | {f"Constrained{kind}" for kind in kinds} | {"Propagated"}
@@ -140,7 +140,7 @@ def test_methods_take_what_they_say(method):
         ConstraintSet(ClusterTotals(range(8), maximum=20)),
     ]
     for rules in sets:
-        model = method.make(2, 0, None, "euclidean")
+        model = method.make(2, 0, None, "euclidean", 1.0)
         if method.refusal(rules, len(X)) is not None:
             with pytest.raises(ValueError, match=r"takes|has no"):
                 model.fit(X, constraints=rules)
@@ -170,13 +170,13 @@ def impatient(monkeypatch):
 def test_progress_shows_and_clears(impatient):
     stream = Terminal()
     with FitProgress(stream) as line:
-        line(Progress("start", 1, 2))
-        line(Progress("admm", 1, 2, 50))
-        line(Progress("start", 2, 2, 0, 1e6, 1.5, 3.5))
-        line(Progress("audit", 2, 2, 0, 1e99, 1e99, 1e99))
+        line(Progress("start", 1, 1))
+        line(Progress("admm", 1, 1, 50))
+        line(Progress("search", 1, 1, 0, 1e6, 1.5, 3.5))
+        line(Progress("audit", 1, 1, 0, 1e99, 1e99, 1e99))
     shown = stream.getvalue().split("\r")
-    assert shown[2].startswith("[#.........] restart 1 of 2: admm 50, 0.0 s")
-    expected = "[#####.....] restart 2 of 2: start, best 1,000,000, 3.5 s left"
+    assert shown[2].startswith("[###.......] admm 50, 0.0 s")
+    expected = "[#######...] search, best 1,000,000, 3.5 s left"
     assert shown[3].rstrip() == expected
     assert shown[4].startswith("[##########] ")
     assert all(len(text) < get_terminal_size().columns for text in shown)
@@ -195,7 +195,7 @@ def test_a_fit_on_a_terminal_shows_progress(folder, corral, impatient, monkeypat
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
     assert corral("fit", *NEAR, "-k", 3, "--sizes", "4,4,4", "-o", "labels.csv").code == 0
-    assert "restart 1 of " in stream.getvalue()
+    assert "[..........] start" in stream.getvalue()
     stream.seek(0)
     stream.truncate()
     corral("fit", *NEAR, "-k", 3, "--quiet", "-o", "labels.csv", "--force")

@@ -56,7 +56,7 @@ BAD_INPUT = {
     "no parquet": (("broken.parquet", "-k", "2"), "broken.parquet is not a Parquet file"),
     "sizes": (("near.csv", "--sizes", "4,x"), "'4,x' is not a list of integers such as 59,71,48"),
     "sizes and k": (("near.npy", "-k", "3", "--sizes", "6,6"), "--sizes has 2 sizes, but -k is 3"),
-    "restarts": (("near.npy", "-k", "2", "--n-init", "0"), "neither auto nor an integer"),
+    "seeds": (("near.npy", "-k", "2", "--n-init", "0"), "neither auto nor an integer"),
     "scale": (("near.npy", "-k", "2", "--scale", "log"), "'log' is not one of"),
     "soft": (("near.npy", "-k", "2", "--soft", "0"), "x>0"),
     "capacity without number": (
@@ -164,6 +164,7 @@ BAD_INPUT = {
     "jobs": (("near.npy", "-k", "2", "--jobs", "0"), "give 1 or more, or -1"),
     "seed": (("near.npy", "-k", "2", "--seed", "-1"), "0<=x<=4294967295"),
     "time limit": (("near.npy", "-k", "2", "--time-limit", "0"), "x>0"),
+    "effort": (("near.npy", "-k", "2", "--effort", "0"), "x>0"),
     "soft without pairs": (("near.npy", "-k", "2", "--soft", "1"), "--soft is the weight of pairs"),
     "capacity NaN": (
         ("near.npy", "-k", "2", "--capacity", "0:nan"),

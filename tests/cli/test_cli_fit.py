@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from corral import ClusterSizes, ConstraintSet, MustLink
+from corral.search.budget import Budget
 
 BASE = ("fit", "points.csv", "--id-column", "id", "--columns", "x,y")
 
@@ -177,6 +178,41 @@ def test_json_says_all(folder, corral):
 def test_the_same_seed_gives_the_same(folder, corral):
     words = (*BASE, "-k", 4, "--seed", 3, "--n-init", 2)
     assert corral(*words).out == corral(*words).out
+
+
+def works_of_searches(monkeypatch):
+    """A list that the work of each search to come is added to."""
+    works, plain = [], Budget.of.__func__
+
+    def noted(*given):
+        made = plain(*given)
+        works.append(made.work)
+        return made
+
+    monkeypatch.setattr(Budget, "of", classmethod(noted))
+    return works
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fit", "-k", 2),
+        ("fit", "-k", 2, "--method", "gaussian"),
+        ("fit", "-k", 2, "--method", "medoids", "--max-size", 8),
+        ("fit", "-k", 2, "--method", "kernel"),
+        ("choose", "-k", "2,3"),
+        ("compare", "-k", 2),
+    ],
+    ids=lambda words: " ".join(map(str, words)),
+)
+def test_the_effort_reaches_the_search(folder, corral, monkeypatch, words):
+    command, *others = words
+    works = works_of_searches(monkeypatch)
+    assert corral(command, "near.csv", "--id-column", "id", *others, "--effort", 0.5).code == 0
+    half = [*works]
+    works.clear()
+    assert corral(command, "near.csv", "--id-column", "id", *others).code == 0
+    assert max(works) == pytest.approx(2 * max(half))
 
 
 def test_report_and_picture(folder, corral):

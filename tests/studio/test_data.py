@@ -23,7 +23,8 @@ def read_file(path, *words):
     from corral.cli.studio import read, studio
 
     asked = studio.make_context("studio", [str(path), *words]).params
-    return read(Options(**{k: v for k, v in asked.items() if k not in ("seed", "port", "browser")}))
+    own = ("seed", "effort", "port", "browser")
+    return read(Options(**{k: v for k, v in asked.items() if k not in own}))
 
 
 def test_missing_numbers_become_means_and_are_told():

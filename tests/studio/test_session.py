@@ -341,7 +341,7 @@ def test_the_python_lines_give_the_same_labels(tmp_path, monkeypatch):
     table.insert(0, "name", NAMES)
     table.to_csv("points.csv", index=False)
     asked = command.make_context("studio", ["points.csv", "--scale", "standard"]).params
-    for name in ("seed", "port", "browser"):
+    for name in ("seed", "effort", "port", "browser"):
         del asked[name]
     data, rules, k = read(Options(**asked))
     assert data.features == ("a", "b", "load")

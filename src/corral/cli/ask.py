@@ -137,6 +137,7 @@ def ask(
     strategy: str,
     seed: int,
     n_init: int | str,
+    effort: float,
     time_limit: float | None,
     jobs: int | None,
     **options: Any,
@@ -157,9 +158,8 @@ def ask(
     asked = replace(asked, constraints=(*asked.constraints, *([output] if exists else [])))
     points, rules, n_clusters = load(asked, quiet=False)
     session = Session(points, output, before)
-    model = ConstrainedKMeans(
-        n_clusters, n_init=n_init, time_limit=time_limit, n_jobs=jobs, random_state=seed
-    )
+    options = {"n_init": n_init, "effort": effort, "time_limit": time_limit, "n_jobs": jobs}
+    model = ConstrainedKMeans(n_clusters, random_state=seed, **options)
     interview(session, model, rules, (questions, batch, strategy))
     counts = ", ".join(f"{session.replies.count(word)} {word}" for word in VALUES)
     click.echo(f"{len(session.replies)} answers: {counts}")

@@ -49,6 +49,7 @@ def read_numbers(_: Any, __: Any, text: str) -> tuple[int, ...]:
 )
 @opt.rule_options
 @opt.seed_option
+@opt.effort_option
 @opt.time_limit_option("For all fits together; what is not known then stays empty.")
 @click.option("--plot", type=click.Path(), help="Picture of the figures: .png, .pdf, .svg.")
 @opt.force_option
@@ -56,6 +57,7 @@ def read_numbers(_: Any, __: Any, text: str) -> tuple[int, ...]:
 def choose(
     numbers: tuple[int, ...],
     seed: int,
+    effort: float,
     time_limit: float | None,
     plot: str | None,
     force: bool,
@@ -85,6 +87,7 @@ def choose(
             sample_weight=points.weight,
             time_limit=time_limit,
             random_state=seed,
+            effort=effort,
         )
     if plot is not None:
         _save(found, plot)

@@ -53,13 +53,13 @@ MOST_POINTS = 5_000
 class Method:
     """A method of the table.
 
-    ``make(n_clusters, seed, time_limit, metric)`` gives the estimator.  The method is not run with
+    ``make(n_clusters, seed, time_limit, metric, effort)`` gives the estimator.  The method is not run with
     kinds of constraints that it does not take, with soft links unless ``soft``, with more than
     ``most_points`` points, and by other metrics than the Euclidean unless ``any_metric``.
     """
 
     name: str
-    make: Callable[[int, int, float | None, str], Any]
+    make: Callable[[int, int, float | None, str, float], Any]
     kinds: tuple[type[Constraint], ...] | None = None
     soft: bool = False
     most_points: int | None = None
@@ -91,17 +91,18 @@ def _own(
 ) -> Method:
     """An estimator of corral."""
 
-    def make(k: int, seed: int, time_limit: float | None, metric: str) -> Any:
+    def make(k: int, seed: int, time_limit: float | None, metric: str, effort: float) -> Any:
         more = {"metric": metric} if any_metric else {}
-        return kind(k, random_state=seed, time_limit=time_limit, **more)
+        return kind(k, random_state=seed, time_limit=time_limit, effort=effort, **more)
 
     return Method(name, make, soft=True, most_points=most_points, any_metric=any_metric)
 
 
-def _algorithm1(k: int, seed: int, time_limit: float | None, metric: str) -> Any:
+def _algorithm1(k: int, seed: int, time_limit: float | None, metric: str, effort: float) -> Any:
     from .. import ConstrainedKMeans
 
-    return ConstrainedKMeans(k, solver="algorithm1", random_state=seed, time_limit=time_limit)
+    options: Any = {"random_state": seed, "time_limit": time_limit, "effort": effort}
+    return ConstrainedKMeans(k, solver="algorithm1", **options)
 
 
 @dataclass(frozen=True)
@@ -111,12 +112,14 @@ class Propagated:
     n_clusters: int
     random_state: int
     time_limit: float | None
+    effort: float = 1.0
 
     def fit(self, X: FloatArray, *, constraints: ConstraintSet) -> ConstrainedKMeans:
         """Embed and cluster the points."""
         from .. import ConstrainedKMeans, LinkPropagation
 
         options: Any = {"random_state": self.random_state, "time_limit": self.time_limit}
+        options["effort"] = self.effort
         embedding = LinkPropagation(self.n_clusters).fit_transform(X, constraints=constraints)
         return ConstrainedKMeans(self.n_clusters, **options).fit(embedding, constraints=constraints)
 
@@ -124,7 +127,7 @@ class Propagated:
 def _baseline(name: str, kind: type[Baseline], most_points: int | None = None) -> Method:
     """A method without a time limit, which takes the constraints that its class names."""
 
-    def make(k: int, seed: int, time_limit: float | None, metric: str) -> Any:
+    def make(k: int, seed: int, time_limit: float | None, metric: str, effort: float) -> Any:
         return kind(k, random_state=seed)
 
     return Method(name, make, kind._kinds, kind._soft, most_points)
@@ -188,6 +191,7 @@ class Line:
 @opt.rule_options
 @opt.column_option("--truth", metavar="COLUMN", help="Known classes, for the adjusted Rand index.")
 @opt.seed_option
+@opt.effort_option
 @opt.time_limit_option("For corral's own solvers; the other methods have no limit.")
 @click.option("-o", "--output", type=click.Path(), help="The table: .csv, .xlsx and others.")
 @opt.force_option
@@ -195,6 +199,7 @@ class Line:
 def compare(
     truth: str | None,
     seed: int,
+    effort: float,
     time_limit: float | None,
     output: str | None,
     force: bool,
@@ -219,7 +224,7 @@ def compare(
             click.echo(f"{method.name} ...", err=True)
         refusal = method.refusal(rules, len(points.X), asked.metric)
         if refusal is None:
-            model = method.make(n_clusters, seed, time_limit, asked.metric)
+            model = method.make(n_clusters, seed, time_limit, asked.metric, effort)
             lines.append(_run(method.name, model, points, rules, classes))
         else:
             lines.append(Line(method.name, note=refusal))

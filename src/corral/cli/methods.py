@@ -91,8 +91,8 @@ def make_estimator(method: str, n_clusters: int | str, **values: Any) -> Any:
     }
     _refuse_others(method)
     own = {name: values[option] for option, name in OWN[method].items() if name is not None}
-    common = {"random_state": values["seed"], "time_limit": values["time_limit"]}
-    return makers[method](n_clusters, **common, **own)
+    common = {name: values[name] for name in ("effort", "time_limit")}
+    return makers[method](n_clusters, random_state=values["seed"], **common, **own)
 
 
 def _refuse_others(method: str) -> None:

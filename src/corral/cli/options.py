@@ -273,6 +273,16 @@ seed_option = option(
 )
 
 
+effort_option = option(
+    "--effort",
+    type=click.FloatRange(0, min_open=True),
+    default=1.0,
+    show_default=True,
+    metavar="TIMES",
+    help="Work of the search, in units of the default; 4 searches four times as long.",
+)
+
+
 def time_limit_option(text: str) -> Callable[[Any], Any]:
     """The option ``--time-limit``, whose help text is ``text``."""
     return option(
@@ -288,15 +298,16 @@ solver_options = stacked(
         default="auto",
         show_default=True,
         metavar="N|auto",
-        help="Restarts.",
+        help="Sets of seeds that start the search.",
     ),
+    effort_option,
     time_limit_option("After it the best answer so far is given."),
     option(
         "--jobs",
         type=int,
         callback=read_jobs,
         metavar="N",
-        help="Processes for the restarts; -1 for all cores.",
+        help="Without effect: the search runs in one process.",
     ),
 )
 

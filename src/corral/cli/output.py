@@ -210,7 +210,7 @@ class ProgressBar:
 
 
 class FitProgress(ProgressBar):
-    """The progress bar of a fit, its callback: it counts the phases of all restarts."""
+    """The progress bar of a fit, its callback: it counts the phases of the search."""
 
     def __init__(self, stream: Any, *, enabled: bool = True) -> None:
         super().__init__(stream, 1, enabled=enabled)

@@ -38,12 +38,13 @@ JSON file that --rules reads, here and in corral fit."""
 @opt.clusters_option
 @opt.rule_options
 @opt.seed_option
+@opt.effort_option
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Port; 0: a free one."
 )
 @click.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
 @opt.debug_option
-def studio(seed: int, port: int, browser: bool, **options: Any) -> int:
+def studio(seed: int, effort: float, port: int, browser: bool, **options: Any) -> int:
     """Open a page in which to look at POINTS, set rules, fit, and see what changed.
 
     Missing numbers become the mean of their column, and the page says so, unless --missing drop.
@@ -52,7 +53,7 @@ def studio(seed: int, port: int, browser: bool, **options: Any) -> int:
 
     asked = opt.Options(**options)
     data, rules, n_clusters = read(asked)
-    shown = Studio(data, rules, n_clusters, seed, port)
+    shown = Studio(data, rules, n_clusters, seed, port, effort=effort)
     click.echo(f"The studio is at {shown.url}\nCtrl-C ends it.")
     if browser:
         shown.open()

@@ -73,7 +73,7 @@ def searched(
         events.note("children", text)
         events.found("search", best.objective)
         over = "the budget" if budget.over else "children without success"
-        events.note("search ended by", "the deadline" if deadline.passed else over)
+        events.note("search stopped by", "the deadline" if deadline.passed else over)
     return best
 
 

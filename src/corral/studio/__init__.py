@@ -29,7 +29,16 @@ class Studio:
         Address of the page.  It holds a secret token: whoever has it can use the page.
     """
 
-    def __init__(self, data: Data, constraints: Any, n_clusters: int, seed: int, port: int) -> None:
+    def __init__(
+        self,
+        data: Data,
+        constraints: Any,
+        n_clusters: int,
+        seed: int,
+        port: int,
+        *,
+        effort: float = 1.0,
+    ) -> None:
         try:
             from .server import Server
             from .view import View
@@ -40,7 +49,12 @@ class Studio:
         from .session import Session
 
         self._session = Session(
-            data, constraints, n_clusters, seed=seed, post=lambda function: server.post(function)
+            data,
+            constraints,
+            n_clusters,
+            seed=seed,
+            effort=effort,
+            post=lambda function: server.post(function),
         )
         self._server = server = Server(port)
 
@@ -97,6 +111,7 @@ def studio(
     names: Any = None,
     random_state: int = 0,
     port: int = 0,
+    effort: float = 1.0,
 ) -> Studio:
     """Open the studio on data: see the clusters, set rules, fit, and look at what changed.
 
@@ -115,6 +130,8 @@ def studio(
         Seed of all fits.
     port : int, default=0
         Port on 127.0.0.1; 0 chooses a free one.
+    effort : float, default=1.0
+        Work of all fits, as in :class:`ConstrainedKMeans`.
 
     Returns
     -------
@@ -129,4 +146,4 @@ def studio(
     >>> shown = studio([[0.0, 1.0], [5.0, 6.0]], n_clusters=2)  # doctest: +SKIP
     >>> shown.open()  # doctest: +SKIP
     """
-    return Studio(data_of(X, names), constraints, n_clusters, random_state, port)
+    return Studio(data_of(X, names), constraints, n_clusters, random_state, port, effort=effort)

@@ -33,7 +33,7 @@ class Task:
     """What is to be fitted: a document of the session, and the labels before.
 
     ``stay`` is the price of a row that changes its cluster.  With ``interview`` the next questions
-    are chosen after the fit.
+    are chosen after the fit.  ``effort`` is that of the estimator.
     """
 
     data: Data
@@ -43,6 +43,7 @@ class Task:
     before: IntArray | None = None
     stay: float = 0.0
     interview: Interview | None = None
+    effort: float = 1.0
 
     @property
     def known(self) -> IntArray:
@@ -156,7 +157,7 @@ def fitted(
     stopped: Callable[[], bool] = bool,
 ) -> Any:
     """Fit the task."""
-    model = ConstrainedKMeans(task.n_clusters, random_state=task.seed)
+    model = ConstrainedKMeans(task.n_clusters, random_state=task.seed, effort=task.effort)
     data, rules = task.data, ConstraintSet([task.rules, task.pins])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what ended early is said in the answer

@@ -38,6 +38,8 @@ class Session:
     n_clusters : int
     seed : int
         Seed of all fits.
+    effort : float
+        Work of all fits, in units of the default.
     post : callable, optional
         Runs a function in the thread that owns the session; by default at once.
 
@@ -69,9 +71,10 @@ class Session:
         n_clusters: int = 3,
         *,
         seed: int = 0,
+        effort: float = 1.0,
         post: Callable[[Callable[[], None]], Any] | None = None,
     ) -> None:
-        self.data, self.seed = data, seed
+        self.data, self.seed, self.effort = data, seed, effort
         self.document = self.checked(Document(n_clusters, self.resolved(ConstraintSet(rules))))
         self.answer: Answer | None = None
         self.conflict: Conflict | None = None
@@ -157,6 +160,7 @@ class Session:
             before=None if answer is None else answer.labels,
             stay=0.0 if answer is None else self.calm * answer.inertia / len(self.data),
             interview=self.interview if self.asking else None,
+            effort=self.effort,
         )
 
     def fit(self) -> None:
