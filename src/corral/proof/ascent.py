@@ -15,7 +15,7 @@ from scipy import sparse
 from .._arrays import namespace, to_host
 from .._typing import IntArray
 from ..deadline import Deadline, OutOfTime
-from ..plan.proof_thresholds import NODE_PATIENCE
+from .numbers import NODE_PATIENCE
 from .cuts import Cuts
 from .relaxation import Relaxation
 

@@ -22,7 +22,7 @@ from .._typing import FloatArray, Matrix
 from ..constraints import CannotLink, ConstraintSet, MustLink
 from ..deadline import Deadline, OutOfTime
 from ..exceptions import InfeasibleConstraintsError
-from ..plan.proof_thresholds import NODE_ITERATIONS, ROOT_ITERATIONS
+from .numbers import NODE_ITERATIONS, ROOT_ITERATIONS
 from .ascent import CLOSED, Ascent
 from .groups import Grouped, memory_at, memory_of
 

@@ -21,7 +21,7 @@ from scipy import sparse
 from .._arrays import namespace, to_host
 from .._typing import BoolArray, FloatArray, IntArray
 from ..deadline import NEVER, Deadline
-from ..plan.proof_thresholds import CUTS_EACH
+from .numbers import CUTS_EACH
 from .matrices import Matrices
 from .separation import violated
 from .spectrum import EPS

@@ -28,7 +28,7 @@ from ..constraints import (
     Pin,
 )
 from ..deadline import NEVER, Deadline
-from ..plan.proof_thresholds import DEVICE_PART_GROUPS, LANCZOS_FROM, PART_GROUPS, SETUP_SECONDS
+from .numbers import DEVICE_PART_GROUPS, LANCZOS_FROM, PART_GROUPS, SETUP_SECONDS
 from ..presolve import Contraction, Rules, presolve
 from ..rows import MemoryTable
 from .kinds import kinds_of

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..plan.proof_thresholds import MOST_KINDS
+from .numbers import MOST_KINDS
 from ..presolve import Rules, SizeBounds
 from .spectrum import EPS
 
