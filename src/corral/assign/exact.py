@@ -3,8 +3,8 @@
 Where a proof takes longer than the patience, greedy labels take its place.
 Methods of two kinds take part.  Nearest centre, elimination over pairs, prices and flows take a
 time that grows moderately with the size; while no answer is known they go on for a moment after the
-deadline (:attr:`.Deadline.first`).  Integer programs can take any time and end with the deadline,
-when ``patience`` is over, or when the budget of all programs is spent.
+deadline (:attr:`.Deadline.first`).  Integer programs can take any time and end with the deadline or
+when ``patience`` is over.
 """
 
 from __future__ import annotations
@@ -160,8 +160,8 @@ def assign(
             until=until,
             prices=prices,
         )
-    with deadline.program(patience) as soon:
-        return solve_milp(rules, pinned, incumbent=incumbent, deadline=soon, match_sizes=match)
+    soon = deadline.within(patience)
+    return solve_milp(rules, pinned, incumbent=incumbent, deadline=soon, match_sizes=match)
 
 
 def feasible(
@@ -267,8 +267,8 @@ def _pairs(
         if known is not None and part_cost.size > TANGLE_ENTRIES:
             proven = False
             return known
-        with deadline.program(patience) as soon:
-            found = solve_milp(part, part_cost, incumbent=known, deadline=soon)
+        soon = deadline.within(patience)
+        found = solve_milp(part, part_cost, incumbent=known, deadline=soon)
         proven = proven and found.optimal
         return np.asarray(found.labels)
 

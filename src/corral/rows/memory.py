@@ -48,6 +48,9 @@ class MemoryRows:
     ) -> None:
         if isinstance(points, np.ndarray):
             points = np.ascontiguousarray(points)  # other orders make every product slower
+        elif not points.has_canonical_format:
+            points = points.copy()
+            points.sum_duplicates()  # and sort: inner products of two rows walk along both
         self.points, self.scatter = points, scatter
         self._given, self._given_distance = points, distance
         self.shape, self.dtype = (points.shape[0], points.shape[1]), points.dtype
@@ -228,7 +231,8 @@ class MemoryRows:
             stored: Any = self.points  # a product with all centres would be an (m, k) array
             row = np.repeat(np.arange(len(labels)), np.diff(stored.indptr))
             products = stored.data * centers[labels[row], stored.indices]
-            return sums_by(row, products, len(labels)) - (centers @ self._local)[labels]
+            inner: FloatArray = sums_by(row, products, len(labels))
+            return inner - (centers @ self._local)[labels]
         own = centers[labels]
         alone: FloatArray = np.einsum("gd,gd->g", self.points, own) - own @ self._local
         return alone

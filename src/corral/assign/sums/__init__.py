@@ -90,8 +90,8 @@ def solve_contested(
     best.offer(incumbent)
     best.offer(repaired(rules, cost, rules.sums(), view, until) if rules.summed else view.labels)
     number = max(FIRST_CONTESTED, int(CONTESTED_EACH * view.misplaced(sums)))
-    with deadline.program(patience) as soon:
-        optimal = _narrow(best, view, number, soon) and not pairs.rough
+    soon = deadline.within(patience)
+    optimal = _narrow(best, view, number, soon) and not pairs.rough
     if best.labels is None:
         raise OutOfTime
     return Assignment(best.labels, best.value, optimal, warm=view.prices)
@@ -221,8 +221,7 @@ class _Pairs:
     def _small_core(self, part: Rules, cost: FloatArray) -> IntArray:
         if part.n_groups > TANGLE_GROUPS:
             raise _Tangled
-        with self.until.program() as soon:
-            found = solve_milp(part, cost, deadline=soon)
+        found = solve_milp(part, cost, deadline=self.until)
         if not found.optimal:
             raise OutOfTime
         return np.asarray(found.labels)
