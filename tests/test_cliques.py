@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from local_shards import cut, fit_shards
-from problems import plan_of, problem_of
+from problems import problem_of
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import kmeans_plusplus
 from sklearn.datasets import make_blobs
@@ -17,7 +17,7 @@ from corral import CannotLink, ClusterSizes, ConstrainedKMeans, MustLink, Pin
 from corral.presolve import presolve
 from corral.presolve.cliques import clique_cover
 from corral.presolve.labelled import labelled_groups
-from corral.start import labelled_means, make_start
+from corral.search.starts import labelled_means, make_start
 
 
 def inside(cover):
@@ -135,15 +135,3 @@ def test_labels_steer_the_start_wherever_the_rows_are():
     near = ConstrainedKMeans(6, random_state=0, **options).fit(X, constraints=pins)
     assert far.inertia_ == pytest.approx(near.inertia_, rel=1e-6)
     assert (far.labels_[rows] == y[rows]).all()
-
-
-def test_the_plan_follows_labels_and_cliques():
-    y = np.arange(2000) % 10
-    pins = [Pin({row: int(y[row]) for row in range(100)})]
-    assert plan_of(pins, 2000, 10).direct > 1
-    assert plan_of(pins, 2000, 10).restarts < plan_of([], 2000, 10).restarts
-    cliques = np.arange(2000).reshape(-1, 10)
-    pairs = [pair for clique in cliques.tolist() for pair in combinations(clique, 2)]
-    assert plan_of([CannotLink(pairs)], 2000, 10).direct > 1
-    few = [CannotLink([(0, 1), (1, 2)])]
-    assert plan_of(few, 2000, 10).direct == 1

@@ -80,26 +80,6 @@ def test_work_that_cannot_be_interrupted_is_not_begun_late(clock):
     assert NEVER.check(1e9) == math.inf
 
 
-def test_programs_share_a_budget(clock):
-    limit = Deadline.after(100.0).with_budget(8.0)
-    with limit.program(3.0) as soon:
-        assert soon.left == 2.0  # a quarter of the budget is less than the patience
-        assert not limit.budget.cut
-        clock.now += 4.0
-    assert limit.budget.cut
-    with limit.within(50.0).program(0.5) as soon:
-        assert soon.left == 0.5
-    assert not limit.spent
-    with limit.program():
-        clock.now += 4.0
-    assert limit.spent
-    assert not limit.passed
-    with limit.program(3.0) as soon:
-        assert soon.passed
-    with Deadline.after(None).program() as soon:
-        assert soon.left == math.inf
-
-
 @given(seconds, seconds)
 def test_a_part_of_the_time_never_ends_later(total, part):
     limit = Deadline.after(total)

@@ -1,4 +1,4 @@
-"""Speed without a clock: how often the solver looks at its arrays, iterates, and solves exactly.
+"""Speed without a clock: how often ADMM and exact assignment look at their arrays.
 
 Each limit is about 1.5 times the count of the fit when the limit was set.  So a change of rounding
 passes, and a lost shortcut fails.  Counts that do not depend on rounding have almost no room.
@@ -13,11 +13,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
-from problems import plan_of, problem_of
+from problems import problem_of
 from sklearn.cluster import kmeans_plusplus
 from sklearn.datasets import make_blobs
 
-import corral.run
 from corral import (
     CannotLink,
     ClusterSizes,
@@ -30,10 +29,8 @@ from corral import (
 from corral.admm.crew import Threads
 from corral.admm.projected import ProjectedSolver
 from corral.admm.schedule import GRADUATE, HARDEN, SETTLE
-from corral.assign import exact
 from corral.assign.sizes import ship
-from corral.datasets import load_wine, random_links
-from corral.polish import refine
+from corral.datasets import random_links
 from corral.presolve import presolve
 from corral.rows import memory
 from corral.rows.costs import Dense
@@ -208,131 +205,9 @@ def peak_of(function):
 # --- a fit ------------------------------------------------------------------------------------
 
 
-@dataclass
-class Work:
-    """What a fit did: groups of every exact assignment, and whether prices were known; groups and
-    iterations of every relaxation.
-    """
-
-    solves: list[tuple[int, bool]] = field(default_factory=list)
-    relaxations: list[tuple[int, int]] = field(default_factory=list)
-
-    def solves_of(self, n_groups):
-        return sum(n == n_groups for n, _ in self.solves)
-
-
-@pytest.fixture
-def work(monkeypatch):
-    """Counts from here on."""
-    done, assign, relax = Work(), exact.assign, corral.run.solve_projected
-
-    def assigned(rules, *arguments, **options):
-        done.solves.append((rules.n_groups, options.get("prices") is not None))
-        return assign(rules, *arguments, **options)
-
-    def relaxed(rules, *arguments, **options):
-        answer = relax(rules, *arguments, **options)
-        done.relaxations.append((rules.n_groups, answer.n_iter))
-        return answer
-
-    monkeypatch.setattr(exact, "assign", assigned)
-    monkeypatch.setattr(corral.run, "solve_projected", relaxed)
-    return done
-
-
-def fit(problem, seed):
-    """The problem's rows, with a fit of one start behind them."""
-    X, k, rules = problem
-    centers, _ = kmeans_plusplus(X, k, random_state=seed)
-    ConstrainedKMeans(k, init=centers, random_state=seed).fit(X, constraints=rules)
-    return len(X)
-
-
-def sizes_problem():
-    return blobs(5000, 10, 10)[0], 10, [ClusterSizes([500] * 10)]
-
-
-def small_problem():
-    X, y = load_wine(return_X_y=True)
-    return X, 3, [ClusterSizes(np.bincount(y))]
-
-
 def pairs_problem(n=1000):
     X, y = make_blobs(n, 5, centers=5, cluster_std=5, random_state=0)
     return X, 5, list(random_links(y, n // 10, n // 10, random_state=0))
-
-
-def many_sizes_problem():
-    return blobs(40_000, 5, 5)[0], 5, [ClusterSizes([8000] * 5)]
-
-
-def many_pairs_problem():
-    return pairs_problem(10_000)
-
-
-# Iterations: the ridge decays by 3 % (9 % in a small problem, whose search mends the rest) from
-# where the clusters part to a fiftieth of the costs' scale, then x settles and hardens; with sizes
-# alone and few clusters it ends with the graduation.
-# Exact assignments: the rounds of refinements, of the start where there are no pairs (one round
-# otherwise), of ADMM's answer, after exchanges of groups, and, but for many points with sums to
-# keep, of every move that is tried.
-@pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize(
-    ("make", "most_iterations", "most_solves"),
-    [(sizes_problem, 175, 24), (small_problem, 150, 135), (pairs_problem, 145, 145)],
-)
-def test_a_fit_takes_few_iterations_and_exact_solves(
-    make, most_iterations, most_solves, seed, work
-):
-    fit(make(), seed)
-    # None where the clusters are clear without ADMM.
-    assert len(work.relaxations) <= 1
-    assert sum(n_iter for _, n_iter in work.relaxations) <= most_iterations
-    assert 0 < len(work.solves) <= most_solves
-
-
-# Iterations end with the graduation.  The clusters of a sample are not quite those of all points,
-# so that the refinement has some rounds more.
-@pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize(
-    ("make", "most_iterations", "most_solves"),
-    [(many_sizes_problem, 290, 40), (many_pairs_problem, 90, 60)],
-)
-def test_a_fit_of_many_points_relaxes_a_sample_once(make, most_iterations, most_solves, seed, work):
-    n = fit(make(), seed)
-    ((n_groups, n_iter),) = work.relaxations
-    assert n_groups <= n // 2
-    assert 0 < n_iter <= most_iterations
-    # Assignments of the sample alone are cheap.
-    assert 0 < sum(groups > n_groups for groups, _ in work.solves) <= most_solves
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_unequal_sizes_in_any_order_take_one_small_fit_more(seed, work):
-    """Every move is tried on a sample; all points are assigned in the rounds that compare."""
-    sizes = [500, 1000, 1500, 2000]
-    X, _ = make_blobs(sizes, 3, cluster_std=3, random_state=1)
-    n = fit((X, 4, [ClusterSizes(sizes)]), seed)
-    assert plan_of([ClusterSizes(sizes)], n, 4).rival == "pilot"
-    (whole, n_iter), (few, few_iterations) = work.relaxations
-    assert few < n // 2 < whole == n
-    assert 0 < n_iter <= 315
-    assert 0 < few_iterations <= 285
-    assert 0 < work.solves_of(n) <= 33
-    assert 0 < work.solves_of(few) <= 290
-    assert work.solves_of(n) + work.solves_of(few) == len(work.solves)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_prices_go_from_round_to_round(seed, work):
-    """Only the first round of a refinement is without."""
-    X, k, rules = sizes_problem()
-    problem = problem_of(X, rules, k)
-    centers, _ = kmeans_plusplus(X, k, random_state=seed)
-    refine(problem, centers - problem.rows.middle)
-    _, *later = [known for _, known in work.solves]
-    assert len(later) > 2
-    assert all(later)
 
 
 def test_restarts_share_what_is_known_of_the_points(monkeypatch):

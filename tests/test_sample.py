@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from problems import plan_of, problem_of
+from problems import problem_of
 from sklearn.datasets import make_blobs
 
-import corral.run
+import corral.search.makers
 from corral import CannotLink, ClusterSizes, ClusterTotals, ConstrainedKMeans, MustLink, Pin
-from corral.plan.thresholds import (
-    SAMPLE_FREE,
-    SAMPLE_FREE_EACH,
-    SAMPLE_SUMMED,
-    SAMPLE_SUMMED_EACH,
-)
-from corral.run import Run
-from corral.start import Start, draw
+from corral.search.makers import relax
+from corral.search.numbers import ADMM_EACH, ADMM_GROUPS
+from corral.search.starts import Start, draw
 
 N, K = 5000, 4
 RNG = np.random.default_rng(0)
@@ -93,24 +86,11 @@ def test_many_pins_come_as_often_as_others():
     assert 400 < np.sum(drawn % 2 == 0) < 600
 
 
-def test_uneven_weights_need_more():
-    heavy = np.where(np.arange(N) % 100 == 0, 1.0, 0.0)
-    assert problem(weight=heavy).plan.sample == N
-    assert problem(weight=np.ones(N)).plan.sample < N
-
-
-def test_heavy_groups_are_not_uneven_weights():
-    """Must-links make groups of many rows, each of which tells as much as any."""
-    joined = np.column_stack([np.zeros(999, int), np.arange(1, 1000)])
-    free = max(SAMPLE_FREE, K * SAMPLE_FREE_EACH)
-    assert problem(MustLink(joined)).plan.sample == free
-
-
 @pytest.mark.parametrize(
     ("rules", "wanted", "size"),
     [
-        ([], "auto", max(SAMPLE_FREE, K * SAMPLE_FREE_EACH)),
-        ([ClusterSizes([N // K] * K)], "auto", N),
+        ([], "auto", ADMM_GROUPS),
+        ([ClusterSizes([N // K] * K)], "auto", ADMM_GROUPS),
         ([], None, N),
         ([], 1000, 1000),
         ([], 2, K),
@@ -118,23 +98,13 @@ def test_heavy_groups_are_not_uneven_weights():
     ],
 )
 def test_how_many_are_enough(rules, wanted, size):
-    assert plan_of(rules, N, K, max_samples=wanted).sample == size
+    assert problem(*rules, max_samples=wanted).sample == size
 
 
-@pytest.mark.parametrize(
-    ("rules", "least", "each"),
-    [
-        (
-            [ClusterTotals(np.arange(10 * SAMPLE_SUMMED), minimum=0)],
-            SAMPLE_SUMMED,
-            SAMPLE_SUMMED_EACH,
-        ),
-        ([], SAMPLE_FREE, SAMPLE_FREE_EACH),
-    ],
-)
-def test_many_clusters_need_more(rules, least, each):
-    many = least // each * 2
-    assert plan_of(rules, 10 * least, many).sample == many * each
+def test_many_clusters_need_more():
+    many = 2 * ADMM_GROUPS // ADMM_EACH
+    points = np.random.default_rng(0).random((2 * many * ADMM_EACH, 2))
+    assert problem_of(points, [], many).sample == many * ADMM_EACH
 
 
 def test_a_sample_is_not_hardened_and_all_points_are():
@@ -163,48 +133,53 @@ def test_answers_are_as_good_as_from_all_points(sizes):
 # --- single precision ---------------------------------------------------------------------------
 
 
-def relaxed_in(points, *, allowed=True, k=K):
+def relaxed_in(points, *, repair=True, k=K):
     """Precisions that the relaxed solver worked in, one after another, and its answer."""
     rules = [ClusterSizes(minimum=len(points) // k - 1)]
-    problem = problem_of(points, rules, k, max_samples="auto" if allowed else None)
-    problem = replace(problem, plan=replace(problem.plan, hardens=True))
-    used, real = [], corral.run.solve_projected
+    problem = problem_of(points, rules, k, repair=repair, max_samples=None)
+    labels = np.arange(len(points)) % k
+    start = Start(labels, problem.rows.means(labels, k))
+    with pytest.MonkeyPatch.context() as patch:
+        used = watched(patch)
+        return used, relax(problem, start)
+
+
+def watched(patch):
+    """The precisions of all relaxations from here on."""
+    used, real = [], corral.search.makers.solve_projected
 
     def spy(rules, rows, *arguments):
         used.append(rows.points.dtype.name)
         return real(rules, rows, *arguments)
 
-    labels = np.arange(len(points)) % k
-    start = Start(labels, problem.rows.means(labels, k))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corral.run, "solve_projected", spy)
-        return used, Run(problem, None, n_threads=1)._relax(problem, start, labels)
+    patch.setattr(corral.search.makers, "solve_projected", spy)
+    return used
 
 
 BLOBS, _ = make_blobs(2500, 3, centers=K, cluster_std=2.0, random_state=0)
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e9])
-def test_many_points_are_relaxed_in_single_precision(shift):
+def test_points_are_relaxed_in_single_precision(shift):
     used, relaxed = relaxed_in(BLOBS + shift)
     assert used == ["float32"]
-    _, double = relaxed_in(BLOBS + shift, allowed=False)
-    np.testing.assert_allclose(relaxed.history.objective, double.history.objective, rtol=1e-3)
+    _, double = relaxed_in(BLOBS + shift, repair=False)
+    both = slice(0, len(relaxed.history.objective))
+    np.testing.assert_allclose(relaxed.history.objective, double.history.objective[both], rtol=1e-3)
     assert np.mean(relaxed.labels == double.labels) > 0.999
 
 
 @pytest.mark.parametrize(
-    ("points", "allowed"),
+    ("points", "repair"),
     [
         (BLOBS, False),
-        (BLOBS[:1000], True),
         (np.concatenate([BLOBS, np.full((1, BLOBS.shape[1]), 1e16)]), True),
         (np.zeros((2500, 3)), True),
     ],
-    ids=["not allowed", "few", "one far away", "all the same"],
+    ids=["x is wanted", "one far away", "all the same"],
 )
-def test_otherwise_in_double(points, allowed):
-    assert relaxed_in(points, allowed=allowed)[0] == ["float64"]
+def test_otherwise_in_double(points, repair):
+    assert relaxed_in(points, repair=repair)[0] == ["float64"]
 
 
 @pytest.mark.parametrize("far", [1e20, 1e50])
@@ -226,16 +201,12 @@ def test_totals_of_any_magnitude(unit):
 
 
 def test_points_that_users_see_relaxed_keep_their_precision(monkeypatch):
-    seen, real = [], corral.run.solve_projected
-
-    def spy(rules, rows, *arguments):
-        seen.append(rows.points.dtype.name)
-        return real(rules, rows, *arguments)
-
-    monkeypatch.setattr(corral.run, "solve_projected", spy)
-    X = np.random.default_rng(0).normal(size=BLOBS.shape)  # without clusters, which need ADMM
+    seen = watched(monkeypatch)
     for options in ({}, {"repair": False}, {"record_x": [1]}, {"max_samples": None}):
+        before = len(seen)
         ConstrainedKMeans(K, n_init=1, random_state=0, max_iter=300, **options).fit(
-            X, constraints=ClusterSizes([625] * K)
+            BLOBS, constraints=ClusterSizes([625] * K)
         )
-    assert seen == ["float32", "float64", "float64", "float64"]
+        expected = "float64" if "repair" in options or "record_x" in options else "float32"
+        assert set(seen[before:]) <= {expected}
+        assert len(seen) > before or "repair" not in options

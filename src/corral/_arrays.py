@@ -39,14 +39,6 @@ def to_host(a: Any) -> Any:
     return host.astype(np.float64, copy=False) if host.dtype.kind == "f" else host
 
 
-def put_beside(a: Any, other: Any) -> Any:
-    """Copy a NumPy array to where another array is, floats in the precision of that one."""
-    if isinstance(other, np.ndarray):
-        return a
-    moved = namespace(other).asarray(a, device=other.device)
-    return moved.to(other.dtype) if a.dtype.kind == "f" and other.is_floating_point() else moved
-
-
 def added_by(where: Any, values: Any, k: int) -> Any:
     """Sums of values by their number, (k,), in NumPy; without values, how many there are.
 

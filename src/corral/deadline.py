@@ -7,33 +7,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 #: Seconds, and part of the limit, in which cheap methods may still look for a first answer after
 #: the end.  More give an answer to more fits whose limit is short, and end them later.
 GRACE, GRACE_PART = 0.4, 0.03
 
-#: Seconds for integer programs that are as good as none.
-MOMENT = 0.02
-
 
 class OutOfTime(Exception):  # noqa: N818 - an outcome of the search, not a fault
     """The time limit came before either an answer or a proof that there is none."""
-
-
-@dataclass
-class Budget:
-    """Seconds that are left to integer programs, all together, and whether one was cut short."""
-
-    left: float = math.inf
-    cut: bool = False
-
-    @property
-    def spent(self) -> bool:
-        """Whether integer programs have no time left."""
-        return self.left <= MOMENT
 
 
 @dataclass(frozen=True)
@@ -48,8 +31,6 @@ class Deadline:
         Instant at which the fit began.
     last : float
         Instant after which not even a first answer is looked for.
-    budget : Budget
-        That of the integer programs, shared by the deadlines made from this one.
     worked : float
         Processor time of this process when the fit began.
     watch : callable or None
@@ -66,7 +47,6 @@ class Deadline:
     end: float = math.inf
     began: float = field(default_factory=time.monotonic)
     last: float = math.inf
-    budget: Budget = field(default_factory=Budget)
     worked: float = field(default_factory=time.process_time)
     watch: Callable[[], bool] | None = field(default=None, repr=False, compare=False)
 
@@ -103,11 +83,6 @@ class Deadline:
     def stopped(self) -> bool:
         """Whether the watch has ended it before its time."""
         return self.watch is not None and self.watch()
-
-    @property
-    def spent(self) -> bool:
-        """Whether the end has come, or integer programs have no time left."""
-        return self.passed or self.budget.spent
 
     @property
     def finite(self) -> bool:
@@ -150,24 +125,6 @@ class Deadline:
         made = Deadline.after(seconds)
         shift = self.began - made.began
         return replace(self, end=made.end + shift, last=made.last + shift)
-
-    def with_budget(self, seconds: float) -> Deadline:
-        """The same with so many seconds for integer programs in all."""
-        return replace(self, budget=Budget(seconds))
-
-    @contextmanager
-    def program(self, patience: float = math.inf) -> Iterator[Deadline]:
-        """The deadline of integer programs: their patience, and a quarter of the budget left.
-
-        The rest is for later programs.
-        """
-        began = time.monotonic()
-        soon = self.within(min(patience, 0.25 * self.budget.left))
-        try:
-            yield soon
-        finally:
-            self.budget.left -= time.monotonic() - began
-            self.budget.cut |= soon.passed
 
     def share(self, part: float) -> Deadline:
         """End when this part of the time that is left has passed."""

@@ -10,14 +10,13 @@ import pytest
 from admm_cases import Case, projected
 from scipy import sparse
 
-from corral._arrays import namespace, to_host
+from corral._arrays import namespace
 from corral.admm import crew as crew_module
-from corral.admm.blocks import Block, Executor, cut
+from corral.admm.blocks import cut
 from corral.admm.crew import Threads
 from corral.admm.history import Options
 from corral.admm.projected import ProjectedSolver
-from corral.admm.schedule import GRADUATE, SETTLE, Schedule
-from corral.admm.updates import Step, update_copies, update_x
+from corral.admm.schedule import GRADUATE, SETTLE
 from corral.deadline import Deadline
 from corral.presolve import SizeBounds, TotalBounds
 
@@ -97,76 +96,8 @@ def test_an_iteration_allocates_no_array_of_the_size_of_x():
     assert all(new is old for new, old in zip(after, before, strict=True))
 
 
-# --- one step in other array libraries ----------------------------------------------------------
-
-
-#: Who holds only to the array API standard, and who runs on a GPU.
-LIBRARIES = ("array_api_strict", "torch")
-
-
-#: What a block knows of its groups beyond their points, by kind of problem: weights in the costs
-#: and in the norms, totals with values, pinned groups, groups that pairs pull.
-KINDS = {
-    "plain": set(),
-    "weights": {"weight", "metric"},
-    "totals": {"values"},
-    "weights and totals": {"weight", "metric", "values"},
-    "pins": {"values", "pins"},
-    "pairs": {"values", "pulled"},
-    "all": {"weight", "metric", "values", "pins", "pulled"},
-}
-
-
-def one_block(asarray, kind, phase, seed=0):
-    """A block of 50 groups in the midst of a run, the step it is to take and its multipliers."""
-    rng = np.random.default_rng(seed)
-    b, q = 50, 2 if "values" in KINDS[kind] else 1
-    given = {
-        "weight": rng.uniform(0.5, 2, b),
-        "metric": rng.uniform(0.5, 2, b),
-        "values": rng.uniform(0, 1, (q, b)),
-        "pins": np.array([[3, 1], [40, 2]]),
-        "pulled": np.array([0, 7, 8, 49]),
-    }
-    none = {"pins": np.empty((0, 2), np.int64), "pulled": np.empty(0, np.int64)}
-    known = {name: a if name in KINDS[kind] else none.get(name) for name, a in given.items()}
-    block = Block(
-        points=asarray(rng.normal(size=(b, D))),
-        **{name: a if name in none or a is None else asarray(a) for name, a in known.items()},
-        x=asarray(rng.dirichlet(np.ones(K), b).T.copy()),
-    )
-    block.v1, block.v2 = (asarray(rng.normal(0.4, 0.5, (K, b))) for _ in range(2))
-    block.pull, block.stiffening = (
-        asarray(rng.uniform(size=shape))
-        for shape in [(K, len(known["pulled"])), len(known["pulled"])]
-    )
-    before = Schedule.start(1.0, K, 1.0, 1.05, loosens=False)
-    now = dataclasses.replace(before, box=1.7, sphere=0.3, phase=phase)
-    centers, norms = rng.normal(size=(K, D)), rng.uniform(size=(K, 1))
-    return block, Step(asarray(centers), asarray(norms), before, now, 1.2), rng.normal(size=(q, K))
-
-
-@pytest.mark.parametrize("phase", [GRADUATE, SETTLE])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_the_passes_run_in_any_array_library(library, kind, phase):
-    """Nothing but the data says which: the namespace is that of the arrays."""
-    other = pytest.importorskip(library)
-    results = []
-    for convert in (np.asarray, other.asarray):
-        block, step, theta = one_block(convert, kind, phase)
-        room = Executor(1).room(block)
-        totals, gram = update_x(block, step, room)
-        sums = update_copies(block, step, theta, room)
-        states = [to_host(a) for a in (block.x, block.v1, block.v2, block.pulled_x())]
-        assert isinstance(block.x, type(convert(0.0)))
-        results.append([totals, gram, *dataclasses.astuple(sums), *states, block.labels()])
-    for mine, theirs in zip(*results, strict=True):
-        np.testing.assert_allclose(theirs, mine, atol=1e-12)
-
-
 def test_a_namespace_is_that_of_the_array():
-    strict, torch = (pytest.importorskip(name) for name in LIBRARIES)
+    strict, torch = (pytest.importorskip(name) for name in ("array_api_strict", "torch"))
     assert namespace(np.zeros(3)) is np
     assert namespace(sparse.csr_array(np.eye(3))) is np
     assert namespace(strict.zeros(3)) is strict

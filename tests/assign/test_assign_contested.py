@@ -21,17 +21,16 @@ from tiny_problems import (
 from corral.assign import NoAssignment, assign, broken
 from corral.assign import sums as contested
 from corral.assign.program.milp import solve_milp
-from corral.assign.sums import duals
+from corral.assign.sums import LARGE, duals
 from corral.assign.sums.repair import restricted
 from corral.deadline import Deadline
-from corral.plan.thresholds import LARGE
 from corral.presolve import SizeBounds, SoftPairs, TotalBounds
 
 
 @pytest.fixture
 def always(monkeypatch):
     """Small problems go the way of large ones."""
-    monkeypatch.setattr("corral.plan.thresholds.CONTESTED_ENTRIES", 0)
+    monkeypatch.setattr("corral.assign.exact.CONTESTED_ENTRIES", 0)
     monkeypatch.setattr(contested, "FIRST_CONTESTED", 1)
     monkeypatch.setattr(duals, "LEAST_ROWS", 2)
 

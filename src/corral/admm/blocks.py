@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 import numpy as np
 from joblib import cpu_count
 
-from .._arrays import namespace, one_blas_thread, to_host
+from .._arrays import one_blas_thread
 from .._typing import FloatArray, IntArray, Matrix
 
 Result = TypeVar("Result")
 
 #: Bytes of one (k, b) array of a block.  Larger ones leave a core's own cache; smaller ones make
-#: threads wait for the interpreter, which halves the speed at a million groups (bench job million).
+#: threads wait for the interpreter, which halves the speed at a million groups.
 BLOCK_BYTES = 1 << 21
 #: Blocks below which one thread makes the passes.  A larger number leaves more problems of middle
 #: size to one thread; with few blocks, handing them to threads takes as long as working on them.
@@ -39,14 +39,12 @@ def cut(n_groups: int, n_clusters: int, itemsize: int) -> list[slice]:
 class Block:
     """A run of groups: their data and their state ``x, v1, v2``, (k, b) each.
 
-    Operations follow the array API standard, in the namespace of ``x``.  NumPy's arrays are worked
-    on in place, in work arrays of the caller.  Only they are assigned to by index arrays, which the
-    standard does not have; arrays of other libraries are written whole.
+    Arrays are worked on in place, in work arrays of the caller.
 
     ``weight`` and ``metric`` (b,) are the weights in the costs and in the norms, None where all are
     one.  ``values`` (q, b) are those of the totals, None for one total of ones.  ``pins`` (p, 2)
     are pairs (group, cluster), and ``pulled`` (e,) are groups that pairs or linear rows pull; both
-    are NumPy's and count groups within the block.  The run starts at ``x``.
+    count groups within the block.  The run starts at ``x``.
     """
 
     def __init__(
@@ -59,12 +57,11 @@ class Block:
         pulled: IntArray,
         x: FloatArray,
     ) -> None:
-        self.xp = xp = namespace(x)
         self.points, self.points_t = points, points.T
         self.weight, self.metric = weight, metric
         factor = None if weight is None or metric is None else weight / metric
-        self.cost_factor = None if factor is None or bool(xp.all(factor == 1.0)) else factor
-        self.metric_total = float(x.shape[1] if metric is None else xp.sum(metric))
+        self.cost_factor = None if factor is None or bool(np.all(factor == 1.0)) else factor
+        self.metric_total = float(x.shape[1] if metric is None else metric.sum())
         self.values = values
         self.pins, self.pulled = pins, pulled
         self.pull: Any = None
@@ -74,52 +71,30 @@ class Block:
         self.x = x
         self.v1 = x + 0.0
         self.v2: Any = None
-        self._which = self._here(pulled)
-
-    def _here(self, a: IntArray | FloatArray, dtype: Any = None) -> Any:
-        """A NumPy array in the library and on the device of the block."""
-        return self.xp.asarray(a, dtype=dtype, device=self.x.device)
 
     @cached_property
-    def pinned(self) -> Any:
-        """The cluster of each pinned group, -1 for the others, (b,)."""
-        cluster = np.full(self.x.shape[1], -1)
-        cluster[self.pins[:, 0]] = self.pins[:, 1]
-        return self._here(cluster)
-
-    @cached_property
-    def movable(self) -> Any:
+    def movable(self) -> FloatArray:
         """0 for the pinned groups, 1 for the others, (b,)."""
-        return self.xp.astype(self.pinned < 0, self.x.dtype)
-
-    @cached_property
-    def slot(self) -> Any:
-        """The place of each group in the pull, one past its end for those not pulled, (b,)."""
-        slot = np.full(self.x.shape[1], len(self.pulled))
-        slot[self.pulled] = np.arange(len(self.pulled))
-        return self._here(slot)
+        movable: FloatArray = np.ones(self.x.shape[1], self.x.dtype)
+        movable[self.pins[:, 0]] = 0.0
+        return movable
 
     def start_sphere(self) -> None:
         """Begin the sphere's copy at the box copy, with a dual of zero."""
-        self.v2 = self.xp.clip(self.v1, 0.0, 1.0)
+        self.v2 = np.clip(self.v1, 0.0, 1.0)
 
     def set_diagonal(self, diagonal: float) -> None:
         """Hold ``1 / a`` for the x-system: a number, or a vector where some groups are pulled."""
         if not len(self.pulled):
             self.inverse = 1.0 / diagonal
-        elif self.xp is np:
+        else:
             a = np.full(self.x.shape[1], diagonal, dtype=self.x.dtype)
             a[self.pulled] += self.stiffening
             self.inverse = 1.0 / a
-        else:
-            self.inverse = 1.0 / (self._spread(self.stiffening) + diagonal)
 
     def add_pull(self, room: FloatArray) -> None:
         """Add the pull of pairs and linear rows to the right side, which is in ``x``."""
         if not len(self.pulled):
-            return
-        if self.xp is not np:
-            self.x += self._spread(self.pull)
             return
         part = room.reshape(-1)[: self.pull.size].reshape(self.pull.shape)
         # With the mode "clip" NumPy writes straight into the work array.
@@ -127,34 +102,22 @@ class Block:
         part += self.pull
         self.x[:, self.pulled] = part
 
-    def _spread(self, a: Any) -> Any:
-        """Numbers of the pulled groups, (..., e), as numbers of all groups, 0 for the others."""
-        padded = self.xp.concat([a, self.xp.zeros_like(a[..., :1])], axis=-1)
-        return self.xp.take(padded, self.slot, axis=-1)
-
-    def pulled_x(self) -> Any:
+    def pulled_x(self) -> FloatArray:
         """X of the pulled groups, (k, e)."""
-        return self.xp.take(self.x, self._which, axis=1)
+        return np.take(self.x, self.pulled, axis=1)
 
     def fix(self) -> None:
         """Write the pinned groups' known assignment into x."""
-        if not len(self.pins):
-            return
-        if self.xp is np:
+        if len(self.pins):
             self.x[:, self.pins[:, 0]] = 0.0
             self.x[self.pins[:, 1], self.pins[:, 0]] = 1.0
-            return
-        clusters = self.xp.arange(self.x.shape[0], device=self.x.device)[:, None]
-        known = self.xp.astype(clusters == self.pinned, self.x.dtype)
-        self.x[...] = self.xp.where(self.pinned < 0, self.x, known)
 
     def totals(self) -> tuple[FloatArray, FloatArray]:
         """``t' x`` (q, k) and ``sum_g t_g t_g' / (r_g a_g)`` (q, q), of groups that may move."""
-        xp = self.xp
         if self.values is None:
             gram = np.array([[self.x.shape[1] * float(self.inverse)]])
-            return to_host(xp.sum(self.x, axis=1))[None, :], gram
-        if xp is np and self.scaled is not None:
+            return _double(self.x.sum(axis=1))[None, :], gram
+        if self.scaled is not None:
             np.multiply(self.values, self.inverse, out=self.scaled)
         else:
             self.scaled = self.values * self.inverse
@@ -162,52 +125,47 @@ class Block:
             self.scaled /= self.metric
         if len(self.pins):
             self.scaled *= self.movable
-        return to_host(self.values @ self.x.T), to_host(self.scaled @ self.values.T)
+        return _double(self.values @ self.x.T), _double(self.scaled @ self.values.T)
 
     def add_totals(self, theta: FloatArray, room: FloatArray) -> None:
         """Take ``theta' t / (r a)`` off x."""
+        multipliers = theta.T.astype(self.x.dtype)
         if self.values is None:
-            self.x -= self._here(theta.T * self.inverse, self.x.dtype)
-            return
-        multipliers = self._here(theta.T, self.x.dtype)
-        if self.xp is np:
-            self.x -= np.matmul(multipliers, self.scaled, out=room)
+            self.x -= multipliers * self.inverse
         else:
-            self.x -= multipliers @ self.scaled
+            self.x -= np.matmul(multipliers, self.scaled, out=room)
 
     def labels(self) -> IntArray:
         """The cluster of the largest entry of each group, the first of several.
 
         It goes cluster by cluster, because NumPy's argmax is slow across the short axis.
         """
-        xp = self.xp
-        largest = self.x[0, :] + 0.0
-        labels = xp.zeros(self.x.shape[1], dtype=xp.int64, device=self.x.device)
-        for j in range(1, self.x.shape[0]):
-            labels[self.x[j, :] > largest] = j
-            largest = xp.maximum(largest, self.x[j, :])
-        rounded: IntArray = to_host(labels)
-        return rounded
+        largest = self.x[0].copy()
+        labels: IntArray = np.zeros(self.x.shape[1], np.int64)
+        for j in range(1, len(self.x)):
+            labels[self.x[j] > largest] = j
+            np.maximum(largest, self.x[j], out=largest)
+        return labels
 
     def squares(self, a: FloatArray, room: FloatArray) -> float:
         """``sum_g r_g |a_g|^2``; ``room`` may be written over."""
         if self.metric is None:
-            return square_sum(self.xp, a)
-        squared = np.multiply(a, a, out=room) if self.xp is np else a * a
-        return float(self.xp.sum(squared @ self.metric))
+            return square_sum(a)
+        return float((np.multiply(a, a, out=room) @ self.metric).sum())
 
     def point_sums(self, z: FloatArray) -> FloatArray:
         """``z @ points`` (k, d)."""
-        sums: FloatArray = to_host(z @ self.points)
-        return sums
+        return _double(z @ self.points)
 
 
-def square_sum(xp: Any, a: Any) -> float:
+def square_sum(a: FloatArray) -> float:
     """``sum a^2``."""
-    if xp is np:
-        flat = a.reshape(-1)
-        return float(flat @ flat)
-    return float(xp.sum(a * a))
+    flat = a.reshape(-1)
+    return float(flat @ flat)
+
+
+def _double(a: FloatArray) -> FloatArray:
+    return np.asarray(a, np.float64)
 
 
 class Executor:
@@ -240,5 +198,5 @@ class Executor:
         rooms: dict[Any, tuple[Any, Any]] = self._local.__dict__.setdefault("rooms", {})
         key = block.x.shape
         if key not in rooms:
-            rooms[key] = block.xp.empty_like(block.x), block.xp.empty_like(block.x)
+            rooms[key] = np.empty_like(block.x), np.empty_like(block.x)
         return rooms[key]

@@ -1,8 +1,7 @@
 """A crew holds the groups of a run in blocks and makes the passes over them.
 
-The solver (:mod:`.projected`) asks for passes over all groups and gets small sums.  It does not
-know where the blocks are.  Here, threads of this process share them; the crews in ``backends`` hold
-them on a GPU, or on many machines.
+The solver (:mod:`.projected`) asks for passes over all groups and gets small sums, in float64.
+Threads of this process share the blocks.
 """
 
 from __future__ import annotations
@@ -12,11 +11,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from .._arrays import namespace, to_host
 from .._typing import FloatArray, IntArray, Matrix
 from ..deadline import NEVER, Deadline
 from ..presolve import Rules
@@ -70,12 +68,6 @@ class Setup:
             pulled=pulled,
         )
 
-    @property
-    def plain(self) -> bool:
-        """Whether all groups are alike: no weights, pins or pulls, and one total of ones."""
-        bare = self.weight is None and self.metric is None and self.values is None
-        return bare and not len(self.pins) and not len(self.pulled)
-
     def part(self, start: int, stop: int) -> Setup:
         """The same about groups ``start`` to ``stop``, counted from 0."""
         here = (self.pins[:, 0] >= start) & (self.pins[:, 0] < stop)
@@ -90,14 +82,11 @@ class Setup:
             pulled=self.pulled[first:last] - start,
         )
 
-    def block(self, points: Any) -> Block:
-        """A block of these groups at the start of the run, in the array library of the points."""
-        xp, device = namespace(points), getattr(points, "device", None)
+    def block(self, points: Matrix) -> Block:
+        """A block of these groups at the start of the run."""
 
-        def here(a: FloatArray | None) -> Any:
-            if a is None:
-                return None
-            return xp.asarray(np.ascontiguousarray(a), dtype=points.dtype, device=device)
+        def here(a: FloatArray | None) -> FloatArray | None:
+            return None if a is None else np.ascontiguousarray(a, points.dtype)
 
         block = Block(
             points=points,
@@ -106,52 +95,11 @@ class Setup:
             values=here(self.values),
             pins=self.pins,
             pulled=self.pulled,
-            x=start_x(xp.asarray(self.labels, device=device), self.n_clusters, points.dtype),
+            x=start_x(self.labels, self.n_clusters, points.dtype),
         )
         block.fix()
         block.v1[...] = block.x
         return block
-
-
-class Crew(Protocol):
-    """What the projected solver asks of those who hold the groups.
-
-    Arrays with a few numbers for each cluster are NumPy's, in float64, and summed over all groups.
-    """
-
-    @property
-    def dtype(self) -> Any:
-        """NumPy's dtype of the points."""
-
-    def running(self) -> AbstractContextManager[Any]:
-        """Hold what the passes need, such as threads, while the context lasts."""
-
-    def begin(self, setup: Setup) -> tuple[FloatArray, FloatArray]:
-        """Set up the state at the start; give ``sum w x p`` (k, d) and ``sum w x`` (k,)."""
-
-    def start_sphere(self) -> None:
-        """Begin the sphere's copy, :meth:`.blocks.Block.start_sphere`."""
-
-    def forward(self, step: Step) -> tuple[FloatArray, FloatArray]:
-        """The first pass, :func:`.updates.update_x`."""
-
-    def backward(self, step: Step, theta: FloatArray) -> Sums:
-        """The second pass, :func:`.updates.update_copies`."""
-
-    def ties(self, ties: Ties) -> Any:
-        """Copies of the pairs, as :class:`.copies.TieCopies`, where :meth:`pulled_x` is."""
-
-    def pulled_x(self) -> Any:
-        """X of the groups that pairs and linear rows pull, (k, e)."""
-
-    def pull(self, pull: Any, stiffening: Any) -> None:
-        """Set the pull on those groups, (k, e), and what it adds to their diagonal, (e,)."""
-
-    def labels(self) -> IntArray:
-        """The rounding of x, (m,)."""
-
-    def x(self) -> FloatArray:
-        """The relaxed assignment, (m, k)."""
 
 
 class Threads:
@@ -236,17 +184,14 @@ class Threads:
         return np.concatenate([block.x for block in self.blocks], axis=1).T
 
 
-def start_x(labels: Any, n_clusters: int, dtype: Any) -> Any:
+def start_x(labels: IntArray, n_clusters: int, dtype: Any) -> FloatArray:
     """The first x, (k, b): ``START_SHARE`` of a group in its own cluster, the rest over all."""
-    xp, device = namespace(labels), labels.device
-    uniform = (1.0 - START_SHARE) / n_clusters
-    x = xp.full((n_clusters, labels.shape[0]), uniform, dtype=dtype, device=device)
-    clusters = xp.arange(n_clusters, device=device)[:, None]
-    x += START_SHARE * xp.astype(clusters == labels, dtype)
+    x: FloatArray = np.full((n_clusters, len(labels)), (1.0 - START_SHARE) / n_clusters, dtype)
+    x[labels, np.arange(len(labels))] += START_SHARE
     return x
 
 
 def start_sums(block: Block) -> tuple[FloatArray, FloatArray]:
     """``sum w x p`` (k, d) and ``sum w x`` (k,) of a block."""
     weighted = block.x if block.weight is None else block.x * block.weight
-    return block.point_sums(weighted), to_host(block.xp.sum(weighted, axis=1))
+    return block.point_sums(weighted), weighted.sum(axis=1).astype(np.float64)

@@ -32,7 +32,7 @@ from ..deadline import OutOfTime
 from ..presolve import Rules
 from ..rows import MemoryRows
 from .copies import LinearCopies, Ties, Totals, pulled_groups
-from .crew import Crew, Setup, Threads
+from .crew import Setup, Threads
 from .history import Options, Recorder, Relaxation
 from .schedule import CENTRES_END, GRADUATE, HARDEN, RIDGE_END, Schedule
 from .updates import Step, Sums
@@ -59,7 +59,7 @@ def solve_projected(
     rows: MemoryRows,
     start_labels: IntArray,
     options: Options = DEFAULTS,
-    crew: Crew | None = None,
+    crew: Threads | None = None,
 ) -> Relaxation:
     """Relax the assignment, let the clusters separate, and make x almost binary.
 
@@ -68,7 +68,7 @@ def solve_projected(
     cores make the passes.  The answer has x of the groups, (m, k), and centres relative to the
     middle of the rows.
     """
-    crew = Threads(rows.home().points) if crew is None else crew
+    crew = Threads(rows.points) if crew is None else crew
     end = RIDGE_END if options.hardens else CENTRES_END
     recorder = recorder_of(rules, options.record_x)
     converged = False
@@ -117,7 +117,7 @@ class ProjectedSolver:
         rules: Rules,
         rows: MemoryRows,
         start_labels: IntArray,
-        crew: Crew,
+        crew: Threads,
         options: Options = DEFAULTS,
         ridge_end: float = RIDGE_END,
     ) -> None:

@@ -1,8 +1,8 @@
 """The two passes of an iteration of the projected solver, on one block of groups.
 
 Given a few small global arrays, each group is independent of the others, so that a block can be a
-core's share, a GPU's whole memory or a partition on another machine.  Arrays are held cluster by
-cluster, (k, b): sums and broadcasts then run along the long axis.
+core's share.  Arrays are held cluster by cluster, (k, b): sums and broadcasts then run along the
+long axis.
 
 The paper's variables follow from the state of a block:
 
@@ -10,19 +10,16 @@ The paper's variables follow from the state of a block:
 - ``v2 = x + y3 / sphere``: then ``z2 = 1/2 + s (v2 - 1/2)`` with one number ``s`` for all blocks,
   and ``y3 = sphere (v2 - z2)``.
 
-All functions come from the namespace of the block's arrays.  NumPy's arrays are worked on in place;
-where points are dense, no (k, b) array is allocated.
+Arrays are worked on in place; where points are dense, no (k, b) array is allocated.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from operator import mul, sub
 from typing import Any
 
 import numpy as np
 
-from .._arrays import to_host
 from .._typing import FloatArray
 from .blocks import Block, square_sum
 from .schedule import GRADUATE, Schedule
@@ -36,7 +33,7 @@ class Step:
     offsets and centres.
     """
 
-    centers: Any  # (k, d), in the dtype and on the device of the blocks
+    centers: Any  # (k, d), in the dtype of the blocks
     offsets: Any  # (k, 1), like the centres
     before: Schedule  # the penalties with which v1 and v2 were made
     now: Schedule  # those of this iteration
@@ -69,31 +66,31 @@ def update_x(block: Block, step: Step, room: tuple[Any, Any]) -> tuple[FloatArra
     ``a x = box z1 - y2 + sphere z2 - y3 - cost`` with rows that sum to one and ``a = box + sphere +
     ridge``.  Groups that pairs and linear rows pull have more terms on both sides.
     """
-    xp, x, (cost, other) = block.xp, block.x, room
+    x, (cost, other) = block.x, room
     before, now = step.before, step.now
     if isinstance(block.points_t, np.ndarray):
         np.matmul(step.centers, block.points_t, out=cost)
-    else:  # other libraries, and sparse points
+    else:  # sparse points
         cost[...] = step.centers @ block.points_t
     cost *= -2.0
     cost += step.offsets
     if block.cost_factor is not None:
         cost *= block.cost_factor
-    _write(xp, other, xp.clip, block.v1, 0.0, 1.0)
+    np.clip(block.v1, 0.0, 1.0, out=other)
     other *= now.box + before.box
     other -= cost
-    _write(xp, x, mul, block.v1, -before.box)
+    np.multiply(block.v1, -before.box, out=x)
     x += other
     diagonal = now.box + now.ridge
     if now.phase > GRADUATE:
         # A constant in the sphere's copy changes nothing, because rows are centred below.
         factor = (now.sphere + before.sphere) * step.shrink - before.sphere
-        _write(xp, other, mul, block.v2, factor)
+        np.multiply(block.v2, factor, out=other)
         x += other
         diagonal += now.sphere
     block.set_diagonal(diagonal)
     block.add_pull(other)
-    x -= xp.sum(x, axis=0) / x.shape[0]
+    x -= x.sum(axis=0) / x.shape[0]
     x *= block.inverse
     x += 1.0 / x.shape[0]
     block.fix()
@@ -104,20 +101,20 @@ def update_copies(
     block: Block, step: Step, theta: FloatArray | None, room: tuple[Any, Any]
 ) -> Sums:
     """Add the totals' part to x, project z1 and z2, step in y2 and y3, and sum for the centres."""
-    xp, x, v1, (z1, other) = block.xp, block.x, block.v1, room
+    x, v1, (z1, other) = block.x, block.v1, room
     before, now = step.before, step.now
     if theta is not None:
         block.add_totals(theta, other)
-    _write(xp, other, xp.clip, v1, 0.0, 1.0)
+    np.clip(v1, 0.0, 1.0, out=other)
     v1 -= other
     v1 *= before.box / now.box
     v1 += x
-    _write(xp, z1, xp.clip, v1, 0.0, 1.0)
+    np.clip(v1, 0.0, 1.0, out=z1)
     other -= z1
-    moved = _absolute_sum(xp, other)
-    unbalanced = square_sum(xp, xp.sum(z1, axis=0) - 1.0)
-    _write(xp, other, sub, x, z1)
-    outside = square_sum(xp, other)
+    moved = float(np.abs(other, out=other).sum())
+    unbalanced = square_sum(z1.sum(axis=0) - 1.0)
+    np.subtract(x, z1, out=other)
+    outside = square_sum(other)
     # Rows of x sum to one, so that the sum of r x is the sum of r.
     undecided = block.metric_total - block.squares(x, other)
     radius = 0.0
@@ -126,27 +123,9 @@ def update_copies(
         v2 *= fade
         v2 += x
         v2 -= 0.5 * fade
-        _write(xp, other, sub, v2, 0.5)
+        np.subtract(v2, 0.5, out=other)
         radius = block.squares(other, other)
     if block.weight is not None:
         z1 *= block.weight
-    mass = to_host(xp.sum(z1, axis=1))
+    mass = z1.sum(axis=1).astype(np.float64)
     return Sums(block.point_sums(z1), mass, moved, unbalanced, outside, undecided, radius)
-
-
-def _write(xp: Any, out: Any, function: Any, *args: Any) -> None:
-    """``out = function(*args)``; NumPy writes straight into the array.
-
-    ``mul`` and ``sub`` are operators, because older functions of the standard take no numbers.
-    """
-    if xp is np:
-        {mul: np.multiply, sub: np.subtract}.get(function, function)(*args, out=out)
-    else:
-        out[...] = function(*args)
-
-
-def _absolute_sum(xp: Any, a: Any) -> float:
-    """``sum |a|``; NumPy's ``a`` is used up."""
-    if xp is np:
-        return float(np.abs(a, out=a).sum())
-    return float(xp.sum(xp.abs(a)))

@@ -4,29 +4,21 @@
 over the graph of pairs and linear assignment of cliques (:mod:`.pairs`), prices and min-cost flow
 (:mod:`.sizes`), a flow through disjoint cliques (:mod:`.nested`), prices for several sums
 (:mod:`.sums`), or integer programming (:mod:`.program`).  Where a proof takes too long, it takes
-greedy labels instead.  :mod:`.many` assigns rows to many clusters, :mod:`.tied_first` many rows to
-few clusters where few groups are tied.
+greedy labels instead.
 """
 
 from __future__ import annotations
 
 from .check import broken, matching_order
-from .exact import NearAssignment, assign, assign_patiently, feasible
-from .many import AmongCandidates
+from .exact import assign, assign_patiently, feasible
 from .placed import can_be_placed
 from .program.relaxed import assign_relaxed, violation
 from .result import Assignment, NoAssignment
 from .sizes.prices import prices
-from .tied import Warm
-from .tied_first import TiedFirst
 
 __all__ = [
-    "AmongCandidates",
     "Assignment",
-    "NearAssignment",
     "NoAssignment",
-    "TiedFirst",
-    "Warm",
     "assign",
     "assign_patiently",
     "assign_relaxed",

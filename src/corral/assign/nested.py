@@ -11,11 +11,10 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
-from ..plan.thresholds import FLOW_SECONDS
 from ..presolve import Rules, SizeBounds
 from .pairs import pair_graph
 from .result import NoAssignment
-from .sizes.flow import LEVELS, fitting
+from .sizes.flow import FLOW_SECONDS, LEVELS, fitting
 
 
 def solve_nested(

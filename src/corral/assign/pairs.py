@@ -30,10 +30,12 @@ from scipy.optimize import linear_sum_assignment
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
-from ..plan.thresholds import ENUMERATED
 from ..presolve import Cliques, PairGraph, Pairs, Rules, SoftPairs
 from .result import NoAssignment
 
+#: Labelings of a component of pairs up to which all are tried; above, a program finds the best.
+#: Sizes and 4,000 cannot-links of 8,000 rows in 5 clusters take 0.08 s, and 0.13 s with programs.
+ENUMERATED = 5_000
 #: Labelings tried at once, over all components; a cost of 8 bytes each makes one megabyte, which
 #: the cache of a core can hold.
 AT_ONCE = 125_000

@@ -10,8 +10,8 @@ from ..assign import assign_relaxed
 from ..deadline import OutOfTime
 from ..presolve import Rules
 from ..problem import Problem
-from ..solution import Solution
 from ..search.starts import make_start
+from ..solution import Solution
 
 
 def solve_violating(problem: Problem, random_state: np.random.RandomState) -> Solution:

@@ -44,13 +44,6 @@ class Cliques:
         """The clique of each entry of ``members``."""
         return np.repeat(np.arange(len(self)), self.size)
 
-    def select(self, keep: IntArray) -> Cliques:
-        """Some of the cliques, by number."""
-        size = self.size[keep]
-        start = np.concatenate([[0], np.cumsum(size)])
-        place = np.arange(start[-1]) + np.repeat(self.start[keep] - start[:-1], size)
-        return Cliques(start, self.members[place])
-
     def and_also(self, others: Cliques) -> Cliques:
         """These cliques, then the others."""
         start = np.concatenate([self.start, self.start[-1] + others.start[1:]])

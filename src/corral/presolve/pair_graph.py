@@ -86,27 +86,6 @@ class PairGraph:
         return PairGraph(self.n_groups, *pairs, self.impossible)
 
     @cached_property
-    def tangle(self) -> int:
-        """Groups of the largest component that is left without trees (a component of the 2-core).
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> pairs = np.array([[0, 1], [1, 2], [2, 0], [2, 3]])
-        >>> PairGraph.of_pairs(4, pairs, np.ones(4), np.zeros(4)).tangle
-        3
-        """
-        graph = self
-        while len(graph.a):
-            degree = np.bincount(np.concatenate([graph.a, graph.b]), minlength=self.n_groups)
-            inner = (degree[graph.a] > 1) & (degree[graph.b] > 1)
-            if inner.all():
-                groups = np.flatnonzero(degree)
-                return int(np.bincount(graph.component[groups]).max())
-            graph = graph.of(inner)
-        return 0
-
-    @cached_property
     def component(self) -> IntArray:
         """The connected component of each group."""
         if not len(self.a):

@@ -1,8 +1,8 @@
 """The rules as the solvers see them, in plain arrays and without points.
 
-Presolve makes :class:`Rules` from the user's constraints.  Plan, start, admm, assign and polish
-read them and never look at the constraints again.  A *group* is a set of rows that must-links
-join; it is solved as one weighted point.  Without must-links every row is a group of its own.
+Presolve makes :class:`Rules` from the user's constraints.  Search, ADMM and assignment read them
+and never look at the constraints again.  A *group* is a set of rows that must-links join; it is
+solved as one weighted point.  Without must-links every row is a group of its own.
 """
 
 from __future__ import annotations

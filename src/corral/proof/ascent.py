@@ -15,8 +15,8 @@ from scipy import sparse
 from .._arrays import namespace, to_host
 from .._typing import IntArray
 from ..deadline import Deadline, OutOfTime
-from ..plan.proof_thresholds import NODE_PATIENCE
 from .cuts import Cuts
+from .numbers import NODE_PATIENCE
 from .relaxation import Relaxation
 
 log = logging.getLogger(__name__)

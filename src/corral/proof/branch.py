@@ -22,9 +22,9 @@ from .._typing import FloatArray, Matrix
 from ..constraints import CannotLink, ConstraintSet, MustLink
 from ..deadline import Deadline, OutOfTime
 from ..exceptions import InfeasibleConstraintsError
-from ..plan.proof_thresholds import NODE_ITERATIONS, ROOT_ITERATIONS
 from .ascent import CLOSED, Ascent
 from .groups import Grouped, memory_at, memory_of
+from .numbers import NODE_ITERATIONS, ROOT_ITERATIONS
 
 log = logging.getLogger(__name__)
 

@@ -21,8 +21,8 @@ from scipy import sparse
 from .._arrays import namespace, to_host
 from .._typing import BoolArray, FloatArray, IntArray
 from ..deadline import NEVER, Deadline
-from ..plan.proof_thresholds import CUTS_EACH
 from .matrices import Matrices
+from .numbers import CUTS_EACH
 from .separation import violated
 from .spectrum import EPS
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..plan.proof_thresholds import MOST_KINDS
 from ..presolve import Rules, SizeBounds
+from .numbers import MOST_KINDS
 from .spectrum import EPS
 
 

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from .._typing import FloatArray
 from ..deadline import Deadline
-from ..plan.proof_thresholds import DENSE_SECONDS
+from .numbers import DENSE_SECONDS
 
 #: Steps of the block method on a device, from the vectors of the matrix before and from random
 #: ones.  The projection may be inexact: the bound is valid all the same.

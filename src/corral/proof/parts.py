@@ -16,9 +16,9 @@ from sklearn.cluster import KMeans
 
 from .._typing import IntArray
 from ..deadline import Deadline, OutOfTime
-from ..plan.proof_thresholds import PART_ITERATIONS, PART_LEAST, PART_SECONDS
 from .ascent import Ascent
 from .groups import Grouped, most_together
+from .numbers import PART_ITERATIONS, PART_LEAST, PART_SECONDS
 from .spectrum import EPS
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..deadline import Deadline
-from ..plan.proof_thresholds import CUT_ENTRIES
+from .numbers import CUT_ENTRIES
 
 #: Corners of inequalities as in :class:`.cuts.Cuts`, and by how much each is violated.
 Found = tuple[IntArray, FloatArray]

@@ -1,6 +1,6 @@
 """Contracted points wherever they are: the protocol, its form in memory, its form in shards."""
 
-from .distance import EUCLIDEAN, NOBODY, Distance, Side, SquaredEuclidean, SwapSide, plus_plus
+from .distance import EUCLIDEAN, Distance, SquaredEuclidean, plus_plus
 from .memory import MemoryRows
 from .metrics import METRICS, Metric
 from .protocol import Rows, Table
@@ -11,7 +11,6 @@ from .tables import MemoryTable, ShardTable, distances_to, measured
 __all__ = [
     "EUCLIDEAN",
     "METRICS",
-    "NOBODY",
     "Distance",
     "Each",
     "LocalShards",
@@ -26,9 +25,7 @@ __all__ = [
     "ShardRows",
     "ShardTable",
     "Shards",
-    "Side",
     "SquaredEuclidean",
-    "SwapSide",
     "Table",
     "contracted_shards",
     "distances_to",

@@ -2,16 +2,13 @@
 
 Rows are points in space, in kilometres from the centre of the earth.  ADMM and the starts see them
 so, with squared chords as costs, which differ from squared arcs by less than one percent up to
-2,000 km.  Assignments, centres and the objective are those of the arcs.  What the polish expects of
-a change is that of the plane which touches the earth at the centre; whether it pays is decided by
-the arcs.
+2,000 km.  Assignments, centres and the objective are those of the arcs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +16,6 @@ from .._typing import FloatArray, IntArray, Matrix
 from ..constraints._checks import sums_by
 from ..deadline import Deadline
 from ..presolve.contraction import Contraction
-from .cheapest import SomeCosts
 from .distance import Distance
 from .memory import BLOCK_ENTRIES, BLOCK_ROWS, MemoryRows
 from .sphere import OnSphere
@@ -155,9 +151,6 @@ class ArcRows(MemoryRows):
             groups = np.arange(start, min(start + step, self.shape[0]))
             yield self.members.squares(groups, centers + self.middle)
 
-    def _some_costs(self, centers: FloatArray, weight: FloatArray | None) -> SomeCosts:
-        return ArcCosts(self.members, centers + self.middle, weight)
-
     def means(
         self, labels: IntArray, n_clusters: int, fallback: FloatArray | None = None
     ) -> FloatArray:
@@ -172,35 +165,6 @@ class ArcRows(MemoryRows):
         chords = np.square(self.members.points - own).sum(axis=1)
         costs = self.members.weight * squared_arcs(chords)
         return sums_by(self.members.group, costs, self.shape[0])
-
-    def fallen(self, labels: IntArray, centers: FloatArray, means: FloatArray) -> float:
-        """By both inertias."""
-        return self.inertia(labels, centers) - self.inertia(labels, means)
-
-    def apart(self, groups: IntArray, others: IntArray) -> FloatArray:
-        """Squared arcs between the points of groups."""
-        return squared_arcs(super().apart(groups, others))
-
-
-@dataclass
-class ArcCosts:
-    """Costs of some groups at a time; see :class:`.cheapest.SomeCosts`."""
-
-    members: Members
-    centers: FloatArray  # in space
-    weight: FloatArray | None
-    eps: float = float(np.finfo(np.float64).eps)
-
-    def block(self, groups: Any) -> FloatArray:
-        """Squared arcs times weights."""
-        costs: FloatArray = self.members.squares(np.asarray(groups), self.centers)
-        if self.weight is not None:
-            costs *= self.weight[groups, None]
-        return costs
-
-    def constant(self, groups: Any) -> FloatArray:
-        """Nothing is left out."""
-        return np.zeros(len(groups))
 
 
 def karcher_means(members: Members, labels: IntArray, centers: FloatArray) -> FloatArray:

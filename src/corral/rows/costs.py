@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from joblib import cpu_count
 
-from .._typing import FloatArray, IntArray, Matrix
+from .._typing import FloatArray, IntArray
 
 #: Rows of one block of a scan; the work arrays of a block of this size stay in the cache of a core.
 BLOCK = 8192
@@ -241,37 +241,3 @@ def _across_clusters(
         np.minimum(second, larger, out=second)
         labels[priced[j] < best] = j
         np.minimum(best, priced[j], out=best)
-
-
-class LinearCosts:
-    """Costs of some rows in memory at a time; see :class:`.cheapest.SomeCosts`.
-
-    They are ``offsets - 2 points @ centers'`` and the squares of the points, times the weights;
-    None if these are one.
-    """
-
-    def __init__(
-        self,
-        points: Matrix,
-        squares: FloatArray,
-        centers: FloatArray,
-        offsets: FloatArray,
-        weight: FloatArray | None,
-    ) -> None:
-        self._points, self._squares, self._weight = points, squares, weight
-        self.eps = float(np.finfo(points.dtype).eps)
-        self._twice = np.ascontiguousarray((-2.0 * centers).astype(points.dtype).T)
-        self._offsets = offsets.astype(points.dtype)
-
-    def block(self, groups: Any) -> FloatArray:
-        """In the precision of the points."""
-        costs: FloatArray = self._points[groups] @ self._twice
-        costs += self._offsets
-        if self._weight is not None:
-            costs *= self._weight[groups, None]
-        return costs
-
-    def constant(self, groups: Any) -> FloatArray:
-        """The squares of the points."""
-        squares: FloatArray = self._squares[groups]
-        return squares if self._weight is None else squares * self._weight[groups]

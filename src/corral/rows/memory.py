@@ -7,7 +7,6 @@ nothing, and without a centred copy of them, so that CSR input stays sparse.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,11 +18,8 @@ from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
 from ..presolve.contraction import Contraction
 from .algebra import as_dense, largest_eigenvalue
-from .candidates import Candidates
-from .cheapest import SomeCosts, cheapest
-from .costs import Dense, LinearCosts
+from .costs import Dense
 from .distance import EUCLIDEAN, Distance, plus_plus, stiffness_of_all
-from .near_groups import NearGroups
 
 #: Squared distance of the middle from the origin, in units of the mean squared distance to the
 #: middle, above which dense points are centred in a copy.  A larger number saves the copy and
@@ -38,7 +34,7 @@ BLOCK_ENTRIES, BLOCK_ROWS = 1 << 16, 256
 SINGLE_RANGE = 1e-20, 1e30
 
 
-class MemoryRows(NearGroups):
+class MemoryRows:
     """Contracted points with what every step needs of them; see :class:`.protocol.Rows`."""
 
     far = False
@@ -52,6 +48,9 @@ class MemoryRows(NearGroups):
     ) -> None:
         if isinstance(points, np.ndarray):
             points = np.ascontiguousarray(points)  # other orders make every product slower
+        elif not points.has_canonical_format:
+            points = points.copy()
+            points.sum_duplicates()  # and sort: inner products of two rows walk along both
         self.points, self.scatter = points, scatter
         self._given, self._given_distance = points, distance
         self.shape, self.dtype = (points.shape[0], points.shape[1]), points.dtype
@@ -168,33 +167,6 @@ class MemoryRows(NearGroups):
             start += len(block)
             yield np.ascontiguousarray(block, np.float64)
 
-    def candidates(
-        self,
-        centers: FloatArray,
-        prices: FloatArray,
-        number: int,
-        *,
-        groups: IntArray | None = None,
-        count: IntArray | None = None,
-        like: Candidates | None = None,
-        fresh: bool = True,
-        deadline: Deadline = NEVER,
-    ) -> Candidates:
-        """Of a block of groups at a time, so that no (m, k) array is made."""
-        weight = self.weight if count is None else self.weight / count
-        costs = self._some_costs(centers, None if np.all(weight == 1.0) else weight)
-        every = np.arange(self.shape[0]) if groups is None else groups
-
-        def look(at: FloatArray, each: int, some: IntArray | None) -> Candidates:
-            return cheapest(costs, every if some is None else every[some], at, each, None, deadline)
-
-        found = cheapest(costs, every, prices, number, like, deadline)
-        return replace(found, search=look, count=None if count is None else count[every])
-
-    def _some_costs(self, centers: FloatArray, weight: FloatArray | None) -> SomeCosts:
-        """Costs of some groups at a time, with these weights."""
-        return LinearCosts(self.points, self._square, centers, self.offsets(centers), weight)
-
     def nearest(self, centers: FloatArray, deadline: Deadline = NEVER) -> IntArray:
         """The nearest centre of each group."""
         parts = [part.argmin(axis=1) for part in self._blocks(centers, deadline)]
@@ -210,6 +182,10 @@ class MemoryRows(NearGroups):
         """Centres of the clusters; one without weight keeps its fallback."""
         return self.centres(self.sums(labels, n_clusters), self.mass(labels, n_clusters), fallback)
 
+    def centres(self, sums: Matrix, mass: FloatArray, fallback: FloatArray | None) -> FloatArray:
+        """Centres relative to the middle from sums of points and of weights."""
+        return self.distance.centres(as_dense(sums), mass, self._local, fallback)
+
     def measured(
         self, labels: IntArray, n_clusters: int, centers: FloatArray
     ) -> tuple[FloatArray, float]:
@@ -220,19 +196,6 @@ class MemoryRows(NearGroups):
     def sums(self, labels: IntArray, n_clusters: int) -> FloatArray:
         """Weighted sums of the points of each cluster, (k, d)."""
         return as_dense(self._members(labels, n_clusters) @ self.points)
-
-    def soft_means(
-        self, table: Candidates, prices: FloatArray, temperature: float, fallback: FloatArray
-    ) -> tuple[FloatArray, float]:
-        """By a sparse matrix of the shares, (k, m)."""
-        (m, t), k, share = table.shape, len(fallback), table.soft(prices, temperature)
-        paid = np.multiply(share, table.cost, out=np.zeros_like(share), where=share > 0)
-        cost = float(paid.sum() if table.count is None else paid.sum(axis=1) @ table.count)
-        weights = (share * self.weight[:, None]).astype(self.points.dtype, copy=False)
-        starts = np.arange(0, m * t + 1, t)
-        members = sparse.csr_array((weights.ravel(), table.cluster.ravel(), starts), shape=(m, k)).T
-        mass: FloatArray = sums_by(table.cluster.ravel(), weights.ravel(), k)
-        return self.centres(members @ self.points, mass, fallback), cost
 
     def _members(self, labels: IntArray, k: int) -> Matrix:
         """Weights of the groups in their clusters, (k, m)."""
@@ -247,16 +210,6 @@ class MemoryRows(NearGroups):
     def mass(self, labels: IntArray, n_clusters: int) -> FloatArray:
         """Weight of each cluster."""
         return sums_by(labels, self.weight, n_clusters)
-
-    def stiffness(self, labels: IntArray, n_clusters: int) -> FloatArray:
-        """What a cluster costs more when its centre is off, by the squared distance."""
-        mass = self.mass(labels, n_clusters)
-        return self.distance.stiffness(lambda: self.sums(labels, n_clusters), mass, self._local)
-
-    def fallen(self, labels: IntArray, centers: FloatArray, means: FloatArray) -> float:
-        """How far the objective falls when centres move to those of :meth:`means`."""
-        held = self.stiffness(labels, len(centers))
-        return float(self.distance.gained(held, centers, means).sum())
 
     def labels(self, labels: IntArray) -> IntArray:
         """Labels of all groups, from what an assignment gave."""
@@ -278,10 +231,16 @@ class MemoryRows(NearGroups):
             stored: Any = self.points  # a product with all centres would be an (m, k) array
             row = np.repeat(np.arange(len(labels)), np.diff(stored.indptr))
             products = stored.data * centers[labels[row], stored.indices]
-            return sums_by(row, products, len(labels)) - (centers @ self._local)[labels]
+            inner: FloatArray = sums_by(row, products, len(labels))
+            return inner - (centers @ self._local)[labels]
         own = centers[labels]
         alone: FloatArray = np.einsum("gd,gd->g", self.points, own) - own @ self._local
         return alone
+
+    def row(self, group: int) -> FloatArray:
+        """One of the points, dense and relative to the middle."""
+        row: FloatArray = as_dense(self.points[[group]])[0] - self._local
+        return row
 
     def sample(self, size: int) -> Matrix:
         """About so many of the points, evenly spaced."""

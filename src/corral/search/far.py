@@ -28,7 +28,7 @@ from ..constraints._checks import sums_by
 from ..deadline import Deadline, OutOfTime
 from ..presolve import Rules
 from ..problem import Problem
-from ..rows import Passes, Placement, ShardLabels, ShardRows
+from ..rows import MemoryRows, Passes, Placement, ShardLabels, ShardRows
 from .balance import Balance, Bounds
 from .descent import match_sizes
 from .starts import draw, group_labels, labelled_means, seed_order
@@ -470,14 +470,10 @@ class _Descent:
             while len(left) and np.any(room := np.floor(bound - held) >= 1.0):
                 until.check()
                 some = np.flatnonzero(room)
-                found = near.take(left).candidates(
-                    centers[some] + (near.middle - near.take(left).middle),
-                    self.prices[0, some],
-                    1,
-                    deadline=until,
-                )
-                asked = some[found.cluster[:, 0]]
-                rise = found.priced(self.prices[0, some])[:, 0] - own[left]
+                ask = near.take(left)
+                there = centers[some] + (near.middle - ask.middle)
+                found, cost = _cheapest(ask, there, self.prices[0, some], until)
+                asked, rise = some[found], cost - own[left]
                 most = np.floor(bound - held).astype(np.int64)
                 taken = _least_of_each(asked, rise, most)
                 to[left[taken]] = asked[taken]
@@ -639,6 +635,18 @@ def _assigned(
     if not np.isfinite(cost[np.arange(len(cost)), found.labels]).all():
         raise NoAssignment
     return found
+
+
+def _cheapest(
+    rows: MemoryRows, centers: FloatArray, prices: FloatArray, until: Deadline
+) -> tuple[IntArray, FloatArray]:
+    """The cheapest cluster of each row at the prices, and what it costs with its price."""
+    where, least = [], []
+    for block in rows.cost_blocks(centers, until):
+        priced = block + prices
+        where.append(priced.argmin(axis=1))
+        least.append(priced.min(axis=1))
+    return np.concatenate(where), np.concatenate(least)
 
 
 def _least_of_each(where: IntArray, rise: FloatArray, most: IntArray) -> BoolArray:

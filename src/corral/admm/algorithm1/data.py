@@ -28,6 +28,7 @@ ADVICE = 'solver="projected" handles it'
 #: times (300 points) to 3.3 times (2,000) as fast; at 2,048 it takes 4 to 6 s.
 LARGEST_GRAM = 1024
 
+
 @dataclass(frozen=True)
 class PaperRules:
     """The rules of the paper's model; one that is None does not exist, nor do its copies and duals.

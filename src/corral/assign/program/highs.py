@@ -11,11 +11,14 @@ from scipy import sparse
 
 from ..._typing import BoolArray, FloatArray
 from ...deadline import Deadline, OutOfTime
-from ...plan.thresholds import APART_ENTRIES
 from ..result import NoAssignment
 from . import apart, interruptible
 from .model import Model
 
+#: Entries of the matrix of an integer program above which HiGHS solves it in a process of its own.
+#: Starting that takes 0.3 s.  A larger number makes Ctrl-C wait longer for HiGHS: at 51,000 entries
+#: it waited up to 30 s (limits.py --interrupts, relaxed).
+APART_ENTRIES = 20_000
 #: Relative gap at which HiGHS may stop.  Costs are given to it with row minima subtracted and a
 #: typical cost of 1000, so that its fixed absolute gap of 1e-6 is 1e-9 of a typical cost too.
 RELATIVE_GAP = 1e-9

@@ -18,7 +18,6 @@ import numpy as np
 
 from ..._typing import BoolArray, FloatArray, IntArray
 from ...deadline import NEVER, Deadline, OutOfTime
-from ...plan.thresholds import FEW_COLUMNS
 from ...presolve import Rules
 from ..check import broken, cost_of, matching_order
 from ..result import Assignment, NoAssignment
@@ -29,6 +28,9 @@ from .model import Model, build, forbid
 #: Columns per group in the first relaxation, and in a program where any feasible answer will do.
 #: More make both slower, the relaxation complete in fewer rounds and an answer likelier.
 FIRST_COLUMNS, ROUGH_COLUMNS = 1.5, 2.0
+#: Columns of x up to which a program has all of them at once.  More save rounds of adding columns
+#: and make a program larger: 300 groups in 5 clusters take 0.03 s at 600 and 0.05 s at 5,000.
+FEW_COLUMNS = 600
 
 #: Largest price of a soft rule, in typical costs, that a program has.  Costs that are smaller by
 #: more than this are rounded; more would be beyond the accuracy of HiGHS.

@@ -19,6 +19,9 @@ from .room import Room
 #: cost (after the least of its row is subtracted) more than the best one.  Finer levels would only
 #: resolve the rounding errors of the costs themselves, and make equal costs unequal.
 LEVELS = 2.0**44
+#: Seconds that a flow takes for each of its arcs, about.  It cannot be interrupted, so that it does
+#: not begin where that is more than the time left.  Measured: 3e-7 to 5e-7 from 200,000 arcs on.
+FLOW_SECONDS = 5e-7
 
 
 def fitting(lower: IntArray, upper: IntArray, total: int) -> tuple[IntArray, IntArray]:
@@ -71,35 +74,22 @@ def flow_over(
     toll; tolls rise from column to column.
     """
     m, k = len(supply), len(lower)
-    flow = np.zeros(m * k, np.int64)
-    flow[arcs] = flow_along(cost, *np.divmod(arcs, k), supply, lower, upper, toll)
-    return flow.reshape(m, k)
-
-
-def flow_along(
-    cost: FloatArray,
-    row: IntArray,
-    cluster: IntArray,
-    supply: IntArray,
-    lower: IntArray,
-    upper: IntArray,
-    toll: FloatArray | float = 0.0,
-) -> IntArray:
-    """As :func:`flow_over`, the flow of each arc from a row to a cluster."""
-    m, k = len(supply), len(lower)
     upper = upper.reshape(k, -1)
     toll = np.broadcast_to(np.reshape(toll, (-1, upper.shape[1])), upper.shape)
     spare = np.diff(np.column_stack([lower, upper]), axis=1)
     largest = max(float(cost.max(initial=0.0)), float(toll.max(initial=0.0)))
     # OR-Tools multiplies the costs by the number of nodes and refuses those that overflow.
     levels = min(LEVELS, 2.0**60 / (m + k + 2))
+    row, cluster = np.divmod(arcs, k)
     ends = row.astype(np.int32), cluster.astype(np.int32)
     while True:
         scale = levels / largest if largest > 0 else 0.0
         whole, tolls = (np.rint(value * scale).astype(np.int64) for value in (cost, toll))
         flow = _whole_flow(whole, ends, supply, lower, spare, tolls)
         if flow is not None:
-            return flow
+            found = np.zeros(m * k, np.int64)
+            found[arcs] = flow
+            return found.reshape(m, k)
         levels /= 2.0**6
 
 

@@ -9,16 +9,18 @@ import numpy as np
 
 from ..._typing import BoolArray, FloatArray, IntArray
 from ...deadline import NEVER, Deadline
-from ...plan.thresholds import FLOW_SECONDS, MANY_TIES
 from ...rows.costs import Costs, Scan
 from ..result import NoAssignment
-from .flow import flow_over
+from .flow import FLOW_SECONDS, flow_over
 from .prices import add_outside, cheapest_moves, newton_step, settle
 from .room import Room
 
 #: Longest change of a price in one step, in units of the largest margin that the step looks at;
 #: beyond that margin the step knows nothing of the rows.
 LONGEST_STEP = 8.0
+#: Rows with equal costs in several clusters above which they are moved in bulk before the flow.
+#: 50,000 rows in 10 clusters with costs of four values take 0.05 s with it and 0.9 s without.
+MANY_TIES = 1_000
 
 
 @dataclass

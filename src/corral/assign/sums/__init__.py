@@ -17,8 +17,6 @@ import numpy as np
 from ..._typing import BoolArray, FloatArray, IntArray
 from ...constraints._checks import sums_by
 from ...deadline import NEVER, Deadline, OutOfTime
-from ...plan import is_large
-from ...plan.thresholds import PROGRAM_ENTRIES, PROGRAM_PATIENCE, TANGLE_GROUPS
 from ...presolve import Rules, Sums
 from ..check import broken, cost_of
 from ..pairs import descend, pair_graph, solve_pairs
@@ -38,10 +36,28 @@ FIRST_CONTESTED = 300
 CONTESTED_EACH = 3
 #: Factor by which the number of contested groups grows from one program to the next.
 WIDEN = 4
+#: Entries of the costs above which a problem is large: programs are as short as they can be, and
+#: the first answer that they give is the last.  More take longer and lower the cost a little.
+LARGE = 300_000
+#: Groups of a 2-core of pairs up to which a program solves it at every look at prices; above, the
+#: bound leaves the pairs out.  It is a guard: no difference was measured between 0 and 1,000.
+TANGLE_GROUPS = 60
+#: Entries of a program above which it is not begun in a large problem if an answer is known.  More
+#: lower the cost a little: at 0 it is higher by 9e-6 with a total over 100,000 groups in 5
+#: clusters.
+PROGRAM_ENTRIES = 100_000
+#: Seconds for one program if an answer is known, unless it is the last one of a problem that is not
+#: large.  More can only prove or improve a known answer.
+PROGRAM_PATIENCE = 2.0
 
 #: Difference between cost and bound up to which an answer counts as proven, as a part of what the
 #: rules add to the cost.
 PROVEN = 1e-9
+
+
+def is_large(rules: Rules) -> bool:
+    """Whether passes over all costs are expensive."""
+    return rules.n_groups * rules.n_clusters > LARGE
 
 
 class _Tangled(Exception):  # noqa: N818 - an outcome, not a fault
@@ -74,8 +90,8 @@ def solve_contested(
     best.offer(incumbent)
     best.offer(repaired(rules, cost, rules.sums(), view, until) if rules.summed else view.labels)
     number = max(FIRST_CONTESTED, int(CONTESTED_EACH * view.misplaced(sums)))
-    with deadline.program(patience) as soon:
-        optimal = _narrow(best, view, number, soon) and not pairs.rough
+    soon = deadline.within(patience)
+    optimal = _narrow(best, view, number, soon) and not pairs.rough
     if best.labels is None:
         raise OutOfTime
     return Assignment(best.labels, best.value, optimal, warm=view.prices)
@@ -205,8 +221,7 @@ class _Pairs:
     def _small_core(self, part: Rules, cost: FloatArray) -> IntArray:
         if part.n_groups > TANGLE_GROUPS:
             raise _Tangled
-        with self.until.program() as soon:
-            found = solve_milp(part, cost, deadline=soon)
+        found = solve_milp(part, cost, deadline=self.until)
         if not found.optimal:
             raise OutOfTime
         return np.asarray(found.labels)

@@ -1,4 +1,4 @@
-"""Thresholds of the proof, as :mod:`.thresholds` has those of a fit."""
+"""Numbers of the proof: how large, how long, how often."""
 
 #: Groups above which a projection onto the spectral set computes only the leading eigenvectors.
 #: An iteration of 600 groups in 10 clusters takes 44 ms with all and 50 ms with some; one of 800

@@ -1,0 +1,212 @@
+"""The rise of a move is the difference of what the state is worth before and after it."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+from scipy import sparse
+
+from corral import (
+    CannotLink,
+    ClusterSizes,
+    ClusterTotals,
+    LinearConstraint,
+    MustLink,
+    Pin,
+)
+from corral.presolve import presolve
+from corral.rows import METRICS, MemoryTable
+from corral.search import moves
+from corral.search.model import CHORDS, MEANS, MEDOIDS, TABLE, medoid_model, model_of, table_model
+from corral.search.moves import Scratch, appraise, state_of
+
+N, D, K = 30, 4, 4
+
+# Kernels that only other kernels call are called through these.
+run = numba.njit(error_model="numpy")
+chain, chain_rise, exchange_rise, move = (
+    run(lambda model, state, i, b, scratch: moves.chain(model, state, i, b, scratch)),
+    run(lambda model, state, a, b, n, scratch: moves.chain_rise(model, state, a, b, n, scratch)),
+    run(lambda model, state, i, o, c: moves.exchange_rise(model, state, i, o, c)),
+    run(lambda model, state, i, b: moves.shift(model, state, i, b)),
+)
+
+
+@run
+def shift_rise(model, state, i, b):
+    a = state.labels[i]
+    out = moves.leaving(model, state, i, a, moves.squared(model, state, i, a))
+    less = moves.outside_with(model, state, a, i, -1.0) - state.excess[a]
+    return moves.shift_rise(model, state, i, b, out, less)
+
+
+def some_pairs(rng, number):
+    """Different pairs of rows, those joined by the rules below left out."""
+    pairs = np.argwhere(np.triu(np.ones((N, N), bool), 1))
+    pairs = pairs[~((pairs[:, 0] < 4) & (pairs[:, 1] < 4))]
+    return rng.permutation(pairs)[:number]
+
+
+def every_rule(rng):
+    """Rules of all kinds; most of them are broken by labels at random."""
+    pairs = some_pairs(rng, 24)
+    amounts, signed = rng.uniform(0.5, 2.0, N), rng.normal(size=N)
+    entries = sparse.random_array((3, N * K), density=0.2, rng=rng, format="csr")
+    return [
+        MustLink([(0, 1), (2, 3)]),  # groups of two rows, with other weights
+        CannotLink(pairs[:12]),
+        CannotLink(pairs[12:18], weight=rng.uniform(0.1, 2.0, 6)),
+        MustLink(pairs[18:], weight=rng.uniform(0.1, 2.0, 6)),
+        ClusterSizes([6, 7, 8, 9], ordered=True),
+        ClusterSizes(maximum=8, weight=0.3),
+        ClusterTotals(amounts, maximum=amounts.sum() / K),
+        ClusterTotals(signed, minimum=-0.5, maximum=0.5, weight=0.7),
+        Pin({5: 0, 9: 1, 11: 1}, weight=[0.5, 1.5, 0.2]),
+        LinearConstraint(entries, lower=0.5, upper=1.5, n_clusters=K),
+    ]
+
+
+def of_one_kind(name):
+    """The rules of one kind, or all, or none."""
+    kinds = {
+        "none": [],
+        "pairs": [CannotLink, MustLink],
+        "sums": [ClusterSizes, ClusterTotals],
+        "pins": [Pin],
+        "linear": [LinearConstraint],
+        "all": [CannotLink, MustLink, ClusterSizes, ClusterTotals, Pin, LinearConstraint],
+    }[name]
+    return lambda rng: [rule for rule in every_rule(rng) if type(rule) in kinds]
+
+
+def points_in(kind, stored, rng):
+    """A model's rows by a metric, dense or CSR, with weights."""
+    points = rng.normal(size=(N, D))
+    if stored == "csr":
+        kept = rng.random((N, D)) < 0.5
+        kept[np.arange(N), np.arange(N) % D] = True  # no row is zero
+        points = sparse.csr_array(points * kept)
+    metric = METRICS["cosine" if kind == CHORDS else "euclidean"]
+    return lambda rules: MemoryTable(points, rng.uniform(0.5, 2.0, N), metric=metric).rows(
+        rules.group
+    )
+
+
+def model_in(kind, stored, make_rules, seed):
+    """A model whose hard rules have the price one, as :func:`appraise` counts broken pairs."""
+    rng = np.random.default_rng(seed)
+    rules = presolve(make_rules(rng), N, K)
+    m = rules.n_groups
+    if kind == TABLE:
+        priced = table_model(rules).with_table(rng.random((m, K)))
+    elif kind == MEDOIDS:
+        priced = medoid_model(rules, rng.random((m, m)), np.arange(m))
+    else:
+        priced = model_of(rules, points_in(kind, stored, rng)(rules))
+    model = priced.at(1.0 / priced.scale)
+    assert model.kind == kind
+    assert (len(model.data) > 0) == (stored == "csr")
+    return model, rng.integers(0, K, m), rng
+
+
+def worth(model, labels):
+    """Objective and prices of labels, counted anew."""
+    return sum(appraise(model, state_of(model, labels)))
+
+
+def check(model, labels, groups, to, rise):
+    """The rise is that of labels with some groups elsewhere, counted anew and by moves."""
+    after, state = labels.copy(), state_of(model, labels)
+    after[groups] = to
+    expected = worth(model, after) - worth(model, labels)
+    assert rise == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    for group, cluster in zip(groups, to, strict=True):
+        move(model, state, group, cluster)
+    np.testing.assert_array_equal(state.labels, after)
+    assert sum(appraise(model, state)) == pytest.approx(worth(model, after), abs=1e-9)
+
+
+CASES = [
+    (MEANS, "dense"),
+    (MEANS, "csr"),
+    (CHORDS, "dense"),
+    (CHORDS, "csr"),
+    (TABLE, "dense"),
+    (MEDOIDS, "dense"),
+]
+RULES = ["none", "pairs", "sums", "pins", "linear", "all"]
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize(("kind", "stored"), CASES)
+def test_shifts(kind, stored, name):
+    model, labels, rng = model_in(kind, stored, of_one_kind(name), 0)
+    state = state_of(model, labels)
+    for i in range(len(labels)):
+        b = (labels[i] + rng.integers(1, K)) % K
+        check(model, labels, [i], [b], shift_rise(model, state, i, b))
+
+
+@pytest.mark.parametrize("kind", [MEANS, CHORDS, TABLE, MEDOIDS])
+def test_shifts_of_the_last_group_and_into_an_empty_cluster(kind):
+    model, labels, _ = model_in(kind, "dense", of_one_kind("all"), 1)
+    labels[labels == 3] = 0
+    labels[7] = 2
+    labels[(labels == 2) & (np.arange(len(labels)) != 7)] = 1
+    state = state_of(model, labels)
+    for i, b in [(7, 0), (7, 3), (0, 3)]:
+        check(model, labels, [i], [b], shift_rise(model, state, i, b))
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize(("kind", "stored"), CASES)
+def test_swaps_and_ejections(kind, stored, name):
+    model, labels, rng = model_in(kind, stored, of_one_kind(name), 2)
+    state, done = state_of(model, labels), 0
+    linked = [(i, model.other[z]) for i in range(len(labels)) for z in range(*model.ptr[i : i + 2])]
+    for i, o in [*linked, *rng.integers(0, len(labels), (40, 2))]:
+        a, b = labels[i], labels[o]
+        if a == b:
+            continue
+        done += 1
+        check(model, labels, [i, o], [b, a], exchange_rise(model, state, i, o, a))
+        for c in {0, 1, 2, 3} - {a, b}:
+            check(model, labels, [i, o], [b, c], exchange_rise(model, state, i, o, c))
+    assert done > 10
+
+
+@pytest.mark.parametrize("name", ["pairs", "all"])
+@pytest.mark.parametrize(("kind", "stored"), CASES)
+def test_chains(kind, stored, name):
+    model, labels, _ = model_in(kind, stored, of_one_kind(name), 3)
+    state, scratch, lengths = state_of(model, labels), Scratch.of(model, K), set()
+    for i in range(len(labels)):
+        for b in {0, 1, 2, 3} - {labels[i]}:
+            a = labels[i]
+            found = chain(model, state, i, b, scratch)
+            rise = chain_rise(model, state, a, b, found, scratch)
+            members = scratch.members[:found].copy()
+            there = np.where(labels[members] == a, b, a)
+            assert set(labels[members]) <= {a, b}
+            if np.isfinite(rise):
+                lengths.add(found)
+                check(model, labels, members, there, rise)
+    assert len(lengths) > 2
+
+
+def test_a_chain_takes_all_that_its_links_force():
+    links = [(0, 1), (1, 2), (2, 3), (4, 5)]
+    model, _, _ = model_in(MEANS, "dense", lambda rng: [CannotLink(links)], 4)
+    labels = np.full(N, 2)
+    labels[:6] = [0, 1, 0, 1, 0, 1]
+    scratch = Scratch.of(model, K)
+    assert chain(model, state_of(model, labels), 0, 1, scratch) == 4
+    assert set(scratch.members[:4]) == {0, 1, 2, 3}
+
+
+def test_a_chain_with_a_pinned_group_is_none():
+    rules = [CannotLink([(0, 1)]), Pin({1: 1})]
+    model, _, _ = model_in(MEANS, "dense", lambda rng: rules, 5)
+    labels = np.arange(N) % K
+    assert chain(model, state_of(model, labels), 0, 1, Scratch.of(model, K)) == 0
