@@ -6,10 +6,10 @@ of unit width on a grid.  ``CLEAR`` in ``corral.plan.thresholds`` must lie betwe
 
 from __future__ import annotations
 
+import corral.polish.search as search
 import numpy as np
 from sklearn.datasets import make_blobs
 
-import corral.polish.search as search
 from corral import ClusterSizes, ConstrainedKMeans
 
 N = 600

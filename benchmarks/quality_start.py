@@ -20,13 +20,13 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from corral.polish import first_answer, improve
+from corral.start import make_start, match_sizes
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits, make_blobs
 
 from corral import ClusterSizes, ConstrainedKMeans
 from corral.datasets import load_breast_cancer, load_glass, load_iris, load_wine
-from corral.polish import first_answer, improve
-from corral.start import make_start, match_sizes
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from problems import problem_of

@@ -57,8 +57,8 @@ class Problem:
     def sample(self) -> int:
         """Groups that ADMM sees, at most."""
         wanted, m = self.settings.max_samples, self.rules.n_groups
-        whole = wanted is None or not self.settings.repair or bool(self.settings.record_x)
-        if whole or self.rules.linear is not None:
+        whole = not self.settings.repair or bool(self.settings.record_x)
+        if wanted is None or whole or self.rules.linear is not None:
             return m
         each = max(at.ADMM_GROUPS, at.ADMM_EACH * self.n_clusters)
         return min(m, each if isinstance(wanted, str) else max(int(wanted), self.n_clusters))
@@ -81,7 +81,7 @@ class Problem:
         return replace(self, deadline=deadline)
 
     def part(self, groups: IntArray) -> Problem:
-        """The problem of some of the groups in memory, given in order, with bounds in proportion."""
+        """The problem of some of the groups in memory, with bounds in proportion."""
         rules = self.rules.sample(groups)
         settings = self.settings.for_part(groups, self.given)
         return Problem(rules, self.rows.take(groups), settings, self.deadline, rules)

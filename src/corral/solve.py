@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -25,12 +25,12 @@ from .problem import Problem
 from .search import numbers as at
 from .search.budget import Budget
 from .search.descent import Answer, Descender, match_sizes
-from .search.engine import search
+from .search.engine import Maker, search
 from .search.events import Events
-from .search.prices import Found
-from .search.rescue import any_answer
 from .search.far import is_small, search_far, why_home
 from .search.makers import Makers, relax
+from .search.prices import Found
+from .search.rescue import any_answer
 from .search.shape import MeansShape
 from .search.starts import draw, group_labels, make_start
 from .search.vary import Variation
@@ -106,7 +106,7 @@ def _searched(
     events.note("groups of rows", problem.rules.n_groups)
     events.note("clusters", problem.n_clusters)
     relaxed: Relaxation | None = None
-    makers: list[tuple[str, Callable[[], FloatArray]]]
+    makers: list[tuple[str, Maker]]
     if paper is not None:
         relaxed, centers = _algorithm1(problem, paper, random_state)
         found = _search_level(problem, [("Algorithm 1", lambda: centers)], random_state, budget,
@@ -191,7 +191,7 @@ def _searched_far(
 
 def _search_level(
     problem: Problem,
-    makers: object,
+    makers: Iterable[tuple[str, Maker]],
     random_state: np.random.RandomState,
     budget: Budget,
     enough: Enough | None,
@@ -209,7 +209,9 @@ def _search_level(
         objective = None if answer is None else problem.objective(answer.objective)
         events.found(name, objective)
         progress.step(objective)
-        logger.info("%s: %s", name, "no answer" if objective is None else f"objective {objective:.8g}")
+        logger.info(
+            "%s: %s", name, "no answer" if objective is None else f"objective {objective:.8g}"
+        )
 
     def proven(objective: float) -> bool:
         progress.enter("search")
@@ -253,9 +255,7 @@ def _algorithm1(
         record_x=settings.record_x,
         progress=lambda *_: settings.progress.step(),
     )
-    relaxed = solve_algorithm1(
-        paper.near.points, start.labels, paper.n_clusters, rules, options
-    )
+    relaxed = solve_algorithm1(paper.near.points, start.labels, paper.n_clusters, rules, options)
     labels = group_labels(problem.rules, relaxed.labels)
     return relaxed, problem.rows.means(labels, problem.n_clusters)
 
@@ -312,5 +312,3 @@ def _start_centers(problem: Problem) -> FloatArray | None:
     labels = group_labels(rules, init.astype(np.int64))
     centers: FloatArray = rows.means(labels, rules.n_clusters) + rows.middle
     return centers
-
-

@@ -9,6 +9,7 @@ import contextlib
 
 import numpy as np
 import pytest
+from corral.run import Run
 from local_shards import cut, fit_shards
 from scipy import sparse
 from sklearn.datasets import make_blobs
@@ -34,7 +35,6 @@ from corral.exceptions import InfeasibleConstraintsError, SolverTimeoutError
 from corral.presolve import presolve
 from corral.problem import Problem
 from corral.rows import LocalShards, MemoryRows, Shard, ShardTable
-from corral.run import Run
 from corral.search import far
 from corral.settings import make_settings
 

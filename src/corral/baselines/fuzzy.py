@@ -10,8 +10,8 @@ from sklearn.cluster import kmeans_plusplus
 from .._typing import FloatArray
 from ..constraints import ClusterSizes, ConstraintSet
 from ..presolve import presolve
-from ..settings import COUNT, NOT_NEGATIVE
 from ..search.descent import match_sizes
+from ..settings import COUNT, NOT_NEGATIVE
 from .base import Answer, BestOfRuns, Run, parameter, squared_distances
 
 #: Newton's method stops when the sums of memberships differ from the sizes by less, as a share

@@ -15,9 +15,9 @@ from ..constraints import ClusterSizes, Constraint, ConstraintSet
 from ..presolve import presolve
 from ..presolve.graphs import link_graph
 from ..rows import MemoryRows
-from ..settings import COUNT, Limit, check_centers
 from ..search.descent import match_sizes
 from ..search.starts import make_start
+from ..settings import COUNT, Limit, check_centers
 from .base import (
     Answer,
     Baseline,

@@ -62,7 +62,7 @@ class MemoryRows:
         self.distance, self._local = distance.about(self.middle), self.middle
         self._square = self._squares()
         self.spread = float(self.weight @ self._square)
-        far = self.middle @ self.middle * self.total_weight > FAR * self.spread
+        far = self.off_centre
         if far and not sparse.issparse(self.points):
             self.points = (self.points - self.middle).astype(self.dtype)
             self._local = np.zeros_like(self.middle)
@@ -79,6 +79,11 @@ class MemoryRows:
         means, total, count, scatter = Contraction(group).apply(points, weight)
         means, total, constant = distance.joined(means, total, count)
         return MemoryRows(means, total, scatter + constant, distance=distance)
+
+    @property
+    def off_centre(self) -> bool:
+        """Whether the middle is so far from the origin that squares lose their digits."""
+        return bool(self.middle @ self.middle * self.total_weight > FAR * self.spread)
 
     def _squares(self) -> FloatArray:
         """Squared distances to the middle, zero where rounding could have made them."""
@@ -232,7 +237,8 @@ class MemoryRows:
             row = np.repeat(np.arange(len(labels)), np.diff(stored.indptr))
             products = stored.data * centers[labels[row], stored.indices]
             inner: FloatArray = sums_by(row, products, len(labels))
-            return inner - (centers @ self._local)[labels]
+            inner -= (centers @ self._local)[labels]
+            return inner
         own = centers[labels]
         alone: FloatArray = np.einsum("gd,gd->g", self.points, own) - own @ self._local
         return alone

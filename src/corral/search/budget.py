@@ -1,5 +1,7 @@
-"""The budget of a search: work, counted in numbers read, so that a seed gives the same answer on
-every machine; and the deadline, which may cut it."""
+"""The budget of a search: work, and the deadline that may cut it.
+
+Work is counted in numbers read, so that a seed gives the same answer on every machine.
+"""
 
 from __future__ import annotations
 

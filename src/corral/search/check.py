@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import FloatArray, IntArray
+from ..assign.result import NoAssignment
 from ..constraints.sizes import fitting_order
 from ..presolve import Rules, SizeBounds
-from ..assign.result import NoAssignment
 
 
 def with_pins(rules: Rules, cost: FloatArray) -> FloatArray:

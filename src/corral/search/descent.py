@@ -25,7 +25,6 @@ from .moves import Scratch, appraise, descend, restless, state_of
 from .prices import Costs, Found, Sums, find_prices, place, scale_of
 from .shape import Shape
 
-
 #: Temperature at which groups go to their nearest cluster.
 TINY = 1e-300
 
@@ -112,9 +111,9 @@ class Descender:
 
     def from_made(self, made: Any, prices: Found | None) -> Answer | None:
         """The answer from what a maker gives: clusters, or labels."""
-        if isinstance(made, np.ndarray) and made.ndim == 1 and made.dtype.kind == "i":
-            if len(made) == self.rules.n_groups:
-                return self.from_labels(made)
+        labels = isinstance(made, np.ndarray) and made.ndim == 1 and made.dtype.kind == "i"
+        if labels and len(made) == self.rules.n_groups:
+            return self.from_labels(made)
         return self.from_clusters(made, prices)
 
     def from_labels(self, labels: IntArray) -> Answer | None:
@@ -125,7 +124,7 @@ class Descender:
     def from_varied(self, varied: Varied, parent: Answer, target: float = np.inf) -> Answer | None:
         """The answer from a variation of a parent, by rounds and moves of what changed."""
         labels, prices, awake = varied.labels, parent.prices, varied.awake
-        if hasattr(self.shape, "part") and varied.rules.bounded and prices is not None:
+        if varied.rules.bounded and prices is not None:
             awake = self.shape.near(self.shape.clusters(labels, parent.clusters), awake)
             some = np.flatnonzero(awake)
             labels, prices = self._rounds_of(labels, some, prices, varied.rules)
@@ -145,6 +144,8 @@ class Descender:
         place_of = np.zeros(rules.n_clusters, np.int64)
         place_of[some] = np.arange(len(some))
         shape = self.shape.part(groups, len(some))
+        if shape is None:
+            return labels, known
         start = shape.clusters(place_of[labels[groups]])
         sums = Sums(model.amount[groups], model.lower[some], model.upper[some])
         level = Level(shape, sums, Pinned.of(rules, groups, some, place_of))
@@ -153,9 +154,7 @@ class Descender:
         labels[groups], prices[some] = some[part], found.prices
         return labels, replace(known, prices=prices)
 
-    def rounds(
-        self, clusters: Any, prices: Found | None = None
-    ) -> tuple[IntArray, Found, Rules]:
+    def rounds(self, clusters: Any, prices: Found | None = None) -> tuple[IntArray, Found, Rules]:
         """Rounds of prices, labels and centres; the labels need not obey the rules yet.
 
         Where the order of the sizes is free, the largest bounds go to the clusters that may hold

@@ -7,6 +7,7 @@ some thousands of groups; the descent that follows sees all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -32,14 +33,18 @@ class Makers:
         """Names and makers, the quickest first."""
         init = self.problem.settings.init
         given = not isinstance(init, str)
-        if given and init.ndim == 1:
+        if not isinstance(init, str) and init.ndim == 1:
             yield "labels that were given", lambda: self._start(0).labels
         yield ("centres that were given" if given else "seeds"), lambda: self._start(0).centers
         yield "ADMM", self.admm
         number = self.problem.settings.n_init
         number = at.PARENTS if isinstance(number, str) else number
         for i in range(1, 1 if given else number):
-            yield "seeds", lambda i=i: self._start(i).centers
+            yield "seeds", partial(self._seeds, i)
+
+    def _seeds(self, number: int) -> FloatArray:
+        """Centres of a start."""
+        return self._start(number).centers
 
     def _start(self, number: int) -> Start:
         """Seeds; only the first are of groups that name all clusters."""
@@ -47,7 +52,7 @@ class Makers:
         rules, rows, init = problem.rules, problem.rows, problem.settings.init
         labelled = None
         if not isinstance(init, str) and init.ndim == 1 and rules.group is not None:
-            init = group_labels(rules, init)
+            init = group_labels(rules, init.astype(np.int64))
         if isinstance(init, str) and init == "k-means++":
             labelled = labelled_means(rules, rows, draws, others=number > 0)
         return make_start(rules, rows, init, draws, problem.deadline, labelled)
@@ -67,7 +72,7 @@ class Makers:
 
 def relax(problem: Problem, start: Start) -> Relaxation:
     """Run ADMM; x becomes binary only if it is wanted as it is."""
-    settings, rows = problem.settings, problem.rows
+    settings, rows = problem.settings, problem.near
     wanted = not settings.repair or bool(settings.record_x)
     progress = settings.progress
     progress.enter("admm")

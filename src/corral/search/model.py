@@ -130,7 +130,8 @@ def _assembled(rules: Rules, parts: dict[str, Any], weight: FloatArray, mean: fl
     hard = np.isinf(sums.price[:, 0])
     pin = np.full(m, -1, np.int64)
     pin[rules.pins[:, 0]] = rules.pins[:, 1]
-    paid_at, paid = np.full(m, -1, np.int64), np.zeros((0, rules.n_clusters))
+    paid_at = np.full(m, -1, np.int64)
+    paid: FloatArray = np.zeros((0, rules.n_clusters))
     if len(rules.soft_pins):
         groups, paid = rules.soft_pins.of_groups(rules.n_clusters)
         paid_at[groups] = np.arange(len(groups))
@@ -185,10 +186,12 @@ def _points(rows: MemoryRows) -> dict[str, Any]:
     """Points about the middle of the rows; on a sphere, about its centre."""
     m, d = rows.shape
     parts = _no_points(m) | {"points": np.zeros((0, d))}
+    given: Any = rows.given[0]
     chord = isinstance(rows.distance, Chord)
-    if chord:
+    if isinstance(rows.distance, Chord):
         parts |= {"kind": CHORDS, "radius": float(rows.distance.radius)}
-    given, _ = rows.given
+    if sparse.issparse(given) and rows.off_centre and not chord:
+        given = given.toarray()  # its digits would be lost in squares; few of its entries are zero
     if sparse.issparse(given):
         squares = np.zeros(m)
         np.add.at(squares, np.repeat(np.arange(m), np.diff(given.indptr)), given.data**2)

@@ -607,9 +607,7 @@ def chain(model: Model, state: State, i: int, b: int, scratch: Scratch) -> int:
 
 
 @part
-def chain_rise(
-    model: Model, state: State, a: int, b: int, found: int, scratch: Scratch
-) -> float:
+def chain_rise(model: Model, state: State, a: int, b: int, found: int, scratch: Scratch) -> float:
     """Rise of objective and prices when the groups of a chain change sides between a and b."""
     d, n_sums, rise = state.sums.shape[1], model.amount.shape[1], 0.0
     step, moved, members = scratch.step, scratch.moved, scratch.members
@@ -900,7 +898,7 @@ def descend(
         ranked[i] = False
     for j in range(k):
         now[j] = awake[j]
-    for sweep in range(sweeps):
+    for _ in range(sweeps):
         needy = find_needy(model, state, scratch)
         if needy == 0:
             mark_reach(model, state, scratch)
@@ -973,7 +971,7 @@ def descend(
                     for y in range(min(EJECTED_TO, width) + 1):
                         # First the swap, then the clusters near to the other group.
                         c = a if y == 0 else near[o, y - 1]
-                        if y > 0 and (c == b or c == a):
+                        if y > 0 and c in (a, b):
                             continue
                         if y > 0 and outside_with(model, state, c, o, 1.0) > state.excess[c]:
                             continue

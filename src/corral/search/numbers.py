@@ -20,7 +20,7 @@ ROUNDS = 8
 ROUND_DROP = 2e-3
 #: Clusters that moves look at for each group.
 WIDTH = 8
-#: Rise at the prices up to which a group without room is worth a swap, in temperatures of the prices.
+#: Rise at the prices up to which a group without room is worth a swap, in their temperatures.
 MARGIN = 2.0
 #: Sweeps over the groups in one descent, at most.
 SWEEPS = 8
@@ -41,7 +41,7 @@ IDLE = 150
 #: How much worse than the best a child may be and still take the place of its parent, at the
 #: beginning; it falls to nothing with the budget.
 SLACK = 0.005
-#: How much above the target the objective may be after rounds, as a part of it, for moves to follow.
+#: How much above the target the objective may be after rounds, as a part, for moves to follow.
 PROMISING = 0.01
 #: Most clusters that a variation seeds anew together.
 RESEEDED = 8
@@ -54,8 +54,8 @@ CROSSED, CROSSED_CLUSTERS = 0.5, 10
 ADMM_GROUPS, ADMM_EACH = 2_000, 5
 #: Groups of the coarse level, and for each cluster.
 COARSE, COARSE_EACH = 5_000, 50
-#: Part of the time left that ADMM may take, and k-means++ for seeds; seeds are drawn at random after
-#: it.
+#: Part of the time left that ADMM may take, and k-means++ for seeds, which are drawn at random
+#: after it.
 ADMM_SHARE, SEED_SHARE = 0.3, 0.3
 #: Entries of x up to which ADMM counts broken rules in every iteration.
 COUNTED = 1_000_000

@@ -60,7 +60,8 @@ class Population:
     def parent(self) -> Answer:
         """The better of two answers drawn."""
         drawn = self.random_state.randint(len(self.answers), size=2)
-        return min((self.answers[i] for i in drawn), key=lambda each: each.objective)
+        chosen: Answer = min((self.answers[i] for i in drawn), key=lambda each: each.objective)
+        return chosen
 
     @property
     def idle(self) -> bool:

@@ -73,10 +73,10 @@ class Sums:
 
     def outside(self, labels: IntArray) -> FloatArray:
         """By how much the loads of labels miss their bounds, over all clusters, (q,)."""
-        k = len(self.lower)
-        load = np.stack([np.bincount(labels, own, minlength=k) for own in self.amount.T] or
-                        [np.zeros(k)])[: self.amount.shape[1]].T  # fmt: skip
-        return np.abs(load - np.clip(load, self.lower, self.upper)).sum(axis=0)
+        load = np.zeros_like(self.lower)
+        np.add.at(load, labels, self.amount)
+        missed: FloatArray = np.abs(load - np.clip(load, self.lower, self.upper)).sum(axis=0)
+        return missed
 
     def missed(self, load: FloatArray) -> float:
         """Mean miss of the bounds, in mean loads."""
@@ -148,9 +148,7 @@ class Look:
     curvature: FloatArray  # minus the second derivatives times the temperature, (k q, k q)
 
 
-def _look(
-    costs: Costs, sums: Sums, prices: FloatArray, eps: float, deadline: Deadline
-) -> Look:
+def _look(costs: Costs, sums: Sums, prices: FloatArray, eps: float, deadline: Deadline) -> Look:
     """One pass over the costs."""
     (k, n_sums), m = prices.shape, len(sums.amount)
     load, curvature = np.zeros((k, n_sums)), np.zeros((k * n_sums, k * n_sums))
@@ -200,9 +198,7 @@ def place(
     labels, share = np.empty(len(amount), np.int64), np.empty(len(prices))
     for part, block in costs.blocks(deadline):
         drawn = np.modf((np.arange(part.start, part.stop) + 0.5) * GOLDEN)[0]
-        rounded(
-            block, np.ascontiguousarray(amount[part]), prices, eps, drawn, share, labels[part]
-        )
+        rounded(block, np.ascontiguousarray(amount[part]), prices, eps, drawn, share, labels[part])
     return labels
 
 

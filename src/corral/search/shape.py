@@ -83,8 +83,8 @@ class Shape(Protocol):
     def moved(self, clusters: Any, cluster: int, group: int) -> Any:
         """The clusters with one of them moved to a group."""
 
-    def part(self, groups: IntArray, n_clusters: int) -> Shape:
-        """The same of some groups in so many clusters."""
+    def part(self, groups: IntArray, n_clusters: int) -> Shape | None:
+        """The same of some groups in so many clusters; None if that has no rounds of its own."""
 
     def near(self, clusters: Any, some: BoolArray) -> BoolArray:
         """Some clusters, and the nearest of each of them."""
@@ -155,7 +155,6 @@ class MeansShape:
         centers = clusters.copy()
         centers[cluster] = self.rows.row(group)
         return centers
-
 
     def part(self, groups: IntArray, n_clusters: int) -> MeansShape:
         """The same of some groups in so many clusters."""

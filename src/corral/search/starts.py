@@ -16,9 +16,9 @@ from scipy.optimize import linear_sum_assignment
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline, OutOfTime
-from .numbers import MOST_PINNED, SEED_ROWS, SEED_SHARE
 from ..presolve import Rules
 from ..rows import MemoryRows, Rows
+from .numbers import MOST_PINNED, SEED_ROWS, SEED_SHARE
 
 
 class TimedDraws(np.random.RandomState):
