@@ -98,8 +98,8 @@ ax.set_axis_off()
 # %%
 # Repair
 # ------
-# Rounding the relaxed assignment can break rules.  The search starts from the centres instead: prices
-# of the sizes and moves of single points give labels that obey all rules.
+# Rounding the relaxed assignment can break rules.  The search starts from the centres instead:
+# prices of the sizes and moves of single points give labels that obey all rules.
 
 rng = np.random.default_rng(1)
 middle = np.flatnonzero(np.abs(X[:, 0]) < 3)

@@ -209,7 +209,7 @@ def _search_level(
         objective = None if answer is None else problem.objective(answer.objective)
         events.found(name, objective)
         progress.step(objective)
-        logger.info("%s: %s", name, "no answer" if objective is None else f"objective {objective:.8g}")
+        logger.info("%s: %s", name, "no answer" if answer is None else f"objective {objective:.8g}")
 
     def proven(objective: float) -> bool:
         progress.enter("search")

@@ -53,9 +53,9 @@ MOST_POINTS = 5_000
 class Method:
     """A method of the table.
 
-    ``make(n_clusters, seed, time_limit, metric, effort)`` gives the estimator.  The method is not run with
-    kinds of constraints that it does not take, with soft links unless ``soft``, with more than
-    ``most_points`` points, and by other metrics than the Euclidean unless ``any_metric``.
+    ``make(n_clusters, seed, time_limit, metric, effort)`` gives the estimator.  The method is not
+    run with kinds of constraints that it does not take, with soft links unless ``soft``, with more
+    than ``most_points`` points, and by other metrics than the Euclidean unless ``any_metric``.
     """
 
     name: str
