@@ -96,8 +96,8 @@ ax.set_aspect("equal")
 ax.set_axis_off()
 
 # %%
-# Exact repair
-# ------------
+# Repair
+# ------
 # Rounding the relaxed assignment can break rules.  The search starts from the centres instead:
 # prices of the sizes and moves of single points give labels that obey all rules.
 

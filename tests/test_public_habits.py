@@ -38,8 +38,9 @@ def requirements():
 
 def test_the_newest_version_of_the_changelog_is_this_one_and_has_a_date():
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    heads = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    version, day = re.fullmatch(r"\[(.+)\] - (\d{4}-\d\d-\d\d)", heads[0]).groups()
+    first, second, *_ = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    newest = second if first.endswith("(unreleased)") else first
+    version, day = re.fullmatch(r"\[(.+)\] - (\d{4}-\d\d-\d\d)", newest).groups()
     assert version == corral.__version__
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert date.fromisoformat(day) == citation["date-released"]

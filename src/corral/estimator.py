@@ -1,4 +1,4 @@
-"""ConstrainedKMeans: inputs, presolve, plan, solve, audit."""
+"""ConstrainedKMeans: inputs, presolve, problem, solve, proof, audit."""
 
 from __future__ import annotations
 
@@ -55,26 +55,24 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
     init : {"k-means++", "random"}, array of k centres or array of n labels, default="k-means++"
         Where to start.  "random" is a random assignment.
     n_init : int or "auto", default="auto"
-        Number of restarts, of which the best is kept; "auto" gives small problems more, ends them
-        when two agree, and recombines their answers.
+        Number of sets of seeds that start the search; "auto" is one.  ADMM's centres start it as
+        well.  ``effort`` is what lengthens the search.
     max_iter : int, default=1000
         Limit on the iterations of ADMM.
     tol : float or "auto", default="auto"
-        When ADMM has converged.  "projected": all primal residuals are below it (0.01).  It ends
-        earlier where only its centres are used: on a sample (``max_samples``), and with equal
-        sizes or bounds as the only rule and up to ten clusters.  "algorithm1": the standard
+        When ADMM has converged.  "projected": all primal residuals are below it (0.01).  With
+        ``repair`` it ends earlier, because only its centres are used.  "algorithm1": the standard
         deviation of the last ten objectives is at most this (1e-5).
     rho : float or "auto", default="auto"
         Penalty: in units of the costs' scale for "projected" (1), as it is for "algorithm1" (20).
     rho_growth : float or "auto", default="auto"
-        Growth of the penalty (1.03; with ``repair`` 1.1 for small data, and less than 1.03 for
-        more than ten clusters; 1.1 for "algorithm1").
+        Growth of the penalty (1.03; 1.1 for "algorithm1").
     rho_every : int or "auto", default="auto"
         Iterations in which the penalty grows by that factor (1; 5 for "algorithm1").  In
         "projected" it grows a little in each of them, in "algorithm1" at the last.
     repair : bool, default=True
-        Make the answer obey every hard constraint by exact assignment, and polish it.  False
-        returns the plain rounding of ADMM's x, which may break constraints.
+        Search for labels that obey every hard constraint, from the centres of ADMM and from seeds.
+        False returns the plain rounding of ADMM's x, which may break constraints.
     on_infeasible : {"raise", "relax"}, default="raise"
         When no answer obeys the hard constraints: raise, or return the labels with the least
         total violation, which ``report_`` lists.
@@ -82,23 +80,22 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         Seconds after which, at most 1 s + 5 % later, the best answer so far is returned with a
         ``ConvergenceWarning`` and a line in ``report_``; without an answer it raises
         :class:`~corral.SolverTimeoutError`.  None: 17 s, times ``(n / 2000)**2`` above 2,000 rows.
-        About half of it is for integer programs; a longer limit gives them more.
     n_jobs : int, default=None
-        Processes for the restarts.
+        Kept for compatibility: the search runs in one process.
     random_state : int, RandomState or None, default=None
-        The same seed gives the same answer, unless time cut a search short: ``time_limit``, or an
-        exact assignment that took longer than a few seconds.
+        The same seed gives the same answer, unless ``time_limit`` cut the search short.
     verbose : bool or int, default=False
-        Log the plan and the progress, a line a second and one a restart.
+        Log the makers' answers, and the progress in a line a second.
     record_x : sequence of int, default=()
         Iterations at which ``history_`` keeps the relaxed assignment.
     max_samples : int, "auto" or None, default="auto"
-        Size of the random sample of the points that ADMM sees; exact assignment sees all points.
-        "auto" is 20,000 and at least 200 for each cluster (2,000 and 400 without sizes or
-        totals), up to ten times that if weights are uneven.  None means all points, as do
-        ``repair=False``, ``record_x``, linear constraints and "algorithm1"; ADMM then works in
-        the precision of the data and has no rival on a sample.  ``history_`` is about the points
-        that ADMM saw.
+        Groups of points that ADMM sees, at most, drawn at random; all points are searched from its
+        centres.  "auto" is 2,000 and at least five for each cluster.  None means all groups, as do
+        ``repair=False``, ``record_x``, linear constraints and "algorithm1".  Of more than 5,000
+        groups, and 50 for each cluster, a sample of that many is searched first, and ADMM sees no
+        others.  On a GPU and with Dask the number is that of the sample which is searched in
+        memory (20,000 and at least 100 for each cluster), and None is "auto".  ``history_`` is
+        about the points that ADMM saw.
     device : str, default=None
         "cuda" or "cuda:1" works on that GPU, which needs PyTorch.  A tensor or CuPy array that is
         on a GPU stays there without this parameter.
@@ -111,8 +108,8 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         longitude in degrees; in memory only.  With these two, ``solver`` is "projected" and there
         is no ``prove``.
     effort : float, default=1.0
-        Work of the search, in units of the default.  The search counts work, not seconds, so a
-        seed gives the same labels on a slow machine.
+        Work of the search, in units of the default: 2 lets it do twice as much.  The search counts
+        work, not seconds, so a seed gives the same labels on a slow machine.
 
     Attributes
     ----------
@@ -123,7 +120,7 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         Weighted sum of the squared distances to the centre of one's own cluster; by haversine in
         square kilometres.  By cosine, the sum of the cosine distances.
     n_iter_ : int
-        Iterations of ADMM in the best run.
+        Iterations of ADMM.
     history_ : History
         What happened in them.
     report_ : Report

@@ -26,6 +26,7 @@ from corral import (
 from corral.studio import rules as edit
 from corral.studio.actions import do
 from corral.studio.data import Data, data_of
+from corral.studio.export import python_lines
 from corral.studio.fitting import Task, renumbering
 from corral.studio.session import Session
 from corral.studio.state import DETAILED, MOST_RINGS, Told, broken_parts, marks_of
@@ -405,6 +406,15 @@ def test_the_answer_is_that_of_a_plain_fit(session):
     model.fit(session.data.X, constraints=session.document.rules)
     np.testing.assert_array_equal(session.answer.labels, model.labels_)
     assert session.answer.inertia == model.inertia_
+
+
+def test_the_effort_is_that_of_every_fit_and_of_the_script():
+    session = Session(make_data(), None, 3, effort=0.25)
+    assert session.task().effort == 0.25
+    fit(session)
+    model = ConstrainedKMeans(3, random_state=0, effort=0.25).fit(session.data.X)
+    np.testing.assert_array_equal(session.answer.labels, model.labels_)
+    assert "ConstrainedKMeans(3, random_state=0, effort=0.25)" in python_lines(session.task())
 
 
 def test_questions_are_never_about_what_is_implied(session):

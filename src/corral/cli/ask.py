@@ -158,8 +158,8 @@ def ask(
     asked = replace(asked, constraints=(*asked.constraints, *([output] if exists else [])))
     points, rules, n_clusters = load(asked, quiet=False)
     session = Session(points, output, before)
-    options = {"n_init": n_init, "effort": effort, "time_limit": time_limit, "n_jobs": jobs}
-    model = ConstrainedKMeans(n_clusters, random_state=seed, **options)
+    chosen: Any = {"n_init": n_init, "effort": effort, "time_limit": time_limit, "n_jobs": jobs}
+    model = ConstrainedKMeans(n_clusters, random_state=seed, **chosen)
     interview(session, model, rules, (questions, batch, strategy))
     counts = ", ".join(f"{session.replies.count(word)} {word}" for word in VALUES)
     click.echo(f"{len(session.replies)} answers: {counts}")

@@ -54,9 +54,8 @@ class Method:
     """A method of the table.
 
     ``make(n_clusters, seed, time_limit, metric, effort)`` gives the estimator.  The method is not
-    run with
-    kinds of constraints that it does not take, with soft links unless ``soft``, with more than
-    ``most_points`` points, and by other metrics than the Euclidean unless ``any_metric``.
+    run with kinds of constraints that it does not take, with soft links unless ``soft``, with more
+    than ``most_points`` points, and by other metrics than the Euclidean unless ``any_metric``.
     """
 
     name: str
