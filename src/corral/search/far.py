@@ -52,6 +52,8 @@ MOST_OPEN = 1 << 27
 #: Costs of open rows up to which sizes are settled exactly, in some seconds; above, rows are moved
 #: in bulk to clusters with room.
 MOST_EXACT = 1 << 23
+#: The same in rounds before the last one, which need not be exact.
+MOST_QUICK = 1 << 18
 #: Factor by which more rows are opened where those open leave no room, and how often the open ends
 #: of pairs grow by their neighbours.
 WIDER, TRIES = 4.0, 6
@@ -59,7 +61,7 @@ WIDER, TRIES = 4.0, 6
 #: passes: one normal distribution in many clusters falls for hundreds of rounds.
 DROP, ROUNDS = 1e-4, 50
 #: Rounds without such a fall that end those that only place, and rounds that settle then, at most.
-SLOW, LAST_ROUNDS = 2, 6
+SLOW, LAST_ROUNDS = 2, 3
 #: How often prices of the open rows' flow are tried, until labels are proven best at the centres.
 PROOFS = 3
 #: Gap to a lower bound, in the cost of all rows about their middle, that is rounding.
@@ -250,18 +252,16 @@ def descend_far(
     first, told = deadline.first, problem.settings.progress
     descent = _Descent.of(problem, problem.rows, centers, prices, first)
     told.enter("assign")
-    best = descent.round(centers, first, settles=True)
+    best = descent.round(centers, first, settles=True, exact=False)
     told.step(problem.objective(best.objective))
     try:
         centers = _placing_rounds(descent, best, deadline.share(PLACING_SHARE))
-        for _ in range(LAST_ROUNDS):
-            found = descent.round(centers, deadline, settles=True)
+        for number in range(LAST_ROUNDS):
+            last = number == LAST_ROUNDS - 1
+            found = descent.round(centers, deadline, settles=True, exact=last)
             told.step(problem.objective(found.objective))
-            drop = best.objective - found.objective
-            if drop > 0.0:
+            if found.objective < best.objective:
                 best, centers = found, found.centers
-            if drop < DROP * abs(best.objective):
-                break
     except (OutOfTime, NoAssignment):
         logger.info("far rows: the rounds ended early, with the best answer so far")
     return best
@@ -349,18 +349,25 @@ class _Descent:
             made.balance.warm()
         return made
 
-    def round(self, centers: FloatArray, until: Deadline, settles: bool = False) -> FarAnswer:
-        """Prices, places and means; if it settles, labels obey the rules."""
+    def round(
+        self, centers: FloatArray, until: Deadline, settles: bool = False, exact: bool = True
+    ) -> FarAnswer:
+        """Prices, places and means; if it settles, labels obey the rules.
+
+        They are exact at the centres where sizes are the only rule, if that is asked for.
+        """
         passes = self.rows.at(centers, until)
         self.prices = self.balance.found(passes, self.prices, fine=settles)
         found = self._place(passes)
-        labels, exact = found.labels.patched(*self.pins.T), False
-        if settles:
-            labels, exact = self._settled(passes, found, until)
+        labels, proven = found.labels.patched(*self.pins.T), False
+        if settles and exact:
+            labels, proven = self._settled(passes, found, until)
+        elif settles:
+            labels = self._settle(passes, found, until, MOST_QUICK).labels
         means, inertia = self.rows.measured(labels, self.k, centers)
         soft = self.pairs.cost(labels) if settles else 0.0
         self.balance.seen(found.middle_margin())
-        return FarAnswer(labels, means, inertia + soft, self.prices, self.rules, exact)
+        return FarAnswer(labels, means, inertia + soft, self.prices, self.rules, proven)
 
     def _place(self, passes: Passes) -> Placement:
         """Rows in their cheapest clusters; drawn by their shares where too many are alike."""
@@ -406,8 +413,13 @@ class _Descent:
         logger.info("far rows: too many rows are open for exact labels at these centres")
         return best, False
 
-    def _settle(self, passes: Passes, found: Placement, until: Deadline) -> _Step:
-        """Labels that keep pairs and bounds, by opening as few rows as will do."""
+    def _settle(
+        self, passes: Passes, found: Placement, until: Deadline, most: int = MOST_EXACT
+    ) -> _Step:
+        """Labels that keep pairs and bounds, by opening as few rows as will do.
+
+        Sizes of single rows with more than ``most`` open costs are filled in bulk.
+        """
         labels = found.labels.patched(*self.pins.T)
         labels = self._mended(passes, labels, until)
         sums = found.sums if labels is found.labels else labels.amounts()[: len(self.prices)]
@@ -421,7 +433,7 @@ class _Descent:
             until.check()
             rows = found.least(factor * float(own.sum() + to.sum()), factor * own, factor * to)
             rows = rows[~(self.pairs.pinned if opened else self.rules.tied)[rows]]
-            if single and len(rows) * self.k > MOST_EXACT:
+            if single and len(rows) * self.k > most:
                 rows = found.least(0.0, own, np.zeros(self.k))
                 return self._filled(passes, labels, sums, rows, until)
             if len(rows) * self.k > MOST_OPEN or 0 < opened == len(rows):
