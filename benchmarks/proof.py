@@ -6,7 +6,7 @@
     python benchmarks/proof.py exact         # solver="exact"
     python benchmarks/proof.py large         # 2,000 rows in 10 clusters of equal size
     python benchmarks/proof.py gpu           # 10,000 rows on a GPU
-    python benchmarks/proof.py thresholds    # what each threshold of plan/thresholds.py does
+    python benchmarks/proof.py thresholds    # what each number of proof/numbers.py does
     python benchmarks/proof.py gaps --write  # also write the table into proof.md
     python benchmarks/proof.py safe --quick  # fewer instances
 

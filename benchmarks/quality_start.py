@@ -1,11 +1,10 @@
 """The influence of the start: gaps to the best known objective from random starts.
 
 Every data set is clustered with equal sizes, with its true sizes and without sizes.  The methods
-are corral from random starts (``n_init=1``); the same starts without ADMM, once with exact
-assignment and polish and once with exact assignment and means only; and, without sizes, the best of
-five k-means++ runs of scikit-learn.  Run ``python benchmarks/quality_start.py``.  ``--write``
-writes the table to quality.md.  ``--update`` runs a longer search and lowers values in
-best_known.json.
+are corral from random starts (``n_init=1``); one descent from the same starts, without ADMM and
+variations; and, without sizes, the best of five k-means++ runs of scikit-learn.  Run
+``python benchmarks/quality_start.py``.  ``--write`` writes the table to quality.md.  ``--update``
+runs a longer search and lowers values in best_known.json.
 """
 
 from __future__ import annotations
@@ -20,13 +19,15 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from corral.polish import first_answer, improve
-from corral.start import make_start, match_sizes
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits, make_blobs
 
 from corral import ClusterSizes, ConstrainedKMeans
 from corral.datasets import load_breast_cancer, load_glass, load_iris, load_wine
+from corral.search.budget import Budget
+from corral.search.descent import Descender
+from corral.search.shape import MeansShape
+from corral.search.starts import make_start
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from problems import problem_of
@@ -113,18 +114,15 @@ def full(case: Case, seed: int, **options: object) -> float:
     return float(model.fit(case.points, constraints=case.constraints).inertia_)
 
 
-def without_admm(case: Case, seed: int) -> tuple[float, float]:
-    """Objectives without ADMM from the same start: with polish, and without it."""
+def one_descent(case: Case, seed: int) -> float:
+    """Objective of one descent from a random start; infinite if rules stay broken."""
     problem = problem_of(case.points, case.constraints, case.k)
-    # Draw the seed in the same way as the estimator does for its first run.
-    run_seed = np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=1)[0]
-    random_state = np.random.RandomState(run_seed)
+    random_state = np.random.RandomState(seed)
     start = make_start(problem.rules, problem.rows, "random", random_state)
-    counts = np.bincount(start.labels, minlength=case.k)
-    problem = problem.with_rules(match_sizes(problem.rules, counts))
-    plain = first_answer(problem, start.centers)
-    polished = improve(problem, plain, random_state)
-    return polished.objective, plain.objective
+    shape = MeansShape(problem.near, case.k)
+    budget = Budget.of(shape.shape, case.k, 1.0, problem.deadline)
+    found = Descender(problem.rules, shape, budget, random_state).from_clusters(start.centers)
+    return np.inf if found is None else problem.objective(found.objective)
 
 
 @dataclass
@@ -133,16 +131,13 @@ class Row:
 
     case: Case
     full: Floats
-    polished: Floats
-    plain: Floats
+    descent: Floats
     lloyd: Floats
     seconds: float
 
     def lowest(self) -> float:
         """The lowest objective of this run."""
-        return float(
-            min(o.min() for o in (self.full, self.polished, self.plain, self.lloyd) if len(o))
-        )
+        return float(min(o.min() for o in (self.full, self.descent, self.lloyd) if len(o)))
 
     def meets(self, best: float) -> bool:
         """Whether the gaps meet the targets."""
@@ -154,8 +149,7 @@ class Row:
     def line(self, best: float) -> str:
         """A row of the table."""
         cells = [
-            f"{_gap(o.mean(), best)} / {_gap(o.max(), best)}"
-            for o in (self.full, self.polished, self.plain)
+            f"{_gap(o.mean(), best)} / {_gap(o.max(), best)}" for o in (self.full, self.descent)
         ]
         cells.append(_gap(self.lloyd.mean(), best) if len(self.lloyd) else "")
         verdict = "yes" if self.meets(best) else "NO"
@@ -180,10 +174,10 @@ def measure(case: Case, n_seeds: int) -> Row:
     begun = time.perf_counter()
     objectives = np.array([full(case, seed) for seed in range(n_seeds)])
     seconds = (time.perf_counter() - begun) / n_seeds
-    others = np.array([without_admm(case, seed) for seed in range(n_seeds)])
+    descents = np.array([one_descent(case, seed) for seed in range(n_seeds)])
     free = case.mode == "free"
     runs = [lloyd(case.points, case.k, LLOYD_RUNS, seed) for seed in range(n_seeds if free else 0)]
-    return Row(case, objectives, others[:, 0], others[:, 1], np.array(runs), seconds)
+    return Row(case, objectives, descents, np.array(runs), seconds)
 
 
 def search_longer(case: Case) -> float:
@@ -193,9 +187,9 @@ def search_longer(case: Case) -> float:
 
 
 HEADER = """\
-| data | sizes | best known | corral: mean / max gap, % | polish only | exact assignment only | \
+| data | sizes | best known | corral: mean / max gap, % | one descent | \
 best of 5 k-means++, mean gap, % | seconds per fit | target met |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
+| --- | --- | --- | --- | --- | --- | --- | --- |"""
 
 
 def title(n_seeds: int) -> str:

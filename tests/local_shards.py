@@ -29,6 +29,11 @@ class InShards(InMemory):
         yield ShardTable(self.shards, weight, "shards")
 
 
+def brought_home(model):
+    """Why the rows came into this process's memory, or nothing if they stayed."""
+    return dict(model.report_.plan.table()).get("brought into memory because", "")
+
+
 def fit_shards(X, shards, rules, k, weight=None, **parameters):
     """A model fitted to X by a backend that keeps it in these shards."""
     kind = type("Here", (InShards,), {"shards": shards})

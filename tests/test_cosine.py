@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from local_shards import cut, fit_shards
+from local_shards import brought_home, cut, fit_shards
 from metrics_of import cosine_objective, least
 from scipy import sparse
 from scipy.stats import special_ortho_group
@@ -134,7 +134,7 @@ def test_shards_have_the_answer_of_memory(weight):
     rules = [ClusterSizes([3_000] * 3), MustLink([(0, 8_999), (3, 4)]), CannotLink([(0, 1)])]
     given = {"metric": "cosine", "n_init": 1, "max_samples": 900}
     there = fit_shards(points, cut(points, 3), rules, 3, weight, **given)
-    assert there.report_.plan.home == ""
+    assert brought_home(there) == ""
     assert there.report_.feasible
     assert there.inertia_ == pytest.approx(cosine_objective(points, there.labels_, weight))
     # Rows joined to one point are the only links, so the answer without them is a bound.

@@ -9,6 +9,7 @@ from sklearn.datasets import make_blobs
 
 import corral.search.makers
 from corral import CannotLink, ClusterSizes, ClusterTotals, ConstrainedKMeans, MustLink, Pin
+from corral.rows import MemoryRows
 from corral.search.makers import relax
 from corral.search.numbers import ADMM_EACH, ADMM_GROUPS
 from corral.search.starts import Start, draw
@@ -107,15 +108,15 @@ def test_many_clusters_need_more():
     assert problem_of(points, [], many).sample == many * ADMM_EACH
 
 
-def test_a_sample_is_not_hardened_and_all_points_are():
-    points, _ = make_blobs(8000, 3, centers=4, cluster_std=3.0, random_state=0)
-    some, all_points = (
-        ConstrainedKMeans(4, random_state=0, n_init=1, max_samples=size).fit(points).history_
-        for size in (2000, None)
+def test_x_is_hardened_where_it_is_wanted():
+    points, _ = make_blobs(3000, 3, centers=4, cluster_std=3.0, random_state=0)
+    start = Start(np.arange(3000) % 4, points[:4])
+    some, wanted = (
+        relax(problem_of(points, [], 4, repair=repair), start).history for repair in (True, False)
     )
-    assert some.residuals["sphere"][-1] > all_points.residuals["sphere"][-1]
-    assert all_points.residuals["sphere"][-1] <= 0.01
-    assert len(some) < len(all_points)
+    assert some.residuals["sphere"][-1] > wanted.residuals["sphere"][-1]
+    assert wanted.residuals["sphere"][-1] <= 0.01
+    assert len(some) < len(wanted)
 
 
 @pytest.mark.parametrize("sizes", [None, [3000, 3000, 6000, 9000, 9000]])
@@ -126,14 +127,14 @@ def test_answers_are_as_good_as_from_all_points(sizes):
         ConstrainedKMeans(5, random_state=0, max_samples=seen).fit(points, constraints=rules)
         for seen in ("auto", None)
     ]
-    assert fits[0].inertia_ <= fits[1].inertia_ * (1 + 1e-5)
+    assert fits[0].inertia_ <= fits[1].inertia_ * (1 + 2e-4)
     assert fits[0].report_.feasible
 
 
 # --- single precision ---------------------------------------------------------------------------
 
 
-def relaxed_in(points, *, repair=True, k=K):
+def relaxed_in(points, *, repair=True, single=True, k=K):
     """Precisions that the relaxed solver worked in, one after another, and its answer."""
     rules = [ClusterSizes(minimum=len(points) // k - 1)]
     problem = problem_of(points, rules, k, repair=repair, max_samples=None)
@@ -141,6 +142,8 @@ def relaxed_in(points, *, repair=True, k=K):
     start = Start(labels, problem.rows.means(labels, k))
     with pytest.MonkeyPatch.context() as patch:
         used = watched(patch)
+        if not single:
+            patch.setattr(MemoryRows, "fits_single", False)
         return used, relax(problem, start)
 
 
@@ -163,9 +166,9 @@ BLOBS, _ = make_blobs(2500, 3, centers=K, cluster_std=2.0, random_state=0)
 def test_points_are_relaxed_in_single_precision(shift):
     used, relaxed = relaxed_in(BLOBS + shift)
     assert used == ["float32"]
-    _, double = relaxed_in(BLOBS + shift, repair=False)
-    both = slice(0, len(relaxed.history.objective))
-    np.testing.assert_allclose(relaxed.history.objective, double.history.objective[both], rtol=1e-3)
+    used, double = relaxed_in(BLOBS + shift, single=False)
+    assert used == ["float64"]
+    np.testing.assert_allclose(relaxed.history.objective, double.history.objective, rtol=1e-3)
     assert np.mean(relaxed.labels == double.labels) > 0.999
 
 

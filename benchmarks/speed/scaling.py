@@ -7,13 +7,13 @@ import sys
 import time
 
 import numpy as np
-from corral.start import make_start
 from sklearn.cluster import kmeans_plusplus
 
 from corral.admm.history import Options
 from corral.admm.projected import solve_projected
 from corral.presolve import presolve
 from corral.rows import MemoryRows
+from corral.search.starts import make_start
 
 from .jobs import overlapping
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -74,8 +73,7 @@ def test_no_labels_are_made_up_where_there_are_none():
     assert solve_crowded(replace(rules, sizes=sizes), np.zeros((5, 4))) is None
 
 
-def test_many_links_and_sizes_end_near_the_labels_they_came_from(monkeypatch):
-    monkeypatch.setattr(sys.modules["corral.polish.refine"], "PATIENCE", 0.2)
+def test_many_links_and_sizes_end_near_the_labels_they_came_from():
     X, truth = make_blobs(1_500, 5, centers=5, cluster_std=5.0, random_state=0)
     _, cannot = random_links(truth, 0, 3_000, random_state=0)
     rules = [ClusterSizes(np.bincount(truth)), cannot]

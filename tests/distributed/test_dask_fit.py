@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from local_shards import brought_home
 from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import cosine_distances
 
@@ -47,7 +48,7 @@ def test_the_answer_is_as_good_as_in_memory(client):
     expected = model().fit(X, constraints=SIZES)
     assert isinstance(found.labels_, da.Array)
     assert found.labels_.chunks == CHUNKS[:1]
-    assert found.report_.plan.home == ""
+    assert brought_home(found) == ""
     assert found.report_.feasible
     assert found.inertia_ == pytest.approx(expected.inertia_, rel=1e-5)
 
@@ -76,7 +77,7 @@ RULES = {
 def test_rules_are_obeyed_where_the_rows_are(client, kind):
     found = model()
     found.fit(da.from_array(X, chunks=CHUNKS), constraints=RULES[kind])
-    assert found.report_.plan.home == ""
+    assert brought_home(found) == ""
     independent = audit(X, found.labels_.compute(), RULES[kind], K)
     assert independent.feasible
     assert independent.objective == pytest.approx(found.report_.objective, rel=1e-9)
@@ -147,7 +148,7 @@ def test_features_are_checked_by_number_and_name(client):
 def test_cosine_stays_with_the_workers(client):
     given = da.from_array(X, chunks=CHUNKS)
     found = model(metric="cosine", n_init=1).fit(given, constraints=SIZES)
-    assert found.report_.plan.home == ""
+    assert brought_home(found) == ""
     independent = audit(X, found.labels_.compute(), SIZES, K, metric="cosine")
     assert independent.feasible
     assert independent.inertia == pytest.approx(found.inertia_)

@@ -8,7 +8,7 @@ from sklearn.datasets import make_blobs
 
 torch = pytest.importorskip("torch")
 
-from local_shards import cut, fit_shards  # noqa: E402
+from local_shards import brought_home, cut, fit_shards  # noqa: E402
 
 from corral import (  # noqa: E402
     ClusterSizes,
@@ -45,7 +45,7 @@ def small_sample(monkeypatch):
 def fit_there(points, rules, weight=None, *, shards=None, **parameters):
     shards = DeviceShards(Shard(torch.as_tensor(points).to(DEVICE))) if shards is None else shards
     found = fit_shards(points, shards, rules, K, weight, **parameters)
-    assert found.report_.plan.home == ""
+    assert brought_home(found) == ""
     return found
 
 

@@ -9,8 +9,7 @@ import contextlib
 
 import numpy as np
 import pytest
-from corral.run import Run
-from local_shards import cut, fit_shards
+from local_shards import brought_home, cut, fit_shards
 from scipy import sparse
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
@@ -37,6 +36,7 @@ from corral.problem import Problem
 from corral.rows import LocalShards, MemoryRows, Shard, ShardTable
 from corral.search import far
 from corral.settings import make_settings
+from corral.solve import solve
 
 N, D, K = 8_000, 4, 10
 X, Y = make_blobs(N, D, centers=K, cluster_std=3.0, random_state=0)
@@ -87,7 +87,7 @@ RULES = {
 @pytest.mark.parametrize("kind", RULES)
 def test_rules_are_obeyed_where_the_rows_are(kind):
     found = sharded(X, RULES[kind])
-    assert found.report_.plan.home == ""
+    assert brought_home(found) == ""
     independent = audit(X, found.labels_, RULES[kind], K)
     assert independent.feasible
     assert independent.objective == pytest.approx(found.report_.objective, rel=1e-9)
@@ -108,7 +108,7 @@ def test_a_sample_too_large_for_memory_is_searched_where_it_is(kind, samples, mo
     """From rows drawn at random; with 7,000 rows there is no sample at all."""
     monkeypatch.setattr(far, "NEAR_ENTRIES", 0)
     found = sharded(X, RULES[kind], max_samples=samples)
-    assert found.report_.plan.home == ""
+    assert brought_home(found) == ""
     assert audit(X, found.labels_, RULES[kind], K).feasible
     model = ConstrainedKMeans(K, random_state=0).fit(X, constraints=RULES[kind])
     assert found.inertia_ <= model.inertia_ * 1.15
@@ -163,7 +163,7 @@ FIRST = sparse.csr_array((np.ones(2), ([0, 0], [3, K + 3])), shape=(1, FEW * K))
 
 def test_why_rows_come_home(monkeypatch):
     few = sharded(X[:500], [])
-    assert few.report_.plan.home == "the problem is small"
+    assert brought_home(few) == "the problem is small"
     model = ConstrainedKMeans(K, random_state=0).fit(X[:500])
     np.testing.assert_array_equal(few.labels_, model.labels_)
     monkeypatch.setattr(far, "SAMPLE", 20)
@@ -174,11 +174,11 @@ def test_why_rows_come_home(monkeypatch):
     }
     for why, rule in rules.items():
         found = sharded(X[:FEW], rule)
-        assert found.report_.plan.home.startswith(why)
+        assert brought_home(found).startswith(why)
         model = ConstrainedKMeans(K, random_state=0).fit(X[:FEW], constraints=rule)
         np.testing.assert_array_equal(found.labels_, model.labels_)
     kept = sharded(X[:FEW], [], record_x=[1])
-    assert "record_x" in kept.report_.plan.home
+    assert "record_x" in brought_home(kept)
     assert kept.history_.x[1].shape == (FEW, K)
 
 
@@ -191,7 +191,7 @@ def test_data_of_other_shapes(kind):
         "heavy tails": rng.standard_t(2, size=(N, 3)),
     }[kind]
     found = sharded(points, [SIZES])
-    assert found.report_.plan.home == ""
+    assert brought_home(found) == ""
     assert audit(points, found.labels_, [SIZES], K).feasible
     model = ConstrainedKMeans(K, random_state=0).fit(points, constraints=SIZES)
     assert found.inertia_ <= model.inertia_ * 1.02
@@ -225,8 +225,7 @@ def test_prices_of_a_sample_start_all_rows():
 
     def search_near(part, random_state):
         assert part.rows.shape[0] == 2_000
-        found = Run(part, None, 1)(random_state.randint(1 << 30))
-        centers = found.centers - part.rows.middle
+        centers = solve(part, random_state).centers - part.rows.middle
         prices.append(far._sample_prices(part, centers))
         return centers, prices[0]
 
@@ -301,7 +300,7 @@ def test_must_links_may_empty_a_shard():
     shards = LocalShards([Shard(X[:-500]), Shard(X[-500:])])
     rules = MustLink([(0, int(row)) for row in linked])
     found = fit_shards(X, shards, rules, K)
-    assert found.report_.plan.home == ""
+    assert brought_home(found) == ""
     assert found.report_.feasible
     assert np.all(found.labels_[linked] == found.labels_[0])
 
@@ -310,7 +309,7 @@ def test_must_links_may_empty_a_shard():
 def test_cosine(metric):
     rules = [ClusterSizes(maximum=900), MustLink([(0, 1), (2, 3)])]
     found = sharded(X, rules, metric=metric, n_init=1)
-    assert found.report_.plan.home == ""
+    assert brought_home(found) == ""
     independent = audit(X, found.labels_, rules, K, metric=metric)
     assert independent.feasible
     assert independent.inertia == pytest.approx(found.inertia_)
