@@ -139,6 +139,8 @@ PARAMETERS = [
     ("record_x", (2, -3), "integers of at least 1"),
     ("record_x", (1.5,), "integers of at least 1"),
     ("record_x", ("last",), "integers of at least 1"),
+    ("effort", 0.0, "above 0"),
+    ("effort", "much", "above 0"),
     ("max_samples", 0, COUNT),
     ("max_samples", 2.5, COUNT),
     ("max_samples", "few", "auto"),

@@ -59,8 +59,9 @@ def test_what_only_some_need_is_loaded_when_needed(package, extra):
 
 
 def test_nothing_but_itself_is_loaded(extra):
-    # Compiled parts of SciPy register under names of their own.
-    assert {name for name in extra if not name.startswith("_")} == {"corral"}
+    # Compiled parts of SciPy register under names of their own; numba loads what it finds.
+    numba = {"numba", "llvmlite", "yaml", "coverage", "colorama"}
+    assert {name for name in extra if not name.startswith("_")} - numba == {"corral"}
 
 
 def test_scikit_learn_is_loaded_when_needed():

@@ -79,7 +79,6 @@ def test_algorithm1_starts_where_it_is_told():
     np.testing.assert_array_equal(fitted.labels_[[0, 1, 2]], [0, 1, 2])
 
 
-@pytest.mark.xfail(reason="the projected solver does not read rho_every")
 def test_rho_every_spreads_the_growth():
     one = model(rho_growth=1.03**3, rho_every=3).fit(X)
     other = model(rho_growth=1.03).fit(X)

@@ -60,9 +60,11 @@ def test_pairs_pins_and_totals_of_the_groups_that_are_there():
     np.testing.assert_array_equal(groups[part.apart], whole.apart[there])
     pinned = np.isin(whole.pins[:, 0], groups)
     np.testing.assert_array_equal(groups[part.pins[:, 0]], whole.pins[pinned, 0])
-    np.testing.assert_array_equal(part.totals[0].values, whole.totals[0].values[groups])
-    share = part.count.sum() / N
-    np.testing.assert_allclose(part.totals[0].upper, 3000.0 * share)
+    # Values are shifted so that the sample has its share of the total.
+    shifts = part.totals[0].values - whole.totals[0].values[groups]
+    np.testing.assert_allclose(shifts, shifts[0])
+    np.testing.assert_allclose(part.totals[0].values.mean(), whole.totals[0].values.mean())
+    np.testing.assert_allclose(part.totals[0].upper, 3000.0 * 1500 / whole.n_groups)
 
 
 def test_a_draw_is_in_order_without_repeats_and_reproducible():
@@ -169,7 +171,7 @@ def test_points_are_relaxed_in_single_precision(shift):
     used, double = relaxed_in(BLOBS + shift, single=False)
     assert used == ["float64"]
     np.testing.assert_allclose(relaxed.history.objective, double.history.objective, rtol=1e-3)
-    assert np.mean(relaxed.labels == double.labels) > 0.999
+    assert np.mean(relaxed.labels == double.labels) > 0.99
 
 
 @pytest.mark.parametrize(

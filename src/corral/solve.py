@@ -26,7 +26,7 @@ from .search import numbers as at
 from .search.budget import Budget
 from .search.descent import Answer, Descender, match_sizes
 from .search.engine import Maker, search
-from .search.events import Events
+from .search.events import HOME, Events
 from .search.far import is_small, search_far, why_home
 from .search.makers import Makers, relax
 from .search.prices import Found
@@ -153,7 +153,7 @@ def _brought_home(problem: Problem, why: str, events: Events) -> Problem:
     """The problem with all rows in this process's memory; the user is told if they are many."""
     m, d = problem.rows.shape
     size = m * d * np.dtype(problem.rows.dtype).itemsize
-    events.note("brought into memory because", why)
+    events.note(HOME, why)
     if size > MANY_BYTES:
         warnings.warn(
             f"X, {size / 2**30:.1f} GiB, is brought into this process's memory: {why}.",

@@ -74,20 +74,19 @@ def test_a_proof_is_enough_for_the_best_answer_only():
     assert not prover_of(X).enough(best * unit, 0.0)
 
 
-def test_restarts_end_when_one_is_enough():
-    model = ConstrainedKMeans(2, n_init=4)
+def test_a_search_ends_when_its_first_answers_are_enough():
+    model = ConstrainedKMeans(2)
     settings = make_settings(model.get_params(deep=False), X.shape)
     problem = Problem.of(presolve(ConstraintSet(), len(X), 2), MemoryTable(X).rows(None), settings)
     asked = []
 
     def enough(objective, seconds):
-        if seconds > 0.0:
-            asked.append(objective)
-        return len(asked) == 2
+        asked.append(objective)
+        return True
 
-    solve(problem, np.random.RandomState(0), enough=enough)
-    assert len(asked) == 2
-    assert asked[1] <= asked[0]
+    found = solve(problem, np.random.RandomState(0), enough=enough)
+    assert asked == [pytest.approx(found.objective)]
+    assert "children" not in dict(found.events.table())
 
 
 def test_too_much_memory_is_refused_before_the_fit(monkeypatch):

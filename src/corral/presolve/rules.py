@@ -260,8 +260,12 @@ class Rules:
                 (self.soft_totals, part.soft_totals),
             )
         )
-        part = replace(part, totals=totals, soft_totals=soft)
-        return part.scaled(len(groups) / m)
+        share = len(groups) / m
+        return replace(
+            part.scaled(part.n_rows / self.n_rows),
+            totals=tuple(total.scaled(share) for total in totals),
+            soft_totals=tuple(total.scaled(share) for total in soft),
+        )
 
     def scaled(self, share: float) -> Rules:
         """The same with bounds on sums times a share, for a sample of the groups."""

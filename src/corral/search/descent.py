@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
+from ..assign import NoAssignment, assign
 from ..constraints._checks import sums_by
 from ..deadline import Deadline, OutOfTime
 from ..presolve import Rules
@@ -240,6 +241,30 @@ class Descender:
             best, awake = answer, np.ones(k, bool)
         kept = answer if answer.beats(best) else best
         return None if kept is None or broken(rules, kept.labels) else kept
+
+    def finished(self, answer: Answer) -> Answer:
+        """The answer after exact assignments at its centres, while these lower the objective.
+
+        Only where they are quick: sizes of single rows by a flow, cliques of cannot-links by linear
+        assignments.
+        """
+        rules = answer.rules
+        cliques = rules.paired and rules.in_cliques and not rules.bounded
+        quick = rules.only_sized or cliques or (rules.nested and not rules.sizes_vary)
+        m, k = rules.n_groups, rules.n_clusters
+        while (
+            quick and self.shape.follows and m * k <= at.EXACT and not self.budget.deadline.passed
+        ):
+            cost = self.shape.table(answer.clusters)
+            try:
+                exact = assign(rules, cost, incumbent=answer.labels, deadline=self.deadline)
+            except (OutOfTime, NoAssignment):
+                break
+            found = self.improved(exact.labels, answer.prices, rules)
+            if found is None or not found.beats(answer):
+                break
+            answer = found
+        return answer
 
     def restless(self, labels: IntArray) -> BoolArray:
         """The clusters that break a hard rule."""

@@ -55,6 +55,7 @@ def search(
             if answers.answers and budget.part >= at.MAKING:
                 break
             found = descender.from_made(make(), prices)
+            found = None if found is None else descender.finished(found)
             answers.add(found)
             tell(name, found)
             descender.answered = answers.best is not None
@@ -72,6 +73,7 @@ def search(
             else:
                 child = descender.from_varied(variation.local(parent), parent, target)
             answers.add(child, parent, slack)
+        answers.add(descender.finished(answers.top))
     except OutOfTime:
         if answers.best is None:
             raise

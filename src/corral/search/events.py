@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from .._text import in_digits
 from ..deadline import Deadline
 
+#: The event of rows that were brought into this process's memory.
+HOME = "brought into memory because"
+
 
 @dataclass
 class Events:
@@ -23,6 +26,11 @@ class Events:
         """Note an answer, or that there was none, with the seconds since the fit began."""
         value = "no answer" if objective is None else f"objective {in_digits(objective)}"
         self.rows.append((what, f"{value} after {self.clock.elapsed:.2g} s{more}"))
+
+    @property
+    def home(self) -> str:
+        """Why rows were brought into this process's memory; nothing if they were not."""
+        return dict(self.rows).get(HOME, "")
 
     def table(self) -> list[tuple[str, str]]:
         """Pairs of event and value."""

@@ -19,7 +19,7 @@ from ..constraints._checks import sums_by
 from ..problem import Problem
 from . import numbers as at
 from .descent import match_sizes
-from .starts import Start, draw, group_labels, labelled_means, make_start
+from .starts import Start, draw, labelled_means, make_start
 
 
 class Makers:
@@ -51,8 +51,6 @@ class Makers:
         problem, draws = self.problem, self.random_state
         rules, rows, init = problem.rules, problem.rows, problem.settings.init
         labelled = None
-        if not isinstance(init, str) and init.ndim == 1 and rules.group is not None:
-            init = group_labels(rules, init.astype(np.int64))
         if isinstance(init, str) and init == "k-means++":
             labelled = labelled_means(rules, rows, draws, others=number > 0)
         return make_start(rules, rows, init, draws, problem.deadline, labelled)
@@ -78,8 +76,7 @@ def relax(problem: Problem, start: Start) -> Relaxation:
     progress.enter("admm")
     options = Options(
         rho=settings.rho,
-        rho_growth=settings.rho_growth,
-        rho_every=settings.rho_every,
+        rho_growth=settings.rho_growth ** (1.0 / settings.rho_every),
         tol=settings.tol,
         max_iter=settings.max_iter,
         deadline=problem.deadline if wanted else problem.deadline.share(at.ADMM_SHARE),

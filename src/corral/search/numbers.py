@@ -68,3 +68,5 @@ COARSE_WORK = 0.5
 #: Seconds after which a fit of up to ``TIMED_ROWS`` rows without ``time_limit`` ends with what it
 #: has; it grows with the square of the rows above.
 FIT_SECONDS, TIMED_ROWS = 17.0, 2_000
+#: Entries of a table of costs up to which labels are made exact at the centres at the end.
+EXACT = 1 << 22

@@ -89,7 +89,7 @@ def make_start(
     ----------
     rules : Rules
     rows : Rows
-    init : "k-means++", "random", (k, d) centres or (m,) labels of the groups
+    init : "k-means++", "random", (k, d) centres, or labels of the groups (m,) or rows (n,)
         Centres and labels given by the user keep their order; seeds drawn here are put in the
         order that suits the pins and the ordered rules.
     random_state : RandomState
@@ -101,7 +101,9 @@ def make_start(
     k, m = rules.n_clusters, rules.n_groups
     if not isinstance(init, str):
         if init.ndim == 1:
-            return Start(init.astype(np.int64), rows.means(init.astype(np.int64), k))
+            given: IntArray = init.astype(np.int64)
+            given = given if len(given) == m else group_labels(rules, given)
+            return Start(given, rows.means(given, k))
         centers: FloatArray = init - rows.middle
         return Start(rows.nearest(centers, deadline.first), centers)
     if init == "random":

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from .._typing import FloatArray
-from ..presolve import Rules
+from ..presolve import Rules, SizeBounds
 from . import numbers as at
 from .descent import Answer, Varied
 from .shape import Shape
@@ -44,15 +44,32 @@ class Variation:
         sizes, k, draw = answer.rules.sizes, self.rules.n_clusters, self.random_state
         if sizes is None:
             raise AssertionError("only sizes have an order")
-        a = int(draw.randint(k))
-        other = np.flatnonzero(np.any(sizes.columns != sizes.columns[:, [a]], axis=0))
-        near = other[np.argsort(self._gaps(answer.clusters, a)[other], kind="stable")]
-        b = int(near[min(int(draw.geometric(0.4)) - 1, len(near) - 1)])
+        a, b = self._pair_by_prices(answer, sizes) or (int(draw.randint(k)), -1)
+        if b < 0:
+            other = np.flatnonzero(np.any(sizes.columns != sizes.columns[:, [a]], axis=0))
+            near = other[np.argsort(self._gaps(answer.clusters, a)[other], kind="stable")]
+            b = int(near[min(int(draw.geometric(0.4)) - 1, len(near) - 1)])
         order = np.arange(k)
         order[[a, b]] = b, a
         awake = np.zeros(k, bool)
         awake[[a, b]] = True
         return Varied(answer.labels.copy(), awake, answer.rules.with_sizes_in_order(order))
+
+    def _pair_by_prices(self, answer: Answer, sizes: SizeBounds) -> tuple[int, int] | None:
+        """Two clusters whose sizes should be exchanged by their prices, in half of the cases.
+
+        Exchanging sizes u changes the cost by about ``(u_a - u_b) (p_a - p_b)``, p the prices.
+        """
+        draw, k = self.random_state, self.rules.n_clusters
+        if answer.prices is None or draw.uniform() < 0.5:
+            return None
+        price, wanted = answer.prices.prices[:, 0], np.sum(sizes.aimed, axis=0) / 2.0
+        change = (wanted[:, None] - wanted) * (price[:, None] - price)
+        gain = np.maximum(-change, 0.0).ravel()
+        if gain.sum() <= 0.0:
+            return None
+        a, b = divmod(int(draw.choice(k * k, p=gain / gain.sum())), k)
+        return a, b
 
     def _relocated(self, answer: Answer) -> Varied:
         """A cluster that costs little is given up, and one that costs much is split."""
