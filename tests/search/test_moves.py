@@ -115,15 +115,16 @@ def worth(model, labels):
     return sum(appraise(model, state_of(model, labels)))
 
 
-def check(model, labels, groups, to, rise):
-    """The rise is that of labels with some groups elsewhere, counted anew and by moves."""
+def check(model, labels, groups, to, rise, exact=True):
+    """The rise is that of labels with some groups elsewhere, counted anew and by moves.
+
+    One that is not exact may be too high.
+    """
     after, state = labels.copy(), state_of(model, labels)
     after[groups] = to
     expected = worth(model, after) - worth(model, labels)
-    if model.kind == MEDOIDS and len(groups) == 2 and rise > 0.0:
-        # Exchanges that do not pay at the present medoids are not valued at better ones.
-        assert rise >= expected - 1e-9
-    else:
+    assert rise >= expected - 1e-9 * max(1.0, abs(expected))
+    if exact:
         assert rise == pytest.approx(expected, rel=1e-9, abs=1e-9)
     for group, cluster in zip(groups, to, strict=True):
         move(model, state, group, cluster)
@@ -174,7 +175,8 @@ def test_swaps_and_ejections(kind, stored, name):
         if a == b:
             continue
         done += 1
-        check(model, labels, [i, o], [b, a], exchange_rise(model, state, i, o, a))
+        exact = kind != MEDOIDS or state.number[a] + state.number[b] <= moves.FEW
+        check(model, labels, [i, o], [b, a], exchange_rise(model, state, i, o, a), exact)
         for c in {0, 1, 2, 3} - {a, b}:
             check(model, labels, [i, o], [b, c], exchange_rise(model, state, i, o, c))
     assert done > 10
