@@ -31,11 +31,11 @@ class Variation:
     def local(self, answer: Answer) -> Varied:
         """A variation of few clusters."""
         k, chance = self.rules.n_clusters, self.random_state.uniform()
-        if self.rules.sizes_vary and chance < 0.25:
+        if self.rules.sizes_vary and chance < 0.5:
             return self._exchanged(answer)
         if k > 1 and self.shape.among_groups and self.random_state.uniform() < at.REPLACED:
             return self._replaced(answer)
-        if k > 2 and chance < 0.6:
+        if k > 2 and self.random_state.uniform() < 0.6:
             return self._relocated(answer)
         return self._reseeded(answer)
 
