@@ -600,7 +600,7 @@ LONG_FITS = {
     "iterations": """
         X = rng.normal(size=(20000, 20))
         rules = None
-        model = ConstrainedKMeans(30, n_init=1000, random_state=0)
+        model = ConstrainedKMeans(30, effort=1e6, random_state=0)
     """,
     "exact assignment": """
         n, k = 400, 8
@@ -612,7 +612,7 @@ LONG_FITS = {
             ClusterTotals(values, maximum=room),
             CannotLink(pairs[hidden[pairs[:, 0]] != hidden[pairs[:, 1]]]),
         ]
-        model = ConstrainedKMeans(k, n_init=1000, random_state=0)
+        model = ConstrainedKMeans(k, effort=1e6, random_state=0)
     """,
 }
 PROGRAM = """
