@@ -55,8 +55,8 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
     init : {"k-means++", "random"}, array of k centres or array of n labels, default="k-means++"
         Where to start.  "random" is a random assignment.
     n_init : int or "auto", default="auto"
-        Number of sets of seeds that start the search; "auto" is one.  ADMM's centres start it as
-        well.  ``effort`` is what lengthens the search.
+        Number of sets of seeds that start the search, while these take less than a third of its
+        work; "auto" is six.  ADMM's centres start it as well.  ``effort`` lengthens the search.
     max_iter : int, default=1000
         Limit on the iterations of ADMM.
     tol : float or "auto", default="auto"

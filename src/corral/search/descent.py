@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ..assign import NoAssignment, assign
+from ..assign import NoAssignment, assign, broken
 from ..constraints._checks import sums_by
 from ..deadline import Deadline, OutOfTime
 from ..presolve import Rules
 from . import numbers as at
 from .budget import Budget
-from .check import broken
 from .moves import Scratch, appraise, descend, restless, state_of
 from .prices import Costs, Found, Sums, find_prices, place, scale_of
 from .shape import Shape

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..assign import NoAssignment, feasible
+from ..assign.check import broken, matching_order
 from ..deadline import Deadline, OutOfTime
 from . import numbers as at
-from .check import broken, matching_order
 from .descent import Answer, Descender
 
 
