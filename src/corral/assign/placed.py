@@ -47,7 +47,7 @@ def _placed(rules: Rules, deadline: Deadline, cost: FloatArray | None) -> Iterat
     allowed[rules.pins[:, 0], rules.pins[:, 1]] = True
     heavy = (np.abs(sums.values) / sums.unit).sum(axis=0) + np.diff(graph.indptr)
     heavy[rules.pins[:, 0]] = np.inf
-    first = -np.arange(rules.n_clusters)
+    first, unit = -np.arange(rules.n_clusters), sums.unit
     for how in (("cheap",) if cost is not None else ()) + ("first", "spread"):
         labels, room = np.full(rules.n_groups, -1), sums.upper.copy()
         for g in np.argsort(-heavy, kind="stable"):
@@ -57,8 +57,10 @@ def _placed(rules: Rules, deadline: Deadline, cost: FloatArray | None) -> Iterat
             fits[near[near >= 0]] = False
             if not fits.any():
                 break
-            score = first if how == "first" else (room / sums.unit).sum(axis=0)
-            score = -cost[g] if how == "cheap" and cost is not None else score
+            if how == "cheap" and cost is not None:
+                score = -cost[g]
+            else:
+                score = first if how == "first" else (room / unit).sum(axis=0)
             labels[g] = np.argmax(np.where(fits, score, -np.inf))
             room[:, labels[g]] -= sums.values[:, g]
         else:

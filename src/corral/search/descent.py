@@ -16,12 +16,14 @@ import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..assign import NoAssignment, assign, broken
+from ..assign.placed import place_by_room
 from ..constraints._checks import sums_by
-from ..deadline import Deadline, OutOfTime
+from ..deadline import NEVER, Deadline, OutOfTime
 from ..presolve import Rules
 from . import numbers as at
 from .budget import Budget
-from .moves import Scratch, appraise, descend, restless, state_of
+from .model import Model
+from .moves import Scratch, State, appraise, descend, restless, state_of
 from .prices import Costs, Found, Sums, find_prices, place, scale_of
 from .shape import Shape
 
@@ -78,6 +80,7 @@ class Descender:
         self.width = min(at.WIDTH, rules.n_clusters)
         self.scratch = Scratch.of(self.priced.model, self.width)
         self._order, self.margin = rules, 0.0
+        self._clusters: Any = None  # those of the first maker
         self.answered = False  # whether the search has an answer, so that the deadline may end it
 
     @property
@@ -97,6 +100,7 @@ class Descender:
 
         None also if the objective is above the target when rules are still broken.
         """
+        self._clusters = clusters if self._clusters is None else self._clusters
         labels, prices, rules = self.rounds(clusters, prices)
         if not self._promising(labels, target):
             return None
@@ -184,7 +188,7 @@ class Descender:
         for _ in range(at.ROUNDS):
             costs = PinnedCosts(level.shape.costs(clusters, deadline), level.pinned)
             scale = scale or scale_of(costs, deadline)
-            prices = find_prices(costs, sums, scale, prices, deadline)
+            prices = find_prices(costs, sums, scale, prices, deadline, self.budget.deadline)
             eps = prices.eps if prices.passes else TINY
             labels = place(costs, sums.amount, prices.prices, eps, deadline)
             self.budget.spend(m * k * (0.25 * d + 0.5 * prices.passes))
@@ -271,22 +275,68 @@ class Descender:
         restless(model, state_of(model, labels), awake)
         return awake
 
+    def _descended(
+        self,
+        model: Model,
+        state: State,
+        order: IntArray,
+        awake: BoolArray,
+        prices: FloatArray,
+        rise: int,
+    ) -> None:
+        """Take moves until none pays, in pieces of work between which the deadline is asked."""
+        least, urgent = 1e-10 * self.priced.scale, self.margin * at.PENALTY_RISE ** (2 * rise)
+        fresh, done = True, 0.0
+        while True:
+            _, work = descend(
+                model,
+                state,
+                order,
+                awake,
+                prices,
+                self.scratch,
+                at.SWEEPS,
+                least,
+                self.margin,
+                urgent,
+                at.PIECE,
+                fresh,
+            )
+            self.budget.spend(work)
+            done += work
+            if work <= at.PIECE or self.budget.deadline.passed:
+                return
+            if self.budget.over and done > at.LAST_PIECES * at.PIECE:
+                return
+            awake, fresh = self.scratch.now.copy(), False
+            order = np.roll(order, len(order) // 3)
+
+    def placed(self) -> Answer | None:
+        """Labels of groups placed one after another where there is room; None if some find none.
+
+        For a deadline that comes before anything better.
+        """
+        rules, m = self._order, self.rules.n_groups
+        if self._clusters is None or m * rules.n_clusters > at.EXACT << 1:
+            return None
+        cost = self.shape.table(self._clusters)
+        labels = place_by_room(rules, NEVER, cost)
+        if labels is None or broken(rules, labels):
+            return None
+        clusters = self.shape.clusters(labels, self._clusters)
+        objective = self.shape.objective(labels, clusters) + rules.soft_cost(labels)
+        return Answer(labels, clusters, objective, rules, None)
+
     def _obeying(
         self, labels: IntArray, prices: FloatArray, awake: BoolArray, target: float
     ) -> tuple[IntArray, float] | None:
         """Labels after moves at a penalty that rises until no hard rule is broken."""
-        penalty, budget, rise = self.penalty, self.budget, 0
+        penalty, rise = self.penalty, 0
         order = self.random_state.permutation(len(labels))
-        least = 1e-10 * self.priced.scale
         while True:
             model = self.priced.at(penalty)
             state = state_of(model, labels)
-            allowance = max(budget.left, 0.0)
-            _, work = descend(
-                model, state, order, awake, prices, self.scratch, at.SWEEPS, least,
-                self.margin, self.margin * at.PENALTY_RISE ** (2 * rise), allowance,
-            )  # fmt: skip
-            budget.spend(work)
+            self._descended(model, state, order, awake, prices, rise)
             labels = state.labels
             objective, soft, hard = appraise(model, state)
             if hard <= 0.0:

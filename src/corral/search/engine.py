@@ -76,5 +76,9 @@ def search(
         answers.add(descender.finished(answers.top))
     except OutOfTime:
         if answers.best is None:
-            raise
+            placed = descender.placed()
+            if placed is None:
+                raise
+            answers.add(placed)
+            tell("groups placed where there is room", placed)
     return answers

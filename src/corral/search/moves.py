@@ -860,6 +860,7 @@ def descend(
     margin: float,
     urgent: float,
     allowance: float,
+    fresh: bool,
 ) -> tuple[int, float]:
     """Take the best move of each group in turn until none pays; the state changes in place.
 
@@ -880,7 +881,10 @@ def descend(
         Rise at the prices up to which a group that finds no room is worth a swap, and the same for
         groups of a cluster that is outside its bounds.
     allowance : float
-        Work after which no new sweep begins, in numbers read.
+        Work, in numbers read, after which it ends early; ``scratch.now`` has the clusters that are
+        still awake then.
+    fresh : bool
+        Whether near clusters are to be found anew.
 
     Returns
     -------
@@ -894,7 +898,7 @@ def descend(
         unit = len(model.data) / m + 4.0
     if model.kind == MEDOIDS:
         unit += 2.0 * m / k if m <= k * FOLLOWED else 4.0
-    for i in range(m):
+    for i in range(m if fresh else 0):
         ranked[i] = False
     for j in range(k):
         now[j] = awake[j]
@@ -910,6 +914,8 @@ def descend(
                 work += k * (d + 4.0)
         moved = 0
         for place in range(m):
+            if work > allowance:
+                return moves + moved, work
             i = order[place]
             a = state.labels[i]
             if not scratch.reach[a] or model.pin[i] >= 0:

@@ -70,3 +70,6 @@ COARSE_WORK = 0.5
 FIT_SECONDS, TIMED_ROWS = 17.0, 2_000
 #: Entries of a table of costs up to which labels are made exact at the centres at the end.
 EXACT = 1 << 22
+#: Work between two questions to the deadline, in numbers read: about 0.1 s; and pieces of it that a
+#: descent may take when the budget is spent.
+PIECE, LAST_PIECES = 2e7, 10

@@ -104,11 +104,13 @@ def find_prices(
     scale: float,
     known: Found | None = None,
     deadline: Deadline = NEVER,
+    until: Deadline = NEVER,
 ) -> Found:
     """Prices at which soft loads keep the bounds and few groups are undecided.
 
     The temperature begins at the scale of the costs.  With prices that are known it rises from
-    theirs until they fit the bounds.  Then it falls until few groups are undecided.
+    theirs until they fit the bounds.  Then it falls until few groups are undecided, or time is
+    over at ``until``; at the deadline it raises OutOfTime.
     """
     (k, n_sums), m = sums.lower.shape, len(sums.amount)
     if not n_sums:
@@ -123,7 +125,7 @@ def find_prices(
     while True:
         damping = DAMPING
         for _ in range(NEWTON_STEPS):
-            if sums.missed(here.load) <= PRICE_ACCURACY:
+            if sums.missed(here.load) <= PRICE_ACCURACY or until.passed:
                 break
             moved = prices + _newton_step(here, sums, prices, eps, damping)
             moved = np.where(prices * moved < 0.0, 0.0, moved)
@@ -132,7 +134,7 @@ def find_prices(
                 here, prices, damping = there, moved, damping / DAMPING_FALL
             else:
                 damping *= DAMPING_RISE
-        if here.undecided <= few or eps <= coldest:
+        if here.undecided <= few or eps <= coldest or until.passed:
             return Found(prices, eps, passes)
         eps *= COOLING
         here, passes = _look(costs, sums, prices, eps, deadline), passes + 1
