@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -105,38 +106,27 @@ def _searched(
     )
     events.note("groups of rows", problem.rules.n_groups)
     events.note("clusters", problem.n_clusters)
-    relaxed: Relaxation | None = None
-    makers: list[tuple[str, Maker]]
+    prices: Found | None = None
+    own = Makers(problem, random_state)
+    makers: Iterable[tuple[str, Maker]] = own
     if paper is not None:
-        relaxed, centers = _algorithm1(problem, paper, random_state)
-        found = _search_level(problem, [("Algorithm 1", lambda: centers)], random_state, budget,
-                              enough, events)  # fmt: skip
+        own.relaxed, centers = _algorithm1(problem, paper, random_state)
+        makers = [("Algorithm 1", lambda: centers)]
     elif problem.coarse < problem.rules.n_groups:
         part = problem.part(draw(problem.rules, problem.coarse, random_state))
         share = Budget(at.COARSE_WORK * budget.work, problem.deadline.share(at.COARSE_WORK))
-        own = Makers(part, random_state)
         events.note("groups of the sample", part.rules.n_groups)
-        try:
-            coarse = _search_level(part, own, random_state, share, None, events)
-            centers, prices = part.shifted(coarse.clusters, problem), coarse.prices
-            makers = [("all rows from the sample", lambda: centers)]
-        except (NoAssignment, OutOfTime):
-            prices, makers = None, []
-            if problem.deadline.passed:
-                prices = None
+        of_part = Makers(part, random_state)
+        with suppress(NoAssignment, OutOfTime):  # then all rows have starts of their own
+            coarse = _search_level(part, of_part, random_state, share, None, events)
+            start, prices = part.shifted(coarse.clusters, problem), coarse.prices
+            makers = [("all rows from the sample", lambda: start)]
+        own.relaxed = of_part.relaxed
         budget.spend(share.spent)
-        relaxed = own.relaxed
-        makers = makers or list(Makers(problem, random_state))
-        found = _search_level(problem, makers, random_state, budget, enough, events, prices)
-    else:
-        own = Makers(problem, random_state)
-        found = _search_level(problem, own, random_state, budget, enough, events)
-        relaxed = own.relaxed
-    ended = "the deadline" if budget.deadline.passed else "the budget" if budget.over else (
-        "children without success"
-    )  # fmt: skip
-    events.note("search stopped by", ended)
-    return _solution(problem, found, relaxed, events)
+    found = _search_level(problem, makers, random_state, budget, enough, events, prices)
+    over = "the budget" if budget.over else "children without success"
+    events.note("search stopped by", "the deadline" if budget.deadline.passed else over)
+    return _solution(problem, found, own.relaxed, events)
 
 
 def _why_home(problem: Problem) -> str:

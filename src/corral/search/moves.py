@@ -475,15 +475,11 @@ def rows_rise(model: Model, state: State, i: int, a: int, b: int, o: int, c: int
 
     Without the second group, o is -1.
     """
-    k, rise = len(state.mass), 0.0
-    for step in range(8 if o >= 0 else 4):
+    k, rise, half = len(state.mass), 0.0, 4 if o >= 0 else 2
+    for step in range(2 * half):
         # Out of one cluster and into the next for each group; then everything back.
-        back, into = step % 4 >= 2, step % 2 == 1
-        group, here, there = (i, a, b) if step < 4 else (o, b, c)
-        if o >= 0 and step >= 2:
-            back = step >= 4
-            second = step in (2, 3, 6, 7)
-            group, here, there = (o, b, c) if second else (i, a, b)
+        back, into = step >= half, step % 2 == 1
+        group, here, there = (o, b, c) if step % half >= 2 else (i, a, b)
         cluster = there if into else here
         sign = 1.0 if into != back else -1.0
         change = entry_changed(model, state, group * k + cluster, sign)
