@@ -30,8 +30,8 @@ from corral.admm.crew import Threads
 from corral.admm.history import Options
 from corral.admm.projected import ProjectedSolver
 from corral.backends.dask import hold
-from corral.presolve import Pairs, Rules, SizeBounds
 from corral.rows import MemoryRows
+from corral.rules import Pairs, Rules, SizeBounds
 
 D, K = 16, 20
 MIB = 2**20

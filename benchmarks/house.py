@@ -18,9 +18,9 @@ from structure import House
 ROOT = Path(__file__).resolve().parents[1]
 
 #: The packages that search for labels.
-ENGINE = ("presolve", "rows", "search", "admm", "assign", "backends")
+ENGINE = ("rules", "rows", "search", "admm", "exact", "backends")
 #: Those whose numbers steer it, and those inside them whose numbers are of the paper.
-STEERED = ("presolve", "rows", "search", "admm", "assign")
+STEERED = ("rules", "rows", "search", "admm", "exact")
 NOT_STEERED = ("admm.algorithm1",)
 
 

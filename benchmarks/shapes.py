@@ -27,7 +27,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from corral import ClusterSizes, ConstrainedGaussianMixture, ConstrainedKernelKMeans
 from corral.deadline import NEVER
-from corral.presolve import Rules, presolve
+from corral.rules import Rules, presolve
 from corral.search.budget import Budget
 from corral.search.descent import Descender
 from corral.search.model import table_model

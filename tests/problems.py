@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from corral import ConstrainedKMeans
-from corral.presolve import presolve
 from corral.problem import Problem
 from corral.rows import MemoryTable
+from corral.rules import presolve
 from corral.settings import make_settings
 
 

@@ -18,9 +18,9 @@ from corral.constraints import (
 )
 from corral.exceptions import InfeasibleConstraintsError
 from corral.infeasible.conflict import explain
-from corral.presolve import presolve
-from corral.presolve.amounts import crowd
-from corral.presolve.graphs import components
+from corral.rules import presolve
+from corral.rules.amounts import crowd
+from corral.rules.graphs import components
 
 LETTERS = list("abcdefgh")
 

@@ -14,9 +14,9 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import euclidean_distances
 
 from corral import CannotLink, ClusterSizes, ConstrainedKMeans, MustLink, Pin
-from corral.presolve import presolve
-from corral.presolve.cliques import clique_cover
-from corral.presolve.labelled import labelled_groups
+from corral.rules import presolve
+from corral.rules.cliques import clique_cover
+from corral.rules.labelled import labelled_groups
 from corral.search.starts import labelled_means, make_start
 
 

@@ -9,7 +9,6 @@ import pytest
 from conflicts import AllLabels, random_rules
 
 from corral import ConstrainedKMeans
-from corral.assign import can_be_placed
 from corral.constraints import (
     CannotLink,
     ClusterSizes,
@@ -21,9 +20,10 @@ from corral.constraints import (
     Pin,
 )
 from corral.deadline import Deadline, OutOfTime
+from corral.exact import can_be_placed
 from corral.exceptions import InfeasibleConstraintsError
 from corral.infeasible.conflict import explain, shrunk
-from corral.presolve import presolve
+from corral.rules import presolve
 
 
 def possible(n: int, k: int, rules) -> bool:

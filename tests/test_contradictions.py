@@ -10,8 +10,8 @@ from conflicts import AllLabels, bounds_of
 
 from corral.constraints import CannotLink, ClusterSizes, ConstraintSet, MustLink, Pin
 from corral.exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
-from corral.presolve import presolve
-from corral.presolve.graphs import find_clique
+from corral.rules import presolve
+from corral.rules.graphs import find_clique
 
 LETTERS = list("abcdefgh")
 

@@ -29,10 +29,10 @@ from corral import (
 from corral.admm.crew import Threads
 from corral.admm.projected import ProjectedSolver
 from corral.admm.schedule import GRADUATE, HARDEN, SETTLE
-from corral.assign.sizes import ship
 from corral.datasets import random_links
-from corral.presolve import presolve
+from corral.exact.sizes import ship
 from corral.rows.costs import Dense
+from corral.rules import presolve
 
 
 def blobs(n, d, k):

@@ -25,8 +25,8 @@ from corral.constraints import (
     Pin,
 )
 from corral.exceptions import InfeasibleConstraintsError
-from corral.presolve import Contraction, presolve
-from corral.presolve.graphs import components
+from corral.rules import Contraction, presolve
+from corral.rules.graphs import components
 
 
 def inertia(X, weight, labels):

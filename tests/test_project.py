@@ -27,10 +27,10 @@ LAYERS = [
     {"_arrays", "_text", "_typing", "_words", "deadline", "exceptions", "search.numbers"},
     {"_scale", "progress", "search.events"},
     {"constraints", "settings"},
-    {"presolve", "audit", "metrics", "datasets", "inputs"},
-    {"rows", "plan"},
+    {"rules", "audit", "metrics", "datasets", "inputs"},
+    {"rows"},
     {"problem", "admm", "backends"},
-    {"assign", "plots", "solution"},
+    {"exact", "plots", "solution"},
     {"search", "report"},
     {"solve", "infeasible"},
     {"feasibility", "fewest"},
@@ -145,7 +145,7 @@ def test_only_declared_dependencies_are_imported(path):
 #: The steps of ``fit`` in CONTRIBUTING's list, and the call in ``fit`` that takes each.
 WAY = {
     "inputs": "backend_of",
-    "presolve": "presolve",
+    "rules": "presolve",
     "problem": "Problem.of",
     "solve": "solve",
     "proof": "prover.proven",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 
 import numpy as np
 import pandas as pd
@@ -35,26 +34,6 @@ def test_tangled_cannot_links_still_get_cheap_labels():
     assert fitted.report_.feasible
     scatter = ((Y - Y.mean(axis=0)) ** 2).sum()
     assert fitted.inertia_ < 0.5 * scatter
-
-
-def test_a_time_limit_ends_the_rounds(monkeypatch):
-    """Whatever the method of assignment, no new round begins after the deadline."""
-    from corral.assign import exact
-
-    asked = []
-    real = exact.assign
-
-    def counted(*arguments, **options):
-        asked.append(time.monotonic())
-        return real(*arguments, **options)
-
-    monkeypatch.setattr(exact, "assign", counted)
-    points = np.random.RandomState(0).randn(20_000, 8)
-    limit, began = 0.2, time.monotonic()
-    with pytest.warns(ConvergenceWarning, match="time limit of 0.2 s"):
-        model(12, time_limit=limit).fit(points, constraints=ClusterSizes(minimum=500))
-    # Only the first assignment of the repair may still begin when the time is up.
-    assert sum(instant > began + 2 * limit for instant in asked) <= 1
 
 
 def test_the_objective_of_the_history_counts_rows_not_groups():

@@ -11,8 +11,8 @@ from scipy import sparse
 
 from corral import InfeasibleConstraintsError, check
 from corral.constraints import ClusterSizes, ConstraintSet, LinearConstraint, MustLink, Pin
-from corral.presolve import presolve
-from corral.presolve.reach import reach
+from corral.rules import presolve
+from corral.rules.reach import reach
 
 
 @pytest.mark.parametrize("seed", range(30))

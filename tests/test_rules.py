@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from tiny_problems import labelings, make_rules, misses, obeys, random_problem, value
 
-from corral.assign.check import with_pins
-from corral.assign.result import NoAssignment
-from corral.assign.sums.repair import restricted
-from corral.presolve import SizeBounds, TotalBounds
+from corral.exact.check import with_pins
+from corral.exact.result import NoAssignment
+from corral.exact.sums.repair import restricted
+from corral.rules import SizeBounds, TotalBounds
 
 SEEDS = range(60)
 

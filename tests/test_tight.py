@@ -24,8 +24,8 @@ from corral import (
     MustLink,
     audit,
 )
-from corral.assign import NoAssignment, assign, broken, feasible
-from corral.presolve import presolve
+from corral.exact import NoAssignment, assign, broken, feasible
+from corral.rules import presolve
 
 
 def tight_total(rng, labels, k):

@@ -23,7 +23,7 @@ from corral import (
 )
 from corral.baselines import DeadEndError
 from corral.metrics import hubert_index, mirkin_index, violations
-from corral.presolve import presolve
+from corral.rules import presolve
 from corral.shapes.gaussian import GaussianShape, target_of
 
 from .inputs import METHODS, SMALL_RHO, FloatArray, IntArray, points, rules_for, seed_of

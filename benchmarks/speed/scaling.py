@@ -11,8 +11,8 @@ from sklearn.cluster import kmeans_plusplus
 
 from corral.admm.history import Options
 from corral.admm.projected import solve_projected
-from corral.presolve import presolve
 from corral.rows import MemoryRows
+from corral.rules import presolve
 from corral.search.starts import make_start
 
 from .jobs import overlapping

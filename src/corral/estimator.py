@@ -1,4 +1,4 @@
-"""ConstrainedKMeans: inputs, presolve, problem, solve, proof, audit."""
+"""ConstrainedKMeans: inputs, rules, problem, solve, proof, audit."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .fewest import with_clusters
 from .infeasible import NoAnswer, relax_or_raise
 from .inputs import column_names, outline, refuse_others, row_names, talking
 from .new_rows import NewRows
-from .presolve import presolve
 from .problem import Problem, paper_problem
 from .progress import Progress
 from .report import Report
 from .rows import Table, measured
+from .rules import presolve
 from .search.ready import make_ready
 from .settings import Settings, make_random_state, make_settings, with_limit
 from .solution import Solution, check_answer, in_user_units

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from .assign import can_be_placed, feasible
 from .constraints import CannotLink, ClusterSizes, ClusterTotals, ConstraintSet, MustLink
 from .constraints._checks import Names
 from .deadline import NEVER, Deadline, OutOfTime
+from .exact import can_be_placed, feasible
 from .exceptions import InfeasibleConstraintsError
 from .infeasible import out_of_time
 from .infeasible.conflict import explain
-from .presolve import presolve
+from .rules import presolve
 from .settings import LIMITS, check_n_clusters, default_limit
 
 #: What the user writes instead of a number.

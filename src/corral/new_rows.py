@@ -15,18 +15,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._scale import times
 from ._typing import FloatArray, IntArray
-from .assign import NoAssignment, assign
 from .backends import Backend, InMemory, backend_of
 from .constraints import ConstraintSet
 from .constraints._checks import Names
 from .constraints.lookup import rules_for
 from .deadline import Deadline, OutOfTime
+from .exact import NoAssignment, assign
 from .exceptions import BrokenAnswerError, InfeasibleConstraintsError
 from .infeasible import conflict_of, out_of_time
 from .inputs import brought, check_weights, column_names, outline, refuse_others, row_names
-from .presolve import presolve
 from .report import Report
 from .rows import METRICS, MemoryTable, Table, distances_to, measured
+from .rules import presolve
 
 
 class NewRows(TransformerMixin):

@@ -7,8 +7,8 @@ from typing import Any
 
 from ._typing import FloatArray, IntArray
 from .deadline import Deadline
-from .presolve import Rules, presolve
 from .rows import MemoryRows, Rows, Table
+from .rules import Rules, presolve
 from .search import numbers as at
 from .settings import Settings
 

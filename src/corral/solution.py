@@ -21,8 +21,8 @@ from ._scale import NO_SCALE, times
 from ._typing import FloatArray, IntArray
 from .admm.history import History
 from .exceptions import BrokenAnswerError
-from .presolve import Rules, SizeBounds
 from .rows import Table
+from .rules import Rules, SizeBounds
 from .search.events import Events
 from .settings import Settings
 

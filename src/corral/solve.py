@@ -19,9 +19,9 @@ from ._arrays import one_blas_thread
 from ._typing import FloatArray
 from .admm.algorithm1 import PaperRules, solve_algorithm1
 from .admm.history import History, Options, Recorder, Relaxation
-from .assign import NoAssignment
 from .constraints._checks import sums_by
 from .deadline import OutOfTime
+from .exact import NoAssignment
 from .problem import Problem
 from .search import numbers as at
 from .search.budget import Budget

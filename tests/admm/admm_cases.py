@@ -10,8 +10,8 @@ import numpy as np
 from corral.admm.algorithm1 import DEFAULTS, PaperRules, solve_algorithm1
 from corral.admm.history import Options, Relaxation
 from corral.admm.projected import solve_projected
-from corral.presolve import Pairs, Rules
 from corral.rows import MemoryRows
+from corral.rules import Pairs, Rules
 
 
 @dataclass(frozen=True, kw_only=True)

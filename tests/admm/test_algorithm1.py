@@ -16,7 +16,7 @@ from sklearn.datasets import load_wine
 from corral.admm.algorithm1 import start, step
 from corral.admm.algorithm1.data import Data
 from corral.admm.algorithm1.updates import update_w
-from corral.presolve import LinearRows
+from corral.rules import LinearRows
 
 Vector = NDArray[np.float64]
 Labels = NDArray[np.int64]

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from corral.admm.algorithm1 import PaperRules, start, step
 from corral.admm.algorithm1.data import Data, State
-from corral.presolve import LinearRows
+from corral.rules import LinearRows
 
 N, K, D = 12, 3, 2
 # A repeated pair, a pair both ways round, and rows with several partners.

@@ -25,7 +25,7 @@ from corral.admm.algorithm1.updates import (
     update_z2,
     update_z34,
 )
-from corral.presolve import LinearRows
+from corral.rules import LinearRows
 
 Vector = NDArray[np.floating[Any]]
 N, K, D, RHO = 8, 3, 2, 7.0

@@ -14,7 +14,7 @@ from corral.admm.crew import START_SHARE
 from corral.admm.projected import LEAST_METRIC, SCALE_EVERY
 from corral.admm.schedule import GRADUATE, HARDEN, SETTLE, Schedule
 from corral.deadline import Deadline
-from corral.presolve import LinearRows, SizeBounds, SoftPairs, TotalBounds
+from corral.rules import LinearRows, SizeBounds, SoftPairs, TotalBounds
 
 M, K = 7, 3
 EVERY = range(1, 1001)

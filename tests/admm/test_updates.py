@@ -18,7 +18,7 @@ from corral.admm.history import Options
 from corral.admm.projected import ProjectedSolver
 from corral.admm.schedule import GRADUATE, SETTLE
 from corral.deadline import Deadline
-from corral.presolve import SizeBounds, TotalBounds
+from corral.rules import SizeBounds, TotalBounds
 
 N, D, K = 90, 4, 3
 

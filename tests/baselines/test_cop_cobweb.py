@@ -14,8 +14,8 @@ from corral import CannotLink, InfeasibleConstraintsError
 from corral.baselines import COPCobweb, DeadEndError
 from corral.baselines.cobweb import _Tree, _units
 from corral.datasets import load_iris, load_wine, random_links
-from corral.presolve import Contraction
-from corral.presolve.graphs import components
+from corral.rules import Contraction
+from corral.rules.graphs import components
 
 
 @pytest.mark.parametrize("load", [load_wine, load_iris])

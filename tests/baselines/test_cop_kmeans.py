@@ -15,8 +15,8 @@ from corral import CannotLink, ConstraintSet, InfeasibleConstraintsError, MustLi
 from corral.baselines import COPKMeans, DeadEndError
 from corral.baselines.kmeans import _Groups
 from corral.datasets import load_iris, random_links
-from corral.presolve import presolve
-from corral.presolve.graphs import link_graph
+from corral.rules import presolve
+from corral.rules.graphs import link_graph
 
 
 def literal_pass(distance, order, must, cannot):

@@ -11,7 +11,7 @@ import pytest
 
 from corral.constraints import ClusterTotals, Constraint, GroupShares
 from corral.exceptions import InfeasibleConstraintsError
-from corral.presolve import presolve
+from corral.rules import presolve
 
 
 @pytest.mark.parametrize("seed", range(5))

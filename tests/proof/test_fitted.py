@@ -11,11 +11,11 @@ from scipy import sparse
 from corral import ClusterSizes, ConstrainedKMeans, MustLink, estimator
 from corral._scale import times
 from corral.constraints import ConstraintSet
-from corral.presolve import presolve
 from corral.problem import Problem
 from corral.proof import groups, lower_bound
 from corral.proof.fitted import Prover
 from corral.rows import MemoryTable
+from corral.rules import presolve
 from corral.settings import make_settings
 from corral.solve import solve
 

@@ -15,8 +15,8 @@ from corral import (
     MustLink,
     Pin,
 )
-from corral.presolve import presolve
 from corral.rows import METRICS, MemoryTable
+from corral.rules import presolve
 from corral.search import moves
 from corral.search.model import CHORDS, MEANS, MEDOIDS, TABLE, medoid_model, model_of, table_model
 from corral.search.moves import Scratch, appraise, state_of

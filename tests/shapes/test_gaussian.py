@@ -21,7 +21,7 @@ from corral import (
     SolverTimeoutError,
 )
 from corral.deadline import NEVER
-from corral.presolve import presolve
+from corral.rules import presolve
 from corral.search.budget import Budget
 from corral.search.descent import Descender
 from corral.shapes.gaussian import COVARIANCES, GaussianShape, parameters_of, target_of

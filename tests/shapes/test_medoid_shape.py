@@ -9,9 +9,9 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from corral import ClusterTotals, ConstrainedKMeans, ConstrainedKMedoids, MustLink
-from corral.assign import broken
 from corral.deadline import NEVER
-from corral.presolve import presolve
+from corral.exact import broken
+from corral.rules import presolve
 from corral.search.budget import Budget
 from corral.search.descent import Descender
 from corral.search.vary import Variation

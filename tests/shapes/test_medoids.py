@@ -23,9 +23,9 @@ from corral import (
     MustLink,
     Pin,
 )
-from corral.assign import broken
 from corral.deadline import NEVER
-from corral.presolve import presolve
+from corral.exact import broken
+from corral.rules import presolve
 from corral.shapes import medoid_distances
 from corral.shapes.fasterpam import draw_medoids, swap_medoids
 

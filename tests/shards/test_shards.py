@@ -26,14 +26,14 @@ from corral import (
     Pin,
     audit,
 )
-from corral.assign import NoAssignment, assign
 from corral.constraints import ConstraintSet
 from corral.datasets import random_links
 from corral.deadline import OutOfTime
+from corral.exact import NoAssignment, assign
 from corral.exceptions import InfeasibleConstraintsError, SolverTimeoutError
-from corral.presolve import presolve
 from corral.problem import Problem
 from corral.rows import LocalShards, MemoryRows, Shard, ShardTable
+from corral.rules import presolve
 from corral.search import far
 from corral.settings import make_settings
 from corral.solve import solve

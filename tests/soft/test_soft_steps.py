@@ -8,10 +8,10 @@ from scipy.optimize import LinearConstraint as Rows
 from scipy.optimize import linprog, milp
 
 from corral import ClusterSizes, ClusterTotals, ConstrainedKMeans, MustLink, Pin
-from corral.assign import assign, sizes
-from corral.assign.sizes import preferences
-from corral.assign.sizes.flow import transport
-from corral.presolve import SoftSizes, presolve
+from corral.exact import assign, sizes
+from corral.exact.sizes import preferences
+from corral.exact.sizes.flow import transport
+from corral.rules import SoftSizes, presolve
 from corral.search.far import why_home
 
 M, K = 60, 4
@@ -68,7 +68,7 @@ def test_sizes_cost_as_little_as_in_a_linear_program(seed, monkeypatch):
 
 @pytest.mark.parametrize("contested", [0, 10_000])
 def test_soft_totals_cost_as_little_as_in_an_integer_program(contested, monkeypatch):
-    monkeypatch.setattr("corral.assign.exact.CONTESTED_ENTRIES", contested)
+    monkeypatch.setattr("corral.exact.dispatch.CONTESTED_ENTRIES", contested)
     rng = np.random.default_rng(1)
     m, k, price = 24, 3, 0.02
     cost, values = rng.random((m, k)), rng.integers(1, 9, m).astype(float)

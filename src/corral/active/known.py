@@ -10,9 +10,9 @@ from scipy import sparse
 
 from .._typing import BoolArray, IntArray
 from ..constraints import ConstraintSet
-from ..presolve.facts import Facts
-from ..presolve.graphs import components, find_clique, link_graph
-from ..presolve.pair_graph import pair_keys, unique_pairs
+from ..rules.facts import Facts
+from ..rules.graphs import components, find_clique, link_graph
+from ..rules.pair_graph import pair_keys, unique_pairs
 
 
 @dataclass(frozen=True, eq=False)

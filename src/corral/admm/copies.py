@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from .._typing import FloatArray, IntArray
-from ..presolve import LinearRows, Rules
+from ..rules import LinearRows, Rules
 
 
 class Totals:

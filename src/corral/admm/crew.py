@@ -17,7 +17,7 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray, Matrix
 from ..deadline import NEVER, Deadline
-from ..presolve import Rules
+from ..rules import Rules
 from .blocks import Block, Executor, Result, cut
 from .copies import TieCopies, Ties
 from .updates import Step, Sums, update_copies, update_x

@@ -29,8 +29,8 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..deadline import OutOfTime
-from ..presolve import Rules
 from ..rows import MemoryRows
+from ..rules import Rules
 from .copies import LinearCopies, Ties, Totals, pulled_groups
 from .crew import Setup, Threads
 from .history import Options, Recorder, Relaxation

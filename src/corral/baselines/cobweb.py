@@ -10,8 +10,8 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
-from ..presolve import Contraction, presolve
-from ..presolve.graphs import link_graph
+from ..rules import Contraction, presolve
+from ..rules.graphs import link_graph
 from ..settings import POSITIVE
 from .base import Answer, DeadEndError, FirstSuccess, Run, parameter
 

@@ -9,7 +9,7 @@ from sklearn.cluster import kmeans_plusplus
 
 from .._typing import FloatArray
 from ..constraints import ClusterSizes, ConstraintSet
-from ..presolve import presolve
+from ..rules import presolve
 from ..search.descent import match_sizes
 from ..settings import COUNT, NOT_NEGATIVE
 from .base import Answer, BestOfRuns, Run, parameter, squared_distances

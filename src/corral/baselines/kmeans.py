@@ -10,11 +10,11 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 
 from .._typing import FloatArray, IntArray
-from ..assign import assign
 from ..constraints import ClusterSizes, Constraint, ConstraintSet
-from ..presolve import presolve
-from ..presolve.graphs import link_graph
+from ..exact import assign
 from ..rows import MemoryRows
+from ..rules import presolve
+from ..rules.graphs import link_graph
 from ..search.descent import match_sizes
 from ..search.starts import make_start
 from ..settings import COUNT, Limit, check_centers

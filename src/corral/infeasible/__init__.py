@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..assign import NoAssignment
 from ..constraints import ConstraintSet
 from ..constraints._checks import Names
 from ..deadline import Deadline, OutOfTime
+from ..exact import NoAssignment
 from ..exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
 from ..problem import uncontracted
 from ..rows import Table

@@ -10,15 +10,15 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ..assign import can_be_placed, feasible
 from ..constraints import ConstraintSet, MustLink
 from ..constraints._checks import Names, plural
 from ..deadline import NEVER, Deadline, OutOfTime
+from ..exact import can_be_placed, feasible
 from ..exceptions import InfeasibleConstraintsError
-from ..presolve import presolve
-from ..presolve.facts import Part, cut, parts_of
-from ..presolve.graphs import components
-from ..presolve.reach import ranges_in_words
+from ..rules import presolve
+from ..rules.facts import Part, cut, parts_of
+from ..rules.graphs import components
+from ..rules.reach import ranges_in_words
 
 #: Parts that the search leaves out together.
 Bunch = list[Part]

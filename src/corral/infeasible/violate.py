@@ -6,10 +6,10 @@ import numpy as np
 
 from .._typing import IntArray
 from ..admm.history import Recorder
-from ..assign import assign_relaxed
 from ..deadline import OutOfTime
-from ..presolve import Rules
+from ..exact import assign_relaxed
 from ..problem import Problem
+from ..rules import Rules
 from ..search.starts import make_start
 from ..solution import Solution
 

@@ -16,15 +16,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._scale import times
-from ..assign import NoAssignment, feasible
 from ..constraints import ConstraintSet
 from ..constraints.lookup import rules_for
 from ..deadline import Deadline, OutOfTime
+from ..exact import NoAssignment, feasible
 from ..exceptions import InfeasibleConstraintsError
 from ..infeasible import conflict_of, out_of_time
 from ..inputs import brought, check_points, check_weights, row_names
-from ..presolve import presolve
 from ..rows import MemoryTable
+from ..rules import presolve
 from ..settings import LIMITS, NOT_NEGATIVE, check_n_clusters
 from .ascent import Ascent
 from .bound import IN_PARTS, METHOD, LowerBound, bound_of

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ..assign import NoAssignment
 from ..constraints import ConstraintSet
 from ..deadline import Deadline, OutOfTime
+from ..exact import NoAssignment
 from ..exceptions import InfeasibleConstraintsError
-from ..presolve import presolve
 from ..problem import Problem
 from ..rows import MemoryTable, Table
+from ..rules import presolve
 from ..settings import Settings
 from ..solution import Solution
 from ..solve import solve

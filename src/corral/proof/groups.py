@@ -28,8 +28,8 @@ from ..constraints import (
     Pin,
 )
 from ..deadline import NEVER, Deadline
-from ..presolve import Contraction, Rules, presolve
 from ..rows import MemoryTable
+from ..rules import Contraction, Rules, presolve
 from .kinds import kinds_of
 from .matrices import InMemory, OnDevice
 from .numbers import DEVICE_PART_GROUPS, LANCZOS_FROM, PART_GROUPS, SETUP_SECONDS

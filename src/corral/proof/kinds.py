@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..presolve import Rules, SizeBounds
+from ..rules import Rules, SizeBounds
 from .numbers import MOST_KINDS
 from .spectrum import EPS
 

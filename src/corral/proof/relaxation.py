@@ -21,7 +21,7 @@ from scipy.spatial.distance import pdist, squareform
 from .._arrays import namespace
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
-from ..presolve import Rules
+from ..rules import Rules
 from .balance import Balance
 from .kinds import Kind, kinds_of
 from .matrices import Matrices

@@ -1,6 +1,6 @@
 """Costs of rows in clusters, and the cheapest cluster of every row at given prices.
 
-Prices settle sizes (:mod:`corral.assign.sizes`).  That takes a few passes over all rows and a
+Prices settle sizes (:mod:`corral.exact.sizes`).  That takes a few passes over all rows and a
 closer look at few of them.  :class:`Dense` makes the passes over a matrix in memory; rows that are
 elsewhere offer the same interface.
 """

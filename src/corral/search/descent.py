@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ..assign import NoAssignment, assign, broken
-from ..assign.placed import place_by_room
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline, OutOfTime
-from ..presolve import Rules
+from ..exact import NoAssignment, assign, broken
+from ..exact.placed import place_by_room
+from ..rules import Rules
 from . import numbers as at
 from .budget import Budget
 from .model import Model

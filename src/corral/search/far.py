@@ -23,12 +23,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ..assign import Assignment, NoAssignment, assign_patiently
 from ..constraints._checks import sums_by
 from ..deadline import Deadline, OutOfTime
-from ..presolve import Rules
+from ..exact import Assignment, NoAssignment, assign_patiently
 from ..problem import Problem
 from ..rows import MemoryRows, Passes, Placement, ShardLabels, ShardRows
+from ..rules import Rules
 from .balance import Balance, Bounds
 from .descent import match_sizes
 from .starts import draw, group_labels, labelled_means, seed_order

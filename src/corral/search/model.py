@@ -13,9 +13,9 @@ import numpy as np
 from scipy import sparse
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ..presolve import Rules
 from ..rows import MemoryRows
 from ..rows.sphere import Chord
+from ..rules import Rules
 
 #: How the cost of a cluster follows from its members: the sum of squared distances to their mean,
 #: to the best centre on a sphere, a table of costs that does not change with the members, or the

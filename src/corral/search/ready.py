@@ -13,8 +13,8 @@ import numpy as np
 from .._arrays import one_blas_thread
 from ..constraints import ClusterSizes
 from ..deadline import NEVER
-from ..presolve import presolve
 from ..rows import MemoryRows
+from ..rules import presolve
 from .budget import Budget
 from .descent import Descender
 from .shape import MeansShape

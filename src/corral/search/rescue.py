@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..assign import NoAssignment, feasible
-from ..assign.check import broken, matching_order
 from ..deadline import Deadline, OutOfTime
+from ..exact import NoAssignment, feasible
+from ..exact.check import broken, matching_order
 from . import numbers as at
 from .descent import Answer, Descender
 

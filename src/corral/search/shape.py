@@ -9,9 +9,9 @@ import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..deadline import NEVER, Deadline
-from ..presolve import Rules
 from ..rows import MemoryRows
 from ..rows.arcs import ArcRows
+from ..rules import Rules
 from .model import Priced, model_of, table_model
 from .prices import Costs
 

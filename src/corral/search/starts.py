@@ -1,7 +1,7 @@
 """Where a descent starts: seeds, labels and centres that the user gave.
 
-Seeds are the means of labelled groups where there are any (:mod:`.presolve.labelled`), and drawn by
-k-means++ for the other clusters.  They are matched to the clusters that have rules of their own.
+Seeds are the means of labelled groups where there are any (:mod:`corral.rules.labelled`), and drawn
+by k-means++ for the other clusters.  They are matched to the clusters that have rules of their own.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from scipy.optimize import linear_sum_assignment
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline, OutOfTime
-from ..presolve import Rules
 from ..rows import MemoryRows, Rows
+from ..rules import Rules
 from .numbers import MOST_PINNED, SEED_ROWS, SEED_SHARE
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from .._typing import FloatArray
-from ..presolve import Rules, SizeBounds
+from ..rules import Rules, SizeBounds
 from . import numbers as at
 from .descent import Answer, Varied
 from .shape import Shape

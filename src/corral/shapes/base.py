@@ -16,17 +16,17 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from .._typing import FloatArray, IntArray
-from ..assign import NoAssignment
 from ..audit import InMemory
 from ..constraints import ConstraintSet
 from ..constraints.lookup import rules_for
 from ..deadline import Deadline, OutOfTime
+from ..exact import NoAssignment
 from ..exceptions import BrokenAnswerError, InfeasibleConstraintsError
 from ..fewest import with_clusters
 from ..infeasible import conflict_of, out_of_time
 from ..inputs import check_magnitude, check_weights, refuse_others, row_names, talking
-from ..presolve import Rules, presolve
 from ..report import Report
+from ..rules import Rules, presolve
 from ..search.events import Events
 from ..search.ready import make_ready
 from ..settings import LIMITS, Limit, default_limit, make_random_state

@@ -23,8 +23,8 @@ from scipy.spatial.distance import cdist
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..deadline import NEVER, Deadline
-from ..presolve import Rules
 from ..rows.distance import plus_plus
+from ..rules import Rules
 from ..search.model import Priced, table_model
 from ..search.prices import DenseCosts
 

@@ -20,7 +20,7 @@ from .._typing import BoolArray, IntArray
 from ..constraints import CannotLink, ConstraintSet, MustLink
 from ..deadline import OutOfTime
 from ..exceptions import SolverTimeoutError
-from ..presolve import Rules, presolve
+from ..rules import Rules, presolve
 from ..search.budget import Budget
 from ..search.descent import Answer, Descender
 from ..search.engine import Maker

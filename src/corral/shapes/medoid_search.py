@@ -16,7 +16,7 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..deadline import OutOfTime
 from ..exceptions import SolverTimeoutError
-from ..presolve import Rules
+from ..rules import Rules
 from ..search.descent import Answer
 from ..search.engine import Maker
 from ..search.starts import TimedDraws, seed_order

@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..deadline import NEVER, Deadline
-from ..presolve import Rules
+from ..rules import Rules
 from ..search.compiled import compiled
 from ..search.model import Priced, medoid_model, table_model
 from ..search.moves import FOLLOWED

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .._arrays import one_blas_thread
 from .._typing import IntArray
 from ..estimator import ConstrainedKMeans
-from ..presolve import Rules
+from ..rules import Rules
 from ..search.budget import Budget
 from ..search.descent import Answer, Descender
 from ..search.engine import Maker, search

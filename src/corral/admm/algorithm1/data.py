@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from ..._typing import FloatArray, IntArray, Matrix
-from ...presolve import LinearRows, Rules
+from ...rules import LinearRows, Rules
 
 #: What an error message recommends for a rule that the paper does not have.
 ADVICE = 'solver="projected" handles it'

@@ -1,0 +1,78 @@
+"""Whether labels of groups obey the hard rules, recomputed from the labels alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._typing import FloatArray, IntArray
+from ..constraints.sizes import fitting_order
+from ..rules import Rules, SizeBounds
+from .result import NoAssignment
+
+
+def with_pins(rules: Rules, cost: FloatArray) -> FloatArray:
+    """Costs, infinite where a pin forbids the cluster; NoAssignment if two pins contradict."""
+    if not len(rules.pins):
+        return cost
+    groups, clusters = rules.pins.T
+    pinned = cost.copy()
+    pinned[groups] = np.inf
+    pinned[groups, clusters] = cost[groups, clusters]
+    if np.count_nonzero(np.isfinite(pinned[groups]).sum(1) > 1):
+        raise NoAssignment
+    return pinned
+
+
+def broken(rules: Rules, labels: IntArray, *, any_order: bool = False) -> tuple[str, ...]:
+    """Names of the kinds of hard rule that the labels break; empty when they break none.
+
+    With ``any_order`` sizes may fit the bounds in another order, where the rules leave it open.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from corral.rules import Pairs, Rules
+    >>> pairs = Pairs(2, apart=np.array([[0, 1]]))
+    >>> rules = Rules(n_clusters=2, count=np.ones(2, int), pairs=pairs)
+    >>> broken(rules, np.array([0, 0])), broken(rules, np.array([0, 1]))
+    (('apart',), ())
+    """
+    kinds = []
+    if np.any(labels[rules.pins[:, 0]] != rules.pins[:, 1]):
+        kinds.append("pins")
+    if np.any(labels[rules.apart[:, 0]] == labels[rules.apart[:, 1]]):
+        kinds.append("apart")
+    if np.any(labels[rules.together[:, 0]] != labels[rules.together[:, 1]]):
+        kinds.append("together")
+    if rules.sizes is not None and not _sizes_hold(rules, rules.sizes, labels, any_order):
+        kinds.append("sizes")
+    if any(total.excess(labels).any() for total in rules.totals):
+        kinds.append("totals")
+    if rules.linear is not None and rules.linear.excess(labels).any():
+        kinds.append("linear")
+    return tuple(kinds)
+
+
+def cost_of(rules: Rules, cost: FloatArray, labels: IntArray) -> float:
+    """What the labels cost, soft rules included."""
+    return float(cost[np.arange(len(labels)), labels].sum()) + rules.soft_cost(labels)
+
+
+def matching_order(sizes: SizeBounds, counted: IntArray) -> IntArray | None:
+    """An order of the bounds that fits the counted sizes, or None if there is none.
+
+    With soft sizes it is the order of least price.
+    """
+    if sizes.soft is not None:
+        column = counted[:, None]
+        fits = (sizes.lower <= column) & (column <= sizes.upper)
+        order = sizes.soft.best_order(counted, fits)
+        return order if fits[np.arange(len(order)), order].all() else None
+    return fitting_order(counted, sizes.lower, sizes.upper)
+
+
+def _sizes_hold(rules: Rules, sizes: SizeBounds, labels: IntArray, any_order: bool) -> bool:
+    counted = rules.sizes_of(labels)
+    if np.all((sizes.lower <= counted) & (counted <= sizes.upper)):
+        return True
+    return any_order and not sizes.ordered and matching_order(sizes, counted) is not None

@@ -1,0 +1,215 @@
+"""Any assignment that obeys the hard rules, or the proof that there is none, by CP-SAT.
+
+Without costs, integer programming is slow at colouring graphs and packing sizes; the clause
+learning of CP-SAT solves most such problems in milliseconds.  Of cannot-links and pins alone,
+:func:`peel` first removes the groups that can always be placed last.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..._typing import FloatArray, IntArray
+from ...deadline import NEVER, Deadline, OutOfTime
+from ...rules import Rules
+from ...rules.graphs import link_graph
+from ..check import broken
+from . import interruptible
+
+#: Seconds for a search on one core before all cores search; starting one worker is faster.
+ALONE = 2.0
+
+#: Sum of the absolute values of a sum of floats after it is turned into a sum of integers; more
+#: make the rounding finer.  From 2**32 on the presolve of CP-SAT 9.15 finds feasible sums
+#: infeasible, 18 of 150 tight ones.
+LEVELS = 2.0**30
+
+
+def search(
+    rules: Rules, deadline: Deadline = NEVER, near: IntArray | None = None
+) -> IntArray | None:
+    """As :func:`corral.exact.feasible`, by CP-SAT alone; it tries the labels ``near`` first."""
+    from ortools.sat.python import cp_model  # imports pandas
+
+    model, x = _model(rules, cp_model, deadline)
+    for row, label in zip(x, [] if near is None else near.tolist(), strict=False):
+        model.add_hint(row[label], True)
+    while True:
+        labels = _solve(rules, model, x, deadline)
+        if labels is None or not broken(rules, labels, any_order=True):
+            return labels
+        # Bounds on sums of floats are rounded outwards: forbid labels that break the exact ones.
+        _forbid(rules, model, x, labels)
+
+
+def _solve(rules: Rules, model: Any, x: list[list[Any]], deadline: Deadline) -> IntArray | None:
+    from ortools.sat.python import cp_model
+
+    for workers, patience in ((1, ALONE), (os.cpu_count() or 1, np.inf)):
+        limit = min(patience, deadline.check())
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = workers
+        solver.parameters.catch_sigint_signal = False  # Python handles Ctrl-C
+        if np.isfinite(limit):
+            solver.parameters.max_time_in_seconds = limit
+        status = interruptible(partial(solver.solve, model), stop=solver.stop_search)
+        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            values = np.array([solver.boolean_value(var) for row in x for var in row])
+            x_values = values.reshape(rules.n_groups, rules.n_clusters)
+            return np.asarray(x_values.argmax(axis=1))
+        if status == cp_model.INFEASIBLE:
+            return None
+    raise OutOfTime
+
+
+def _forbid(rules: Rules, model: Any, x: list[list[Any]], labels: IntArray) -> None:
+    """Forbid the members of every cluster, and the choice in every row, that break a sum."""
+    chosen = np.zeros((rules.n_groups, rules.n_clusters), bool)
+    chosen[np.arange(len(labels)), labels] = True
+
+    def change(places: list[tuple[int, int]]) -> None:
+        model.add_bool_or([~x[g][j] if chosen[g, j] else x[g][j] for g, j in places])
+
+    for total in rules.totals:
+        for j in np.flatnonzero(total.excess(labels)):
+            change([(int(g), int(j)) for g in np.flatnonzero(total.values)])
+    if rules.linear is not None:
+        A = rules.linear.A
+        for r in np.flatnonzero(rules.linear.excess(labels)):
+            columns = A.indices[A.indptr[r] : A.indptr[r + 1]]
+            change([divmod(int(c), rules.n_clusters) for c in columns])
+
+
+def _model(rules: Rules, cp_model: Any, deadline: Deadline) -> tuple[Any, list[list[Any]]]:
+    m, k = rules.n_groups, rules.n_clusters
+    model = cp_model.CpModel()
+    x: list[list[Any]] = []
+    for _ in range(m):
+        deadline.check()
+        x.append([model.new_bool_var("") for _ in range(k)])
+        model.add_exactly_one(x[-1])
+    for g, j in rules.pins.tolist():
+        model.add_bool_or([x[g][j]])
+    cliques = rules.pairs.cliques
+    for clique in np.split(cliques.members, cliques.start[1:-1]) if len(cliques) else ():
+        deadline.check()
+        for j in range(k):
+            model.add_at_most_one([x[g][j] for g in clique.tolist()])
+    for a, b in rules.together.tolist():
+        deadline.check()
+        for u, v in zip(x[a], x[b], strict=True):
+            model.add_implication(u, v)
+    _add_sizes(rules, cp_model, model, x)
+    for total in rules.totals:
+        for j in range(k):
+            deadline.check()
+            column = [row[j] for row in x]
+            lower, upper = total.lower[j] - total.give, total.upper[j] + total.give
+            _add_sum(model, column, total.values, float(lower), float(upper))
+    if rules.linear is not None:
+        rows, flat = rules.linear, [var for row in x for var in row]
+        least, most = rows.lower - rows.give, rows.upper + rows.give
+        for r in range(rows.A.shape[0]):
+            deadline.check()
+            part = slice(rows.A.indptr[r], rows.A.indptr[r + 1])
+            chosen = [flat[c] for c in rows.A.indices[part]]
+            _add_sum(model, chosen, rows.A.data[part], float(least[r]), float(most[r]))
+    return model, x
+
+
+def _add_sizes(rules: Rules, cp_model: Any, model: Any, x: list[list[Any]]) -> None:
+    sizes, k = rules.sizes, rules.n_clusters
+    if sizes is None:
+        return
+    total = cp_model.LinearExpr.weighted_sum
+    size = [total([row[j] for row in x], rules.count.tolist()) for j in range(k)]
+    if sizes.ordered or sizes.interchangeable:
+        for j in range(k):
+            model.add_linear_constraint(size[j], int(sizes.lower[j]), int(sizes.upper[j]))
+        return
+    y = [[model.new_bool_var("") for _ in range(k)] for _ in range(k)]
+    for j in range(k):
+        model.add_exactly_one(y[j])
+        model.add_exactly_one([row[j] for row in y])
+        model.add(size[j] >= total(y[j], sizes.lower.tolist()))
+        model.add(size[j] <= total(y[j], sizes.upper.tolist()))
+
+
+def _add_sum(
+    model: Any, variables: list[Any], values: FloatArray, lower: float, upper: float
+) -> None:
+    """Add ``lower <= values @ variables <= upper`` in whole numbers.
+
+    Floats are rounded and the bounds moved outwards by the largest possible error of rounding.  So
+    what is infeasible in whole numbers is infeasible; what is feasible has to be checked.
+    """
+    from ortools.sat.python import cp_model
+
+    whole = np.array_equal(values, np.rint(values)) and np.abs(values).sum() < LEVELS
+    limit = int(4 * LEVELS)
+    if whole:
+        # A whole sum of at least 2.5 is at least 3.
+        scale = 1.0
+        low = -limit if lower < -limit else int(np.ceil(lower))
+        high = limit if upper > limit else int(np.floor(upper))
+    else:
+        scale, give = LEVELS / float(np.abs(values).sum()), len(values) / 2
+        low = -limit if lower * scale < -limit else int(np.floor(lower * scale - give))
+        high = limit if upper * scale > limit else int(np.ceil(upper * scale + give))
+    if low > high:
+        model.add_bool_or([])
+        return
+    coefficients = np.rint(values * scale).astype(np.int64).tolist()
+    total = cp_model.LinearExpr.weighted_sum(variables, coefficients)
+    model.add_linear_constraint(total, low, high)
+
+
+def peel(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:
+    """As :func:`search`, for rules with hard cannot-links and pins only, one pin for a group.
+
+    A group with fewer neighbours than clusters open to it can always be placed last.  Such groups
+    are removed in sweeps, and only the others are searched.
+    """
+    a, b = rules.apart.T
+    if np.any(a == b):
+        return None
+    options = np.full(rules.n_groups, rules.n_clusters)
+    options[rules.pins[:, 0]] = 1
+    alive = np.ones(rules.n_groups, bool)
+    sweeps: list[IntArray] = []
+    while True:
+        inside = alive[a] & alive[b]
+        ends = np.concatenate([a[inside], b[inside]])
+        out = alive & (np.bincount(ends, minlength=rules.n_groups) < options)
+        if not out.any():
+            break
+        if sweeps:
+            deadline.check()
+        sweeps.append(np.flatnonzero(out))
+        alive &= ~out
+    labels = np.full(rules.n_groups, -1)
+    left = np.flatnonzero(alive)
+    if len(left):
+        found = search(rules.part(left), deadline)
+        if found is None:
+            return None
+        labels[left] = found
+    last = np.concatenate([*sweeps[::-1], np.empty(0, np.int64)])
+    _place(rules, labels, last, deadline.first)
+    return labels
+
+
+def _place(rules: Rules, labels: IntArray, last: IntArray, deadline: Deadline) -> None:
+    """Place groups one by one, each where no neighbour placed before it is."""
+    graph = link_graph(rules.n_groups, rules.apart)
+    pin = np.full(rules.n_groups, -1)
+    pin[rules.pins[:, 0]] = rules.pins[:, 1]
+    clusters = range(rules.n_clusters)
+    for g in last:
+        deadline.check()
+        taken = set(labels[graph.indices[graph.indptr[g] : graph.indptr[g + 1]]].tolist())
+        labels[g] = pin[g] if pin[g] >= 0 else next(j for j in clusters if j not in taken)
