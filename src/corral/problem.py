@@ -60,8 +60,9 @@ class Problem:
         whole = not self.settings.repair or bool(self.settings.record_x)
         if wanted is None or whole or self.rules.linear is not None:
             return m
-        each = max(at.ADMM_GROUPS, at.ADMM_EACH * self.n_clusters)
-        return min(m, each if isinstance(wanted, str) else max(int(wanted), self.n_clusters))
+        k = self.n_clusters
+        most = max(min(at.ADMM_GROUPS, at.ADMM_ENTRIES // k), at.ADMM_EACH * k)
+        return min(m, most if isinstance(wanted, str) else max(int(wanted), k))
 
     @property
     def coarse(self) -> int:

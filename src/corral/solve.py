@@ -32,7 +32,7 @@ from .search.far import is_small, search_far, why_home
 from .search.makers import Makers, relax
 from .search.prices import Found
 from .search.rescue import any_answer
-from .search.shape import MeansShape
+from .search.shape import MeansShape, size_of
 from .search.starts import draw, group_labels, make_start
 from .search.vary import Variation
 from .solution import Solution, numbered
@@ -101,13 +101,12 @@ def _searched(
     events: Events,
 ) -> Solution:
     """The search of all rows in memory, on a sample first if there are many."""
-    budget = Budget.of(
-        problem.rows.shape, problem.n_clusters, problem.settings.effort, problem.deadline
-    )
+    effort, size = problem.settings.effort, size_of(problem.near)
+    budget = Budget.of(size, problem.n_clusters, effort, problem.deadline)
     events.note("groups of rows", problem.rules.n_groups)
     events.note("clusters", problem.n_clusters)
     prices: Found | None = None
-    own = Makers(problem, random_state)
+    own = Makers(problem, random_state, budget)
     makers: Iterable[tuple[str, Maker]] = own
     if paper is not None:
         own.relaxed, centers = _algorithm1(problem, paper, random_state)
@@ -116,7 +115,7 @@ def _searched(
         part = problem.part(draw(problem.rules, problem.coarse, random_state))
         share = Budget(at.COARSE_WORK * budget.work, problem.deadline.share(at.COARSE_WORK))
         events.note("groups of the sample", part.rules.n_groups)
-        of_part = Makers(part, random_state)
+        of_part = Makers(part, random_state, share)
         with suppress(NoAssignment, OutOfTime):  # then all rows have starts of their own
             coarse = _search_level(part, of_part, random_state, share, None, events)
             start, prices = part.shifted(coarse.clusters, problem), coarse.prices
@@ -165,8 +164,8 @@ def _searched_far(
     ) -> tuple[FloatArray, FloatArray | None]:
         events.note("groups of the sample", part.rules.n_groups)
         effort, until = part.settings.effort, part.deadline
-        budget = Budget.of(part.rows.shape, part.n_clusters, effort, until)
-        own = Makers(part, random_state)
+        budget = Budget.of(size_of(part.near), part.n_clusters, effort, until)
+        own = Makers(part, random_state, budget)
         with one_blas_thread():
             found = _search_level(part, own, random_state, budget, None, events)
         relaxed.extend([] if own.relaxed is None else [own.relaxed])

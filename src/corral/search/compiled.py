@@ -9,7 +9,12 @@ import numba
 
 #: No kernel allocates arrays, so none has to count who uses them: ``_nrt`` halves the time of
 #: compilation.  Division by zero gives infinity as in NumPy; threads run beside the kernels.
-OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"reassoc", "contract"},
+    "_nrt": False,
+}
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -26,6 +31,15 @@ def compiled(function: Kernel) -> Kernel:
 def part(function: Kernel) -> Kernel:
     """The same for a function that only other kernels call, which is quicker to compile."""
     return _compiled(function, OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True})
+
+
+def inlined(function: Kernel) -> Kernel:
+    """The same for a function that is small, or called at one place: no call is left of it.
+
+    A call hands over every array of its arguments, which takes longer than the function itself.
+    """
+    wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return _compiled(function, OPTIONS | wrappers | {"forceinline": True})
 
 
 def _compiled(function: Kernel, options: dict[str, Any]) -> Kernel:

@@ -77,8 +77,7 @@ class Descender:
         self.rules, self.shape, self.budget = rules, shape, budget
         self.random_state, self.penalty = random_state, at.PENALTY
         self.priced = shape.priced(rules)
-        self.width = min(at.WIDTH, rules.n_clusters)
-        self.scratch = Scratch.of(self.priced.model, self.width)
+        self.scratch = Scratch.of(self.priced.model)
         self._order, self.margin = rules, 0.0
         self._clusters: Any = None  # those of the first maker
         self.answered = False  # whether the search has an answer, so that the deadline may end it
@@ -151,9 +150,11 @@ class Descender:
         if shape is None:
             return labels, known
         start = shape.clusters(place_of[labels[groups]])
-        sums = Sums(model.amount[groups], model.lower[some], model.upper[some])
+        sums = Sums(model.amount[groups], model.bound[0][some], model.bound[1][some])
         level = Level(shape, sums, Pinned.of(rules, groups, some, place_of))
-        part, found = self._alternate(level, start, replace(known, prices=known.prices[some]))
+        part, found = self._alternate(
+            level, start, replace(known, prices=known.prices[some]), at.CHILD_ROUNDS
+        )
         labels, prices = labels.copy(), known.prices.copy()
         labels[groups], prices[some] = some[part], found.prices
         return labels, replace(known, prices=prices)
@@ -174,24 +175,24 @@ class Descender:
             rules = match_sizes(rules, counts if capacity is None else capacity)
         self.in_order_of(rules)
         model = self.priced.model
-        level = Level(self.shape, Sums(model.amount, model.lower, model.upper), Pinned.all(rules))
-        labels, found = self._alternate(level, clusters, prices)
+        level = Level(self.shape, Sums(model.amount, *model.bound), Pinned.all(rules))
+        labels, found = self._alternate(level, clusters, prices, at.ROUNDS)
         return labels, found, rules
 
     def _alternate(
-        self, level: Level, clusters: Any, prices: Found | None
+        self, level: Level, clusters: Any, prices: Found | None, rounds: int
     ) -> tuple[IntArray, Found]:
         """Prices, labels and centres in turn, while the objective falls."""
         deadline, before, scale = self.deadline, np.inf, 0.0
         (m, d), k, sums = level.shape.shape, len(level.sums.lower), level.sums
         best: tuple[IntArray, Found] | None = None
-        for _ in range(at.ROUNDS):
+        for _ in range(rounds):
             costs = PinnedCosts(level.shape.costs(clusters, deadline), level.pinned)
             scale = scale or scale_of(costs, deadline)
             prices = find_prices(costs, sums, scale, prices, deadline, self.budget.deadline)
             eps = prices.eps if prices.passes else TINY
             labels = place(costs, sums.amount, prices.prices, eps, deadline)
-            self.budget.spend(m * k * (0.25 * d + 0.5 * prices.passes))
+            self.budget.spend(m * k * (0.5 * d + 6.0 * prices.passes) + 4e4 * prices.passes)
             clusters = level.shape.clusters(labels, clusters)
             # What is outside the bounds counts at the highest price of its sum.
             paid = sums.outside(labels) @ np.abs(prices.prices).max(axis=0, initial=0.0)
@@ -229,7 +230,7 @@ class Descender:
             if clusters is not None:
                 self.priced = self.priced.with_table(self.shape.table(clusters))
                 self.budget.spend(k * float(np.prod(self.shape.shape)))
-            known = np.zeros(self.priced.model.lower.shape) if prices is None else prices.prices
+            known = np.zeros(self.priced.model.bound.shape[1:]) if prices is None else prices.prices
             self.margin = 0.0 if prices is None else at.MARGIN * prices.eps
             found = self._obeying(labels, known, awake, target)
             if found is None:
@@ -286,15 +287,16 @@ class Descender:
     ) -> None:
         """Take moves until none pays, in pieces of work between which the deadline is asked."""
         least, urgent = 1e-10 * self.priced.scale, self.margin * at.PENALTY_RISE ** (2 * rise)
-        fresh, done = True, 0.0
+        done, fresh, gaps = 0.0, True, np.zeros(self.rules.n_clusters)
         while True:
             _, work = descend(
                 model,
                 state,
+                self.scratch,
                 order,
                 awake,
                 prices,
-                self.scratch,
+                gaps,
                 at.SWEEPS,
                 least,
                 self.margin,
@@ -308,7 +310,7 @@ class Descender:
                 return
             if self.budget.over and done > at.LAST_PIECES * at.PIECE:
                 return
-            awake, fresh = self.scratch.now.copy(), False
+            awake, fresh = self.scratch.flag[0].copy(), False
             order = np.roll(order, len(order) // 3)
 
     def placed(self) -> Answer | None:

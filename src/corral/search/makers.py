@@ -18,6 +18,7 @@ from ..admm.projected import solve_projected
 from ..constraints._checks import sums_by
 from ..problem import Problem
 from . import numbers as at
+from .budget import Budget
 from .descent import match_sizes
 from .starts import Start, draw, labelled_means, make_start
 
@@ -25,8 +26,10 @@ from .starts import Start, draw, labelled_means, make_start
 class Makers:
     """Makers of one problem in memory, and what ADMM did."""
 
-    def __init__(self, problem: Problem, random_state: np.random.RandomState) -> None:
-        self.problem, self.random_state = problem, random_state
+    def __init__(
+        self, problem: Problem, random_state: np.random.RandomState, budget: Budget
+    ) -> None:
+        self.problem, self.random_state, self.budget = problem, random_state, budget
         self.relaxed: Relaxation | None = None
 
     def __iter__(self) -> Iterator[tuple[str, Callable[[], FloatArray | IntArray]]]:
@@ -60,10 +63,12 @@ class Makers:
         problem, whole = self.problem, self.problem
         if problem.rules.n_groups > problem.sample:
             problem = problem.part(draw(problem.rules, problem.sample, self.random_state))
-        start = Makers(problem, self.random_state)._start(1)
+        start = Makers(problem, self.random_state, self.budget)._start(1)
         counts = sums_by(start.labels, problem.rules.count, problem.n_clusters)
         rules = match_sizes(problem.rules, counts)
         self.relaxed = relax(problem.with_rules(rules), start)
+        entries = problem.rules.n_groups * problem.n_clusters
+        self.budget.spend(at.ADMM_WORK * entries * self.relaxed.n_iter)
         centers: FloatArray = self.relaxed.centers + (problem.rows.middle - whole.rows.middle)
         return centers
 

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._typing import BoolArray, FloatArray, IntArray
+from .._typing import FloatArray, IntArray
 from ..rows import MemoryRows
 from ..rows.sphere import Chord
 from ..rules import Rules
+from .numbers import FOLLOWED
 
 #: How the cost of a cluster follows from its members: the sum of squared distances to their mean,
 #: to the best centre on a sphere, a table of costs that does not change with the members, or the
@@ -26,44 +27,35 @@ MEANS, CHORDS, TABLE, MEDOIDS = 0, 1, 2, 3
 class Model(NamedTuple):
     """A problem of m groups, k clusters, d features and q bounded sums.
 
-    Dense points are in ``points``, sparse ones in ``data``, ``indices`` and ``indptr`` (CSR); the
-    other arrays are then empty.  The edges of group g are ``ptr[g]`` to ``ptr[g + 1]``: the other
-    group, what agreeing costs more than differing (``tie``), and whether the pair is a hard
-    cannot-link (``bar``).  ``paid[paid_at[g]]`` is what group g pays for soft pins in each cluster.
-    Linear rows have the entries of ``x_gj`` at ``column[g * k + j]``.  The candidates for a medoid
-    that are rows of group g are ``candidate[first[g]]`` to ``candidate[first[g + 1] - 1]``.
+    Compilation takes longer with every array, so what belongs together is in one.  Dense points are
+    in ``points``, sparse ones in ``data``, ``indices`` and ``indptr`` (CSR); the others are then
+    empty.  The edges of group g are ``ptr[g]`` to ``ptr[g + 1]``.  Linear rows have the entries of
+    ``x_gj`` at ``column[g * k + j]``.  The candidates for a medoid that are rows of group g are
+    ``first[g]`` to ``first[g + 1] - 1``.
     """
 
     kind: int
+    followed: int  # most members of a cluster whose medoid follows a move while it is valued
     radius: float
-    points: FloatArray  # (m, d)
+    points: FloatArray  # (m, d); costs in clusters, (m, k), for TABLE, at candidates for MEDOIDS
     data: FloatArray
     indices: IntArray
     indptr: IntArray
-    square: FloatArray  # squared length of each point, (m,)
-    weight: FloatArray  # (m,)
-    table: FloatArray  # costs in clusters, (m, k), for TABLE; at candidates, (m, c), for MEDOIDS
-    home: IntArray  # the group of each candidate, (c,), for MEDOIDS
-    candidate: IntArray  # candidates by their groups, (c,)
+    group: FloatArray  # weight, and squared length of the point, (2, m)
     first: IntArray  # (m + 1,)
+    home: IntArray  # the group of each candidate, (c,)
     amount: FloatArray  # (m, q)
-    lower: FloatArray  # (k, q)
-    upper: FloatArray  # (k, q)
-    price: FloatArray  # (q,)
-    hard: BoolArray  # (q,)
+    bound: FloatArray  # lower and upper, (2, k, q)
+    price: FloatArray  # of a unit outside the bounds, and 1 if the sum is hard, (2, q)
     ptr: IntArray
-    other: IntArray
-    tie: FloatArray
-    bar: BoolArray
-    pin: IntArray  # the cluster of a pinned group, -1 of others, (m,)
-    paid_at: IntArray  # (m,), -1 without soft pins
-    paid: FloatArray  # (u, k)
+    other: IntArray  # the group at the other end of each edge
+    tie: FloatArray  # what agreeing costs more than differing, and 1 if it is barred, (2, e)
+    pin: IntArray  # the cluster of a pinned group, and the place of soft pins, or -1, (2, m)
+    paid: FloatArray  # what groups pay for soft pins in each cluster, (u, k)
     column: IntArray
     row: IntArray
     value: FloatArray
-    row_lower: FloatArray  # (r,)
-    row_upper: FloatArray
-    row_price: FloatArray
+    row_bound: FloatArray  # lower, upper and price of linear rows, (3, r)
 
 
 class Priced(NamedTuple):
@@ -77,21 +69,21 @@ class Priced(NamedTuple):
     def at(self, penalty: float) -> Model:
         """The model with a penalty for hard rules, in units of ``scale``."""
         model, hard = self.model, penalty * self.scale
-        return model._replace(
-            price=np.where(model.hard, hard * self.unit, model.price),
-            tie=np.where(model.bar, hard, model.tie),
-            row_price=hard * self.row_unit,
-        )
+        price, tie, row_bound = model.price.copy(), model.tie.copy(), model.row_bound.copy()
+        price[0, price[1] > 0.0] = hard * self.unit[price[1] > 0.0]
+        tie[0, tie[1] > 0.0] = hard
+        row_bound[2] = hard * self.row_unit
+        return model._replace(price=price, tie=tie, row_bound=row_bound)
 
     def with_table(self, table: FloatArray) -> Priced:
         """The same with other costs of the groups."""
-        return self._replace(model=self.model._replace(table=table), scale=_mean_least(table))
+        return self._replace(model=self.model._replace(points=table), scale=_mean_least(table))
 
     def with_bounds(self, rules: Rules) -> Priced:
         """The same with the bounds on sizes in the order that these rules have."""
         sums = rules.sums().and_(rules.soft_sums)
-        lower, upper = np.ascontiguousarray(sums.lower.T), np.ascontiguousarray(sums.upper.T)
-        return self._replace(model=self.model._replace(lower=lower, upper=upper))
+        bound = np.stack([sums.lower.T, sums.upper.T])
+        return self._replace(model=self.model._replace(bound=bound))
 
 
 def model_of(rules: Rules, rows: MemoryRows) -> Priced:
@@ -102,7 +94,7 @@ def model_of(rules: Rules, rows: MemoryRows) -> Priced:
 def table_model(rules: Rules) -> Priced:
     """The model of costs in a table, which every descent fills."""
     table = np.zeros((rules.n_groups, rules.n_clusters))
-    parts = _no_points(rules.n_groups) | {"kind": TABLE, "table": table}
+    parts = _no_points(rules.n_groups) | {"kind": TABLE, "points": table}
     return _assembled(rules, parts, np.ones(rules.n_groups), 1.0)
 
 
@@ -111,13 +103,13 @@ def medoid_model(rules: Rules, cost: FloatArray, home: IntArray) -> Priced:
 
     ``cost`` (m, c) is what groups cost at candidates, and ``home`` the group of each candidate.
     """
-    m = rules.n_groups
+    m, order = rules.n_groups, np.argsort(home, kind="stable")
     number = np.bincount(home, minlength=m)
+    sorted_cost = cost if np.all(np.diff(order) == 1) else np.ascontiguousarray(cost[:, order])
     parts = _no_points(m) | {
         "kind": MEDOIDS,
-        "table": cost,
-        "home": home.astype(np.int64),
-        "candidate": np.argsort(home, kind="stable").astype(np.int64),
+        "points": sorted_cost,
+        "home": home[order].astype(np.int64),
         "first": np.concatenate([[0], np.cumsum(number)]).astype(np.int64),
     }
     return _assembled(rules, parts, np.ones(m), float(cost.sum(axis=0).min()) / max(m, 1))
@@ -128,34 +120,29 @@ def _assembled(rules: Rules, parts: dict[str, Any], weight: FloatArray, mean: fl
     m = rules.n_groups
     sums = rules.sums().and_(rules.soft_sums)
     hard = np.isinf(sums.price[:, 0])
-    pin = np.full(m, -1, np.int64)
-    pin[rules.pins[:, 0]] = rules.pins[:, 1]
-    paid_at = np.full(m, -1, np.int64)
+    pin = np.full((2, m), -1, np.int64)
+    pin[0, rules.pins[:, 0]] = rules.pins[:, 1]
     paid: FloatArray = np.zeros((0, rules.n_clusters))
     if len(rules.soft_pins):
         groups, paid = rules.soft_pins.of_groups(rules.n_clusters)
-        paid_at[groups] = np.arange(len(groups))
-    ptr, other, tie, bar = _edges(rules)
-    unit = 1.0 / sums.unit[:, 0]
+        pin[1, groups] = np.arange(len(groups))
+    ptr, other, tie = _edges(rules)
+    square = parts.pop("square")
     model = Model(
         **parts,
-        weight=weight,
+        group=np.stack([weight, square]),
         amount=np.ascontiguousarray(sums.values.T),
-        lower=np.ascontiguousarray(sums.lower.T),
-        upper=np.ascontiguousarray(sums.upper.T),
-        price=np.where(hard, 0.0, sums.price[:, 0]),
-        hard=hard,
+        bound=np.stack([sums.lower.T, sums.upper.T]),
+        price=np.stack([np.where(hard, 0.0, sums.price[:, 0]), hard.astype(np.float64)]),
         ptr=ptr,
         other=other,
         tie=tie,
-        bar=bar,
         pin=pin,
-        paid_at=paid_at,
         paid=paid,
         **_linear(rules),
     )
     row_unit = 1.0 / _row_size(model)
-    return Priced(model, unit, row_unit, mean if mean > 0.0 else 1.0)
+    return Priced(model, 1.0 / sums.unit[:, 0], row_unit, mean if mean > 0.0 else 1.0)
 
 
 def _mean_least(table: FloatArray) -> float:
@@ -169,15 +156,14 @@ def _no_points(m: int) -> dict[str, Any]:
     none, no_rows = np.zeros(0), np.zeros(1, np.int64)
     return {
         "kind": MEANS,
+        "followed": FOLLOWED,
         "radius": 1.0,
         "points": np.zeros((0, 0)),
         "data": none,
         "indices": np.zeros(0, np.int64),
         "indptr": no_rows,
         "square": np.zeros(m),
-        "table": np.zeros((0, 0)),
         "home": no_rows,
-        "candidate": no_rows,
         "first": no_rows,
     }
 
@@ -206,41 +192,43 @@ def _points(rows: MemoryRows) -> dict[str, Any]:
     return parts | {"points": points, "square": np.einsum("id,id->i", points, points)}
 
 
-def _edges(rules: Rules) -> tuple[IntArray, IntArray, FloatArray, BoolArray]:
-    """The graph of pairs from both ends: first edges, other groups, ties, hard cannot-links."""
+def _edges(rules: Rules) -> tuple[IntArray, IntArray, FloatArray]:
+    """The graph of pairs from both ends: first edges, other groups, ties and hard cannot-links."""
     graph, m = rules.pairs.graph, rules.n_groups
     bar = np.isinf(graph.same)
     tie = np.where(bar, 0.0, graph.same - graph.differ)
     here, there = np.concatenate([graph.a, graph.b]), np.concatenate([graph.b, graph.a])
     order = np.argsort(here, kind="stable")
     ptr = np.concatenate([[0], np.cumsum(np.bincount(here, minlength=m))]).astype(np.int64)
-    twice = np.concatenate([tie, tie])[order], np.concatenate([bar, bar])[order]
-    return ptr, there[order].astype(np.int64), *twice
+    both = np.stack([tie, bar.astype(np.float64)])
+    twice = np.concatenate([both, both], axis=1)[:, order]
+    return ptr, there[order].astype(np.int64), np.ascontiguousarray(twice)
 
 
 def _linear(rules: Rules) -> dict[str, Any]:
     """Linear rows by the entries of x."""
     if rules.linear is None:
-        none = np.zeros(0)
-        where = {"column": np.zeros(1, np.int64), "row": np.zeros(0, np.int64)}
-        return {**where, "value": none, **dict.fromkeys(("row_lower", "row_upper"), none)} | {
-            "row_price": none
+        none = np.zeros(0, np.int64)
+        return {
+            "column": np.zeros(1, np.int64),
+            "row": none,
+            "value": np.zeros(0),
+            "row_bound": np.zeros((3, 0)),
         }
     by_column = sparse.csc_array(rules.linear.A)
     give = np.broadcast_to(np.asarray(rules.linear.give, float), rules.linear.lower.shape)
+    lower, upper = rules.linear.lower - give, rules.linear.upper + give
     return {
         "column": by_column.indptr.astype(np.int64),
         "row": by_column.indices.astype(np.int64),
         "value": by_column.data.astype(np.float64),
-        "row_lower": rules.linear.lower - give,
-        "row_upper": rules.linear.upper + give,
-        "row_price": np.zeros(len(rules.linear.lower)),
+        "row_bound": np.stack([lower, upper, np.zeros(len(lower))]),
     }
 
 
 def _row_size(model: Model) -> FloatArray:
     """Mean size of the coefficients of each linear row."""
-    n_rows = len(model.row_lower)
+    n_rows = model.row_bound.shape[1]
     number = np.maximum(np.bincount(model.row, minlength=n_rows), 1)
     size = np.bincount(model.row, np.abs(model.value), minlength=n_rows) / number
     return np.where(size > 0.0, size, 1.0)

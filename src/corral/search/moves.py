@@ -3,128 +3,108 @@
 A cluster of weight W whose points add up to S costs, but for a constant of its members,
 ``-|S|^2 / W`` with means and ``-2 r |S|`` with centres on a sphere of radius r.  So the gain of any
 move follows from how S and W change, and the centres move along.  A cluster around a medoid costs
-the least of the sums of its members' costs at its own candidates; these sums are kept, so that a
-change of one or two members is worth a look at each member.  What is outside the bounds of a
-sum, a broken pair and a linear row outside its bounds cost their prices (:mod:`.model`), so a move
-is worth its gain less the prices that it adds.
+the least of the sums of its members' costs at its own candidates; these sums are kept.  What is
+outside the bounds of a sum, a broken pair and a linear row outside its bounds cost their prices
+(:mod:`.model`), so a move is worth its gain less the prices that it adds.
 
 The moves are: *shift* a group, *swap* two groups, an *ejection chain* (a group enters a cluster
 and another leaves it for a third), and a *Kempe chain* (a group and all that cannot-links then
-force change sides between two clusters).  Only clusters that changed are searched again.
+force change sides between two clusters).  A group looks at the clusters whose centres are near that
+of its own; the triangle inequality leaves most of them out.  Only clusters that changed are
+searched again.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
-from .compiled import compiled, part
+from .compiled import compiled, inlined, part
 from .model import CHORDS, MEANS, MEDOIDS, TABLE, Model
+from .numbers import LONGEST_CHAIN, PARTNERS, WIDTH
 
-#: Most groups of a Kempe chain.  Longer chains are rarely worth their length.
-LONGEST_CHAIN = 24
-#: Clusters beyond the first that a group thrown out of a full cluster may go to.
-EJECTED_TO = 3
-#: Groups of a full cluster that are tried as partners of one that finds no room there.  More find
-#: better swaps in large clusters of groups that are alike, and take longer.
-PARTNERS = 30
-#: Most members of a cluster whose medoid follows a move while it is valued.  In larger clusters a
-#: move is valued at the present medoid, which is never too low; the medoid follows when it is made.
-#: More find more moves and take longer for each.
-FOLLOWED = 64
-#: Most members of two clusters whose swaps are all valued with other medoids; between larger ones
-#: only swaps that do not cost much at the present medoids are.  More take longer.
-FEW = 16
+#: Numbers of groups in a move; numba would compile again for plain literals.
+ONE, TWO = cast(int, np.int64(1)), cast(int, np.int64(2))
+# Rows of the arrays of a model, a state and the scratch.
+WEIGHT, SQUARE = 0, 1
+LOWER, UPPER, ROW_PRICE = 0, 1, 2
+PRICE, HARD = 0, 1
+NUMBER, HEAD, MEDOID = 0, 1, 2
+MASS, LENGTH, SCALE, EXCESS, COST = 0, 1, 2, 3, 4
+AFTER, BEFORE = 0, 1
+WHO, TO, BEST_WHO, BEST_TO = 0, 1, 2, 3
+NOW, REACH, CHANGED = 0, 1, 2
+NEAR, READY, NEEDY = 0, 1, 2
 
 
 class State(NamedTuple):
     """Labels of the groups, and what the clusters are made of; the moves keep it up to date."""
 
     labels: IntArray  # (m,)
+    link: IntArray  # the next and the last member of the same cluster, (2, m)
+    place: IntArray  # number of groups, first member, candidate that is the medoid, (3, k)
+    figure: FloatArray  # mass, squared length of the sum, centre by sum, excess, cost, (5, k)
     sums: FloatArray  # weighted sums of the points, (k, d)
-    mass: FloatArray  # weights, (k,)
-    length: FloatArray  # squared length of the sums, (k,)
-    scale: FloatArray  # the centre is the sum times this, (k,)
-    number: IntArray  # groups, (k,)
     load: FloatArray  # bounded sums, (k, q)
-    excess: FloatArray  # price of what is outside the bounds, (k,)
     rows: FloatArray  # linear rows, (r,)
-    head: IntArray  # first member, (k,)
-    after: IntArray  # next member of the same cluster, (m,)
-    before: IntArray  # and the one before, (m,)
     at: FloatArray  # what the members of its cluster cost at each candidate, (c,)
-    medoid: IntArray  # candidate that is the medoid, (k,)
-    cost: FloatArray  # what the cluster costs there, (k,)
 
 
 class Scratch(NamedTuple):
     """Arrays that the moves write into; they are made once for a problem."""
 
-    near: IntArray  # clusters that are looked at for each group, (m, width)
-    ranked: BoolArray  # whether these are known, (m,)
+    near: IntArray  # clusters that groups of each cluster look at, (k, slots)
+    gap: FloatArray  # distances of their centres, (k, slots)
+    partner: IntArray  # groups that leave each cluster at the least rise, (k, PARTNERS)
     regret: FloatArray  # rise at the prices if the group went to the best other cluster, (m,)
-    mark: IntArray  # last chain that a group was in, (m,)
-    stamp: IntArray  # number of that chain, (1,)
-    members: IntArray
-    best_chain: IntArray
-    clusters: IntArray  # (width,)
-    costs: FloatArray  # (width,)
-    rises: FloatArray  # rise of each shift to a near cluster, (width,)
-    step: FloatArray  # (d,)
-    moved: FloatArray  # (q,)
-    now: BoolArray  # (k,)
-    needy: IntArray  # (k,)
-    reach: BoolArray  # (k,)
-    changed: BoolArray  # (k,)
-    gap: FloatArray  # (k,)
+    best: IntArray  # that cluster, (m,)
+    rise: FloatArray  # rise at the prices in each near cluster, (slots,)
+    mark: IntArray  # last move that a group was in, (m + 1,); at the end, the number of moves
+    move: IntArray  # groups of a move and where they go, and those of the best one, (4, longest)
+    step: FloatArray  # always 0 between two uses, (d,)
+    flag: BoolArray  # clusters that are awake, are looked at, have changed, (3, k)
+    count: IntArray  # near clusters, partners that are ready, clusters below a bound, (3, k)
 
     @classmethod
-    def of(cls, model: Model, width: int) -> Scratch:
-        """For a model, and so many clusters that are looked at for each group."""
-        m, (k, q), d = len(model.weight), model.lower.shape, model.points.shape[1]
+    def of(cls, model: Model) -> Scratch:
+        """For a model."""
+        m, (k, q), d = len(model.amount), model.bound.shape[1:], _n_features(model)
+        slots = 2 * min(WIDTH, max(k - 1, 1))
         return cls(
-            near=np.zeros((m, width), np.int64),
-            ranked=np.zeros(m, np.bool_),
+            near=np.zeros((k, slots), np.int64),
+            gap=np.zeros((k, slots)),
+            partner=np.zeros((k, PARTNERS if q else 1), np.int64),
             regret=np.zeros(m),
-            mark=np.zeros(m, np.int64),
-            stamp=np.zeros(1, np.int64),
-            members=np.zeros(LONGEST_CHAIN, np.int64),
-            best_chain=np.zeros(LONGEST_CHAIN, np.int64),
-            clusters=np.zeros(width, np.int64),
-            costs=np.zeros(width),
-            rises=np.zeros(width),
+            best=np.zeros(m, np.int64),
+            rise=np.zeros(slots),
+            mark=np.zeros(m + 1, np.int64),
+            move=np.zeros((4, max(LONGEST_CHAIN, 2)), np.int64),
             step=np.zeros(d),
-            moved=np.zeros(q),
-            now=np.zeros(k, np.bool_),
-            needy=np.zeros(k, np.int64),
-            reach=np.zeros(k, np.bool_),
-            changed=np.zeros(k, np.bool_),
-            gap=np.zeros(k),
+            flag=np.zeros((3, k), np.bool_),
+            count=np.zeros((3, k), np.int64),
         )
+
+
+def _n_features(model: Model) -> int:
+    return model.points.shape[1] if model.kind < TABLE else 0
 
 
 def state_of(model: Model, labels: IntArray) -> State:
     """The state of labels, which are copied."""
-    m, (k, q) = len(labels), model.lower.shape
+    m, (k, q) = len(labels), model.bound.shape[1:]
     state = State(
         labels=labels.astype(np.int64),
-        sums=np.zeros((k, model.points.shape[1])),
-        mass=np.zeros(k),
-        length=np.zeros(k),
-        scale=np.zeros(k),
-        number=np.zeros(k, np.int64),
+        link=np.full((2, m), -1, np.int64),
+        place=np.zeros((3, k), np.int64),
+        figure=np.zeros((5, k)),
+        sums=np.zeros((k, _n_features(model))),
         load=np.zeros((k, q)),
-        excess=np.zeros(k),
-        rows=np.zeros(len(model.row_lower)),
-        head=np.full(k, -1, np.int64),
-        after=np.full(m, -1, np.int64),
-        before=np.full(m, -1, np.int64),
+        rows=np.zeros(model.row_bound.shape[1]),
         at=np.zeros(len(model.home)),
-        medoid=np.zeros(k, np.int64),
-        cost=np.zeros(k),
     )
+    state.place[HEAD] = -1
     count(model, state)
     return state
 
@@ -132,72 +112,60 @@ def state_of(model: Model, labels: IntArray) -> State:
 @compiled
 def count(model: Model, state: State) -> None:
     """Fill the state from its labels."""
-    k, m = len(state.mass), len(state.labels)
-    for i in range(m):
+    for i in range(len(state.labels)):
         add(model, state, i, state.labels[i])
-    for j in range(k):
-        measure(model, state, j, True)
+    for j in range(len(state.load)):
+        measure(model, state, j)
 
 
 @part
 def add(model: Model, state: State, i: int, j: int) -> None:
     """Put group i into cluster j; :func:`measure` follows when all are there."""
-    w = model.weight[i]
+    change(model, state, i, j, 1.0)
     state.labels[i] = j
-    state.mass[j] += w
-    state.number[j] += 1
-    change_sum(model, state, i, j, w)
-    for q in range(model.amount.shape[1]):
-        state.load[j, q] += model.amount[i, q]
-    if len(model.column) > 1:
-        e = i * len(state.mass) + j
-        for z in range(model.column[e], model.column[e + 1]):
-            state.rows[model.row[z]] += model.value[z]
-    first = state.head[j]
-    state.after[i] = first
-    state.before[i] = -1
+    first = state.place[HEAD, j]
+    state.link[AFTER, i] = first
+    state.link[BEFORE, i] = -1
     if first >= 0:
-        state.before[first] = i
-    state.head[j] = i
+        state.link[BEFORE, first] = i
+    state.place[HEAD, j] = i
 
 
 @part
 def remove(model: Model, state: State, i: int, j: int) -> None:
     """Take group i out of cluster j."""
-    w = model.weight[i]
-    state.mass[j] -= w
-    state.number[j] -= 1
-    change_sum(model, state, i, j, -w)
-    for q in range(model.amount.shape[1]):
-        state.load[j, q] -= model.amount[i, q]
-    if len(model.column) > 1:
-        e = i * len(state.mass) + j
-        for z in range(model.column[e], model.column[e + 1]):
-            state.rows[model.row[z]] -= model.value[z]
-    behind, front = state.after[i], state.before[i]
+    change(model, state, i, j, -1.0)
+    behind, front = state.link[AFTER, i], state.link[BEFORE, i]
     if front >= 0:
-        state.after[front] = behind
+        state.link[AFTER, front] = behind
     else:
-        state.head[j] = behind
+        state.place[HEAD, j] = behind
     if behind >= 0:
-        state.before[behind] = front
+        state.link[BEFORE, behind] = front
 
 
 @part
-def change_sum(model: Model, state: State, i: int, j: int, w: float) -> None:
-    """Add a weight of group i to the sum of cluster j."""
-    if model.kind == TABLE:
-        return
+def change(model: Model, state: State, i: int, j: int, sign: float) -> None:
+    """Add group i to the sums of cluster j, or take it out of them."""
+    w, k = sign * model.group[WEIGHT, i], len(state.load)
+    state.figure[MASS, j] += w
+    state.place[NUMBER, j] += 1 if sign > 0.0 else -1
+    for q in range(model.amount.shape[1]):
+        state.load[j, q] += sign * model.amount[i, q]
+    if len(model.column) > 1:
+        entry_changed(model, state, i * k + j, sign)
     if model.kind == MEDOIDS:
-        change_costs(model, state, i, j, w)
-        return
-    if model.points.shape[0] > 0:
+        change_costs(model, state, i, j, sign)
+    elif model.kind != TABLE and len(model.points) > 0:
         for f in range(state.sums.shape[1]):
             state.sums[j, f] += w * model.points[i, f]
-        return
-    state.length[j] += 2.0 * w * inner(model, state, i, j) + w * w * model.square[i]
-    for z in range(model.indptr[i], model.indptr[i + 1]):
-        state.sums[j, model.indices[z]] += w * model.data[z]
+    elif model.kind != TABLE:
+        length = w * w * model.group[SQUARE, i]
+        for z in range(model.indptr[i], model.indptr[i + 1]):
+            f = model.indices[z]
+            length += 2.0 * w * model.data[z] * state.sums[j, f]
+            state.sums[j, f] += w * model.data[z]
+        state.figure[LENGTH, j] += length
 
 
 @part
@@ -206,166 +174,125 @@ def change_costs(model: Model, state: State, i: int, j: int, sign: float) -> Non
 
     The group is not among the members yet, or still among them.
     """
-    table, candidate, first = model.table, model.candidate, model.first
-    o = state.head[j]
+    table, first = model.points, model.first
+    o = state.place[HEAD, j]
     while o >= 0:
-        for z in range(first[o], first[o + 1]):
-            state.at[candidate[z]] += sign * table[i, candidate[z]]
-        o = state.after[o]
+        for c in range(first[o], first[o + 1]):
+            state.at[c] += sign * table[i, c]
+        o = state.link[AFTER, o]
     if sign < 0.0:
         return
-    for z in range(first[i], first[i + 1]):
-        c = candidate[z]
+    for c in range(first[i], first[i + 1]):
         state.at[c] = table[i, c]
-    o = state.head[j]
-    while o >= 0:
-        for z in range(first[i], first[i + 1]):
-            state.at[candidate[z]] += table[o, candidate[z]]
-        o = state.after[o]
+        o = state.place[HEAD, j]
+        while o >= 0:
+            state.at[c] += table[o, c]
+            o = state.link[AFTER, o]
+
+
+@part
+def measure(model: Model, state: State, j: int) -> None:
+    """What follows from the members of cluster j."""
+    if model.kind == MEDOIDS:
+        find_medoid(model, state, j)
+    length, mass = state.figure[LENGTH, j], state.figure[MASS, j]
+    if len(model.points) > 0:  # the length of a sparse sum follows the changes
+        length = 0.0
+        for f in range(state.sums.shape[1]):
+            length += state.sums[j, f] * state.sums[j, f]
+        state.figure[LENGTH, j] = length
+    if model.kind == CHORDS:
+        state.figure[SCALE, j] = model.radius / np.sqrt(length) if length > 0.0 else 0.0
+    else:
+        state.figure[SCALE, j] = 1.0 / mass if mass > 0.0 else 0.0
+    state.figure[EXCESS, j] = 0.0
+    for q in range(state.load.shape[1]):
+        state.figure[EXCESS, j] += sum_price(model, state.load[j, q], j, q)
 
 
 @part
 def find_medoid(model: Model, state: State, j: int) -> None:
     """The candidate among the members of cluster j where they cost least."""
-    best, o = np.inf, state.head[j]
+    best, o = np.inf, state.place[HEAD, j]
     while o >= 0:
-        for z in range(model.first[o], model.first[o + 1]):
-            c = model.candidate[z]
+        for c in range(model.first[o], model.first[o + 1]):
             if state.at[c] < best:
-                best, state.medoid[j] = state.at[c], c
-        o = state.after[o]
-    state.cost[j] = best if state.number[j] > 0 else 0.0
+                best, state.place[MEDOID, j] = state.at[c], c
+        o = state.link[AFTER, o]
+    state.figure[COST, j] = best if state.place[NUMBER, j] > 0 else 0.0
 
 
-@part
-def measure(model: Model, state: State, j: int, anew: bool) -> None:
-    """What follows from the members of cluster j; ``anew`` also renews a sparse sum's length."""
-    dense = model.points.shape[0] > 0
-    if model.kind == MEDOIDS:
-        find_medoid(model, state, j)
-    elif dense or anew:
-        length = 0.0
-        for f in range(state.sums.shape[1]):
-            length += state.sums[j, f] * state.sums[j, f]
-        state.length[j] = length
-    if model.kind == CHORDS:
-        length = state.length[j]
-        state.scale[j] = model.radius / np.sqrt(length) if length > 0.0 else 0.0
-    else:
-        state.scale[j] = 1.0 / state.mass[j] if state.mass[j] > 0.0 else 0.0
-    paid = 0.0
-    for q in range(state.load.shape[1]):
-        paid += sum_price(model, state.load[j, q], j, q)
-    state.excess[j] = paid
-
-
-@part
+@inlined
 def sum_price(model: Model, load: float, j: int, q: int) -> float:
     """Price of what a load of cluster j misses the bounds of sum q by."""
-    if load > model.upper[j, q]:
-        return (load - model.upper[j, q]) * model.price[q]
-    if load < model.lower[j, q]:
-        return (model.lower[j, q] - load) * model.price[q]
+    if load > model.bound[UPPER, j, q]:
+        return (load - model.bound[UPPER, j, q]) * model.price[PRICE, q]
+    if load < model.bound[LOWER, j, q]:
+        return (model.bound[LOWER, j, q] - load) * model.price[PRICE, q]
     return 0.0
 
 
-@part
+@inlined
 def outside_with(model: Model, state: State, j: int, i: int, sign: float) -> float:
-    """Price of the loads of cluster j with group i added, or taken out of it."""
-    paid = 0.0
+    """Rise of the price of the loads of cluster j with group i added, or taken out of it."""
+    paid = -state.figure[EXCESS, j]
     for q in range(model.amount.shape[1]):
         paid += sum_price(model, state.load[j, q] + sign * model.amount[i, q], j, q)
     return paid
 
 
-@part
-def inner(model: Model, state: State, i: int, j: int) -> float:
-    """Inner product of point i with the sum of cluster j."""
-    found = 0.0
-    if model.points.shape[0] > 0:
-        for f in range(state.sums.shape[1]):
-            found += model.points[i, f] * state.sums[j, f]
-    else:
-        for z in range(model.indptr[i], model.indptr[i + 1]):
-            found += model.data[z] * state.sums[j, model.indices[z]]
-    return found
-
-
-@part
-def inner_of(model: Model, i: int, o: int) -> float:
-    """Inner product of two points."""
-    found = 0.0
-    if model.points.shape[0] > 0:
-        for f in range(model.points.shape[1]):
-            found += model.points[i, f] * model.points[o, f]
-        return found
-    z, end = model.indptr[i], model.indptr[i + 1]
-    y, stop = model.indptr[o], model.indptr[o + 1]
-    while z < end and y < stop:
-        if model.indices[z] == model.indices[y]:
-            found += model.data[z] * model.data[y]
-            z += 1
-            y += 1
-        elif model.indices[z] < model.indices[y]:
-            z += 1
-        else:
-            y += 1
-    return found
-
-
-@part
+@inlined
 def squared(model: Model, state: State, i: int, j: int) -> float:
     """Squared distance of group i to the centre of cluster j; its cost there, if in a table.
 
     The centre of an empty cluster is wherever its first group is.
     """
     if model.kind == TABLE:
-        return model.table[i, j]
-    if state.number[j] == 0:
+        return model.points[i, j]
+    if state.place[NUMBER, j] == 0:
         return 0.0
     if model.kind == MEDOIDS:
-        return model.table[i, state.medoid[j]]
-    scale, found = state.scale[j], 0.0
-    if model.points.shape[0] > 0:
+        return model.points[i, state.place[MEDOID, j]]
+    scale, found = state.figure[SCALE, j], 0.0
+    if len(model.points) > 0:
         for f in range(state.sums.shape[1]):
             gap = model.points[i, f] - scale * state.sums[j, f]
             found += gap * gap
         return found
-    found = model.square[i] - 2.0 * scale * inner(model, state, i, j)
-    return max(found + scale * scale * state.length[j], 0.0)
+    for z in range(model.indptr[i], model.indptr[i + 1]):
+        found += model.data[z] * state.sums[j, model.indices[z]]
+    found = model.group[SQUARE, i] - 2.0 * scale * found
+    return max(found + scale * scale * state.figure[LENGTH, j], 0.0)
 
 
-@part
+@inlined
 def joining(model: Model, state: State, i: int, j: int, square: float) -> float:
-    """Rise of the objective when group i joins cluster j, at this squared distance."""
+    """Rise of the objective when group i joins cluster j, at this squared distance.
+
+    Clusters around medoids follow by :func:`cost_change`.
+    """
+    w, mass = model.group[WEIGHT, i], state.figure[MASS, j]
+    if model.kind == MEANS:
+        return mass * w / (mass + w) * square if mass > 0.0 else 0.0
     if model.kind == TABLE:
         return square
-    if model.kind == MEDOIDS:
-        return renewed(model, state, j, i, -1) - state.cost[j]
-    w = model.weight[i]
-    if model.kind == MEANS:
-        mass = state.mass[j]
-        return mass * w / (mass + w) * square if mass > 0.0 else 0.0
-    stiff = np.sqrt(state.length[j]) / model.radius
+    stiff = np.sqrt(state.figure[LENGTH, j]) / model.radius
     then, lost = stiff + w, stiff * w * square
     now = np.sqrt(max(then * then - lost / (model.radius * model.radius), 0.0))
     return 2.0 * lost / (then + now) if then > 0.0 else 0.0
 
 
-@part
+@inlined
 def leaving(model: Model, state: State, i: int, j: int, square: float) -> float:
     """Fall of the objective when group i leaves cluster j, at this squared distance."""
-    if model.kind == TABLE:
-        return square
-    if model.kind == MEDOIDS:
-        return state.cost[j] - renewed(model, state, j, -1, i)
-    w = model.weight[i]
+    w, mass = model.group[WEIGHT, i], state.figure[MASS, j]
     if model.kind == MEANS:
-        mass = state.mass[j]
         rest = mass - w
         return mass * w / rest * square if rest > 1e-12 * mass else w * square
+    if model.kind == TABLE:
+        return square
     square_radius = model.radius * model.radius
-    stiff = np.sqrt(state.length[j]) / model.radius
+    stiff = np.sqrt(state.figure[LENGTH, j]) / model.radius
     then, lost = stiff - w, stiff * w * square
     now = np.sqrt(max(then * then + lost / square_radius, 0.0))
     if then > 0.0:
@@ -373,78 +300,93 @@ def leaving(model: Model, state: State, i: int, j: int, square: float) -> float:
     return 2.0 * square_radius * (now - then)
 
 
-@part
-def renewed(model: Model, state: State, j: int, into: int, out: int) -> float:
-    """Cost of cluster j with one more group and without another, either of them -1 for none.
+@inlined
+def side(state: State, scratch: Scratch, y: int, j: int) -> float:
+    """1 if the y-th group of the move goes to cluster j, -1 if it leaves it, else 0."""
+    if scratch.move[TO, y] == j:
+        return 1.0
+    return -1.0 if state.labels[scratch.move[WHO, y]] == j else 0.0
 
-    It is that at the best medoid, or at the present one if members are many and it stays.
+
+@part
+def cost_change(model: Model, state: State, scratch: Scratch, j: int, n: int) -> float:
+    """Rise of the objective of cluster j by the n groups of the move."""
+    if model.kind == MEDOIDS:
+        return medoid_cost(model, state, scratch, j, n) - state.figure[COST, j]
+    step, rise, weight, number, length = scratch.step, 0.0, 0.0, state.place[NUMBER, j], 0.0
+    dense = len(model.points) > 0
+    for y in range(n):
+        sign, g = side(state, scratch, y, j), scratch.move[WHO, y]
+        if sign == 0.0:
+            continue
+        if model.kind == TABLE:
+            rise += sign * model.points[g, j]
+            continue
+        w = sign * model.group[WEIGHT, g]
+        weight += w
+        number += 1 if sign > 0.0 else -1
+        if dense:
+            for f in range(len(step)):
+                step[f] += w * model.points[g, f]
+        else:
+            for z in range(model.indptr[g], model.indptr[g + 1]):
+                step[model.indices[z]] += w * model.data[z]
+    if model.kind == TABLE:
+        return rise
+    if dense:
+        for f in range(len(step)):
+            length += step[f] * (step[f] + 2.0 * state.sums[j, f])
+            step[f] = 0.0
+    for y in range(0 if dense else n):
+        g = scratch.move[WHO, y]
+        for z in range(model.indptr[g], model.indptr[g + 1]):
+            f = model.indices[z]
+            length += step[f] * (step[f] + 2.0 * state.sums[j, f])
+            step[f] = 0.0
+    mass, now = state.figure[MASS, j], state.figure[LENGTH, j]
+    if model.kind == MEANS and weight == 0.0 and mass > 0.0:
+        return -length / mass
+    after = worth(model, mass + weight, now + length) if number > 0 else 0.0
+    return after - worth(model, mass, now)
+
+
+@part
+def medoid_cost(model: Model, state: State, scratch: Scratch, j: int, n: int) -> float:
+    """Cost of cluster j at its best medoid after the move.
+
+    In clusters of many members it is that at the present medoid, if that stays.
     """
-    table, candidate, first = model.table, model.candidate, model.first
-    c, best = state.medoid[j], np.inf
-    if state.number[j] > FOLLOWED and (out < 0 or model.home[c] != out):
+    table, first, mark = model.points, model.first, scratch.mark
+    stamp, c = mark[-1], state.place[MEDOID, j]
+    if state.place[NUMBER, j] > model.followed and mark[model.home[c]] != stamp:
         cost = state.at[c]
-        if into >= 0:
-            cost += table[into, c]
-        return cost - table[out, c] if out >= 0 else cost
-    if state.number[j] == 1 and out >= 0 and into < 0:
-        return 0.0
-    o = state.head[j]
+        for y in range(n):
+            cost += side(state, scratch, y, j) * table[scratch.move[WHO, y], c]
+        return cost
+    best, o = np.inf, state.place[HEAD, j]
     while o >= 0:
-        if o != out:
-            for z in range(first[o], first[o + 1]):
-                c = candidate[z]
-                cost = state.at[c]
-                if into >= 0:
-                    cost += table[into, c]
-                if out >= 0:
-                    cost -= table[out, c]
-                best = min(best, cost)
-        o = state.after[o]
-    if into < 0:
-        return best
-    for z in range(first[into], first[into + 1]):
-        c = candidate[z]
-        cost, o = table[into, c], state.head[j]
-        while o >= 0 and cost < best:
-            if o != out:
-                cost += table[o, c]
-            o = state.after[o]
-        best = min(best, cost)
-    return best
-
-
-@part
-def chain_cost(model: Model, state: State, j: int, found: int, scratch: Scratch) -> float:
-    """Cost of cluster j at its best medoid when the groups of a chain change sides."""
-    table, candidate, first = model.table, model.candidate, model.first
-    members, mark, stamp = scratch.members, scratch.mark, scratch.stamp[0]
-    best, o = np.inf, state.head[j]
-    while o >= 0:
-        for z in range(first[o], first[o + 1] if mark[o] != stamp else first[o]):
-            c = candidate[z]
+        for c in range(first[o], first[o + 1] if mark[o] != stamp else first[o]):
             cost = state.at[c]
-            for y in range(found):
-                g = members[y]
-                cost += -table[g, c] if state.labels[g] == j else table[g, c]
+            for y in range(n):
+                cost += side(state, scratch, y, j) * table[scratch.move[WHO, y], c]
             best = min(best, cost)
-        o = state.after[o]
-    for x in range(found):
-        g = members[x]
-        for z in range(first[g], first[g + 1] if state.labels[g] != j else first[g]):
-            c = candidate[z]
-            cost, o = 0.0, state.head[j]
-            while o >= 0:
+        o = state.link[AFTER, o]
+    for x in range(n):
+        g = scratch.move[WHO, x]
+        for c in range(first[g], first[g + 1] if scratch.move[TO, x] == j else first[g]):
+            cost, o = 0.0, state.place[HEAD, j]
+            for y in range(n):
+                if scratch.move[TO, y] == j:
+                    cost += table[scratch.move[WHO, y], c]
+            while o >= 0 and cost < best:
                 if mark[o] != stamp:
                     cost += table[o, c]
-                o = state.after[o]
-            for y in range(found):
-                if state.labels[members[y]] != j:
-                    cost += table[members[y], c]
+                o = state.link[AFTER, o]
             best = min(best, cost)
-    return best
+    return best if best < np.inf else 0.0
 
 
-@part
+@inlined
 def worth(model: Model, mass: float, length: float) -> float:
     """What a cluster costs but for a constant of its members."""
     if model.kind == CHORDS:
@@ -452,39 +394,34 @@ def worth(model: Model, mass: float, length: float) -> float:
     return -length / mass if mass > 0.0 else 0.0
 
 
-@part
+@inlined
 def pin_price(model: Model, i: int, a: int, b: int) -> float:
     """What group i pays more for soft pins in cluster b than in a."""
-    at = model.paid_at[i]
+    at = model.pin[1, i]
     return model.paid[at, b] - model.paid[at, a] if at >= 0 else 0.0
+
+
+@part
+def pair_price(model: Model, state: State, i: int, b: int) -> float:
+    """How far the price of the pairs of group i rises when it goes to cluster b."""
+    a, rise = state.labels[i], 0.0
+    for z in range(model.ptr[i], model.ptr[i + 1]):
+        at = state.labels[model.other[z]]
+        if at == b:
+            rise += model.tie[PRICE, z]
+        elif at == a:
+            rise -= model.tie[PRICE, z]
+    return rise
 
 
 @part
 def row_price(model: Model, value: float, r: int) -> float:
     """Price of a value of linear row r."""
-    if value > model.row_upper[r]:
-        return (value - model.row_upper[r]) * model.row_price[r]
-    if value < model.row_lower[r]:
-        return (model.row_lower[r] - value) * model.row_price[r]
+    if value > model.row_bound[UPPER, r]:
+        return (value - model.row_bound[UPPER, r]) * model.row_bound[ROW_PRICE, r]
+    if value < model.row_bound[LOWER, r]:
+        return (model.row_bound[LOWER, r] - value) * model.row_bound[ROW_PRICE, r]
     return 0.0
-
-
-@part
-def rows_rise(model: Model, state: State, i: int, a: int, b: int, o: int, c: int) -> float:
-    """Rise of the price of linear rows when group i goes from a to b, and o from b to c.
-
-    Without the second group, o is -1.
-    """
-    k, rise, half = len(state.mass), 0.0, 4 if o >= 0 else 2
-    for step in range(2 * half):
-        # Out of one cluster and into the next for each group; then everything back.
-        back, into = step >= half, step % 2 == 1
-        group, here, there = (o, b, c) if step % half >= 2 else (i, a, b)
-        cluster = there if into else here
-        sign = 1.0 if into != back else -1.0
-        change = entry_changed(model, state, group * k + cluster, sign)
-        rise += 0.0 if back else change
-    return rise
 
 
 @part
@@ -500,318 +437,159 @@ def entry_changed(model: Model, state: State, entry: int, sign: float) -> float:
 
 
 @part
-def pair_price(model: Model, state: State, i: int, b: int) -> float:
-    """How far the price of the pairs of group i rises when it goes to cluster b."""
-    a, rise = state.labels[i], 0.0
-    for z in range(model.ptr[i], model.ptr[i + 1]):
-        at = state.labels[model.other[z]]
-        if at == b:
-            rise += model.tie[z]
-        elif at == a:
-            rise -= model.tie[z]
+def rows_rise(model: Model, state: State, scratch: Scratch, n: int) -> float:
+    """Rise of the price of linear rows by the n groups of the move."""
+    k, rise = len(state.load), 0.0
+    for back in range(2):
+        sign = 1.0 if back == 0 else -1.0
+        for y in range(n):
+            g = scratch.move[WHO, y]
+            change = entry_changed(model, state, g * k + state.labels[g], -sign)
+            change += entry_changed(model, state, g * k + scratch.move[TO, y], sign)
+            rise += change if back == 0 else 0.0
     return rise
 
 
 @part
-def tie_of(model: Model, i: int, o: int) -> float:
-    """What agreeing costs groups i and o more than differing."""
-    for z in range(model.ptr[i], model.ptr[i + 1]):
-        if model.other[z] == o:
-            return model.tie[z]
-    return 0.0
-
-
-@part
-def shift(model: Model, state: State, i: int, b: int) -> None:
-    """Move group i to cluster b."""
-    a = state.labels[i]
-    remove(model, state, i, a)
-    add(model, state, i, b)
-    measure(model, state, a, False)
-    measure(model, state, b, False)
-
-
-@part
-def rank(model: Model, state: State, i: int, prices: FloatArray, scratch: Scratch) -> None:
-    """Note the clusters where group i costs least at the prices, (k, q), in order."""
-    clusters, costs = scratch.clusters, scratch.costs
-    k, t = len(state.mass), len(clusters)
-    w = 1.0 if model.kind >= TABLE else model.weight[i]
-    dense = model.points.shape[0] > 0
-    found = 0
-    for j in range(k):
-        top = costs[found - 1] if found == t else np.inf
-        cost = 0.0
-        for q in range(prices.shape[1]):
-            cost += prices[j, q] * model.amount[i, q]
-        if cost >= top:
-            continue
-        if dense and state.number[j] > 0:
-            scale = state.scale[j]
-            for f in range(state.sums.shape[1]):
-                gap = model.points[i, f] - scale * state.sums[j, f]
-                cost += w * gap * gap
-                if cost >= top:
-                    break
-        else:
-            cost += w * squared(model, state, i, j)
-        if cost >= top:
-            continue
-        found = min(found + 1, t)
-        p = found - 1
-        while p > 0 and costs[p - 1] > cost:
-            costs[p], clusters[p] = costs[p - 1], clusters[p - 1]
-            p -= 1
-        costs[p], clusters[p] = cost, j
-    for p in range(t):
-        scratch.near[i, p] = clusters[p]
-    scratch.ranked[i] = True
-    own = state.labels[i]
-    if t == 1:
-        scratch.regret[i] = np.inf
-    elif clusters[0] == own:
-        scratch.regret[i] = costs[1] - costs[0]
-    else:
-        here = w * squared(model, state, i, own)
-        for q in range(prices.shape[1]):
-            here += prices[own, q] * model.amount[i, q]
-        scratch.regret[i] = costs[0] - here
-
-
-@part
-def chain(model: Model, state: State, i: int, b: int, scratch: Scratch) -> int:
-    """Group i and all that hard cannot-links then force to change sides with cluster b.
-
-    The number of groups, 0 if they are too many or one of them is pinned.
-    """
-    members, mark = scratch.members, scratch.mark
-    scratch.stamp[0] += 1
-    a, stamp = state.labels[i], scratch.stamp[0]
-    members[0], mark[i], found, done = i, stamp, 1, 0
-    while done < found:
-        g = members[done]
-        done += 1
-        there = b if state.labels[g] == a else a
-        for z in range(model.ptr[g], model.ptr[g + 1]):
-            o = model.other[z]
-            if model.bar[z] and state.labels[o] == there and mark[o] != stamp:
-                if found == len(members) or model.pin[o] >= 0:
-                    return 0
-                mark[o], members[found] = stamp, o
-                found += 1
-    return found
-
-
-@part
-def chain_rise(model: Model, state: State, a: int, b: int, found: int, scratch: Scratch) -> float:
-    """Rise of objective and prices when the groups of a chain change sides between a and b."""
-    d, n_sums, rise = state.sums.shape[1], model.amount.shape[1], 0.0
-    step, moved, members = scratch.step, scratch.moved, scratch.members
-    mark, stamp = scratch.mark, scratch.stamp[0]
-    for f in range(d):
-        step[f] = 0.0
-    for q in range(n_sums):
-        moved[q] = 0.0
-    weight, number = 0.0, 0
-    for y in range(found):
-        g = members[y]
-        here = state.labels[g]
-        there = b if here == a else a
-        sign = 1.0 if here == a else -1.0
-        number += 1 if here == a else -1
-        rise += pin_price(model, g, here, there)
-        for z in range(model.ptr[g], model.ptr[g + 1]):
-            o = model.other[z]
-            if mark[o] == stamp:
-                continue  # two groups of the chain stay apart, or stay together
-            if state.labels[o] == there:
-                rise += model.tie[z]
-            elif state.labels[o] == here:
-                rise -= model.tie[z]
-        for q in range(n_sums):
-            moved[q] += sign * model.amount[g, q]
-        if model.kind == TABLE:
-            rise += model.table[g, there] - model.table[g, here]
-        if model.kind >= TABLE:
-            continue
-        w = sign * model.weight[g]
-        weight += w
-        if model.points.shape[0] > 0:
-            for f in range(d):
-                step[f] += w * model.points[g, f]
-        else:
-            for z in range(model.indptr[g], model.indptr[g + 1]):
-                step[model.indices[z]] += w * model.data[z]
-    if number == state.number[a] or number == -state.number[b]:
-        return np.inf
-    if model.kind == MEDOIDS:
-        rise += chain_cost(model, state, a, found, scratch) - state.cost[a]
-        rise += chain_cost(model, state, b, found, scratch) - state.cost[b]
-    elif model.kind != TABLE:
-        out, into = 0.0, 0.0
-        for f in range(d):
-            out += step[f] * (step[f] - 2.0 * state.sums[a, f])
-            into += step[f] * (step[f] + 2.0 * state.sums[b, f])
-        rise += worth(model, state.mass[a] - weight, state.length[a] + out)
-        rise += worth(model, state.mass[b] + weight, state.length[b] + into)
-        rise -= worth(model, state.mass[a], state.length[a])
-        rise -= worth(model, state.mass[b], state.length[b])
-    for q in range(n_sums):
-        rise += sum_price(model, state.load[a, q] - moved[q], a, q)
-        rise += sum_price(model, state.load[b, q] + moved[q], b, q)
-    rise -= state.excess[a] + state.excess[b]
-    k = len(state.mass)
-    for y in range(4 * found if len(model.column) > 1 else 0):
-        # Every group out of its cluster and into the other one; then everything back.
-        g, back, into = members[y // 2 % found], y >= 2 * found, y % 2 == 1
-        here = state.labels[g]
-        there = b if here == a else a
-        sign = 1.0 if into != back else -1.0
-        change = entry_changed(model, state, g * k + (there if into else here), sign)
-        rise += 0.0 if back else change
-    return rise
-
-
-@part
-def shift_rise(model: Model, state: State, i: int, b: int, out: float, less: float) -> float:
-    """Rise of objective and prices when group i goes to cluster b.
+def shift_rise(
+    model: Model,
+    state: State,
+    scratch: Scratch,
+    i: int,
+    b: int,
+    square: float,
+    out: float,
+    less: float,
+) -> float:
+    """Rise of objective and prices when group i goes to cluster b, at this squared distance.
 
     ``out`` is what its leaving saves, and ``less`` how far the excess of its own cluster rises.
     """
     a = state.labels[i]
-    rise = joining(model, state, i, b, squared(model, state, i, b)) - out + less
-    rise += outside_with(model, state, b, i, 1.0) - state.excess[b]
-    rise += pin_price(model, i, a, b)
+    if model.kind == MEDOIDS or len(model.column) > 1:
+        scratch.move[WHO, 0], scratch.move[TO, 0] = i, b
+        marked(scratch, ONE)
+    if model.kind == MEDOIDS:
+        rise = cost_change(model, state, scratch, b, ONE) - out + less
+    else:
+        rise = joining(model, state, i, b, square) - out + less
+    rise += outside_with(model, state, b, i, 1.0) + pin_price(model, i, a, b)
     if model.ptr[i] < model.ptr[i + 1]:
         rise += pair_price(model, state, i, b)
     if len(model.column) > 1:
-        rise += rows_rise(model, state, i, a, b, -1, -1)
+        rise += rows_rise(model, state, scratch, ONE)
     return rise
 
 
-@part
-def exchange_rise(model: Model, state: State, i: int, o: int, c: int) -> float:
-    """Rise of objective and prices when group i takes the place of o, which goes to cluster c.
-
-    It is a swap if c is the cluster of i, and an ejection chain otherwise.
-    """
-    a, b = state.labels[i], state.labels[o]
-    swapped, rise = c == a, 0.0
-    if model.kind == TABLE:
-        rise = model.table[i, b] - model.table[i, a] + model.table[o, c] - model.table[o, b]
-    elif model.kind == MEDOIDS:
-        rise = exchange_cost(model, state, i, o, c)
-    else:
-        # How the squared lengths of the sums change, from inner products.
-        w, v = model.weight[i], model.weight[o]
-        own, other = w * w * model.square[i], v * v * model.square[o]
-        cross = 2.0 * w * v * inner_of(model, i, o)
-        into = own + other - cross + 2.0 * w * inner(model, state, i, b)
-        into -= 2.0 * v * inner(model, state, o, b)
-        out = own - 2.0 * w * inner(model, state, i, a)
-        gained = 2.0 * v * inner(model, state, o, c) + other
-        if swapped:
-            out += gained - cross
-            rise = changed_worth(model, state, a, v - w, out)
-        else:
-            rise = changed_worth(model, state, a, -w, out)
-            rise += changed_worth(model, state, c, v, gained)
-        rise += changed_worth(model, state, b, w - v, into)
-    for q in range(model.amount.shape[1]):
-        mine, theirs = model.amount[i, q], model.amount[o, q]
-        rise += sum_price(model, state.load[b, q] + mine - theirs, b, q)
-        if swapped:
-            rise += sum_price(model, state.load[a, q] + theirs - mine, a, q)
-        else:
-            rise += sum_price(model, state.load[a, q] - mine, a, q)
-            rise += sum_price(model, state.load[c, q] + theirs, c, q)
-    rise -= state.excess[a] + state.excess[b] + (0.0 if swapped else state.excess[c])
-    rise += pin_price(model, i, a, b) + pin_price(model, o, b, c)
-    tied = model.ptr[i] < model.ptr[i + 1]
-    if tied:
-        rise += pair_price(model, state, i, b)
-    if model.ptr[o] < model.ptr[o + 1]:
-        rise += pair_price(model, state, o, c)
-        if tied:
-            # The sums count the pair of i and o as if the other one stayed.
-            rise -= (2.0 if swapped else 1.0) * tie_of(model, i, o)
-    if len(model.column) > 1:
-        rise += rows_rise(model, state, i, a, b, o, c)
-    return rise
+@inlined
+def marked(scratch: Scratch, n: int) -> None:
+    """Begin a move of n groups."""
+    scratch.mark[-1] += 1
+    for y in range(n):
+        scratch.mark[scratch.move[WHO, y]] = scratch.mark[-1]
 
 
 @part
-def exchange_cost(model: Model, state: State, i: int, o: int, c: int) -> float:
-    """Rise of the costs at medoids when group i takes the place of o, which goes to cluster c."""
-    a, b, table = state.labels[i], state.labels[o], model.table
-    at, to = state.medoid[a], state.medoid[b]
-    if c != a:
-        rise = renewed(model, state, a, -1, i) + renewed(model, state, c, o, -1)
-        rise += renewed(model, state, b, i, o)
-        return rise - state.cost[a] - state.cost[b] - state.cost[c]
-    many = state.number[a] + state.number[b] > FEW
-    if many and model.home[at] != i and model.home[to] != o:
-        # With the medoids that they have; others hardly make up for much more.
-        rise = table[i, to] - table[i, at] + table[o, at] - table[o, to]
-        if rise > state.cost[a] / state.number[a] + state.cost[b] / state.number[b]:
-            return rise
-    rise = renewed(model, state, b, i, o) + renewed(model, state, a, o, i)
-    return rise - state.cost[a] - state.cost[b]
-
-
-@part
-def changed_worth(model: Model, state: State, j: int, weight: float, length: float) -> float:
-    """Rise of the worth of cluster j when its weight and the squared length of its sum change."""
-    mass, now = state.mass[j], state.length[j]
-    if model.kind == MEANS and weight == 0.0:
-        return -length / mass if mass > 0.0 else 0.0
-    return worth(model, mass + weight, now + length) - worth(model, mass, now)
-
-
-@part
-def mark_reach(model: Model, state: State, scratch: Scratch) -> None:
-    """Note the clusters that are awake, or among the nearest of one that is."""
-    k, reach, number = len(state.mass), len(scratch.costs), 0
-    nearest, gaps = scratch.clusters, scratch.costs
-    for j in range(k):
-        scratch.reach[j] = scratch.now[j]
-        number += scratch.now[j]
-    if number * reach >= k:
-        for j in range(k):
-            scratch.reach[j] = True
-        return
-    for a in range(k):
-        if not scratch.now[a]:
+def move_rise(model: Model, state: State, scratch: Scratch, n: int) -> float:
+    """Rise of objective and prices by a move of n groups: a swap, or a chain of any kind."""
+    marked(scratch, n)
+    move, labels, stamp, rise = scratch.move, state.labels, scratch.mark[-1], 0.0
+    for x in range(2 * n):
+        # Each cluster that a group leaves or enters, once.
+        j = labels[move[WHO, x // 2]] if x % 2 == 0 else move[TO, x // 2]
+        known = False
+        for y in range(x):
+            known |= j == (labels[move[WHO, y // 2]] if y % 2 == 0 else move[TO, y // 2])
+        if known:
             continue
-        have = 0
-        if model.kind == TABLE:
-            least_rises(model, state, a, scratch.gap)
-        for j in range(k):
-            top = gaps[have - 1] if have == reach else np.inf
-            gap = scratch.gap[j] if model.kind == TABLE else gap_of(model, state, a, j, top)
-            if gap >= top:
-                continue
-            have = min(have + 1, reach)
-            p = have - 1
-            while p > 0 and gaps[p - 1] > gap:
-                gaps[p], nearest[p] = gaps[p - 1], nearest[p - 1]
-                p -= 1
-            gaps[p], nearest[p] = gap, j
-        for p in range(have):
-            scratch.reach[nearest[p]] = True
+        rise += cost_change(model, state, scratch, j, n) - state.figure[EXCESS, j]
+        for q in range(model.amount.shape[1]):
+            load = state.load[j, q]
+            for y in range(n):
+                load += side(state, scratch, y, j) * model.amount[move[WHO, y], q]
+            rise += sum_price(model, load, j, q)
+    for y in range(n):
+        g, b = move[WHO, y], move[TO, y]
+        a = labels[g]
+        rise += pin_price(model, g, a, b)
+        for z in range(model.ptr[g], model.ptr[g + 1]):
+            o = model.other[z]
+            then, weight = labels[o], 1.0
+            if scratch.mark[o] == stamp:  # the pair is seen from both ends
+                weight = 0.5
+                for x in range(n):
+                    then = move[TO, x] if move[WHO, x] == o else then
+            if then == b:
+                rise += weight * model.tie[PRICE, z]
+            if labels[o] == a:
+                rise -= weight * model.tie[PRICE, z]
+    if len(model.column) > 1:
+        rise += rows_rise(model, state, scratch, n)
+    return rise
 
 
 @part
-def gap_of(model: Model, state: State, a: int, j: int, top: float) -> float:
-    """Squared distance of two centres, or what the medoid of a costs at that of j.
+def make_move(model: Model, state: State, scratch: Scratch, n: int) -> None:
+    """Make the best move that was found, of n groups; its clusters are awake then."""
+    for y in range(n):
+        g, b = scratch.move[BEST_WHO, y], scratch.move[BEST_TO, y]
+        a = state.labels[g]
+        remove(model, state, g, a)
+        add(model, state, g, b)
+        measure(model, state, a)
+        measure(model, state, b)
+        for row in (NOW, CHANGED):
+            scratch.flag[row, a] = True
+            scratch.flag[row, b] = True
 
-    Anything from ``top`` on may stand for more.
+
+@part
+def keep_move(scratch: Scratch, n: int) -> None:
+    """Note the move of n groups as the best one."""
+    for y in range(n):
+        scratch.move[BEST_WHO, y] = scratch.move[WHO, y]
+        scratch.move[BEST_TO, y] = scratch.move[TO, y]
+
+
+@part
+def kempe_chain(model: Model, state: State, scratch: Scratch, i: int, b: int) -> int:
+    """Group i and all that hard cannot-links then force to change sides with cluster b.
+
+    The number of groups, 0 if they are too many or one of them is pinned.
     """
-    if model.kind == MEDOIDS:
-        return model.table[model.home[state.medoid[a]], state.medoid[j]]
-    gap = 0.0
-    for f in range(state.sums.shape[1]):
-        step = state.scale[a] * state.sums[a, f] - state.scale[j] * state.sums[j, f]
+    move, mark, a = scratch.move, scratch.mark, state.labels[i]
+    move[WHO, 0], move[TO, 0], found, done = i, b, 1, 0
+    marked(scratch, ONE)
+    while done < found:
+        g, there = move[WHO, done], move[TO, done]
+        done += 1
+        for z in range(model.ptr[g], model.ptr[g + 1]):
+            o = model.other[z]
+            barred = model.tie[HARD, z] > 0.0 and state.labels[o] == there
+            if barred and mark[o] != mark[-1]:
+                if found == move.shape[1] or model.pin[0, o] >= 0:
+                    return 0
+                mark[o], move[WHO, found] = mark[-1], o
+                move[TO, found] = a if there == b else b
+                found += 1
+    return found
+
+
+@inlined
+def barring(model: Model, state: State, i: int, b: int) -> int:
+    """A group of cluster b that a hard cannot-link keeps i apart from; -1 if there is none."""
+    for z in range(model.ptr[i], model.ptr[i + 1]):
+        if model.tie[HARD, z] > 0.0 and state.labels[model.other[z]] == b:
+            return model.other[z]
+    return -1
+
+
+@inlined
+def centre_gap(sums: FloatArray, scale: FloatArray, a: int, j: int, top: float) -> float:
+    """Squared distance of two centres; anything from ``top`` on may stand for more."""
+    gap, own, other = 0.0, scale[a], scale[j]
+    for f in range(sums.shape[1]):
+        step = own * sums[a, f] - other * sums[j, f]
         gap += step * step
         if gap >= top:
             break
@@ -825,32 +603,296 @@ def least_rises(model: Model, state: State, a: int, gap: FloatArray) -> None:
         gap[j] = np.inf
     for i in range(len(state.labels)):
         j = state.labels[i]
-        gap[j] = min(gap[j], model.table[i, a] - model.table[i, j])
+        gap[j] = min(gap[j], model.points[i, a] - model.points[i, j])
+
+
+@part
+def find_near(model: Model, state: State, scratch: Scratch, gaps: FloatArray) -> float:
+    """Find the clusters whose groups are looked at, and the clusters that they look at; the work.
+
+    These are the nearest of each cluster that is awake, and for others those awake ones that they
+    are near to.
+    """
+    k, slots = scratch.near.shape
+    width, near, gap, flag = slots // 2, scratch.near, scratch.gap, scratch.flag
+    number, work = scratch.count[NEAR], 0.0
+    for a in range(k):
+        flag[REACH, a] = flag[NOW, a]
+        number[a] = 0
+    for a in range(k):
+        if not flag[NOW, a]:
+            continue
+        if model.kind == TABLE:
+            least_rises(model, state, a, gaps)
+        work += len(state.labels) if model.kind == TABLE else k * (state.sums.shape[1] + 2.0)
+        have = 0
+        for j in range(k):
+            top = gap[a, have - 1] if have == width else np.inf
+            if j == a:
+                continue
+            if state.place[NUMBER, j] == 0:
+                found = 0.0  # an empty cluster is near everywhere
+            elif model.kind == TABLE:
+                found = gaps[j]
+            elif model.kind == MEDOIDS:
+                found = model.points[model.home[state.place[MEDOID, a]], state.place[MEDOID, j]]
+            else:
+                found = centre_gap(state.sums, state.figure[SCALE], a, j, top)
+            if found >= top:
+                continue
+            have = min(have + 1, width)
+            p = have - 1
+            while p > 0 and gap[a, p - 1] > found:
+                gap[a, p], near[a, p] = gap[a, p - 1], near[a, p - 1]
+                p -= 1
+            gap[a, p], near[a, p] = found, j
+        number[a] = have
+    for a in range(k):
+        for p in range(min(number[a], width) if flag[NOW, a] else 0):
+            b, known = near[a, p], False
+            flag[REACH, b] = True
+            for q in range(number[b]):
+                known |= near[b, q] == a
+            if not known and number[b] < slots:
+                near[b, number[b]], gap[b, number[b]] = a, gap[a, p]
+                number[b] += 1
+    return work
+
+
+@part
+def find_partners(model: Model, state: State, scratch: Scratch) -> None:
+    """Note the groups of each cluster that leave it at the least rise, the least first."""
+    partner, ready, regret = scratch.partner, scratch.count[READY], scratch.regret
+    most = partner.shape[1]
+    for j in range(len(ready)):
+        ready[j] = 0
+    for i in range(len(regret)):
+        j = state.labels[i]
+        if not scratch.flag[REACH, j] or model.pin[0, i] >= 0 or regret[i] == np.inf:
+            continue
+        if ready[j] == most and regret[partner[j, most - 1]] <= regret[i]:
+            continue
+        ready[j] = min(ready[j] + 1, most)
+        p = ready[j] - 1
+        while p > 0 and regret[partner[j, p - 1]] > regret[i]:
+            partner[j, p] = partner[j, p - 1]
+            p -= 1
+        partner[j, p] = i
 
 
 @part
 def find_needy(model: Model, state: State, scratch: Scratch) -> int:
     """Note the clusters below a bound, which groups anywhere may help; their number."""
-    k, number = len(state.mass), 0
+    k, number = len(state.load), 0
     for j in range(k):
         for q in range(state.load.shape[1]):
-            if state.load[j, q] < model.lower[j, q]:
-                scratch.needy[number] = j
+            if state.load[j, q] < model.bound[LOWER, j, q] and model.price[HARD, q] > 0.0:
+                scratch.count[NEEDY, number] = j
                 number += 1
                 break
     for j in range(k if number > 0 else 0):
-        scratch.reach[j] = True
+        scratch.flag[REACH, j] = True
     return number
+
+
+@inlined
+def room_at_prices(model: Model, state: State, prices: FloatArray, j: int) -> float:
+    """What the loads of cluster j leave of the bounds that have prices."""
+    left = 0.0
+    for q in range(prices.shape[1]):
+        if prices[j, q] > 0.0:
+            left += prices[j, q] * max(model.bound[UPPER, j, q] - state.load[j, q], 0.0)
+        elif prices[j, q] < 0.0:
+            left -= prices[j, q] * max(state.load[j, q] - model.bound[LOWER, j, q], 0.0)
+    return left
+
+
+@inlined
+def unit_of(model: Model, state: State, a: int) -> float:
+    """Work of valuing one shift of a group of cluster a."""
+    if model.kind == MEDOIDS:
+        return 6.0 + min(2.0 * state.place[NUMBER, a], 2.0 * model.followed)
+    if len(model.points) == 0:
+        return 6.0 + 2.0 * len(model.data) / len(state.labels)
+    return 6.0 + state.sums.shape[1]
+
+
+@inlined
+def best_shift(
+    model: Model,
+    state: State,
+    scratch: Scratch,
+    i: int,
+    needy: int,
+    prices: FloatArray,
+    least: float,
+    limit: float,
+) -> tuple[float, int, float]:
+    """The best shift or Kempe chain of group i: its rise, its number of groups, and the work.
+
+    It is noted as the best move; the number is 0 if none pays.  The rise of each shift at the
+    prices is noted as well; those above the limit only roughly.
+    """
+    a, w, k = state.labels[i], model.group[WEIGHT, i], len(state.load)
+    near, number, flag, kind = scratch.near, scratch.count[NEAR, a], scratch.flag, model.kind
+    linked = model.ptr[i] < model.ptr[i + 1]
+    plain = kind == MEANS and len(model.points) > 0 and not linked and len(model.column) <= 1
+    plain = plain and model.pin[1, i] < 0
+    clash = linked and barring(model, state, i, a) >= 0
+    own, unit = squared(model, state, i, a), unit_of(model, state, a)
+    if kind == MEDOIDS:
+        scratch.move[WHO, 0], scratch.move[TO, 0] = i, -1
+        marked(scratch, ONE)
+        out = -cost_change(model, state, scratch, a, ONE)
+    else:
+        out = leaving(model, state, i, a, own)
+    less = outside_with(model, state, a, i, -1.0)
+    radius = np.sqrt(own) if kind < TABLE else 0.0
+    best, links, work = -least, 0, unit
+    wide = clash or state.figure[EXCESS, a] > 0.0
+    scratch.regret[i], scratch.best[i] = np.inf, -1
+    for r in range(number + (k if wide else needy)):
+        # First the near clusters; then, if the group has to go, all others.
+        if r < number:
+            b = near[a, r]
+            scratch.rise[r] = np.inf
+        elif links > 0:
+            break
+        else:
+            b = r - number if wide else scratch.count[NEEDY, r - number]
+        if b == a or not (flag[NOW, a] or flag[NOW, b]):
+            continue
+        paid = pin_price(model, i, a, b)
+        for q in range(prices.shape[1]):
+            paid += model.amount[i, q] * (prices[b, q] - prices[a, q])
+        if r < number and kind < TABLE and not wide and state.place[NUMBER, b] > 0:
+            # The triangle inequality: it cannot be nearer than this.
+            away = np.sqrt(scratch.gap[a, r]) - radius
+            if away > radius:
+                away *= away
+                mass = state.figure[MASS, b]
+                rise = mass * w / (mass + w) * away - out + less - state.figure[EXCESS, b]
+                if not linked and w * (away - own) + paid > limit and rise > 0.0:
+                    work += 2.0
+                    continue
+        if plain:
+            square, scale = 0.0, state.figure[SCALE, b]
+            for f in range(state.sums.shape[1]):
+                gap = model.points[i, f] - scale * state.sums[b, f]
+                square += gap * gap
+            mass = state.figure[MASS, b]
+            rise = mass * w / (mass + w) * square - out + less - state.figure[EXCESS, b]
+            for q in range(prices.shape[1]):
+                load = state.load[b, q] + model.amount[i, q]
+                if load > model.bound[UPPER, b, q]:
+                    rise += (load - model.bound[UPPER, b, q]) * model.price[PRICE, q]
+                elif load < model.bound[LOWER, b, q]:
+                    rise += (model.bound[LOWER, b, q] - load) * model.price[PRICE, q]
+        else:
+            square = squared(model, state, i, b)
+            rise = shift_rise(model, state, scratch, i, b, square, out, less)
+        work += unit
+        if rise < best:
+            best, links = rise, 1
+            scratch.move[BEST_WHO, 0], scratch.move[BEST_TO, 0] = i, b
+        paid += (square - own) if kind >= TABLE else w * (square - own)
+        other = barring(model, state, i, b) if linked else -1
+        if r < number:
+            scratch.rise[r] = paid
+        if other < 0 and paid < scratch.regret[i]:
+            scratch.regret[i], scratch.best[i] = paid, b
+        if other < 0 or r >= number:
+            continue
+        n = kempe_chain(model, state, scratch, i, b)
+        if n > 0:
+            rise = move_rise(model, state, scratch, n)
+            work += 1.5 * n * unit
+            if rise < best:
+                best, links = rise, n
+                keep_move(scratch, n)
+        c = scratch.best[other]
+        if model.pin[0, other] < 0 and c >= 0 and c != a and c != b:
+            # The group in the way goes to a third cluster.
+            scratch.move[WHO, 0], scratch.move[TO, 0] = i, b
+            scratch.move[WHO, 1], scratch.move[TO, 1] = other, c
+            rise = move_rise(model, state, scratch, TWO)
+            work += 3.0 * unit
+            if rise < best:
+                best, links = rise, 2
+                keep_move(scratch, TWO)
+    return best, links, work
+
+
+@inlined
+def best_exchange(
+    model: Model,
+    state: State,
+    scratch: Scratch,
+    i: int,
+    prices: FloatArray,
+    least: float,
+    margin: float,
+    urgent: float,
+) -> tuple[float, int, float]:
+    """The best swap or ejection chain of group i where a shift is held back by full clusters.
+
+    Somebody else has to make room.  At the prices the rises of both groups add up, but for what
+    centres follow, what the bounds leave, and what the prices are wrong by (the margin).
+    """
+    a, number = state.labels[i], scratch.count[NEAR, state.labels[i]]
+    less, work, best, links = outside_with(model, state, a, i, -1.0), 0.0, -least, 0
+    unit = unit_of(model, state, a)
+    own = squared(model, state, i, a) * (1.0 if model.kind >= TABLE else model.group[WEIGHT, i])
+    room = room_at_prices(model, state, prices, a)
+    for r in range(number):
+        b, paid = scratch.near[a, r], scratch.rise[r]
+        if paid == np.inf or b == a:
+            continue
+        broken = state.figure[EXCESS, a] > 0.0 or state.figure[EXCESS, b] > 0.0
+        if not broken and less + outside_with(model, state, b, i, 1.0) <= 0.0:
+            continue
+        limit = urgent if broken else margin + room + room_at_prices(model, state, prices, b)
+        members = state.place[NUMBER, b]
+        limit += 2.0 * own * (1.0 / max(state.place[NUMBER, a], 1) + 1.0 / max(members, 1))
+        # Partners that leave at the least rise; to mend a broken rule, members of all kinds.
+        ready = scratch.count[READY, b]
+        stride, at = max(members // (8 * scratch.partner.shape[1]), 1), 0
+        o = state.place[HEAD, b] if broken else -1
+        for p in range(ready + (members if broken else 0)):
+            if p < ready:
+                g = scratch.partner[b, p]
+                if not broken and paid + scratch.regret[g] > limit:
+                    break
+            else:
+                g, o, at = o, state.link[AFTER, o], at + 1
+                if (at + i) % stride > 0:
+                    continue
+            work += 2.0
+            if state.labels[g] != b or model.pin[0, g] >= 0:
+                continue
+            for turn in range(2 if p < ready else 1):
+                c = a if turn == 0 else scratch.best[g]
+                if turn == 1 and (c < 0 or c in (a, b)):
+                    continue
+                scratch.move[WHO, 0], scratch.move[TO, 0] = i, b
+                scratch.move[WHO, 1], scratch.move[TO, 1] = g, c
+                rise = move_rise(model, state, scratch, TWO)
+                work += 3.0 * unit
+                if rise < best:
+                    best, links = rise, 2
+                    keep_move(scratch, TWO)
+    return best, links, work
 
 
 @compiled
 def descend(
     model: Model,
     state: State,
+    scratch: Scratch,
     order: IntArray,
     awake: BoolArray,
     prices: FloatArray,
-    scratch: Scratch,
+    gaps: FloatArray,
     sweeps: int,
     least: float,
     margin: float,
@@ -862,160 +904,72 @@ def descend(
 
     Parameters
     ----------
-    model, state
+    model, state, scratch
     order : (m,) array
         In which groups are looked at.
     awake : (k,) array
         Clusters that may have changed; moves between two others are not looked for.
     prices : (k, q) array
         Of the sums: they tell which clusters are worth a look.
-    scratch : Scratch
+    gaps : (k,) array
+        Is written over.
     sweeps : int
     least : float
         Rise below minus this is a gain.
     margin, urgent : float
-        Rise at the prices up to which a group that finds no room is worth a swap, and the same for
-        groups of a cluster that is outside its bounds.
+        Error of the prices up to which an exchange is tried, and the same for groups of a cluster
+        that is outside its bounds.
     allowance : float
-        Work, in numbers read, after which it ends early; ``scratch.now`` has the clusters that are
-        still awake then.
+        Work after which it ends early; ``scratch.flag`` has the clusters that are still awake then.
     fresh : bool
-        Whether near clusters are to be found anew.
+        Whether it begins anew; if not, it goes on where such an end came.
 
     Returns
     -------
     moves, work
     """
-    m, (k, d) = len(state.labels), state.sums.shape
-    near, ranked, now, changed = scratch.near, scratch.ranked, scratch.now, scratch.changed
-    width = near.shape[1]
-    moves, work, unit = 0, 0.0, d + 4.0
-    if model.points.shape[0] == 0 and d > 0:
-        unit = len(model.data) / m + 4.0
-    if model.kind == MEDOIDS:
-        unit += 2.0 * m / k if m <= k * FOLLOWED else 4.0
-    for i in range(m if fresh else 0):
-        ranked[i] = False
+    m, k, moves, work = len(state.labels), len(state.load), 0, 0.0
+    flag, bounded = scratch.flag, model.amount.shape[1] > 0
     for j in range(k):
-        now[j] = awake[j]
-    for _ in range(sweeps):
+        flag[NOW, j] = awake[j]
+        scratch.count[READY, j] = 0
+    for i in range(m if fresh else 0):
+        scratch.regret[i], scratch.best[i] = np.inf, -1
+    for sweep in range(sweeps):
+        # The first sweep has no partners for exchanges yet: its clusters stay awake.
+        first = bounded and fresh and sweep == 0
+        work += find_near(model, state, scratch, gaps)
         needy = find_needy(model, state, scratch)
-        if needy == 0:
-            mark_reach(model, state, scratch)
+        if bounded and not first:
+            find_partners(model, state, scratch)
+            work += m
         for j in range(k):
-            changed[j] = False
-        for i in range(m):
-            if scratch.reach[state.labels[i]] and not ranked[i]:
-                rank(model, state, i, prices, scratch)
-                work += k * (d + 4.0)
+            flag[CHANGED, j] = False
         moved = 0
         for place in range(m):
+            i = order[place]
+            if not flag[REACH, state.labels[i]] or model.pin[0, i] >= 0:
+                continue
+            _, links, done = best_shift(
+                model, state, scratch, i, needy, prices, least, margin + urgent
+            )
+            work += done
+            if links == 0 and bounded and not first:
+                _, links, done = best_exchange(
+                    model, state, scratch, i, prices, least, margin, urgent
+                )
+                work += done
+            if links > 0:
+                make_move(model, state, scratch, links)
+                moved += 1
             if work > allowance:
                 return moves + moved, work
-            i = order[place]
-            a = state.labels[i]
-            if not scratch.reach[a] or model.pin[i] >= 0:
-                continue
-            linked = model.ptr[i] < model.ptr[i + 1]
-            out = leaving(model, state, i, a, squared(model, state, i, a))
-            less = outside_with(model, state, a, i, -1.0) - state.excess[a]
-            best, to, partner, third, links = -least, -1, -1, -1, 0
-            wide = state.excess[a] > 0.0 or (linked and _clash(model, state, i))
-            others = k if wide else needy
-            for r in range(width + others):
-                # First the near clusters; then, if the group has to go, all others.
-                if r < width:
-                    b = near[i, r]
-                elif to >= 0:
-                    break
-                else:
-                    b = r - width if wide else scratch.needy[r - width]
-                if b == a or not (now[a] or now[b]):
-                    continue
-                rise = shift_rise(model, state, i, b, out, less)
-                work += unit
-                if r < width:
-                    scratch.rises[r] = rise
-                if rise < best:
-                    best, to, links = rise, b, 0
-                if linked and r < width and _barred(model, state, i, b):
-                    found = chain(model, state, i, b, scratch)
-                    if found > 0:
-                        rise = chain_rise(model, state, a, b, found, scratch)
-                        work += found * unit
-                        if rise < best:
-                            best, to, links = rise, b, found
-                            for y in range(found):
-                                scratch.best_chain[y] = scratch.members[y]
-            # Where a shift is held back by full clusters, somebody else has to make room.
-            limit = urgent if state.excess[a] > 0.0 else margin
-            for r in range(width if model.amount.shape[1] > 0 else 0):
-                b = near[i, r]
-                if b == a or not (now[a] or now[b]):
-                    continue
-                added = outside_with(model, state, b, i, 1.0) - state.excess[b]
-                blocked, free = less + added > 0.0, 0.0
-                if blocked:
-                    # Only if the shift is worth while at the prices of the sums.
-                    free = scratch.rises[r] - less - added
-                    for q in range(prices.shape[1]):
-                        free += model.amount[i, q] * (prices[b, q] - prices[a, q])
-                    blocked = free < limit
-                if not blocked:
-                    continue
-                o, work, tried = state.head[b], work + 0.1 * state.number[b], 0
-                while o >= 0 and tried < PARTNERS:
-                    worse = scratch.regret[o] + free > 2.0 * limit
-                    if worse or not ranked[o] or model.pin[o] >= 0:
-                        o = state.after[o]
-                        continue
-                    tried += 1
-                    for y in range(min(EJECTED_TO, width) + 1):
-                        # First the swap, then the clusters near to the other group.
-                        c = a if y == 0 else near[o, y - 1]
-                        if y > 0 and c in (a, b):
-                            continue
-                        if y > 0 and outside_with(model, state, c, o, 1.0) > state.excess[c]:
-                            continue
-                        rise = exchange_rise(model, state, i, o, c)
-                        work += 3.0 * unit
-                        if rise < best:
-                            best, to, partner, third, links = rise, b, o, c, 0
-                    o = state.after[o]
-            if to < 0:
-                continue
-            if links == 0:
-                scratch.best_chain[0], scratch.best_chain[1] = i, partner
-                links = 1 if partner < 0 else 2
-            for y in range(links):
-                g = scratch.best_chain[y]
-                other = to if state.labels[g] == a else a
-                shift(model, state, g, third if g == partner else other)
-            moved += 1
-            changed[a] = changed[to] = now[a] = now[to] = True
-            if third >= 0:
-                changed[third] = now[third] = True
         moves += moved
         for j in range(k):
-            now[j] = changed[j]
-        if moved == 0 or work > allowance:
+            flag[NOW, j] = flag[CHANGED, j] or (first and flag[NOW, j])
+        if moved == 0 and not first:
             break
     return moves, work
-
-
-@part
-def _clash(model: Model, state: State, i: int) -> bool:
-    """Whether group i shares its cluster with one that a hard cannot-link keeps apart."""
-    return _barred(model, state, i, state.labels[i])
-
-
-@part
-def _barred(model: Model, state: State, i: int, b: int) -> bool:
-    """Whether a hard cannot-link keeps group i out of cluster b."""
-    for z in range(model.ptr[i], model.ptr[i + 1]):
-        if model.bar[z] and state.labels[model.other[z]] == b:
-            return True
-    return False
 
 
 @compiled
@@ -1025,19 +979,19 @@ def appraise(model: Model, state: State) -> tuple[float, float, float]:
     for i in range(len(state.labels)):
         a = state.labels[i]
         square = squared(model, state, i, a)
-        objective += square if model.kind >= TABLE else model.weight[i] * square
-        if model.paid_at[i] >= 0:
-            soft += model.paid[model.paid_at[i], a]
+        objective += square if model.kind >= TABLE else model.group[WEIGHT, i] * square
+        if model.pin[1, i] >= 0:
+            soft += model.paid[model.pin[1, i], a]
         for z in range(model.ptr[i], model.ptr[i + 1]):
             if model.other[z] > i and state.labels[model.other[z]] == a:
-                if model.bar[z]:
+                if model.tie[HARD, z] > 0.0:
                     hard += 1.0
                 else:
-                    soft += model.tie[z]
-    for j in range(len(state.mass)):
+                    soft += model.tie[PRICE, z]
+    for j in range(len(state.load)):
         for q in range(state.load.shape[1]):
             paid = sum_price(model, state.load[j, q], j, q)
-            if model.hard[q]:
+            if model.price[HARD, q] > 0.0:
                 hard += paid
             else:
                 soft += paid
@@ -1055,8 +1009,9 @@ def restless(model: Model, state: State, awake: BoolArray) -> None:
     every = False
     for r in range(len(state.rows)):
         every = every or row_price(model, state.rows[r], r) > 0.0
-    for j in range(len(state.mass)):
-        awake[j] = every or state.excess[j] > 0.0
+    for j in range(len(state.load)):
+        awake[j] = every or state.figure[EXCESS, j] > 0.0
     for i in range(len(state.labels)):
-        if not awake[state.labels[i]] and _clash(model, state, i):
-            awake[state.labels[i]] = True
+        a = state.labels[i]
+        if not awake[a] and barring(model, state, i, a) >= 0:
+            awake[a] = True

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 #: Factor by which the temperature of the soft assignment falls.  Larger: more passes, prices that
 #: follow more closely.
-COOLING = 0.3
+COOLING = 0.15
 #: Steps of Newton's method at one temperature, at most.
 NEWTON_STEPS = 8
 #: Mean miss of the bounds, in mean loads, at which prices are good enough at a temperature.
-PRICE_ACCURACY = 5e-3
+PRICE_ACCURACY = 5e-2
 #: Part of the groups that may be undecided at the last temperature, and the least temperature in
 #: mean costs.
-UNDECIDED, COLDEST = 0.02, 1e-8
+UNDECIDED, COLDEST = 0.05, 1e-8
 #: Mean miss of the bounds, in mean loads, up to which prices of other centres fit at a temperature.
-WARM = 0.3
+WARM = 1.0
 #: Rounds of prices, labels and means before single moves begin, at most.
 ROUNDS = 8
+CHILD_ROUNDS = 8
 #: Relative drop of the objective that ends these rounds.
 ROUND_DROP = 2e-3
-#: Clusters that moves look at for each group.
-WIDTH = 8
+#: Nearest clusters that the groups of a cluster look at.
+WIDTH = 12
+#: Groups of a full cluster that are tried as partners of one that finds no room there: those that
+#: leave it at the least rise.  To mend a broken rule, eight times as many members are tried.  More
+#: find better swaps and leave less work for children.
+PARTNERS = 4
+#: Most groups of a Kempe chain.  Longer chains are rarely worth their length.
+LONGEST_CHAIN = 24
+#: Most members of a cluster whose medoid follows a move while it is valued.  In larger clusters a
+#: move is valued at the present medoid, which is never too low; the medoid follows when it is made.
+#: More find more moves and take longer for each.
+FOLLOWED = 64
 #: Rise at the prices up to which a group without room is worth a swap, in their temperatures.
 MARGIN = 2.0
 #: Sweeps over the groups in one descent, at most.
@@ -29,9 +40,9 @@ SWEEPS = 8
 PENALTY, PENALTY_RISE, PENALTY_RISES = 1.0, 4.0, 10
 #: Factors by which the first penalty falls after a search that needed no rise, and rises otherwise.
 PENALTY_DOWN, PENALTY_UP = 0.95, 1.1
-#: Work of a search with effort 1: a part that every search has, in numbers read, and numbers read
-#: for each entry of X times the number of clusters.
-WORK, WORK_EACH = 2.5e7, 20.0
+#: Work of a search with effort 1, in numbers read or about nanoseconds: a part that every search
+#: has, and a part for each entry of X times the number of clusters.
+WORK, WORK_EACH = 1.5e8, 60.0
 #: Answers that are kept as parents.
 PARENTS = 6
 #: Part of the work after which no further start is made.
@@ -43,6 +54,9 @@ IDLE = 150
 SLACK = 0.005
 #: How much above the target the objective may be after rounds, as a part, for moves to follow.
 PROMISING = 0.01
+#: Clusters of which the one is given up whose groups cost least elsewhere.  More give up cheaper
+#: ones, and the same ones more often.
+GIVEN_UP = 8
 #: Most clusters that a variation seeds anew together.
 RESEEDED = 8
 #: Part of the children that put a cluster around another group, where centres are groups.  With 0,
@@ -50,8 +64,10 @@ RESEEDED = 8
 REPLACED = 0.4
 #: Part of the children that cross two parents, for few clusters; it falls with their number.
 CROSSED, CROSSED_CLUSTERS = 0.5, 10
-#: Groups that ADMM sees, at most, and for each cluster.
-ADMM_GROUPS, ADMM_EACH = 2_000, 5
+#: Groups that ADMM sees, at most; entries of its x, at most, but so many groups for each cluster.
+ADMM_GROUPS, ADMM_ENTRIES, ADMM_EACH = 2_000, 40_000, 5
+#: Work of an iteration of ADMM for each entry of x.
+ADMM_WORK = 8.0
 #: Groups of the coarse level, and for each cluster.
 COARSE, COARSE_EACH = 5_000, 50
 #: Part of the time left that ADMM may take, and k-means++ for seeds, which are drawn at random
@@ -70,6 +86,6 @@ COARSE_WORK = 0.5
 FIT_SECONDS, TIMED_ROWS = 17.0, 2_000
 #: Entries of a table of costs up to which labels are made exact at the centres at the end.
 EXACT = 1 << 22
-#: Work between two questions to the deadline, in numbers read: about 0.1 s; and pieces of it that a
-#: descent may take when the budget is spent.
-PIECE, LAST_PIECES = 2e7, 10
+#: Work between two questions to the deadline: about 0.1 s; and pieces of it that a descent may take
+#: when the budget is spent.
+PIECE, LAST_PIECES = 1e8, 2

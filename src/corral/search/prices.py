@@ -40,7 +40,7 @@ GOLDEN = 0.6180339887498949
 #: Sum of the other shares, by the largest one, from which a group is undecided.
 DECIDED = 0.1
 #: Entries of the curvature that one pass adds to, and at least for each group.
-CURVATURE_WORK, LEAST_ENTRIES = 2e6, 16.0
+CURVATURE_WORK, LEAST_ENTRIES = 2e5, 16.0
 
 
 class Costs(Protocol):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
+from scipy import sparse
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..deadline import NEVER, Deadline
@@ -90,13 +91,20 @@ class Shape(Protocol):
         """Some clusters, and the nearest of each of them."""
 
 
+def size_of(rows: MemoryRows) -> tuple[int, int]:
+    """Groups, and numbers that are read for the distance of one of them; few if it is sparse."""
+    m, d = rows.shape
+    given: Any = rows.given[0]
+    return m, d if not sparse.issparse(given) else 2 * given.nnz // max(m, 1) + 1
+
+
 class MeansShape:
     """Clusters around centres: k-means, by Euclidean distance, cosine or great circles."""
 
     def __init__(self, rows: MemoryRows, n_clusters: int) -> None:
         self.rows, self.n_clusters = rows, n_clusters
         self.follows = not isinstance(rows, ArcRows)
-        self.shape = rows.shape
+        self.shape = size_of(rows)
         self.among_groups = False
 
     def priced(self, rules: Rules) -> Priced:

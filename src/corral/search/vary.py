@@ -72,25 +72,28 @@ class Variation:
         return a, b
 
     def _relocated(self, answer: Answer) -> Varied:
-        """A cluster that costs little is given up, and one that costs much is split."""
+        """A cluster whose groups cost little elsewhere is given up, and a costly one is split."""
         labels, k, draw = answer.labels.copy(), self.rules.n_clusters, self.random_state
         own = self.shape.own_costs(labels, answer.clusters)
         cost = np.bincount(labels, own, minlength=k)
-        mean = cost.mean()
-        if mean <= 0.0:
+        if cost.sum() <= 0.0:
             return self._reseeded(answer)
-        given = 1.0 / (cost + 0.1 * mean)
-        gone = int(draw.choice(k, p=given / given.sum()))
         split = int(draw.choice(k, p=cost / cost.sum()))
-        awake = np.zeros(k, bool)
-        members = np.flatnonzero(labels == gone)
-        if split == gone or np.count_nonzero(labels == split) < 2:
+        # Of some clusters, the one whose groups cost least elsewhere.
+        some = draw.choice(k, min(at.GIVEN_UP, k), replace=False)
+        some = some[some != split]
+        if not len(some) or np.count_nonzero(labels == split) < 2:
             return self._reseeded(answer)
-        if len(members):
-            costs = self.shape.some_costs(members, answer.clusters)
-            costs[:, gone] = np.inf
-            labels[members] = costs.argmin(axis=1)
-            awake[labels[members]] = True
+        members = np.flatnonzero(np.isin(labels, some))
+        costs = self.shape.some_costs(members, answer.clusters)
+        costs[np.arange(len(members)), labels[members]] = np.inf
+        rise = costs.min(axis=1) - own[members]
+        loss = np.bincount(labels[members], rise, minlength=k)[some]
+        gone = int(some[loss.argmin()])
+        awake = np.zeros(k, bool)
+        inside = labels[members] == gone
+        labels[members[inside]] = costs[inside].argmin(axis=1)
+        awake[labels[members[inside]]] = True
         halves = np.flatnonzero(labels == split)
         labels[halves] = np.where(self.shape.seeded(halves, 2, draw) == 0, split, gone)
         awake[[gone, split]] = True

@@ -19,7 +19,7 @@ from ..deadline import NEVER, Deadline
 from ..rules import Rules
 from ..search.compiled import compiled
 from ..search.model import Priced, medoid_model, table_model
-from ..search.moves import FOLLOWED
+from ..search.numbers import FOLLOWED
 from ..search.prices import DenseCosts
 from .fasterpam import draw_medoids
 
