@@ -65,7 +65,7 @@ class Scratch(NamedTuple):
     move: IntArray  # groups of a move and where they go, and those of the best one, (4, longest)
     step: FloatArray  # always 0 between two uses, (d,)
     flag: BoolArray  # clusters that are awake, are looked at, have changed, (3, k)
-    count: IntArray  # near clusters, partners that are ready, clusters below a bound, (3, k)
+    tally: IntArray  # near clusters, partners that are ready, clusters below a bound, (3, k)
 
     @classmethod
     def of(cls, model: Model) -> Scratch:
@@ -83,7 +83,7 @@ class Scratch(NamedTuple):
             move=np.zeros((4, max(LONGEST_CHAIN, 2)), np.int64),
             step=np.zeros(d),
             flag=np.zeros((3, k), np.bool_),
-            count=np.zeros((3, k), np.int64),
+            tally=np.zeros((3, k), np.int64),
         )
 
 
@@ -615,7 +615,7 @@ def find_near(model: Model, state: State, scratch: Scratch, gaps: FloatArray) ->
     """
     k, slots = scratch.near.shape
     width, near, gap, flag = slots // 2, scratch.near, scratch.gap, scratch.flag
-    number, work = scratch.count[NEAR], 0.0
+    number, work = scratch.tally[NEAR], 0.0
     for a in range(k):
         flag[REACH, a] = flag[NOW, a]
         number[a] = 0
@@ -662,7 +662,7 @@ def find_near(model: Model, state: State, scratch: Scratch, gaps: FloatArray) ->
 @part
 def find_partners(model: Model, state: State, scratch: Scratch) -> None:
     """Note the groups of each cluster that leave it at the least rise, the least first."""
-    partner, ready, regret = scratch.partner, scratch.count[READY], scratch.regret
+    partner, ready, regret = scratch.partner, scratch.tally[READY], scratch.regret
     most = partner.shape[1]
     for j in range(len(ready)):
         ready[j] = 0
@@ -687,7 +687,7 @@ def find_needy(model: Model, state: State, scratch: Scratch) -> int:
     for j in range(k):
         for q in range(state.load.shape[1]):
             if state.load[j, q] < model.bound[LOWER, j, q] and model.price[HARD, q] > 0.0:
-                scratch.count[NEEDY, number] = j
+                scratch.tally[NEEDY, number] = j
                 number += 1
                 break
     for j in range(k if number > 0 else 0):
@@ -734,7 +734,7 @@ def best_shift(
     prices is noted as well; those above the limit only roughly.
     """
     a, w, k = state.labels[i], model.group[WEIGHT, i], len(state.load)
-    near, number, flag, kind = scratch.near, scratch.count[NEAR, a], scratch.flag, model.kind
+    near, number, flag, kind = scratch.near, scratch.tally[NEAR, a], scratch.flag, model.kind
     linked = model.ptr[i] < model.ptr[i + 1]
     plain = kind == MEANS and len(model.points) > 0 and not linked and len(model.column) <= 1
     plain = plain and model.pin[1, i] < 0
@@ -759,7 +759,7 @@ def best_shift(
         elif links > 0:
             break
         else:
-            b = r - number if wide else scratch.count[NEEDY, r - number]
+            b = r - number if wide else scratch.tally[NEEDY, r - number]
         if b == a or not (flag[NOW, a] or flag[NOW, b]):
             continue
         paid = pin_price(model, i, a, b)
@@ -839,7 +839,7 @@ def best_exchange(
     Somebody else has to make room.  At the prices the rises of both groups add up, but for what
     centres follow, what the bounds leave, and what the prices are wrong by (the margin).
     """
-    a, number = state.labels[i], scratch.count[NEAR, state.labels[i]]
+    a, number = state.labels[i], scratch.tally[NEAR, state.labels[i]]
     less, work, best, links = outside_with(model, state, a, i, -1.0), 0.0, -least, 0
     unit = unit_of(model, state, a)
     own = squared(model, state, i, a) * (1.0 if model.kind >= TABLE else model.group[WEIGHT, i])
@@ -855,7 +855,7 @@ def best_exchange(
         members = state.place[NUMBER, b]
         limit += 2.0 * own * (1.0 / max(state.place[NUMBER, a], 1) + 1.0 / max(members, 1))
         # Partners that leave at the least rise; to mend a broken rule, members of all kinds.
-        ready = scratch.count[READY, b]
+        ready = scratch.tally[READY, b]
         stride, at = max(members // (8 * scratch.partner.shape[1]), 1), 0
         o = state.place[HEAD, b] if broken else -1
         for p in range(ready + (members if broken else 0)):
@@ -932,7 +932,7 @@ def descend(
     flag, bounded = scratch.flag, model.amount.shape[1] > 0
     for j in range(k):
         flag[NOW, j] = awake[j]
-        scratch.count[READY, j] = 0
+        scratch.tally[READY, j] = 0
     for i in range(m if fresh else 0):
         scratch.regret[i], scratch.best[i] = np.inf, -1
     for sweep in range(sweeps):
