@@ -286,6 +286,7 @@ class Descender:
         rise: int,
     ) -> None:
         """Take moves until none pays, in pieces of work between which the deadline is asked."""
+        prices = np.ascontiguousarray(prices)
         least, urgent = 1e-10 * self.priced.scale, self.margin * at.PENALTY_RISE ** (2 * rise)
         done, fresh, gaps = 0.0, True, np.zeros(self.rules.n_clusters)
         while True:

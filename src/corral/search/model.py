@@ -77,12 +77,13 @@ class Priced(NamedTuple):
 
     def with_table(self, table: FloatArray) -> Priced:
         """The same with other costs of the groups."""
+        table = np.ascontiguousarray(table)
         return self._replace(model=self.model._replace(points=table), scale=_mean_least(table))
 
     def with_bounds(self, rules: Rules) -> Priced:
         """The same with the bounds on sizes in the order that these rules have."""
         sums = rules.sums().and_(rules.soft_sums)
-        bound = np.stack([sums.lower.T, sums.upper.T])
+        bound = np.ascontiguousarray(np.stack([sums.lower.T, sums.upper.T]))
         return self._replace(model=self.model._replace(bound=bound))
 
 
@@ -128,7 +129,7 @@ def _assembled(rules: Rules, parts: dict[str, Any], weight: FloatArray, mean: fl
         pin[1, groups] = np.arange(len(groups))
     ptr, other, tie = _edges(rules)
     square = parts.pop("square")
-    model = Model(
+    arrays: dict[str, Any] = dict(
         **parts,
         group=np.stack([weight, square]),
         amount=np.ascontiguousarray(sums.values.T),
@@ -140,6 +141,13 @@ def _assembled(rules: Rules, parts: dict[str, Any], weight: FloatArray, mean: fl
         pin=pin,
         paid=paid,
         **_linear(rules),
+    )
+    # Another layout of one array would compile all kernels anew.
+    model = Model(
+        **{
+            name: np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value
+            for name, value in arrays.items()
+        }
     )
     row_unit = 1.0 / _row_size(model)
     return Priced(model, 1.0 / sums.unit[:, 0], row_unit, mean if mean > 0.0 else 1.0)
@@ -202,7 +210,7 @@ def _edges(rules: Rules) -> tuple[IntArray, IntArray, FloatArray]:
     ptr = np.concatenate([[0], np.cumsum(np.bincount(here, minlength=m))]).astype(np.int64)
     both = np.stack([tie, bar.astype(np.float64)])
     twice = np.concatenate([both, both], axis=1)[:, order]
-    return ptr, there[order].astype(np.int64), np.ascontiguousarray(twice)
+    return ptr, there[order].astype(np.int64), twice
 
 
 def _linear(rules: Rules) -> dict[str, Any]:

@@ -25,6 +25,8 @@ from .compiled import compiled, inlined, part
 from .model import CHORDS, MEANS, MEDOIDS, TABLE, Model
 from .numbers import LONGEST_CHAIN, PARTNERS, WIDTH
 
+#: Partners of an exchange that are tried.
+TRIED = 4
 #: Numbers of groups in a move; numba would compile again for plain literals.
 ONE, TWO = cast(int, np.int64(1)), cast(int, np.int64(2))
 # Rows of the arrays of a model, a state and the scratch.
@@ -844,11 +846,12 @@ def best_exchange(
     unit = unit_of(model, state, a)
     own = squared(model, state, i, a) * (1.0 if model.kind >= TABLE else model.group[WEIGHT, i])
     room = room_at_prices(model, state, prices, a)
+    clash = model.ptr[i] < model.ptr[i + 1] and barring(model, state, i, a) >= 0
     for r in range(number):
         b, paid = scratch.near[a, r], scratch.rise[r]
         if paid == np.inf or b == a:
             continue
-        broken = state.figure[EXCESS, a] > 0.0 or state.figure[EXCESS, b] > 0.0
+        broken = clash or state.figure[EXCESS, a] > 0.0 or state.figure[EXCESS, b] > 0.0
         if not broken and less + outside_with(model, state, b, i, 1.0) <= 0.0:
             continue
         limit = urgent if broken else margin + room + room_at_prices(model, state, prices, b)
@@ -856,13 +859,13 @@ def best_exchange(
         limit += 2.0 * own * (1.0 / max(state.place[NUMBER, a], 1) + 1.0 / max(members, 1))
         # Partners that leave at the least rise; to mend a broken rule, members of all kinds.
         ready = scratch.tally[READY, b]
-        stride, at = max(members // (8 * scratch.partner.shape[1]), 1), 0
-        o = state.place[HEAD, b] if broken else -1
+        stride, at = max(members // (2 * scratch.partner.shape[1]), 1), 0
+        o, tried = state.place[HEAD, b] if broken else -1, 0
         for p in range(ready + (members if broken else 0)):
             if p < ready:
                 g = scratch.partner[b, p]
-                if not broken and paid + scratch.regret[g] > limit:
-                    break
+                if tried == TRIED or (not broken and paid + scratch.regret[g] > limit):
+                    continue
             else:
                 g, o, at = o, state.link[AFTER, o], at + 1
                 if (at + i) % stride > 0:
@@ -870,9 +873,14 @@ def best_exchange(
             work += 2.0
             if state.labels[g] != b or model.pin[0, g] >= 0:
                 continue
+            swaps = True
+            if model.ptr[g] < model.ptr[g + 1]:
+                other = barring(model, state, g, a)
+                swaps = other in (-1, i)
+            tried += swaps
             for turn in range(2 if p < ready else 1):
                 c = a if turn == 0 else scratch.best[g]
-                if turn == 1 and (c < 0 or c in (a, b)):
+                if (turn == 0 and not swaps) or (turn == 1 and (c < 0 or c in (a, b))):
                     continue
                 scratch.move[WHO, 0], scratch.move[TO, 0] = i, b
                 scratch.move[WHO, 1], scratch.move[TO, 1] = g, c

@@ -24,7 +24,7 @@ WIDTH = 12
 #: Groups of a full cluster that are tried as partners of one that finds no room there: those that
 #: leave it at the least rise.  To mend a broken rule, eight times as many members are tried.  More
 #: find better swaps and leave less work for children.
-PARTNERS = 4
+PARTNERS = 24
 #: Most groups of a Kempe chain.  Longer chains are rarely worth their length.
 LONGEST_CHAIN = 24
 #: Most members of a cluster whose medoid follows a move while it is valued.  In larger clusters a
