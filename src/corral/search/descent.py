@@ -287,7 +287,7 @@ class Descender:
     ) -> None:
         """Take moves until none pays, in pieces of work between which the deadline is asked."""
         prices = np.ascontiguousarray(prices)
-        least, urgent = 1e-10 * self.priced.scale, self.margin * at.PENALTY_RISE ** (2 * rise)
+        least = 1e-10 * self.priced.scale
         done, fresh, gaps = 0.0, True, np.zeros(self.rules.n_clusters)
         while True:
             _, work = descend(
@@ -301,7 +301,7 @@ class Descender:
                 at.SWEEPS,
                 least,
                 self.margin,
-                urgent,
+                rise > 0,
                 at.PIECE,
                 fresh,
             )

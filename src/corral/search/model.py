@@ -143,12 +143,12 @@ def _assembled(rules: Rules, parts: dict[str, Any], weight: FloatArray, mean: fl
         **_linear(rules),
     )
     # Another layout of one array would compile all kernels anew.
-    model = Model(
-        **{
-            name: np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value
-            for name, value in arrays.items()
-        }
-    )
+    arrays |= {
+        name: np.ascontiguousarray(value)
+        for name, value in arrays.items()
+        if isinstance(value, np.ndarray)
+    }
+    model = Model(**arrays)
     row_unit = 1.0 / _row_size(model)
     return Priced(model, 1.0 / sums.unit[:, 0], row_unit, mean if mean > 0.0 else 1.0)
 

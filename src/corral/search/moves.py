@@ -834,12 +834,13 @@ def best_exchange(
     prices: FloatArray,
     least: float,
     margin: float,
-    urgent: float,
+    scans: bool,
 ) -> tuple[float, int, float]:
     """The best swap or ejection chain of group i where a shift is held back by full clusters.
 
     Somebody else has to make room.  At the prices the rises of both groups add up, but for what
-    centres follow, what the bounds leave, and what the prices are wrong by (the margin).
+    centres follow, what the bounds leave, and what the prices are wrong by (the margin).  To mend a
+    broken rule all members of a cluster may be tried.
     """
     a, number = state.labels[i], scratch.tally[NEAR, state.labels[i]]
     less, work, best, links = outside_with(model, state, a, i, -1.0), 0.0, -least, 0
@@ -854,14 +855,14 @@ def best_exchange(
         broken = clash or state.figure[EXCESS, a] > 0.0 or state.figure[EXCESS, b] > 0.0
         if not broken and less + outside_with(model, state, b, i, 1.0) <= 0.0:
             continue
-        limit = urgent if broken else margin + room + room_at_prices(model, state, prices, b)
+        limit = margin + room + room_at_prices(model, state, prices, b)
         members = state.place[NUMBER, b]
         limit += 2.0 * own * (1.0 / max(state.place[NUMBER, a], 1) + 1.0 / max(members, 1))
-        # Partners that leave at the least rise; to mend a broken rule, members of all kinds.
+        scanned = members if broken and scans else 0
         ready = scratch.tally[READY, b]
         stride, at = max(members // (2 * scratch.partner.shape[1]), 1), 0
-        o, tried = state.place[HEAD, b] if broken else -1, 0
-        for p in range(ready + (members if broken else 0)):
+        o, tried = state.place[HEAD, b], 0
+        for p in range(ready + scanned):
             if p < ready:
                 g = scratch.partner[b, p]
                 if tried == TRIED or (not broken and paid + scratch.regret[g] > limit):
@@ -904,7 +905,7 @@ def descend(
     sweeps: int,
     least: float,
     margin: float,
-    urgent: float,
+    scans: bool,
     allowance: float,
     fresh: bool,
 ) -> tuple[int, float]:
@@ -924,9 +925,10 @@ def descend(
     sweeps : int
     least : float
         Rise below minus this is a gain.
-    margin, urgent : float
-        Error of the prices up to which an exchange is tried, and the same for groups of a cluster
-        that is outside its bounds.
+    margin : float
+        Error of the prices up to which an exchange is tried.
+    scans : bool
+        Whether all members of a cluster may be tried for an exchange that mends a broken rule.
     allowance : float
         Work after which it ends early; ``scratch.flag`` has the clusters that are still awake then.
     fresh : bool
@@ -958,13 +960,11 @@ def descend(
             i = order[place]
             if not flag[REACH, state.labels[i]] or model.pin[0, i] >= 0:
                 continue
-            _, links, done = best_shift(
-                model, state, scratch, i, needy, prices, least, margin + urgent
-            )
+            _, links, done = best_shift(model, state, scratch, i, needy, prices, least, margin)
             work += done
             if links == 0 and bounded and not first:
                 _, links, done = best_exchange(
-                    model, state, scratch, i, prices, least, margin, urgent
+                    model, state, scratch, i, prices, least, margin, scans
                 )
                 work += done
             if links > 0:
