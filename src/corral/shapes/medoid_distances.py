@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import haversine_distances
 
 from .._typing import FloatArray, Matrix
 from ..deadline import NEVER, Deadline
-from ..proof.groups import memory_at
+from ..proof.relaxation import memory_at
 from ..rows.arcs import EARTH_RADIUS
 from ..rows.metrics import METRICS, refuse_columns
 
