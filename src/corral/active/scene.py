@@ -10,7 +10,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
 from .._typing import BoolArray, FloatArray, IntArray, Matrix
-from ..rules.pair_graph import pair_keys
+from ..rules.pairs import pair_keys
 from .known import Known
 
 #: Neighbour whose distance is the local scale of a row: the usual choice for such kernels

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
-from ..rules.graphs import components
+from ..rules.pairs import components
 from ..settings import COUNT, NOT_NEGATIVE
 from .base import Answer, BestOfRuns, Links, Run, alternate, means, parameter, squared_distances
 

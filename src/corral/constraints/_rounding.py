@@ -15,6 +15,8 @@ WHOLE_TOLERANCE = 0.25
 """Most that counts as rounding in a sum of whole numbers, which itself is exact."""
 LARGEST_WHOLE = 2.0**53
 """Sums of whole numbers below this one are exact in double precision."""
+MOST_COUNTED = 2.0**40
+"""Largest sum of magnitudes of whole numbers; larger ones are too large for integer solvers."""
 
 
 def allowances(values: FloatArray, rule: IntArray, n_rules: int) -> FloatArray:

@@ -16,9 +16,9 @@ from ..deadline import NEVER, Deadline, OutOfTime
 from ..exact import can_be_placed, feasible
 from ..exceptions import InfeasibleConstraintsError
 from ..rules import presolve
+from ..rules.amounts import ranges_in_words
 from ..rules.facts import Part, cut, parts_of
-from ..rules.graphs import components
-from ..rules.reach import ranges_in_words
+from ..rules.pairs import components
 
 #: Parts that the search leaves out together.
 Bunch = list[Part]

@@ -11,7 +11,7 @@ from conflicts import AllLabels, bounds_of
 from corral.constraints import CannotLink, ClusterSizes, ConstraintSet, MustLink, Pin
 from corral.exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
 from corral.rules import presolve
-from corral.rules.graphs import find_clique
+from corral.rules.pairs import find_clique
 
 LETTERS = list("abcdefgh")
 

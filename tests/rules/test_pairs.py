@@ -15,8 +15,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from corral import CannotLink, ClusterSizes, ConstrainedKMeans, MustLink, Pin
 from corral.rules import presolve
-from corral.rules.cliques import clique_cover
-from corral.rules.labelled import labelled_groups
+from corral.rules.pairs import clique_cover, labelled_groups
 from corral.search.starts import labelled_means, make_start
 
 

@@ -26,7 +26,7 @@ from corral.constraints import (
 )
 from corral.exceptions import InfeasibleConstraintsError
 from corral.rules import Contraction, presolve
-from corral.rules.graphs import components
+from corral.rules.pairs import components
 
 
 def inertia(X, weight, labels):

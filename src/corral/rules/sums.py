@@ -1,4 +1,10 @@
-"""Bounds on what the clusters hold: numbers of rows, sums of values, and linear rows."""
+"""Bounds on what the clusters hold: numbers of rows, sums of values, and linear rows.
+
+The numbers are in units that suit the solvers, whole numbers where the user allows it.  Decimal
+fractions and numbers of any magnitude, such as 0.1, 0.2 and 0.3 or 1e15 and 2e15, become small
+whole numbers.  Sums of these are exact, also after rows were joined.  Other numbers are divided by
+a power of two, so that the largest of a sum is about 1.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +15,156 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import linear_sum_assignment
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints._checks import sums_by
-from .soft import SoftSizes, outside
+from ..constraints._rounding import MOST_COUNTED, allowances
+
+#: Relative difference between a float and a whole number times its unit that rounding can make.
+ROUNDING = 4.0 * np.finfo(np.float64).eps
+
+
+def in_units(
+    values: FloatArray, rule: IntArray, lower: FloatArray, upper: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Values and bounds, (r, c), of r sums in a unit of each, and how far each may miss its bounds.
+
+    ``rule`` is the sum that each value belongs to.  A sum of floats may miss its bounds by half of
+    what the audit allows, which leaves the other half for sums in another order.  Of whole numbers
+    the bounds are rounded inwards, and no sum may miss them.
+
+    Examples
+    --------
+    >>> low, high = np.array([[-0.4]]), np.array([[0.0]])
+    >>> in_units(np.array([0.1, 0.2, -0.3]), np.zeros(3, int), low, high)
+    (array([ 1.,  2., -3.]), array([[-4.]]), array([[0.]]), array([0.]))
+    """
+    unit, whole = _units(values, rule, len(lower))
+    scaled = values / unit[rule]
+    scaled = np.where(whole[rule], np.rint(scaled), scaled)
+    give = allowances(values, rule, len(lower))[:, None] / 2.0
+    unit, exact = unit[:, None], whole[:, None]
+    reach = sums_by(rule, np.abs(scaled), len(lower))[:, None] + 1.0
+    added = np.where(exact, give, 0.0)
+    low, high = _divided(lower - added, unit, reach), _divided(upper + added, unit, reach)
+    inner = np.ceil(low), np.floor(high)
+    rounded = exact & (inner[0] <= inner[1])  # not where no whole number is between the bounds
+    return (
+        scaled,
+        np.where(rounded, inner[0], low),
+        np.where(rounded, inner[1], high),
+        np.where(exact, 0.0, give / unit)[:, 0],
+    )
+
+
+def _divided(bound: FloatArray, unit: FloatArray, reach: FloatArray) -> FloatArray:
+    """Bounds in other units; finite ones that no sum reaches become moderate."""
+    with np.errstate(over="ignore"):
+        return np.where(np.isinf(bound), bound, np.clip(bound / unit, -reach, reach))
+
+
+def _units(values: FloatArray, rule: IntArray, n_rules: int) -> tuple[FloatArray, BoolArray]:
+    """The unit of each sum, and whether its values are whole numbers in that unit.
+
+    The smallest power of ten is tried that leaves the sum below ``MOST_COUNTED``.  If that makes
+    all values whole, the unit is their greatest common divisor.
+    """
+    size = np.abs(values)
+    total, largest = sums_by(rule, size, n_rules), np.zeros(n_rules)
+    np.maximum.at(largest, rule, size)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ten = 10.0 ** np.ceil(
+            np.log10(np.where(total > 0.0, total, MOST_COUNTED)) - np.log10(MOST_COUNTED)
+        )
+        counts = size / ten[rule]
+        fits = np.abs(counts - np.rint(counts)) <= ROUNDING * counts
+    whole = np.asarray(sums_by(rule, (~fits).astype(float), n_rules) == 0)
+    divisor = np.zeros(n_rules, np.int64)
+    np.gcd.at(divisor, rule, np.rint(np.where(whole[rule], counts, 0.0)).astype(np.int64))
+    two = np.ldexp(1.0, np.frexp(largest)[1] - 1)
+    return np.where(whole, ten * np.maximum(divisor, 1), two), whole
+
+
+def outside(value: Any, lower: Any, upper: Any) -> Any:
+    """By how much each value misses its bounds."""
+    return np.maximum(np.maximum(lower - value, value - upper), 0)
+
+
+@dataclass(frozen=True)
+class SoftPins:
+    """Pairs (group, cluster), (p, 2), with a price for being in another cluster, (p,)."""
+
+    pins: IntArray
+    price: FloatArray
+
+    @classmethod
+    def none(cls) -> SoftPins:
+        """No soft pin at all."""
+        return cls(np.empty((0, 2), np.int64), np.empty(0))
+
+    def __len__(self) -> int:
+        """Number of soft pins."""
+        return len(self.price)
+
+    def cost(self, labels: IntArray) -> float:
+        """Sum of the prices of the pins that the labels break."""
+        return float(self.price[labels[self.pins[:, 0]] != self.pins[:, 1]].sum())
+
+    def part(self, place: IntArray) -> SoftPins:
+        """The pins of groups whose place is not negative, by place."""
+        pins = np.column_stack([place[self.pins[:, 0]], self.pins[:, 1]])
+        kept = pins[:, 0] >= 0
+        return SoftPins(pins[kept], self.price[kept])
+
+    def of_groups(self, n_clusters: int) -> tuple[IntArray, FloatArray]:
+        """The groups with pins, (u,), and what they pay in each cluster, (u, k)."""
+        groups, place = np.unique(self.pins[:, 0], return_inverse=True)
+        paid = np.zeros((len(groups), n_clusters))
+        np.add.at(paid, place, self.price[:, None])
+        np.add.at(paid, (place, self.pins[:, 1]), -self.price)
+        return groups, np.maximum(paid, 0.0)
+
+    def added_to(self, cost: FloatArray) -> FloatArray:
+        """Costs (m, k) with what groups pay for their pins."""
+        if not len(self):
+            return cost
+        groups, paid = self.of_groups(cost.shape[1])
+        priced = cost.copy()
+        priced[groups] += paid
+        return priced
+
+
+@dataclass(frozen=True)
+class SoftSizes:
+    """Several bounds on the sizes of all clusters, (s, k), each with a price of a row, (s,)."""
+
+    lower: IntArray
+    upper: IntArray
+    price: FloatArray
+
+    def permuted(self, order: IntArray) -> SoftSizes:
+        """Give cluster ``j`` the bounds that now stand at ``order[j]``."""
+        return replace(self, lower=self.lower[:, order], upper=self.upper[:, order])
+
+    def less(self, taken: IntArray) -> SoftSizes:
+        """Bounds for the rows that are left when each cluster has taken some."""
+        return replace(self, lower=self.lower - taken, upper=self.upper - taken)
+
+    def cost(self, counted: IntArray) -> FloatArray:
+        """What each size, (k,), costs at each of the bounds: entry (j, b) is size j at bounds b."""
+        missed = outside(counted[None, :, None], self.lower[:, None], self.upper[:, None])
+        return np.asarray(np.tensordot(self.price, missed, axes=1))
+
+    @property
+    def alike(self) -> bool:
+        """Whether every cluster has the same bounds."""
+        return not (np.ptp(self.lower, axis=1).any() or np.ptp(self.upper, axis=1).any())
+
+    def best_order(self, counted: IntArray, allowed: BoolArray) -> IntArray:
+        """The order of the bounds that costs the counted sizes least; ``allowed`` is (k, k)."""
+        cost = self.cost(counted)
+        return np.asarray(linear_sum_assignment(np.where(allowed, cost, 1.0 + 2.0 * cost.sum()))[1])
 
 
 def _beyond(value: FloatArray, lower: FloatArray, upper: FloatArray, give: Any) -> FloatArray:
