@@ -26,7 +26,7 @@ import numpy as np
 from distributed import Client, LocalCluster, SchedulerPlugin
 
 from corral import ClusterSizes, ConstrainedKMeans
-from corral.admm.crew import Threads
+from corral.admm.blocks import Threads
 from corral.admm.history import Options
 from corral.admm.projected import ProjectedSolver
 from corral.backends.dask import hold

@@ -10,7 +10,6 @@ from admm_cases import Case, projected
 from scipy import sparse
 from scipy.optimize import minimize
 
-from corral.admm.crew import START_SHARE
 from corral.admm.projected import LEAST_METRIC, SCALE_EVERY
 from corral.admm.schedule import GRADUATE, HARDEN, SETTLE, Schedule
 from corral.deadline import Deadline
@@ -87,8 +86,8 @@ class Literal:
         self.unit = case.weight.mean()
         self.w = case.weight / self.unit
         self.r = np.maximum(self.w, LEAST_METRIC)
-        x = np.full((m, k), (1.0 - START_SHARE) / k)
-        x[np.arange(m), labels] += START_SHARE
+        x = np.full((m, k), 0.5 / k)
+        x[np.arange(m), labels] += 0.5
         for g, j in problem.pins:
             x[g] = np.eye(k)[j]
         self.x, self.z1, self.y2 = x, x.copy(), np.zeros((m, k))

@@ -26,7 +26,8 @@ from corral import (
     Pin,
     audit,
 )
-from corral.admm.crew import Threads
+from corral._arrays import one_blas_thread
+from corral.admm.blocks import Blocks
 from corral.admm.projected import ProjectedSolver
 from corral.admm.schedule import GRADUATE, HARDEN, SETTLE
 from corral.datasets import random_links
@@ -65,12 +66,12 @@ def plain(array):
     return array.view(np.ndarray) if isinstance(array, Watched) else array
 
 
-class WatchedThreads(Threads):
-    """A crew that counts its passes, over one block of watched arrays."""
+class WatchedBlocks(Blocks):
+    """Counts its passes, over one block of watched arrays."""
 
     def begin(self, setup):
         sums = super().begin(setup)
-        (block,) = self.blocks
+        (block,) = self
         block.x, block.v1 = block.x.view(Watched), block.v1.view(Watched)
         Watched.full = block.x.size
         self.calls = []
@@ -127,28 +128,28 @@ def pairs(n, k, y):
 KINDS = [free, exact_sizes, minimum_sizes, totals, weights, pins, pairs]
 
 
-def solver_of(kind, n, k, crew):
+def solver_of(kind, n, k, blocks):
     """A solver at its start, and its problem."""
     X, y = blobs(n, 3, k)
     rules, weight = kind(n, k, y)
     problem = problem_of(X, rules, k, weight)
     start, rows = y[problem.rules.first_rows], problem.rows
-    return ProjectedSolver(problem.rules, rows, start, crew(rows.points, 1)), problem
+    return ProjectedSolver(problem.rules, rows, start, blocks(rows.points)), problem
 
 
 @pytest.fixture(scope="module", params=KINDS)
 def iterations(request):
     """Every iteration until the solver hardens."""
-    solver, _ = solver_of(request.param, 2000, 4, WatchedThreads)
-    crew, done = solver.crew, []
-    with crew.running():
+    solver, _ = solver_of(request.param, 2000, 4, WatchedBlocks)
+    blocks, done = solver.blocks, []
+    with one_blas_thread():
         while solver.used.phase < HARDEN and len(done) < 1000:
             before = solver.used.phase
-            Watched.passes, Watched.made, crew.calls = 0, 0, []
+            Watched.passes, Watched.made, blocks.calls = 0, 0, []
             solver.step()
             starts = solver.used.phase > before == GRADUATE
             done.append(
-                Iteration(solver.used.phase, starts, Watched.passes, Watched.made, crew.calls)
+                Iteration(solver.used.phase, starts, Watched.passes, Watched.made, blocks.calls)
             )
     assert done[-1].phase == HARDEN
     return done
@@ -179,9 +180,9 @@ def test_an_iteration_allocates_less_than_half_an_array(kind, phase):
     Vectors of a number for each group are a tenth here, and two are held at once; each pair has
     some copies of its two rows, for a twenty-fifth of the groups.
     """
-    solver, problem = solver_of(kind, 20_000, 10, Threads)
-    assert len(solver.crew.blocks) == 1
-    with solver.crew.running():
+    solver, problem = solver_of(kind, 20_000, 10, Blocks)
+    assert len(solver.blocks) == 1
+    with one_blas_thread():
         solver.step()
         solver.schedule = replace(solver.schedule, phase=phase)
         solver.step()

@@ -11,9 +11,8 @@ from admm_cases import Case, projected
 from scipy import sparse
 
 from corral._arrays import namespace
-from corral.admm import crew as crew_module
-from corral.admm.blocks import cut
-from corral.admm.crew import Threads
+from corral.admm import blocks as blocks_module
+from corral.admm.blocks import Blocks, cut
 from corral.admm.history import Options
 from corral.admm.projected import ProjectedSolver
 from corral.admm.schedule import GRADUATE, SETTLE
@@ -38,13 +37,11 @@ def problem(seed=0, *, weighted=False, dtype=np.float64):
     )
 
 
-def run(given, n_steps=60, n_threads=1):
+def run(given, n_steps=60):
     labels = np.random.default_rng(1).integers(0, K, N)
-    crew = Threads(given.rows.points, n_threads)
     options = Options(rho_growth=1.05)
-    solver = ProjectedSolver(given.rules, given.rows, labels, crew, options)
-    with crew.running():
-        objectives = [solver.step() for _ in range(n_steps)]
+    solver = ProjectedSolver(given.rules, given.rows, labels, Blocks(given.rows.points), options)
+    objectives = [solver.step() for _ in range(n_steps)]
     return solver, np.array(objectives)
 
 
@@ -55,21 +52,12 @@ def test_the_number_of_blocks_changes_nothing(monkeypatch, weighted, pieces):
     whole, objectives = run(given)
     edges = np.linspace(0, N, pieces + 1).astype(int)
     parts = [slice(a, b) for a, b in pairwise(edges)]
-    monkeypatch.setattr(crew_module, "cut", lambda *arguments: parts)
+    monkeypatch.setattr(blocks_module, "cut", lambda *arguments: parts)
     blocked, same = run(given)
-    assert len(blocked.crew.blocks) == pieces
+    assert len(blocked.blocks) == pieces
     np.testing.assert_allclose(same, objectives, rtol=1e-9)
-    np.testing.assert_allclose(blocked.crew.x(), whole.crew.x(), atol=1e-7)
+    np.testing.assert_allclose(blocked.blocks.x(), whole.blocks.x(), atol=1e-7)
     assert blocked.residuals() == pytest.approx(whole.residuals(), abs=1e-7)
-
-
-def test_threads_change_not_a_bit(monkeypatch):
-    monkeypatch.setattr(crew_module, "cut", lambda *a: [slice(a, a + 15) for a in range(0, 90, 15)])
-    one, objectives = run(problem(), n_threads=1)
-    two, same = run(problem(), n_threads=2)
-    assert two.crew.executor.n_threads == 2
-    np.testing.assert_array_equal(same, objectives)
-    np.testing.assert_array_equal(two.crew.x(), one.crew.x())
 
 
 def test_blocks_cover_every_group_once():
@@ -81,8 +69,8 @@ def test_blocks_cover_every_group_once():
 
 def test_float32_stays_float32():
     solver, _ = run(problem(dtype=np.float32), n_steps=3)
-    assert {block.x.dtype for block in solver.crew.blocks} == {np.dtype(np.float32)}
-    assert {block.v1.dtype for block in solver.crew.blocks} == {np.dtype(np.float32)}
+    assert {block.x.dtype for block in solver.blocks} == {np.dtype(np.float32)}
+    assert {block.v1.dtype for block in solver.blocks} == {np.dtype(np.float32)}
 
 
 def test_an_iteration_allocates_no_array_of_the_size_of_x():
@@ -90,9 +78,9 @@ def test_an_iteration_allocates_no_array_of_the_size_of_x():
     solver, _ = run(problem(), n_steps=1)
     solver.schedule = dataclasses.replace(solver.schedule, phase=SETTLE)
     solver.step()
-    before = [array for block in solver.crew.blocks for array in (block.x, block.v1, block.v2)]
+    before = [array for block in solver.blocks for array in (block.x, block.v1, block.v2)]
     solver.step()
-    after = [array for block in solver.crew.blocks for array in (block.x, block.v1, block.v2)]
+    after = [array for block in solver.blocks for array in (block.x, block.v1, block.v2)]
     assert all(new is old for new, old in zip(after, before, strict=True))
 
 
@@ -107,8 +95,8 @@ def test_a_namespace_is_that_of_the_array():
 def test_phases_are_in_order():
     given = problem()
     labels = np.random.default_rng(1).integers(0, K, N)
-    crew = Threads(given.rows.points, 1)
-    solver = ProjectedSolver(given.rules, given.rows, labels, crew, Options(rho_growth=1.05))
+    blocks = Blocks(given.rows.points)
+    solver = ProjectedSolver(given.rules, given.rows, labels, blocks, Options(rho_growth=1.05))
     phases = []
     while not solver.schedule.exhausted and len(phases) < 1000:
         solver.step()
