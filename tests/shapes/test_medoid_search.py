@@ -15,7 +15,7 @@ from corral.rules import presolve
 from corral.search.budget import Budget
 from corral.search.descent import Descender
 from corral.search.vary import Variation
-from corral.shapes.medoid_shape import Medoids, MedoidShape
+from corral.shapes.medoid_search import Medoids, MedoidShape
 
 N, K = 24, 4
 
