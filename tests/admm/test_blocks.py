@@ -76,7 +76,7 @@ def test_float32_stays_float32():
 def test_an_iteration_allocates_no_array_of_the_size_of_x():
     """The state is updated in place: x, v1 and v2 stay the same arrays."""
     solver, _ = run(problem(), n_steps=1)
-    solver.schedule = dataclasses.replace(solver.schedule, phase=SETTLE)
+    solver.schedule = dataclasses.replace(solver.schedule, phase=SETTLE, sphere=1.0)
     solver.step()
     before = [array for block in solver.blocks for array in (block.x, block.v1, block.v2)]
     solver.step()
@@ -98,7 +98,7 @@ def test_phases_are_in_order():
     blocks = Blocks(given.rows.points)
     solver = ProjectedSolver(given.rules, given.rows, labels, blocks, Options(rho_growth=1.05))
     phases = []
-    while not solver.schedule.exhausted and len(phases) < 1000:
+    while not solver.exhausted and len(phases) < 1000:
         solver.step()
         phases.append(solver.used.phase)
     assert phases[0] == GRADUATE

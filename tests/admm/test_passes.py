@@ -184,7 +184,7 @@ def test_an_iteration_allocates_less_than_half_an_array(kind, phase):
     assert len(solver.blocks) == 1
     with one_blas_thread():
         solver.step()
-        solver.schedule = replace(solver.schedule, phase=phase)
+        solver.schedule = replace(solver.schedule, phase=phase, sphere=1.0)
         solver.step()
         assert solver.used.phase == phase
         assert peak_of(solver.step) <= 0.5 * 8 * problem.rules.n_groups * problem.n_clusters

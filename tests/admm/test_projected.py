@@ -96,8 +96,7 @@ class Literal:
         self.mu = self._means(x)
         covariance = (self.w[:, None] * self.points).T @ self.points / self.w.sum()
         largest = np.linalg.eigvalsh(covariance)[-1]
-        loosens = problem.sizes is None and not problem.totals
-        self.schedule = Schedule.start(largest, k, rho, growth, loosens)
+        self.schedule = Schedule.start(largest, k, rho, growth)
         self.n_steps = 0
 
     def _start_rules(self):
@@ -519,10 +518,10 @@ def test_phases_follow_each_other_and_the_penalties_do_not_turn_back():
     rng = np.random.default_rng(0)
     for _ in range(20):
         schedule = Schedule.start(
-            rng.uniform(0.1, 10), 3, rng.uniform(0.3, 3), rng.uniform(1.01, 1.4), rng.random() < 0.5
+            rng.uniform(0.1, 10), 3, rng.uniform(0.3, 3), rng.uniform(1.01, 1.4)
         )
-        used = []
-        while not schedule.exhausted and len(used) < 5000:
+        used, scale = [], 1.0
+        while not schedule.exhausted(scale) and len(used) < 5000:
             scale = rng.uniform(0.5, 2.0)
             used.append(schedule.at_scale(scale))
             schedule = used[-1].after(scale, 10.0 ** rng.uniform(-6, 0))

@@ -48,9 +48,6 @@ SCALE_SAMPLE = 300
 #: follow the costs later.
 SCALE_EVERY = 4
 
-#: Entries up to which x is returned.
-KEPT_X = 300_000
-
 DEFAULTS = Options()
 
 
@@ -88,7 +85,7 @@ def solve_projected(
             converged = hardened if options.hardens else solver.schedule.phase > GRADUATE
             if options.progress is not None:
                 options.progress(len(recorder), objective, worst, recorder.broken)
-            if options.deadline.passed or solver.schedule.exhausted:
+            if options.deadline.passed or solver.exhausted:
                 break
     labels = blocks.labels()
     recorder.recount(labels)
@@ -98,7 +95,7 @@ def solve_projected(
         history=recorder.history(),
         n_iter=len(recorder),
         converged=converged,
-        x=blocks.x() if rules.n_groups * rules.n_clusters <= KEPT_X else None,
+        x=blocks.x(),
     )
 
 
@@ -143,7 +140,7 @@ class ProjectedSolver:
         # Where all points are equal there are no costs, and any unit of them will do.
         separation = rows.separation_scale() or 1.0
         self.schedule = self.used = Schedule.start(
-            separation, k, options.rho, options.rho_growth, not rules.summed, ridge_end
+            separation, k, options.rho, options.rho_growth, ridge_end
         )
         self.sample = rows.sample(SCALE_SAMPLE)
         self.scale, self.shrink, self.n_steps = 0.0, 1.0, 0
@@ -172,6 +169,11 @@ class ProjectedSolver:
         self.sums, self.used, self.n_steps = sums, step.now, self.n_steps + 1
         self.schedule = step.now.after(self.scale, sums.moved / self.n_groups)
         return objective
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether hardening cannot change x any more."""
+        return self.schedule.exhausted(self.scale)
 
     def residuals(self) -> dict[str, float]:
         """How far x is from fulfilling each kind of rule.
