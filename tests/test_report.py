@@ -30,7 +30,7 @@ from corral import (
 from corral.audit import InMemory, examine
 from corral.report import pictures
 from corral.report.pictures import View
-from corral.report.prices import Prices
+from corral.report.text import Prices
 
 VOID = {"meta", "link", "img", "br", "input"}
 

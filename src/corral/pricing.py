@@ -21,7 +21,7 @@ from .estimator import ConstrainedKMeans
 from .exceptions import SolverTimeoutError
 from .inputs import brought
 from .report import Report
-from .report.prices import Prices
+from .report.text import Prices
 
 
 def price_rules(
