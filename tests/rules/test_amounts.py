@@ -20,7 +20,7 @@ from corral.constraints import (
     MustLink,
     Pin,
 )
-from corral.infeasible.conflict import explain
+from corral.infeasible import explain
 from corral.rules import presolve
 from corral.rules.amounts import crowd, reach
 from corral.rules.pairs import components

@@ -21,7 +21,7 @@ from corral import (
     SolverTimeoutError,
     choose_n_clusters,
 )
-from corral.fewest import fewest_clusters
+from corral.feasibility import fewest_clusters
 
 N = 5
 RULES = {

@@ -14,8 +14,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_array
 
+from .._text import suggestion
 from .._typing import FloatArray, IntArray, Matrix
-from .._words import suggestion
 from ..constraints import CannotLink, ConstraintSet, MustLink
 from ..constraints._checks import as_pairs, positions_of, table_of
 from ..constraints.lookup import rules_for

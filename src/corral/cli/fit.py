@@ -309,7 +309,7 @@ def with_ids(
     clash: InfeasibleConstraintsError, points: Points, n_clusters: int
 ) -> InfeasibleConstraintsError:
     """The same contradiction with the user's ids, if there are ids and the time is enough."""
-    from ..infeasible.conflict import explain
+    from ..infeasible import explain
 
     if points.called is None:
         return clash

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._text import suggestion
 from .._typing import BoolArray, FloatArray, IntArray
-from .._words import suggestion
 
 Names: TypeAlias = Sequence[Any] | None
 """Names of the rows for messages; with ``None`` messages use row numbers."""

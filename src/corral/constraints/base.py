@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from .._text import refuse_keys, suggestion
 from .._typing import IntArray
-from .._words import refuse_keys, suggestion
 from ._checks import Names
 
 

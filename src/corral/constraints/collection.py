@@ -12,7 +12,7 @@ from typing import Any, NoReturn, Self, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._words import refuse_keys
+from .._text import refuse_keys
 from ._checks import Names, positions_of, table_of
 from .base import Constraint, Violations
 from .files import atomic_writer

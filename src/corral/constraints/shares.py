@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._words import our_words, suggestion
+from .._text import our_words, suggestion
 from . import _checks
 from ._checks import Names, shortened
 from .base import Violations

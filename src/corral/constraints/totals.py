@@ -11,8 +11,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._text import our_words
 from .._typing import FloatArray
-from .._words import our_words
 from . import _checks
 from ._checks import Names, refuse
 from ._rounding import allowances, excess_of, refuse_overflow

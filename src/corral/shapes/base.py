@@ -24,7 +24,7 @@ from ..deadline import Deadline, OutOfTime
 from ..estimator import ConstrainedKMeans
 from ..exact import NoAssignment
 from ..exceptions import BrokenAnswerError, InfeasibleConstraintsError
-from ..fewest import with_clusters
+from ..feasibility import with_clusters
 from ..infeasible import conflict_of, out_of_time
 from ..inputs import check_magnitude, check_weights, refuse_others, row_names, talking
 from ..report import Report

@@ -18,7 +18,7 @@ from ..constraints._checks import plural
 from ..deadline import Deadline, OutOfTime
 from ..estimator import ConstrainedKMeans
 from ..exceptions import InfeasibleConstraintsError, SolverTimeoutError
-from ..infeasible.conflict import explain
+from ..infeasible import explain
 from ..progress import Progress
 from .data import Data
 from .questions import Interview, next_questions

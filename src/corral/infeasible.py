@@ -1,7 +1,8 @@
-"""Explain infeasible constraints by a small subset of them that is already infeasible.
+"""When there is no answer: the rules that clash, or the labels that break least of them.
 
-Presolve or the exact solver proves infeasibility; the search removes every part of a constraint
-that the proof does not need, such as a pair, a pin, a share or one side of a bound.
+Presolve or the exact solver proves infeasibility.  A conflict is a small subset of the rules that
+is already infeasible: the search for it removes every part of a constraint that the proof does not
+need, such as a pair, a pin, a share or one side of a bound.
 """
 
 from __future__ import annotations
@@ -10,15 +11,97 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ..constraints import ConstraintSet, MustLink
-from ..constraints._checks import Names, plural
-from ..deadline import NEVER, Deadline, OutOfTime
-from ..exact import can_be_placed, feasible
-from ..exceptions import InfeasibleConstraintsError
-from ..rules import presolve
-from ..rules.amounts import ranges_in_words
-from ..rules.facts import Part, cut, parts_of
-from ..rules.pairs import components
+import numpy as np
+
+from ._typing import IntArray
+from .admm.history import Recorder
+from .constraints import ConstraintSet, MustLink
+from .constraints._checks import Names, plural
+from .deadline import NEVER, Deadline, OutOfTime
+from .exact import NoAssignment, assign_relaxed, can_be_placed, feasible
+from .exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
+from .problem import Problem, uncontracted
+from .rows import Table
+from .rules import Rules, presolve
+from .rules.amounts import ranges_in_words
+from .rules.facts import Part, cut, parts_of
+from .rules.pairs import components
+from .search.starts import make_start
+from .settings import Settings
+from .solution import Solution
+
+#: What a search ends with when it has no answer.
+NoAnswer = (InfeasibleConstraintsError, NoAssignment, OutOfTime)
+
+
+def relax_or_raise(
+    failure: Exception,
+    constraints: ConstraintSet,
+    table: Table,
+    n_clusters: int,
+    settings: Settings,
+    random_state: np.random.RandomState,
+    names: Names,
+) -> Solution:
+    """The labels of least violation if the user asked for them; otherwise say why.
+
+    ``failure`` is one of :data:`NoAnswer`.  InfeasibleConstraintsError has the user's own
+    constraints that clash; SolverTimeoutError says that the time limit ran out without an answer
+    or a proof.
+    """
+    deadline = settings.deadline
+    if isinstance(failure, OutOfTime):
+        raise out_of_time(deadline) from failure
+    if settings.relaxes:
+        settings.progress.enter("relax")
+        loose = uncontracted(constraints, table, n_clusters, settings)
+        try:
+            return solve_violating(loose, random_state)
+        except OutOfTime as late:
+            raise out_of_time(deadline, "no least violation was found") from late
+    settings.progress.enter("conflict")
+    n = int(sum(table.lengths))
+    raise conflict_of(failure, n, n_clusters, constraints, deadline, names) from None
+
+
+def conflict_of(
+    failure: Exception,
+    n_samples: int,
+    n_clusters: int,
+    rules: ConstraintSet,
+    deadline: Deadline,
+    names: Names,
+) -> InfeasibleConstraintsError:
+    """The clash that presolve or the exact solver proved, shrunk as far as time allows."""
+    limit = deadline if deadline.finite else deadline.within(PATIENCE)
+    if isinstance(failure, InfeasibleConstraintsError):
+        return shrunk(failure, n_samples, n_clusters, deadline=limit, names=names)
+    try:
+        error = explain(n_samples, n_clusters, rules, deadline=limit, names=names)
+    except OutOfTime:
+        message = f"No assignment obeys these together{UNFINISHED}: {rules.hard.phrase(names)}."
+        return InfeasibleConstraintsError(message, rules.hard)
+    if error is None:
+        raise BrokenAnswerError(
+            "one exact solver found the constraints contradictory and another did not, which is a "
+            "fault of corral; please report it with your data"
+        )
+    return error
+
+
+def out_of_time(
+    deadline: Deadline, progress: str = "no feasible assignment was found"
+) -> SolverTimeoutError:
+    """The error that says how long it took and how far it got."""
+    seconds = deadline.elapsed
+    cause = "the callback stopped the fit" if deadline.stopped else "time ran out"
+    return SolverTimeoutError(
+        f"{cause} after {seconds:.3g} s: {progress}, and none was proven impossible; raise "
+        "time_limit or loosen the constraints",
+        seconds,
+        progress,
+    )
+
 
 #: Parts that the search leaves out together.
 Bunch = list[Part]
@@ -204,3 +287,60 @@ def _irreducible(
 
 def _joined(bunches: list[Bunch]) -> list[Part]:
     return [part for bunch in bunches for part in bunch]
+
+
+def solve_violating(problem: Problem, random_state: np.random.RandomState) -> Solution:
+    """Alternate means and assignments of least violation until the objective stops falling.
+
+    Every assignment has the least total violation there is, so the objective alone decides.  The
+    problem is made without contraction, so that every rule can be broken.  OutOfTime says that the
+    deadline came before the first assignment.
+    """
+    rules, rows, settings = problem.rules, problem.near, problem.settings
+    deadline = problem.deadline
+    centers = make_start(rules, rows, settings.init, random_state, deadline).centers
+    best: IntArray | None = None
+    value = np.inf
+    recorder, converged = _recorder(rules, settings.record_x), False
+    while len(recorder) < settings.max_iter and not converged:
+        try:
+            step, violation = assign_relaxed(
+                rules, rows.costs(centers, deadline).dense(), deadline=deadline
+            )
+        except OutOfTime:
+            if best is None:
+                raise
+            break
+        means, inertia = rows.measured(step.labels, rules.n_clusters, centers)
+        objective = inertia + rules.soft_cost(step.labels)
+        settings.progress.step()
+        memberships = np.eye(rules.n_clusters)[step.labels]
+        recorder.record(memberships, objective, 0.0, {"violation": violation})
+        converged = best is not None and objective >= value * (1.0 - 1e-9)
+        if not converged:
+            best, centers, value = step.labels, means, objective
+    if best is None:
+        raise OutOfTime
+    return Solution(
+        labels=best,
+        centers=centers + rows.middle,
+        objective=value,
+        sizes=rules.sizes,
+        history=recorder.history(),
+        n_iter=len(recorder),
+        converged=converged,
+        events=None,
+        may_violate=True,
+    )
+
+
+def _recorder(rules: Rules, record_x: tuple[int, ...]) -> Recorder:
+    sizes = rules.sizes
+    return Recorder(
+        rules.n_clusters,
+        must_link=rules.together,
+        cannot_link=rules.apart,
+        sizes=None if sizes is None else (sizes.lower, sizes.upper),
+        ordered=sizes is None or sizes.ordered,
+        record_x=record_x,
+    )
