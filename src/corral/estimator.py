@@ -18,7 +18,7 @@ from sklearn.utils.validation import validate_data
 from ._text import our_words
 from .backends import Backend, backend_of
 from .constraints import ConstraintSet
-from .constraints.lookup import rules_for
+from .constraints.collection import rules_for
 from .feasibility import with_clusters
 from .infeasible import NoAnswer, relax_or_raise
 from .inputs import column_names, outline, refuse_others, row_names, talking

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _num_samples
 
 from .constraints import CannotLink, ClusterSizes, ClusterTotals, ConstraintSet, MustLink
 from .constraints._checks import Names
-from .constraints.lookup import rules_for
+from .constraints.collection import rules_for
 from .deadline import NEVER, Deadline, OutOfTime
 from .exact import can_be_placed, feasible
 from .exceptions import InfeasibleConstraintsError

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._typing import IntArray
 from .constraints import ConstraintSet
-from .constraints.lookup import rules_for
+from .constraints.collection import rules_for
 from .deadline import Deadline
 from .estimator import ConstrainedKMeans
 from .exceptions import SolverTimeoutError

@@ -18,7 +18,7 @@ from .._text import suggestion
 from .._typing import FloatArray, IntArray, Matrix
 from ..constraints import CannotLink, ConstraintSet, MustLink
 from ..constraints._checks import as_pairs, positions_of, table_of
-from ..constraints.lookup import rules_for
+from ..constraints.collection import rules_for
 from ..inputs import brought
 from ..settings import make_random_state
 from .known import Known

@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 
 from .._typing import FloatArray
 from ..constraints import ConstraintSet
-from ..constraints.lookup import rules_for
+from ..constraints.collection import rules_for
 from ..deadline import Deadline
 from ..estimator import ConstrainedKMeans
 from ..exceptions import InfeasibleConstraintsError, SolverTimeoutError

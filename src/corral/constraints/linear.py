@@ -16,8 +16,7 @@ from scipy import sparse
 from .._text import our_words
 from .._typing import FloatArray, IntArray
 from . import _checks
-from ._checks import FOLDS, Names, plural, refuse, shortened
-from ._rounding import allowances, excess_of, refuse_overflow
+from ._checks import FOLDS, Names, allowances, excess_of, plural, refuse, refuse_overflow, shortened
 from .base import Constraint, Violations, numbers_from_json, plain
 
 

@@ -17,8 +17,7 @@ from .._text import our_words
 from .._typing import IntArray
 from . import _checks
 from ._checks import Names, plural, refuse
-from .base import Violations, kept_sides
-from .priced import Priced, as_price
+from .base import Priced, Violations, as_price, kept_sides
 
 Bounds = tuple[IntArray, IntArray]
 

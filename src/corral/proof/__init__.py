@@ -19,7 +19,7 @@ from sklearn.cluster import KMeans
 from .._scale import Scale, restored, times
 from .._typing import IntArray
 from ..constraints import ConstraintSet
-from ..constraints.lookup import rules_for
+from ..constraints.collection import rules_for
 from ..deadline import Deadline, OutOfTime
 from ..exact import NoAssignment, feasible
 from ..exceptions import BrokenAnswerError, InfeasibleConstraintsError

@@ -16,11 +16,11 @@ from sklearn.utils import check_array
 from .._text import in_digits
 from .._typing import FloatArray, IntArray
 from ..audit import Findings, InMemory, PointPieces, centres_of, examine
-from ..audit.spheres import check_places
+from ..audit.distances import check_places
 from ..constraints import Constraint
 from ..constraints._checks import as_numbers, refuse
+from ..constraints.collection import rules_for
 from ..constraints.files import atomic_writer
-from ..constraints.lookup import rules_for
 from ..plots._style import feature_names
 from .page import (
     Profile,

@@ -12,8 +12,7 @@ from scipy import sparse
 
 from .._typing import FloatArray, IntArray
 from ..constraints import ClusterSizes, ConstraintSet, GroupShares, LinearConstraint
-from ..constraints._checks import plural, shortened, sums_by
-from ..constraints._rounding import RELATIVE_TOLERANCE
+from ..constraints._checks import RELATIVE_TOLERANCE, plural, shortened, sums_by
 from .facts import Bounds, Facts, Found, Kind
 from .pairs import MAX_WORK
 

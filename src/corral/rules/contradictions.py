@@ -15,8 +15,7 @@ import numpy as np
 
 from .._typing import IntArray
 from ..constraints import ConstraintSet
-from ..constraints._checks import name_of, sums_by
-from ..constraints._rounding import RELATIVE_TOLERANCE
+from ..constraints._checks import RELATIVE_TOLERANCE, name_of, sums_by
 from ..deadline import Deadline
 from ..exceptions import InfeasibleConstraintsError
 from . import amounts

@@ -18,8 +18,7 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ..constraints._checks import sums_by
-from ..constraints._rounding import MOST_COUNTED, allowances
+from ..constraints._checks import MOST_COUNTED, allowances, sums_by
 
 #: Relative difference between a float and a whole number times its unit that rounding can make.
 ROUNDING = 4.0 * np.finfo(np.float64).eps

@@ -19,7 +19,7 @@ from .._arrays import one_blas_thread
 from .._typing import FloatArray, IntArray
 from ..audit import InMemory
 from ..constraints import ConstraintSet
-from ..constraints.lookup import rules_for
+from ..constraints.collection import rules_for
 from ..deadline import Deadline, OutOfTime
 from ..estimator import ConstrainedKMeans
 from ..exact import NoAssignment
