@@ -22,8 +22,7 @@ from ..constraints.collection import rules_for
 from ..inputs import brought
 from ..settings import make_random_state
 from .known import Known
-from .scene import Scene
-from .strategies import STRATEGIES, Questions
+from .strategies import STRATEGIES, Questions, Scene
 
 __all__ = ["Known", "answer", "next_pairs"]
 
