@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ._typing import IntArray
-from .admm.history import Recorder
+from .admm.projected import recorder_of
 from .constraints import ConstraintSet, MustLink
 from .constraints._checks import Names, plural
 from .deadline import NEVER, Deadline, OutOfTime
@@ -22,7 +22,7 @@ from .exact import NoAssignment, assign_relaxed, can_be_placed, feasible
 from .exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
 from .problem import Problem, uncontracted
 from .rows import Table
-from .rules import Rules, presolve
+from .rules import presolve
 from .rules.amounts import ranges_in_words
 from .rules.facts import Part, cut, parts_of
 from .rules.pairs import components
@@ -301,7 +301,7 @@ def solve_violating(problem: Problem, random_state: np.random.RandomState) -> So
     centers = make_start(rules, rows, settings.init, random_state, deadline).centers
     best: IntArray | None = None
     value = np.inf
-    recorder, converged = _recorder(rules, settings.record_x), False
+    recorder, converged = recorder_of(rules, settings.record_x), False
     while len(recorder) < settings.max_iter and not converged:
         try:
             step, violation = assign_relaxed(
@@ -331,16 +331,4 @@ def solve_violating(problem: Problem, random_state: np.random.RandomState) -> So
         converged=converged,
         events=None,
         may_violate=True,
-    )
-
-
-def _recorder(rules: Rules, record_x: tuple[int, ...]) -> Recorder:
-    sizes = rules.sizes
-    return Recorder(
-        rules.n_clusters,
-        must_link=rules.together,
-        cannot_link=rules.apart,
-        sizes=None if sizes is None else (sizes.lower, sizes.upper),
-        ordered=sizes is None or sizes.ordered,
-        record_x=record_x,
     )

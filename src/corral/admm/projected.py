@@ -261,10 +261,11 @@ class ProjectedSolver:
 
 
 def recorder_of(rules: Rules, record_x: Iterable[int] = ()) -> Recorder:
-    """A recorder of the rows' violations, cannot-links counted between groups."""
+    """A recorder of the rows' violations, links counted between groups."""
     sizes = rules.sizes
     return Recorder(
         rules.n_clusters,
+        must_link=rules.first_rows[rules.together],
         cannot_link=rules.first_rows[rules.apart],
         sizes=None if sizes is None else (sizes.lower, sizes.upper),
         ordered=sizes is None or sizes.ordered,

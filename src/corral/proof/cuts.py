@@ -13,7 +13,6 @@ the matrix of each kind.
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -27,33 +26,6 @@ from .spectrum import EPS, Matrices
 
 #: Corners of inequalities as in :class:`.cuts.Cuts`, and by how much each is violated.
 Found = tuple[IntArray, FloatArray]
-
-
-def cliques(m: int, apart: IntArray, deadline: Deadline) -> list[IntArray]:
-    """Sets of three or more groups that are all apart, at most m of them.
-
-    Each grows from a pair that is in none before, by the groups with the most pairs.
-    """
-    near: list[set[int]] = [set() for _ in range(m)]
-    for a, b in apart.tolist():
-        near[a].add(b)
-        near[b].add(a)
-    found: list[IntArray] = []
-    covered: set[tuple[int, int]] = set()
-    for a, b in np.sort(apart, axis=1).tolist():
-        if (a, b) in covered or len(found) == m:
-            continue
-        deadline.check()
-        clique, common = [a, b], near[a] & near[b]
-        while common:
-            best = max(common, key=lambda g: (len(near[g]), g))
-            clique.append(best)
-            common &= near[best]
-        clique.sort()
-        covered.update(combinations(clique, 2))
-        if len(clique) > 2:
-            found.append(np.array(clique))
-    return found
 
 
 def violated(

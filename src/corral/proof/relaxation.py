@@ -37,8 +37,7 @@ from ..constraints import (
 )
 from ..deadline import NEVER, Deadline
 from ..rows import MemoryTable
-from ..rules import Contraction, Rules, presolve
-from .cuts import cliques
+from ..rules import Contraction, Pairs, Rules, presolve
 from .kinds import Balance, Kind, kinds_of
 from .numbers import DEVICE_PART_GROUPS, LANCZOS_FROM, PART_GROUPS, SETUP_SECONDS
 from .spectrum import EPS, InMemory, Matrices, OnDevice, SpectralSet
@@ -93,7 +92,6 @@ class Relaxation:
         rules: Rules,
         pinned: IntArray,
         matrices: Matrices,
-        deadline: Deadline = NEVER,
     ) -> Relaxation:
         """The relaxation of the groups; groups without weight are left out.
 
@@ -102,8 +100,8 @@ class Relaxation:
         """
         heavy = np.flatnonzero(weight > 0.0)
         kinds = kinds_of(rules, weight)
-        apart = rules.pairs.part(_places(heavy, len(weight)), len(heavy)).apart
-        lower, upper = box(kinds, weight[heavy], apart, pinned[heavy])
+        pairs = rules.pairs.part(_places(heavy, len(weight)), len(heavy))
+        lower, upper = box(kinds, weight[heavy], pairs.apart, pinned[heavy])
         points, weight = points[heavy], weight[heavy]
         root = np.sqrt(weight)
         C = squareform(pdist(points, "sqeuclidean")) * np.outer(root, root) / 2.0
@@ -118,7 +116,7 @@ class Relaxation:
             kinds,
             [SpectralSet(v, kind.number, not kind.filled, matrices) for kind in kinds],
             Balance(kinds, weight, matrices) if len(kinds) > 1 else None,
-            cliques(len(heavy), apart, deadline),
+            cliques(pairs),
             matrices,
             unit,
             *constants,
@@ -178,6 +176,12 @@ def box(
     a, b = apart.T
     upper[:, a, b] = upper[:, b, a] = 0.0
     return lower, np.maximum(upper, lower)
+
+
+def cliques(pairs: Pairs) -> list[IntArray]:
+    """Sets of three or more groups that are all apart, at most as many as groups."""
+    sets = np.split(pairs.cliques.members, pairs.cliques.start[1:-1])
+    return [each for each in sets if len(each) > 2][: pairs.n_groups]
 
 
 def _places(chosen: IntArray, m: int) -> IntArray:
@@ -276,9 +280,7 @@ class Grouped:
         deadline.check(SETUP_SECONDS * n_kinds * len(self.weight) ** 2)
         matrices = InMemory(LANCZOS_FROM) if device is None else OnDevice(device)
         constants = self.scatter, self.error
-        return Relaxation.of(
-            self.points, self.weight, constants, self.rules, self.pinned, matrices, deadline
-        )
+        return Relaxation.of(self.points, self.weight, constants, self.rules, self.pinned, matrices)
 
 
 def most_together(rules: Rules, device: str | None) -> float:

@@ -71,13 +71,13 @@ def outcomes(seeds: Iterator[int], workers: int) -> Iterator[Any]:
     """The outcome of each seed, in the order in which they end."""
     from .trial import Outcome
 
-    crew = []
+    running = []
     for seed in itertools.islice(seeds, workers):
-        crew.append(Worker.start())
-        crew[-1].give(seed)
-    while crew:
-        ready = wait([worker.pipe for worker in crew], timeout=1.0)
-        for worker in list(crew):
+        running.append(Worker.start())
+        running[-1].give(seed)
+    while running:
+        ready = wait([worker.pipe for worker in running], timeout=1.0)
+        for worker in list(running):
             if worker.pipe in ready:
                 try:
                     yield worker.pipe.recv()
@@ -85,15 +85,15 @@ def outcomes(seeds: Iterator[int], workers: int) -> Iterator[Any]:
                     worker.process.join()
                     failure = ("crash", f"exit code {worker.process.exitcode}")
                     yield Outcome(worker.seed, make(worker.seed).what(), failures=[failure])
-                    crew[crew.index(worker)] = worker = Worker.start()
+                    running[running.index(worker)] = worker = Worker.start()
             elif time.monotonic() - worker.since > PATIENCE:
                 worker.process.kill()
                 worker.process.join()
                 failure = ("slow", f"no end after {PATIENCE:.0f} s")
                 yield Outcome(worker.seed, make(worker.seed).what(), failures=[failure])
-                crew[crew.index(worker)] = worker = Worker.start()
+                running[running.index(worker)] = worker = Worker.start()
             else:
                 continue
             worker.give(next(seeds, None))
             if worker.seed < 0:
-                crew.remove(worker)
+                running.remove(worker)
