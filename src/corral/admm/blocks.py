@@ -42,43 +42,96 @@ def cut(n_groups: int, n_clusters: int, itemsize: int) -> list[slice]:
     return [slice(int(a), int(b)) for a, b in pairwise(edges)]
 
 
+@dataclass(frozen=True)
+class Setup:
+    """What a run knows of its m groups beyond their points, in NumPy arrays."""
+
+    n_clusters: int
+    labels: IntArray  # where the groups start, (m,)
+    weight: FloatArray | None  # in the costs, (m,); None if all are one
+    metric: FloatArray | None  # weight in the norms, (m,); None if all are one
+    values: FloatArray | None  # of the totals, (q, m); None for a single one of ones
+    pins: IntArray  # pinned (group, cluster), (p, 2)
+    pulled: IntArray  # groups that pairs or linear rows pull, in order, (e,)
+    deadline: Deadline = NEVER  # after which passes end
+
+    @classmethod
+    def of(
+        cls,
+        rules: Rules,
+        labels: IntArray,
+        weight: FloatArray,
+        metric: FloatArray,
+        values: FloatArray | None,
+        pulled: IntArray,
+    ) -> Setup:
+        """Make the setup of a run; arrays that are all ones are left out."""
+        ones = bool(np.all(metric == 1.0))
+        # A total of ones needs no values only where all groups have the same x-system.
+        if values is None and (len(pulled) or len(rules.pins) or not ones):
+            values = np.ones((1, rules.n_groups))
+        return cls(
+            n_clusters=rules.n_clusters,
+            labels=labels,
+            weight=None if np.all(weight == 1.0) else weight,
+            metric=None if ones else metric,
+            values=values,
+            pins=rules.pins,
+            pulled=pulled,
+        )
+
+    def part(self, start: int, stop: int) -> Setup:
+        """The same about groups ``start`` to ``stop``, counted from 0."""
+        here = (self.pins[:, 0] >= start) & (self.pins[:, 0] < stop)
+        first, last = np.searchsorted(self.pulled, [start, stop])
+        return Setup(
+            n_clusters=self.n_clusters,
+            labels=self.labels[start:stop],
+            weight=None if self.weight is None else self.weight[start:stop],
+            metric=None if self.metric is None else self.metric[start:stop],
+            values=None if self.values is None else self.values[:, start:stop],
+            pins=self.pins[here] - np.array([start, 0]),
+            pulled=self.pulled[first:last] - start,
+        )
+
+
 class Block:
     """A run of groups: their data and their state ``x, v1, v2``, (k, b) each.
 
-    Arrays are worked on in place, in work arrays of the caller.
-
-    ``weight`` and ``metric`` (b,) are the weights in the costs and in the norms, None where all are
-    one.  ``values`` (q, b) are those of the totals, None for one total of ones.  ``pins`` (p, 2)
-    are pairs (group, cluster), and ``pulled`` (e,) are groups that pairs or linear rows pull; both
-    count groups within the block.  The run starts at ``x``.
+    Arrays are worked on in place, in work arrays of the caller.  The data are those of a
+    :class:`Setup`, in the precision of the points.
     """
 
-    def __init__(
-        self,
-        points: Matrix,
-        weight: FloatArray | None,
-        metric: FloatArray | None,
-        values: FloatArray | None,
-        pins: IntArray,
-        pulled: IntArray,
-        x: FloatArray,
-    ) -> None:
+    def __init__(self, points: Matrix, setup: Setup) -> None:
+        def here(a: FloatArray | None) -> FloatArray | None:
+            return None if a is None else np.ascontiguousarray(a, points.dtype)
+
         # A transposed copy halves the time for the costs.
         dense = isinstance(points, np.ndarray)
         self.points, self.points_t = points, np.ascontiguousarray(points.T) if dense else points.T
-        self.weight, self.metric = weight, metric
+        self.weight, self.metric = weight, metric = here(setup.weight), here(setup.metric)
         factor = None if weight is None or metric is None else weight / metric
         self.cost_factor = None if factor is None or bool(np.all(factor == 1.0)) else factor
-        self.metric_total = float(x.shape[1] if metric is None else metric.sum())
-        self.values = values
-        self.pins, self.pulled = pins, pulled
+        length = len(setup.labels)
+        self.metric_total = float(length if metric is None else metric.sum())
+        self.values, self.pins, self.pulled = here(setup.values), setup.pins, setup.pulled
         self.pull: Any = None
         self.stiffening: Any = None
         self.inverse: Any = 1.0
         self.scaled: Any = None
-        self.x = x
-        self.v1 = x + 0.0
+        # Half of a group in its own cluster, half over all: the start is forgotten while the ridge
+        # is high.
+        k = setup.n_clusters
+        self.x: FloatArray = np.full((k, length), 0.5 / k, points.dtype)
+        self.x[setup.labels, np.arange(length)] += 0.5
+        self.fix()
+        self.v1 = self.x + 0.0
         self.v2: Any = None
+
+    def start_sums(self) -> tuple[FloatArray, FloatArray]:
+        """``sum w x p`` (k, d) and ``sum w x`` (k,)."""
+        weighted = self.x if self.weight is None else self.x * self.weight
+        return self.point_sums(weighted), weighted.sum(axis=1).astype(np.float64)
 
     @cached_property
     def movable(self) -> FloatArray:
@@ -282,78 +335,6 @@ def update_copies(
     return Sums(block.point_sums(z1), mass, moved, unbalanced, outside, undecided, radius)
 
 
-@dataclass(frozen=True)
-class Setup:
-    """What a run knows of its m groups beyond their points, in NumPy arrays."""
-
-    n_clusters: int
-    labels: IntArray  # where the groups start, (m,)
-    weight: FloatArray | None  # in the costs, (m,); None if all are one
-    metric: FloatArray | None  # weight in the norms, (m,); None if all are one
-    values: FloatArray | None  # of the totals, (q, m); None for a single one of ones
-    pins: IntArray  # pinned (group, cluster), (p, 2)
-    pulled: IntArray  # groups that pairs or linear rows pull, in order, (e,)
-    deadline: Deadline = NEVER  # after which passes end
-
-    @classmethod
-    def of(
-        cls,
-        rules: Rules,
-        labels: IntArray,
-        weight: FloatArray,
-        metric: FloatArray,
-        values: FloatArray | None,
-        pulled: IntArray,
-    ) -> Setup:
-        """Make the setup of a run; arrays that are all ones are left out."""
-        ones = bool(np.all(metric == 1.0))
-        # A total of ones needs no values only where all groups have the same x-system.
-        if values is None and (len(pulled) or len(rules.pins) or not ones):
-            values = np.ones((1, rules.n_groups))
-        return cls(
-            n_clusters=rules.n_clusters,
-            labels=labels,
-            weight=None if np.all(weight == 1.0) else weight,
-            metric=None if ones else metric,
-            values=values,
-            pins=rules.pins,
-            pulled=pulled,
-        )
-
-    def part(self, start: int, stop: int) -> Setup:
-        """The same about groups ``start`` to ``stop``, counted from 0."""
-        here = (self.pins[:, 0] >= start) & (self.pins[:, 0] < stop)
-        first, last = np.searchsorted(self.pulled, [start, stop])
-        return Setup(
-            n_clusters=self.n_clusters,
-            labels=self.labels[start:stop],
-            weight=None if self.weight is None else self.weight[start:stop],
-            metric=None if self.metric is None else self.metric[start:stop],
-            values=None if self.values is None else self.values[:, start:stop],
-            pins=self.pins[here] - np.array([start, 0]),
-            pulled=self.pulled[first:last] - start,
-        )
-
-    def block(self, points: Matrix) -> Block:
-        """A block of these groups at the start of the run."""
-
-        def here(a: FloatArray | None) -> FloatArray | None:
-            return None if a is None else np.ascontiguousarray(a, points.dtype)
-
-        block = Block(
-            points=points,
-            weight=here(self.weight),
-            metric=here(self.metric),
-            values=here(self.values),
-            pins=self.pins,
-            pulled=self.pulled,
-            x=start_x(self.labels, self.n_clusters, points.dtype),
-        )
-        block.fix()
-        block.v1[...] = block.x
-        return block
-
-
 class Blocks:
     """Points in memory, cut into blocks, and the passes over them.
 
@@ -385,8 +366,9 @@ class Blocks:
         self.deadline, self._blocks = setup.deadline, []
         for part in cut(self.points.shape[0], setup.n_clusters, itemsize):
             self.deadline.check()
-            self._blocks.append(setup.part(part.start, part.stop).block(self.points[part]))
-        points, mass = _added([start_sums(block) for block in self])
+            own = setup.part(part.start, part.stop)
+            self._blocks.append(Block(self.points[part], own))
+        points, mass = _added([block.start_sums() for block in self])
         return points, mass
 
     def start_sphere(self) -> None:
@@ -435,19 +417,3 @@ class Blocks:
 def _added(parts: list[tuple[FloatArray, FloatArray]]) -> list[FloatArray]:
     """The sums of the first entries and of the second entries."""
     return [reduce(add, column) for column in zip(*parts, strict=True)]
-
-
-def start_x(labels: IntArray, n_clusters: int, dtype: Any) -> FloatArray:
-    """The first x, (k, b): half of a group in its own cluster, half over all.
-
-    The start is forgotten while the ridge is high.
-    """
-    x: FloatArray = np.full((n_clusters, len(labels)), 0.5 / n_clusters, dtype)
-    x[labels, np.arange(len(labels))] += 0.5
-    return x
-
-
-def start_sums(block: Block) -> tuple[FloatArray, FloatArray]:
-    """``sum w x p`` (k, d) and ``sum w x`` (k,) of a block."""
-    weighted = block.x if block.weight is None else block.x * block.weight
-    return block.point_sums(weighted), weighted.sum(axis=1).astype(np.float64)
