@@ -49,21 +49,11 @@ class Schedule:
 
     @classmethod
     def start(
-        cls,
-        separation: float,
-        n_clusters: int,
-        rho: float,
-        growth: float,
-        end: float = RIDGE_END,
+        cls, separation: float, n_clusters: int, rho: float, growth: float, end: float = RIDGE_END
     ) -> Schedule:
         """Begin where clusters are about to separate, ``tau = 2 k lambda``."""
-        return cls(
-            rho=rho,
-            growth=growth,
-            ridge=2.0 * n_clusters * separation,
-            box=rho * separation,
-            end=end,
-        )
+        ridge = 2.0 * n_clusters * separation
+        return cls(rho=rho, growth=growth, ridge=ridge, box=rho * separation, end=end)
 
     def exhausted(self, scale: float) -> bool:
         """Whether the penalties have grown so much that ridge and costs are rounding."""
