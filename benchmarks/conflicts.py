@@ -18,7 +18,7 @@ import numpy as np
 
 from corral.constraints import ConstraintSet
 from corral.exceptions import InfeasibleConstraintsError
-from corral.infeasible.conflict import explain
+from corral.infeasible import explain
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from conflicts import AllLabels, random_rules

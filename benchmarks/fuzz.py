@@ -18,10 +18,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from fuzzing.crew import outcomes
 from fuzzing.instances import make
 from fuzzing.model import satisfiable
 from fuzzing.rules import LOOSE, terms
+from fuzzing.workers import outcomes
 
 #: Target: share of the instances with known optimum whose labels are optimal.
 NEEDED = 0.995

@@ -33,10 +33,10 @@ from sklearn.datasets import make_blobs
 from corral import ClusterSizes, ConstrainedKMeans, datasets, lower_bound
 from corral.constraints import ConstraintSet
 from corral.deadline import NEVER
-from corral.proof import ascent, branch, cuts, groups, kinds, separation
+from corral.proof import ascent, branch, cuts, kinds, relaxation
 from corral.proof.ascent import Ascent
-from corral.proof.groups import Grouped
-from corral.proof.matrices import InMemory
+from corral.proof.relaxation import Grouped
+from corral.proof.spectrum import InMemory
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from instances import random_instance
@@ -247,7 +247,7 @@ def spectral(m: int) -> str:
     X, _ = make_blobs(m, 10, centers=10, cluster_std=6, random_state=0)
     took = []
     for lanczos_from in (m, 0):
-        with patch.object(groups, "LANCZOS_FROM", lanczos_from):
+        with patch.object(relaxation, "LANCZOS_FROM", lanczos_from):
             search = Ascent(Grouped.of(X, None, ConstraintSet(), 10).relaxation())
         search._iterate(NEVER)
         begun = time.process_time()
@@ -278,8 +278,8 @@ def thresholds(quick: bool) -> Iterator[tuple[str, bool]]:
     cases: list[tuple[Any, str, tuple[float, ...], str, Rules]] = [
         (cuts, "CUTS_EACH", (1, 2, 5, 10, 20), "iris", free),
         (cuts, "CUTS_EACH", (1, 2, 5, 10, 20), "wine", links),
-        (separation, "CUT_ENTRIES", (3e5, 3e6, 3e7), "iris", free),
-        (separation, "CUT_ENTRIES", (3e5, 3e6, 3e7), "seeds-like", equal),
+        (cuts, "CUT_ENTRIES", (3e5, 3e6, 3e7), "iris", free),
+        (cuts, "CUT_ENTRIES", (3e5, 3e6, 3e7), "seeds-like", equal),
         (kinds, "MOST_KINDS", (1, 8), "iris", unequal),
         (kinds, "MOST_KINDS", (1, 8), "wine", unequal),
     ]

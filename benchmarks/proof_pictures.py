@@ -19,7 +19,7 @@ from corral import ConstrainedKMeans
 from corral.constraints import ConstraintSet
 from corral.deadline import NEVER
 from corral.proof.ascent import Ascent
-from corral.proof.groups import Grouped
+from corral.proof.relaxation import Grouped
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from proof import data, equal, free, links, unequal

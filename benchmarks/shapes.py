@@ -32,7 +32,7 @@ from corral.search.budget import Budget
 from corral.search.descent import Descender
 from corral.search.model import table_model
 from corral.search.prices import DenseCosts
-from corral.shapes import gaussian, gaussian_search
+from corral.shapes import gaussian, mixture
 from corral.shapes.features import scale_gamma
 
 
@@ -133,7 +133,7 @@ def _descents(X: Any, given: Any, k: int) -> float:
 @contextmanager
 def threshold(name: str, value: float) -> Iterator[None]:
     """Another value of a number of Gaussian clusters."""
-    place = gaussian if hasattr(gaussian, name) else gaussian_search
+    place = gaussian if hasattr(gaussian, name) else mixture
     before = getattr(place, name)
     setattr(place, name, value)
     try:

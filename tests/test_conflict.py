@@ -22,7 +22,7 @@ from corral.constraints import (
 from corral.deadline import Deadline, OutOfTime
 from corral.exact import can_be_placed
 from corral.exceptions import InfeasibleConstraintsError
-from corral.infeasible.conflict import explain, shrunk
+from corral.infeasible import explain, shrunk
 from corral.rules import presolve
 
 

@@ -24,7 +24,7 @@ PACKAGE = ROOT / "src" / "corral"
 # own layer (but a package from itself) or below.  The numbers and the events of the search know
 # nothing of it, so that settings and solutions may have them.
 LAYERS = [
-    {"_arrays", "_text", "_typing", "_words", "deadline", "exceptions", "search.numbers"},
+    {"_arrays", "_text", "_typing", "deadline", "exceptions", "search.numbers"},
     {"_scale", "progress", "search.events"},
     {"constraints", "settings"},
     {"rules", "audit", "metrics", "datasets", "inputs"},
@@ -33,7 +33,7 @@ LAYERS = [
     {"exact", "plots", "solution"},
     {"search", "report"},
     {"solve", "infeasible"},
-    {"feasibility", "fewest"},
+    {"feasibility"},
     {"new_rows", "proof", "active"},
     {"estimator", "baselines"},
     {"shapes", "choose", "pricing"},

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-import corral.infeasible.conflict
+import corral.infeasible
 import corral.settings
 from corral import (
     CannotLink,
@@ -25,7 +25,7 @@ from corral import (
 )
 from corral.constraints import ConstraintSet
 from corral.deadline import Deadline
-from corral.infeasible.conflict import explain
+from corral.infeasible import explain
 
 LIMIT = 0.3
 
@@ -204,7 +204,7 @@ def test_a_fit_without_a_limit_ends_by_its_budget(kind):
 
 
 def test_a_conflict_that_is_not_narrowed_down_says_so(monkeypatch):
-    monkeypatch.setattr(corral.infeasible.conflict, "PATIENCE", 0.0)
+    monkeypatch.setattr(corral.infeasible, "PATIENCE", 0.0)
     rules = ConstraintSet([CannotLink([(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (4, 5)])])
     error = explain(6, 2, rules, deadline=Deadline.after(60.0))
     assert "no time to narrow down" in str(error)

@@ -1,10 +1,15 @@
-"""Numbers as people read them."""
+"""Text for people: numbers as they read them, and keywords that they may have meant."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from functools import wraps
+from inspect import signature
+from itertools import islice
 from numbers import Integral
-from typing import Any
+from typing import Any, ParamSpec
 
 #: Numbers from here on are written with an exponent.  Up to here floats hold whole numbers exactly.
 MANY = 1e15
@@ -32,3 +37,84 @@ def in_digits(value: Any, digits: int = 6, most: float = MANY) -> str:
     if abs(value) < most and (whole or abs(value) >= 10.0 ** (digits - 1)):
         return f"{round(value):,}"
     return f"{float(value):.{digits}g}" if abs(value) >= most else f"{float(value):,.{digits}g}"
+
+
+Arguments = ParamSpec("Arguments")
+
+SIZES = "fit(X, constraints=ClusterSizes({}=...))"
+PAIRS = "fit(X, constraints={}(pairs))"
+RULES = "fit(X, constraints=...)"
+
+#: Keywords of k-means-constrained, COP-KMeans, active-semi-supervised-clustering and the command
+#: line, and what to write instead.
+OURS = {
+    **dict.fromkeys(("size_min", "min_size"), SIZES.format("minimum")),
+    **dict.fromkeys(("size_max", "max_size"), SIZES.format("maximum")),
+    **dict.fromkeys(("ml", "must_link", "must_links"), PAIRS.format("MustLink")),
+    **dict.fromkeys(("cl", "cannot_link", "cannot_links"), PAIRS.format("CannotLink")),
+    **dict.fromkeys(("constraint", "constraints", "rules"), RULES),
+    "k": "n_clusters",
+    "names": "index",
+    "w": "MustLink(pairs, weight=...)",
+    **dict.fromkeys(("min", "lower"), "minimum"),
+    **dict.fromkeys(("max", "upper"), "maximum"),
+}
+
+#: Similarity from which a keyword is a misspelling of another.
+ALIKE = 0.75
+#: Most known names that a misspelt one is compared with; 10,000 take 0.1 s.
+MOST_COMPARED = 10_000
+
+
+def suggestion(word: Any, known: Iterable[Any], least: float = 0.6) -> str:
+    """The words ``(did you mean ...?)`` with the most similar known name; empty if none is.
+
+    ``least`` is the similarity that a name must have, from 0 to 1.
+
+    Examples
+    --------
+    >>> suggestion("Anne", ["ann", "bob", 3]), suggestion(4, ["ann"])
+    (" (did you mean 'ann'?)", '')
+    """
+    texts = (name for name in islice(known, MOST_COMPARED) if isinstance(name, str))
+    names = {name.lower(): name for name in texts}
+    close = get_close_matches(word.lower(), names, 1, least) if isinstance(word, str) else []
+    return f" (did you mean {names[close[0]]!r}?)" if close else ""
+
+
+def refuse_keys(where: str, given: Iterable[Any], known: Iterable[str]) -> None:
+    """Raise ``ValueError`` for the first key of a file that is not known."""
+    keys = list(known)
+    wrong = next((key for key in given if key not in keys), None)
+    if wrong is not None:
+        allowed = ", ".join(map(repr, keys))
+        raise ValueError(
+            f"{where} has no key {wrong!r}{suggestion(wrong, keys, ALIKE)}; its keys are {allowed}."
+        )
+
+
+def refuse_words(where: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise ``TypeError`` for the first keyword that is not known."""
+    names = list(known)
+    word = next((word for word in given if word not in names), None)
+    if word is None:
+        return
+    close = get_close_matches(word, names, 1, ALIKE)
+    ours = OURS.get(word, close[0] if close else None)
+    advice = f"write {ours}" if ours else f"it takes {', '.join(names)}"
+    raise TypeError(f"{where} has no keyword {word!r}; {advice}.")
+
+
+def our_words(init: Callable[Arguments, None]) -> Callable[Arguments, None]:
+    """Decorate a constructor so that :func:`refuse_words` sees its keywords.
+
+    The signature stays as it is, also for scikit-learn's ``get_params``.
+    """
+    known = list(signature(init).parameters)[1:]
+
+    @wraps(init)
+    def checked(*args: Arguments.args, **options: Arguments.kwargs) -> None:
+        refuse_words(type(args[0]).__name__, options, known)
+        init(*args, **options)
+
+    return checked

@@ -15,11 +15,11 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import validate_data
 
-from ._words import our_words
+from ._text import our_words
 from .backends import Backend, backend_of
 from .constraints import ConstraintSet
-from .constraints.lookup import rules_for
-from .fewest import with_clusters
+from .constraints.collection import rules_for
+from .feasibility import with_clusters
 from .infeasible import NoAnswer, relax_or_raise
 from .inputs import column_names, outline, refuse_others, row_names, talking
 from .new_rows import NewRows

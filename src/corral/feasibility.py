@@ -1,4 +1,4 @@
-"""Whether rules can be obeyed, decided without clustering."""
+"""Whether rules can be obeyed, and with how few clusters, decided without clustering."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from .constraints import ConstraintSet
-from .constraints.lookup import rules_for
-from .deadline import Deadline, OutOfTime
-from .infeasible.conflict import explain
+from .constraints import CannotLink, ClusterSizes, ClusterTotals, ConstraintSet, MustLink
+from .constraints._checks import Names
+from .constraints.collection import rules_for
+from .deadline import NEVER, Deadline, OutOfTime
+from .exact import can_be_placed, feasible
+from .exceptions import InfeasibleConstraintsError
+from .infeasible import explain, out_of_time
 from .inputs import row_names
-from .settings import LIMITS, check_n_clusters
+from .rules import presolve
+from .settings import LIMITS, check_n_clusters, default_limit
 
 
 @dataclass(frozen=True, repr=False)
@@ -122,3 +127,137 @@ def _count_rows(X: Any) -> int:
     if isinstance(X, bool) or X < 1:
         raise ValueError(f"`X` is {X!r}; it must be data, or their number of rows, at least 1.")
     return int(X)
+
+
+#: What the user writes instead of a number.
+FEWEST = "fewest"
+#: Seconds to say in one sentence why one cluster fewer is not enough; more give smaller conflicts.
+REASON_SECONDS = 2.0
+
+
+def with_clusters(
+    params: dict[str, Any], n_samples: int, rules: ConstraintSet, names: Names
+) -> tuple[int, dict[str, Any], str]:
+    """The number of clusters, the parameters of a fit with it, and what the report says about it.
+
+    The time limit of the fit is less by the time that "fewest" took.
+
+    Raises
+    ------
+    InfeasibleConstraintsError, SolverTimeoutError, ValueError
+    """
+    wanted, limit = params["n_clusters"], params["time_limit"]
+    if not isinstance(wanted, str):
+        return check_n_clusters(wanted, n_samples), params, ""
+    if wanted != FEWEST:
+        raise ValueError(
+            f"`n_clusters` is {wanted!r}; it must be an integer of at least 1, or {FEWEST!r}."
+        )
+    LIMITS["time_limit"].check("time_limit", limit)
+    deadline = Deadline.after(default_limit(n_samples) if limit is None else limit)
+    try:
+        k, said = fewest_clusters(n_samples, rules, deadline=deadline, names=names)
+    except OutOfTime as late:
+        raise out_of_time(deadline, "the least number of clusters was not decided") from late
+    left = limit if limit is None else max(limit - deadline.elapsed, 1e-3)
+    return k, {**params, "n_clusters": k, "time_limit": left}, said
+
+
+def fewest_clusters(
+    n_samples: int, rules: ConstraintSet, *, deadline: Deadline = NEVER, names: Names = None
+) -> tuple[int, str]:
+    """The least number of clusters for which the hard rules can be obeyed, and why not fewer.
+
+    Numbers are tried from the least one that the largest sizes and totals allow.  Each that does
+    not do is proven infeasible, or the rules are not made for it, as a list of sizes is not.
+
+    Raises
+    ------
+    InfeasibleConstraintsError
+        No number of clusters up to the number of rows will do.
+    ValueError
+        The rules fit no number of clusters.
+    OutOfTime
+
+    Examples
+    --------
+    >>> rules = ConstraintSet([ClusterSizes(maximum=4), CannotLink([(0, 1), (1, 2), (0, 2)])])
+    >>> fewest_clusters(8, rules)[0]
+    3
+    """
+    hard, n = rules.hard, n_samples
+    presolve([hard.of_kind(MustLink), hard.of_kind(CannotLink)], n, n, names=names)
+    first, last = _counted(hard, n)
+    clash: InfeasibleConstraintsError | None = None
+    misfit: ValueError | None = None
+    for k in range(first, last + 1):
+        deadline.check()
+        try:
+            hard.check(n, k)
+        except ValueError as error:
+            misfit = error
+            continue
+        clash = _clash(n, k, hard, deadline, names)
+        if clash is None:
+            return k, _said(n, k, hard, deadline, names)
+    if clash is None:
+        raise misfit or ValueError(f"the rules fit no number of clusters from 1 to {n}.")
+    raise InfeasibleConstraintsError(
+        f"no number of clusters from 1 to {n} can obey the rules; with {last}: {clash}",
+        clash.conflict,
+    )
+
+
+def _counted(hard: ConstraintSet, n: int) -> tuple[int, int]:
+    """Numbers of clusters outside of which sizes and totals alone exclude an answer.
+
+    k clusters of at most u rows hold at most k u of them, and k clusters of at least l rows need k
+    l; totals of values that are not negative likewise.
+    """
+    least, most = 1.0, float(n)
+    for size in hard.of_kind(ClusterSizes):
+        least, most = _between(least, most, float(n), size.minimum, size.maximum)
+    for total in hard.of_kind(ClusterTotals):
+        if len(total.values) == n and (total.values >= 0.0).all():
+            amount = float(total.values.sum())
+            least, most = _between(least, most, amount, total.minimum, total.maximum)
+    return int(min(least, n)), int(max(most, 1.0))
+
+
+def _between(least: float, most: float, amount: float, low: Any, high: Any) -> tuple[float, float]:
+    """The limits, narrowed by one bound for all clusters on what adds up to an amount."""
+    rounding = 1e-9
+    if high is not None and high.ndim == 0 and 0.0 < high < np.inf:
+        least = max(least, np.ceil(amount / high * (1.0 - rounding)))
+    if low is not None and low.ndim == 0 and low > 0.0:
+        most = min(most, np.floor(amount / low * (1.0 + rounding)))
+    return least, most
+
+
+def _clash(
+    n: int, k: int, hard: ConstraintSet, deadline: Deadline, names: Names
+) -> InfeasibleConstraintsError | None:
+    """The proof that k clusters will not do, or None if they do."""
+    try:
+        rules = presolve(hard, n, k, names=names, deadline=deadline)
+    except InfeasibleConstraintsError as seen:
+        return seen
+    if can_be_placed(rules, deadline) or feasible(rules, deadline) is not None:
+        return None
+    message = f"No assignment to {k} clusters obeys these together: {hard.phrase(names)}."
+    return InfeasibleConstraintsError(message, hard)
+
+
+def _said(n: int, k: int, hard: ConstraintSet, deadline: Deadline, names: Names) -> str:
+    """A sentence about k clusters, the least number that will do."""
+    said = f"{k} is the least number of clusters that can obey the rules"
+    if k == 1:
+        return said
+    try:
+        hard.check(n, k - 1)
+        clash = explain(n, k - 1, hard, deadline=deadline.within(REASON_SECONDS), names=names)
+    except ValueError as misfit:
+        return f"{said}; the rules are not for {k - 1}: {misfit}"
+    except OutOfTime:
+        return said
+    return f"{said}; with {k - 1}: {clash}"

@@ -15,8 +15,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
 from ._scale import exponent_of, largest
+from ._text import refuse_words
 from ._typing import FloatArray, Matrix
-from ._words import refuse_words
 from .constraints import Constraint, ConstraintSet
 from .constraints._checks import index_of
 from .settings import as_floats

@@ -18,7 +18,7 @@ from ._typing import FloatArray, IntArray
 from .backends import Backend, InMemory, backend_of
 from .constraints import ConstraintSet
 from .constraints._checks import Names
-from .constraints.lookup import rules_for
+from .constraints.collection import rules_for
 from .deadline import Deadline, OutOfTime
 from .exact import NoAssignment, assign
 from .exceptions import BrokenAnswerError, InfeasibleConstraintsError

@@ -15,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._typing import IntArray
 from .constraints import ConstraintSet
-from .constraints.lookup import rules_for
+from .constraints.collection import rules_for
 from .deadline import Deadline
 from .estimator import ConstrainedKMeans
 from .exceptions import SolverTimeoutError
 from .inputs import brought
 from .report import Report
-from .report.prices import Prices
+from .report.text import Prices
 
 
 def price_rules(

@@ -90,10 +90,9 @@ INIT = Limit(None, words=("k-means++", "random"))
 class Settings:
     """The estimator's parameters, validated, with defaults filled in.
 
-    ``relaxes`` says that the
-    labels of least violation are wanted where no labels obey the rules.  ``exact`` says that the
-    search goes on until the answer is proven optimal; ``prove`` is the time for a bound.
-    ``limited`` says that the user gave a time limit.
+    ``relaxes`` says that the labels of least violation are wanted where no labels obey the rules.
+    ``exact`` says that the search goes on until the answer is proven optimal; ``prove`` is the time
+    for a bound.  ``limited`` says that the user gave a time limit.
     """
 
     solver: str

@@ -13,9 +13,8 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
 
-from corral.admm.algorithm1 import start, step
+from corral.admm.algorithm1 import start, step, update_w
 from corral.admm.algorithm1.data import Data
-from corral.admm.algorithm1.updates import update_w
 from corral.rules import LinearRows
 
 Vector = NDArray[np.float64]

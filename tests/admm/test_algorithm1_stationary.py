@@ -16,15 +16,8 @@ from literal import Literal, Variables
 from numpy.typing import NDArray
 from scipy import sparse
 
+from corral.admm.algorithm1 import update_w, update_x, update_y, update_z1, update_z2, update_z34
 from corral.admm.algorithm1.data import Copy, Data, PaperRules, State
-from corral.admm.algorithm1.updates import (
-    update_w,
-    update_x,
-    update_y,
-    update_z1,
-    update_z2,
-    update_z34,
-)
 from corral.rules import LinearRows
 
 Vector = NDArray[np.floating[Any]]

@@ -10,7 +10,6 @@ from admm_cases import Case, projected
 from scipy import sparse
 from scipy.optimize import minimize
 
-from corral.admm.crew import START_SHARE
 from corral.admm.projected import LEAST_METRIC, SCALE_EVERY
 from corral.admm.schedule import GRADUATE, HARDEN, SETTLE, Schedule
 from corral.deadline import Deadline
@@ -87,8 +86,8 @@ class Literal:
         self.unit = case.weight.mean()
         self.w = case.weight / self.unit
         self.r = np.maximum(self.w, LEAST_METRIC)
-        x = np.full((m, k), (1.0 - START_SHARE) / k)
-        x[np.arange(m), labels] += START_SHARE
+        x = np.full((m, k), 0.5 / k)
+        x[np.arange(m), labels] += 0.5
         for g, j in problem.pins:
             x[g] = np.eye(k)[j]
         self.x, self.z1, self.y2 = x, x.copy(), np.zeros((m, k))
@@ -97,8 +96,7 @@ class Literal:
         self.mu = self._means(x)
         covariance = (self.w[:, None] * self.points).T @ self.points / self.w.sum()
         largest = np.linalg.eigvalsh(covariance)[-1]
-        loosens = problem.sizes is None and not problem.totals
-        self.schedule = Schedule.start(largest, k, rho, growth, loosens)
+        self.schedule = Schedule.start(largest, k, rho, growth)
         self.n_steps = 0
 
     def _start_rules(self):
@@ -520,10 +518,10 @@ def test_phases_follow_each_other_and_the_penalties_do_not_turn_back():
     rng = np.random.default_rng(0)
     for _ in range(20):
         schedule = Schedule.start(
-            rng.uniform(0.1, 10), 3, rng.uniform(0.3, 3), rng.uniform(1.01, 1.4), rng.random() < 0.5
+            rng.uniform(0.1, 10), 3, rng.uniform(0.3, 3), rng.uniform(1.01, 1.4)
         )
-        used = []
-        while not schedule.exhausted and len(used) < 5000:
+        used, scale = [], 1.0
+        while not schedule.exhausted(scale) and len(used) < 5000:
             scale = rng.uniform(0.5, 2.0)
             used.append(schedule.at_scale(scale))
             schedule = used[-1].after(scale, 10.0 ** rng.uniform(-6, 0))

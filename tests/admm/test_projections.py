@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from corral.admm.algorithm1.updates import project_box, project_sphere
+from corral.admm.algorithm1 import project_box, project_sphere
 from corral.admm.copies import TieCopies, Ties
 
 Vector = NDArray[np.floating[Any]]

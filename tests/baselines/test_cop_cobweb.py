@@ -15,7 +15,7 @@ from corral.baselines import COPCobweb, DeadEndError
 from corral.baselines.cobweb import _Tree, _units
 from corral.datasets import load_iris, load_wine, random_links
 from corral.rules import Contraction
-from corral.rules.graphs import components
+from corral.rules.pairs import components
 
 
 @pytest.mark.parametrize("load", [load_wine, load_iris])

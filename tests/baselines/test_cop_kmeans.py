@@ -16,7 +16,7 @@ from corral.baselines import COPKMeans, DeadEndError
 from corral.baselines.kmeans import _Groups
 from corral.datasets import load_iris, random_links
 from corral.rules import presolve
-from corral.rules.graphs import link_graph
+from corral.rules.pairs import link_graph
 
 
 def literal_pass(distance, order, must, cannot):

@@ -16,8 +16,7 @@ from scipy.spatial.distance import pdist, squareform
 from corral import CannotLink, ConstraintSet, MustLink
 from corral.baselines import MPCKMeans, PCKMeans
 from corral.baselines.base import Links
-from corral.baselines.mpckmeans import _costs, _Pairs, _widest
-from corral.baselines.pckmeans import Sweeper, first_centers
+from corral.baselines.pckmeans import Sweeper, _costs, _Pairs, _widest, first_centers
 from corral.datasets import load_iris, load_wine, random_links
 
 LOADERS = pytest.mark.parametrize("load", [load_wine, load_iris])

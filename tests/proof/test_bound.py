@@ -19,8 +19,9 @@ from corral import (
 )
 from corral.constraints import ConstraintSet
 from corral.datasets import load_iris
-from corral.proof import groups
-from corral.proof.groups import Grouped
+from corral.deadline import NEVER, Deadline
+from corral.proof import in_regions, part_size, relaxation, sum_of_parts
+from corral.proof.relaxation import Grouped
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -95,7 +96,7 @@ def test_rules_that_clash_are_an_error_as_in_fit():
 
 
 def test_refuses_more_memory_than_there_is(monkeypatch):
-    monkeypatch.setattr(groups, "BYTES_EACH", 2**50)
+    monkeypatch.setattr(relaxation, "BYTES_EACH", 2**50)
     with pytest.raises(MemoryError, match=r"bound for 4 groups needs about .* GiB"):
         lower_bound(np.arange(4.0)[:, None], 2)
 
@@ -132,3 +133,34 @@ def test_as_many_clusters_as_rows_end_at_once():
 def test_without_time_there_is_a_trivial_bound():
     X = np.random.default_rng(0).normal(size=(8, 2))
     assert 0.0 <= lower_bound(X, 2, time_limit=0).value < 1.0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_partition_is_below_the_sum_of_the_parts(seed, monkeypatch):
+    monkeypatch.setattr(relaxation, "PART_GROUPS", 4)
+    X, rules, _ = random_instance(seed, n=(8, 10), k=(2, 3), d=(1, 3))
+    weight = np.random.default_rng(seed).choice([0.0, 1.0, 2.5], len(X)) if seed % 2 else None
+    given = ConstraintSet([each for each in rules.constraints() if type(each) is not ClusterSizes])
+    grouped = Grouped.of(
+        X, weight, ConstraintSet([given, ClusterSizes(maximum=len(X) - 1)]), rules.k
+    )
+    size = part_size(grouped, None, Deadline.after(60))
+    assert size <= 4 or size == len(grouped.weight)
+    assert sum_of_parts(grouped, 4, None, NEVER) <= best_partition(X, rules, weight)
+
+
+def test_every_sample_has_its_share_of_every_region():
+    X = np.repeat([0.0, 10.0, 20.0], 8)[:, None] + np.random.default_rng(0).normal(size=(24, 2))
+    order = in_regions(Grouped.of(X, None, ConstraintSet(), 3))
+    assert sorted(order.tolist()) == list(range(24))
+    for part in range(4):
+        assert np.bincount(order[part::4] // 8).tolist() == [2, 2, 2]
+
+
+def test_least_sizes_are_not_split(monkeypatch):
+    monkeypatch.setattr(relaxation, "PART_GROUPS", 6)
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    whole = lower_bound(X, 2, ClusterSizes(minimum=2), time_limit=5)
+    parts = lower_bound(X, 2, ClusterSizes(maximum=10), time_limit=5)
+    assert not whole.method.startswith("sum over parts")
+    assert parts.method.startswith("sum over parts")

@@ -12,7 +12,7 @@ from corral import ClusterSizes, ConstrainedKMeans, MustLink, estimator
 from corral._scale import times
 from corral.constraints import ConstraintSet
 from corral.problem import Problem
-from corral.proof import groups, lower_bound
+from corral.proof import lower_bound, relaxation
 from corral.proof.fitted import Prover
 from corral.rows import MemoryTable
 from corral.rules import presolve
@@ -90,7 +90,7 @@ def test_a_search_ends_when_its_first_answers_are_enough():
 
 
 def test_too_much_memory_is_refused_before_the_fit(monkeypatch):
-    monkeypatch.setattr(groups, "BYTES_EACH", 2**50)
+    monkeypatch.setattr(relaxation, "BYTES_EACH", 2**50)
     monkeypatch.setattr(estimator, "solve", None)  # not reached
     with pytest.raises(MemoryError, match=r"bound for 16 groups needs about .* GiB"):
         ConstrainedKMeans(2, prove=1).fit(X)

@@ -12,11 +12,10 @@ from corral.constraints import ConstraintSet
 from corral.deadline import NEVER
 from corral.proof import kinds, relaxation
 from corral.proof.ascent import Ascent
-from corral.proof.balance import Balance
 from corral.proof.cuts import Cuts
-from corral.proof.groups import Grouped
-from corral.proof.kinds import Kind
-from corral.proof.matrices import InMemory
+from corral.proof.kinds import Balance, Kind
+from corral.proof.relaxation import Grouped
+from corral.proof.spectrum import InMemory
 
 HERE = InMemory(1000)
 

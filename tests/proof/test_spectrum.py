@@ -8,8 +8,7 @@ from scipy import linalg
 
 from corral.deadline import NEVER
 from corral.proof.cuts import Cuts
-from corral.proof.matrices import InMemory
-from corral.proof.spectrum import SpectralSet
+from corral.proof.spectrum import InMemory, SpectralSet
 
 
 def clustering(rng, weight, k):

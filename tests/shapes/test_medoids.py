@@ -26,7 +26,7 @@ from corral import (
 from corral.deadline import NEVER
 from corral.exact import broken
 from corral.rules import presolve
-from corral.shapes import medoid_distances
+from corral.shapes import medoids
 from corral.shapes.fasterpam import draw_medoids, swap_medoids
 
 N, K = 7, 3
@@ -289,7 +289,7 @@ def test_bad_input(parameters, X, words):
 
 
 def test_what_does_not_fit_into_memory_is_refused(monkeypatch):
-    monkeypatch.setattr(medoid_distances, "memory_at", lambda: 2**20)
+    monkeypatch.setattr(medoids, "memory_at", lambda: 2**20)
     with pytest.raises(MemoryError, match="1,000 rows to 1,000 candidates"):
         ConstrainedKMedoids(2).fit(np.zeros((1000, 1)))
 

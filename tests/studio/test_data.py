@@ -9,8 +9,17 @@ import numpy as np
 import pytest
 
 import corral
-from corral.studio.data import MOST_COLUMNS, MOST_POINTS, Data, data_of
-from corral.studio.plane import COMPONENTS, EARTH, MAP, plane_of, views_of
+from corral.studio.data import (
+    COMPONENTS,
+    EARTH,
+    MAP,
+    MOST_COLUMNS,
+    MOST_POINTS,
+    Data,
+    data_of,
+    plane_of,
+    views_of,
+)
 from corral.studio.state import about, row_values, selection
 
 HOSTILE = "<script>alert(1)</script>"

@@ -14,16 +14,15 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_array
 
+from .._text import suggestion
 from .._typing import FloatArray, IntArray, Matrix
-from .._words import suggestion
 from ..constraints import CannotLink, ConstraintSet, MustLink
 from ..constraints._checks import as_pairs, positions_of, table_of
-from ..constraints.lookup import rules_for
+from ..constraints.collection import rules_for
 from ..inputs import brought
 from ..settings import make_random_state
 from .known import Known
-from .scene import Scene
-from .strategies import STRATEGIES, Questions
+from .strategies import STRATEGIES, Questions, Scene
 
 __all__ = ["Known", "answer", "next_pairs"]
 

@@ -11,8 +11,7 @@ from scipy import sparse
 from .._typing import BoolArray, IntArray
 from ..constraints import ConstraintSet
 from ..rules.facts import Facts
-from ..rules.graphs import components, find_clique, link_graph
-from ..rules.pair_graph import pair_keys, unique_pairs
+from ..rules.pairs import components, find_clique, link_graph, pair_keys, unique_pairs
 
 
 @dataclass(frozen=True, eq=False)

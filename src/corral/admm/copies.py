@@ -3,7 +3,7 @@
 ADMM gives each rule a copy of the entries of x that it is about, and a dual for the equation
 ``x = copy``.  The x-update sees copies and duals; then each rule moves its copy to the nearest
 value that it allows, and takes its dual step.  The copies of the box and of the sphere, one for
-every entry of x, are in the passes (:mod:`.updates`).
+every entry of x, are in the passes (:mod:`.blocks`).
 """
 
 from __future__ import annotations

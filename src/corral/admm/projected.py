@@ -10,8 +10,8 @@ It differs from Algorithm 1 (see ``docs/notation.md``) in these points, each exa
 - sizes, capacities and quotas are totals of each cluster, equal to or between bounds;
 - a ridge decays before the sphere's penalty grows (:mod:`.schedule`).
 
-An iteration is two passes over blocks of groups (:mod:`.updates`), each followed by a small
-reduction; :mod:`.crew` says who makes them.  Group g counts with its weight ``r_g`` in every norm,
+An iteration is two passes over blocks of groups (:mod:`.blocks`), each followed by a small
+reduction.  Group g counts with its weight ``r_g`` in every norm,
 so that a point of weight two does what two points do.
 
 The solver does not know the distance.  Up to a constant of the group, a group costs ``offset_j -
@@ -27,15 +27,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from .._arrays import one_blas_thread
 from .._typing import FloatArray, IntArray
 from ..deadline import OutOfTime
 from ..rows import MemoryRows
 from ..rules import Rules
-from .copies import LinearCopies, Ties, Totals, pulled_groups
-from .crew import Setup, Threads
+from .blocks import Blocks, Setup, Step, Sums
+from .copies import LinearCopies, TieCopies, Ties, Totals, pulled_groups
 from .history import Options, Recorder, Relaxation
 from .schedule import CENTRES_END, GRADUATE, HARDEN, RIDGE_END, Schedule
-from .updates import Step, Sums
 
 #: Least weight of a group in the norms, in mean weights; its weight in the costs stays as it is.  A
 #: larger number lets the penalties outweigh the costs of more light groups; zero would divide by
@@ -48,9 +48,6 @@ SCALE_SAMPLE = 300
 #: follow the costs later.
 SCALE_EVERY = 4
 
-#: Entries up to which x is returned.
-KEPT_X = 300_000
-
 DEFAULTS = Options()
 
 
@@ -59,39 +56,38 @@ def solve_projected(
     rows: MemoryRows,
     start_labels: IntArray,
     options: Options = DEFAULTS,
-    crew: Threads | None = None,
 ) -> Relaxation:
     """Relax the assignment, let the clusters separate, and make x almost binary.
 
     The start has little influence.  The solver has converged when it hardens x and every residual
-    is at most ``tol``; entries of x are in [0, 1].  Without a crew, as many threads as there are
-    cores make the passes.  The answer has x of the groups, (m, k), and centres relative to the
-    middle of the rows.
+    is at most ``tol``; entries of x are in [0, 1].  The answer has x of the groups, (m, k), and
+    centres relative to the middle of the rows.
     """
-    crew = Threads(rows.points) if crew is None else crew
+    blocks = Blocks(rows.points)
     end = RIDGE_END if options.hardens else CENTRES_END
     recorder = recorder_of(rules, options.record_x)
     converged = False
     try:
-        solver = ProjectedSolver(rules, rows, start_labels, crew, options, end)
+        solver = ProjectedSolver(rules, rows, start_labels, blocks, options, end)
     except OutOfTime:
         centers = rows.means(start_labels, rules.n_clusters)
         return Relaxation(start_labels, centers, recorder.history(), 0, converged)
-    with crew.running(), suppress(OutOfTime):
+    # One thread of BLAS, because the products of a block are small.
+    with one_blas_thread(), suppress(OutOfTime):
         while len(recorder) < options.max_iter and not converged:
             objective = solver.step()
             residuals = solver.residuals()
             worst = max(residuals.values())
-            x = crew.x() if recorder.wants_x else None
-            labels = crew.labels() if len(recorder) % options.count_every == 0 else None
+            x = blocks.x() if recorder.wants_x else None
+            labels = blocks.labels() if len(recorder) % options.count_every == 0 else None
             recorder.record(x, objective, solver.used.box, residuals, labels)
             hardened = solver.used.phase == HARDEN and worst <= options.tol
             converged = hardened if options.hardens else solver.schedule.phase > GRADUATE
             if options.progress is not None:
                 options.progress(len(recorder), objective, worst, recorder.broken)
-            if options.deadline.passed or solver.schedule.exhausted:
+            if options.deadline.passed or solver.exhausted:
                 break
-    labels = crew.labels()
+    labels = blocks.labels()
     recorder.recount(labels)
     return Relaxation(
         labels=labels,
@@ -99,14 +95,14 @@ def solve_projected(
         history=recorder.history(),
         n_iter=len(recorder),
         converged=converged,
-        x=crew.x() if rules.n_groups * rules.n_clusters <= KEPT_X else None,
+        x=blocks.x(),
     )
 
 
 class ProjectedSolver:
     """One run: the small state that all groups share, and the step to the next iteration.
 
-    x, its box and sphere copies and their duals are with the crew.  ``schedule`` and ``used`` are
+    x, its box and sphere copies and their duals are with the blocks.  ``schedule`` and ``used`` are
     the penalties of the next iteration and of the last one, ``scale`` is the scale of the costs,
     and ``shrink`` is ``s`` of the sphere's projection.  Centres are relative to the middle of the
     rows.
@@ -117,11 +113,11 @@ class ProjectedSolver:
         rules: Rules,
         rows: MemoryRows,
         start_labels: IntArray,
-        crew: Threads,
+        blocks: Blocks,
         options: Options = DEFAULTS,
         ridge_end: float = RIDGE_END,
     ) -> None:
-        self.rows, self.crew = rows, crew
+        self.rows, self.blocks = rows, blocks
         self.n_groups, k = rules.n_groups, rules.n_clusters
         self.unit = max(rows.total_weight / rules.n_groups, np.finfo(float).tiny)
         weight = rows.weight / self.unit
@@ -134,16 +130,17 @@ class ProjectedSolver:
         setup = Setup.of(rules, start_labels, weight, metric, self.totals.values, self.pulled)
         # If the deadline has passed before the beginning, there is one iteration all the same.
         deadline = options.deadline.first if options.deadline.passed else options.deadline
-        point_sums, mass = crew.begin(replace(setup, deadline=deadline))
+        point_sums, mass = blocks.begin(replace(setup, deadline=deadline))
         self.centers = rows.centres(point_sums, mass, None)
-        self.ties = crew.ties(Ties.of(rules, self.pulled, self.pulled_metric, self.unit))
+        ties = Ties.of(rules, self.pulled, self.pulled_metric, self.unit)
+        self.ties = TieCopies(ties, blocks.pulled_x())
         self.linear: LinearCopies | None = None
         if rules.linear is not None:
-            self.linear = LinearCopies(rules.linear, self.pulled, crew.pulled_x())
+            self.linear = LinearCopies(rules.linear, self.pulled, blocks.pulled_x())
         # Where all points are equal there are no costs, and any unit of them will do.
         separation = rows.separation_scale() or 1.0
         self.schedule = self.used = Schedule.start(
-            separation, k, options.rho, options.rho_growth, not rules.summed, ridge_end
+            separation, k, options.rho, options.rho_growth, ridge_end
         )
         self.sample = rows.sample(SCALE_SAMPLE)
         self.scale, self.shrink, self.n_steps = 0.0, 1.0, 0
@@ -159,7 +156,7 @@ class ProjectedSolver:
         # x0 without totals, then x with them; the copies and duals of box and sphere.
         totals, gram = self._update_x(step)
         theta = self.totals.multipliers(totals, gram, step.now.ridge)
-        sums = self.crew.backward(step, theta)
+        sums = self.blocks.backward(step, theta)
         # The copies and duals of the other rules.
         self.totals.update(totals - gram @ theta)
         self._update_pulls(step.now.box)
@@ -172,6 +169,11 @@ class ProjectedSolver:
         self.sums, self.used, self.n_steps = sums, step.now, self.n_steps + 1
         self.schedule = step.now.after(self.scale, sums.moved / self.n_groups)
         return objective
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether hardening cannot change x any more."""
+        return self.schedule.exhausted(self.scale)
 
     def residuals(self) -> dict[str, float]:
         """How far x is from fulfilling each kind of rule.
@@ -200,9 +202,9 @@ class ProjectedSolver:
             self.scale = self._cost_scale(offsets)
         before, now = self.used, self.schedule.at_scale(self.scale)
         if now.phase > GRADUATE and before.phase == GRADUATE:
-            self.crew.start_sphere()
+            self.blocks.start_sphere()
             self.shrink = 1.0
-        dtype = self.crew.dtype
+        dtype = self.blocks.dtype
         column = offsets[:, None].astype(dtype)
         return Step(self.centers.astype(dtype), column, before, now, self.shrink)
 
@@ -215,10 +217,10 @@ class ProjectedSolver:
             if self.pinned is not None:
                 pull = pull - self.pinned
             if self.linear is not None:
-                pull = pull + self.linear.pull(self.crew.pulled_x(), rho) / self.pulled_metric
+                pull = pull + self.linear.pull(self.blocks.pulled_x(), rho) / self.pulled_metric
                 stiffening = stiffening + rho * self.linear.diagonal / self.pulled_metric
-            self.crew.pull(pull, stiffening)
-        return self.crew.forward(step)
+            self.blocks.pull(pull, stiffening)
+        return self.blocks.forward(step)
 
     def _soft_pins(self, rules: Rules) -> FloatArray | None:
         """What the pulled groups pay for soft pins, (k, e), as the x-update sees costs."""
@@ -226,13 +228,13 @@ class ProjectedSolver:
             return None
         paid = rules.soft_pins.added_to(np.zeros((rules.n_groups, rules.n_clusters)))[self.pulled]
         priced: FloatArray = paid.T / (self.unit * self.pulled_metric)
-        return priced.astype(self.crew.dtype)
+        return priced.astype(self.blocks.dtype)
 
     def _update_pulls(self, rho: float) -> None:
         """Copies and duals of pairs and linear rows."""
         if not len(self.pulled):
             return
-        x = self.crew.pulled_x()
+        x = self.blocks.pulled_x()
         self.ties.update(x, rho)
         if self.linear is not None:
             self.linear.update(x, rho)
@@ -259,10 +261,11 @@ class ProjectedSolver:
 
 
 def recorder_of(rules: Rules, record_x: Iterable[int] = ()) -> Recorder:
-    """A recorder of the rows' violations, cannot-links counted between groups."""
+    """A recorder of the rows' violations, links counted between groups."""
     sizes = rules.sizes
     return Recorder(
         rules.n_clusters,
+        must_link=rules.first_rows[rules.together],
         cannot_link=rules.first_rows[rules.apart],
         sizes=None if sizes is None else (sizes.lower, sizes.upper),
         ordered=sizes is None or sizes.ordered,

@@ -7,7 +7,7 @@
    separate when tau falls below ``2 k lambda``.  Above it the differences shrink, and the start is
    forgotten.
 2. *Settle*: the ridge is small compared with the costs and goes on decaying.  The sphere's penalty
-   starts low and grows, while the points between clusters go to one of them.
+   begins at that ridge and grows, while the points between clusters go to one of them.
 3. *Harden*: x has come to rest.  The penalties of box and sphere grow fast until x is binary.
 
 The *scale of the costs* below is the median over the groups of the standard deviation of their k
@@ -16,40 +16,23 @@ costs.  The numbers below were set together; tests/admm/test_projected.py checks
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 
 GRADUATE, SETTLE, HARDEN = 0, 1, 2
+EPS = sys.float_info.epsilon
 
 #: Ridge, in scales of the costs, at which graduation ends if x is to become binary.  A larger
 #: number ends it sooner, with clusters that are less separated.
 RIDGE_END = 0.02
 #: The same if only the centres are needed.
 CENTRES_END = 0.1
-#: Ridge, as a part of its start, at which graduation ends in any case.  It decides only where the
-#: costs have no scale, as for equal points; a larger number saves iterations there.
-RIDGE_LEAST = 1e-4
-#: First penalty of the sphere, in separation scales.  A larger number decides points between
-#: clusters sooner, on centres that are less settled.
-SPHERE_START = 1e-3
 #: Growth of the penalties of box and sphere in an iteration of hardening.  A larger number saves
 #: iterations and leaves x less time to follow.
 HARDEN_GROWTH = 1.25
 #: Mean change of a group's box copy in an iteration, sum over the clusters, below which x rests.  A
 #: larger number ends settling sooner.
-AT_REST = 1e-3
-#: Iterations in a row that x has to rest before it is hardened.
-REST_ITERATIONS = 5
-#: Growth of the sphere's penalty in settling after which x is hardened even if it does not rest.  A
-#: larger number gives such problems more iterations.
-SETTLE_GROWTH = 20.0
-#: Iterations of hardening after which the solver ends even if x is not binary.
-HARDEN_ITERATIONS = 30
-#: Least penalty of the box in settling where no sizes or totals bound sums, as a part of its usual
-#: value.  A smaller number lets points between two clusters, whose costs hardly differ, move
-#: faster.
-LOOSE_BOX = 0.1
-#: Factor by which that penalty falls in an iteration of settling.
-LOOSENING = 0.95
+AT_REST = 3e-4
 
 
 @dataclass(frozen=True)
@@ -59,63 +42,38 @@ class Schedule:
     rho: float  # penalty of the box in scales of the costs
     growth: float  # of the sphere's penalty in an iteration; the ridge decays by its inverse
     ridge: float  # tau
-    least_ridge: float  # ridge at which graduation ends in any case
-    sphere: float  # penalty rho_3
     box: float  # penalty rho_2
-    loosens: bool  # whether the box's penalty may fall while settling
+    sphere: float = 0.0  # penalty rho_3
     end: float = RIDGE_END  # ridge, in scales of the costs, at which graduation ends
     phase: int = GRADUATE
-    in_phase: int = 0  # iterations since the phase began
-    resting: int = 0  # iterations in a row that x has rested
 
     @classmethod
     def start(
-        cls,
-        separation: float,
-        n_clusters: int,
-        rho: float,
-        growth: float,
-        loosens: bool,
-        end: float = RIDGE_END,
+        cls, separation: float, n_clusters: int, rho: float, growth: float, end: float = RIDGE_END
     ) -> Schedule:
         """Begin where clusters are about to separate, ``tau = 2 k lambda``."""
-        return cls(
-            rho=rho,
-            growth=growth,
-            ridge=2.0 * n_clusters * separation,
-            least_ridge=RIDGE_LEAST * 2.0 * n_clusters * separation,
-            sphere=SPHERE_START * separation,
-            box=rho * separation,
-            loosens=loosens,
-            end=end,
-        )
+        ridge = 2.0 * n_clusters * separation
+        return cls(rho=rho, growth=growth, ridge=ridge, box=rho * separation, end=end)
 
-    @property
-    def exhausted(self) -> bool:
-        """Whether hardening has used up its iterations; its penalties have grown 800 times."""
-        return self.phase == HARDEN and self.in_phase >= HARDEN_ITERATIONS
+    def exhausted(self, scale: float) -> bool:
+        """Whether the penalties have grown so much that ridge and costs are rounding."""
+        return self.phase == HARDEN and max(scale, self.ridge) < EPS * self.sphere
 
     def at_scale(self, scale: float) -> Schedule:
         """Let the box's penalty follow the scale of the costs, which grows as clusters separate."""
-        loose = max(LOOSE_BOX, LOOSENING**self.in_phase) if self.loosens else 1.0
-        box = self.rho * scale * (loose if self.phase == SETTLE else 1.0)
+        box = self.rho * scale
         if self.phase == HARDEN:
             return replace(self, box=max(box, self.box, self.sphere))
         return replace(self, box=max(box, RIDGE_END * self.ridge))
 
     def after(self, scale: float, drift: float) -> Schedule:
         """Penalties of the next iteration; drift is the mean change of a group's box copy."""
-        resting = self.resting + 1 if drift < AT_REST else 0
-        following = replace(
-            self, ridge=self.ridge / self.growth, resting=resting, in_phase=self.in_phase + 1
-        )
+        following = replace(self, ridge=self.ridge / self.growth)
         if self.phase == GRADUATE:
-            over = following.ridge <= max(self.end * scale, self.least_ridge)
-            return replace(following, phase=SETTLE, in_phase=0) if over else following
+            over = following.ridge <= self.end * scale or scale < EPS * self.ridge
+            return replace(following, phase=SETTLE, sphere=self.ridge) if over else following
         if self.phase == SETTLE:
             following = replace(following, sphere=self.sphere * self.growth)
-            restless = self.growth**self.in_phase >= SETTLE_GROWTH
-            over = resting >= REST_ITERATIONS or restless
-            return replace(following, phase=HARDEN, in_phase=0) if over else following
+            return replace(following, phase=HARDEN) if drift < AT_REST else following
         grown = max(self.sphere, self.box) * HARDEN_GROWTH
         return replace(following, sphere=grown, box=grown)

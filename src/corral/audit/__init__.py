@@ -16,8 +16,8 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..constraints import Constraint, ConstraintSet, Violations
+from .distances import arc_inertia, cosine_inertia, geographic_centres, mean_directions
 from .inertia import InMemory, PointPieces, cluster_means, inertia_at
-from .spheres import arc_inertia, cosine_inertia, geographic_centres, mean_directions
 
 __all__ = ["Entry", "Findings", "InMemory", "PointPieces", "centres_of", "examine"]
 

@@ -24,9 +24,8 @@ from .base import DeadEndError
 from .cobweb import COPCobweb
 from .fuzzy import EquiSizedFCM
 from .kmeans import COPKMeans, MinSizeKMeans, PlainKMeans
-from .mpckmeans import MPCKMeans
 from .pairwise import E2CP, ConstrainedCompleteLink, ConstrainedNCut
-from .pckmeans import PCKMeans
+from .pckmeans import MPCKMeans, PCKMeans
 from .ppc import PPC
 
 __all__ = [

@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from .._typing import FloatArray, IntArray
 from ..constraints import CannotLink, Constraint, ConstraintSet, MustLink
-from ..constraints.lookup import rules_for
+from ..constraints.collection import rules_for
 from ..inputs import check_magnitude, refuse_others
 from ..report import audit
 from ..settings import COUNT, Limit, check_n_clusters, make_random_state

@@ -11,7 +11,7 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
 from ..rules import Contraction, presolve
-from ..rules.graphs import link_graph
+from ..rules.pairs import link_graph
 from ..settings import POSITIVE
 from .base import Answer, DeadEndError, FirstSuccess, Run, parameter
 

@@ -14,7 +14,7 @@ from ..constraints import ClusterSizes, Constraint, ConstraintSet
 from ..exact import assign
 from ..rows import MemoryRows
 from ..rules import presolve
-from ..rules.graphs import link_graph
+from ..rules.pairs import link_graph
 from ..search.descent import match_sizes
 from ..search.starts import make_start
 from ..settings import COUNT, Limit, check_centers

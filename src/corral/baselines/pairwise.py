@@ -13,7 +13,7 @@ from sklearn.cluster import KMeans
 
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
-from ..rules.graphs import components
+from ..rules.pairs import components
 from ..settings import COUNT, POSITIVE, Limit
 from .base import Answer, Baseline, Links, Run, parameter
 

@@ -16,7 +16,7 @@ from ..settings import COUNT, NOT_NEGATIVE, Limit
 from .base import Answer, BestOfRuns, Links, Run, parameter
 
 #: The mean field has converged when no probability changes by more in one sweep.
-SETTLED = 1e-4
+TOLERANCE = 1e-4
 #: Largest number of sweeps of the mean field in one E-step; the next E-step continues from there.
 MAX_SWEEPS = 50
 
@@ -103,7 +103,7 @@ class PPC(BestOfRuns):
             bound, gain = -np.inf, np.inf
             for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - kept as n_iter_
                 mixture = Mixture.estimate(X, shares, self.covariance_type, self.reg_covar)
-                shares, reached = field.settle(mixture.log_densities(X), shares)
+                shares, reached = field.fixed_point(mixture.log_densities(X), shares)
                 bound, gain = reached, abs(reached - bound)
                 if gain < self.tol:
                     break
@@ -138,20 +138,20 @@ class _Field:
         colour = _coloured(weight)
         return cls(weight, tuple(np.flatnonzero(colour == c) for c in range(colour.max() + 1)))
 
-    def settle(self, log_density: FloatArray, shares: FloatArray) -> tuple[FloatArray, float]:
+    def fixed_point(self, log_density: FloatArray, shares: FloatArray) -> tuple[FloatArray, float]:
         """The E-step: mean-field probabilities, from the previous ones, and the bound per point."""
-        settled = softmax(log_density, axis=1)
+        found = softmax(log_density, axis=1)
         linked = np.concatenate([np.empty(0, np.int64), *self.blocks])
-        settled[linked] = shares[linked]
+        found[linked] = shares[linked]
         for _ in range(MAX_SWEEPS):
-            before = settled[linked]
+            before = found[linked]
             for block in self.blocks:
-                settled[block] = softmax(log_density[block] + self.weight[block] @ settled, axis=1)
-            if np.abs(settled[linked] - before).max(initial=0.0) < SETTLED:
+                found[block] = softmax(log_density[block] + self.weight[block] @ found, axis=1)
+            if np.abs(found[linked] - before).max(initial=0.0) < TOLERANCE:
                 break
-        pull = 0.5 * (settled * (self.weight @ settled)).sum()
-        bound = (settled * log_density).sum() - xlogy(settled, settled).sum() + pull
-        return settled, float(bound) / len(settled)
+        pull = 0.5 * (found * (self.weight @ found)).sum()
+        bound = (found * log_density).sum() - xlogy(found, found).sum() + pull
+        return found, float(bound) / len(found)
 
 
 def _coloured(graph: sparse.csr_array) -> IntArray:

@@ -97,7 +97,7 @@ def read_labels(table: Table, column: str) -> IntArray:
 
 def rows_of(table: Table, id_column: str | None, points: Points) -> IntArray:
     """The row of the labels that belongs to each point, by its id or the number of its row."""
-    from .._words import suggestion
+    from .._text import suggestion
     from ..constraints.files import safe_text
 
     n_labels, n_points = len(next(iter(table.columns.values()))), len(points.X)

@@ -208,7 +208,7 @@ def compare(
     **options: Any,
 ) -> None:
     """Run all methods of the library on POINTS and print a table."""
-    from ..audit.spheres import check_places
+    from ..audit.distances import check_places
     from .tables import write_table
 
     asked = opt.Options(**options)

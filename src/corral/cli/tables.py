@@ -14,8 +14,8 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from .._text import suggestion
 from .._typing import FloatArray, IntArray
-from .._words import suggestion
 from ..constraints.files import atomic_writer, safe_text, text_of
 
 #: Cells without a value, in lower case.

@@ -19,8 +19,8 @@ from typing import Any, NoReturn, TextIO
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._text import suggestion
 from .._typing import BoolArray, FloatArray, IntArray
-from .._words import suggestion
 from ._checks import as_numbers, as_pairs, shortened, table_of
 
 Rows = list[list[str]]

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from .._text import our_words
 from .._typing import FloatArray, IntArray
-from .._words import our_words
 from . import _checks
-from ._checks import FOLDS, Names, plural, refuse, shortened
-from ._rounding import allowances, excess_of, refuse_overflow
+from ._checks import FOLDS, Names, allowances, excess_of, plural, refuse, refuse_overflow, shortened
 from .base import Constraint, Violations, numbers_from_json, plain
 
 

@@ -11,8 +11,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._text import our_words
 from .._typing import BoolArray, FloatArray, IntArray
-from .._words import our_words
 from . import _checks
 from ._checks import Names, name_of, plural, refuse, shortened
 from .base import Constraint, Violations, numbers_from_json

@@ -12,11 +12,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._words import our_words, suggestion
+from .._text import our_words, suggestion
 from . import _checks
 from ._checks import Names, shortened
-from .base import Violations
-from .priced import Priced, as_price
+from .base import Priced, Violations, as_price
 from .totals import ClusterTotals, total_excess
 
 Shares = Mapping[Any, float]

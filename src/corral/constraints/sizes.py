@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
+from .._text import our_words
 from .._typing import IntArray
-from .._words import our_words
 from . import _checks
 from ._checks import Names, plural, refuse
-from .base import Violations, kept_sides
-from .priced import Priced, as_price
+from .base import Priced, Violations, as_price, kept_sides
 
 Bounds = tuple[IntArray, IntArray]
 

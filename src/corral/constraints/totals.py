@@ -11,13 +11,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._text import our_words
 from .._typing import FloatArray
-from .._words import our_words
 from . import _checks
-from ._checks import Names, refuse
-from ._rounding import allowances, excess_of, refuse_overflow
-from .base import Constraint, Violations, kept_sides, numbers_from_json
-from .priced import Priced, as_price
+from ._checks import Names, allowances, excess_of, refuse, refuse_overflow
+from .base import Constraint, Priced, Violations, as_price, kept_sides, numbers_from_json
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)

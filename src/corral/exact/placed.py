@@ -9,7 +9,7 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
 from ..rules import Rules
-from ..rules.graphs import link_graph
+from ..rules.pairs import link_graph
 from .check import broken
 
 

@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 from .._text import in_digits
 from .._typing import FloatArray, IntArray, Matrix
 from ..constraints import CannotLink, ConstraintSet, MustLink
-from ..constraints.lookup import rules_for
+from ..constraints.collection import rules_for
 from ._style import (
     BROKEN,
     FIGURE,

@@ -9,27 +9,29 @@ the truth.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.cluster import KMeans
 
-from .._scale import times
+from .._scale import Scale, restored, times
+from .._typing import IntArray
 from ..constraints import ConstraintSet
-from ..constraints.lookup import rules_for
+from ..constraints.collection import rules_for
 from ..deadline import Deadline, OutOfTime
 from ..exact import NoAssignment, feasible
-from ..exceptions import InfeasibleConstraintsError
+from ..exceptions import BrokenAnswerError, InfeasibleConstraintsError
 from ..infeasible import conflict_of, out_of_time
 from ..inputs import brought, check_points, check_weights, row_names
 from ..rows import MemoryTable
 from ..rules import presolve
 from ..settings import LIMITS, NOT_NEGATIVE, check_n_clusters
-from .ascent import Ascent
-from .bound import IN_PARTS, METHOD, LowerBound, bound_of
-from .groups import Grouped, in_solver_units
-from .parts import part_size, sum_of_parts
+from .ascent import CLOSED, Ascent
+from .numbers import PART_ITERATIONS, PART_LEAST, PART_SECONDS
+from .relaxation import Grouped, in_solver_units, most_together
+from .spectrum import EPS
 
 __all__ = ["LowerBound", "lower_bound"]
 
@@ -122,3 +124,144 @@ def _check_feasible(given: ConstraintSet, n: int, k: int, deadline: Deadline, na
         raise conflict_of(failure, n, k, given, deadline, names) from None
     except OutOfTime as late:
         raise out_of_time(deadline) from late
+
+
+METHOD = "semidefinite relaxation with pair and triangle inequalities"
+IN_PARTS = f"sum over parts of the {METHOD}"
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """A number below the objective of every clustering that obeys the rules.
+
+    Attributes
+    ----------
+    value : float
+        The bound on the objective: inertia plus the price of the soft rules broken.  Rounding
+        errors are accounted for.
+    gap : float or None
+        ``(upper - value) / upper``; None if no ``upper`` was given.
+    seconds : float
+    method : str
+    rules_used, rules_left_out : tuple of str
+        Kinds of rules that tighten the bound, and those that it ignores.  It is valid all the same.
+    """
+
+    value: float
+    gap: float | None
+    seconds: float
+    method: str
+    rules_used: tuple[str, ...]
+    rules_left_out: tuple[str, ...]
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the answer with the objective ``upper`` is proven optimal."""
+        return self.gap is not None and self.gap <= CLOSED
+
+    def against(self, upper: float) -> LowerBound:
+        """The same with the gap to the objective of an answer.
+
+        Raises
+        ------
+        ValueError
+            If the objective is below the bound, so that no answer has it.
+        """
+        if upper < self.value - 1e-9 * abs(self.value):
+            raise ValueError(
+                f"upper is {upper:.10g}, but no clustering that obeys the constraints has an "
+                f"objective below {self.value:.10g}; upper must be the objective of one that does."
+            )
+        gap = max(upper - self.value, 0.0) / upper if upper > 0.0 else 0.0
+        return replace(self, gap=gap)
+
+    def confirmed(self, objective: float) -> LowerBound:
+        """The same with the gap to the objective that the audit found.
+
+        Raises
+        ------
+        BrokenAnswerError
+            If the objective is below the bound.
+        """
+        try:
+            return self.against(objective)
+        except ValueError as fault:
+            raise BrokenAnswerError(
+                f"the lower bound is above an answer, which is a fault of corral: {fault}"
+            ) from fault
+
+    def __str__(self) -> str:
+        if self.gap is None:
+            return f"no clustering has an objective below {self.value:.10g}"
+        if self.optimal:
+            return "proven optimal"
+        return f"proven within {100 * self.gap:.2g} % of the best possible"
+
+
+def bound_of(
+    value: float, scale: Scale, seconds: float, grouped: Grouped, method: str = METHOD
+) -> LowerBound:
+    """The bound in the user's unit; ``value`` is in the solvers' unit."""
+    return LowerBound(
+        value=restored(max(value, 0.0), scale.cost),
+        gap=None,
+        seconds=seconds,
+        method=method,
+        rules_used=grouped.used,
+        rules_left_out=grouped.left_out,
+    )
+
+
+def part_size(grouped: Grouped, device: str | None, deadline: Deadline) -> int:
+    """Groups in a part, so that all parts have time for iterations; that of the whole if it has.
+
+    Large parts have tighter bounds and take longer.
+    """
+    m, most = len(grouped.weight), most_together(grouped.rules, device)
+    if m <= most:
+        return m
+    in_time = deadline.left / (PART_SECONDS * m) if device is None else most
+    return int(np.clip(in_time, min(_least(grouped), most), most))
+
+
+def _least(grouped: Grouped) -> int:
+    """Groups that a part should have at least."""
+    return PART_LEAST * grouped.rules.n_clusters
+
+
+def sum_of_parts(grouped: Grouped, size: int, device: str | None, deadline: Deadline) -> float:
+    """A bound on the objective of the whole, from parts of about so many groups.
+
+    In each part a clustering has at most k clusters, and their own means are at least as near as
+    those of the whole clusters.  So the objective of the whole is at least the sum of the least
+    objectives of the parts.  That holds without rules, with largest sizes, and with links, of which
+    those inside a part are used.  Least sizes say nothing about a part.
+
+    Each part is a sample of the groups that are left.  If a part takes longer than its share of the
+    time, the next ones are smaller.  Groups for which there is no time count as 0.
+    """
+    rest, values, least = in_regions(grouped), [], min(_least(grouped), size)
+    while len(rest) and not deadline.passed:
+        clock, n_parts = Deadline(), -(-len(rest) // size)
+        groups, rest = np.sort(rest[::n_parts]), np.delete(rest, np.s_[::n_parts])
+        with suppress(OutOfTime):
+            # The scatter inside the groups is added at the end.
+            own = replace(grouped.part(groups), scatter=0.0)
+            search = Ascent(own.relaxation(device, deadline))
+            values.append(search.run(deadline.within(deadline.left / 2), most=PART_ITERATIONS))
+        # What the parts take together is proportional to their size.
+        share = deadline.left / max(n_parts - 1, 1) / max(clock.elapsed, 1e-9)
+        size = int(np.clip(size * min(share, 1.0), least, size))
+    total = float(np.sum(values)) * (1.0 - 4 * (len(values) + 1) * EPS)
+    return total + grouped.scatter - grouped.error
+
+
+def in_regions(grouped: Grouped) -> IntArray:
+    """The groups in an order in which every n-th is a sample of every region.
+
+    It is that of their nearest of some centres, and of the distance to it.
+    """
+    seeds = KMeans(grouped.rules.n_clusters, init="random", n_init=1, max_iter=10, random_state=0)
+    far = seeds.fit_transform(grouped.points, sample_weight=grouped.weight)
+    order: IntArray = np.lexsort([far.min(axis=1), far.argmin(axis=1)])
+    return order

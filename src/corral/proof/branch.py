@@ -23,8 +23,8 @@ from ..constraints import CannotLink, ConstraintSet, MustLink
 from ..deadline import Deadline, OutOfTime
 from ..exceptions import InfeasibleConstraintsError
 from .ascent import CLOSED, Ascent
-from .groups import Grouped, memory_at, memory_of
 from .numbers import NODE_ITERATIONS, ROOT_ITERATIONS
+from .relaxation import Grouped, memory_at, memory_of
 
 log = logging.getLogger(__name__)
 

@@ -19,12 +19,11 @@ from ..rules import presolve
 from ..settings import Settings
 from ..solution import Solution
 from ..solve import solve
+from . import IN_PARTS, METHOD, LowerBound, bound_of, part_size, sum_of_parts
 from .ascent import Ascent
-from .bound import IN_PARTS, METHOD, LowerBound, bound_of
 from .branch import Tree
-from .groups import Grouped, check_memory, in_solver_units, most_together
 from .kinds import kinds_of
-from .parts import part_size, sum_of_parts
+from .relaxation import Grouped, check_memory, in_solver_units, most_together
 
 BRANCHED = f"branch and bound on the {METHOD}"
 

@@ -9,36 +9,36 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
 from .._text import in_digits
 from .._typing import FloatArray, IntArray
 from ..audit import Findings, InMemory, PointPieces, centres_of, examine
-from ..audit.spheres import check_places
+from ..audit.distances import check_places
 from ..constraints import Constraint
+from ..constraints._checks import as_numbers, refuse
+from ..constraints.collection import rules_for
 from ..constraints.files import atomic_writer
-from ..constraints.lookup import rules_for
 from ..plots._style import feature_names
-from .checks import checked_centers, checked_labels, checked_weights
-from .members import to_members
 from .page import (
+    Profile,
     Told,
     bounds_section,
     headline,
     profile_section,
+    profiles,
     rules_section,
     section,
     solver_section,
     summary,
     to_fragment,
+    to_members,
     to_page,
 )
 from .pictures import Pictures, View, to_pictures
-from .prices import Prices
-from .profiles import Profile, profiles
-from .text import to_text
+from .text import Prices, to_text
 
 if TYPE_CHECKING:
     from ..admm.history import History
@@ -332,3 +332,50 @@ def audit(
         check_places(mean, metric, "`centers`")
     report = Report.of(InMemory(points), label, rules, k, weight, mean, metric)
     return replace(report, outside=outside, features=feature_names(X))
+
+
+def checked_labels(labels: ArrayLike, n_samples: int, n_clusters: int) -> IntArray:
+    """One integer for each row, from 0 to ``n_clusters - 1``."""
+    try:
+        label = np.asarray(labels)
+    except ValueError:
+        raise ValueError("`labels` is ragged; it must be one integer per sample.") from None
+    _one_per_row(label, n_samples, "labels")
+    if not np.issubdtype(label.dtype, np.integer):
+        raise ValueError(f"`labels` has dtype {label.dtype}; labels must be integers.")
+    outside = np.flatnonzero((label < 0) | (label >= n_clusters))
+    if outside.size:
+        row = outside[0]
+        raise ValueError(
+            f"`labels` of sample {row} is {label[row]}; labels must lie in [0, {n_clusters - 1}]."
+        )
+    return label
+
+
+def checked_weights(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray | None:
+    """One weight for each row, finite and not negative, or None."""
+    if sample_weight is None:
+        return None
+    weight = as_numbers(sample_weight, "`sample_weight`")
+    if weight.ndim:
+        _one_per_row(weight, n_samples, "sample_weight")
+    wrong = ~np.isfinite(weight) | (weight < 0)
+    refuse(wrong, weight, "`sample_weight`", "weights must be finite and not negative")
+    return np.broadcast_to(weight, (n_samples,))
+
+
+def _one_per_row(array: NDArray[Any], n_samples: int, name: str) -> None:
+    if array.shape != (n_samples,):
+        raise ValueError(
+            f"`{name}` has shape {array.shape}, but X has {n_samples} samples; "
+            f"the shape must be ({n_samples},)."
+        )
+
+
+def checked_centers(centers: ArrayLike, shape: tuple[int, int]) -> FloatArray:
+    """One finite centre for each cluster."""
+    mean = as_numbers(centers, "`centers`")
+    if mean.shape != shape:
+        raise ValueError(f"`centers` has shape {mean.shape}; its shape must be {shape}.")
+    refuse(~np.isfinite(mean), mean, "`centers`", "each must be finite")
+    return mean

@@ -1,7 +1,8 @@
-"""The report as HTML: tables, and the page that holds them."""
+"""The report as HTML: what characterises each cluster, who is in it, tables, and the page."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,15 +11,153 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from .._text import in_digits
-from .._typing import IntArray
+from .._typing import FloatArray, IntArray, Matrix
 from ..audit import Findings
 from ..constraints import Constraint
 from ..plots.bounds import Measure, measure_sizes, measure_totals
-from .members import cluster_cell
-from .prices import Prices
-from .profiles import Profile, short
+from .pictures import View
+from .text import Prices
+
+#: Differences that are told of each cluster.
+MOST_DIFFERENCES = 4
+#: Differences below this part of the standard deviation of a column are not told.
+LEAST_EFFECT = 0.2
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A column in which a cluster differs: its mean there, that of all rows, and by how much.
+
+    ``effect`` is the difference in standard deviations of the column.
+    """
+
+    column: str
+    mean: float
+    overall: float
+    effect: float
+
+    def __str__(self) -> str:
+        word = "higher" if self.effect > 0 else "lower"
+        return f"{self.column} {short(self.mean)} ({word}; all rows {short(self.overall)})"
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A cluster with its size and the columns in which it differs most, the largest first."""
+
+    cluster: int
+    size: int
+    differences: tuple[Difference, ...]
+
+
+def profiles(
+    view: View, sizes: Sequence[int], features: Sequence[Any] | None = None, scaler: Any = None
+) -> list[Profile]:
+    """Compare the centre of each cluster with the mean of all rows, in the user's units.
+
+    ``scaler`` takes points back to these units, by ``inverse_transform`` or as a function.
+    """
+    size = np.asarray(sizes, float)
+    centers = np.asarray(view.centers, float)
+    overall = np.average(centers, axis=0, weights=size)[None]
+    effect = (centers - overall) / _spread(view.points)
+    told, all_rows = _in_units(centers, scaler), _in_units(overall, scaler)[0]
+    if told.shape[1] != effect.shape[1]:  # the scaler changes the columns too
+        spread = told.std(axis=0)
+        effect = (told - all_rows) / np.where(spread > 0, spread, np.inf)
+    names = list(map(str, features)) if features is not None else []
+    if len(names) != told.shape[1]:
+        names = [f"feature {j}" for j in range(told.shape[1])]
+    found = []
+    for cluster, row in enumerate(effect if len(effect) else ()):
+        best = np.argsort(-np.abs(row), kind="stable")[:MOST_DIFFERENCES]
+        best = best[np.abs(row[best]) >= LEAST_EFFECT] if size[cluster] else best[:0]
+        each = (
+            Difference(names[j], float(told[cluster, j]), float(all_rows[j]), float(row[j]))
+            for j in best
+        )
+        found.append(Profile(cluster, int(size[cluster]), tuple(each)))
+    return found
+
+
+def short(value: float) -> str:
+    """A value of a column with few digits."""
+    return in_digits(value, 4)
+
+
+def _in_units(points: FloatArray, scaler: Any) -> FloatArray:
+    if scaler is None:
+        return points
+    back = getattr(scaler, "inverse_transform", scaler)
+    told: FloatArray = np.asarray(back(points), float)
+    return told
+
+
+def _spread(points: Matrix) -> FloatArray:
+    """Standard deviation of each column; infinite for constant columns."""
+    if sparse.issparse(points):
+        mean = np.asarray(points.mean(axis=0)).ravel()
+        squares = np.asarray(sparse.csr_array(points).power(2).mean(axis=0)).ravel()
+        spread = np.sqrt(np.maximum(squares - np.square(mean), 0.0))
+    else:
+        spread = np.asarray(points, float).std(axis=0)
+    return np.where(spread > 0, spread, np.inf)
+
+
+#: Rows that stand in the table before anything is clicked, and in notebooks.
+SHOWN = 30
+#: Most rows that a page holds; more would make it slow to open.  The labels themselves hold all.
+MOST_LISTED = 200_000
+
+TOOLS = """<p class="tools"><label>Search <input type="search" placeholder="{hint}"></label>
+<button type="button" class="download">Download CSV</button> <span class="count"></span></p>"""
+
+
+def to_members(labels: IntArray, names: Sequence[Any] | None, *, interactive: bool) -> str:
+    """The table of the rows; ``interactive`` adds what the page's script needs."""
+    n = len(labels)
+    called = range(n) if names is None else names
+    rows = "\n".join(
+        f"<tr><td>{escape(str(called[row]))}</td>{cluster_cell(int(labels[row]))}</tr>"
+        for row in range(min(n, SHOWN))
+    )
+    parts = [
+        "<table>\n<thead><tr><th>row</th><th>cluster</th></tr></thead>",
+        f"<tbody>\n{rows}\n</tbody>\n</table>",
+    ]
+    listed = min(n, MOST_LISTED)
+    if interactive:
+        hint = "name of a row" if names is not None else "number of a row"
+        parts.insert(0, TOOLS.format(hint=hint))
+        parts.append('<p><button type="button" class="more" hidden>Show more</button></p>')
+        values = {
+            "labels": np.asarray(labels[:listed]).tolist(),
+            "names": None if names is None else [str(name) for name in called[:listed]],
+        }
+        parts.append(f'<script type="application/json">{_safe_json(values)}</script>')
+    shown = listed if interactive else min(n, SHOWN)
+    if shown < n:
+        parts.append(
+            f'<p class="note">{in_digits(shown)} of {in_digits(n)} rows; labels_ has all.</p>'
+        )
+    return "\n".join(parts)
+
+
+def cluster_cell(cluster: int) -> str:
+    """The cell of a cluster's number, with its colour."""
+    from ..plots._style import colour
+
+    chip = f'<span class="chip" style="background:{colour(cluster)}"></span>'
+    return f'<td class="number" data-value="{cluster}">{chip}{cluster}</td>'
+
+
+def _safe_json(values: Any) -> str:
+    """JSON that cannot end its script element."""
+    return json.dumps(values, separators=(",", ":")).replace("<", "\\u003c")
+
 
 #: Broken rules that the page lists for each constraint; the others are only counted.
 MOST_MESSAGES = 20

@@ -15,7 +15,7 @@ import numpy as np
 from .._typing import FloatArray, IntArray, Matrix
 from ..constraints._checks import sums_by
 from ..deadline import Deadline
-from ..rules.contraction import Contraction
+from ..rules import Contraction
 from .distance import Distance
 from .memory import BLOCK_ENTRIES, BLOCK_ROWS, MemoryRows
 from .sphere import OnSphere

@@ -16,7 +16,7 @@ from sklearn.utils.extmath import row_norms
 from .._typing import FloatArray, IntArray, Matrix
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
-from ..rules.contraction import Contraction
+from ..rules import Contraction
 from .algebra import as_dense, largest_eigenvalue
 from .costs import Dense
 from .distance import EUCLIDEAN, Distance, plus_plus, stiffness_of_all

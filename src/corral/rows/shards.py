@@ -19,7 +19,7 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
-from ..rules.contraction import Contraction
+from ..rules import Contraction
 from . import passes
 from .distance import EUCLIDEAN, Distance, plus_plus
 from .memory import FAR, MemoryRows

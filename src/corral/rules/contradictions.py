@@ -3,8 +3,8 @@
 Each ``find_...`` function looks for one kind of contradiction.  It returns a sentence that names
 the user's rows, the few constraints that contradict each other, and whether it is certain that they
 are irreducible.  The search for a smaller conflict, which needs a solver, is in
-:mod:`corral.infeasible`.  Contradictions of sizes, totals and shares are in :mod:`.amounts`, those
-of linear rows in :mod:`.reach`.
+:mod:`corral.infeasible`.  Contradictions of sizes, totals, shares and linear rows are in
+:mod:`.amounts`.
 """
 
 from __future__ import annotations
@@ -15,21 +15,13 @@ import numpy as np
 
 from .._typing import IntArray
 from ..constraints import ConstraintSet
-from ..constraints._checks import name_of, sums_by
-from ..constraints._rounding import RELATIVE_TOLERANCE
+from ..constraints._checks import RELATIVE_TOLERANCE, name_of, sums_by
 from ..deadline import Deadline
 from ..exceptions import InfeasibleConstraintsError
 from . import amounts
+from .amounts import find_unreachable_rows
 from .facts import Facts, Found, links_in_words, steps_of
-from .graphs import find_clique
-from .pair_graph import pair_keys, unique_pairs
-from .reach import find_unreachable_rows
-
-MAX_CHAINS = 16
-"""Most cannot-links inside a group for which the chain of must-links is computed.
-
-A larger number gives shorter chains in messages; each chain costs one breadth-first search.
-"""
+from .pairs import MAX_TRIES, find_clique, pair_keys, unique_pairs
 
 
 def raise_contradictions(facts: Facts, deadline: Deadline) -> None:
@@ -48,7 +40,7 @@ def find_apart_in_group(facts: Facts) -> Found:
     if not np.any(facts.apart[:, 0] == facts.apart[:, 1]):
         return None
     ends = facts.group[facts.cannot.values]
-    clashing = np.flatnonzero(ends[:, 0] == ends[:, 1])[:MAX_CHAINS]
+    clashing = np.flatnonzero(ends[:, 0] == ends[:, 1])[:MAX_TRIES]
     chains = [facts.chain(int(i), np.array([j])) for i, j in facts.cannot.values[clashing]]
     best = min(range(len(chains)), key=lambda number: len(chains[number]))
     steps = steps_of(chains[best])

@@ -27,8 +27,7 @@ from ..constraints import (
 from ..constraints._checks import Names, name_of, shortened
 from ..constraints.links import pairs_in_words
 from ..constraints.sizes import merge_sizes
-from .graphs import components, link_graph
-from .pair_graph import pair_keys, unique_pairs
+from .pairs import components, link_graph, pair_keys, unique_pairs
 
 Kind = TypeVar("Kind", bound=Constraint)
 

@@ -1,17 +1,312 @@
-"""Pairs of groups, hard and soft."""
+"""Pairs of groups: links as a graph, its components and cliques, and what pairs cost.
+
+A clique of cannot-links is a set of groups of which no two may share a cluster.  All pairs of a
+labelled subset make one.  It says more than its pairs one by one: each cluster has at most one of
+its groups, so that its assignment alone is a linear assignment, and in a program one row for each
+cluster replaces one for each pair.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse import csgraph
+from scipy.sparse.csgraph import connected_components
 
 from .._typing import BoolArray, FloatArray, IntArray
-from .cliques import Cliques, clique_cover
-from .graphs import link_graph
-from .pair_graph import PairGraph
+from ..constraints._checks import sums_by
+
+#: Most steps of a search for cliques, or for values that do not fit: multiplications for the
+#: triangles of a graph, entries of a table of neighbours, pairs of a value and a bound.  They take
+#: 0.2 s on one core (the triangles of 5,000 vertices with 75,000 links).  Above, links are not
+#: pruned by triangles, and only the vertices of highest degree and the largest values are looked
+#: at, so that fewer cliques and contradictions are found.
+MAX_WORK = 5_000_000
+#: Candidates that a search for a contradiction tries: start vertices of cliques, and cannot-links
+#: inside a group.  More find more cliques and shorter chains of links, and take longer.
+MAX_TRIES = 64
+#: Most links from which a clique is grown.  More find more cliques where they overlap much, and
+#: take about 20 microseconds each.
+MOST_GROWN = 20_000
+
+
+def link_graph(n: int, pairs: IntArray) -> sparse.csr_array:
+    """Return the symmetric 0/1 adjacency matrix of links among ``n`` vertices."""
+    graph = _one_way(n, np.concatenate([pairs, pairs[:, ::-1]])).tocsr()
+    graph.data[:] = 1.0  # duplicate links were summed
+    return graph
+
+
+def _one_way(n: int, pairs: IntArray) -> sparse.coo_array:
+    """An entry for each link, from its first to its second vertex."""
+    # SciPy's graph routines take 32-bit indices.
+    ends = pairs.astype(np.int32 if n < 2**31 else np.int64)
+    return sparse.coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n))
+
+
+def components(n: int, pairs: IntArray) -> IntArray:
+    """Return the component of each vertex, numbered in the order of their first vertices."""
+    if not len(pairs):
+        return np.arange(n)
+    found = csgraph.connected_components(_one_way(n, pairs), directed=False)[1]
+    first, label = np.unique(found, return_index=True, return_inverse=True)[1:]
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[label]
+
+
+def find_clique(m: int, pairs: IntArray, size: int) -> IntArray | None:
+    """Look for ``size`` vertices that are all linked with each other.
+
+    The search is greedy, from the vertices of highest degree, after vertices and links that
+    cannot be in such a clique are removed.  Its work is bounded, so None is not a proof that
+    there is no clique.
+    """
+    graph = _pruned(link_graph(m, pairs), size)
+    degree = np.diff(graph.indptr)
+    seeds = np.argsort(-degree, kind="stable")[:MAX_TRIES]
+    for seed in seeds[degree[seeds] >= size - 1]:
+        clique = _grown(graph, int(seed), size)
+        if clique is not None:
+            return clique
+    return None
+
+
+def _pruned(graph: sparse.csr_array, size: int) -> sparse.csr_array:
+    """Remove vertices with too few links, and links in too few triangles, for such a clique."""
+    for _ in range(10):
+        before = graph.nnz
+        keep = sparse.diags_array((np.diff(graph.indptr) >= size - 1).astype(np.float64))
+        graph = sparse.csr_array(keep @ graph @ keep)
+        graph.eliminate_zeros()
+        if size > 2 and np.square(np.diff(graph.indptr).astype(float)).sum() <= MAX_WORK:
+            graph = sparse.csr_array((graph @ graph) * graph)
+            graph.data = (graph.data >= size - 2).astype(np.float64)
+            graph.eliminate_zeros()
+        if graph.nnz in (0, before):
+            break
+    return graph
+
+
+def _grown(graph: sparse.csr_array, seed: int, size: int) -> IntArray | None:
+    """Grow a clique from a vertex; always add the candidate with most links to the others."""
+    near = graph.indices[graph.indptr[seed] : graph.indptr[seed + 1]]
+    near = near[np.argsort(-np.diff(graph.indptr)[near], kind="stable")][: math.isqrt(MAX_WORK)]
+    linked = graph[near][:, near].toarray() > 0
+    open_: BoolArray = np.ones(len(near), bool)
+    chosen: list[int] = []
+    while len(chosen) < size - 1 and open_.any():
+        score = np.where(open_, linked[:, open_].sum(axis=1), -1)
+        chosen.append(int(np.argmax(score)))
+        open_ &= linked[chosen[-1]]
+    return np.array([seed, *near[chosen]]) if len(chosen) == size - 1 else None
+
+
+@dataclass(frozen=True)
+class Cliques:
+    """Sets of groups that are pairwise apart, one after another.
+
+    Clique c has ``members[start[c]:start[c + 1]]``, in order.
+    """
+
+    start: IntArray
+    members: IntArray
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    @property
+    def size(self) -> IntArray:
+        """Number of groups of each clique."""
+        return np.diff(self.start)
+
+    @property
+    def of_member(self) -> IntArray:
+        """The clique of each entry of ``members``."""
+        return np.repeat(np.arange(len(self)), self.size)
+
+    def and_also(self, others: Cliques) -> Cliques:
+        """These cliques, then the others."""
+        start = np.concatenate([self.start, self.start[-1] + others.start[1:]])
+        return Cliques(start, np.concatenate([self.members, others.members]))
+
+
+def clique_cover(n_groups: int, pairs: IntArray) -> Cliques:
+    """Cliques that contain every pair, found greedily.
+
+    The links in most triangles are grown first.  A link in no triangle is a clique of two, and so
+    is a group that is linked with itself, which has no cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = clique_cover(5, np.array([[0, 1], [0, 2], [1, 2], [2, 3]]))
+    >>> found.start, found.members
+    (array([0, 3, 5]), array([0, 1, 2, 2, 3]))
+    """
+    pairs = np.sort(pairs, axis=1)
+    grown = _cliques_of(*_in_triangles(n_groups, pairs[pairs[:, 0] < pairs[:, 1]]))
+    start = np.cumsum([0, *map(len, grown)])
+    members = np.array([g for clique in grown for g in clique], np.int64)
+    if grown:
+        inside = np.concatenate([np.array(list(combinations(clique, 2))) for clique in grown])
+        keys = inside[:, 0] * n_groups + inside[:, 1]
+        pairs = pairs[~np.isin(pairs[:, 0] * n_groups + pairs[:, 1], keys)]
+    more = start[-1] + 2 * np.arange(1, len(pairs) + 1)
+    return Cliques(np.concatenate([start, more]), np.concatenate([members, pairs.ravel()]))
+
+
+def _in_triangles(n_groups: int, pairs: IntArray) -> tuple[sparse.csr_array, IntArray]:
+    """The graph of the pairs that may be in triangles, and these, those in most triangles first."""
+    graph = link_graph(n_groups, pairs)
+    degree = np.diff(graph.indptr)
+    if np.square(degree.astype(float)).sum() > MAX_WORK:
+        return graph, pairs[(degree[pairs] > 1).all(axis=1)]
+    common = sparse.csr_array((graph @ graph) * graph)
+    upper = sparse.coo_array(sparse.triu(common, 1))
+    order = np.argsort(-upper.data, kind="stable")
+    graph = sparse.csr_array((np.ones(common.nnz), common.indices, common.indptr), graph.shape)
+    return graph, np.stack(upper.coords, axis=1)[order].astype(np.int64)
+
+
+def _cliques_of(graph: sparse.csr_array, pairs: IntArray) -> list[list[int]]:
+    """Cliques of at least three groups, each grown from a pair that is in none yet."""
+    near = {
+        g: set(graph.indices[graph.indptr[g] : graph.indptr[g + 1]].tolist())
+        for g in np.unique(pairs).tolist()
+    }
+    covered: set[tuple[int, int]] = set()
+    found: list[list[int]] = []
+    tried = 0
+    for a, b in pairs.tolist():
+        if (a, b) in covered:
+            continue
+        tried += 1
+        if tried > MOST_GROWN:
+            break
+        clique, common = [a, b], near[a] & near[b]
+        while common:
+            clique.append(min(common))
+            common &= near[clique[-1]]
+        if len(clique) > 2:
+            found.append(sorted(clique))
+            covered.update(combinations(found[-1], 2))
+    return found
+
+
+def pair_keys(pairs: IntArray, n: int) -> IntArray:
+    """Number the unordered pairs among ``n`` groups or rows, each differently."""
+    a, b = pairs.T
+    keys: IntArray = np.minimum(a, b) * n + np.maximum(a, b)
+    return keys
+
+
+def unique_pairs(pairs: IntArray, n: int) -> IntArray:
+    """Give each unordered pair among ``n`` groups or rows once, the smaller end first.
+
+    Where many pairs are among few, such as all pairs of labelled rows, they are marked in a table
+    instead of sorted.
+    """
+    used = np.zeros(n, bool)
+    used[pairs] = True
+    names = np.flatnonzero(used)
+    m = len(names)
+    if m * m <= len(pairs):
+        place = np.cumsum(used) - 1
+        a, b = place[pairs].T
+        seen = np.zeros((m, m), bool)
+        seen[a, b] = True
+        ends: IntArray = names[np.argwhere(np.triu(seen | seen.T))]
+        return ends
+    return np.column_stack(np.divmod(np.unique(pair_keys(pairs, n)), max(n, 1)))
+
+
+@dataclass(frozen=True)
+class PairGraph:
+    """Pairs ``a[p] < b[p]`` of groups, each once, with what agreeing and differing cost.
+
+    ``same`` is infinite for a hard cannot-link and ``differ`` for a hard must-link.  The graph is
+    ``impossible`` if a group must be apart from itself.
+    """
+
+    n_groups: int
+    a: IntArray
+    b: IntArray
+    same: FloatArray
+    differ: FloatArray
+    impossible: bool = False
+    _complete: dict[int, tuple[Cliques, PairGraph]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    @classmethod
+    def of_pairs(
+        cls, n_groups: int, pairs: IntArray, same: FloatArray, differ: FloatArray
+    ) -> PairGraph:
+        """Make it of pairs in any order: parallel ones add up, and loops are left out.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> pairs, price = np.array([[1, 0], [0, 1], [2, 2]]), np.array([3.0, 4.0, 5.0])
+        >>> graph = PairGraph.of_pairs(3, pairs, price, np.zeros(3))
+        >>> graph.a, graph.b, graph.same
+        (array([0]), array([1]), array([7.]))
+        """
+        keys, index = np.unique(pair_keys(pairs, n_groups), return_inverse=True)
+        a, b = np.divmod(keys, n_groups)
+        same, differ = sums_by(index, same, len(keys)), sums_by(index, differ, len(keys))
+        loop = a == b
+        impossible = bool(np.isinf(same[loop]).any())
+        return cls(n_groups, a, b, same, differ, impossible).of(~loop)
+
+    def of(self, keep: BoolArray | IntArray) -> PairGraph:
+        """The same groups with the pairs selected by a mask or by number."""
+        pairs = self.a[keep], self.b[keep], self.same[keep], self.differ[keep]
+        return PairGraph(self.n_groups, *pairs, self.impossible)
+
+    @cached_property
+    def component(self) -> IntArray:
+        """The connected component of each group."""
+        if not len(self.a):
+            return np.arange(self.n_groups)
+        ones, shape = np.ones(len(self.a), np.int8), (self.n_groups, self.n_groups)
+        links = sparse.coo_array((ones, (self.a, self.b)), shape=shape)
+        return np.asarray(connected_components(links, directed=False)[1])
+
+    def complete(self, more_than: int) -> tuple[Cliques, PairGraph]:
+        """Components of more than so many groups that are cliques, and the graph of the others.
+
+        All pairs of such a component are hard cannot-links.
+        """
+        if more_than not in self._complete:
+            self._complete[more_than] = self._split(more_than)
+        return self._complete[more_than]
+
+    def _split(self, more_than: int) -> tuple[Cliques, PairGraph]:
+        component = self.component
+        groups = np.unique(np.concatenate([self.a, self.b]))
+        size = np.bincount(component[groups], minlength=self.n_groups)
+        apart = np.isinf(self.same) & (self.differ == 0.0)
+        linked = np.bincount(component[self.a], apart, self.n_groups)
+        whole = (size > more_than) & (2 * linked == size * (size - 1))
+        members = groups[whole[component[groups]]]
+        members = members[np.argsort(component[members], kind="stable")]
+        start = np.concatenate([[0], np.cumsum(size[whole])])
+        return Cliques(start, members), self.of(~whole[component[self.a]])
+
+    def paid(self, labels: IntArray) -> FloatArray:
+        """What each pair costs under these labels."""
+        return np.where(labels[self.a] == labels[self.b], self.same, self.differ)
+
+    def broken(self, labels: IntArray) -> BoolArray:
+        """Which pairs cost something under these labels."""
+        return self.paid(labels) > 0
 
 
 def no_pairs() -> IntArray:
@@ -107,3 +402,43 @@ class Pairs:
 
 def _inside(pairs: IntArray) -> IntArray:
     return pairs[(pairs >= 0).all(axis=1)]
+
+
+def labelled_groups(n_clusters: int, count: IntArray, pins: IntArray, apart: IntArray) -> IntArray:
+    """Pairs (group, cluster), (p, 2); groups of different clusters here are never together.
+
+    They tell where clusters are (the neighbourhoods of Basu, Banerjee and Mooney, 2002).
+    All pins are among them.  Then groups of several rows are taken, the largest first, if
+    cannot-links keep them apart from one group at least of every cluster that is taken already.
+    These clusters have no pins, and are numbered in the order of their groups.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pins, apart = np.array([[3, 1]]), np.array([[0, 3], [0, 1], [1, 3]])
+    >>> labelled_groups(3, np.array([2, 5, 4, 1]), pins, apart)
+    array([[3, 1],
+           [1, 0],
+           [0, 2]])
+    """
+    graph = link_graph(len(count), apart)
+    degree = np.diff(graph.indptr).tolist()
+    label = np.full(len(count), -1)
+    label[pins[:, 0]] = pins[:, 1]
+    free = np.setdiff1d(np.arange(n_clusters), pins[:, 1]).tolist()
+    taken = n_clusters - len(free)
+    found: list[tuple[int, int]] = []
+    joined = np.flatnonzero((count > 1) & (label < 0))
+    joined = joined[np.argsort(-count[joined], kind="stable")]
+    for g in joined.tolist() if free else ():
+        if degree[g] < taken:
+            continue
+        near = label[graph.indices[graph.indptr[g] : graph.indptr[g + 1]]]
+        if len(np.unique(near[near >= 0])) < taken:
+            continue
+        label[g] = free[len(found)]
+        found.append((g, free[len(found)]))
+        taken += 1
+        if len(found) == len(free):
+            break
+    return np.concatenate([pins, np.array(found, np.int64).reshape(-1, 2)])

@@ -12,7 +12,6 @@ from functools import partial
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..admm.crew import Threads
 from ..admm.history import Options, Relaxation
 from ..admm.projected import solve_projected
 from ..constraints._checks import sums_by
@@ -91,4 +90,4 @@ def relax(problem: Problem, start: Start) -> Relaxation:
         count_every=1 if problem.rules.n_groups * problem.n_clusters <= at.COUNTED else 10,
     )
     rows = rows.single() if rows.fits_single and not wanted else rows
-    return solve_projected(problem.rules, rows, start.labels, options, Threads(rows.points, 1))
+    return solve_projected(problem.rules, rows, start.labels, options)

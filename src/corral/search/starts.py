@@ -1,6 +1,6 @@
 """Where a descent starts: seeds, labels and centres that the user gave.
 
-Seeds are the means of labelled groups where there are any (:mod:`corral.rules.labelled`), and drawn
+Seeds are the means of labelled groups where there are any (:mod:`corral.rules.pairs`), and drawn
 by k-means++ for the other clusters.  They are matched to the clusters that have rules of their own.
 """
 

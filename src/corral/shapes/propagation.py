@@ -15,7 +15,7 @@ from .._typing import FloatArray
 from ..baselines.base import Links
 from ..baselines.pairwise import embed, link_affinity, path_distances, reach
 from ..constraints import CannotLink, ConstraintSet, MustLink
-from ..constraints.lookup import rules_for
+from ..constraints.collection import rules_for
 from ..inputs import check_magnitude, refuse_others
 from ..settings import COUNT, POSITIVE, Limit
 

@@ -13,8 +13,7 @@ from typing import Any
 from ..constraints import ConstraintSet
 from ..progress import Progress
 from .data import Data
-from .fitting import Answer, Conflict, Job, Task
-from .questions import REPLIES, Interview, with_reply
+from .fitting import REPLIES, Answer, Conflict, Interview, Job, Task, with_reply
 
 #: Steps that can be undone.
 MOST_UNDO = 200

@@ -21,8 +21,7 @@ from ..constraints import (
     Pin,
 )
 from ..plots._style import colour
-from .data import MOST_COLUMNS, Data
-from .plane import views_of
+from .data import MOST_COLUMNS, Data, views_of
 from .session import Session
 
 #: Rules, and sentences about broken rules, that the page lists.

@@ -7,6 +7,7 @@ The controls of the page are plain HTML in ``page/``.  They send an action as th
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,255 @@ from bokeh.document import Document
 from bokeh.events import SelectionGeometry
 from bokeh.layouts import column
 from bokeh.model import DataModel
+from bokeh.models import BoxSelectTool, ColumnDataSource, HoverTool, LassoSelectTool, TapTool
+from bokeh.models.formatters import MercatorTickFormatter
+from bokeh.models.tickers import MercatorTicker
+from bokeh.plotting import figure
 from jinja2 import Template
 
 from .._typing import IntArray
+from ..plots._style import GREY, INK, colour
 from .actions import do, sentence_of
-from .picture import Picture
-from .plane import plane_of, views_of
+from .data import Data, Plane, plane_of, views_of
+from .fitting import Answer
 from .session import Session
-from .state import Told, about, selection
+from .state import DETAILED, Marks, Told, about, marks_of, middles, selection
+
+RED, CHANGED, LINE = "#B3261E", "#7A4B00", "#6B6B6B"
+#: The markers of the clusters, in the order of ``SHAPES``.
+MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "plus", "star")
+#: Opacity of points, and of those outside the selection.
+FULL, PALE = 0.85, 0.25
+#: Pixels beside a point at which a click still means it.
+NEAR = 5.0
+
+#: What becomes of the rows that are selected already, by the mode of Bokeh's tools.
+MODES: dict[str, Callable[[IntArray, IntArray], IntArray]] = {
+    "replace": lambda rows, found: found,
+    "append": np.union1d,
+    "intersect": np.intersect1d,
+    "subtract": np.setdiff1d,
+    "xor": np.setxor1d,
+    "toggle": np.setxor1d,
+}
+
+
+class Picture:
+    """A figure with its sources: points, pairs, and marks around points.
+
+    Up to ``DETAILED`` points are Bokeh's markers.  More are one image, which the page draws from
+    the source ``points`` for each part of the plane that is looked at (``page/raster.js``).
+    """
+
+    def __init__(self, data: Data, plane: Plane) -> None:
+        self.data, self.plane = data, plane
+        self._shown, n = data.shown, len(data.shown)
+        self._detailed = n <= DETAILED
+        places = {"x": plane.x[self._shown], "y": plane.y[self._shown]}
+        points: dict[str, Any] = {name: v.astype(np.float32) for name, v in places.items()}
+        self.points = ColumnDataSource(points, name="points")
+        ends = ("x0", "y0", "x1", "y1", "colour", "width")
+        self._together, self._apart = _empty(*ends), _empty(*ends)
+        self._pins, self._changed, self._red = (_empty("x", "y") for _ in range(3))
+        self._middles = _empty("x", "y", "text")
+        self._dot = float(np.clip(160.0 / np.sqrt(n), 2.5, 12.0))
+        self.figure = self._axes()
+        self._draw_lines()
+        if self._detailed:
+            self._draw_markers()
+        else:
+            self._draw_image()
+        self._draw_marks()
+        self._colour(None)
+        self.show(np.zeros(0, np.int64))
+
+    def _axes(self) -> Any:
+        plane = self.plane
+        made = figure(
+            name="figure",
+            tools="pan,wheel_zoom,reset",
+            active_scroll="wheel_zoom",
+            sizing_mode="stretch_both",
+            min_height=300,
+            toolbar_location="above",
+            match_aspect=plane.is_map,
+            x_axis_label=plane.x_name,
+            y_axis_label=plane.y_name,
+        )
+        # The tools say where; which rows are there is found here, among all rows.
+        self._tools = {
+            "poly": LassoSelectTool(continuous=False, renderers=[]),
+            "rect": BoxSelectTool(continuous=False, renderers=[]),
+            "point": TapTool(mode="xor", renderers=[]),
+        }
+        made.add_tools(*self._tools.values())
+        made.toolbar.active_drag, made.toolbar.logo = self._tools["poly"], None
+        made.grid.grid_line_color, made.outline_line_color = "#E6E6E6", None
+        made.axis.axis_label_text_font_style = "normal"
+        if plane.is_map:
+            for axis, side in ((made.xaxis[0], "lon"), (made.yaxis[0], "lat")):
+                axis.ticker = MercatorTicker(dimension=side)
+                axis.formatter = MercatorTickFormatter(dimension=side)
+        # Only the corners of the data move the ranges of the axes, not lines and marks.
+        (left, right), (low, high) = ((v.min(), v.max()) for v in (plane.x, plane.y))
+        corners = made.scatter([left, right], [low, high], alpha=0.0)
+        made.x_range.renderers = made.y_range.renderers = [corners]
+        return made
+
+    def _draw_lines(self) -> None:
+        ends: dict[str, Any] = {name: name for name in ("x0", "y0", "x1", "y1")}
+        look = {**ends, "color": "colour", "line_width": "width"}
+        self.figure.segment(source=self._together, **look)
+        self.figure.segment(source=self._apart, line_dash="dashed", **look)
+
+    def _draw_markers(self) -> None:
+        names = [self.data.name_of(int(row)) for row in self._shown]
+        self.points.data["name"] = np.array(names)
+        drawn = self.figure.scatter(
+            "x",
+            "y",
+            source=self.points,
+            size=self._dot,
+            marker={"field": "marker"},
+            fill_color="colour",
+            fill_alpha="alpha",
+            line_alpha="alpha",
+            line_color="edge",
+            line_width="width",
+        )
+        self.figure.add_tools(HoverTool(renderers=[drawn], tooltips=[("", "@name")]))
+
+    def _draw_image(self) -> None:
+        """An empty image; the page fills it in, and keeps it to itself."""
+        source = ColumnDataSource(
+            {"image": [np.zeros((1, 1), np.uint32)], "x": [0], "y": [0], "dw": [0], "dh": [0]},
+            name="image",
+            syncable=False,
+        )
+        self.figure.image_rgba("image", "x", "y", "dw", "dh", source=source)
+
+    def _draw_marks(self) -> None:
+        rings = (
+            (self._changed, CHANGED, 5, "circle"),
+            (self._red, RED, 8, "circle"),
+            (self._pins, INK, 6, "square"),
+        )
+        for source, line, more, marker in rings:
+            self.figure.scatter(
+                "x",
+                "y",
+                source=source,
+                size=self._dot + more,
+                marker=marker,
+                fill_color=None,
+                line_color=line,
+                line_width=2,
+            )
+        self.figure.text(
+            "x",
+            "y",
+            "text",
+            source=self._middles,
+            text_align="center",
+            text_baseline="middle",
+            text_font_size="13px",
+            text_font_style="bold",
+            text_color=INK,
+            background_fill_color="white",
+            background_fill_alpha=0.85,
+            border_line_color=INK,
+            border_radius=8,
+            padding=4,
+        )
+
+    def chosen(self, rows: IntArray, geometry: Any, keys: str) -> IntArray:
+        """The selection after a gesture of Bokeh's tools, with the keys that are held down.
+
+        Parameters
+        ----------
+        rows : (m,) ints
+            The selection before.
+        geometry : mapping
+            A place or an area, as Bokeh's event has it.
+        keys : str
+            "shift", "ctrl", both with a space between, or "".
+        """
+        kind = geometry["type"]
+        if kind == "point":
+            found = self.plane.nearest(geometry["x"], geometry["y"], self._reach())
+        elif kind == "rect":
+            (left, right), (low, high) = ((geometry[f"{v}0"], geometry[f"{v}1"]) for v in "xy")
+            corners = [left, right, right, left], [low, low, high, high]
+            found = self.plane.inside(*map(np.array, corners))
+        else:
+            found = self.plane.inside(np.array(geometry["x"]), np.array(geometry["y"]))
+        by_keys = {"shift": "append", "ctrl": "intersect", "shift ctrl": "subtract"}
+        mode = by_keys.get(keys, self._tools[kind].mode)
+        return MODES[mode](rows, found)
+
+    def _reach(self) -> tuple[float, float]:
+        """How far from a point a click still means it, in units of the axes."""
+        drawn, pixels = self.figure, self._dot / 2 + NEAR
+        sides = ((drawn.x_range, drawn.inner_width), (drawn.y_range, drawn.inner_height))
+        across, up = (pixels * abs(axis.end - axis.start) / size for axis, size in sides)
+        return across, up
+
+    def show(self, rows: IntArray) -> None:
+        """Draw these rows as selected; without any, no row is pale."""
+        among = np.zeros(len(self.data), bool)
+        among[rows] = True
+        chosen = among[self._shown]
+        if not self._detailed:
+            self.points.data["full"] = (chosen | (not len(rows))).astype(np.uint8)
+            return
+        self.points.data.update(
+            alpha=np.where(chosen | (not len(rows)), FULL, PALE),
+            edge=np.where(chosen, INK, "white"),
+            width=np.where(chosen, 1.5, 0.5),
+        )
+
+    def draw(self, session: Session) -> None:
+        """Colours, markers and marks of the current state."""
+        answer, plane = session.answer, self.plane
+        self._colour(answer)
+        if answer is not None:
+            x, y, some = middles(answer.labels, plane.x, plane.y, answer.task.n_clusters)
+            self._middles.data = {"x": x, "y": y, "text": [str(int(j)) for j in some]}
+        marks = marks_of(session)
+        self._together.data = self._lines(marks, marks.together)
+        self._apart.data = self._lines(marks, ~marks.together)
+        ringed = ((self._pins, marks.pins), (self._changed, marks.changed))
+        for source, rows in (*ringed, (self._red, marks.red_rows)):
+            source.data = {"x": plane.x[rows], "y": plane.y[rows]}
+
+    def _colour(self, answer: Answer | None) -> None:
+        """Give each point the colour and the marker of its cluster."""
+        names = [GREY]
+        labels: IntArray = np.zeros(len(self.data), np.int64)
+        if answer is not None:
+            names, labels = [colour(j) for j in range(answer.task.n_clusters)], answer.labels
+        label = labels[self._shown]
+        if not self._detailed:
+            self.points.data["colour"] = np.array([_pixel(name) for name in names])[label]
+            return
+        markers = np.array(MARKERS)[label % len(MARKERS)]
+        self.points.data.update(colour=np.array(names)[label], marker=markers)
+
+    def _lines(self, marks: Marks, chosen: Any) -> dict[str, Any]:
+        (one, other), red, plane = marks.pairs[chosen].T, marks.red[chosen], self.plane
+        ends = {"x0": plane.x[one], "y0": plane.y[one], "x1": plane.x[other], "y1": plane.y[other]}
+        return {**ends, "colour": np.where(red, RED, LINE), "width": np.where(red, 2.5, 1.2)}
+
+
+def _empty(*names: str) -> ColumnDataSource:
+    return ColumnDataSource({name: [] for name in names})
+
+
+def _pixel(name: str) -> np.uint32:
+    """A colour such as "#B3261E" as the page has it in an image: red in the lowest byte."""
+    red, green, blue = bytes.fromhex(name.removeprefix("#"))
+    return np.uint32(0xFF000000 | blue << 16 | green << 8 | red)
+
 
 PAGE = Path(__file__).parent / "page"
 

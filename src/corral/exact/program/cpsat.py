@@ -16,7 +16,7 @@ import numpy as np
 from ..._typing import FloatArray, IntArray
 from ...deadline import NEVER, Deadline, OutOfTime
 from ...rules import Rules
-from ...rules.graphs import link_graph
+from ...rules.pairs import link_graph
 from ..check import broken
 from . import interruptible
 

@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 from ..._typing import FloatArray, IntArray
 from ...deadline import NEVER, Deadline, OutOfTime
 from ...rules import Rules, SizeBounds
-from ...rules.soft import outside
+from ...rules.sums import outside
 from ..check import cost_of, matching_order
 from ..result import Assignment, NoAssignment
 from . import highs

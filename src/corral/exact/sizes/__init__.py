@@ -20,7 +20,7 @@ from ..._typing import FloatArray, IntArray
 from ...deadline import NEVER, Deadline, OutOfTime
 from ...rows.costs import Costs, Dense, DenseScan
 from ...rules import SizeBounds, SoftSizes
-from ...rules.bounds import scaled_bounds
+from ...rules.sums import scaled_bounds
 from ..result import NoAssignment
 from .flow import FLOW_SECONDS, fitting, transport
 from .preferences import State

@@ -7,7 +7,7 @@ import numpy as np
 from ..._typing import BoolArray, FloatArray, IntArray
 from ...deadline import NEVER, Deadline, OutOfTime
 from ...rules import Rules, Sums
-from ...rules.soft import outside
+from ...rules.sums import outside
 from ..result import NoAssignment
 from ..sizes import ship_units
 from .duals import View
