@@ -1,32 +1,74 @@
-"""Any assignment that obeys the hard rules, or the proof that there is none, by CP-SAT.
+"""Any labels that obey the hard rules, or the proof that there are none.
 
-Without costs, integer programming is slow at colouring graphs and packing sizes; the clause
-learning of CP-SAT solves most such problems in milliseconds.  Of cannot-links and pins alone,
-:func:`peel` first removes the groups that can always be placed last.
+Groups placed one after another where there is room are often an answer at once, and never a proof.
+Of cannot-links and pins alone, :func:`peel` first removes the groups that can be placed last.
+What is left is for CP-SAT: without costs, integer programming is slow at colouring graphs and
+packing sizes; the clause learning of CP-SAT solves most such problems in milliseconds.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..._typing import FloatArray, IntArray
-from ...deadline import NEVER, Deadline, OutOfTime
-from ...rules import Rules
-from ...rules.graphs import link_graph
-from ..check import broken
-from . import interruptible
+from .._typing import FloatArray, IntArray
+from ..deadline import NEVER, Deadline, OutOfTime
+from ..rules import Rules
+from ..rules.graphs import link_graph
+from .check import NoAssignment, broken, with_pins
+from .program import interruptible, solve_program
+from .sizes import solve_nested
 
-#: Seconds for a search on one core before all cores search; starting one worker is faster.
+#: Seconds for a search on one core before all cores search.  Starting one worker is faster; more
+#: let hard problems wait longer for the other cores.
 ALONE = 2.0
+
+#: Entries of the costs up to which a program looks for labels before CP-SAT, and its seconds.  More
+#: let problems of colours and packing wait longer; sums that cannot hold are proven sooner.
+QUICK_ENTRIES, QUICK_SECONDS = 20_000, 0.5
 
 #: Sum of the absolute values of a sum of floats after it is turned into a sum of integers; more
 #: make the rounding finer.  From 2**32 on the presolve of CP-SAT 9.15 finds feasible sums
 #: infeasible, 18 of 150 tight ones.
-LEVELS = 2.0**30
+WHOLE = 2.0**30
+
+
+def feasible(
+    rules: Rules, deadline: Deadline = NEVER, cost: FloatArray | None = None
+) -> IntArray | None:
+    """Labels that obey all hard rules, or None if it is proven that there are none.
+
+    Size bounds that are not tied to clusters may be given to clusters in any order.  With costs,
+    labels are near the cheapest if that is easy.  Raises OutOfTime if the deadline comes before an
+    answer or a proof.
+    """
+    deadline.check()
+    rules = rules.unpriced()
+    near = None if cost is None else cost.argmin(axis=1)
+    if cost is None:
+        # With random costs the linear relaxation has one best vertex, which is often a whole one.
+        cost = np.random.default_rng(0).random((rules.n_groups, rules.n_clusters))
+    try:
+        pinned = with_pins(rules, cost)
+        if not rules.bounded and not len(rules.together):
+            return peel(rules, deadline)
+        if rules.nested and rules.sizes is not None and not rules.sizes_vary:
+            return solve_nested(rules, pinned, rules.sizes, deadline)
+        placed = place_by_room(rules, deadline)
+        if placed is not None:
+            return placed
+        if cost.size <= QUICK_ENTRIES:
+            soon = deadline.within(QUICK_SECONDS)
+            return np.asarray(solve_program(rules, pinned, deadline=soon, match_sizes=True).labels)
+    except NoAssignment:
+        return None
+    except OutOfTime:
+        deadline.check()
+    return search(rules, deadline, near)
 
 
 def search(
@@ -149,15 +191,15 @@ def _add_sum(
     """
     from ortools.sat.python import cp_model
 
-    whole = np.array_equal(values, np.rint(values)) and np.abs(values).sum() < LEVELS
-    limit = int(4 * LEVELS)
+    whole = np.array_equal(values, np.rint(values)) and np.abs(values).sum() < WHOLE
+    limit = int(4 * WHOLE)
     if whole:
         # A whole sum of at least 2.5 is at least 3.
         scale = 1.0
         low = -limit if lower < -limit else int(np.ceil(lower))
         high = limit if upper > limit else int(np.floor(upper))
     else:
-        scale, give = LEVELS / float(np.abs(values).sum()), len(values) / 2
+        scale, give = WHOLE / float(np.abs(values).sum()), len(values) / 2
         low = -limit if lower * scale < -limit else int(np.floor(lower * scale - give))
         high = limit if upper * scale > limit else int(np.ceil(upper * scale + give))
     if low > high:
@@ -213,3 +255,57 @@ def _place(rules: Rules, labels: IntArray, last: IntArray, deadline: Deadline) -
         deadline.check()
         taken = set(labels[graph.indices[graph.indptr[g] : graph.indptr[g + 1]]].tolist())
         labels[g] = pin[g] if pin[g] >= 0 else next(j for j in clusters if j not in taken)
+
+
+def can_be_placed(rules: Rules, deadline: Deadline = NEVER) -> bool:
+    """Whether groups placed from the largest to the smallest obey all hard rules.
+
+    False says nothing.  Most of the questions in the search for a smaller conflict are answered by
+    this in a millisecond.  OutOfTime is raised at the deadline.
+    """
+    return place_by_room(rules, deadline) is not None
+
+
+def place_by_room(
+    rules: Rules, deadline: Deadline = NEVER, cost: FloatArray | None = None
+) -> IntArray | None:
+    """Labels that obey all hard rules, or None if this method finds none.
+
+    With costs each group goes to the cheapest cluster with room; sizes then hold in their order.
+    OutOfTime is raised at the deadline.
+    """
+    for labels in _placed(rules, deadline, cost):
+        if not broken(rules, labels, any_order=cost is None):
+            return labels
+    return None
+
+
+def _placed(rules: Rules, deadline: Deadline, cost: FloatArray | None) -> Iterator[IntArray]:
+    """Place the groups, the largest first, each into a cluster with room for it.
+
+    It is the cheapest one if there are costs, then the first one, then that with most room.
+    """
+    graph, sums = link_graph(rules.n_groups, rules.apart), rules.sums()
+    allowed = np.ones((rules.n_groups, rules.n_clusters), bool)
+    allowed[rules.pins[:, 0]] = False
+    allowed[rules.pins[:, 0], rules.pins[:, 1]] = True
+    heavy = (np.abs(sums.values) / sums.unit).sum(axis=0) + np.diff(graph.indptr)
+    heavy[rules.pins[:, 0]] = np.inf
+    first, unit = -np.arange(rules.n_clusters), sums.unit
+    for how in (("cheap",) if cost is not None else ()) + ("first", "spread"):
+        labels, room = np.full(rules.n_groups, -1), sums.upper.copy()
+        for g in np.argsort(-heavy, kind="stable"):
+            deadline.check()
+            fits = allowed[g] & (room >= sums.values[:, g, None]).all(axis=0)
+            near = labels[graph.indices[graph.indptr[g] : graph.indptr[g + 1]]]
+            fits[near[near >= 0]] = False
+            if not fits.any():
+                break
+            if how == "cheap" and cost is not None:
+                score = -cost[g]
+            else:
+                score = first if how == "first" else (room / unit).sum(axis=0)
+            labels[g] = np.argmax(np.where(fits, score, -np.inf))
+            room[:, labels[g]] -= sums.values[:, g]
+        else:
+            yield labels

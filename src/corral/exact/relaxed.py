@@ -6,14 +6,13 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from ..._typing import FloatArray, IntArray
-from ...deadline import NEVER, Deadline, OutOfTime
-from ...rules import Rules, SizeBounds
-from ...rules.soft import outside
-from ..check import cost_of, matching_order
-from ..result import Assignment, NoAssignment
-from . import highs
+from .._typing import FloatArray, IntArray
+from ..deadline import NEVER, Deadline, OutOfTime
+from ..rules import Rules, SizeBounds
+from ..rules.soft import outside
+from .check import Assignment, NoAssignment, cost_of, matching_order
 from .model import Model, build, mean_size, row_sizes
+from .program import solve_model
 
 
 def assign_relaxed(
@@ -32,7 +31,7 @@ def assign_relaxed(
     groups, clusters = rules.pins.T
     np.add.at(own, groups, 1.0)
     np.add.at(own, (groups, clusters), -1.0)
-    values, proven = _on_all_columns(model, cost).solve(breaking, deadline)
+    values, proven = _solve(model, breaking, cost, deadline)
     if values is None:
         raise OutOfTime
     labels = _labels(values, cost)
@@ -73,8 +72,10 @@ def violation(rules: Rules, labels: IntArray) -> float:
     return amount
 
 
-def _on_all_columns(model: Model, cost: FloatArray) -> highs.Cut:
-    return highs.cut(model, np.ones(len(model.price), bool), len(cost))
+def _solve(
+    model: Model, objective: FloatArray, cost: FloatArray, deadline: Deadline
+) -> tuple[FloatArray | None, bool]:
+    return solve_model(model, np.ones(len(objective), bool), objective, len(cost), deadline)
 
 
 def _labels(values: FloatArray, cost: FloatArray) -> IntArray:
@@ -90,7 +91,7 @@ def _cheapest(
     objective = model.price / unit
     objective[: cost.size] = shifted.ravel() / unit
     try:
-        values, proven = _on_all_columns(model, cost).solve(objective, deadline)
+        values, proven = _solve(model, objective, cost, deadline)
     except (OutOfTime, NoAssignment):
         return labels, False
     if values is None:
