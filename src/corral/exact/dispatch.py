@@ -15,10 +15,10 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline, OutOfTime
 from ..rules import Rules
-from .check import Assignment, NoAssignment, broken, cost_of, matching_order, with_pins
+from .check import Assignment, NoAssignment, broken, cost_of, with_pins
 from .feasible import feasible, place_by_room
 from .pairs import solve_pairs
-from .program import solve_program
+from .program import solve_program, valued
 from .sizes import Room, solve_nested, solve_units
 from .sums import solve_sums
 
@@ -78,12 +78,14 @@ def assign(
     """
     rules, cost = rules.with_costs(cost)
     match = match_sizes and rules.sizes_vary
+    if incumbent is not None and broken(rules, incumbent, any_order=match):
+        incumbent = None
     until = deadline.first if incumbent is None else deadline
     try:
         return _exact(rules, cost, incumbent, deadline, until, patience, match, prices)
     except OutOfTime:
         if incumbent is not None:
-            return Assignment(incumbent, cost_of(rules, cost, incumbent), optimal=False)
+            return replace(valued(rules, cost, incumbent, match), optimal=False)
     return _any(rules, cost, deadline)
 
 
@@ -160,12 +162,10 @@ def _any(rules: Rules, cost: FloatArray, deadline: Deadline) -> Assignment:
         labels = place_by_room(rules, deadline.first, cost) if rules.linear is None else None
     except OutOfTime:
         labels = None
-    order = None
+    if labels is not None:
+        return replace(valued(rules, cost, labels, match=False), optimal=False)
+    labels = feasible(rules, deadline, cost)
     if labels is None:
-        labels = feasible(rules, deadline, cost)
-        if labels is None:
-            raise NoAssignment
-        if rules.sizes is not None and not rules.sizes.ordered:
-            order = matching_order(rules.sizes, rules.sizes_of(labels))
-    placed = rules if order is None else rules.with_sizes_in_order(order)
-    return Assignment(labels, cost_of(placed, cost, labels), optimal=False, order=order)
+        raise NoAssignment
+    free = rules.sizes is not None and not rules.sizes.ordered
+    return replace(valued(rules, cost, labels, match=free), optimal=False)

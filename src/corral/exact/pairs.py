@@ -30,6 +30,7 @@ from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
 from ..rules import Cliques, PairGraph, Pairs, Rules, SoftPairs
 from .check import NoAssignment
+from .feasible import feasible
 from .program import solve_program
 
 #: Entries of the costs of a 2-core above which a descent labels it, not a program.  More give a
@@ -119,9 +120,15 @@ def _solve_core(
     part: Rules, cost: FloatArray, deadline: Deadline, programs: Deadline
 ) -> tuple[IntArray, bool]:
     """Labels of a 2-core, by a program or, if it is large, by a descent; whether they are best."""
-    known = descend(part.pairs.graph, cost, deadline)
-    if known is not None and cost.size > TANGLE_ENTRIES:
-        return known, False
+    if not np.isfinite(cost.min(axis=1)).all():
+        raise NoAssignment
+    graph = part.pairs.graph
+    known = descend(graph, cost, deadline)
+    if cost.size > TANGLE_ENTRIES:
+        if known is None:
+            known = descend(graph, cost, deadline, feasible(part, deadline, cost))
+        if known is not None:
+            return known, False
     found = solve_program(part, cost, incumbent=known, deadline=programs)
     return np.asarray(found.labels), found.optimal
 
@@ -211,8 +218,15 @@ def _core_rules(rules: Rules, core: PairGraph, groups: IntArray, numbers: IntArr
     )
 
 
-def descend(graph: PairGraph, cost: FloatArray, deadline: Deadline = NEVER) -> IntArray | None:
+def descend(
+    graph: PairGraph,
+    cost: FloatArray,
+    deadline: Deadline = NEVER,
+    start: IntArray | None = None,
+) -> IntArray | None:
     """Labels that no single move improves, or None if they break a hard pair.
+
+    Without a start every group begins in its cheapest cluster.
 
     In every sweep the groups move that gain more than all their neighbours: no two of them share
     a pair, so the gains add up.  Sweeps end with the deadline.
@@ -225,7 +239,7 @@ def descend(graph: PairGraph, cost: FloatArray, deadline: Deadline = NEVER) -> I
     same, differ = np.minimum(graph.same, wall), np.minimum(graph.differ, wall)
     # Of two groups of a pair with equal gains one has to move first.
     jitter = 1.0 + 1e-6 * np.random.default_rng(0).random(m)
-    labels: IntArray = cost.argmin(axis=1)
+    labels: IntArray = cost.argmin(axis=1) if start is None else start.copy()
     ends, others = np.concatenate([graph.a, graph.b]), np.concatenate([graph.b, graph.a])
     bonus, base = np.tile(same - differ, 2), sums_by(ends, np.tile(differ, 2), m)
     rows = np.arange(m)

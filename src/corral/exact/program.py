@@ -103,7 +103,7 @@ def solve_program(
     solver are forbidden one by one.
     """
     match = match_sizes and rules.sizes is not None and not rules.sizes.ordered
-    known = None if incumbent is None else _valued(rules, cost, incumbent, match)
+    known = None if incumbent is None else valued(rules, cost, incumbent, match)
     try:
         deadline.check()
         allowed = np.isfinite(cost)
@@ -130,13 +130,13 @@ def solve_program(
         if known is None:
             raise
         return replace(known, optimal=False)
-    found = replace(_valued(rules, cost, labels, match), optimal=optimal)
+    found = replace(valued(rules, cost, labels, match), optimal=optimal)
     if known is not None and known.cost < found.cost:
         return replace(known, optimal=optimal)
     return found
 
 
-def _valued(rules: Rules, cost: FloatArray, labels: IntArray, match: bool) -> Assignment:
+def valued(rules: Rules, cost: FloatArray, labels: IntArray, match: bool) -> Assignment:
     """The labels with their cost, the sizes in the best order if that is free."""
     order = None
     if match and rules.sizes is not None:

@@ -121,16 +121,16 @@ class _Search:
         bounds = soft.Sums(np.ascontiguousarray(sums.values.T), sums.lower.T, sums.upper.T)
         scale = _typical(self.cost)
         found = soft.Found(start.T, scale if known is None else 1e-2 * scale, 0)
-        cost = self.cost
+        cost, before = self.cost, np.inf
         try:
-            while found.eps > 1e-6 * scale:
+            while True:
                 found = soft.find_prices(soft.DenseCosts(cost), bounds, scale, found, until, until)
                 trial = self.look(found.prices.T, until)
-                if trial.bound > view.bound:
-                    view = trial
-                elif found.eps < 1e-3 * scale:
+                colder = found.eps < before  # it rises again where the bounds cannot be kept
+                if not colder or (trial.bound <= view.bound and found.eps < 1e-3 * scale):
                     break
-                cost = self._pinned(trial)
+                view = max(view, trial, key=lambda each: each.bound)
+                cost, before = self._pinned(trial), found.eps
                 found = replace(found, eps=0.2 * found.eps)
             number = FIRST_OPEN
             while number <= WIDEN**2 * FIRST_OPEN:
