@@ -29,7 +29,6 @@ from corral.rules import SizeBounds, SoftPairs, TotalBounds
 @pytest.fixture
 def always(monkeypatch):
     """Small problems go the way of large ones."""
-    monkeypatch.setattr("corral.exact.dispatch.WHOLE_ENTRIES", 0)
     monkeypatch.setattr(fixing, "FIRST_OPEN", 1)
 
 

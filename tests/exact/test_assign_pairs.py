@@ -137,7 +137,7 @@ def test_descent_keeps_hard_pairs_and_no_move_improves_it(seed):
 
 
 def test_a_large_tangle_gets_a_good_answer_without_a_proof(monkeypatch):
-    monkeypatch.setattr("corral.exact.pairs.TANGLE_ENTRIES", 0)
+    monkeypatch.setattr("corral.exact.pairs.PROGRAM_ENTRIES", 0)
     rng = np.random.default_rng(0)
     rules = make_rules(np.ones(200, int), 5, apart=random_graph(rng, 200, 500))
     cost = rng.random((200, 5))

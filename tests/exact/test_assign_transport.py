@@ -20,7 +20,7 @@ def small_steps(monkeypatch):
 
     def setting(rng):
         monkeypatch.setattr(sizes, "COLD_ROWS", int(rng.integers(5, 100)))
-        monkeypatch.setattr(sizes, "NEAR", int(rng.integers(2, 40)))
+        monkeypatch.setattr(sizes, "SAMPLED", int(rng.integers(2, 40)))
         monkeypatch.setattr(sizes, "PATHS", int(rng.integers(1, 20)))
 
     return setting

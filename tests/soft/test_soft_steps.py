@@ -60,9 +60,9 @@ def test_sizes_cost_as_little_as_in_a_linear_program(seed, monkeypatch):
         assert (paid[np.arange(M), labels] - paid.min(axis=1)).max() <= 1e-9
 
 
-@pytest.mark.parametrize("whole", [0, 10_000])
-def test_soft_totals_cost_as_little_as_in_an_integer_program(whole, monkeypatch):
-    monkeypatch.setattr("corral.exact.dispatch.WHOLE_ENTRIES", whole)
+@pytest.mark.parametrize("opened", [1, 10_000])
+def test_soft_totals_cost_as_little_as_in_an_integer_program(opened, monkeypatch):
+    monkeypatch.setattr("corral.exact.sums.FIRST_OPEN", opened)
     rng = np.random.default_rng(1)
     m, k, price = 24, 3, 0.02
     cost, values = rng.random((m, k)), rng.integers(1, 9, m).astype(float)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from .check import Assignment, NoAssignment, broken, matching_order
 from .dispatch import assign
 from .feasible import can_be_placed, feasible, place_by_room
-from .relaxed import assign_relaxed, violation
+from .program import assign_relaxed, violation
 
 __all__ = [
     "Assignment",

@@ -22,10 +22,6 @@ from .program import solve_program, valued
 from .sizes import Room, solve_nested, solve_units
 from .sums import solve_sums
 
-#: Entries of the costs up to which a program has all groups at once.  More save the prices and make
-#: a program larger: with sizes and pairs, 400 groups in 5 clusters take 0.01 s as one program.
-WHOLE_ENTRIES = 600
-
 
 def assign(
     rules: Rules,
@@ -129,8 +125,6 @@ def _exact(
     if match:
         known = incumbent if incumbent is not None else _in_order(rules, cost, until, patience)
         return solve_program(rules, pinned, incumbent=known, deadline=programs, match_sizes=True)
-    if cost.size <= WHOLE_ENTRIES:
-        return solve_program(rules, pinned, incumbent=incumbent, deadline=programs)
     return solve_sums(
         rules, pinned, incumbent=incumbent, deadline=programs, until=until, prices=prices
     )

@@ -20,16 +20,8 @@ from ..deadline import NEVER, Deadline, OutOfTime
 from ..rules import Rules
 from ..rules.graphs import link_graph
 from .check import NoAssignment, broken, with_pins
-from .program import interruptible, solve_program
+from .program import PROGRAM_SECONDS, interruptible
 from .sizes import solve_nested
-
-#: Seconds for a search on one core before all cores search.  Starting one worker is faster; more
-#: let hard problems wait longer for the other cores.
-ALONE = 2.0
-
-#: Entries of the costs up to which a program looks for labels before CP-SAT, and its seconds.  More
-#: let problems of colours and packing wait longer; sums that cannot hold are proven sooner.
-QUICK_ENTRIES, QUICK_SECONDS = 20_000, 0.5
 
 #: Sum of the absolute values of a sum of floats after it is turned into a sum of integers; more
 #: make the rounding finer.  From 2**32 on the presolve of CP-SAT 9.15 finds feasible sums
@@ -58,17 +50,10 @@ def feasible(
             return peel(rules, deadline)
         if rules.nested and rules.sizes is not None and not rules.sizes_vary:
             return solve_nested(rules, pinned, rules.sizes, deadline)
-        placed = place_by_room(rules, deadline)
-        if placed is not None:
-            return placed
-        if cost.size <= QUICK_ENTRIES:
-            soon = deadline.within(QUICK_SECONDS)
-            return np.asarray(solve_program(rules, pinned, deadline=soon, match_sizes=True).labels)
     except NoAssignment:
         return None
-    except OutOfTime:
-        deadline.check()
-    return search(rules, deadline, near)
+    placed = place_by_room(rules, deadline)
+    return search(rules, deadline, near) if placed is None else placed
 
 
 def search(
@@ -91,7 +76,7 @@ def search(
 def _solve(rules: Rules, model: Any, x: list[list[Any]], deadline: Deadline) -> IntArray | None:
     from ortools.sat.python import cp_model
 
-    for workers, patience in ((1, ALONE), (os.cpu_count() or 1, np.inf)):
+    for workers, patience in ((1, PROGRAM_SECONDS), (os.cpu_count() or 1, np.inf)):
         limit = min(patience, deadline.check())
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = workers

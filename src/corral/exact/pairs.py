@@ -31,12 +31,7 @@ from ..deadline import NEVER, Deadline
 from ..rules import Cliques, PairGraph, Pairs, Rules, SoftPairs
 from .check import NoAssignment
 from .feasible import feasible
-from .program import solve_program
-
-#: Entries of the costs of a 2-core above which a descent labels it, not a program.  More give a
-#: proof to larger ones and take longer: 1,000 groups in 5 clusters with 3 cannot-links each take
-#: 1.7 s to solve exactly; a descent takes 0.02 s and costs 3.5 % more.
-TANGLE_ENTRIES = 20_000
+from .program import PROGRAM_ENTRIES, solve_program
 
 
 @dataclass(frozen=True)
@@ -124,7 +119,7 @@ def _solve_core(
         raise NoAssignment
     graph = part.pairs.graph
     known = descend(graph, cost, deadline)
-    if cost.size > TANGLE_ENTRIES:
+    if cost.size > PROGRAM_ENTRIES:
         if known is None:
             known = descend(graph, cost, deadline, feasible(part, deadline, cost))
         if known is not None:

@@ -25,11 +25,9 @@ from .check import NoAssignment
 
 #: Rows up to which prices begin at 0; with more, at those of a sample.  More take longer.
 COLD_ROWS = 1_000
-#: Rows for one row of the sample that gives the first prices.  More misplace more rows.
-SAMPLED = 4
-#: Rows for one row of small margin, which are looked at first.  More look at fewer rows, and at all
-#: of them more often.
-NEAR = 20
+#: Rows for one row of the sample that gives the first prices, and for one row of small margin,
+#: which is looked at first.  More misplace more rows, and look at fewer of them.
+SAMPLED = 8
 #: Paths between two looks at the deadline.  More make the end of a fit later: one takes up to 1 ms.
 PATHS = 200
 #: Costs become integers between 0 and at most this many levels.  A flow then costs at most
@@ -148,7 +146,7 @@ def solve_units(
     price, paths = np.append(prices, 0.0), Paths.of(k)
     arrays = room.breaks, room.slopes
     cheapest_moves(cost, labels, paths.move, paths.who)
-    reach = float(np.partition(margin, m // NEAR)[m // NEAR])
+    reach = float(np.partition(margin, m // SAMPLED)[m // SAMPLED])
     base = reach + prices[:, None] - prices  # the cheapest moves of the rows that are not near
     while excess.any():
         deadline.check()
@@ -181,7 +179,7 @@ def _first_prices(cost: FloatArray, room: Room, deadline: Deadline) -> FloatArra
     m, k = cost.shape
     if m <= COLD_ROWS:
         return np.zeros(k)
-    rows = np.sort(np.random.default_rng(0).choice(m, m // SAMPLED, replace=False))
+    rows = np.sort(np.random.default_rng(0).choice(m, max(m // SAMPLED, 1), replace=False))
     try:
         return solve_units(cost[rows], room.sample(m, len(rows)), None, deadline)[1]
     except NoAssignment:

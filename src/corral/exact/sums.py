@@ -28,15 +28,12 @@ from ..search import prices as soft
 from .check import Assignment, NoAssignment, broken, cost_of
 from .feasible import place_by_room
 from .pairs import descend, pair_graph, solve_pairs
-from .program import solve_program
+from .program import PROGRAM_SECONDS, solve_program
 from .sizes import Room, solve_units
 
-#: Least number of open groups in the first program, and the factor by which it grows.  More make a
+#: Number of open groups in the first program; later ones have four times as many.  More make a
 #: program slower and a proof likelier.
-FIRST_OPEN, WIDEN = 300, 4
-#: Seconds for one program if an answer is known and more groups could be open.  More can only prove
-#: or improve a known answer.
-PROGRAM_SECONDS = 2.0
+FIRST_OPEN = 300
 
 
 @dataclass(frozen=True)
@@ -69,6 +66,8 @@ def solve_sums(
     Arguments and errors are those of :func:`corral.exact.assign`, but pins are infinite costs, and
     ``until`` is the deadline for prices and the first answer.
     """
+    if cost.size <= 2 * FIRST_OPEN:
+        return solve_program(rules, cost, incumbent=incumbent, deadline=deadline)
     search = _Search(rules, cost)
     view = search.prices(prices, until)
     search.offer(incumbent)
@@ -133,14 +132,15 @@ class _Search:
                 cost, before = self._pinned(trial), found.eps
                 found = replace(found, eps=0.2 * found.eps)
             number = FIRST_OPEN
-            while number <= WIDEN**2 * FIRST_OPEN:
+            while number <= 16 * FIRST_OPEN:
                 prices = self._open_prices(view, number, until)
-                trial = view if prices is None else self.look(prices, until)
+                if prices is None:
+                    number *= 4
+                    continue
+                trial = self.look(prices, until)
                 if trial.bound <= view.bound + 1e-12 * abs(view.bound):
-                    number *= WIDEN
-                view = max(view, trial, key=lambda each: each.bound)
-                if prices is not None and trial is not view:
                     break
+                view = trial
         except OutOfTime:
             pass
         return view
@@ -162,26 +162,15 @@ class _Search:
         values = sums.values[:, rows[group]]
         own = [sums_by(view.labels[rows], value, k) for value in sums.values[:, rows]]
         used = sums.reached(view.labels) - np.array(own)
-        place = (
-            np.arange(len(sums))[:, None] * k + cluster,
-            np.broadcast_to(np.arange(len(group)), values.shape),
-        )
-        A = sparse.csr_array(
-            (values.ravel(), tuple(each.ravel() for each in place)), shape=(used.size, len(group))
-        )
+        row = (np.arange(len(sums))[:, None] * k + cluster).ravel()
+        entries = values.ravel(), (row, np.tile(np.arange(len(group)), len(sums)))
+        A = sparse.csr_array(entries, shape=(used.size, len(group)))
         sides = np.concatenate([(sums.upper - used).ravel(), (used - sums.lower).ravel()])
         both, kept = sparse.vstack([A, -A], format="csr"), np.isfinite(sides)
         one = sparse.csr_array((np.ones(len(group)), (group, np.arange(len(group)))))
-        limit = min(until.check(), PROGRAM_SECONDS)
-        found = linprog(
-            priced[group, cluster],
-            both[np.flatnonzero(kept)],
-            sides[kept],
-            one,
-            np.ones(len(rows)),
-            method="highs",
-            options={"time_limit": limit},
-        )
+        below = both[np.flatnonzero(kept)], sides[kept]
+        limit = {"time_limit": min(until.check(), PROGRAM_SECONDS)}
+        found = linprog(priced[group, cluster], *below, one, np.ones(len(rows)), options=limit)
         if found.status != 0:
             return None
         dual = np.zeros(len(sides))
@@ -270,7 +259,7 @@ class _Search:
                 solved = last  # every group that could be better elsewhere took part
             if last or (solved and self.value - view.bound <= reach + self.tolerance):
                 return solved
-            number *= WIDEN
+            number *= 4
 
     def _solve(self, view: View, opened: BoolArray, reach: float, deadline: Deadline) -> bool:
         """Offer the best labels with reduced costs within reach; whether they are proven.
