@@ -4,14 +4,14 @@
 linear assignment of cliques where no sum is bounded (:mod:`.pairs`); dual prices and shortest
 paths, or one min-cost flow, for sizes of groups that count alike (:mod:`.sizes`); dual prices and
 reduced-cost fixing for all other sums, which leave a small program (:mod:`.sums`, :mod:`.program`).
-:func:`.feasible.feasible` finds any labels or proves that there are none.
+:func:`.dispatch.feasible` finds any labels or proves that there are none (:mod:`.feasible`).
 """
 
 from __future__ import annotations
 
 from .check import Assignment, NoAssignment, broken, matching_order
-from .dispatch import assign
-from .feasible import can_be_placed, feasible, place_by_room
+from .dispatch import assign, feasible
+from .feasible import can_be_placed, place_by_room
 from .program import assign_relaxed, violation
 
 __all__ = [

@@ -16,9 +16,9 @@ from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline, OutOfTime
 from ..rules import Rules
 from .check import Assignment, NoAssignment, broken, cost_of, with_pins
-from .feasible import feasible, place_by_room
+from .feasible import peel, place_by_room, search
 from .pairs import solve_pairs
-from .program import solve_program, valued
+from .program import PROGRAM_ENTRIES, PROGRAM_SECONDS, solve_program, valued
 from .sizes import Room, solve_nested, solve_units
 from .sums import solve_sums
 
@@ -163,3 +163,39 @@ def _any(rules: Rules, cost: FloatArray, deadline: Deadline) -> Assignment:
         raise NoAssignment
     free = rules.sizes is not None and not rules.sizes.ordered
     return replace(valued(rules, cost, labels, match=free), optimal=False)
+
+
+def feasible(
+    rules: Rules, deadline: Deadline = NEVER, cost: FloatArray | None = None
+) -> IntArray | None:
+    """Labels that obey all hard rules, or None if it is proven that there are none.
+
+    Size bounds that are not tied to clusters may be given to clusters in any order.  With costs,
+    labels are near the cheapest if that is easy.  Raises OutOfTime if the deadline comes before an
+    answer or a proof.
+    """
+    deadline.check()
+    rules = rules.unpriced()
+    near = None if cost is None else cost.argmin(axis=1)
+    if cost is None:
+        # With random costs the linear relaxation has one best vertex, which is often a whole one.
+        cost = np.random.default_rng(0).random((rules.n_groups, rules.n_clusters))
+    try:
+        pinned = with_pins(rules, cost)
+        if not rules.bounded and not len(rules.together):
+            return peel(rules, deadline)
+        if rules.nested and rules.sizes is not None and not rules.sizes_vary:
+            return solve_nested(rules, pinned, rules.sizes, deadline)
+        labels = place_by_room(rules, deadline)
+        if labels is None and cost.size > PROGRAM_ENTRIES:
+            # CP-SAT takes minutes for as many groups.
+            soon = deadline.within(20.0 * PROGRAM_SECONDS)
+            labels = solve_sums(rules, pinned, deadline=soon, until=deadline).labels
+    except NoAssignment:
+        if not rules.sizes_vary:
+            return None
+        labels = None
+    except OutOfTime:
+        deadline.check()
+        labels = None
+    return search(rules, deadline, near) if labels is None else labels

@@ -1,4 +1,4 @@
-"""Any labels that obey the hard rules, or the proof that there are none.
+"""Any labels that obey the hard rules, without regard to costs, or the proof that there are none.
 
 Groups placed one after another where there is room are often an answer at once, and never a proof.
 Of cannot-links and pins alone, :func:`peel` first removes the groups that can be placed last.
@@ -19,41 +19,13 @@ from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline, OutOfTime
 from ..rules import Rules
 from ..rules.graphs import link_graph
-from .check import NoAssignment, broken, with_pins
+from .check import broken
 from .program import PROGRAM_SECONDS, interruptible
-from .sizes import solve_nested
 
 #: Sum of the absolute values of a sum of floats after it is turned into a sum of integers; more
 #: make the rounding finer.  From 2**32 on the presolve of CP-SAT 9.15 finds feasible sums
 #: infeasible, 18 of 150 tight ones.
 WHOLE = 2.0**30
-
-
-def feasible(
-    rules: Rules, deadline: Deadline = NEVER, cost: FloatArray | None = None
-) -> IntArray | None:
-    """Labels that obey all hard rules, or None if it is proven that there are none.
-
-    Size bounds that are not tied to clusters may be given to clusters in any order.  With costs,
-    labels are near the cheapest if that is easy.  Raises OutOfTime if the deadline comes before an
-    answer or a proof.
-    """
-    deadline.check()
-    rules = rules.unpriced()
-    near = None if cost is None else cost.argmin(axis=1)
-    if cost is None:
-        # With random costs the linear relaxation has one best vertex, which is often a whole one.
-        cost = np.random.default_rng(0).random((rules.n_groups, rules.n_clusters))
-    try:
-        pinned = with_pins(rules, cost)
-        if not rules.bounded and not len(rules.together):
-            return peel(rules, deadline)
-        if rules.nested and rules.sizes is not None and not rules.sizes_vary:
-            return solve_nested(rules, pinned, rules.sizes, deadline)
-    except NoAssignment:
-        return None
-    placed = place_by_room(rules, deadline)
-    return search(rules, deadline, near) if placed is None else placed
 
 
 def search(

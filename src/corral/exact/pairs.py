@@ -30,7 +30,7 @@ from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
 from ..rules import Cliques, PairGraph, Pairs, Rules, SoftPairs
 from .check import NoAssignment
-from .feasible import feasible
+from .feasible import peel, search
 from .program import PROGRAM_ENTRIES, solve_program
 
 
@@ -121,7 +121,10 @@ def _solve_core(
     known = descend(graph, cost, deadline)
     if cost.size > PROGRAM_ENTRIES:
         if known is None:
-            known = descend(graph, cost, deadline, feasible(part, deadline, cost))
+            coloured = search(part, deadline) if len(part.together) else peel(part, deadline)
+            if coloured is None:
+                raise NoAssignment
+            known = descend(graph, cost, deadline, coloured)
         if known is not None:
             return known, False
     found = solve_program(part, cost, incumbent=known, deadline=programs)
