@@ -124,6 +124,8 @@ def _exact(
             return answer(labels, prices)
     if match:
         known = incumbent if incumbent is not None else _in_order(rules, cost, until, patience)
+        if known is not None:  # a proof for many groups would take hours
+            programs = programs.within(5.0 * PROGRAM_SECONDS)
         return solve_program(rules, pinned, incumbent=known, deadline=programs, match_sizes=True)
     return solve_sums(
         rules, pinned, incumbent=incumbent, deadline=programs, until=until, prices=prices
@@ -190,7 +192,7 @@ def feasible(
         if labels is None and cost.size > PROGRAM_ENTRIES:
             # CP-SAT takes minutes for as many groups.
             soon = deadline.within(20.0 * PROGRAM_SECONDS)
-            labels = solve_sums(rules, pinned, deadline=soon, until=deadline).labels
+            labels = solve_sums(rules, pinned, deadline=soon, until=deadline, first=True).labels
     except NoAssignment:
         if not rules.sizes_vary:
             return None

@@ -60,8 +60,11 @@ def solve_sums(
     deadline: Deadline = NEVER,
     until: Deadline = NEVER,
     prices: FloatArray | None = None,
+    first: bool = False,
 ) -> Assignment:
     """Cheapest labels under all rules, in the order of the sizes given.
+
+    With ``first`` the search ends with the first labels that obey the rules.
 
     Arguments and errors are those of :func:`corral.exact.assign`, but pins are infinite costs, and
     ``until`` is the deadline for prices and the first answer.
@@ -76,7 +79,7 @@ def solve_sums(
         search.offer(_shared_out(rules, cost, view, until))
     if search.labels is None:
         search.offer(search.placed(view, until))
-    optimal = search.close(view, deadline)
+    optimal = search.close(view, deadline, first)
     if search.labels is None:
         raise OutOfTime
     return Assignment(search.labels, search.value, optimal, warm=view.prices)
@@ -236,20 +239,20 @@ class _Search:
         except OutOfTime:
             return None
 
-    def close(self, view: View, deadline: Deadline) -> bool:
+    def close(self, view: View, deadline: Deadline, first: bool) -> bool:
         """Solve for more and more open groups until the answer is proven; whether it is."""
         slack, number = view.margin - view.repair, FIRST_OPEN
         while True:
             room = self.value - view.bound
             if room <= self.tolerance:
                 return True
-            if deadline.passed:
+            if deadline.passed or (first and self.labels is not None):
                 return False
             reach = room
             if number < len(slack):
                 reach = min(room, max(float(np.partition(slack, number)[number]), 0.0))
             last, soon = reach >= room, deadline
-            if self.labels is not None and not last:
+            if first or (self.labels is not None and not last):
                 soon = deadline.within(PROGRAM_SECONDS)
             try:
                 solved = self._solve(view, slack <= reach, reach, soon)
