@@ -31,8 +31,9 @@ from corral.admm.blocks import Blocks
 from corral.admm.projected import ProjectedSolver
 from corral.admm.schedule import GRADUATE, HARDEN, SETTLE
 from corral.datasets import random_links
-from corral.exact.sizes import ship
-from corral.rows.costs import Dense
+from corral.exact import sizes
+from corral.exact.sizes import Room, solve_units
+from corral.rows.costs import scan
 from corral.rules import presolve
 
 
@@ -219,41 +220,27 @@ def test_memory_of_a_fit():
 # --- exact assignment under sizes -------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class WatchedCosts(Dense):
-    """Costs that count how often prices make all rows choose."""
-
-    looks: list[int] = field(default_factory=list)
-
-    def scan(self, prices):
-        self.looks.append(1)
-        return super().scan(prices)
-
-
 N, K = 20_000, 10
 
 
-def priced(X, centers, prices=None):
-    """Looks at all costs, labels and prices for equal sizes."""
-    costs = WatchedCosts(((X[:, None] - centers) ** 2).sum(axis=2))
-    scan, found = ship(costs, np.full(K, N // K), np.full(K, N // K), prices)
-    return len(costs.looks), scan.labels, found
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_sizes_are_settled_in_few_looks_at_the_costs(seed):
+def test_sizes_look_at_all_costs_once_or_twice(monkeypatch):
     X, _ = blobs(N, 10, K)
-    centers, _ = kmeans_plusplus(X, K, random_state=seed)
-    cold, labels, _ = priced(X, centers)
-    means = np.array([X[labels == j].mean(axis=0) for j in range(K)])
-    _, labels, prices = priced(X, means)
-    # Prices of a tenth of the rows are wrong for about one row in a hundred: one step of Newton's
-    # method mends most of that, and a flow among the nearly indifferent the rest.
-    assert cold <= 5
-    # The right prices are recognised at once, those of the round before serve as a sample's do.
-    assert priced(X, means, prices)[0] == 1
-    moved = np.array([X[labels == j].mean(axis=0) for j in range(K)])
-    assert priced(X, moved, prices)[0] <= 4
+    centers, _ = kmeans_plusplus(X, K, random_state=0)
+    cost, looks = ((X[:, None] - centers) ** 2).sum(axis=2), []
+
+    def watched(part, prices):
+        looks.append(len(part))
+        return scan(part, prices)
+
+    monkeypatch.setattr(sizes, "scan", watched)
+    room = Room.of(np.full(K, N // K), np.full(K, N // K))
+    _, prices = solve_units(cost, room)
+    assert looks.count(N) == 1
+    assert sum(looks) < 2 * N
+    # Prices that are right are recognised at once.
+    looks.clear()
+    solve_units(cost, room, prices)
+    assert looks == [N]
 
 
 # --- many pairs -------------------------------------------------------------------------------

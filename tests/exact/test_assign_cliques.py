@@ -6,16 +6,21 @@ import numpy as np
 import pytest
 from tiny_problems import best_value, make_rules
 
-from corral.exact import NoAssignment, assign, broken
-from corral.exact.dispatch import solve_nested
+from corral.exact import NoAssignment, assign, broken, model
 from corral.exact.pairs import solve_pairs
-from corral.exact.program import model
-from corral.exact.program.milp import solve_milp
+from corral.exact.program import solve_program
+from corral.exact.sizes import solve_nested
 from corral.rules import SizeBounds
 
 
-def no_core(rules, cost):
-    raise AssertionError("cliques need no solver")
+@pytest.fixture
+def no_program(monkeypatch):
+    """Fail if a program is solved."""
+
+    def fail(*given, **options):
+        raise AssertionError("cliques need no solver")
+
+    monkeypatch.setattr("corral.exact.pairs.solve_program", fail)
 
 
 def pairs_of(*cliques):
@@ -25,8 +30,8 @@ def pairs_of(*cliques):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_disjoint_cliques_with_trees_are_solved_without_programs(seed, monkeypatch):
-    monkeypatch.setattr("corral.exact.pairs.ENUMERATED", 1)
+@pytest.mark.usefixtures("no_program")
+def test_disjoint_cliques_with_trees_are_solved_without_programs(seed):
     rng = np.random.default_rng(seed)
     m, k = 7, 3
     order = rng.permutation(m)
@@ -35,19 +40,20 @@ def test_disjoint_cliques_with_trees_are_solved_without_programs(seed, monkeypat
         links = np.vstack([links, np.sort(order[[0, 6]])])
     rules = make_rules(np.ones(m, int), k, apart=links)
     cost = rng.random((m, k))
-    labels = solve_pairs(rules, cost, no_core)
+    labels, proven = solve_pairs(rules, cost)
+    assert proven
     assert not broken(rules, labels)
     assert cost[np.arange(m), labels].sum() == pytest.approx(best_value(rules, cost))
 
 
+@pytest.mark.usefixtures("no_program")
 def test_a_clique_of_more_groups_than_clusters_has_no_labels():
     rules = make_rules(np.ones(4, int), 3, apart=pairs_of(range(4)))
     with pytest.raises(NoAssignment):
-        solve_pairs(rules, np.zeros((4, 3)), no_core)
+        solve_pairs(rules, np.zeros((4, 3)))
 
 
-def test_pins_can_leave_a_clique_no_labels(monkeypatch):
-    monkeypatch.setattr("corral.exact.pairs.ENUMERATED", 1)
+def test_pins_can_leave_a_clique_no_labels():
     rules = make_rules(
         np.ones(3, int), 3, apart=pairs_of(range(3)), pins=np.array([(0, 1), (2, 1)])
     )
@@ -89,10 +95,10 @@ def test_programs_with_rows_of_cliques_find_what_pairs_say(seed):
     cost = rng.random((m, k))
     least = best_value(rules, cost)
     if np.isfinite(least):
-        assert solve_milp(rules, cost).cost == pytest.approx(least)
+        assert solve_program(rules, cost).cost == pytest.approx(least)
     else:
         with pytest.raises(NoAssignment):
-            solve_milp(rules, cost)
+            solve_program(rules, cost)
 
 
 def test_a_program_has_one_row_a_clique_and_cluster():

@@ -18,21 +18,18 @@ from tiny_problems import (
     with_pairs,
 )
 
-from corral.deadline import Deadline
+from corral.deadline import NEVER, Deadline
 from corral.exact import NoAssignment, assign, broken
-from corral.exact import sums as contested
-from corral.exact.program.milp import solve_milp
-from corral.exact.sums import LARGE, duals
-from corral.exact.sums.repair import restricted
+from corral.exact import sums as fixing
+from corral.exact.program import solve_program
+from corral.exact.sums import restricted
 from corral.rules import SizeBounds, SoftPairs, TotalBounds
 
 
 @pytest.fixture
 def always(monkeypatch):
     """Small problems go the way of large ones."""
-    monkeypatch.setattr("corral.exact.dispatch.CONTESTED_ENTRIES", 0)
-    monkeypatch.setattr(contested, "FIRST_CONTESTED", 1)
-    monkeypatch.setattr(duals, "LEAST_ROWS", 2)
+    monkeypatch.setattr(fixing, "FIRST_OPEN", 1)
 
 
 @pytest.mark.usefixtures("always")
@@ -62,7 +59,7 @@ def variants(seed):
     loose = SizeBounds(sizes.lower - 5, sizes.upper + 3, True)
     soft = SoftPairs(rules.apart, 30 * rng.random(len(rules.apart)), rules.apart[:, 0] % 3 > 0)
     values = rules.count * rng.uniform(1, 2, rules.n_groups)
-    reached = np.bincount(solve_milp(rules, cost).labels, values, 5)
+    reached = np.bincount(solve_program(rules, cost).labels, values, 5)
     load = TotalBounds(values, np.full(5, -np.inf), reached + 0.5)
     yield rules, cost
     yield replace(rules, sizes=loose), cost
@@ -78,22 +75,20 @@ def test_equals_one_program_over_everything(seed):
         found = assign(rules, cost)
         assert found.optimal
         assert not broken(rules, found.labels)
-        assert found.cost == pytest.approx(solve_milp(rules, cost).cost, rel=1e-9)
+        assert found.cost == pytest.approx(solve_program(rules, cost).cost, rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_bound_is_below_the_least_cost_at_any_prices(seed):
     rng = np.random.default_rng(seed)
     for rules, cost in variants(seed):
-        sums = rules.sums()
-        pairs = contested._Pairs(rules)
-        least = solve_milp(rules, cost).cost
+        search = fixing._Search(rules, cost)
+        least = solve_program(rules, cost).cost
         for _ in range(5):
-            prices = duals._allowed(sums, rng.normal(size=sums.lower.shape) * cost.std())
-            assert duals.look(cost, sums, prices, pairs.place).bound <= least * (1 + 1e-12)
-        start = np.zeros_like(sums.lower)
-        climbed = duals.ascend(cost, sums, start, pairs.place, 30).bound
-        assert duals.look(cost, sums, start, pairs.place).bound <= climbed <= least * (1 + 1e-12)
+            prices = rng.normal(size=search.sums.lower.shape) * cost.std()
+            assert search.look(prices, NEVER).bound <= least * (1 + 1e-12)
+        start = search.look(np.zeros_like(search.sums.lower), NEVER).bound
+        assert start <= search.prices(None, NEVER).bound <= least * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -119,7 +114,7 @@ def test_fixing_groups_leaves_the_cost_of_the_rest(seed):
 
 
 def test_a_large_problem_is_solved_within_a_bound_of_its_own():
-    n, k = LARGE // 5 + 1, 5
+    n, k = 60_001, 5
     rng = np.random.default_rng(0)
     y = rng.integers(0, k, n)
     centers = rng.normal(size=(k, 3)) * 2
@@ -131,7 +126,7 @@ def test_a_large_problem_is_solved_within_a_bound_of_its_own():
     rules = make_rules(count, k, apart=apart, sizes=SizeBounds(size, size, True))
     found = assign(rules, cost)
     assert not broken(rules, found.labels)
-    bound = duals.look(cost, rules.sums(), found.warm, contested._Pairs(rules).place).bound
+    bound = fixing._Search(rules, cost).look(found.warm, NEVER).bound
     assert bound <= found.cost <= bound * (1 + 1e-6)
 
 

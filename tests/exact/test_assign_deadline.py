@@ -7,9 +7,9 @@ import pytest
 from tiny_problems import clustered, make_rules
 
 from corral.deadline import Deadline, OutOfTime
-from corral.exact import assign, assign_patiently, broken
+from corral.exact import assign, broken
 from corral.exact.pairs import solve_pairs
-from corral.exact.sizes import preferences, ship_units
+from corral.exact.sizes import Room, solve_units
 from corral.rules import SizeBounds
 
 PAST = Deadline(end=0.0)
@@ -56,7 +56,9 @@ def test_patience_does_not_end_prices_for_sizes():
     rules, cost = many_sizes()
     expected = assign(rules, cost)
     moved = cost[:, ::-1].copy()
-    found = assign_patiently(rules, moved, expected.labels, Deadline.after(600.0), patience=0.0)
+    found = assign(
+        rules, moved, incumbent=expected.labels, deadline=Deadline.after(600.0), patience=0.0
+    )
     assert found.optimal
     assert found.cost == pytest.approx(assign(rules, moved).cost, rel=1e-12)
 
@@ -64,10 +66,7 @@ def test_patience_does_not_end_prices_for_sizes():
 def test_the_loops_ask_the_deadline():
     rules, cost = many_sizes()
     with pytest.raises(OutOfTime):
-        ship_units(cost, rules.sizes.lower, rules.sizes.upper, None, PAST)
-    tied = np.ones((4, 2), bool)
-    with pytest.raises(OutOfTime):
-        preferences.spread_ties(tied, np.zeros(4, int), np.array([2, 0]), np.array([0, 2]), PAST)
+        solve_units(cost, Room.of_sizes(rules.sizes), None, PAST)
     links, path_cost = a_path()
     with pytest.raises(OutOfTime):
-        solve_pairs(links, path_cost, lambda part, part_cost: part_cost.argmin(axis=1), PAST)
+        solve_pairs(links, path_cost, PAST)

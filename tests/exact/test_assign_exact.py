@@ -22,7 +22,7 @@ from tiny_problems import (
 from corral import ClusterTotals
 from corral.deadline import Deadline, OutOfTime
 from corral.exact import NoAssignment, assign, broken, feasible
-from corral.exact.program.cpsat import search
+from corral.exact.feasible import search
 from corral.rules import SizeBounds, SoftPairs, presolve
 
 
@@ -128,15 +128,16 @@ def test_sizes_are_matched_to_clusters_when_asked():
     assert assign(rules, cost).cost == 18
 
 
-def test_a_past_deadline_gives_the_incumbent_or_raises():
+def test_a_past_deadline_gives_the_incumbent_or_what_prices_find():
     rules, cost = clustered(0, 120, 4, 30)
     best = assign(rules, cost)
     cost = cost[:, ::-1].copy()
     kept = assign(rules, cost, incumbent=best.labels, deadline=Deadline(end=0.0))
     assert not kept.optimal
     np.testing.assert_array_equal(kept.labels, best.labels)
+    assert not broken(rules, assign(rules, cost, deadline=Deadline(end=0.0)).labels)
     with pytest.raises(OutOfTime):
-        assign(rules, cost, deadline=Deadline(end=0.0))
+        assign(rules, cost, deadline=Deadline(end=0.0, last=0.0))
 
 
 def test_soft_pairs_outweigh_costs_only_by_their_price():

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from corral.exact import NoAssignment, assign, prices
-from corral.exact.sizes.flow import transport
+from corral.exact import NoAssignment, assign
 from corral.rules import SizeBounds
 
 from tiny_problems import make_rules  # isort: skip
@@ -83,8 +82,8 @@ def test_everybody_is_content_at_the_prices(seed):
     cost = rng.random((n, k)) * 10.0 ** rng.integers(-4, 5)
     size = random_sizes(rng, n, k)
     for sizes in (exact(size), SizeBounds(np.maximum(size - 2, 0), size + 1, ordered=True)):
-        labels = assign(make_rules(np.ones(n, int), k, sizes=sizes), cost).labels
-        price = prices(labels, cost, sizes)
+        found = assign(make_rules(np.ones(n, int), k, sizes=sizes), cost)
+        labels, price = found.labels, found.warm
         paid = cost + price
         worst = (paid[np.arange(n), labels] - paid.min(axis=1)).max()
         assert worst <= 1e-9 * cost.max()
@@ -102,19 +101,6 @@ def test_prices_foretell_what_a_swap_of_sizes_gains():
     first, second = (
         assign(make_rules(np.ones(600, int), 2, sizes=exact(s)), cost) for s in (sizes, sizes[::-1])
     )
-    price = prices(first.labels, cost)
+    price = first.warm
     foretold = (sizes[0] - sizes[1]) * (price[0] - price[1])
     assert np.sign(foretold) == np.sign(second.cost - first.cost)
-
-
-def test_prices_exist_for_labels_that_other_rules_moved():
-    rng = np.random.default_rng(0)
-    cost = rng.random((30, 3))
-    price = prices(rng.integers(0, 3, 30), cost)
-    assert np.all(np.isfinite(price))
-    assert price.mean() == pytest.approx(0)
-
-
-def test_a_split_supply_is_the_linear_relaxation():
-    flow = transport(np.array([[0.0, 1.0], [0.0, 3.0]]), np.array([3, 3]), [2, 4], [2, 4])
-    np.testing.assert_array_equal(flow, [[0, 3], [2, 1]])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from corral import CannotLink, ClusterTotals, ConstrainedKMeans, ConstraintSet, Pin
-from corral.exact.placed import place_by_room
+from corral.exact import place_by_room
 from corral.rules import presolve
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 from tiny_problems import make_rules
 
 from corral.exact import NoAssignment, assign, sizes
-from corral.exact.sizes import preferences
-from corral.exact.sizes.flow import transport as flow
+from corral.exact.sizes import Room, cheapest_flow, solve_units
 from corral.rows import costs
 from corral.rows.costs import scan
 from corral.rules import SizeBounds
@@ -19,20 +16,12 @@ from corral.rules import SizeBounds
 
 @pytest.fixture
 def small_steps(monkeypatch):
-    """Everything that is meant for many rows happens with few, in steps as small as can be."""
+    """Everything that is meant for many rows happens with few."""
 
     def setting(rng):
-        for name, value in {
-            "FLOW_COLD": 0,
-            "FLOW_WARM": 0,
-            "FLOW_ROWS_EACH": int(rng.integers(0, 9)),
-            "LEAST_ROWS": int(rng.integers(2, 60)),
-            "LEAST_EACH": int(rng.integers(0, 6)),
-            "FEW_MISPLACED": int(rng.integers(0, 20)),
-            "MANY_TIES": int(rng.integers(0, 40)),
-        }.items():
-            home = sizes if hasattr(sizes, name) else preferences
-            monkeypatch.setattr(home, name, value)
+        monkeypatch.setattr(sizes, "COLD_ROWS", int(rng.integers(5, 100)))
+        monkeypatch.setattr(sizes, "SAMPLED", int(rng.integers(2, 40)))
+        monkeypatch.setattr(sizes, "PATHS", int(rng.integers(1, 20)))
 
     return setting
 
@@ -69,9 +58,13 @@ def bounds(rng, m, k):
     return np.maximum(size - give[0], 0), size + give[1]
 
 
+def flow(cost, lower, upper):
+    """Labels by OR-Tools' min-cost flow over everything."""
+    return cheapest_flow(cost, Room.of(lower, upper), np.full(len(cost), -1))
+
+
 def least(cost, lower, upper):
-    labels = flow(cost, np.ones(len(cost), np.int64), lower, upper).argmax(axis=1)
-    return cost[np.arange(len(cost)), labels].sum()
+    return cost[np.arange(len(cost)), flow(cost, lower, upper)].sum()
 
 
 def check(cost, lower, upper, labels, prices):
@@ -107,10 +100,10 @@ def test_equals_one_flow_over_everything(make, small_steps):
             expected = least(cost, lower, upper)
         except NoAssignment:
             with pytest.raises(NoAssignment):
-                sizes.ship_units(cost, lower, upper, start)
+                solve_units(cost, Room.of(lower, upper), start)
             continue
         before = cost.copy()
-        labels, prices = sizes.ship_units(cost, lower, upper, start)
+        labels, prices = solve_units(cost, Room.of(lower, upper), start)
         np.testing.assert_array_equal(cost, before)
         scale = np.abs(cost[np.isfinite(cost)]).max()
         reached = cost[np.arange(m), labels].sum()
@@ -135,25 +128,6 @@ def test_many_rows_are_proven_by_their_prices(exact):
     assert again.cost == pytest.approx(assign(rules, moved).cost, rel=1e-12)
 
 
-def test_a_flow_without_a_proof_leaves_no_more_rows_misplaced(small_steps, monkeypatch):
-    found, finish = [], preferences.State.finish
-
-    def recorded(state, taking_part):
-        found.append((state.costs, state.misplaced))
-        return finish(state, taking_part)
-
-    monkeypatch.setattr(preferences.State, "finish", recorded)
-    for seed in range(200):
-        rng = np.random.default_rng(seed)
-        small_steps(rng)
-        size = np.bincount(rng.integers(0, 10, 600), minlength=10)
-        sizes.ship_units(squares(rng, 600, 10), size, size)
-    # One after another for the same costs, be they those of all rows or of a sample.
-    again = [(a[1], b[1]) for a, b in pairwise(found) if a[0] is b[0]]
-    assert len(again) > 20
-    assert all(before >= after for before, after in again)
-
-
 def test_equals_linear_sum_assignment(small_steps):
     for seed in range(10):
         rng = np.random.default_rng(seed)
@@ -161,7 +135,7 @@ def test_equals_linear_sum_assignment(small_steps):
         cost = uniform(rng, 150, 5)
         size, _ = bounds(rng, 150, 5)
         size[0] += 150 - size.sum()
-        labels, _ = sizes.ship_units(cost, size, size)
+        labels, _ = solve_units(cost, Room.of(size, size))
         wide = np.repeat(cost, size, axis=1)
         best = wide[linear_sum_assignment(wide)].sum()
         assert cost[np.arange(150), labels].sum() == pytest.approx(best, rel=1e-11)
@@ -169,7 +143,7 @@ def test_equals_linear_sum_assignment(small_steps):
 
 def test_prices_are_per_point_where_groups_have_several():
     rng = np.random.default_rng(1)
-    n = 3 * (sizes.FLOW_WARM // 6)  # enough rows for prices to be of use to the next round
+    n = 2_001
     cost = rng.random((n, 3))
     bounds = SizeBounds(np.full(3, n), np.full(3, n), True)
     found = assign(make_rules(np.full(n, 3), 3, sizes=bounds), cost)
@@ -190,63 +164,24 @@ def test_a_scan_is_the_two_least_of_each_row(k, entries, monkeypatch):
     np.testing.assert_array_equal(margin, ordered[:, 1] - ordered[:, 0] if k > 1 else np.inf)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_ties_carry_as_much_as_a_flow_would(seed):
-    rng = np.random.default_rng(seed)
-    t, k = int(rng.integers(5, 60)), int(rng.integers(2, 6))
-    labels = rng.integers(0, k, t)
-    tied = rng.random((t, k)) < 0.3
-    tied[np.arange(t), labels] = True
-    target = np.bincount(rng.integers(0, k, t), minlength=k)
-    size = np.bincount(labels, minlength=k)
-    over, under = np.maximum(size - target, 0), np.maximum(target - size, 0)
-    after = preferences.spread_ties(tied, labels, over, under)
-    assert tied[np.arange(t), after].all()
-    # The most that can be carried: rows misplaced in the best assignment along ties.
-    columns = np.repeat(~tied, target, axis=1)
-    stuck = columns[linear_sum_assignment(columns.astype(float))].sum()
-    misplaced = np.maximum(np.bincount(after, minlength=k) - target, 0).sum()
-    assert misplaced == stuck
-
-
-def test_clusters_that_stand_apart_are_settled_by_few_rows(monkeypatch):
+def test_clusters_that_stand_apart_give_up_rows():
     """Rows must leave clusters, and enter others, that are within the reach of nobody."""
     rng = np.random.default_rng(0)
     m, k = 60_000, 12
     centers = 4.0 * rng.normal(size=(k, 6))
-    X = centers[rng.integers(0, k, m)] + rng.normal(size=(m, 6))
+    centers[-1] = 100.0
+    X = centers[rng.integers(0, k - 1, m)] + rng.normal(size=(m, 6))
     cost = ((X[:, None, :] - centers) ** 2).sum(axis=2)
     size = np.full(k, m // k)
-    best = cost[np.arange(m), flow(cost, np.ones(m, np.int64), size, size).argmax(axis=1)].sum()
-    whole = []
-    everything = sizes._all_at_once
-    monkeypatch.setattr(
-        sizes,
-        "_all_at_once",
-        lambda part, *bounds: whole.append(len(part)) or everything(part, *bounds),
-    )
-    labels, prices = sizes.ship_units(cost, size, size)
-    np.testing.assert_array_equal(np.bincount(labels), size)
-    assert cost[np.arange(m), labels].sum() == pytest.approx(best, rel=1e-12)
-    assert max(whole, default=0) < m // 2
-    paid = cost + prices
-    assert (paid[np.arange(m), labels] - paid.min(axis=1)).max() <= 1e-9
-
-
-def test_a_cluster_that_nobody_prefers_opens_few_moves(monkeypatch):
-    """Rows that must go far away do not make the flow one over all moves of all rows."""
-    rng = np.random.default_rng(0)
-    m, k = 20_000, 20
-    centers = 4.0 * rng.normal(size=(k, 3))
-    centers[-1] = 100.0
-    X = centers[rng.integers(0, k - 1, m)] + rng.normal(size=(m, 3))
-    cost = ((X[:, None, :] - centers) ** 2).sum(axis=2)
-    size = np.bincount(cost.argmin(axis=1), minlength=k)
-    size[[0, -1]] += [-400, 400]
-    arcs, ship = [], preferences.flow_over
-    monkeypatch.setattr(
-        preferences, "flow_over", lambda *given: arcs.append(len(given[1])) or ship(*given)
-    )
-    labels, prices = sizes.ship_units(cost, size, size, np.zeros(k))
+    labels, prices = solve_units(cost, Room.of(size, size))
     check(cost, size, size, labels, prices)
-    assert max(arcs) < m * k // 10
+    assert cost[np.arange(m), labels].sum() == pytest.approx(least(cost, size, size), rel=1e-12)
+
+
+@pytest.mark.parametrize("make", [whole, all_alike])
+def test_many_equal_costs(make):
+    """Ties are misplaced by the thousand, whatever the prices."""
+    rng = np.random.default_rng(0)
+    cost = make(rng, 20_000, 10)
+    size = np.full(10, 2_000)
+    check(cost, size, size, *solve_units(cost, Room.of(size, size)))

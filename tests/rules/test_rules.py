@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from tiny_problems import labelings, make_rules, misses, obeys, random_problem, value
 
-from corral.exact.check import with_pins
-from corral.exact.result import NoAssignment
-from corral.exact.sums.repair import restricted
+from corral.exact.check import NoAssignment, with_pins
+from corral.exact.sums import restricted
 from corral.rules import SizeBounds, TotalBounds
 
 SEEDS = range(60)

@@ -9,8 +9,7 @@ from scipy.optimize import linprog, milp
 
 from corral import ClusterSizes, ClusterTotals, ConstrainedKMeans, MustLink, Pin
 from corral.exact import assign, sizes
-from corral.exact.sizes import preferences
-from corral.exact.sizes.flow import transport
+from corral.exact.sizes import Room, solve_units
 from corral.rules import SoftSizes, presolve
 from corral.search.far import why_home
 
@@ -51,24 +50,19 @@ def test_sizes_cost_as_little_as_in_a_linear_program(seed, monkeypatch):
     cost, soft = rng.random((M, K)) + rng.random(K), some_sizes(rng)
     lower, upper = np.zeros(K, int), np.full(K, M if seed % 2 else M // 2)
     least = least_by_linear_program(cost, lower, upper, soft)
-    labels = transport(cost, np.ones(M, int), lower, upper, soft).argmax(axis=1)
-    # Everything that is meant for many rows happens with few.
-    for name, value in {"FLOW_COLD": 0, "FLOW_ROWS_EACH": 0, "LEAST_ROWS": 9}.items():
-        monkeypatch.setattr(sizes, name, value)
-    monkeypatch.setattr(sizes, "FEW_MISPLACED", 2)
-    monkeypatch.setattr(preferences, "MANY_TIES", 4)
-    others, prices = sizes.ship_units(cost, lower, upper, None, soft=soft)
-    for found in (labels, others):
-        size = np.bincount(found, minlength=K)
-        total = cost[np.arange(M), found].sum() + np.trace(soft.cost(size))
+    for rows in (1_000, 10):  # few rows begin at prices of 0, many at those of a sample
+        monkeypatch.setattr(sizes, "COLD_ROWS", rows)
+        labels, prices = solve_units(cost, Room.of(lower, upper, soft))
+        size = np.bincount(labels, minlength=K)
+        total = cost[np.arange(M), labels].sum() + np.trace(soft.cost(size))
         np.testing.assert_allclose(total, least, rtol=1e-9)
-    paid = cost + prices
-    assert (paid[np.arange(M), others] - paid.min(axis=1)).max() <= 1e-9
+        paid = cost + prices
+        assert (paid[np.arange(M), labels] - paid.min(axis=1)).max() <= 1e-9
 
 
-@pytest.mark.parametrize("contested", [0, 10_000])
-def test_soft_totals_cost_as_little_as_in_an_integer_program(contested, monkeypatch):
-    monkeypatch.setattr("corral.exact.dispatch.CONTESTED_ENTRIES", contested)
+@pytest.mark.parametrize("opened", [1, 10_000])
+def test_soft_totals_cost_as_little_as_in_an_integer_program(opened, monkeypatch):
+    monkeypatch.setattr("corral.exact.sums.FIRST_OPEN", opened)
     rng = np.random.default_rng(1)
     m, k, price = 24, 3, 0.02
     cost, values = rng.random((m, k)), rng.integers(1, 9, m).astype(float)

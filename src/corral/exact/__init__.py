@@ -1,31 +1,28 @@
 """Exact assignment of groups to clusters: least cost under all hard rules.
 
-:func:`.dispatch.assign` takes the cheapest method that the rules allow: nearest centre, elimination
-over the graph of pairs and linear assignment of cliques (:mod:`.pairs`), prices and min-cost flow
-(:mod:`.sizes`), a flow through disjoint cliques (:mod:`.nested`), prices for several sums
-(:mod:`.sums`), or integer programming (:mod:`.program`).  Where a proof takes too long, it takes
-greedy labels instead.
+:func:`.dispatch.assign` goes one way: nearest centres; elimination over the graph of pairs and
+linear assignment of cliques where no sum is bounded (:mod:`.pairs`); dual prices and shortest
+paths, or one min-cost flow, for sizes of groups that count alike (:mod:`.sizes`); dual prices and
+reduced-cost fixing for all other sums, which leave a small program (:mod:`.sums`, :mod:`.program`).
+:func:`.dispatch.feasible` finds any labels or proves that there are none (:mod:`.feasible`).
 """
 
 from __future__ import annotations
 
-from .check import broken, matching_order
-from .dispatch import assign, assign_patiently, feasible
-from .placed import can_be_placed
-from .program.relaxed import assign_relaxed, violation
-from .result import Assignment, NoAssignment
-from .sizes.prices import prices
+from .check import Assignment, NoAssignment, broken, matching_order
+from .dispatch import assign, feasible
+from .feasible import can_be_placed, place_by_room
+from .program import assign_relaxed, violation
 
 __all__ = [
     "Assignment",
     "NoAssignment",
     "assign",
-    "assign_patiently",
     "assign_relaxed",
     "broken",
     "can_be_placed",
     "feasible",
     "matching_order",
-    "prices",
+    "place_by_room",
     "violation",
 ]

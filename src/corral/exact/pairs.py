@@ -20,9 +20,7 @@ answer, and otherwise the groups at the other end take part too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -31,23 +29,9 @@ from .._typing import FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
 from ..rules import Cliques, PairGraph, Pairs, Rules, SoftPairs
-from .result import NoAssignment
-
-#: Labelings of a component of pairs up to which all are tried; above, a program finds the best.
-#: Sizes and 4,000 cannot-links of 8,000 rows in 5 clusters take 0.08 s, and 0.13 s with programs.
-ENUMERATED = 5_000
-#: Labelings tried at once, over all components; a cost of 8 bytes each makes one megabyte, which
-#: the cache of a core can hold.
-AT_ONCE = 125_000
-
-#: Cliques that are matched between two looks at the deadline; 100 of 10 groups take 1 ms.
-CHECK_EVERY = 100
-
-#: Most sweeps of the descent; each moves every group that gains more than its neighbours.
-SWEEPS = 300
-
-#: Finds the best labels of the rules and costs of a 2-core.
-SolveCore = Callable[[Rules, FloatArray], IntArray]
+from .check import NoAssignment
+from .feasible import peel, search
+from .program import PROGRAM_ENTRIES, solve_program
 
 
 @dataclass(frozen=True)
@@ -70,31 +54,31 @@ def pair_graph(rules: Rules) -> PairGraph:
 
 
 def solve_pairs(
-    rules: Rules, cost: FloatArray, solve_core: SolveCore, deadline: Deadline = NEVER
-) -> IntArray:
-    """Cheapest labels under pairs alone; no other rule is looked at.
+    rules: Rules, cost: FloatArray, deadline: Deadline = NEVER, programs: Deadline = NEVER
+) -> tuple[IntArray, bool]:
+    """Cheapest labels under pairs alone, and whether they are proven; no other rule is looked at.
 
-    Costs are infinite where a group may not go; ``solve_core`` is given what elimination leaves.
+    Costs are infinite where a group may not go.  ``programs`` is the deadline of programs.
 
     Raises
     ------
     NoAssignment, OutOfTime
     """
     labels: IntArray = cost.argmin(axis=1)
-    graph = pair_graph(rules)
+    graph, proven = pair_graph(rules), True
     if not len(graph.a):
-        return labels
-    cliques, graph = graph.complete(_few(cost.shape[1]))
+        return labels, True
+    cliques, graph = graph.complete(2)
     _match_cliques(cliques, cost, labels, deadline)
     active = np.zeros(len(cost), bool)
     while True:
         inside = active[graph.a] & active[graph.b]
         clash = graph.broken(labels) & ~inside
         if not clash.any():
-            return labels
+            return labels, proven
         active[graph.a[clash]] = active[graph.b[clash]] = True
         inside = active[graph.a] & active[graph.b]
-        _solve_active(rules, cost, labels, graph.of(inside), solve_core, deadline)
+        proven = _solve_active(rules, cost, labels, graph.of(inside), deadline, programs)
 
 
 def _solve_active(
@@ -102,55 +86,49 @@ def _solve_active(
     cost: FloatArray,
     labels: IntArray,
     graph: PairGraph,
-    solve_core: SolveCore,
     deadline: Deadline,
-) -> None:
-    """Set the labels of all groups in the graph to the best ones, in place."""
+    programs: Deadline,
+) -> bool:
+    """Set the labels of all groups in the graph to the best ones in place; whether proven."""
     touched, ends = np.unique(np.concatenate([graph.a, graph.b]), return_inverse=True)
     a, b = ends[: len(graph.a)], ends[len(graph.a) :]
     graph = PairGraph(len(touched), a, b, graph.same, graph.differ)
     work = cost[touched]
     core, sweeps = _eliminate(graph, work, deadline)
     found: IntArray = work.argmin(axis=1)
-    core = _enumerate_small(core, work, found, deadline)
-    cliques, core = core.complete(_few(work.shape[1]))
+    cliques, core = core.complete(2)
     _match_cliques(cliques, work, found, deadline)
+    proven = True
     if len(core.a):
         left = np.unique(np.concatenate([core.a, core.b]))
         part = _core_rules(rules, core, touched[left], left)
-        found[left] = solve_core(part, work[left])
+        found[left], proven = _solve_core(part, work[left], deadline, programs)
     for sweep in reversed(sweeps):
         found[sweep.leaf] = _best_answer(sweep, found[sweep.neighbour])
     if not (np.isfinite(cost[touched, found]).all() and np.isfinite(graph.paid(found)).all()):
         raise NoAssignment
     labels[touched] = found
+    return proven
 
 
-def _enumerate_small(
-    core: PairGraph, work: FloatArray, labels: IntArray, deadline: Deadline
-) -> PairGraph:
-    """Label the small components by trying all labelings; give the pairs of the others."""
-    k = work.shape[1]
-    if not len(core.a) or k == 1:  # a single cluster leaves nothing to try
-        return core.of(np.zeros(len(core.a), bool))
-    component = core.component
-    groups = np.unique(np.concatenate([core.a, core.b]))
-    groups = groups[np.argsort(component[groups], kind="stable")]
-    pairs = core.of(np.argsort(component[core.a], kind="stable"))
-    size = np.bincount(component[groups])
-    small = size <= _few(k)
-    for m in np.unique(size[small & (size > 0)]):
-        alike = groups[size[component[groups]] == m].reshape(-1, m)
-        of_alike = pairs.of(size[component[pairs.a]] == m)
-        for some, of_some in _batches(alike, of_alike, component, max(AT_ONCE // k ** int(m), 1)):
-            deadline.check()
-            labels[some] = _best_of_all(some, of_some, work)
-    return core.of(~small[component[core.a]])
-
-
-def _few(k: int) -> int:
-    """Most groups of a component whose labels are enumerated."""
-    return int(np.log(ENUMERATED) / np.log(max(k, 2)))
+def _solve_core(
+    part: Rules, cost: FloatArray, deadline: Deadline, programs: Deadline
+) -> tuple[IntArray, bool]:
+    """Labels of a 2-core, by a program or, if it is large, by a descent; whether they are best."""
+    if not np.isfinite(cost.min(axis=1)).all():
+        raise NoAssignment
+    graph = part.pairs.graph
+    known = descend(graph, cost, deadline)
+    if cost.size > PROGRAM_ENTRIES:
+        if known is None:
+            coloured = search(part, deadline) if len(part.together) else peel(part, deadline)
+            if coloured is None:
+                raise NoAssignment
+            known = descend(graph, cost, deadline, coloured)
+        if known is not None:
+            return known, False
+    found = solve_program(part, cost, incumbent=known, deadline=programs)
+    return np.asarray(found.labels), found.optimal
 
 
 def _match_cliques(
@@ -166,49 +144,13 @@ def _match_cliques(
         raise NoAssignment
     places = cliques.of_member * k + labels[cliques.members]
     taken = np.bincount(places, minlength=len(cliques) * k).reshape(-1, k)
-    for number, c in enumerate(np.flatnonzero(taken.max(axis=1, initial=0) > 1)):
-        if number % CHECK_EVERY == 0:
-            deadline.check()
+    for c in np.flatnonzero(taken.max(axis=1, initial=0) > 1):
+        deadline.check()
         members = cliques.members[cliques.start[c] : cliques.start[c + 1]]
         try:
             labels[members] = linear_sum_assignment(cost[members])[1]
         except ValueError:  # infinite costs leave no labels
             raise NoAssignment from None
-
-
-def _batches(
-    groups: IntArray, pairs: PairGraph, component: IntArray, most: int
-) -> Iterator[tuple[IntArray, PairGraph]]:
-    """At most ``most`` components at a time, a row of groups each, with their pairs.
-
-    Groups and pairs come sorted by their components.
-    """
-    starts = np.arange(0, len(groups), most)
-    first = np.searchsorted(component[pairs.a], component[groups[starts, 0]])
-    last = np.append(first[1:], len(pairs.a))
-    for start, low, high in zip(starts, first, last, strict=True):
-        yield groups[start : start + most], pairs.of(np.arange(low, high))
-
-
-def _best_of_all(groups: IntArray, pairs: PairGraph, work: FloatArray) -> IntArray:
-    """The best labels of components with m groups each, a row each; the first among equals.
-
-    A component has at most one pair between its i-th and its j-th group, so what these pairs
-    cost is added for all components together.
-    """
-    m, k = groups.shape[1], work.shape[1]
-    ways = np.indices((k,) * m, np.int32).reshape(m, -1)
-    total = np.zeros((len(groups), ways.shape[1]))
-    for i in range(m):
-        total += work[groups[:, i]][:, ways[i]]
-    number = np.empty(len(work), np.int64)
-    number[groups] = np.arange(groups.size).reshape(groups.shape)
-    (row, a), b = np.divmod(number[pairs.a], m), number[pairs.b] % m
-    for i, j in combinations(range(m), 2):
-        here = (a == i) & (b == j)
-        same, differ = pairs.same[here, None], pairs.differ[here, None]
-        total[row[here]] += np.where(ways[i] == ways[j], same, differ)
-    return ways[:, total.argmin(axis=1)].T
 
 
 def _eliminate(
@@ -274,8 +216,15 @@ def _core_rules(rules: Rules, core: PairGraph, groups: IntArray, numbers: IntArr
     )
 
 
-def descend(graph: PairGraph, cost: FloatArray, deadline: Deadline = NEVER) -> IntArray | None:
+def descend(
+    graph: PairGraph,
+    cost: FloatArray,
+    deadline: Deadline = NEVER,
+    start: IntArray | None = None,
+) -> IntArray | None:
     """Labels that no single move improves, or None if they break a hard pair.
+
+    Without a start every group begins in its cheapest cluster.
 
     In every sweep the groups move that gain more than all their neighbours: no two of them share
     a pair, so the gains add up.  Sweeps end with the deadline.
@@ -288,11 +237,11 @@ def descend(graph: PairGraph, cost: FloatArray, deadline: Deadline = NEVER) -> I
     same, differ = np.minimum(graph.same, wall), np.minimum(graph.differ, wall)
     # Of two groups of a pair with equal gains one has to move first.
     jitter = 1.0 + 1e-6 * np.random.default_rng(0).random(m)
-    labels: IntArray = cost.argmin(axis=1)
+    labels: IntArray = cost.argmin(axis=1) if start is None else start.copy()
     ends, others = np.concatenate([graph.a, graph.b]), np.concatenate([graph.b, graph.a])
     bonus, base = np.tile(same - differ, 2), sums_by(ends, np.tile(differ, 2), m)
     rows = np.arange(m)
-    for _ in range(SWEEPS):
+    while True:
         paid = sums_by(ends * k + labels[others], bonus, m * k).reshape(m, k)
         paid += base[:, None]
         paid += cost

@@ -17,8 +17,7 @@ import numpy as np
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline, OutOfTime
-from ..exact import NoAssignment, assign, broken
-from ..exact.placed import place_by_room
+from ..exact import NoAssignment, assign, broken, place_by_room
 from ..rules import Rules
 from . import numbers as at
 from .budget import Budget

@@ -25,7 +25,7 @@ import numpy as np
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import Deadline, OutOfTime
-from ..exact import Assignment, NoAssignment, assign_patiently
+from ..exact import Assignment, NoAssignment, assign
 from ..problem import Problem
 from ..rows import MemoryRows, Passes, Placement, ShardLabels, ShardRows
 from ..rules import Rules
@@ -641,7 +641,7 @@ def _assigned(
     if np.any(np.isinf(cost).all(axis=1)):
         raise NoAssignment
     try:
-        found = assign_patiently(part, cost, None, deadline, patience=PATIENCE, prices=prices)
+        found = assign(part, cost, deadline=deadline, patience=PATIENCE, prices=prices)
     except OutOfTime:
         raise NoAssignment from None
     if not np.isfinite(cost[np.arange(len(cost)), found.labels]).all():

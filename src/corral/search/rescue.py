@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ..deadline import Deadline, OutOfTime
-from ..exact import NoAssignment, feasible
-from ..exact.check import broken, matching_order
+from ..exact import NoAssignment, broken, feasible, matching_order
 from . import numbers as at
 from .descent import Answer, Descender
 

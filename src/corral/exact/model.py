@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy import sparse
 
-from ..._typing import BoolArray, FloatArray, IntArray
-from ...rules import Cliques, LinearRows, Rules, SizeBounds, TotalBounds
+from .._typing import BoolArray, FloatArray, IntArray
+from ..rules import Cliques, LinearRows, Rules, SizeBounds, TotalBounds
 
 #: Rows, columns and values of some entries.
 Entries = tuple[IntArray, IntArray, FloatArray]

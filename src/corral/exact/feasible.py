@@ -1,32 +1,31 @@
-"""Any assignment that obeys the hard rules, or the proof that there is none, by CP-SAT.
+"""Any labels that obey the hard rules, without regard to costs, or the proof that there are none.
 
-Without costs, integer programming is slow at colouring graphs and packing sizes; the clause
-learning of CP-SAT solves most such problems in milliseconds.  Of cannot-links and pins alone,
-:func:`peel` first removes the groups that can always be placed last.
+Groups placed one after another where there is room are often an answer at once, and never a proof.
+Of cannot-links and pins alone, :func:`peel` first removes the groups that can be placed last.
+What is left is for CP-SAT: without costs, integer programming is slow at colouring graphs and
+packing sizes; the clause learning of CP-SAT solves most such problems in milliseconds.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..._typing import FloatArray, IntArray
-from ...deadline import NEVER, Deadline, OutOfTime
-from ...rules import Rules
-from ...rules.pairs import link_graph
-from ..check import broken
-from . import interruptible
-
-#: Seconds for a search on one core before all cores search; starting one worker is faster.
-ALONE = 2.0
+from .._typing import FloatArray, IntArray
+from ..deadline import NEVER, Deadline, OutOfTime
+from ..rules import Rules
+from ..rules.pairs import link_graph
+from .check import broken
+from .program import PROGRAM_SECONDS, interruptible
 
 #: Sum of the absolute values of a sum of floats after it is turned into a sum of integers; more
 #: make the rounding finer.  From 2**32 on the presolve of CP-SAT 9.15 finds feasible sums
 #: infeasible, 18 of 150 tight ones.
-LEVELS = 2.0**30
+WHOLE = 2.0**30
 
 
 def search(
@@ -49,7 +48,7 @@ def search(
 def _solve(rules: Rules, model: Any, x: list[list[Any]], deadline: Deadline) -> IntArray | None:
     from ortools.sat.python import cp_model
 
-    for workers, patience in ((1, ALONE), (os.cpu_count() or 1, np.inf)):
+    for workers, patience in ((1, PROGRAM_SECONDS), (os.cpu_count() or 1, np.inf)):
         limit = min(patience, deadline.check())
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = workers
@@ -149,15 +148,15 @@ def _add_sum(
     """
     from ortools.sat.python import cp_model
 
-    whole = np.array_equal(values, np.rint(values)) and np.abs(values).sum() < LEVELS
-    limit = int(4 * LEVELS)
+    whole = np.array_equal(values, np.rint(values)) and np.abs(values).sum() < WHOLE
+    limit = int(4 * WHOLE)
     if whole:
         # A whole sum of at least 2.5 is at least 3.
         scale = 1.0
         low = -limit if lower < -limit else int(np.ceil(lower))
         high = limit if upper > limit else int(np.floor(upper))
     else:
-        scale, give = LEVELS / float(np.abs(values).sum()), len(values) / 2
+        scale, give = WHOLE / float(np.abs(values).sum()), len(values) / 2
         low = -limit if lower * scale < -limit else int(np.floor(lower * scale - give))
         high = limit if upper * scale > limit else int(np.ceil(upper * scale + give))
     if low > high:
@@ -213,3 +212,57 @@ def _place(rules: Rules, labels: IntArray, last: IntArray, deadline: Deadline) -
         deadline.check()
         taken = set(labels[graph.indices[graph.indptr[g] : graph.indptr[g + 1]]].tolist())
         labels[g] = pin[g] if pin[g] >= 0 else next(j for j in clusters if j not in taken)
+
+
+def can_be_placed(rules: Rules, deadline: Deadline = NEVER) -> bool:
+    """Whether groups placed from the largest to the smallest obey all hard rules.
+
+    False says nothing.  Most of the questions in the search for a smaller conflict are answered by
+    this in a millisecond.  OutOfTime is raised at the deadline.
+    """
+    return place_by_room(rules, deadline) is not None
+
+
+def place_by_room(
+    rules: Rules, deadline: Deadline = NEVER, cost: FloatArray | None = None
+) -> IntArray | None:
+    """Labels that obey all hard rules, or None if this method finds none.
+
+    With costs each group goes to the cheapest cluster with room; sizes then hold in their order.
+    OutOfTime is raised at the deadline.
+    """
+    for labels in _placed(rules, deadline, cost):
+        if not broken(rules, labels, any_order=cost is None):
+            return labels
+    return None
+
+
+def _placed(rules: Rules, deadline: Deadline, cost: FloatArray | None) -> Iterator[IntArray]:
+    """Place the groups, the largest first, each into a cluster with room for it.
+
+    It is the cheapest one if there are costs, then the first one, then that with most room.
+    """
+    graph, sums = link_graph(rules.n_groups, rules.apart), rules.sums()
+    allowed = np.ones((rules.n_groups, rules.n_clusters), bool)
+    allowed[rules.pins[:, 0]] = False
+    allowed[rules.pins[:, 0], rules.pins[:, 1]] = True
+    heavy = (np.abs(sums.values) / sums.unit).sum(axis=0) + np.diff(graph.indptr)
+    heavy[rules.pins[:, 0]] = np.inf
+    first, unit = -np.arange(rules.n_clusters), sums.unit
+    for how in (("cheap",) if cost is not None else ()) + ("first", "spread"):
+        labels, room = np.full(rules.n_groups, -1), sums.upper.copy()
+        for g in np.argsort(-heavy, kind="stable"):
+            deadline.check()
+            fits = allowed[g] & (room >= sums.values[:, g, None]).all(axis=0)
+            near = labels[graph.indices[graph.indptr[g] : graph.indptr[g + 1]]]
+            fits[near[near >= 0]] = False
+            if not fits.any():
+                break
+            if how == "cheap" and cost is not None:
+                score = -cost[g]
+            else:
+                score = first if how == "first" else (room / unit).sum(axis=0)
+            labels[g] = np.argmax(np.where(fits, score, -np.inf))
+            room[:, labels[g]] -= sums.values[:, g]
+        else:
+            yield labels

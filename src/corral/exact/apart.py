@@ -20,21 +20,18 @@ from numpy.typing import NDArray
 #: Arrays by name: A (start, index, value, shape), lower, upper, cost, top, integral.
 Program = dict[str, NDArray[Any]]
 
-#: Codes of HiGHS: the matrix is given by rows, the sense of the objective, an answer was found.
-ROW_WISE, MINIMISE, FEASIBLE = 2, 1, 2
-
 #: What HiGHS found: no answer exists, the best answer, or neither is shown.
 INFEASIBLE, OPTIMAL, UNDECIDED = 0, 1, 2
 
-#: Seconds after its time limit when the process is ended.
+#: Seconds after its time limit when the process is ended.  More end a fit later.
 GRACE = 0.3
 
 
 def load(program: Program, options: dict[str, Any]) -> Any:
     """HiGHS with the program: minimise ``cost @ v`` with bounds on ``A v``, and v from 0 to top."""
-    from highspy import Highs
+    import highspy
 
-    solver = Highs()
+    solver = highspy.Highs()
     solver.setOptionValue("output_flag", False)
     for name, value in options.items():
         solver.setOptionValue(name, value)
@@ -43,7 +40,8 @@ def load(program: Program, options: dict[str, Any]) -> Any:
     matrix = program["start"], program["index"], program["value"], program["integral"]
     bounds = program["lower"], program["upper"]
     size = len(program["value"])
-    solver.passModel(n, m, size, ROW_WISE, MINIMISE, 0.0, *columns, *bounds, *matrix)
+    by_rows, minimise = int(highspy.MatrixFormat.kRowwise), int(highspy.ObjSense.kMinimize)
+    solver.passModel(n, m, size, by_rows, minimise, 0.0, *columns, *bounds, *matrix)
     return solver
 
 
@@ -60,7 +58,9 @@ def status_of(solver: Any) -> int:
 
 def values_of(solver: Any) -> NDArray[np.float64] | None:
     """The values of the columns; None if there is no answer."""
-    if solver.getInfo().primal_solution_status != FEASIBLE:
+    from highspy import SolutionStatus
+
+    if solver.getInfo().primal_solution_status != SolutionStatus.kSolutionStatusFeasible:
         return None
     return np.asarray(solver.getSolution().col_value)
 
