@@ -127,7 +127,7 @@ def test_half_of_the_bits_stay_half():
     np.testing.assert_array_equal(
         passes.brought(got, where(1), PATCH), passes.brought(wanted, where(1), PATCH)
     )
-    loads = [np.array(passes.soft_loads(each, ask(1), 0.7)) for each in (got, wanted)]
+    loads = [passes.soft_loads(each, ask(1), 0.7).load for each in (got, wanted)]
     np.testing.assert_allclose(*loads, rtol=1e-5)
     moved = shard.shifted(got, POINTS[3])
     assert moved.points.dtype == torch.float32
