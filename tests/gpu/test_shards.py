@@ -44,6 +44,7 @@ PASSES = {
     "place": lambda each, q: passes.place(each, ask(q)),
     "drawn": lambda each, q: passes.place(each, ask(q, temperature=0.7)),
     "least": lambda each, q: passes.least_margins(each, ask(q), 0.02, PARTS, PARTS / 2),
+    "margins": lambda each, q: passes.margins_of(each, ask(q)),
     "within": lambda each, q: passes.rows_within(each, ask(q), 0.4),
     "brought": lambda each, q: passes.brought(each, where(q), PATCH),
     "labels at": lambda each, q: passes.labels_at(each, where(q), PATCH, ROWS[::3]),

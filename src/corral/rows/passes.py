@@ -384,6 +384,12 @@ def _first_of_each(shard: Shard, order: Any, where: Any, parts: FloatArray, k: i
     return ranked[rank < shard.put(most)[cluster]]
 
 
+def margins_of(shard: Shard, ask: Ask) -> FloatArray:
+    """What the next best cluster of each row costs more."""
+    margins: FloatArray = to_host(placed_at(shard, ask).margin)
+    return margins
+
+
 def rows_within(shard: Shard, ask: Ask, reach: float) -> IntArray:
     """Rows whose margin is at most this."""
     rows: IntArray = to_host(shard.xp.nonzero(placed_at(shard, ask).margin <= reach)[0])

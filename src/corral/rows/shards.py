@@ -313,6 +313,12 @@ class Placement:
         given = number / max(int(self.counts.sum()), 1), own / counted, to / counted
         return self._rows(passes.least_margins, *given)
 
+    def margins(self) -> FloatArray:
+        """What the next best cluster costs more, of all rows."""
+        found = self.labels.shards.map(passes.margins_of, self.labels.where.ask)
+        margins: FloatArray = np.concatenate(found)
+        return margins
+
     def within(self, reach: float) -> IntArray:
         """Rows whose margin is at most this, in order."""
         return self._rows(passes.rows_within, reach)

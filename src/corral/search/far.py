@@ -54,7 +54,7 @@ ALIKE = 0.02
 OPENED, WIDER = 6.0, 4.0
 #: Costs of open rows, their number times the clusters, that come home at most: 1 GiB; and up to
 #: which sizes are settled exactly, in some seconds.
-MOST_OPEN, MOST_EXACT = 1 << 27, 1 << 23
+MOST_OPEN, MOST_EXACT = 1 << 27, 1 << 21
 #: How often open rows are tried: prices of their flow, until labels are proven best at the centres,
 #: and open ends of pairs, which grow by their neighbours.
 PROOFS, TRIES = 3, 6
@@ -447,23 +447,19 @@ class _Descent:
     ) -> _Step:
         """The labels with some single rows moved to the cheapest clusters with room, in bulk.
 
-        Rows ask the cheapest cluster with room, which takes those that lose least; again until all
-        have a place.  Clusters under their bounds come first.  It always ends.
+        Rows ask the cheapest cluster with room, where they are; it takes those for which the next
+        best one costs most; again until all have a place.  Clusters under their bounds come first.
+        It always ends.
         """
-        here, near, prices = labels.of(rows), self.rows.take(rows), self.prices.prices[:, 0]
-        centers = passes.centers + (self.rows.middle - near.middle)
-        own = near.own_costs(here, centers) + prices[here]
+        here, part = labels.of(rows), self.rows.part(rows).with_amounts(np.ones((1, len(rows))))
+        at = part.at(passes.centers + (self.rows.middle - part.middle), until)
         held = held - np.bincount(here, minlength=self.k)
         to, left = here.copy(), np.arange(len(rows))
         for bound in (self.sums.lower[:, 0], self.sums.upper[:, 0]):
             while len(left) and np.any(room := np.floor(bound - held) >= 1.0):
-                until.check()
-                some, ask = np.flatnonzero(room), near.take(left)
-                there = centers[some] + (near.middle - ask.middle)
-                blocks = [block + prices[some] for block in ask.cost_blocks(there, until)]
-                asked = some[np.concatenate([block.argmin(axis=1) for block in blocks])]
-                rise = np.concatenate([block.min(axis=1) for block in blocks]) - own[left]
-                taken = _least_of_each(asked, rise, np.floor(bound - held).astype(np.int64))
+                found = at.place(np.where(room[:, None], self.prices.prices, np.inf))
+                asked, most = found.labels()[left], np.floor(bound - held).astype(np.int64)
+                taken = _least_of_each(asked, -found.margins()[left], most)
                 to[left[taken]] = asked[taken]
                 held += np.bincount(asked[taken], minlength=self.k)
                 left = left[~taken]
@@ -613,9 +609,9 @@ def _assigned(
     return found
 
 
-def _least_of_each(where: IntArray, rise: FloatArray, most: IntArray) -> BoolArray:
-    """Those of least rise of each cluster, at most so many of it."""
-    order = np.lexsort([rise, where])
+def _least_of_each(where: IntArray, key: FloatArray, most: IntArray) -> BoolArray:
+    """Those of the least key of each cluster, at most so many of it."""
+    order = np.lexsort([key, where])
     counted = np.bincount(where, minlength=len(most))
     rank = np.arange(len(order)) - (np.cumsum(counted) - counted)[where[order]]
     taken = np.zeros(len(where), bool)

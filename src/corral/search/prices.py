@@ -37,8 +37,8 @@ LEAST_SLOPE = 0.1
 #: Part of the curvature that is added to its diagonal at first; the factor by which it rises after
 #: a step that lowered the dual, and falls after another (Levenberg and Marquardt).
 DAMPING, DAMPING_RISE, DAMPING_FALL = 1e-3, 100.0, 10.0
-#: Undecided groups that the next temperature aims at, in those that it may leave: their number falls
-#: about as the temperature does, and prices of one that is too low are hard to find.
+#: Undecided groups that the next temperature aims at, in those that it may leave: their number
+#: falls about as the temperature does, and prices of one that is too low are hard to find.
 COOL_ENOUGH = 0.8
 #: Longest step of a price, in temperatures by the mean amount.
 LONGEST_STEP = 30.0
