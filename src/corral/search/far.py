@@ -268,7 +268,10 @@ class _Descent:
     def __init__(
         self, rows: ShardRows, rules: Rules, prices: Found | None, deadline: Deadline
     ) -> None:
-        self.rules, self.k, sums = rules, rules.n_clusters, rules.sums()
+        self.given, self.k, sums = rules, rules.n_clusters, rules.sums()
+        # From here on sizes stay in their order, so that single rows can be filled in bulk.
+        sizes = None if rules.sizes is None else replace(rules.sizes, ordered=True)
+        self.rules = replace(rules, sizes=sizes)
         self.deadline, self.n_sums = deadline, len(sums.values)
         self.pins = rules.pins[np.argsort(rules.pins[:, 0], kind="stable")]
         amount, pinned = sums.values.T, self.pins[:, 0]
@@ -359,7 +362,7 @@ class _Descent:
     def _measured(self, passes: Passes, labels: ShardLabels, exact: bool = False) -> FarAnswer:
         """The answer of labels: means and inertia by one pass."""
         means, inertia = self.rows.measured(labels, self.k, passes.centers)
-        return FarAnswer(labels, means, inertia, self.prices, self.rules, exact)
+        return FarAnswer(labels, means, inertia, self.prices, self.given, exact)
 
     def _proven(
         self, passes: Passes, found: Placement, until: Deadline
