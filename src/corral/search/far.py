@@ -327,7 +327,12 @@ class _Descent:
     def round(self, centers: FloatArray, until: Deadline) -> FarAnswer:
         """Prices, places and means; labels may miss bounds and break pairs."""
         passes = self._priced(centers, until)
-        return self._measured(passes, self._place(passes).labels.patched(*self.pins.T))
+        found = self._place(passes)
+        step = self._measured(passes, found.labels.patched(*self.pins.T))
+        # What is outside the bounds counts at its price: about what it costs to mend it.
+        missed = found.sums - np.clip(found.sums, self.sums.lower, self.sums.upper)
+        paid = float((self.prices.prices * missed).sum())
+        return replace(step, objective=step.objective + paid)
 
     def settled(self, centers: FloatArray, until: Deadline, exact: bool = False) -> FarAnswer:
         """The same with labels that obey the rules.
