@@ -8,8 +8,8 @@ COOLING = 0.3
 #: Steps of Newton's method at one temperature, at most.
 NEWTON_STEPS = 8
 #: Mean miss of the bounds, in mean loads, at which prices are good enough at the last temperature,
-#: and at those before it.  With 0.1 for the latter a third of the passes is saved, but 20,000 rows
-#: of Zipf populations in 400 clusters end with a miss of 0.1; with 0.005 they are twice as many.
+#: and at those before it.  With 0.1 for the latter up to a third of the passes is saved, but 20,000
+#: rows of Zipf populations in 400 clusters end with a miss of 0.1 instead of 0.005.
 PRICE_ACCURACY, TRACKED = 5e-3, 0.03
 #: Part of the groups that may be undecided at the last temperature, and the least temperature in
 #: mean costs.
