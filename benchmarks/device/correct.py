@@ -32,7 +32,7 @@ def part_a(n: int = 200_000, d: int = 32) -> None:
         ):
             there = ShardRows(DeviceShards(Shard(torch.as_tensor(points).cuda())), np.ones(n))
             here = ShardRows(LocalShards([Shard(points.astype(np.float64))]), np.ones(n))
-            centers, prices = points[:k] - here.middle, 0.1 * rng.normal(size=(len(amounts), k))
+            centers, prices = points[:k] - here.middle, 0.1 * rng.normal(size=(k, len(amounts)))
             got, wanted = (
                 _results(rows.with_amounts(amounts), centers, prices) for rows in (there, here)
             )
@@ -50,10 +50,10 @@ def part_a(n: int = 200_000, d: int = 32) -> None:
 
 def _results(rows: ShardRows, centers: np.ndarray, prices: np.ndarray) -> dict[str, Any]:
     at = rows.at(centers)
-    load, bend = at.soft_loads(prices, 2.0)
+    look = at.soft_loads(prices, 2.0)
     found = at.place(prices)
     means, inertia = rows.measured(found.labels, len(centers), centers)
-    every = {"load": load, "curvature": bend, "sums": found.sums, "means": means}
+    every = {"load": look.load, "curvature": look.curvature, "sums": found.sums, "means": means}
     return {**every, "inertia": np.array(inertia), "labels": found.labels()}
 
 
@@ -63,7 +63,7 @@ def part_b(n: int, d: int, k: int) -> None:
     generator = torch.Generator("cuda").manual_seed(0)
     points = torch.randn((n, d), device="cuda", generator=generator)
     rows = ShardRows(DeviceShards(Shard(points)), np.ones(n)).with_amounts(np.ones((1, n)))
-    at, prices = rows.at(points[:k].double().cpu().numpy() - rows.middle), np.zeros((1, k))
+    at, prices = rows.at(points[:k].double().cpu().numpy() - rows.middle), np.zeros((k, 1))
     labels = at.place(prices).labels
     works: dict[str, Callable[[], Any]] = {
         "product alone": lambda: _products(points, k),

@@ -28,7 +28,7 @@ from .progress import Progress
 from .report import Report
 from .rows import Table, measured
 from .rules import presolve
-from .search.ready import make_ready
+from .search.ready import ready_for
 from .settings import Settings, make_random_state, make_settings, with_limit
 from .solution import Solution, check_answer, in_user_units
 from .solve import solve
@@ -224,13 +224,13 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         self
         """
         refuse_others(y, unknown, ("constraints", "sample_weight", "callback"))
-        make_ready()
         backend = backend_of(X, self.device)
         with talking(self.verbose), backend.opened(self, sample_weight) as opened:
             names, (given, outside) = row_names(X), rules_for(X, constraints)
             table = measured(opened, self.metric, names, column_names(X))
             n, scale, taken = sum(table.lengths), table.scale, table.metric.taken
             k, params, fewest = with_clusters(self.get_params(deep=False), n, given, names)
+            ready_for(table.place, n, k)
             settings = make_settings(params, (n, table.n_features), callback).in_units(scale, taken)
             settings, random_state = with_limit(settings, n), make_random_state(self.random_state)
             prover = None

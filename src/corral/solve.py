@@ -161,7 +161,7 @@ def _searched_far(
 
     def search_near(
         part: Problem, random_state: np.random.RandomState
-    ) -> tuple[FloatArray, FloatArray | None]:
+    ) -> tuple[FloatArray, Found | None]:
         events.note("groups of the sample", part.rules.n_groups)
         effort, until = part.settings.effort, part.deadline
         budget = Budget.of(size_of(part.near), part.n_clusters, effort, until)
@@ -169,8 +169,7 @@ def _searched_far(
         with one_blas_thread():
             found = _search_level(part, own, random_state, budget, None, events)
         relaxed.extend([] if own.relaxed is None else [own.relaxed])
-        prices = None if found.prices is None else found.prices.prices.T
-        return found.clusters, prices
+        return found.clusters, found.prices
 
     found = search_far(problem, random_state, search_near)
     events.found("all rows where they are", problem.objective(found.objective))

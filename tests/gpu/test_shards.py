@@ -44,6 +44,7 @@ PASSES = {
     "place": lambda each, q: passes.place(each, ask(q)),
     "drawn": lambda each, q: passes.place(each, ask(q, temperature=0.7)),
     "least": lambda each, q: passes.least_margins(each, ask(q), 0.02, PARTS, PARTS / 2),
+    "margins": lambda each, q: passes.margins_of(each, ask(q)),
     "within": lambda each, q: passes.rows_within(each, ask(q), 0.4),
     "brought": lambda each, q: passes.brought(each, where(q), PATCH),
     "labels at": lambda each, q: passes.labels_at(each, where(q), PATCH, ROWS[::3]),
@@ -127,7 +128,7 @@ def test_half_of_the_bits_stay_half():
     np.testing.assert_array_equal(
         passes.brought(got, where(1), PATCH), passes.brought(wanted, where(1), PATCH)
     )
-    loads = [np.array(passes.soft_loads(each, ask(1), 0.7)) for each in (got, wanted)]
+    loads = [passes.soft_loads(each, ask(1), 0.7).load for each in (got, wanted)]
     np.testing.assert_allclose(*loads, rtol=1e-5)
     moved = shard.shifted(got, POINTS[3])
     assert moved.points.dtype == torch.float32

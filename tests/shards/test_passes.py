@@ -7,9 +7,11 @@ import pickle
 import numpy as np
 import pytest
 from local_shards import cut
+from scipy.linalg import block_diag
+from scipy.special import logsumexp, softmax
 
 from corral.deadline import Deadline, OutOfTime
-from corral.rows import METRICS, MemoryRows, Shard, ShardRows, ShardTable, passes, shards
+from corral.rows import METRICS, MemoryRows, Shard, ShardRows, ShardTable, passes
 from corral.rows.passes import finite
 
 N, D, K = 2_000, 4, 7
@@ -42,18 +44,39 @@ def far_rows(kind, weight=None, pieces=3):
 @pytest.mark.parametrize("wide", [False, True])
 def test_soft_loads_are_those_of_a_dense_softmax(kind, weight, wide, monkeypatch):
     if wide:  # over the cheapest few of each row, here all
-        monkeypatch.setattr(shards, "WIDE", 1)
+        monkeypatch.setattr(passes, "CURVED", 1)
+    monkeypatch.setattr(passes, "SURE", 1.0)
+    monkeypatch.setattr(passes, "BENT", 1 << 20)
     rows, cost = far_rows(kind, weight)
     amounts = AMOUNTS[kind]
-    at = rows.at(CENTERS - rows.middle)
+    at, values = rows.at(CENTERS - rows.middle), []
     for seed in range(2):  # the second time at other prices than those of the table
-        prices = np.random.default_rng(seed).normal(size=(len(amounts), K))
-        logits = -(cost + amounts.T @ prices) / 0.7
-        share = np.exp(logits - logits.max(axis=1, keepdims=True))
-        share /= share.sum(axis=1, keepdims=True)
-        load, bend = at.soft_loads(prices, 0.7)
-        np.testing.assert_allclose(load, amounts @ share, rtol=1e-9, atol=1e-6)
-        np.testing.assert_allclose(bend, amounts**2 @ (share * (1.0 - share)), rtol=1e-9, atol=1e-6)
+        prices = np.random.default_rng(seed).normal(size=(K, len(amounts)))
+        logits = -(cost + amounts.T @ prices.T) / 0.7
+        share = softmax(logits, axis=1)
+        look = at.soft_loads(prices, 0.7)
+        np.testing.assert_allclose(look.load, (amounts @ share).T, rtol=1e-9, atol=1e-6)
+        others = 1.0 / share.max(axis=1) - 1.0
+        assert look.undecided == np.count_nonzero(others > passes.DECIDED)
+        held = np.einsum("qi,ij->ijq", amounts, share).reshape(N, -1)
+        within = np.einsum("qi,ri,ij->jqr", amounts, amounts, share)
+        matrix = block_diag(*within) - held.T @ held
+        wanted = np.diag(matrix) if wide else matrix
+        np.testing.assert_allclose(look.curvature, wanted, rtol=1e-9, atol=1e-6)
+        values.append(look.value + 0.7 * logsumexp(logits, axis=1).sum())
+    # The value is that of the soft least costs, less the same constant at all prices.
+    assert values[0] == pytest.approx(values[1], rel=1e-9)
+
+
+def test_a_part_of_the_rows_tells_the_curvature(monkeypatch):
+    (rows, _), prices = far_rows("ones"), np.zeros((K, 1))
+    at = rows.at(CENTERS - rows.middle)
+    whole = at.soft_loads(prices, 0.7).curvature
+    monkeypatch.setattr(passes, "BENT", 2)
+    some = at.soft_loads(prices, 0.7).curvature
+    np.testing.assert_allclose(some.sum(axis=1), 0.0, atol=1e-9)
+    assert np.linalg.eigvalsh(some).min() > -1e-9
+    np.testing.assert_allclose(some, whole, atol=0.2 * np.abs(whole).max())
 
 
 @pytest.mark.parametrize("kind", AMOUNTS)
@@ -61,18 +84,17 @@ def test_soft_loads_are_those_of_a_dense_softmax(kind, weight, wide, monkeypatch
 def test_rows_go_where_they_cost_least_at_the_prices(kind, weight):
     rows, cost = far_rows(kind, weight)
     amounts = AMOUNTS[kind]
-    prices = np.random.default_rng(1).normal(size=(len(amounts), K))
-    priced = cost + amounts.T @ prices
+    prices = np.random.default_rng(1).normal(size=(K, len(amounts)))
+    priced = cost + amounts.T @ prices.T
     found = rows.at(CENTERS - rows.middle).place(prices)
     labels, ordered = priced.argmin(axis=1), np.sort(priced, axis=1)
     np.testing.assert_array_equal(found.labels(), labels)
-    sums = np.stack([np.bincount(labels, values, K) for values in amounts])
+    sums = np.stack([np.bincount(labels, values, K) for values in amounts], axis=1)
     np.testing.assert_allclose(found.sums, sums)
     np.testing.assert_allclose(found.labels.amounts(), sums)
     np.testing.assert_array_equal(found.counts, np.bincount(labels, minlength=K))
     margin = ordered[:, 1] - ordered[:, 0]
-    np.testing.assert_allclose(np.concatenate(found.margins), margin, atol=1e-9)
-    assert found.middle_margin() == pytest.approx(np.median(margin), rel=0.01)
+    np.testing.assert_allclose(found.margins(), margin, atol=1e-9)
     np.testing.assert_array_equal(found.within(0.5), np.flatnonzero(margin <= 0.5))
     # Means and inertia at other centres, some rows being elsewhere.
     moved = np.arange(0, N, 9)
@@ -91,7 +113,7 @@ def test_rows_go_where_they_cost_least_at_the_prices(kind, weight):
 
 def test_rows_of_the_smallest_margins():
     rows, cost = far_rows("ones", pieces=1)
-    found = rows.at(CENTERS - rows.middle).place(np.zeros((1, K)))
+    found = rows.at(CENTERS - rows.middle).place(np.zeros((K, 1)))
     order = np.argsort(cost, axis=1)
     margin = cost[np.arange(N), order[:, 1]] - cost[np.arange(N), order[:, 0]]
     own, to = np.zeros(K), np.zeros(K)
@@ -110,8 +132,8 @@ def test_rows_that_are_alike_are_shared_out():
     """Each of four clusters is as good for all rows, and a price makes one a little dearer."""
     points, centers = np.zeros((N, 2)), np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1]])
     rows = ShardRows(cut(points, 3), np.ones(N)).with_amounts(np.ones((1, N)))
-    prices = np.array([[0.0, 0.0, 0.0, 0.5]])
-    share = np.exp(-prices[0] / 0.5)
+    prices = np.array([[0.0], [0.0], [0.0], [0.5]])
+    share = np.exp(-prices[:, 0] / 0.5)
     found = rows.at(centers).place(prices, 0.5)
     np.testing.assert_allclose(found.counts, N * share / share.sum(), atol=4)
     assert rows.at(centers).place(prices).counts[0] == N
@@ -119,11 +141,11 @@ def test_rows_that_are_alike_are_shared_out():
 
 def test_labels_stay_what_they_were_when_others_are_asked_for():
     rows, _ = far_rows("ones")
-    first = rows.at(CENTERS - rows.middle).place(np.zeros((1, K))).labels
+    first = rows.at(CENTERS - rows.middle).place(np.zeros((K, 1))).labels
     first = first.patched(np.array([3, 700]), np.array([1, 2]))
     before = first()
     for seed in range(4):
-        rows.at(X[seed : seed + K]).place(np.zeros((1, K))).labels()
+        rows.at(X[seed : seed + K]).place(np.zeros((K, 1))).labels()
     np.testing.assert_array_equal(first(), before)
     for shard in rows.shards.shards:
         shard.memo.clear()  # as when a worker was lost
@@ -135,7 +157,7 @@ def test_one_pass_measures_means_and_inertia(metric):
     known = METRICS[metric]
     points = known.embedded(X) if known.bounded else X
     far = ShardRows(cut(points, 3), np.ones(N), distance=known.distance)
-    where = far.at(points[:K] - far.middle).place(np.zeros((0, K))).labels
+    where = far.at(points[:K] - far.middle).place(np.zeros((K, 0))).labels
     means, inertia = far.measured(where, K, points[:K] - far.middle)
     np.testing.assert_allclose(means, far.means(where, K), atol=1e-12)
     assert inertia == pytest.approx(far.inertia(where, means), rel=1e-10)
@@ -160,7 +182,7 @@ def test_passes_ask_the_deadline():
     late = rows.at(CENTERS, Deadline.after(0.0))
     for search in (late.place, lambda prices: late.soft_loads(prices, 1.0)):
         with pytest.raises(OutOfTime):
-            search(np.zeros((1, K)))
+            search(np.zeros((K, 1)))
 
 
 def nearest_in(pieces, centers):

@@ -35,6 +35,8 @@ from corral.problem import Problem
 from corral.rows import LocalShards, MemoryRows, Shard, ShardTable
 from corral.rules import presolve
 from corral.search import far
+from corral.search.prices import Sums, find_prices
+from corral.search.shape import RowCosts
 from corral.settings import make_settings
 from corral.solve import solve
 
@@ -218,8 +220,8 @@ def test_labels_are_exact_at_the_last_centres(sizes):
     """Against a flow of all rows in memory."""
     problem = problem_of([sizes])
     start = X[:K] - problem.rows.middle
-    descent = far._Descent.of(problem, problem.rows, start, None, problem.deadline)
-    found = descent.round(start, problem.deadline, settles=True)
+    descent = far._Descent.of(problem, start, None, problem.deadline)
+    found = descent.settled(start, problem.deadline, exact=True)
     assert found.exact
     near = MemoryRows(X)
     cost = near.costs(start).dense()
@@ -234,17 +236,19 @@ def test_prices_of_a_sample_start_all_rows():
     def search_near(part, random_state):
         assert part.rows.shape[0] == 2_000
         centers = solve(part, random_state).centers - part.rows.middle
-        prices.append(far._sample_prices(part, centers))
+        costs = RowCosts(part.near, centers)
+        bounds = np.full((K, 1), len(part.rules.count) / K)
+        prices.append(find_prices(costs, Sums(np.ones((2_000, 1)), bounds, bounds), 1.0))
         return centers, prices[0]
 
     answer = far.search_far(problem, np.random.RandomState(0), search_near)
-    assert answer.prices.shape == (1, K)
+    assert answer.prices.prices.shape == (K, 1)
     np.testing.assert_array_equal(np.bincount(answer.labels()), N // K)
     near = ConstrainedKMeans(K, random_state=0).fit(X, constraints=SIZES)
     assert problem.objective(answer.objective) <= near.inertia_ * 1.001
     # Prices that are known leave little to balance.
     at = problem.rows.with_amounts(np.ones((1, N))).at(answer.centers)
-    assert np.abs(at.place(answer.prices).sums - N // K).sum() < 0.02 * N
+    assert np.abs(at.place(answer.prices.prices).sums - N // K).sum() < 0.02 * N
 
 
 def test_a_sample_without_an_answer_starts_from_seeds():
@@ -293,8 +297,8 @@ def test_a_deadline_in_the_middle_of_a_round_leaves_the_answer_of_the_round_befo
     problem, start = problem_of([SIZES]), X[:K]
     start = start - problem.rows.middle
     never = Countdown(np.inf)
-    descent = far._Descent.of(problem, problem.rows, start, None, never)
-    first = descent.round(start, never, settles=True)
+    descent = far._Descent.of(problem, start, None, never)
+    first = descent.settled(start, never)
     late = Countdown(never.asked + 2)
     found = far.descend_far(problem, start, None, late)
     assert late.passed

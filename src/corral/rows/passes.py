@@ -27,23 +27,57 @@ from .shard import Patch, Shard
 #: Entries of a work array in memory; larger ones do not stay in the cache of a core.
 ENTRIES = 1 << 20
 #: Entries of a work array on a device; smaller ones do not keep all of a GPU busy.
-ENTRIES_ON_DEVICE = 1 << 25
+ENTRIES_ON_DEVICE = 1 << 26
 #: Least rows of a block: products of fewer rows with many clusters are slow.  More need more
 #: memory, a block of so many rows and all clusters.
 LEAST_ROWS = 256
-#: Clusters of each row that shares are made over where clusters are very many (:attr:`Ask.near`).
-#: More take more memory and time; fewer miss shares of rows that lie between many clusters.
+#: Prices, clusters times sums, up to which a pass gives the whole curvature of the soft dual.
+#: Above, it gives the diagonal, and shares are made over the cheapest few clusters of each row: a
+#: pass over all of 65,536 clusters takes some seconds for 5,000,000 rows on an H200, over 2,048 a
+#: tenth of one.
+CURVED = 2048
+#: Clusters of each row that shares are made over where prices are more than that.  More take more
+#: memory and time; fewer miss shares of rows that lie between many clusters.
 CHEAPEST = 32
+#: Sum of the other shares, by the largest one, from which a row is undecided.
+DECIDED = 0.1
+#: Largest share up to which a row counts for the curvature; the others hardly add to it.
+SURE = 0.99
+#: Products for the curvature for each share of a pass, at most; of more rows only some count.  With
+#: this number they take about as long as the shares themselves.
+BENT = 128
 #: Labels that a shard keeps: those of the best answer, and of the steps of the next one.
 KEPT = 6
 #: Clusters from which sums on a device are those of sorted rows.  A matrix of all rows and clusters
 #: takes longer there: 1.4 times with 256 clusters of 10,000,000 x 64 rows.
 SORTED_FROM = 256
-#: Margins of a shard that tell how large they are; more tell it more exactly.
-MARGINS = 1 << 14
 #: The part of one by which the numbers drawn for consecutive rows differ (the golden section); such
 #: numbers are spread evenly, so that rows that are alike are shared out as their shares say.
 GOLDEN = 0.6180339887498949
+
+
+@dataclass(frozen=True)
+class Look:
+    """The soft assignment at some prices and a temperature, as one pass over all groups shows it.
+
+    With shares ``P = softmax(-(c + A p) / temperature)`` of the clusters the loads are ``A'P``.
+    They are the slopes of the value.
+    """
+
+    value: float  # sum of the soft least costs
+    load: FloatArray  # what clusters hold of the amounts in shares, (k, q)
+    undecided: int  # groups whose largest share is not close to one
+    #: Minus the second derivatives times the temperature, (k q, k q), or their diagonal, (k q,).
+    curvature: FloatArray
+
+    def __add__(self, other: Look) -> Look:
+        """Of the groups of both."""
+        return Look(
+            self.value + other.value,
+            self.load + other.load,
+            self.undecided + other.undecided,
+            self.curvature + other.curvature,
+        )
 
 
 @dataclass(frozen=True)
@@ -156,61 +190,101 @@ class Here:
         return costs
 
 
-def soft_loads(shard: Shard, ask: Ask, temperature: float) -> tuple[FloatArray, FloatArray]:
-    """What clusters hold of the amounts in shares, and how that falls with the prices, (q, k) both.
+def soft_loads(shard: Shard, ask: Ask, temperature: float) -> Look:
+    """The soft assignment of the rows, for amounts in their units.
 
-    Shares are ``P = softmax(-costs / temperature)`` over the clusters; the loads are ``A'P`` and
-    the curvature is ``(A^2)'(P (1 - P))``, both for amounts in their units.
+    The curvature is that of the rows which lie between clusters, or of some of them; the sum over
+    a row of shares P is ``(A^2)'(diag(P) - P P')``.
     """
     if ask.near is not None:
         return _soft_loads_near(shard, ask, temperature)
-    xp, here = shard.xp, Here(shard, ask, -1.0 / temperature)
-    shape = len(ask.unit), here.k
-    load, bend = (xp.zeros(shape, dtype=xp.float64, device=shard.points.device) for _ in range(2))
-    for part in chunks(shard, here.k):
-        share = _softmax(shard, here.costs(part))
-        if shard.amounts is None:
-            held = xp.sum(share, axis=0)
-            load += doubles(shard, held)
-            share *= share
-            bend += doubles(shard, held - xp.sum(share, axis=0))
-            continue
-        own = here.amounts(part).T
-        load += doubles(shard, own @ share)
-        share -= share * share
-        bend += doubles(shard, (own * own) @ share)
-    return to_host(load), to_host(bend)
+    xp, here, n_sums = shard.xp, Here(shard, ask, -1.0 / temperature), len(ask.unit)
+    k, device = here.k, shard.points.device
+    load = xp.zeros((k, n_sums), dtype=xp.float64, device=device)
+    value, undecided = (xp.zeros((), dtype=xp.float64, device=device) for _ in range(2))
+    bent = Bent(shard, k, n_sums)
+    for part in chunks(shard, k):
+        share, top = _softmax(shard, here.costs(part))
+        most, own = _largest(shard, share), here.amounts(part)
+        value -= xp.sum(doubles(shard, top) - xp.log(doubles(shard, most)))
+        undecided += xp.sum(doubles(shard, most < 1.0 / (1.0 + DECIDED)))
+        load += doubles(shard, share.T @ own)
+        bent.add(share, most, own)
+    return Look(temperature * float(value), to_host(load), int(undecided), bent.matrix())
 
 
-def _softmax(shard: Shard, logits: Any) -> Any:
-    """Shares of each row, which add up to one; NumPy's are written over."""
+class Bent:
+    """The curvature of the rows of a shard that lie between clusters."""
+
+    def __init__(self, shard: Shard, k: int, n_sums: int) -> None:
+        self.shard, self.shape = shard, (k, n_sums)
+        xp, kind = shard.xp, {"dtype": shard.points.dtype, "device": shard.points.device}
+        self._products = xp.zeros((k * n_sums, k * n_sums), **kind)
+        self._own = xp.zeros((k, n_sums * n_sums), **kind)
+
+    def add(self, share: Any, most: Any, own: Any) -> None:
+        """Add rows with these shares (b, k), the largest ones (b,), and amounts (b, q)."""
+        (k, q), xp = self.shape, self.shard.xp
+        between = xp.nonzero(most < SURE)[0]
+        upto = max(BENT * len(most) // (k * q * q), 1)
+        some = between[:: max(-(-len(between) // upto), 1)]
+        if not len(some):
+            return
+        weight = len(between) / len(some)
+        share, own = share[some], own[some]
+        self._own += weight * (share.T @ (own[:, :, None] * own[:, None, :]).reshape(-1, q * q))
+        held = (share[:, :, None] * own[:, None, :]).reshape(-1, k * q)
+        self._products += weight * (held.T @ held)
+
+    def matrix(self) -> FloatArray:
+        """The curvature, (k q, k q)."""
+        (k, q), every = self.shape, np.arange(self.shape[0])
+        matrix: FloatArray = -to_host(self._products)
+        matrix.reshape(k, q, k, q)[every, :, every, :] += to_host(self._own).reshape(k, q, q)
+        return matrix
+
+
+def _softmax(shard: Shard, logits: Any) -> tuple[Any, Any]:
+    """Shares of each row, which add up to one, and the largest logits; NumPy's are written over."""
+    top = _largest(shard, logits)
     if shard.xp is not np:
-        return shard.xp.softmax(logits, 1)
-    logits -= logits.max(axis=1, keepdims=True, initial=-np.inf)
+        return shard.xp.softmax(logits, 1), top
+    logits -= top[:, None]
     np.exp(logits, out=logits)
     logits /= logits.sum(axis=1, keepdims=True)
-    return logits
+    return logits, top
 
 
-def _soft_loads_near(shard: Shard, ask: Ask, temperature: float) -> tuple[FloatArray, FloatArray]:
-    """Soft loads over the few clusters where each row costs least at the prices of ``ask.near``."""
+def _largest(shard: Shard, values: Any) -> Any:
+    """The largest value of each row."""
+    return shard.xp.max(values, axis=1)
+
+
+def _soft_loads_near(shard: Shard, ask: Ask, temperature: float) -> Look:
+    """The same over the few clusters where each row costs least at the prices of ``ask.near``.
+
+    The curvature is its diagonal.
+    """
     cluster, cost = _cheapest(shard, ask)
-    here, k = Here(shard, ask), len(ask.offsets)
-    load, bend = np.zeros((len(ask.unit), k)), np.zeros((len(ask.unit), k))
-    prices = shard.put(ask.prices)
+    here, k, n_sums = Here(shard, ask), len(ask.offsets), len(ask.unit)
+    load, bend = np.zeros((k, n_sums)), np.zeros((k, n_sums))
+    prices, value, undecided = shard.put(ask.prices), 0.0, 0
     for part in chunks(shard, cluster.shape[1]):
         own, where = here.amounts(part), cluster[part]
         logits = cost[part] + 0.0
-        for q in range(len(load)):
+        for q in range(n_sums):
             logits += own[:, q : q + 1] * prices[q][where]
         logits /= -temperature
-        share, flat = _softmax(shard, logits), where.reshape(-1)
-        for q in range(len(load)):
+        share, top = _softmax(shard, logits)
+        most, flat = _largest(shard, share), where.reshape(-1)
+        value -= float(shard.xp.sum(doubles(shard, top) - shard.xp.log(doubles(shard, most))))
+        undecided += int(shard.xp.sum(doubles(shard, most < 1.0 / (1.0 + DECIDED))))
+        for q in range(n_sums):
             held = own[:, q : q + 1] * share
-            load[q] += added_by(flat, held.reshape(-1), k)
+            load[:, q] += added_by(flat, held.reshape(-1), k)
             held *= own[:, q : q + 1] * (1.0 - share)
-            bend[q] += added_by(flat, held.reshape(-1), k)
-    return load, bend
+            bend[:, q] += added_by(flat, held.reshape(-1), k)
+    return Look(temperature * value, load, undecided, bend.ravel())
 
 
 def _cheapest(shard: Shard, ask: Ask) -> tuple[Any, Any]:
@@ -237,12 +311,11 @@ def _cheapest(shard: Shard, ask: Ask) -> tuple[Any, Any]:
     return found[1], found[2]
 
 
-def place(shard: Shard, ask: Ask) -> tuple[FloatArray, IntArray, FloatArray]:
-    """Put rows into clusters: sums of the amounts (q, k), rows (k,), and margins of some rows."""
+def place(shard: Shard, ask: Ask) -> tuple[FloatArray, IntArray]:
+    """Put rows into clusters: sums of the amounts (k, q), and rows (k,)."""
     placed, k = placed_at(shard, ask), len(ask.offsets)
     counted: IntArray = added_by(placed.labels, None, k)
-    margins = to_host(placed.margin[:: max(1, len(shard) // MARGINS)])
-    return amounts_by(shard, placed.labels, k), counted, margins
+    return amounts_by(shard, placed.labels, k), counted
 
 
 def placed_at(shard: Shard, ask: Ask) -> Placed:
@@ -266,7 +339,7 @@ def _place(shard: Shard, ask: Ask) -> Placed:
         rows = xp.arange(worth.shape[0], device=worth.device)
         label = xp.argmax(worth, axis=1)
         if ask.temperature:
-            share = _softmax(shard, worth + 0.0)
+            share = _softmax(shard, worth + 0.0)[0]
             number = (doubles(shard, rows) + (part.start + 1)) * GOLDEN
             below = xp.cumsum(share, axis=1) < xp.astype(number % 1.0, share.dtype)[:, None]
             drawn = xp.sum(xp.astype(below, xp.int32), axis=1)
@@ -311,6 +384,12 @@ def _first_of_each(shard: Shard, order: Any, where: Any, parts: FloatArray, k: i
     return ranked[rank < shard.put(most)[cluster]]
 
 
+def margins_of(shard: Shard, ask: Ask) -> FloatArray:
+    """What the next best cluster of each row costs more."""
+    margins: FloatArray = to_host(placed_at(shard, ask).margin)
+    return margins
+
+
 def rows_within(shard: Shard, ask: Ask, reach: float) -> IntArray:
     """Rows whose margin is at most this."""
     rows: IntArray = to_host(shard.xp.nonzero(placed_at(shard, ask).margin <= reach)[0])
@@ -352,7 +431,7 @@ def measured(
 
 
 def amounts_kept(shard: Shard, where: Where, patch: Patch) -> FloatArray:
-    """Sums of the amounts of the clusters, (q, k)."""
+    """Sums of the amounts of the clusters, (k, q)."""
     return amounts_by(shard, labels_of(shard, where, patch), len(where.ask.offsets))
 
 
@@ -367,12 +446,12 @@ def label_inertia(shard: Shard, centers: FloatArray, labels: IntArray) -> float:
 
 
 def amounts_by(shard: Shard, where: Any, k: int) -> FloatArray:
-    """Sums of the amounts of the clusters, (q, k), in double precision."""
+    """Sums of the amounts of the clusters, (k, q), in double precision."""
     amounts = shard.amounts
     if amounts is None:
         counted: FloatArray = added_by(where, None, k).astype(np.float64)
-        return counted[None]
-    return _sums_of(shard, where, k, amounts.shape[1], lambda part: amounts[part]).T
+        return counted[:, None]
+    return _sums_of(shard, where, k, amounts.shape[1], lambda part: amounts[part])
 
 
 def sums_by_label(shard: Shard, where: Any, k: int) -> tuple[FloatArray, FloatArray]:

@@ -23,7 +23,7 @@ from ..rules import Contraction
 from . import passes
 from .distance import EUCLIDEAN, Distance, plus_plus
 from .memory import FAR, MemoryRows
-from .passes import Ask, Where
+from .passes import Ask, Look, Where
 from .shard import (
     LocalShards,
     Patch,
@@ -39,11 +39,6 @@ from .shard import (
     with_amounts,
     with_weight,
 )
-
-#: Clusters from which shares are made over the cheapest few of each row, found once for all passes
-#: at the same centres.  A pass over all of 65,536 clusters takes some seconds for 5,000,000 rows on
-#: an H200; over 2,048 it takes a tenth of one.
-WIDE = 4096
 
 
 class ShardRows:
@@ -164,7 +159,7 @@ class ShardRows:
 
     def nearest(self, centers: FloatArray, deadline: Deadline = NEVER) -> IntArray:
         """The nearest centre of each group."""
-        return self.at(centers, deadline).place(np.zeros((0, len(centers)))).labels()
+        return self.at(centers, deadline).place(np.zeros((len(centers), 0))).labels()
 
     def offsets(self, centers: FloatArray) -> FloatArray:
         """The clusters' part of the costs, (k,)."""
@@ -216,45 +211,37 @@ class ShardRows:
 
 
 class Passes:
-    """Passes over all rows at some centres and at any prices of the amounts, (q, k)."""
+    """Passes over all rows at some centres and at any prices of the amounts, (k, q)."""
 
     def __init__(self, rows: ShardRows, centers: FloatArray, deadline: Deadline = NEVER) -> None:
         self.rows, self.centers, self.deadline = rows, centers, deadline
         self._near: Ask | None = None  # the question whose cheapest clusters have shares
 
     def _ask(self, prices: FloatArray, temperature: float = 0.0) -> Ask:
-        rows = self.rows
-        unit = rows.unit[: len(prices)]
-        return Ask(
-            self.centers,
-            rows.offsets(self.centers),
-            prices * unit[:, None],
-            unit,
-            uuid4().hex,
-            temperature,
-        )
+        unit = self.rows.unit[: prices.shape[1]]
+        offsets, priced = self.rows.offsets(self.centers), (prices * unit).T
+        return Ask(self.centers, offsets, priced, unit, uuid4().hex, temperature)
 
-    def soft_loads(self, prices: FloatArray, temperature: float) -> tuple[FloatArray, FloatArray]:
-        """What clusters hold of the amounts in shares at the temperature, and its curvature."""
+    def soft_loads(self, prices: FloatArray, temperature: float) -> Look:
+        """The soft assignment of all rows at the prices and the temperature."""
         self.deadline.check()
         ask = self._ask(prices)
-        if len(self.centers) >= WIDE:
+        if prices.size > passes.CURVED:
             self._near = ask if self._near is None else self._near
             ask = replace(ask, near=self._near)
-        parts = self.rows.shards.map(passes.soft_loads, ask, temperature)
-        load, bend = (reduce(add, column) for column in zip(*parts, strict=True))
-        unit = self.rows.unit[: len(prices), None]
-        return load * unit, bend * unit**2
+        look: Look = reduce(add, self.rows.shards.map(passes.soft_loads, ask, temperature))
+        each = np.tile(ask.unit, len(prices))
+        unit = each * each[:, None] if look.curvature.ndim == 2 else each * each
+        return replace(look, load=look.load * ask.unit, curvature=look.curvature * unit)
 
     def place(self, prices: FloatArray, temperature: float = 0.0) -> Placement:
         """Put all rows into their cheapest clusters, or where shares at a temperature draw them."""
         self.deadline.check()
         ask, shards = self._ask(prices, temperature), self.rows.shards
-        parts = shards.map(passes.place, ask)
-        sums, counted, margins = zip(*parts, strict=True)
+        sums, counted = zip(*shards.map(passes.place, ask), strict=True)
         none: IntArray = np.empty(0, np.int64)
         labels = ShardLabels(shards, Where(ask, ask.key), patches_of(shards, none, none))
-        return Placement(labels, reduce(add, sums)[: len(prices)], np.array(counted), margins)
+        return Placement(labels, reduce(add, sums)[:, : prices.shape[1]], reduce(add, counted))
 
 
 @dataclass(frozen=True)
@@ -288,7 +275,7 @@ class ShardLabels:
         return sums, mass, float(cost)
 
     def amounts(self) -> FloatArray:
-        """Sums of the amounts of the clusters, (q, k)."""
+        """Sums of the amounts of the clusters, (k, q)."""
         sums: FloatArray = reduce(add, self._map(passes.amounts_kept))
         return sums
 
@@ -313,27 +300,8 @@ class Placement:
     """All rows in clusters at some prices, and how clearly they are there."""
 
     labels: ShardLabels
-    sums: FloatArray  # of the amounts, (q, k)
-    counted: IntArray  # rows in each cluster, by shard, (s, k)
-    margins: tuple[FloatArray, ...]  # of some rows, by shard
-
-    @property
-    def counts(self) -> IntArray:
-        """Rows in each cluster, (k,)."""
-        return np.asarray(self.counted.sum(axis=0))
-
-    def middle_margin(self) -> float:
-        """The median of the finite margins that are not 0; 0 if there are none."""
-        every = np.concatenate(self.margins)
-        # Shards tell of about as many rows each; those of larger ones count more.
-        told = np.array([len(own) for own in self.margins])
-        share = np.repeat(self.counted.sum(axis=1) / np.maximum(told, 1), told)
-        some = np.isfinite(every) & (every > 0.0)
-        if not some.any():
-            return 0.0
-        order = np.argsort(every[some])
-        upto = np.cumsum(share[some][order])
-        return float(every[some][order][np.searchsorted(upto, 0.5 * upto[-1])])
+    sums: FloatArray  # of the amounts, (k, q)
+    counts: IntArray  # rows in each cluster, (k,)
 
     def least(self, number: float, own: FloatArray, to: FloatArray) -> IntArray:
         """Rows of the smallest margins, in order.
@@ -344,6 +312,12 @@ class Placement:
         counted = np.maximum(self.counts, 1)
         given = number / max(int(self.counts.sum()), 1), own / counted, to / counted
         return self._rows(passes.least_margins, *given)
+
+    def margins(self) -> FloatArray:
+        """What the next best cluster costs more, of all rows."""
+        found = self.labels.shards.map(passes.margins_of, self.labels.where.ask)
+        margins: FloatArray = np.concatenate(found)
+        return margins
 
     def within(self, reach: float) -> IntArray:
         """Rows whose margin is at most this, in order."""

@@ -23,7 +23,7 @@ from . import numbers as at
 from .budget import Budget
 from .model import Model
 from .moves import Scratch, State, appraise, descend, restless, state_of
-from .prices import Costs, Found, Sums, find_prices, place, scale_of
+from .prices import Blocks, Found, Sums, find_prices, place, scale_of
 from .shape import Shape
 
 #: Temperature at which groups go to their nearest cluster.
@@ -393,10 +393,10 @@ class Level:
     pinned: Pinned
 
 
-class PinnedCosts:
+class PinnedCosts(Blocks):
     """Costs at which pinned groups stay where they are, and soft pins have their price."""
 
-    def __init__(self, costs: Costs, pinned: Pinned) -> None:
+    def __init__(self, costs: Blocks, pinned: Pinned) -> None:
         self._costs, self._pinned = costs, pinned
 
     def blocks(self, deadline: Deadline) -> Iterator[tuple[slice, FloatArray]]:

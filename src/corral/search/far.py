@@ -1,17 +1,15 @@
 """Rows outside this process's memory: prices where the rows are, and a few open rows at home.
 
-A sample in memory shows where the centres are (:func:`search_far`).  Then rounds over all rows,
-wherever these are (:func:`descend_far`):
+A sample shows where the centres are (:func:`search_far`).  Then rounds over all rows, wherever
+these are (:func:`descend_far`):
 
-1. *prices* of the bounded sums by soft loads (:mod:`.balance`);
+1. *prices* of the bounded sums by soft loads (:mod:`.prices`), from those of the round before;
 2. *place*: every row goes to its cheapest cluster at these prices;
-3. *settle*: where sums miss their bounds, or pairs are broken, the rows of the smallest margins
-   come home and are assigned in memory, with bounds less what all other rows use;
-4. *means* of the clusters, where the rows are.
+3. *means* of the clusters, where the rows are.
 
-The first round settles, so that there is an answer from then on.  Rounds that follow only place;
-when the objective has stopped falling, the last ones settle again.  Amounts, labels and margins
-stay with the rows.
+The first round and the last ones also *settle*: rows of the smallest margins come home, where they
+are moved in bulk or assigned exactly, with bounds less what all other rows use.  So there is an
+answer from the first round on.  Amounts, labels and margins stay with the rows.
 """
 
 from __future__ import annotations
@@ -27,10 +25,10 @@ from ..constraints._checks import sums_by
 from ..deadline import Deadline, OutOfTime
 from ..exact import Assignment, NoAssignment, assign
 from ..problem import Problem
-from ..rows import MemoryRows, Passes, Placement, ShardLabels, ShardRows
+from ..rows import Look, Passes, Placement, ShardLabels, ShardRows
 from ..rules import Rules
-from .balance import Balance, Bounds
 from .descent import match_sizes
+from .prices import Found, Sums, find_prices
 from .starts import draw, group_labels, labelled_means, seed_order
 
 #: Groups of the sample that shows where the centres are, in all and for each cluster.  More take
@@ -40,54 +38,45 @@ SAMPLE, SAMPLE_EACH = 20_000, 100
 #: more, passes where the rows are find centres from rows drawn at random, which is much faster on a
 #: GPU, and as good: 60,000 x 16 rows of heavy tails in 128 clusters end alike.
 NEAR_ENTRIES = 1 << 22
+#: Groups, in sizes of the sample, up to which all are searched in memory, and how many times as
+#: large the sample is at most where weights are uneven.
+WORTH_SAMPLING, MOST_UNEVEN = 1.5, 10.0
 #: Part of the time left in which the sample is searched, and then part in which rounds only place.
 SAMPLE_SHARE, PLACING_SHARE = 0.4, 0.6
-#: Part of all groups in the wrong cluster above which clusters are drawn by their shares: rows that
-#: are alike all prefer one cluster.
-ALIKE = 0.02
-#: Open rows for each row in the wrong cluster; more cost more at home, fewer cost more by the way.
-OPENED = 6.0
-#: Costs of open rows, their number times the clusters, that come home at most: 1 GiB.
-MOST_OPEN = 1 << 27
-#: Costs of open rows up to which sizes are settled exactly, in some seconds; above, rows are moved
-#: in bulk to clusters with room.
-MOST_EXACT = 1 << 23
-#: The same in rounds before the last one, which need not be exact.
-MOST_QUICK = 1 << 18
-#: Factor by which more rows are opened where those open leave no room, and how often the open ends
-#: of pairs grow by their neighbours.
-WIDER, TRIES = 4.0, 6
-#: Relative fall of the objective below which rounds end, and rounds at most.  Less takes more
-#: passes: one normal distribution in many clusters falls for hundreds of rounds.
+#: Relative fall of the objective below which rounds end, after two in turn, and rounds at most.
+#: Less takes more passes: one normal distribution in many clusters falls for hundreds of rounds.
 DROP, ROUNDS = 1e-4, 50
-#: Rounds without such a fall that end those that only place, and rounds that settle then, at most.
-SLOW, LAST_ROUNDS = 2, 3
-#: How often prices of the open rows' flow are tried, until labels are proven best at the centres.
-PROOFS = 3
-#: Gap to a lower bound, in the cost of all rows about their middle, that is rounding.
-PROVEN = 1e-12
-
-#: Groups, in sizes of the sample, up to which all are searched in memory.
-WORTH_SAMPLING = 1.5
-#: How many times as large the sample is at most where weights are uneven.
-MOST_UNEVEN = 10.0
+#: Part of a mean load by which sums miss their bounds above which clusters are drawn by their
+#: shares: rows that are alike all prefer one cluster.
+ALIKE = 0.02
+#: Open rows for each row in the wrong cluster, and the factor by which more are opened where those
+#: leave no room.  More cost more at home, fewer cost more by the way.
+OPENED, WIDER = 6.0, 4.0
+#: Costs of open rows, their number times the clusters, that come home at most: 1 GiB; and up to
+#: which sizes are settled exactly, in some seconds.
+MOST_OPEN, MOST_EXACT = 1 << 27, 1 << 21
+#: How often open rows are tried: prices of their flow, until labels are proven best at the centres,
+#: and open ends of pairs, which grow by their neighbours.
+PROOFS, TRIES = 3, 6
 #: Seconds for integer programs over open rows.
 PATIENCE = 2.0
+#: Gap to a lower bound that is rounding, as a part of the cost of all rows about their middle.
+PROVEN = 1e-12
 
 #: Searches a sample in memory: centres relative to the middle of its rows, and prices or None.
-SearchNear = Callable[[Problem, np.random.RandomState], tuple[FloatArray, FloatArray | None]]
+SearchNear = Callable[[Problem, np.random.RandomState], tuple[FloatArray, Found | None]]
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class FarAnswer:
-    """Labels of rows in shards that obey every hard rule."""
+    """Labels of rows in shards that obey every hard rule, or nearly so between rounds."""
 
     labels: ShardLabels
     centers: FloatArray  # means of the clusters, (k, d), relative to the middle of the rows
     objective: float  # inertia over the groups plus the price of the soft pairs broken
-    prices: FloatArray  # of the sums, (q, k)
+    prices: Found  # of the sums
     rules: Rules  # with the size bounds in the order that these labels obey
     exact: bool = False  # whether it is proven that no labels cost less at the last centres
 
@@ -122,6 +111,12 @@ def unevenness(weight: FloatArray, count: IntArray) -> float:
     return float(np.clip(count.sum() * squares / total**2, 1.0, MOST_UNEVEN))
 
 
+def sampled_near(n_rows: int, n_clusters: int) -> bool:
+    """Whether a sample of so many rows is searched in memory."""
+    size = min(n_rows, max(SAMPLE, SAMPLE_EACH * n_clusters))
+    return size * n_clusters <= NEAR_ENTRIES
+
+
 def is_small(problem: Problem) -> bool:
     """Whether the sample would be about all rows, and few enough for memory."""
     m = problem.rules.n_groups
@@ -131,7 +126,7 @@ def is_small(problem: Problem) -> bool:
 def search_far(
     problem: Problem, random_state: np.random.RandomState, search_near: SearchNear
 ) -> FarAnswer:
-    """Search a sample in memory, then all rows where they are.
+    """Search a sample, in memory if it is small enough, then all rows where they are.
 
     Parameters
     ----------
@@ -140,8 +135,8 @@ def search_far(
     random_state : RandomState
     search_near : callable
         ``search_near(part, random_state)`` searches a sample of the problem, with its rules in
-        proportion, and gives centres relative to the middle of its rows, and prices (q, k) of its
-        sums or None.  A start that the user gave needs no sample.
+        proportion, and gives centres relative to the middle of its rows, and prices of its sums or
+        None.  A start that the user gave needs no sample.
 
     Raises
     ------
@@ -171,14 +166,12 @@ def search_far(
     except (NoAssignment, OutOfTime):  # the rules of all rows may leave more room
         problem.deadline.first.check()
         centers, prices = part.rows.seeds(k, np.arange(len(groups)), random_state), None
-    if prices is None:
-        prices = _sample_prices(part, centers)
     return descend_far(problem, part.shifted(centers, problem), prices, problem.deadline)
 
 
 def _coarse(
     problem: Problem, groups: IntArray, random_state: np.random.RandomState
-) -> tuple[FloatArray, FloatArray | None]:
+) -> tuple[FloatArray, Found | None]:
     """Centres and prices of a sample where the rows are, from rows of it drawn at random.
 
     Clusters of labelled groups start at the means of these; other seeds go to clusters that have
@@ -206,27 +199,17 @@ def _coarse(
     part_rules = part_rules.scaled(part_rules.n_rows / rules.n_rows)
     part = replace(problem, rules=part_rules, rows=part_rows)
     try:
-        start, until = points - part_rows.middle, problem.deadline
-        descent = _Descent.of(part, part_rows, start, None, until)
-        step = _placing_rounds(descent, descent.round(start, until), until)
-        return step + (part_rows.middle - rows.middle), descent.prices
+        descent = _Descent.of(part, points - part_rows.middle, None, problem.deadline)
+        found = descent.round(points - part_rows.middle, problem.deadline)
+        found = descent.rounds(found, problem.deadline)
+        return found.centers + (part_rows.middle - rows.middle), found.prices
     except OutOfTime:
         problem.deadline.first.check()
         return points - rows.middle, None
 
 
-def _sample_prices(part: Problem, centers: FloatArray) -> FloatArray | None:
-    """Prices of a sample in memory, by the passes of one shard; None if time is short."""
-    try:
-        until = part.deadline.first
-        descent = _Descent.of(part, ShardRows.of(part.near), centers, None, until)
-        return descent.balance.found(descent.rows.at(centers, until), descent.prices)
-    except OutOfTime:
-        return None
-
-
 def descend_far(
-    problem: Problem, centers: FloatArray, prices: FloatArray | None, deadline: Deadline
+    problem: Problem, centers: FloatArray, prices: Found | None, deadline: Deadline
 ) -> FarAnswer:
     """Rounds over all rows where they are, from centres to labels that obey the rules.
 
@@ -236,7 +219,7 @@ def descend_far(
         Its rows are :class:`~corral.rows.ShardRows`.
     centers : (k, d) array
         Relative to the middle of the rows.
-    prices : (q, k) array or None
+    prices : Found or None
         Of the sums of the rules (:meth:`.Rules.sums`), to start from.
     deadline : Deadline
 
@@ -247,18 +230,15 @@ def descend_far(
     OutOfTime
         The deadline came before any feasible answer.
     """
-    if not isinstance(problem.rows, ShardRows):
-        raise TypeError("rows in memory are searched in memory")
-    first, told = deadline.first, problem.settings.progress
-    descent = _Descent.of(problem, problem.rows, centers, prices, first)
+    told, first = problem.settings.progress, deadline.first
+    descent = _Descent.of(problem, centers, prices, first)
     told.enter("assign")
-    best = descent.round(centers, first, settles=True, exact=False)
+    best = descent.settled(centers, first)
     told.step(problem.objective(best.objective))
     try:
-        centers = _placing_rounds(descent, best, deadline.share(PLACING_SHARE))
-        for number in range(LAST_ROUNDS):
-            last = number == LAST_ROUNDS - 1
-            found = descent.round(centers, deadline, settles=True, exact=last)
+        centers = descent.rounds(best, deadline.share(PLACING_SHARE)).centers
+        for exact in (False, True):
+            found = descent.settled(centers, deadline, exact)
             told.step(problem.objective(found.objective))
             if found.objective < best.objective:
                 best, centers = found, found.centers
@@ -267,28 +247,16 @@ def descend_far(
     return best
 
 
-def _placing_rounds(descent: _Descent, step: FarAnswer, until: Deadline) -> FloatArray:
-    """Centres after rounds that only place, until the objective stops falling or time is over.
+class _FarCosts:
+    """What :func:`.find_prices` asks of rows elsewhere; they have their amounts with them."""
 
-    From round to round centres go beyond the means, as Nesterov's method does, while that pays.
-    """
-    ahead, slow, distance = 0, 0, descent.rows.distance
-    start = step.centers
-    for _ in range(ROUNDS):
-        try:
-            found = descent.round(start, until)
-        except OutOfTime:
-            break
-        drop = (step.objective - found.objective) / max(step.objective, np.finfo(float).tiny)
-        slow = slow + 1 if drop < DROP else 0
-        ahead = ahead + 1 if drop > 0.0 else 0
-        start = found.centers
-        if ahead:
-            start = distance.beyond(start, step.centers, ahead / (ahead + 3.0))
-        step = found
-        if slow == SLOW:
-            break
-    return step.centers
+    def __init__(self, passes: Passes, rounding: float) -> None:
+        self._passes, self._rounding = passes, rounding
+
+    def look(self, sums: Sums, prices: FloatArray, eps: float, deadline: Deadline) -> Look:
+        """One pass; at a temperature below the rounding of costs nothing is undecided."""
+        found = self._passes.soft_loads(prices, eps)
+        return found if eps > self._rounding else replace(found, undecided=0)
 
 
 class _Descent:
@@ -297,113 +265,131 @@ class _Descent:
     Pinned groups are where their pins say: they have no amounts, and bounds are less by theirs.
     """
 
-    def __init__(self, problem: Problem, rows: ShardRows, rules: Rules) -> None:
-        self.rules, self.k, sums = rules, rules.n_clusters, rules.sums()
-        order = np.argsort(rules.pins[:, 0], kind="stable")
-        self.pins = rules.pins[order]
-        self.values, pinned = sums.values, self.pins[:, 0]
-        self.taken = np.array(
-            [sums_by(self.pins[:, 1], value[pinned], self.k) for value in self.values]
-        ).reshape(sums.lower.shape)
-        if len(pinned) and len(self.values):
-            self.values = self.values.copy()
-            self.values[:, pinned] = 0.0
-        total = np.abs(self.values).sum(axis=1, keepdims=True)
-        total = np.where(total > 0.0, total, 1.0)
-        self.bounds = Bounds(
-            sums.lower - self.taken,
-            sums.upper - self.taken,
-            total / max(rules.n_groups, 1),
-            total,
-            np.asarray((self.values < 0.0).any(axis=1)),
-        )
-        self.rows = rows.with_amounts(self.values)
-        self.pairs = _Linked(rules)
-        self.prices: FloatArray = np.zeros(sums.lower.shape)
+    def __init__(
+        self, rows: ShardRows, rules: Rules, prices: Found | None, deadline: Deadline
+    ) -> None:
+        self.given, self.k, sums = rules, rules.n_clusters, rules.sums()
+        # From here on sizes stay in their order, so that single rows can be filled in bulk.
+        sizes = None if rules.sizes is None else replace(rules.sizes, ordered=True)
+        self.rules = replace(rules, sizes=sizes)
+        self.deadline, self.n_sums = deadline, len(sums.values)
+        self.pins = rules.pins[np.argsort(rules.pins[:, 0], kind="stable")]
+        amount, pinned = sums.values.T, self.pins[:, 0]
+        self.taken = _added(self.pins[:, 1], amount[pinned], self.k)
+        if len(pinned) and amount.size:
+            amount = amount.copy()
+            amount[pinned] = 0.0
+        self.sums = Sums(amount, sums.lower.T - self.taken, sums.upper.T - self.taken)
+        self.rows, self.pairs = rows.with_amounts(amount.T), _Linked(rules)
         self.cost = rows.spread / max(rows.shape[0], 1)  # mean cost of a group about the middle
+        none = Found(np.zeros(self.sums.lower.shape), self.cost, 0)
+        fits = prices is not None and prices.prices.shape == none.prices.shape
+        self.prices = prices if prices is not None and fits else none
         self.rounding = 64.0 * float(np.finfo(rows.dtype).eps) * self.cost
-        self.balance = Balance(self.bounds, self.cost)
 
     @classmethod
     def of(
-        cls,
-        problem: Problem,
-        rows: ShardRows,
-        centers: FloatArray,
-        prices: FloatArray | None,
-        deadline: Deadline,
+        cls, problem: Problem, centers: FloatArray, prices: Found | None, deadline: Deadline
     ) -> _Descent:
         """With sizes in the order of what clusters hold at the centres and prices."""
-        made = cls(problem, rows, problem.rules)
-        if prices is not None and prices.shape == made.prices.shape:
-            made.prices = prices
-        else:
-            prices = None
-        found = made.rows.at(centers, deadline).place(made.prices)
-        if problem.rules.sizes_vary:
-            counts = found.sums[0]  # sizes are the first of the sums
-            start, made = made.prices, cls(problem, rows, match_sizes(problem.rules, counts))
-            made.prices = start
-        made.balance.seen(found.middle_margin())
-        if prices is not None:
-            made.balance.warm()
+        rows, rules = problem.rows, problem.rules
+        if not isinstance(rows, ShardRows):
+            raise TypeError("rows in memory are searched in memory")
+        made = cls(rows, rules, prices, problem.deadline)
+        if rules.sizes_vary:
+            found = made.rows.at(centers, deadline).place(made.prices.prices)
+            ordered = match_sizes(rules, found.sums[:, 0])  # sizes are the first of the sums
+            made = cls(rows, ordered, prices, problem.deadline)
         return made
 
-    def round(
-        self, centers: FloatArray, until: Deadline, settles: bool = False, exact: bool = True
-    ) -> FarAnswer:
-        """Prices, places and means; if it settles, labels obey the rules.
+    def rounds(self, step: FarAnswer, until: Deadline) -> FarAnswer:
+        """Rounds that only place, until the objective stops falling or time is over.
+
+        From round to round centres go beyond the means, as Nesterov's method does, while that pays.
+        """
+        ahead, slow, start = 0, 0, step.centers
+        for _ in range(ROUNDS):
+            try:
+                found = self.round(start, until)
+            except OutOfTime:
+                break
+            drop = (step.objective - found.objective) / max(step.objective, np.finfo(float).tiny)
+            slow = slow + 1 if drop < DROP else 0
+            ahead = ahead + 1 if drop > 0.0 else 0
+            start = found.centers
+            if ahead:
+                start = self.rows.distance.beyond(start, step.centers, ahead / (ahead + 3.0))
+            step = found
+            if slow == 2:
+                break
+        return step
+
+    def round(self, centers: FloatArray, until: Deadline) -> FarAnswer:
+        """Prices, places and means; labels may miss bounds and break pairs."""
+        passes = self._priced(centers, until)
+        found = self._place(passes)
+        step = self._measured(passes, found.labels.patched(*self.pins.T))
+        # What is outside the bounds counts at its price: about what it costs to mend it.
+        missed = found.sums - np.clip(found.sums, self.sums.lower, self.sums.upper)
+        paid = float((self.prices.prices * missed).sum())
+        return replace(step, objective=step.objective + paid)
+
+    def settled(self, centers: FloatArray, until: Deadline, exact: bool = False) -> FarAnswer:
+        """The same with labels that obey the rules.
 
         They are exact at the centres where sizes are the only rule, if that is asked for.
         """
+        passes = self._priced(centers, until)
+        found, proven = self._place(passes), False
+        if exact and self.rules.only_sized:
+            labels, proven = self._proven(passes, found, until)
+        else:
+            labels = self._settle(passes, found, until, exact).labels
+        answer = self._measured(passes, labels, proven)
+        return replace(answer, objective=answer.objective + self.pairs.cost(labels))
+
+    def _priced(self, centers: FloatArray, until: Deadline) -> Passes:
+        """Passes at the centres, after one look for prices."""
         passes = self.rows.at(centers, until)
-        self.prices = self.balance.found(passes, self.prices, fine=settles)
-        found = self._place(passes)
-        labels, proven = found.labels.patched(*self.pins.T), False
-        if settles and exact:
-            labels, proven = self._settled(passes, found, until)
-        elif settles:
-            labels = self._settle(passes, found, until, MOST_QUICK).labels
-        means, inertia = self.rows.measured(labels, self.k, centers)
-        soft = self.pairs.cost(labels) if settles else 0.0
-        self.balance.seen(found.middle_margin())
-        return FarAnswer(labels, means, inertia + soft, self.prices, self.rules, proven)
+        costs = _FarCosts(passes, self.rounding)
+        self.prices = find_prices(costs, self.sums, self.cost, self.prices, until, self.deadline)
+        return passes
 
     def _place(self, passes: Passes) -> Placement:
         """Rows in their cheapest clusters; drawn by their shares where too many are alike."""
-        found = passes.place(self.prices)
-        missed = self.bounds.missed(found.sums)
-        temperature = self.balance.temperature
-        if missed > ALIKE and temperature > 0.0:
-            drawn = passes.place(self.prices, temperature)
-            found = drawn if self.bounds.missed(drawn.sums) < missed else found
+        found = passes.place(self.prices.prices)
+        missed = self.sums.missed(found.sums)
+        if missed > ALIKE:
+            drawn = passes.place(self.prices.prices, self.prices.eps)
+            found = drawn if self.sums.missed(drawn.sums) < missed else found
         return found
 
-    def _settled(
+    def _measured(self, passes: Passes, labels: ShardLabels, exact: bool = False) -> FarAnswer:
+        """The answer of labels: means and inertia by one pass."""
+        means, inertia = self.rows.measured(labels, self.k, passes.centers)
+        return FarAnswer(labels, means, inertia, self.prices, self.given, exact)
+
+    def _proven(
         self, passes: Passes, found: Placement, until: Deadline
     ) -> tuple[ShardLabels, bool]:
-        """Labels that obey the rules, and whether none cost less at these centres.
+        """Labels that keep the sizes, and whether none cost less at these centres.
 
-        Where sizes are the only rule, prices of the open rows' flow are those of all rows or near
-        them; placed at these, fewer rows are open, until all that could be elsewhere are.
+        Prices of the open rows' flow are those of all rows or near them; placed at these, fewer
+        rows are open, until all that could be elsewhere are.
         """
-        if not self.rules.only_sized:
-            return self._settle(passes, found, until).labels, False
         best: ShardLabels | None = None
         try:
             for _ in range(PROOFS):
                 step = self._settle(passes, found, until)
-                best = step.labels
-                if step.gap <= PROVEN * self.cost * self.rows.shape[0]:
+                best, rounding = step.labels, PROVEN * self.cost * self.rows.shape[0]
+                if step.gap <= rounding:
                     return best, True
-                reach = (1.0 + PROVEN) * step.gap + self.rounding
-                share = np.mean([np.mean(own <= reach) for own in found.margins if len(own)])
-                if share * self.rows.shape[0] * self.k <= MOST_EXACT:
-                    rows = found.within(reach)
+                rows = found.within((1.0 + PROVEN) * step.gap + self.rounding)
+                if len(rows) * self.k <= MOST_EXACT:
                     return self._opened(passes, found.labels, found.sums, rows, until).labels, True
                 if step.prices is None:
                     break
-                self.prices = step.prices
+                self.prices = replace(self.prices, prices=step.prices)
                 found = self._place(passes)
         except (OutOfTime, NoAssignment):
             if best is None:
@@ -414,28 +400,27 @@ class _Descent:
         return best, False
 
     def _settle(
-        self, passes: Passes, found: Placement, until: Deadline, most: int = MOST_EXACT
+        self, passes: Passes, found: Placement, until: Deadline, exact: bool = True
     ) -> _Step:
         """Labels that keep pairs and bounds, by opening as few rows as will do.
 
-        Sizes of single rows with more than ``most`` open costs are filled in bulk.
+        Sizes of single rows are filled in bulk if they need not be exact, or too many are open.
         """
-        labels = found.labels.patched(*self.pins.T)
-        labels = self._mended(passes, labels, until)
-        sums = found.sums if labels is found.labels else labels.amounts()[: len(self.prices)]
-        out = self.bounds.outside(sums)
-        if not out.any():
-            return _Step(labels, self.bounds.slack(self.prices, sums), None)
-        own, to = self._wrong(out, sums)
-        single = self.rules.only_sized and self.values.max(initial=0.0) <= 1.0
-        factor, opened = OPENED, 0
+        labels = self._mended(passes, found.labels.patched(*self.pins.T), until)
+        sums = found.sums if labels is found.labels else labels.amounts()[:, : self.n_sums]
+        missed = sums - np.clip(sums, self.sums.lower, self.sums.upper)
+        if not missed.any():
+            return _Step(labels, self._slack(sums), None)
+        own, to = self._wrong(missed, sums)
+        single = self.rules.only_sized and self.sums.amount.max(initial=0.0) <= 1.0
+        most, factor, opened = MOST_EXACT if exact else 0, OPENED, 0
         while True:
             until.check()
             rows = found.least(factor * float(own.sum() + to.sum()), factor * own, factor * to)
             rows = rows[~(self.pairs.pinned if opened else self.rules.tied)[rows]]
             if single and len(rows) * self.k > most:
                 rows = found.least(0.0, own, np.zeros(self.k))
-                return self._filled(passes, labels, sums, rows, until)
+                return self._filled(passes, labels, sums[:, 0], rows, until)
             if len(rows) * self.k > MOST_OPEN or 0 < opened == len(rows):
                 raise NoAssignment
             try:
@@ -443,17 +428,17 @@ class _Descent:
             except NoAssignment:
                 factor, opened = factor * WIDER, max(len(rows), 1)
 
-    def _wrong(self, out: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _wrong(self, missed: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
         """About how many groups are to leave each cluster, and to come to it, (k,) both.
 
         Amounts of both signs may do either.  Where clusters lack some, those with most to give are
         asked for them.
         """
-        groups = np.abs(out) / self.bounds.unit
-        both = groups[self.bounds.signed].sum(axis=0)
-        own = np.where(out > 0.0, groups, 0.0).sum(axis=0) + both
-        to = np.where(out < 0.0, groups, 0.0).sum(axis=0) + both
-        gives = np.min((sums - self.bounds.lower) / self.bounds.unit, axis=0)
+        groups, signed = missed / self.sums.mean, (self.sums.amount < 0.0).any(axis=0)
+        both = np.abs(groups[:, signed]).sum(axis=1)
+        own = np.maximum(groups, 0.0).sum(axis=1) + both
+        to = np.maximum(-groups, 0.0).sum(axis=1) + both
+        gives = np.min((sums - self.sums.lower) / self.sums.mean, axis=1)
         gives = np.maximum(np.minimum(gives, self.rows.shape[0]) - own, 0.0)
         givers = np.argsort(-gives)[: int(np.ceil(to.sum()))]
         each = np.ceil(to.sum() / max(len(givers), 1))
@@ -464,34 +449,29 @@ class _Descent:
         self,
         passes: Passes,
         labels: ShardLabels,
-        sums: FloatArray,
+        held: FloatArray,
         rows: IntArray,
         until: Deadline,
     ) -> _Step:
         """The labels with some single rows moved to the cheapest clusters with room, in bulk.
 
-        Rows ask the cheapest cluster with room, which takes those that lose least; again until all
-        have a place.  Clusters under their bounds come first.
+        Rows ask the cheapest cluster with room, where they are; it takes those for which the next
+        best one costs most; again until all have a place.  Clusters under their bounds come first.
+        It always ends.
         """
-        here, near = labels.of(rows), self.rows.take(rows)
-        centers = passes.centers + (self.rows.middle - near.middle)
-        own = near.own_costs(here, centers) + self.prices[0, here]
-        held = sums[0] - np.bincount(here, minlength=self.k)
+        here, part = labels.of(rows), self.rows.part(rows).with_amounts(np.ones((1, len(rows))))
+        at = part.at(passes.centers + (self.rows.middle - part.middle), until)
+        held = held - np.bincount(here, minlength=self.k)
         to, left = here.copy(), np.arange(len(rows))
-        for bound in (self.bounds.lower[0], self.bounds.upper[0]):
+        for bound in (self.sums.lower[:, 0], self.sums.upper[:, 0]):
             while len(left) and np.any(room := np.floor(bound - held) >= 1.0):
-                until.check()
-                some = np.flatnonzero(room)
-                ask = near.take(left)
-                there = centers[some] + (near.middle - ask.middle)
-                found, cost = _cheapest(ask, there, self.prices[0, some], until)
-                asked, rise = some[found], cost - own[left]
-                most = np.floor(bound - held).astype(np.int64)
-                taken = _least_of_each(asked, rise, most)
+                found = at.place(np.where(room[:, None], self.prices.prices, np.inf))
+                asked, most = found.labels()[left], np.floor(bound - held).astype(np.int64)
+                taken = _least_of_each(asked, -found.margins()[left], most)
                 to[left[taken]] = asked[taken]
                 held += np.bincount(asked[taken], minlength=self.k)
                 left = left[~taken]
-        if len(left) or self.bounds.outside(held[None]).any():
+        if len(left) or np.any((held < self.sums.lower[:, 0]) | (held > self.sums.upper[:, 0])):
             raise NoAssignment
         moved = to != here
         return _Step(labels.patched(rows[moved], to[moved]), np.inf, None)
@@ -507,43 +487,43 @@ class _Descent:
         """The labels with some rows assigned anew, given what all others use of the bounds."""
         if not len(rows):
             raise NoAssignment
-        here, amounts = labels.of(rows), self.values[:, rows]
+        here, amounts, prices = labels.of(rows), self.sums.amount[rows], self.prices.prices
         others = sums - _added(here, amounts, self.k)
         cost = self._costs(passes, rows)
+        part = _less(self.rules.part(rows), others + self.taken)
         closed = self.pairs.beside(cost, rows, labels)
-        found = _settle_open(
-            self.rules, rows, closed, others + self.taken, self.prices, until.within(PATIENCE)
-        )
+        found = _assigned(part, closed, prices.T, until.within(PATIENCE))
         to = found.labels
-        priced = cost + amounts.T @ self.prices
+        priced = cost + amounts @ prices.T
         rise = priced[np.arange(len(to)), to] - priced.min(axis=1)
-        gap = float(rise.sum()) + self.bounds.slack(
-            self.prices, others + _added(to, amounts, self.k)
-        )
+        gap = float(rise.sum()) + self._slack(others + _added(to, amounts, self.k))
+        warm = None if found.warm is None else np.atleast_2d(found.warm).T
+        known = warm if warm is not None and warm.shape == prices.shape else None
         moved = to != here
-        warm = None if found.warm is None else np.atleast_2d(found.warm)
-        known = warm is not None and warm.shape == self.prices.shape
-        return _Step(labels.patched(rows[moved], to[moved]), gap, warm if known else None)
+        return _Step(labels.patched(rows[moved], to[moved]), gap, known)
+
+    def _slack(self, sums: FloatArray) -> float:
+        """What sums that keep their bounds leave of these, at the prices."""
+        prices = self.prices.prices
+        bound = np.where(prices > 0.0, self.sums.upper, self.sums.lower)
+        left = np.where(prices == 0.0, 0.0, bound) - np.where(prices == 0.0, 0.0, sums)
+        return float((prices * left).sum())
 
     def _mended(self, passes: Passes, labels: ShardLabels, until: Deadline) -> ShardLabels:
         """The labels with the ends of broken pairs assigned anew, at the prices of the sums."""
-        pairs = self.pairs
-        if not len(pairs.groups):
-            return labels
-        where = labels.of(pairs.groups)
-        rows = pairs.open_ends(where)
+        rows = self.pairs.open_ends(labels)
         for _ in range(TRIES):
             if not len(rows):
                 return labels
             if len(rows) * self.k > MOST_OPEN:
                 break
             until.check()
-            priced = self._costs(passes, rows) + self.values[:, rows].T @ self.prices
-            cost = pairs.beside(priced, rows, labels)
+            priced = self._costs(passes, rows) + self.sums.amount[rows] @ self.prices.prices.T
+            cost = self.pairs.beside(priced, rows, labels)
             try:
                 to = _assigned(self.rules.pairs_only().part(rows), cost, None, until).labels
             except NoAssignment:
-                rows = pairs.wider(rows)
+                rows = self.pairs.wider(rows)
                 continue
             return labels.patched(rows, to)
         raise NoAssignment
@@ -561,7 +541,7 @@ class _Step:
 
     labels: ShardLabels
     gap: float  # what they cost more than a lower bound, where sizes are the only rule
-    prices: FloatArray | None  # of the open rows' flow, (q, k), if it is known
+    prices: FloatArray | None  # of the open rows' flow, (k, q), if it is known
 
 
 class _Linked:
@@ -575,24 +555,23 @@ class _Linked:
         self.pinned = np.zeros(rules.n_groups, bool)
         self.pinned[rules.pins[:, 0]] = True
 
-    def _paid(self, where: IntArray) -> FloatArray:
-        """What each pair costs, given the labels of the linked groups."""
-        a, b = where[self.ends]
+    def _paid(self, labels: ShardLabels) -> FloatArray:
+        """What each pair costs."""
+        a, b = labels.of(self.groups)[self.ends]
         return np.where(a == b, self.same, self.differ)
 
     def cost(self, labels: ShardLabels) -> float:
         """Price of all soft pairs broken."""
-        return float(self._paid(labels.of(self.groups)).sum()) if len(self.groups) else 0.0
+        return float(self._paid(labels).sum())
 
-    def open_ends(self, where: IntArray) -> IntArray:
+    def open_ends(self, labels: ShardLabels) -> IntArray:
         """Ends of broken pairs that are not pinned, in order."""
-        ends: IntArray = self.groups[np.unique(self.ends[:, self._paid(where) > 0.0])]
+        ends: IntArray = self.groups[np.unique(self.ends[:, self._paid(labels) > 0.0])]
         return ends[~self.pinned[ends]]
 
     def wider(self, rows: IntArray) -> IntArray:
         """These groups and those that they have pairs with, but for pinned ones."""
-        inside = np.isin(self.groups, rows)
-        touched = inside[self.ends].any(axis=0)
+        touched = np.isin(self.groups, rows)[self.ends].any(axis=0)
         more: IntArray = np.union1d(rows, self.groups[np.unique(self.ends[:, touched])])
         return more[~self.pinned[more]]
 
@@ -611,27 +590,16 @@ class _Linked:
         return cost
 
 
-def _settle_open(
-    rules: Rules,
-    groups: IntArray,
-    cost: FloatArray,
-    used: FloatArray,
-    prices: FloatArray,
-    deadline: Deadline,
-) -> Assignment:
-    """Cheapest labels of open groups, given what all other groups use of the sums, (q, k).
-
-    NoAssignment says that there are none, or that none were found in time.
-    """
-    part, totals = rules.part(groups), used
-    if rules.sizes is not None:
-        sizes = rules.sizes.less(np.rint(used[0]).astype(np.int64))
+def _less(part: Rules, used: FloatArray) -> Rules:
+    """The rules of open groups, given what all others use of the sums, (k, q)."""
+    totals = list(used.T)
+    if part.sizes is not None:
+        sizes = part.sizes.less(np.rint(totals.pop(0)).astype(np.int64))
         if np.any(sizes.upper < 0):
             raise NoAssignment
-        part, totals = replace(part, sizes=sizes), used[1:]
+        part = replace(part, sizes=sizes)
     both = zip(part.totals, totals, strict=True)
-    part = replace(part, totals=tuple(total.less(taken) for total, taken in both))
-    return _assigned(part, cost, prices, deadline)
+    return replace(part, totals=tuple(total.less(taken) for total, taken in both))
 
 
 def _assigned(
@@ -649,21 +617,9 @@ def _assigned(
     return found
 
 
-def _cheapest(
-    rows: MemoryRows, centers: FloatArray, prices: FloatArray, until: Deadline
-) -> tuple[IntArray, FloatArray]:
-    """The cheapest cluster of each row at the prices, and what it costs with its price."""
-    where, least = [], []
-    for block in rows.cost_blocks(centers, until):
-        priced = block + prices
-        where.append(priced.argmin(axis=1))
-        least.append(priced.min(axis=1))
-    return np.concatenate(where), np.concatenate(least)
-
-
-def _least_of_each(where: IntArray, rise: FloatArray, most: IntArray) -> BoolArray:
-    """Those of least rise of each cluster, at most so many of it."""
-    order = np.lexsort([rise, where])
+def _least_of_each(where: IntArray, key: FloatArray, most: IntArray) -> BoolArray:
+    """Those of the least key of each cluster, at most so many of it."""
+    order = np.lexsort([key, where])
     counted = np.bincount(where, minlength=len(most))
     rank = np.arange(len(order)) - (np.cumsum(counted) - counted)[where[order]]
     taken = np.zeros(len(where), bool)
@@ -672,6 +628,6 @@ def _least_of_each(where: IntArray, rise: FloatArray, most: IntArray) -> BoolArr
 
 
 def _added(labels: IntArray, amounts: FloatArray, k: int) -> FloatArray:
-    """Sums of the amounts of some groups, (q, k)."""
-    sums = [sums_by(labels, values, k) for values in amounts]
-    return np.array(sums).reshape(len(amounts), k)
+    """Sums of the amounts (g, q) of some groups, (k, q)."""
+    sums = [sums_by(labels, values, k) for values in amounts.T]
+    return np.array(sums).reshape(amounts.shape[1], k).T

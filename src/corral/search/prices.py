@@ -10,20 +10,24 @@ gradient of a concave function of the prices, the soft dual
 and Newton's method finds its maximum.  A price that is not zero holds its load at the bound; one
 that would change its sign becomes zero.  Second derivatives between clusters matter: where a whole
 region is too full, all of its prices have to rise together.
+
+What Newton's method sees is one pass over all groups, :class:`~corral.rows.Look`.  Costs in memory
+make it here (:class:`Blocks`), rows on a GPU or with Dask where they are (:mod:`corral.rows`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
+from ..rows import CURVED, DECIDED, Look
 from .compiled import compiled
-from .numbers import COLDEST, COOLING, NEWTON_STEPS, PRICE_ACCURACY, UNDECIDED, WARM
+from .numbers import COLDEST, COOLING, NEWTON_STEPS, PRICE_ACCURACY, TRACKED, UNDECIDED, WARM
 
 #: Largest difference of costs, in temperatures, at which a cluster has a share at all.
 NO_SHARE = 30.0
@@ -33,24 +37,78 @@ LEAST_SLOPE = 0.1
 #: Part of the curvature that is added to its diagonal at first; the factor by which it rises after
 #: a step that lowered the dual, and falls after another (Levenberg and Marquardt).
 DAMPING, DAMPING_RISE, DAMPING_FALL = 1e-3, 100.0, 10.0
+#: Undecided groups that the next temperature aims at, in those that it may leave: their number
+#: falls about as the temperature does, and prices of one that is too low are hard to find.
+COOL_ENOUGH = 0.8
 #: Longest step of a price, in temperatures by the mean amount.
 LONGEST_STEP = 30.0
 #: The golden ratio: its multiples are spread evenly over the unit interval.
 GOLDEN = 0.6180339887498949
-#: Sum of the other shares, by the largest one, from which a group is undecided.
-DECIDED = 0.1
-#: Entries of the curvature that one pass adds to, and at least for each group.
-CURVATURE_WORK, LEAST_ENTRIES = 2e5, 16.0
+#: Clusters with a share of a group up to which all such groups count for the curvature.  Of groups
+#: with more, which are many at high temperatures, some count: so many for each price, and so many
+#: products in all if that is more.  With 12 instead of 1,600 groups for 400 clusters every second
+#: step had to be taken back.
+FEW_SHARES, CURVED_EACH, CURVED_WORK = 12, 2, 1 << 28
 
 
 class Costs(Protocol):
-    """Costs of groups in clusters, a block of groups at a time."""
+    """Costs of groups in clusters, as one pass over all groups shows them."""
+
+    def look(self, sums: Sums, prices: FloatArray, eps: float, deadline: Deadline) -> Look:
+        """Soft least costs, loads and curvature at the prices (k, q) and the temperature."""
+
+
+class Blocks:
+    """Costs in this process's memory, a block of groups at a time."""
 
     def blocks(self, deadline: Deadline) -> Iterator[tuple[slice, FloatArray]]:
         """Blocks of groups, and what they cost in each cluster."""
+        raise NotImplementedError
+
+    def look(self, sums: Sums, prices: FloatArray, eps: float, deadline: Deadline) -> Look:
+        """The pass by a compiled kernel."""
+        (k, n_sums), m = prices.shape, len(sums.amount)
+        size, load = k * n_sums, np.zeros((k, n_sums))
+        curvature = np.zeros((size, size if size <= CURVED else 1))
+        some = max(CURVED_EACH * size, CURVED_WORK // max(size * size, 1)) if size <= CURVED else 1
+        kept = np.zeros((min(some, m), k))
+        chosen, counts = np.zeros(len(kept), np.int64), np.zeros(2, np.int64)
+        share, inside, value = np.empty(k), np.empty(k, np.int64), 0.0
+        every = -(-m // max(len(kept), 1))
+        for part, block in self.blocks(deadline):
+            amount = np.ascontiguousarray(sums.amount[part])
+            value += soft_loads(
+                block,
+                amount,
+                prices,
+                eps,
+                part.start,
+                every,
+                share,
+                inside,
+                load,
+                curvature,
+                kept,
+                chosen,
+                counts,
+            )
+        if size > CURVED:
+            return Look(value, load, int(counts[0]), curvature[:, 0])
+        number = int(counts[1])
+        _add_curvature(curvature, kept[:number], sums.amount[chosen[:number]], every)
+        return Look(value, load, int(counts[0]), curvature)
 
 
-class DenseCosts:
+def _add_curvature(curvature: FloatArray, share: FloatArray, own: FloatArray, by: float) -> None:
+    """Add that of groups with shares (g, k) and amounts (g, q), each counted so many times."""
+    (g, k), q = share.shape, own.shape[1]
+    held, every = (share[:, :, None] * own[:, None, :]).reshape(g, k * q), np.arange(k)
+    curvature -= by * (held.T @ held)
+    squares = share.T @ (own[:, :, None] * own[:, None, :]).reshape(g, q * q)
+    curvature.reshape(k, q, k, q)[every, :, every, :] += by * squares.reshape(k, q, q)
+
+
+class DenseCosts(Blocks):
     """Costs in one array, (m, k)."""
 
     def __init__(self, cost: FloatArray) -> None:
@@ -125,7 +183,8 @@ def find_prices(
     while True:
         damping = DAMPING
         for _ in range(NEWTON_STEPS):
-            if sums.missed(here.load) <= PRICE_ACCURACY or until.passed:
+            last = here.undecided <= few or eps <= coldest
+            if sums.missed(here.load) <= (PRICE_ACCURACY if last else TRACKED) or until.passed:
                 break
             moved = prices + _newton_step(here, sums, prices, eps, damping)
             moved = np.where(prices * moved < 0.0, 0.0, moved)
@@ -136,33 +195,15 @@ def find_prices(
                 damping *= DAMPING_RISE
         if here.undecided <= few or eps <= coldest or until.passed:
             return Found(prices, eps, passes)
-        eps *= COOLING
+        eps *= max(COOLING, COOL_ENOUGH * few / here.undecided)
         here, passes = _look(costs, sums, prices, eps, deadline), passes + 1
 
 
-@dataclass(frozen=True)
-class Look:
-    """The soft dual at some prices: its value, its gradient less the bounds, its curvature."""
-
-    value: float
-    load: FloatArray  # (k, q)
-    undecided: int  # groups whose largest share is not close to one
-    curvature: FloatArray  # minus the second derivatives times the temperature, (k q, k q)
-
-
 def _look(costs: Costs, sums: Sums, prices: FloatArray, eps: float, deadline: Deadline) -> Look:
-    """One pass over the costs."""
-    (k, n_sums), m = prices.shape, len(sums.amount)
-    load, curvature = np.zeros((k, n_sums)), np.zeros((k * n_sums, k * n_sums))
-    share, inside, undecided = np.empty(k), np.empty(k, np.int64), np.zeros(1, np.int64)
-    value, entries = 0.0, max(CURVATURE_WORK / max(m, 1), LEAST_ENTRIES)
-    for part, block in costs.blocks(deadline):
-        amount = np.ascontiguousarray(sums.amount[part])
-        value += soft_loads(
-            block, amount, prices, eps, entries, share, inside, load, curvature, undecided
-        )
+    """One pass over the costs; its value is that of the soft dual."""
+    here = costs.look(sums, prices, eps, deadline)
     held = np.where(prices > 0.0, sums.upper, np.where(prices < 0.0, sums.lower, 0.0))
-    return Look(value - float((prices * held).sum()), load, int(undecided[0]), curvature)
+    return replace(here, value=here.value - float((prices * held).sum()))
 
 
 def _newton_step(
@@ -172,15 +213,20 @@ def _newton_step(
     gradient = here.load - sums.wanted(here.load, prices)
     free = np.flatnonzero(((prices != 0.0) | (gradient != 0.0)).ravel())
     typical = np.broadcast_to(sums.load * sums.mean, prices.shape).ravel()[free]
-    matrix = here.curvature[np.ix_(free, free)]
-    matrix[np.diag_indices_from(matrix)] += damping * (np.diag(matrix) + LEAST_SLOPE * typical)
-    step = np.zeros(prices.size)
-    step[free] = np.linalg.solve(matrix, eps * gradient.ravel()[free])
+    step, wanted = np.zeros(prices.size), eps * gradient.ravel()[free]
+    if here.curvature.ndim == 1:
+        # Its entries add up to nothing in each row, so that twice the diagonal is above the whole.
+        bend = here.curvature[free]
+        step[free] = wanted / (2.0 * bend + damping * (bend + LEAST_SLOPE * typical))
+    else:
+        matrix = here.curvature[np.ix_(free, free)]
+        matrix[np.diag_indices_from(matrix)] += damping * (np.diag(matrix) + LEAST_SLOPE * typical)
+        step[free] = np.linalg.solve(matrix, wanted)
     most = LONGEST_STEP * np.broadcast_to(eps / sums.mean, prices.shape)
     return np.clip(step.reshape(prices.shape), -most, most)
 
 
-def scale_of(costs: Costs, deadline: Deadline = NEVER) -> float:
+def scale_of(costs: Blocks, deadline: Deadline = NEVER) -> float:
     """Mean of the costs above the least one of each group."""
     total, number = 0.0, 0
     for _, block in costs.blocks(deadline):
@@ -191,7 +237,7 @@ def scale_of(costs: Costs, deadline: Deadline = NEVER) -> float:
 
 
 def place(
-    costs: Costs, amount: FloatArray, prices: FloatArray, eps: float, deadline: Deadline = NEVER
+    costs: Blocks, amount: FloatArray, prices: FloatArray, eps: float, deadline: Deadline = NEVER
 ) -> IntArray:
     """A cluster of each group at the prices, drawn by its shares at the temperature.
 
@@ -210,20 +256,24 @@ def soft_loads(
     amount: FloatArray,
     prices: FloatArray,
     eps: float,
-    entries: float,
+    first: int,
+    every: int,
     share: FloatArray,
     inside: IntArray,
     load: FloatArray,
     curvature: FloatArray,
-    undecided: IntArray,
+    kept: FloatArray,
+    chosen: IntArray,
+    counts: IntArray,
 ) -> float:
     """Add loads and curvature of some groups, and give the sum of their soft least costs.
 
-    Of groups that have shares in many clusters, so many that their squares are more than
-    ``entries``, only some count for the curvature.  ``share`` and ``inside`` are written over.
+    ``first`` is the number of the first group.  Of groups that have shares in many clusters, shares
+    of every so many are kept, and their numbers chosen.  A curvature of one column is a diagonal.
+    ``counts`` has undecided groups and those kept; ``share`` and ``inside`` are written over.
     """
     k, n_sums = prices.shape
-    value = 0.0
+    value, whole = 0.0, curvature.shape[1] == len(curvature)
     for i in range(len(cost)):
         least = np.inf
         for j in range(k):
@@ -242,22 +292,35 @@ def soft_loads(
                 total += share[j]
         value += least - eps * np.log(total)
         if total > 1.0 + DECIDED:
-            undecided[0] += 1
+            counts[0] += 1
         for z in range(number):
             j = inside[z]
             share[j] /= total
             for q in range(n_sums):
                 load[j, q] += amount[i, q] * share[j]
-        every = int(number * number / entries) + 1
-        if number == 1 or i % every:
+        if number == 1:
+            continue
+        if not whole:
+            for z in range(number):
+                j = inside[z]
+                for q in range(n_sums):
+                    bend = share[j] * (1.0 - share[j]) * amount[i, q] ** 2
+                    curvature[j * n_sums + q, 0] += bend
+            continue
+        if number > FEW_SHARES:
+            if (first + i) % every == 0:
+                for z in range(number):
+                    kept[counts[1], inside[z]] = share[inside[z]]
+                chosen[counts[1]] = first + i
+                counts[1] += 1
             continue
         for z in range(number):
             j = inside[z]
             for y in range(number):
                 o = inside[y]
-                both = -share[j] * share[o] * every
+                both = -share[j] * share[o]
                 if o == j:
-                    both += share[j] * every
+                    both += share[j]
                 for q in range(n_sums):
                     for r in range(n_sums):
                         curvature[j * n_sums + q, o * n_sums + r] += (

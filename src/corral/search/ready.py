@@ -17,7 +17,14 @@ from ..rows import MemoryRows
 from ..rules import presolve
 from .budget import Budget
 from .descent import Descender
+from .far import sampled_near
 from .shape import MeansShape
+
+
+def ready_for(place: str, n_rows: int, n_clusters: int) -> None:
+    """Make the kernels ready, unless rows and their sample are searched elsewhere, without them."""
+    if place == "memory" or sampled_near(n_rows, n_clusters):
+        make_ready()
 
 
 @cache

@@ -14,7 +14,7 @@ from ..rows import MemoryRows
 from ..rows.arcs import ArcRows
 from ..rules import Rules
 from .model import Priced, model_of, table_model
-from .prices import Costs
+from .prices import Blocks
 
 #: Entries of a block of costs; larger blocks leave the cache of a core.
 BLOCK = 1 << 16
@@ -49,7 +49,7 @@ class Shape(Protocol):
     def priced(self, rules: Rules) -> Priced:
         """The model of the compiled moves."""
 
-    def costs(self, clusters: Any, deadline: Deadline = NEVER) -> Costs:
+    def costs(self, clusters: Any, deadline: Deadline = NEVER) -> Blocks:
         """What each group costs in each cluster."""
 
     def table(self, clusters: Any) -> FloatArray:
@@ -113,7 +113,7 @@ class MeansShape:
             return model_of(rules, self.rows)
         return table_model(rules)
 
-    def costs(self, clusters: FloatArray, deadline: Deadline = NEVER) -> Costs:
+    def costs(self, clusters: FloatArray, deadline: Deadline = NEVER) -> Blocks:
         """Weight times squared distance, a block of groups at a time."""
         return RowCosts(self.rows, clusters)
 
@@ -179,7 +179,7 @@ class MeansShape:
         return found
 
 
-class RowCosts:
+class RowCosts(Blocks):
     """Costs of rows in memory at centres."""
 
     def __init__(self, rows: MemoryRows, centers: FloatArray) -> None:

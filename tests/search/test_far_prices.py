@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from local_shards import cut
 
+from corral.deadline import NEVER
 from corral.rows import ShardRows
-from corral.search.balance import GOOD, Balance, Bounds, Mixed
+from corral.search.far import _FarCosts
+from corral.search.numbers import PRICE_ACCURACY
+from corral.search.prices import Sums, find_prices
 
 N, D, K = 6_000, 8, 24
 RNG = np.random.default_rng(0)
@@ -20,11 +23,6 @@ DATA = {
 }
 VALUES = RNG.lognormal(0.0, 0.7, N)
 INDICATOR = (RNG.random(N) < 0.4) - 0.35
-
-
-def bounds_of(values, lower, upper):
-    total = np.abs(values).sum(axis=1, keepdims=True)
-    return Bounds(lower, upper, total / N, total, (values < 0).any(axis=1))
 
 
 def every(*numbers):
@@ -49,28 +47,20 @@ def test_loads_keep_their_bounds(data, rule):
     points, (values, lower, upper) = DATA[data], RULES[rule]
     rows = ShardRows(cut(points, 2), np.ones(N)).with_amounts(values)
     at = rows.at(points[:K] - rows.middle)
-    bounds = bounds_of(values, lower, upper)
-    balance = Balance(bounds, rows.spread / N)
-    none = np.zeros(lower.shape)
-    balance.seen(at.place(none).middle_margin())
-    prices = balance.found(at, none)
-    load, _ = at.soft_loads(prices, balance.temperature)
-    assert bounds.missed(load) <= 2 * GOOD
+    sums = Sums(values.T, lower.T, upper.T)
+    found = find_prices(_FarCosts(at, 0.0), sums, rows.spread / N)
+    prices, load = found.prices, at.soft_loads(found.prices, found.eps).load
+    assert sums.missed(load) <= 1.2 * PRICE_ACCURACY
     # A price is paid at a bound only, and of the right sign.
-    assert np.all(load[(prices > 0) & (lower < upper)] > np.mean([lower, upper], axis=0).min())
-    assert bounds.missed(at.place(prices).sums) < 0.05
+    middle = np.mean([lower.T, upper.T], axis=0).min()
+    assert np.all(load[(prices > 0) & (lower < upper).T] > middle)
+    assert sums.missed(at.place(prices).sums) < 0.05
 
 
-def test_mixed_steps_solve_what_single_ones_take_long_for():
-    """A chain of masses, whose ends are held: diagonal steps go one mass at a time."""
-    n = 30
-    matrix = 2.0 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
-    wanted = np.linspace(1.0, 2.0, n)
-
-    def step(x):
-        return x + (matrix @ wanted - matrix @ x) / 3.0
-
-    alone, mixed, mixing = np.zeros(n), np.zeros(n), Mixed()
-    for _ in range(60):
-        alone, mixed = step(alone), mixing.next(mixed, step(mixed))
-    assert np.abs(mixed - wanted).max() < 0.2 * np.abs(alone - wanted).max()
+def test_nothing_is_undecided_below_the_rounding_of_costs():
+    points = np.zeros((N, 2))
+    rows = ShardRows(cut(points, 1), np.ones(N)).with_amounts(np.ones((1, N)))
+    at, sums = rows.at(np.eye(2)), Sums(np.ones((N, 1)), np.zeros((2, 1)), np.full((2, 1), N))
+    for rounding, undecided in ((0.0, N), (1.0, 0)):
+        look = _FarCosts(at, rounding).look(sums, np.zeros((2, 1)), 0.5, NEVER)
+        assert look.undecided == undecided
