@@ -45,7 +45,7 @@ PENALTY, PENALTY_RISE, PENALTY_RISES = 1.0, 4.0, 10
 PENALTY_DOWN, PENALTY_UP = 0.95, 1.1
 #: Work of a search with effort 1, in numbers read or about nanoseconds: a part that every search
 #: has, and a part for each entry of X times the number of clusters.
-WORK, WORK_EACH = 1.5e8, 60.0
+WORK, WORK_EACH = 1.5e8, 120.0
 #: Answers that are kept as parents.
 PARENTS = 6
 #: Part of the work after which no further start is made.
@@ -57,6 +57,8 @@ IDLE = 150
 SLACK = 0.005
 #: How much above the target the objective may be after rounds, as a part, for moves to follow.
 PROMISING = 0.01
+#: Part of the local children that give up a cluster and split another; the rest are seeded anew.
+RELOCATED = 0.6
 #: Clusters of which the one is given up whose groups cost least elsewhere.  More give up cheaper
 #: ones, and the same ones more often.
 GIVEN_UP = 8

@@ -35,7 +35,7 @@ class Variation:
             return self._exchanged(answer)
         if k > 1 and self.shape.among_groups and self.random_state.uniform() < at.REPLACED:
             return self._replaced(answer)
-        if k > 2 and self.random_state.uniform() < 0.6:
+        if k > 2 and self.random_state.uniform() < at.RELOCATED:
             return self._relocated(answer)
         return self._reseeded(answer)
 
