@@ -28,7 +28,6 @@ def search(
     rescue: Callable[[], Answer],
     enough: Callable[[float], bool] = lambda _: False,
     prices: Found | None = None,
-    patience: int = at.IDLE,
 ) -> Population:
     """Make, descend, vary and select until the budget is spent or children have no success.
 
@@ -45,11 +44,9 @@ def search(
         Whether the objective of the makers' best answer ends the search.
     prices : Found, optional
         Those that the makers' clusters were found at.
-    patience : int
-        Children in a row without success that end the search.
     """
     budget, random_state = descender.budget, descender.random_state
-    answers = Population(random_state, patience)
+    answers = Population(random_state, at.IDLE + at.IDLE_EACH * descender.rules.n_clusters)
     try:
         for name, make in makers:
             if answers.answers and budget.part >= at.MAKING:

@@ -6,24 +6,24 @@ from __future__ import annotations
 #: follow more closely.
 COOLING = 0.3
 #: Steps of Newton's method at one temperature, at most.
-NEWTON_STEPS = 8
+NEWTON_STEPS = 4
 #: Mean miss of the bounds, in mean loads, at which prices are good enough at the last temperature,
 #: and at those before it.  With 0.1 for the latter up to a third of the passes is saved, but 20,000
 #: rows of Zipf populations in 400 clusters end with a miss of 0.1 instead of 0.005.
 PRICE_ACCURACY, TRACKED = 5e-3, 0.03
 #: Part of the groups that may be undecided at the last temperature, and the least temperature in
 #: mean costs.
-UNDECIDED, COLDEST = 0.02, 1e-8
+UNDECIDED, COLDEST = 0.05, 1e-8
 #: Mean miss of the bounds, in mean loads, up to which prices of other centres fit at a temperature;
 #: with more it rises.
-WARM = 0.1
+WARM = 0.3
 #: Rounds of prices, labels and means before single moves begin, at most.
 ROUNDS = 8
 CHILD_ROUNDS = 8
 #: Relative drop of the objective that ends these rounds.
 ROUND_DROP = 2e-3
 #: Nearest clusters that the groups of a cluster look at.
-WIDTH = 12
+WIDTH = 16
 #: Groups of a full cluster that are tried as partners of one that finds no room there: those that
 #: leave it at the least rise.  To mend a broken rule, eight times as many members are tried.  More
 #: find better swaps and leave less work for children.
@@ -45,18 +45,18 @@ PENALTY, PENALTY_RISE, PENALTY_RISES = 1.0, 4.0, 10
 PENALTY_DOWN, PENALTY_UP = 0.95, 1.1
 #: Work of a search with effort 1, in numbers read or about nanoseconds: a part that every search
 #: has, and a part for each entry of X times the number of clusters.
-WORK, WORK_EACH = 1.5e8, 120.0
+WORK, WORK_EACH = 2.5e8, 120.0
 #: Answers that are kept as parents.
 PARENTS = 6
 #: Part of the work after which no further start is made.
-MAKING = 0.3
-#: Children without success that end the search.
-IDLE = 150
+MAKING = 0.2
+#: Children without success that end the search: a number, and one for each cluster.
+IDLE, IDLE_EACH = 30, 4
 #: How much worse than the best a child may be and still take the place of its parent, at the
 #: beginning; it falls to nothing with the budget.
 SLACK = 0.005
 #: How much above the target the objective may be after rounds, as a part, for moves to follow.
-PROMISING = 0.01
+PROMISING = 0.03
 #: Part of the local children that give up a cluster and split another; the rest are seeded anew.
 RELOCATED = 0.6
 #: Clusters of which the one is given up whose groups cost least elsewhere.  More give up cheaper

@@ -18,7 +18,7 @@ class Population:
     """
 
     random_state: np.random.RandomState
-    patience: int = at.IDLE
+    patience: int
     answers: list[Answer] = field(default_factory=list)
     tried: int = 0
     kept: int = 0

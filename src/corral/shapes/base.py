@@ -33,7 +33,6 @@ from ..search.budget import Budget
 from ..search.descent import Answer, Descender
 from ..search.engine import Maker, search
 from ..search.events import Events
-from ..search.numbers import IDLE
 from ..search.ready import make_ready
 from ..search.rescue import any_answer
 from ..search.shape import Shape
@@ -217,14 +216,11 @@ def searched(
     *,
     children: bool = True,
     quiet: bool = False,
-    factor: float = 1.0,
-    patience: int = IDLE,
 ) -> Answer:
     """The best answer of a search; where no maker's obeys the rules, an exact solver finds one.
 
     Without ``children`` the search ends with the answers of the makers.  If it is ``quiet``, its
-    events are not noted.  Its budget is that of k-means times the ``factor``, and ``patience``
-    children without success end it.
+    events are not noted.
 
     Raises
     ------
@@ -234,7 +230,7 @@ def searched(
         The deadline came before any answer.
     """
     events, deadline = task.events, task.deadline
-    budget = Budget.of(shape.shape, rules.n_clusters, factor * task.effort, deadline)
+    budget = Budget.of(shape.shape, rules.n_clusters, task.effort, deadline)
 
     def tell(name: str, answer: Answer | None) -> None:
         if not quiet:
@@ -250,7 +246,6 @@ def searched(
             tell,
             lambda: any_answer(descender, deadline),
             lambda _: not children,
-            patience=patience,
         )
         best = found.top
     if found.tried and not quiet:

@@ -250,12 +250,6 @@ START_ENTRIES, MOST_STARTS = 3e7, 10
 KMEANS_SHARE = 0.4
 #: Seconds below which k-means is left out.
 KMEANS_LEAST = 0.3
-#: Work of a search for medoids in that of k-means with as many groups and clusters.  More find
-#: better medoids and take longer: instances of the literature with 25 to 100 clusters end 0.3 to
-#: 1 % above the best values known with 1, and 0 to 0.4 % with 8, in three times the time (1.7 s).
-WORK_FACTOR = 8.0
-#: Children without success that end a search for medoids, at least and for each cluster.
-PATIENCE, PATIENCE_EACH = 400, 10
 #: Time limit in seconds up to which the labels of random medoids come first: moves repair them
 #: sooner than prices or k-means give an answer.
 SHORT_LIMIT = 5.0
@@ -286,8 +280,7 @@ def best_medoids(
     if rules.free and np.all(rules.count == 1):
         return _free(task, shape, init, n_init)
     makers = _makers(task, shape, metric, init, n_init)
-    patience = max(PATIENCE, PATIENCE_EACH * rules.n_clusters)
-    return searched(task, rules, shape, makers, factor=WORK_FACTOR, patience=patience)
+    return searched(task, rules, shape, makers)
 
 
 def _free(task: Task, shape: MedoidShape, init: IntArray | None, n_init: int | None) -> Answer:

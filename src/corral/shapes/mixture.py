@@ -163,9 +163,6 @@ HELD_BACK_PARTS = 5
 #: Links for each part from which those held back choose the covariance; with fewer, BIC does.  Not
 #: measured.
 HELD_BACK_EACH = 5
-#: Work of the last search in that of k-means with as many groups and clusters.  More look at more
-#: starts where rows are many, and take longer.
-WORK_FACTOR = 4.0
 #: Times that the target of the shrinkage is taken from the answer before.  1, 3 and 6 give the same
 #: ARI on wine, iris, ionosphere and Hepatitis; the time does not differ.
 TARGET_ROUNDS = 3
@@ -181,9 +178,8 @@ def fit_gaussians(
     makers = _makers(task, kind, starts)
     shape, quiet = _shape(task, kind, starts[0]), not children
     options: Any = {"children": children, "quiet": quiet}
-    factor = WORK_FACTOR if children else 1.0
     try:
-        best = searched(task, task.rules, shape, makers, factor=factor, **options)
+        best = searched(task, task.rules, shape, makers, **options)
     except OutOfTime:
         if quiet:
             raise
