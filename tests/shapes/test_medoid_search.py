@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
@@ -62,7 +60,7 @@ def descended(shape, rules, seed):
 
 @pytest.mark.parametrize("linked", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-def test_no_shift_and_no_swap_pays_after_a_descent(seed, linked):
+def test_no_shift_pays_after_a_descent(seed, linked):
     """With the medoids that follow, by trying all that the rules allow."""
     shape, rules = scene(seed, linked=linked)
     found = descended(shape, rules, seed)
@@ -73,10 +71,6 @@ def test_no_shift_and_no_swap_pays_after_a_descent(seed, linked):
             other = found.labels.copy()
             other[g] = j
             others.append(other)
-    for g, h in combinations(range(rules.n_groups), 2):
-        other = found.labels.copy()
-        other[[g, h]] = other[[h, g]]
-        others.append(other)
     allowed = [other for other in others if not broken(rules, other)]
     least = min(literal(shape, other) for other in allowed)
     assert found.objective <= least + 1e-9

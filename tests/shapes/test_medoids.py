@@ -298,7 +298,7 @@ def test_a_time_limit_ends_with_an_answer():
     rng = np.random.default_rng(19)
     X, demand = rng.normal(size=(60, 2)), rng.integers(1, 9, 60)
     rules = ClusterTotals(demand, maximum=int(demand.sum() / 10) + 3)
-    model = ConstrainedKMedoids(10, random_state=0, time_limit=0.3)
+    model = ConstrainedKMedoids(10, random_state=0, time_limit=0.3, effort=1e3)
     with pytest.warns(match="ended by the time limit"):
         model.fit(X, constraints=rules)
     assert model.report_.feasible

@@ -7,23 +7,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..deadline import Deadline
-from .numbers import WORK, WORK_EACH
+from . import numbers as at
 
 
 @dataclass
 class Budget:
-    """Work that a search may do, and has done."""
+    """Work that a search may do, and has done.
+
+    ``patience`` is the number of children without success that end it before.
+    """
 
     work: float
     deadline: Deadline
     spent: float = 0.0
+    patience: float = np.inf
 
     @classmethod
     def of(cls, shape: tuple[int, int], n_clusters: int, effort: float, until: Deadline) -> Budget:
         """The budget of so many groups and features."""
         m, d = shape
-        return cls(effort * (WORK + WORK_EACH * m * n_clusters * (d + 4.0)), until)
+        work = at.WORK + at.WORK_EACH * m * n_clusters * (d + 4.0)
+        patience = at.IDLE + at.IDLE_EACH * n_clusters
+        return cls(effort * work, until, patience=effort * patience)
+
+    def share(self, part: float) -> Budget:
+        """A part of the work and of the time left."""
+        return Budget(part * self.work, self.deadline.share(part), patience=self.patience)
 
     def spend(self, work: float) -> None:
         """Count work that was done."""

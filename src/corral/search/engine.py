@@ -46,7 +46,7 @@ def search(
         Those that the makers' clusters were found at.
     """
     budget, random_state = descender.budget, descender.random_state
-    answers = Population(random_state, at.IDLE + at.IDLE_EACH * descender.rules.n_clusters)
+    answers = Population(random_state, budget.patience)
     try:
         for name, make in makers:
             if answers.answers and budget.part >= at.MAKING:

@@ -23,7 +23,7 @@ import numpy as np
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import Deadline, OutOfTime
-from ..exact import Assignment, NoAssignment, assign
+from ..exact import Assignment, NoAssignment, assign, broken
 from ..problem import Problem
 from ..rows import Look, Passes, Placement, ShardLabels, ShardRows
 from ..rules import Rules
@@ -146,13 +146,14 @@ def search_far(
         The deadline came before any feasible answer.
     """
     init, rules, rows = problem.settings.init, problem.rules, problem.rows
+    given: IntArray | None = None
     if not isinstance(init, str):
         if init.ndim == 2:
             centers: FloatArray = init - rows.middle
         else:
-            labels = group_labels(rules, init.astype(np.int64))
-            centers = rows.means(labels, problem.n_clusters)
-        return descend_far(problem, centers, None, problem.deadline)
+            given = group_labels(rules, init.astype(np.int64))
+            centers = rows.means(given, problem.n_clusters)
+        return descend_far(problem, centers, None, problem.deadline, given)
     size, k = sample_size(problem), problem.n_clusters
     size = rules.n_groups if rules.n_groups <= WORTH_SAMPLING * size else size
     groups = draw(rules, size, random_state)
@@ -209,7 +210,11 @@ def _coarse(
 
 
 def descend_far(
-    problem: Problem, centers: FloatArray, prices: Found | None, deadline: Deadline
+    problem: Problem,
+    centers: FloatArray,
+    prices: Found | None,
+    deadline: Deadline,
+    given: IntArray | None = None,
 ) -> FarAnswer:
     """Rounds over all rows where they are, from centres to labels that obey the rules.
 
@@ -222,6 +227,8 @@ def descend_far(
     prices : Found or None
         Of the sums of the rules (:meth:`.Rules.sums`), to start from.
     deadline : Deadline
+    given : (m,) array, optional
+        Labels of the centres.  If they obey the rules, the answer is no worse.
 
     Raises
     ------
@@ -234,6 +241,9 @@ def descend_far(
     descent = _Descent.of(problem, centers, prices, first)
     told.enter("assign")
     best = descent.settled(centers, first)
+    if given is not None and not broken(descent.rules, given):
+        known = descent.as_given(given, centers, first)
+        best = known if known.objective <= best.objective else best
     told.step(problem.objective(best.objective))
     try:
         centers = descent.rounds(best, deadline.share(PLACING_SHARE)).centers
@@ -347,6 +357,13 @@ class _Descent:
             labels = self._settle(passes, found, until, exact).labels
         answer = self._measured(passes, labels, proven)
         return replace(answer, objective=answer.objective + self.pairs.cost(labels))
+
+    def as_given(self, labels: IntArray, centers: FloatArray, until: Deadline) -> FarAnswer:
+        """The answer of labels that are known and obey the rules."""
+        passes = self.rows.at(centers, until)
+        known = self._place(passes).labels.patched(np.arange(len(labels)), labels)
+        answer = self._measured(passes, known)
+        return replace(answer, objective=answer.objective + self.pairs.cost(known))
 
     def _priced(self, centers: FloatArray, until: Deadline) -> Passes:
         """Passes at the centres, after one look for prices."""

@@ -6,14 +6,14 @@ from __future__ import annotations
 #: follow more closely.
 COOLING = 0.3
 #: Steps of Newton's method at one temperature, at most.
-NEWTON_STEPS = 4
+NEWTON_STEPS = 8
 #: Mean miss of the bounds, in mean loads, at which prices are good enough at the last temperature,
 #: and at those before it.  With 0.1 for the latter up to a third of the passes is saved, but 20,000
 #: rows of Zipf populations in 400 clusters end with a miss of 0.1 instead of 0.005.
 PRICE_ACCURACY, TRACKED = 5e-3, 0.03
 #: Part of the groups that may be undecided at the last temperature, and the least temperature in
 #: mean costs.
-UNDECIDED, COLDEST = 0.05, 1e-8
+UNDECIDED, COLDEST = 0.02, 1e-8
 #: Mean miss of the bounds, in mean loads, up to which prices of other centres fit at a temperature;
 #: with more it rises.
 WARM = 0.3

@@ -18,7 +18,7 @@ class Population:
     """
 
     random_state: np.random.RandomState
-    patience: int
+    patience: float
     answers: list[Answer] = field(default_factory=list)
     tried: int = 0
     kept: int = 0
