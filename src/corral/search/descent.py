@@ -300,7 +300,7 @@ class Descender:
                 at.SWEEPS,
                 least,
                 self.margin,
-                rise > 0,
+                rise > 3,
                 at.PIECE,
                 fresh,
             )
