@@ -151,9 +151,7 @@ class Descender:
         start = shape.clusters(place_of[labels[groups]])
         sums = Sums(model.amount[groups], model.bound[0][some], model.bound[1][some])
         level = Level(shape, sums, Pinned.of(rules, groups, some, place_of))
-        part, found = self._alternate(
-            level, start, replace(known, prices=known.prices[some]), at.CHILD_ROUNDS
-        )
+        part, found = self._alternate(level, start, replace(known, prices=known.prices[some]))
         labels, prices = labels.copy(), known.prices.copy()
         labels[groups], prices[some] = some[part], found.prices
         return labels, replace(known, prices=prices)
@@ -175,17 +173,17 @@ class Descender:
         self.in_order_of(rules)
         model = self.priced.model
         level = Level(self.shape, Sums(model.amount, *model.bound), Pinned.all(rules))
-        labels, found = self._alternate(level, clusters, prices, at.ROUNDS)
+        labels, found = self._alternate(level, clusters, prices)
         return labels, found, rules
 
     def _alternate(
-        self, level: Level, clusters: Any, prices: Found | None, rounds: int
+        self, level: Level, clusters: Any, prices: Found | None
     ) -> tuple[IntArray, Found]:
         """Prices, labels and centres in turn, while the objective falls."""
         deadline, before, scale = self.deadline, np.inf, 0.0
         (m, d), k, sums = level.shape.shape, len(level.sums.lower), level.sums
         best: tuple[IntArray, Found] | None = None
-        for _ in range(rounds):
+        for _ in range(at.ROUNDS):
             costs = PinnedCosts(level.shape.costs(clusters, deadline), level.pinned)
             scale = scale or scale_of(costs, deadline)
             prices = find_prices(costs, sums, scale, prices, deadline, self.budget.deadline)
