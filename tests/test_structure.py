@@ -10,10 +10,10 @@ from structure import CLOCKS, House
 
 PACKAGE = Path(__file__).parents[1] / "src" / "corral"
 
-MOST_LINES = 38_000
+MOST_LINES = 37_000
 MOST_MODULES = 200
-#: Names of numbers in the engine on which the search depends.
-MOST_NUMBERS = 90
+#: Names of numbers in the engine on which the search depends; 60 is the aim.
+MOST_NUMBERS = 140
 
 #: The only module that may read a clock.
 CLOCK = "corral.deadline"
@@ -32,7 +32,6 @@ def test_number_of_modules(house):
     assert len(house.lines) <= MOST_MODULES
 
 
-@pytest.mark.xfail(reason="the engine has twice as many")
 def test_numbers_that_steer_the_engine(house):
     steering = {name: len(numbers) for name, numbers in steering_numbers(house).items()}
     assert sum(steering.values()) <= MOST_NUMBERS, steering

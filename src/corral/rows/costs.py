@@ -1,17 +1,10 @@
-"""Costs of rows in clusters, and the cheapest cluster of every row at given prices.
-
-Prices settle sizes (:mod:`corral.exact.sizes`).  That takes a few passes over all rows and a
-closer look at few of them.  :class:`Dense` makes the passes over a matrix in memory; rows that are
-elsewhere offer the same interface.
-"""
+"""Costs of rows in clusters, and the cheapest cluster of every row at given prices."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass
 
 import numpy as np
 from joblib import cpu_count
@@ -31,159 +24,19 @@ THREAD_ENTRIES = 1_000_000
 
 
 @dataclass(frozen=True)
-class Near:
-    """Rows of small margin, and where they are.
-
-    ``gap``, (r, k), is what each cluster costs more than the cheapest, at the prices.
-    """
-
-    rows: IntArray
-    labels: IntArray
-    gap: FloatArray
-
-
-class Scan(Protocol):
-    """Rows in their cheapest clusters at some prices, or where they were moved from there."""
-
-    @property
-    def counted(self) -> IntArray:
-        """Rows in each cluster, (k,)."""
-
-    @property
-    def scale(self) -> float:
-        """The largest cost of a row in its cluster, prices included, in absolute value."""
-
-    def within(self, reach: float) -> int:
-        """Number of rows whose next best cluster costs at most ``reach`` more."""
-
-    def reach(self, number: int, each: IntArray) -> FloatArray:
-        """Margins, (k,), within which are ``number`` rows in all and ``each`` of every cluster.
-
-        The margin of a row is what its next best cluster costs more.
-        """
-
-    def border(self, reach: FloatArray) -> FloatArray:
-        """Rows in cluster a, (k, k), for which b costs at most ``reach[a]`` more than the best."""
-
-    def near(self, reach: FloatArray) -> Near:
-        """The rows within the reach of their clusters."""
-
-    def moved(self, near: Near, labels: IntArray) -> Scan:
-        """The same with some rows elsewhere."""
-
-
-class Costs(Protocol):
-    """What rows cost in each cluster."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and clusters."""
-
-    @property
-    def eps(self) -> float:
-        """Relative rounding of the costs."""
-
-    def scan(self, prices: FloatArray) -> Any:
-        """Put all rows into their cheapest clusters at the prices, a :class:`Scan`."""
-
-    def sample(self, size: int) -> FloatArray:
-        """Costs of ``size`` rows drawn at random."""
-
-    def dense(self) -> FloatArray:
-        """All costs as a matrix."""
-
-
-@dataclass(frozen=True)
 class Dense:
     """Costs as a matrix in memory, infinite where a row may not go."""
 
     matrix: FloatArray
-    eps: ClassVar[float] = float(np.finfo(np.float64).eps)
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and clusters."""
         return self.matrix.shape[0], self.matrix.shape[1]
 
-    def scan(self, prices: FloatArray) -> DenseScan:
-        """As :class:`Costs`."""
-        return DenseScan(self.matrix, prices, *scan(self.matrix, prices))
-
-    def sample(self, size: int) -> FloatArray:
-        """As :class:`Costs`."""
-        rows = np.sort(np.random.default_rng(0).integers(0, len(self.matrix), size))
-        return self.matrix[rows]
-
     def dense(self) -> FloatArray:
-        """As :class:`Costs`."""
+        """The matrix."""
         return self.matrix
-
-
-@dataclass(frozen=True)
-class DenseScan:
-    """As :class:`Scan`, for a matrix."""
-
-    matrix: FloatArray
-    prices: FloatArray
-    labels: IntArray
-    best: FloatArray
-    margin: FloatArray
-
-    @cached_property
-    def counted(self) -> IntArray:
-        """Rows in each cluster."""
-        return np.bincount(self.labels, minlength=len(self.prices))
-
-    @cached_property
-    def scale(self) -> float:
-        """Infinite if a row may go nowhere."""
-        return float(np.abs(self.best).max())
-
-    def within(self, reach: float) -> int:
-        """As :class:`Scan`."""
-        return int(np.count_nonzero(self.margin <= reach))
-
-    def reach(self, number: int, each: IntArray) -> FloatArray:
-        """As :class:`Scan`."""
-        return reach_of(self.margin, self.labels, number, each)
-
-    def border(self, reach: FloatArray) -> FloatArray:
-        """As :class:`Scan`."""
-        near, k = self.near(reach), len(reach)
-        row, to = np.nonzero(near.gap <= reach[near.labels][:, None])
-        counts = np.bincount(near.labels[row] * k + to, minlength=k * k)
-        return counts.reshape(k, k).astype(float)
-
-    def near(self, reach: FloatArray) -> Near:
-        """As :class:`Scan`."""
-        rows = np.flatnonzero(self.margin <= reach[self.labels])
-        gap = self.matrix[rows] + self.prices
-        gap -= gap.min(axis=1, keepdims=True)
-        return Near(rows, self.labels[rows], gap)
-
-    def moved(self, near: Near, labels: IntArray) -> DenseScan:
-        """As :class:`Scan`."""
-        changed = self.labels.copy()
-        changed[near.rows] = labels
-        return replace(self, labels=changed)
-
-
-def reach_of(margin: FloatArray, labels: IntArray, number: int, each: IntArray) -> FloatArray:
-    """Reaches as :meth:`Scan.reach` gives them."""
-    reach = np.full(len(each), _ranked(margin, number))
-    within = np.bincount(labels[margin <= reach[0]], minlength=len(each))
-    for a in np.flatnonzero(within <= each):
-        own = margin[labels == a]
-        if len(own) > within[a]:
-            reach[a] = max(reach[a], _ranked(own, int(each[a])))
-    return reach
-
-
-def _ranked(margin: FloatArray, rank: int) -> float:
-    """Margin of that rank, or the largest finite one if that is infinite."""
-    rank = min(rank, len(margin) - 1)
-    found = float(np.partition(margin, rank)[rank])
-    return found if np.isfinite(found) else float(margin[np.isfinite(margin)].max(initial=0.0))
 
 
 def scan(cost: FloatArray, prices: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
