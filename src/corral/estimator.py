@@ -90,7 +90,8 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         Iterations at which ``history_`` keeps the relaxed assignment.
     max_samples : int, "auto" or None, default="auto"
         Groups of points that ADMM sees, at most, drawn at random; all points are searched from its
-        centres.  "auto" is 2,000 and at least five for each cluster.  None means all groups, as do
+        centres.  "auto" is 2,000, or 40,000 by the clusters if that is less, and at least five for
+        each cluster.  None means all groups, as do
         ``repair=False``, ``record_x``, linear constraints and "algorithm1".  Of more than 5,000
         groups, and 50 for each cluster, a sample of that many is searched first, and ADMM sees no
         others.  On a GPU and with Dask the number is that of the sample which is searched in

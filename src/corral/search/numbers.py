@@ -6,7 +6,7 @@ from __future__ import annotations
 #: follow more closely.
 COOLING = 0.3
 #: Steps of Newton's method at one temperature, at most.
-NEWTON_STEPS = 12
+NEWTON_STEPS = 8
 #: Mean miss of the bounds, in mean loads, at which prices are good enough at the last temperature,
 #: and at those before it.  With 0.1 for the latter up to a third of the passes is saved, but 20,000
 #: rows of Zipf populations in 400 clusters end with a miss of 0.1 instead of 0.005.
@@ -44,7 +44,7 @@ PENALTY, PENALTY_RISE, PENALTY_RISES = 1.0, 4.0, 10
 PENALTY_DOWN, PENALTY_UP = 0.95, 1.1
 #: Work of a search with effort 1, in numbers read or about nanoseconds: a part that every search
 #: has, and a part for each entry of X times the number of clusters.
-WORK, WORK_EACH = 1.5e8, 60.0
+WORK, WORK_EACH = 2.5e8, 120.0
 #: Answers that are kept as parents.
 PARENTS = 6
 #: Part of the work after which no further start is made.
