@@ -51,7 +51,7 @@ DROP, ROUNDS = 1e-4, 50
 ALIKE = 0.02
 #: Open rows for each row in the wrong cluster, and the factor by which more are opened where those
 #: leave no room.  More cost more at home, fewer cost more by the way.
-OPENED, WIDER = 4.0, 4.0
+OPENED, WIDER = 5.0, 4.0
 #: Costs of open rows, their number times the clusters, that come home at most: 1 GiB; and up to
 #: which sizes are settled exactly, in some seconds.
 MOST_OPEN, MOST_EXACT = 1 << 27, 1 << 21
