@@ -95,7 +95,7 @@ def test_prices_balance_equal_sizes_of_separated_blobs(unequal):
     costs = DenseCosts(((X[:, None] - centers) ** 2).sum(axis=2))
     sums = Sums(np.ones((200, 1)), np.full((4, 1), 50.0), np.full((4, 1), 50.0))
     found = find_prices(costs, sums, scale_of(costs))
-    labels = place(costs, sums.amount, found.prices, found.eps)
+    labels = place(costs, sums.amount, found)
     np.testing.assert_allclose(np.bincount(labels, minlength=4), 50, atol=3)
     if not unequal:
         np.testing.assert_array_equal(labels, costs.cost.argmin(axis=1))
@@ -107,7 +107,7 @@ def test_rows_that_are_alike_are_spread_as_the_prices_want():
     costs = DenseCosts(np.zeros((100, 4)))
     sums = Sums(np.ones((100, 1)), np.array([[10.0], [20], [30], [40]]), np.full((4, 1), 100.0))
     found = find_prices(costs, sums, scale_of(costs))
-    labels = place(costs, sums.amount, found.prices, found.eps)
+    labels = place(costs, sums.amount, found)
     np.testing.assert_allclose(np.bincount(labels, minlength=4), [10, 20, 30, 40], atol=2)
 
 

@@ -21,13 +21,10 @@ from ..exact import NoAssignment, assign, broken, place_by_room
 from ..rules import Rules
 from . import numbers as at
 from .budget import Budget
-from .model import Model
+from .model import Model, Priced
 from .moves import Scratch, State, appraise, descend, restless, state_of
-from .prices import Blocks, Found, Sums, find_prices, place, scale_of
+from .prices import Blocks, Found, Sums, find_prices, nearest_of, place, scale_of
 from .shape import Shape
-
-#: Temperature at which groups go to their nearest cluster.
-TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +64,34 @@ class Varied:
     rules: Rules
 
 
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Some clusters, all groups in them and the rules of these: a problem of its own.
+
+    No group outside can share a cluster with one inside, so pairs between them do not matter.
+    """
+
+    priced: Priced
+    pinned: Pinned
+    shape: Shape | None  # for rounds; None if there are none for a part of the clusters
+    scratch: Scratch
+
+    @property
+    def sums(self) -> Sums:
+        """The bounded sums."""
+        return Sums(self.priced.model.amount, *self.priced.model.bound)
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return int(self.priced.model.bound.shape[1])
+
+    def value(self, labels: IntArray) -> float:
+        """Objective of labels, and the price of soft rules."""
+        objective, soft, _ = appraise(self.priced.model, state_of(self.priced.model, labels))
+        return objective + soft
+
+
 class Descender:
     """Descents of one problem; it keeps the model, the penalty and the arrays of the moves."""
 
@@ -75,9 +100,9 @@ class Descender:
     ) -> None:
         self.rules, self.shape, self.budget = rules, shape, budget
         self.random_state, self.penalty = random_state, at.PENALTY
-        self.priced = shape.priced(rules)
-        self.scratch = Scratch.of(self.priced.model)
-        self._order, self.margin = rules, 0.0
+        priced = shape.priced(rules)
+        self.whole = Piece(priced, Pinned.all(rules), shape, Scratch.of(priced.model))
+        self._order = rules
         self._clusters: Any = None  # those of the first maker
         self.answered = False  # whether the search has an answer, so that the deadline may end it
 
@@ -89,7 +114,8 @@ class Descender:
     def in_order_of(self, rules: Rules) -> None:
         """Take the bounds on sizes in the order that these rules have."""
         if rules.sizes_vary and rules is not self._order:
-            self.priced, self._order = self.priced.with_bounds(rules), rules
+            self.whole = replace(self.whole, priced=self.whole.priced.with_bounds(rules))
+            self._order = rules
 
     def from_clusters(
         self, clusters: Any, prices: Found | None = None, target: float = np.inf
@@ -100,15 +126,15 @@ class Descender:
         """
         self._clusters = clusters if self._clusters is None else self._clusters
         labels, prices, rules = self.rounds(clusters, prices)
-        if not self._promising(labels, target):
+        if not self._promising(self.shape, labels, target):
             return None
         return self.improved(labels, prices, rules, target=target)
 
-    def _promising(self, labels: IntArray, target: float) -> bool:
+    def _promising(self, shape: Shape, labels: IntArray, target: float) -> bool:
         """Whether moves may bring labels below the target."""
-        if target == np.inf or not self.shape.follows:
+        if target == np.inf or not shape.follows:
             return True
-        objective = self.shape.objective(labels, self.shape.clusters(labels))
+        objective = shape.objective(labels, shape.clusters(labels))
         return objective <= target + at.PROMISING * abs(target)
 
     def from_made(self, made: Any, prices: Found | None) -> Answer | None:
@@ -123,38 +149,58 @@ class Descender:
         rules = match_sizes(self.rules, sums_by(labels, self.rules.count, self.rules.n_clusters))
         return self.improved(labels, None, rules)
 
-    def from_varied(self, varied: Varied, parent: Answer, target: float = np.inf) -> Answer | None:
-        """The answer from a variation of a parent, by rounds and moves of what changed."""
-        labels, prices, awake = varied.labels, parent.prices, varied.awake
-        if varied.rules.bounded and prices is not None:
-            awake = self.shape.near(self.shape.clusters(labels, parent.clusters), awake)
-            some = np.flatnonzero(awake)
-            labels, prices = self._rounds_of(labels, some, prices, varied.rules)
-            if not self._promising(labels, target):
-                return None
-        return self.improved(labels, prices, varied.rules, awake, target)
+    def from_varied(
+        self, varied: Varied, parent: Answer, best: Answer, slack: float
+    ) -> tuple[Answer | None, float]:
+        """The answer from a variation of a parent, and the objective that it had to reach.
 
-    def _rounds_of(
-        self, labels: IntArray, some: IntArray, known: Found, rules: Rules
-    ) -> tuple[IntArray, Found]:
-        """Labels and prices after rounds of some clusters and their groups."""
-        self.in_order_of(rules)
-        groups = np.flatnonzero(np.isin(labels, some))
-        if len(groups) <= len(some):
-            return labels, known
-        model = self.priced.model
-        place_of = np.zeros(rules.n_clusters, np.int64)
+        The clusters that changed and their neighbours are a problem of their own, which rounds and
+        moves see; all other groups stay where they are.  The objective may be above the best one by
+        ``slack`` times what these clusters cost.
+        """
+        if not self.shape.follows:
+            target = best.objective + slack * abs(best.objective)
+            return self.improved(varied.labels, parent.prices, varied.rules, varied.awake), target
+        self.in_order_of(varied.rules)
+        inside = neighbours(self.shape, parent.clusters, varied.awake)
+        some, groups = np.flatnonzero(inside), np.flatnonzero(inside[varied.labels])
+        piece = self._piece(groups, some, varied.labels)
+        place_of = np.zeros(self.rules.n_clusters, np.int64)
         place_of[some] = np.arange(len(some))
-        shape = self.shape.part(groups, len(some))
-        if shape is None:
-            return labels, known
-        start = shape.clusters(place_of[labels[groups]])
-        sums = Sums(model.amount[groups], model.bound[0][some], model.bound[1][some])
-        level = Level(shape, sums, Pinned.of(rules, groups, some, place_of))
-        part, found = self._alternate(level, start, replace(known, prices=known.prices[some]))
-        labels, prices = labels.copy(), known.prices.copy()
-        labels[groups], prices[some] = some[part], found.prices
-        return labels, replace(known, prices=prices)
+        before = piece.value(place_of[parent.labels[groups]])
+        target = best.objective + slack * abs(before)
+        part: IntArray = place_of[varied.labels[groups]]
+        awake = varied.awake[some]
+        allowed, prices = target - parent.objective + before, parent.prices
+        known = None if prices is None else replace(prices, prices=prices.prices[some])
+        self.budget.spend(at.CHILD_WORK + len(groups) * (self.shape.shape[1] + 10.0))
+        if varied.rules.bounded and known is not None and piece.shape is not None:
+            part, known = self._alternate(piece, piece.shape.clusters(part), known, 1)
+            awake = np.ones(len(some), bool)
+            if not self._promising(piece.shape, part, allowed):
+                return None, target
+        found = self._obeying(piece, part, known, awake, allowed)
+        if found is None or found[1] > allowed:
+            return None, target
+        labels, objective = varied.labels.copy(), parent.objective + found[1] - before
+        labels[groups] = some[found[0]]
+        if prices is not None and known is not None:
+            every = prices.prices.copy()
+            every[some] = known.prices
+            prices = replace(prices, prices=every)
+        clusters = self.shape.clusters(labels, parent.clusters)
+        child = Answer(labels, clusters, objective, varied.rules, prices)
+        if child.beats(best) and broken(varied.rules, labels):
+            return None, target
+        return child, target
+
+    def _piece(self, groups: IntArray, some: IntArray, labels: IntArray) -> Piece:
+        """The problem of some clusters, whose groups these are."""
+        if len(some) == self.rules.n_clusters:
+            return self.whole
+        priced = self.whole.priced.part(groups, some, labels)
+        shape = self.shape.part(groups, len(some)) if len(groups) > len(some) else None
+        return Piece(priced, Pinned.of(priced.model), shape, Scratch.of(priced.model))
 
     def rounds(self, clusters: Any, prices: Found | None = None) -> tuple[IntArray, Found, Rules]:
         """Rounds of prices, labels and centres; the labels need not obey the rules yet.
@@ -164,36 +210,33 @@ class Descender:
         """
         rules, deadline = self.rules, self.deadline
         if rules.sizes_vary:
-            none = np.zeros((rules.n_clusters, 0))
-            costs = self.shape.costs(clusters, deadline)
-            nearest = place(costs, np.zeros((rules.n_groups, 0)), none, TINY, deadline)
+            nearest = nearest_of(self.shape.costs(clusters, deadline), deadline)
             counts = sums_by(nearest, rules.count, rules.n_clusters)
             capacity = rules.capacity
             rules = match_sizes(rules, counts if capacity is None else capacity)
         self.in_order_of(rules)
-        model = self.priced.model
-        level = Level(self.shape, Sums(model.amount, *model.bound), Pinned.all(rules))
-        labels, found = self._alternate(level, clusters, prices)
+        labels, found = self._alternate(self.whole, clusters, prices)
         return labels, found, rules
 
     def _alternate(
-        self, level: Level, clusters: Any, prices: Found | None
+        self, piece: Piece, clusters: Any, prices: Found | None, rounds: int = at.ROUNDS
     ) -> tuple[IntArray, Found]:
         """Prices, labels and centres in turn, while the objective falls."""
-        deadline, before, scale = self.deadline, np.inf, 0.0
-        (m, d), k, sums = level.shape.shape, len(level.sums.lower), level.sums
+        deadline, before, scale, shape = self.deadline, np.inf, 0.0, piece.shape
+        if shape is None:
+            raise AssertionError("rounds need a shape")
+        (m, d), k, sums = shape.shape, piece.n_clusters, piece.sums
         best: tuple[IntArray, Found] | None = None
-        for _ in range(at.ROUNDS):
-            costs = PinnedCosts(level.shape.costs(clusters, deadline), level.pinned)
+        for _ in range(rounds):
+            costs = PinnedCosts(shape.costs(clusters, deadline), piece.pinned)
             scale = scale or scale_of(costs, deadline)
             prices = find_prices(costs, sums, scale, prices, deadline, self.budget.deadline)
-            eps = prices.eps if prices.passes else TINY
-            labels = place(costs, sums.amount, prices.prices, eps, deadline)
+            labels = place(costs, sums.amount, prices, deadline)
             self.budget.spend(m * k * (0.5 * d + 6.0 * prices.passes) + 4e4 * prices.passes)
-            clusters = level.shape.clusters(labels, clusters)
+            clusters = shape.clusters(labels, clusters)
             # What is outside the bounds counts at the highest price of its sum.
             paid = sums.outside(labels) @ np.abs(prices.prices).max(axis=0, initial=0.0)
-            objective = level.shape.objective(labels, clusters) + float(paid)
+            objective = shape.objective(labels, clusters) + float(paid)
             if best is None or objective < before:
                 best = labels, prices
             if before - objective < at.ROUND_DROP * abs(objective) or self.budget.over:
@@ -225,11 +268,10 @@ class Descender:
         best: Answer | None = None
         while True:
             if clusters is not None:
-                self.priced = self.priced.with_table(self.shape.table(clusters))
+                table = self.shape.table(clusters)
+                self.whole = replace(self.whole, priced=self.whole.priced.with_table(table))
                 self.budget.spend(k * float(np.prod(self.shape.shape)))
-            known = np.zeros(self.priced.model.bound.shape[1:]) if prices is None else prices.prices
-            self.margin = 0.0 if prices is None else at.MARGIN * prices.eps
-            found = self._obeying(labels, known, awake, target)
+            found = self._obeying(self.whole, labels, prices, awake, target)
             if found is None:
                 return best
             labels, objective = found
@@ -264,40 +306,38 @@ class Descender:
             found = self.improved(exact.labels, answer.prices, rules)
             if found is None or not found.beats(answer):
                 break
-            answer = found
+            gain, answer = answer.objective - found.objective, found
+            if gain < at.FINISHED * abs(answer.objective):
+                break
         return answer
-
-    def restless(self, labels: IntArray) -> BoolArray:
-        """The clusters that break a hard rule."""
-        model, awake = self.priced.at(1.0), np.zeros(self.rules.n_clusters, bool)
-        restless(model, state_of(model, labels), awake)
-        return awake
 
     def _descended(
         self,
+        piece: Piece,
         model: Model,
         state: State,
         order: IntArray,
         awake: BoolArray,
-        prices: FloatArray,
+        prices: Found | None,
         rise: int,
     ) -> None:
         """Take moves until none pays, in pieces of work between which the deadline is asked."""
-        prices = np.ascontiguousarray(prices)
-        least = 1e-10 * self.priced.scale
-        done, fresh, gaps = 0.0, True, np.zeros(self.rules.n_clusters)
+        known = np.zeros(model.bound.shape[1:]) if prices is None else prices.prices
+        margin = 0.0 if prices is None else at.MARGIN * prices.eps
+        known, least = np.ascontiguousarray(known), 1e-10 * piece.priced.scale
+        done, fresh, gaps = 0.0, True, np.zeros(piece.n_clusters)
         while True:
             _, work = descend(
                 model,
                 state,
-                self.scratch,
+                piece.scratch,
                 order,
                 awake,
-                prices,
+                known,
                 gaps,
                 at.SWEEPS,
                 least,
-                self.margin,
+                margin,
                 rise > 3,
                 at.PIECE,
                 fresh,
@@ -308,7 +348,7 @@ class Descender:
                 return
             if self.budget.over and done > at.LAST_PIECES * at.PIECE:
                 return
-            awake, fresh = self.scratch.flag[0].copy(), False
+            awake, fresh = piece.scratch.flag[0].copy(), False
             order = np.roll(order, len(order) // 3)
 
     def placed(self) -> Answer | None:
@@ -328,15 +368,20 @@ class Descender:
         return Answer(labels, clusters, objective, rules, None)
 
     def _obeying(
-        self, labels: IntArray, prices: FloatArray, awake: BoolArray, target: float
+        self,
+        piece: Piece,
+        labels: IntArray,
+        prices: Found | None,
+        awake: BoolArray,
+        target: float,
     ) -> tuple[IntArray, float] | None:
         """Labels after moves at a penalty that rises until no hard rule is broken."""
         penalty, rise = self.penalty, 0
         order = self.random_state.permutation(len(labels))
         while True:
-            model = self.priced.at(penalty)
+            model = piece.priced.at(penalty)
             state = state_of(model, labels)
-            self._descended(model, state, order, awake, prices, rise)
+            self._descended(piece, model, state, order, awake, prices, rise)
             labels = state.labels
             objective, soft, hard = appraise(model, state)
             if hard <= 0.0:
@@ -351,6 +396,17 @@ class Descender:
             restless(model, state, awake)
         self.penalty *= at.PENALTY_UP if rise else at.PENALTY_DOWN
         return labels, objective + soft
+
+
+def neighbours(shape: Shape, clusters: Any, some: BoolArray) -> BoolArray:
+    """Some clusters, and the nearest of each of them."""
+    found, chosen = some.copy(), np.flatnonzero(some)
+    gaps = np.array(shape.gaps(shape.some(clusters, chosen), clusters))
+    gaps[np.arange(len(chosen)), chosen] = np.inf
+    number = min(at.NEIGHBOURS, len(some) - 1)
+    if number > 0:
+        found[np.argpartition(gaps, number - 1, axis=1)[:, :number]] = True
+    return found
 
 
 @dataclass(frozen=True)
@@ -369,26 +425,10 @@ class Pinned:
         return cls(rules.pins[:, 0], rules.pins[:, 1], priced, paid)
 
     @classmethod
-    def of(cls, rules: Rules, groups: IntArray, some: IntArray, place_of: IntArray) -> Pinned:
-        """The pins of some groups, which are in some of the clusters."""
-        whole, at_group = cls.all(rules), np.full(rules.n_groups, -1, np.int64)
-        at_group[groups] = np.arange(len(groups))
-        hard, soft = at_group[whole.groups] >= 0, at_group[whole.priced] >= 0
-        return cls(
-            at_group[whole.groups[hard]],
-            place_of[whole.clusters[hard]],
-            at_group[whole.priced[soft]],
-            whole.paid[soft][:, some],
-        )
-
-
-@dataclass(frozen=True)
-class Level:
-    """Groups and clusters that rounds are about: all of them, or those that changed."""
-
-    shape: Shape
-    sums: Sums
-    pinned: Pinned
+    def of(cls, model: Model) -> Pinned:
+        """The pins of a part of the groups."""
+        groups, priced = (np.flatnonzero(row >= 0) for row in model.pin)
+        return cls(groups, model.pin[0, groups], priced, model.paid)
 
 
 class PinnedCosts(Blocks):

@@ -46,7 +46,8 @@ def search(
         Those that the makers' clusters were found at.
     """
     budget, random_state = descender.budget, descender.random_state
-    answers = Population(random_state, budget.patience)
+    most = max(min(at.PARENTS, at.PARENT_CLUSTERS // descender.rules.n_clusters), 1)
+    answers = Population(random_state, budget.patience, most)
     try:
         for name, make in makers:
             if answers.answers and budget.part >= at.MAKING:
@@ -62,14 +63,15 @@ def search(
         crossing = at.CROSSED * min(at.CROSSED_CLUSTERS / descender.rules.n_clusters, 1.0)
         done = enough(answers.top.objective)
         while not (done or budget.over or answers.idle):
-            parent, slack = answers.parent(), at.SLACK * (1.0 - budget.part)
-            target = answers.top.objective + slack * abs(answers.top.objective)
+            parent, slack, best = answers.parent(), at.SLACK * (1.0 - budget.part), answers.top
             if len(answers.answers) > 1 and random_state.uniform() < crossing:
                 clusters = variation.crossed(parent, answers.parent())
+                target = best.objective + slack * abs(best.objective)
                 child = descender.from_clusters(clusters, parent.prices, target)
             else:
-                child = descender.from_varied(variation.local(parent), parent, target)
-            answers.add(child, parent, slack)
+                varied = variation.local(parent)
+                child, target = descender.from_varied(varied, parent, best, slack)
+            answers.add(child, parent, target)
         answers.add(descender.finished(answers.top))
     except OutOfTime:
         if answers.best is None:

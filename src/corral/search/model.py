@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._typing import FloatArray, IntArray
+from .._typing import BoolArray, FloatArray, IntArray
 from ..rows import MemoryRows
 from ..rows.sphere import Chord
 from ..rules import Rules
@@ -85,6 +85,88 @@ class Priced(NamedTuple):
         sums = rules.sums().and_(rules.soft_sums)
         bound = np.ascontiguousarray(np.stack([sums.lower.T, sums.upper.T]))
         return self._replace(model=self.model._replace(bound=bound))
+
+    def part(self, groups: IntArray, some: IntArray, labels: IntArray) -> Priced:
+        """The problem of some clusters and all groups in them; all other groups stay."""
+        model, k = self.model, self.model.bound.shape[1]
+        place = np.full(len(labels), -1, np.int64)
+        place[groups] = np.arange(len(groups))
+        cluster = np.full(k + 1, -1, np.int64)
+        cluster[some] = np.arange(len(some))
+        pin = model.pin[:, groups]
+        pin[0], soft = cluster[pin[0]], pin[1] >= 0
+        paid = model.paid[pin[1, soft]][:, some]
+        pin[1, soft] = np.arange(len(paid))
+        parts: dict[str, Any] = {
+            "group": model.group[:, groups],
+            "amount": model.amount[groups],
+            "bound": model.bound[:, some],
+            "pin": pin,
+            "paid": paid,
+        }
+        if len(model.other):
+            edges, number = _spans(model.ptr, groups)
+            inside = place[model.other[edges]] >= 0
+            owner = np.repeat(np.arange(len(groups)), number)[inside]
+            parts |= {
+                "ptr": _starts(np.bincount(owner, minlength=len(groups))),
+                "other": place[model.other[edges[inside]]],
+                "tie": model.tie[:, edges[inside]],
+            }
+        else:
+            parts["ptr"] = model.ptr[: len(groups) + 1]
+        if len(model.column) > 1:
+            parts |= _linear_part(model, groups, some, labels, place < 0)
+        parts = {name: np.ascontiguousarray(value) for name, value in parts.items()}
+        return self._replace(model=model._replace(**parts, **_points_part(model, groups, some)))
+
+
+def _starts(number: IntArray) -> IntArray:
+    """Where runs of these lengths begin, and the end of the last."""
+    return np.concatenate([[0], np.cumsum(number)]).astype(np.int64)
+
+
+def _spans(start: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
+    """Entries of some runs of a compressed table, which begin at ``start``; and their lengths."""
+    number = start[chosen + 1] - start[chosen]
+    before = np.cumsum(number) - number
+    return np.repeat(start[chosen] - before, number) + np.arange(number.sum()), number
+
+
+def _points_part(model: Model, groups: IntArray, some: IntArray) -> dict[str, Any]:
+    """What some groups cost."""
+    if model.kind == TABLE:
+        return {"points": np.ascontiguousarray(model.points[np.ix_(groups, some)])}
+    if model.kind == MEDOIDS:
+        candidates, number = _spans(model.first, groups)
+        return {
+            "points": np.ascontiguousarray(model.points[np.ix_(groups, candidates)]),
+            "home": np.repeat(np.arange(len(groups)), number),
+            "first": _starts(number),
+        }
+    if len(model.points):
+        return {"points": model.points[groups]}
+    entries, number = _spans(model.indptr, groups)
+    data, indices = model.data[entries], model.indices[entries]
+    return {"data": data, "indices": indices, "indptr": _starts(number)}
+
+
+def _linear_part(
+    model: Model, groups: IntArray, some: IntArray, labels: IntArray, outside: BoolArray
+) -> dict[str, Any]:
+    """Linear rows of some groups and clusters, with bounds less what the groups outside add."""
+    k, others = model.bound.shape[1], np.flatnonzero(outside)
+    stay, _ = _spans(model.column, others * k + labels[others])
+    n_rows = model.row_bound.shape[1]
+    bound = model.row_bound.copy()
+    bound[:2] -= np.bincount(model.row[stay], model.value[stay], minlength=n_rows)
+    entries, number = _spans(model.column, (groups[:, None] * k + some).ravel())
+    return {
+        "column": _starts(number),
+        "row": model.row[entries],
+        "value": model.value[entries],
+        "row_bound": bound,
+    }
 
 
 def model_of(rules: Rules, rows: MemoryRows) -> Priced:

@@ -19,6 +19,12 @@ UNDECIDED, COLDEST = 0.02, 1e-8
 WARM = 0.3
 #: Rounds of prices, labels and means before single moves begin, at most.
 ROUNDS = 8
+#: Relative gain of an exact assignment below which no further one is made.
+FINISHED = 1e-5
+#: Neighbours of each cluster that changed which a child may change too.
+NEIGHBOURS = 4
+#: Work of a child beside that of its rounds and moves.
+CHILD_WORK = 5e5
 #: Relative drop of the objective that ends these rounds.
 ROUND_DROP = 2e-3
 #: Nearest clusters that the groups of a cluster look at.
@@ -45,8 +51,9 @@ PENALTY_DOWN, PENALTY_UP = 0.95, 1.1
 #: Work of a search with effort 1, in numbers read or about nanoseconds: a part that every search
 #: has, and a part for each entry of X times the number of clusters.
 WORK, WORK_EACH = 2.5e8, 120.0
-#: Answers that are kept as parents.
-PARENTS = 6
+#: Answers that are kept as parents, at most; fewer with many clusters: all parents together have
+#: about so many clusters.  Local children improve one answer of many clusters faster than several.
+PARENTS, PARENT_CLUSTERS = 6, 60
 #: Part of the work after which no further start is made.
 MAKING = 0.2
 #: Children without success that end the search: a number, and one for each cluster.

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from . import numbers as at
 from .descent import Answer
 
 
@@ -19,17 +18,18 @@ class Population:
 
     random_state: np.random.RandomState
     patience: float
+    most: int
     answers: list[Answer] = field(default_factory=list)
     tried: int = 0
     kept: int = 0
     without_success: int = 0
     best: Answer | None = None
 
-    def add(self, answer: Answer | None, parent: Answer | None = None, slack: float = 0.0) -> bool:
+    def add(self, answer: Answer | None, parent: Answer | None = None, target: float = 0.0) -> bool:
         """Keep an answer if it is good enough; whether it is the best so far.
 
-        A child takes the place of its parent if its objective is at most ``slack`` above the best,
-        as a part of it.  An answer without a parent is kept unless an equal one is.
+        A child takes the place of its parent if its objective is at most ``target``.  An answer
+        without a parent is kept unless an equal one is.
         """
         self.tried += parent is not None
         self.without_success += parent is not None
@@ -42,12 +42,12 @@ class Population:
         if self.best is None:
             raise AssertionError("an answer beats none")
         if parent is not None and parent in self.answers:
-            if answer.objective <= self.best.objective + slack * abs(self.best.objective):
+            if answer.objective <= target:
                 self.answers[self.answers.index(parent)] = answer
         elif all(abs(answer.objective - each.objective) > 1e-9 * abs(each.objective)
                  for each in self.answers):  # fmt: skip
             self.answers = sorted([*self.answers, answer], key=lambda each: each.objective)
-            self.answers = self.answers[: at.PARENTS]
+            self.answers = self.answers[: self.most]
         return improved
 
     @property

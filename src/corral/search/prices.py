@@ -137,9 +137,9 @@ class Sums:
         return missed
 
     def missed(self, load: FloatArray) -> float:
-        """Mean miss of the bounds, in mean loads."""
-        wanted = np.clip(load, self.lower, self.upper)
-        return float((np.abs(load - wanted) / self.load).mean()) if load.size else 0.0
+        """Mean miss of the bounds, in mean loads; half of an amount would not show in labels."""
+        miss = np.abs(load - np.clip(load, self.lower, self.upper)) - 0.5 * self.mean
+        return float((np.maximum(miss, 0.0) / self.load).mean()) if load.size else 0.0
 
     def wanted(self, load: FloatArray, prices: FloatArray) -> FloatArray:
         """Loads that the prices aim at: the bound that a price is for, else the nearest one."""
@@ -167,8 +167,8 @@ def find_prices(
     """Prices at which soft loads keep the bounds and few groups are undecided.
 
     The temperature begins at the scale of the costs.  With prices that are known it rises from
-    theirs until they fit the bounds.  Then it falls until few groups are undecided, or time is
-    over at ``until``; at the deadline it raises OutOfTime.
+    theirs until Newton's method makes them fit the bounds.  Then it falls until few groups are
+    undecided, or time is over at ``until``; at the deadline it raises OutOfTime.
     """
     (k, n_sums), m = sums.lower.shape, len(sums.amount)
     if not n_sums:
@@ -176,27 +176,32 @@ def find_prices(
     prices = np.zeros((k, n_sums)) if known is None else known.prices
     eps = scale if known is None else known.eps
     few, coldest = UNDECIDED * m + k * n_sums, COLDEST * scale
-    here, passes = _look(costs, sums, prices, eps, deadline), 1
-    while eps < scale and sums.missed(here.load) > WARM:
-        eps /= COOLING
-        here, passes = _look(costs, sums, prices, eps, deadline), passes + 1
+    here, passes, fits = _look(costs, sums, prices, eps, deadline), 1, known is None
     while True:
-        damping = DAMPING
-        for _ in range(NEWTON_STEPS):
-            last = here.undecided <= few or eps <= coldest
-            if sums.missed(here.load) <= (PRICE_ACCURACY if last else TRACKED) or until.passed:
+        damping, steps = DAMPING, 0
+        while steps < NEWTON_STEPS and not until.passed:
+            last, missed = here.undecided <= few or eps <= coldest, sums.missed(here.load)
+            if missed <= (PRICE_ACCURACY if last else TRACKED):
+                fits = True
+                break
+            if not fits and missed > WARM:
                 break
             moved = prices + _newton_step(here, sums, prices, eps, damping)
             moved = np.where(prices * moved < 0.0, 0.0, moved)
-            there, passes = _look(costs, sums, moved, eps, deadline), passes + 1
+            there, steps = _look(costs, sums, moved, eps, deadline), steps + 1
             if there.value >= here.value:
                 here, prices, damping = there, moved, damping / DAMPING_FALL
             else:
                 damping *= DAMPING_RISE
-        if here.undecided <= few or eps <= coldest or until.passed:
+        passes += steps + 1
+        fits = fits or eps >= scale or sums.missed(here.load) <= TRACKED
+        if until.passed or (fits and (here.undecided <= few or eps <= coldest)):
             return Found(prices, eps, passes)
-        eps *= max(COOLING, COOL_ENOUGH * few / here.undecided)
-        here, passes = _look(costs, sums, prices, eps, deadline), passes + 1
+        if fits:
+            eps *= max(COOLING, COOL_ENOUGH * few / here.undecided)
+        else:
+            eps = min(eps / COOLING**2, scale)
+        here = _look(costs, sums, prices, eps, deadline)
 
 
 def _look(costs: Costs, sums: Sums, prices: FloatArray, eps: float, deadline: Deadline) -> Look:
@@ -236,18 +241,24 @@ def scale_of(costs: Blocks, deadline: Deadline = NEVER) -> float:
     return mean if mean > 0.0 else 1.0
 
 
-def place(
-    costs: Blocks, amount: FloatArray, prices: FloatArray, eps: float, deadline: Deadline = NEVER
-) -> IntArray:
-    """A cluster of each group at the prices, drawn by its shares at the temperature.
+def place(costs: Blocks, amount: FloatArray, at: Found, deadline: Deadline = NEVER) -> IntArray:
+    """A cluster of each group at prices, drawn by its shares at their temperature.
 
     So groups that cost the same everywhere are spread over the clusters as the prices want.
     """
-    labels, share = np.empty(len(amount), np.int64), np.empty(len(prices))
+    if not at.prices.any():
+        return nearest_of(costs, deadline)
+    labels, share = np.empty(len(amount), np.int64), np.empty(len(at.prices))
     for part, block in costs.blocks(deadline):
         drawn = np.modf((np.arange(part.start, part.stop) + 0.5) * GOLDEN)[0]
-        rounded(block, np.ascontiguousarray(amount[part]), prices, eps, drawn, share, labels[part])
+        own = np.ascontiguousarray(amount[part])
+        rounded(block, own, at.prices, at.eps, drawn, share, labels[part])
     return labels
+
+
+def nearest_of(costs: Blocks, deadline: Deadline = NEVER) -> IntArray:
+    """The cluster where each group costs least."""
+    return np.concatenate([block.argmin(axis=1) for _, block in costs.blocks(deadline)])
 
 
 @compiled

@@ -18,6 +18,7 @@ from ..rules import presolve
 from .budget import Budget
 from .descent import Descender
 from .far import sampled_near
+from .moves import restless, state_of
 from .shape import MeansShape
 
 
@@ -35,4 +36,5 @@ def make_ready() -> None:
     with one_blas_thread():
         descender = Descender(rules, shape, Budget(1e6, NEVER), np.random.RandomState(0))
         descender.from_clusters(np.array([[-1.0], [1.0]]))
-        descender.restless(np.zeros(4, np.int64))
+        model = descender.whole.priced.at(1.0)
+        restless(model, state_of(model, np.zeros(4, np.int64)), np.zeros(2, bool))

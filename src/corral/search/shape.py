@@ -22,10 +22,6 @@ BLOCK = 1 << 16
 KEPT = 1 << 24
 
 
-#: Neighbours of a cluster that changed which take part in its rounds.
-NEIGHBOURS = 2
-
-
 class Shape(Protocol):
     """How clusters are described, and what groups cost in them.
 
@@ -86,9 +82,6 @@ class Shape(Protocol):
 
     def part(self, groups: IntArray, n_clusters: int) -> Shape | None:
         """The same of some groups in so many clusters; None if that has no rounds of its own."""
-
-    def near(self, clusters: Any, some: BoolArray) -> BoolArray:
-        """Some clusters, and the nearest of each of them."""
 
 
 def size_of(rows: MemoryRows) -> tuple[int, int]:
@@ -167,16 +160,6 @@ class MeansShape:
     def part(self, groups: IntArray, n_clusters: int) -> MeansShape:
         """The same of some groups in so many clusters."""
         return MeansShape(self.rows.take(groups), n_clusters)
-
-    def near(self, clusters: FloatArray, some: BoolArray) -> BoolArray:
-        """Some clusters, and the two nearest of each of them."""
-        found, chosen = some.copy(), np.flatnonzero(some)
-        gaps = self.rows.distance.between(clusters[chosen], clusters)
-        gaps[np.arange(len(chosen)), chosen] = np.inf
-        number = min(NEIGHBOURS, len(some) - 1)
-        if number > 0:
-            found[np.argpartition(gaps, number - 1, axis=1)[:, :number]] = True
-        return found
 
 
 class RowCosts(Blocks):

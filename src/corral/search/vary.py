@@ -10,11 +10,12 @@ Gribel and Vidal 2019).  All but the last change few clusters, and only these ar
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from .._typing import FloatArray
+from .._typing import BoolArray, FloatArray, IntArray
 from ..rules import Rules, SizeBounds
 from . import numbers as at
 from .descent import Answer, Varied
@@ -26,6 +27,7 @@ class Variation:
 
     def __init__(self, rules: Rules, shape: Shape, random_state: np.random.RandomState) -> None:
         self.rules, self.shape, self.random_state = rules, shape, random_state
+        self._own: WeakKeyDictionary[Answer, FloatArray] = WeakKeyDictionary()
         self._amount = np.ascontiguousarray(rules.sums().and_(rules.soft_sums).values.T)
 
     def local(self, answer: Answer) -> Varied:
@@ -74,7 +76,7 @@ class Variation:
     def _relocated(self, answer: Answer) -> Varied:
         """A cluster whose groups cost little elsewhere is given up, and a costly one is split."""
         labels, k, draw = answer.labels.copy(), self.rules.n_clusters, self.random_state
-        own = self.shape.own_costs(labels, answer.clusters)
+        own = self._own_costs(answer)
         cost = np.bincount(labels, own, minlength=k)
         if cost.sum() <= 0.0:
             return self._reseeded(answer)
@@ -84,7 +86,7 @@ class Variation:
         some = some[some != split]
         if not len(some) or np.count_nonzero(labels == split) < 2:
             return self._reseeded(answer)
-        members = np.flatnonzero(np.isin(labels, some))
+        members = np.flatnonzero(_within(labels, some, k))
         costs = self.shape.some_costs(members, answer.clusters)
         costs[np.arange(len(members)), labels[members]] = np.inf
         rise = costs.min(axis=1) - own[members]
@@ -99,12 +101,18 @@ class Variation:
         awake[[gone, split]] = True
         return Varied(labels, awake, answer.rules)
 
+    def _own_costs(self, answer: Answer) -> FloatArray:
+        """What each group of an answer costs; it is kept for the answer's next child."""
+        if answer not in self._own:
+            self._own[answer] = self.shape.own_costs(answer.labels, answer.clusters)
+        return self._own[answer]
+
     def _reseeded(self, answer: Answer) -> Varied:
         """Some neighbouring clusters seeded anew."""
         labels, k, draw = answer.labels.copy(), self.rules.n_clusters, self.random_state
         number = int(draw.randint(2, min(k, at.RESEEDED) + 1)) if k > 1 else 1
         near = np.argsort(self._gaps(answer.clusters, int(draw.randint(k))), kind="stable")[:number]
-        inside = np.flatnonzero(np.isin(labels, near))
+        inside = np.flatnonzero(_within(labels, near, k))
         if len(inside) > number > 1:
             labels[inside] = near[self.shape.seeded(inside, number, draw)]
         awake = np.zeros(k, bool)
@@ -116,10 +124,10 @@ class Variation:
         labels, k, draw = answer.labels.copy(), self.rules.n_clusters, self.random_state
         gaps = self._gaps(answer.clusters, int(draw.randint(k)))
         near = np.argsort(gaps, kind="stable")[: int(draw.randint(2, min(k, at.RESEEDED) + 1))]
-        inside = np.flatnonzero(np.isin(labels, near[:2]))
+        inside = np.flatnonzero(_within(labels, near[:2], k))
         if len(inside):
             clusters = self.shape.moved(answer.clusters, near[0], int(draw.choice(inside)))
-            inside = np.flatnonzero(np.isin(labels, near))
+            inside = np.flatnonzero(_within(labels, near, k))
             costs = self.shape.some_costs(inside, self.shape.some(clusters, near))
             if answer.prices is not None:
                 costs = costs + self._amount[inside] @ answer.prices.prices[near].T
@@ -151,3 +159,10 @@ class Variation:
         if far.sum() > 0.0:
             group = int(sample[draw.choice(len(far), p=far / far.sum())])
         return shape.moved(clusters, int(draw.randint(k)), group)
+
+
+def _within(labels: IntArray, some: IntArray, k: int) -> BoolArray:
+    """Whether groups are in some of the clusters."""
+    inside = np.zeros(k, bool)
+    inside[some] = True
+    return inside[labels]

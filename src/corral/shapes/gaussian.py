@@ -240,10 +240,6 @@ class GaussianShape:
     def part(self, groups: IntArray, n_clusters: int) -> None:
         """No rounds of a part: single moves are enough."""
 
-    def near(self, clusters: Gaussians, some: BoolArray) -> BoolArray:
-        """The clusters alone."""
-        return some
-
 
 def moments(
     points: FloatArray, weight: FloatArray, labels: IntArray, n_clusters: int

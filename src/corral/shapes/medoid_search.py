@@ -180,10 +180,6 @@ class MedoidShape:
     def part(self, groups: IntArray, n_clusters: int) -> None:
         """No rounds of a part: single moves are enough."""
 
-    def near(self, clusters: Medoids, some: BoolArray) -> BoolArray:
-        """The clusters alone."""
-        return some
-
     def nearest(self, clusters: Medoids) -> IntArray:
         """Cheapest cluster of each group; the group of a medoid is in the cluster of that."""
         labels: IntArray = self.table(clusters).argmin(axis=1)
