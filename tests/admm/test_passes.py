@@ -32,8 +32,7 @@ from corral.admm.projected import ProjectedSolver
 from corral.admm.schedule import GRADUATE, HARDEN, SETTLE
 from corral.datasets import random_links
 from corral.exact import sizes
-from corral.exact.sizes import Room, solve_units
-from corral.rows.costs import scan
+from corral.exact.sizes import Room, scan, solve_units
 from corral.rules import presolve
 
 

@@ -7,6 +7,7 @@ nothing, and without a centred copy of them, so that CSR input stays sparse.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,6 @@ from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
 from ..rules import Contraction
 from .algebra import as_dense, largest_eigenvalue
-from .costs import Dense
 from .distance import EUCLIDEAN, Distance, plus_plus, stiffness_of_all
 
 #: Squared distance of the middle from the origin, in units of the mean squared distance to the
@@ -32,6 +32,17 @@ FEW_ENTRIES = 10_000
 BLOCK_ENTRIES, BLOCK_ROWS = 1 << 16, 256
 #: Smallest mean and largest squared distance to the middle that single precision represents well.
 SINGLE_RANGE = 1e-20, 1e30
+
+
+@dataclass(frozen=True)
+class Dense:
+    """Costs as a matrix in memory."""
+
+    matrix: FloatArray
+
+    def dense(self) -> FloatArray:
+        """The matrix."""
+        return self.matrix
 
 
 class MemoryRows:
