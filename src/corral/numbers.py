@@ -8,3 +8,19 @@ SAMPLED = 8
 #: Seconds that a flow takes for each of its arcs, about.  It cannot be interrupted, so that it does
 #: not begin where that is more than the time left.  More end a fit earlier.
 FLOW_SECONDS = 5e-7
+#: Entries of a program, in its costs or its matrix, above which it is a large one.  HiGHS solves a
+#: large matrix in a process of its own, which takes 0.3 s to start; inside this one, Ctrl-C waited
+#: up to 30 s at 51,000 entries (limits.py --interrupts).  A 2-core of pairs with larger costs is
+#: solved by a descent, without a proof: 1,000 groups in 5 clusters with 3 cannot-links each take
+#: 1.7 s; a descent takes 0.02 s and costs 3.5 % more.
+PROGRAM_ENTRIES = 20_000
+#: Seconds for a program, or a search on one core, after which there is something else to try.  More
+#: prove or improve a little more.
+PROGRAM_SECONDS = 2.0
+#: Number of open groups in the first program; later ones have four times as many.  More make a
+#: program slower and a proof likelier.
+FIRST_OPEN = 300
+#: Seconds, and part of the limit, in which cheap methods may still look for a first answer after
+#: the end; a process of HiGHS has so many seconds to hand over its answer.  More give an answer to
+#: more fits whose limit is short, and end them later.
+GRACE, GRACE_PART = 0.4, 0.03
