@@ -38,3 +38,15 @@ BLOCK_ENTRIES = 1 << 17
 #: middle, above which dense points are centred in a copy.  A larger number saves the copy and
 #: loses digits in the difference of large squares.
 FAR = 1e3
+#: Ridge, in scales of the costs, at which ADMM's graduation ends.  A larger number ends it sooner,
+#: with clusters that are less separated.
+RIDGE_END = 0.1
+#: Mean change of a group's box copy in an iteration, sum over the clusters, below which ADMM's x
+#: rests.  A larger number ends settling sooner.
+AT_REST = 3e-4
+#: Growth of the penalties of box and sphere in an iteration of hardening.  A larger number saves
+#: iterations and leaves x less time to follow.
+HARDEN_GROWTH = 1.25
+#: Number of groups whose costs give the scale of the costs in every iteration of ADMM.  More of them
+#: make the scale less noisy and its computation slower.
+SCALE_SAMPLE = 300
