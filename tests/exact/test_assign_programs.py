@@ -12,7 +12,7 @@ from scipy import optimize
 from tiny_problems import make_rules, random_problem
 
 from corral.deadline import NEVER, Deadline
-from corral.exact import NoAssignment, apart, program
+from corral.exact import NoAssignment, program
 from corral.exact.model import build
 from corral.exact.program import solve_model, solve_program
 from corral.rules import SizeBounds, SoftPairs, TotalBounds

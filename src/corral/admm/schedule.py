@@ -2,10 +2,9 @@
 
 1. *Graduate*: a ridge ``tau/2 |x|^2`` decays from the value at which clusters begin to separate.
    With ``x = 1/k`` and centres that differ a little, one round of assignment and centres multiplies
-   the differences by ``2 k lambda / tau``, where lambda is the separation scale of the rows.  For
-   squared Euclidean distances that is the largest eigenvalue of the covariance.  So the clusters
-   separate when tau falls below ``2 k lambda``.  Above it the differences shrink, and the start is
-   forgotten.
+   the differences by ``2 k lambda / tau``, where lambda is the largest eigenvalue of the covariance
+   of the rows.  So the clusters separate when tau falls below ``2 k lambda``.  Above it the
+   differences shrink, and the start is forgotten.
 2. *Settle*: the ridge is small compared with the costs and goes on decaying.  The sphere's penalty
    begins at that ridge and grows, while the points between clusters go to one of them.
 3. *Harden*: x has come to rest.  The penalties of box and sphere grow fast until x is binary.

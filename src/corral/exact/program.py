@@ -109,9 +109,7 @@ def solve_program(
             raise NoAssignment
         shifted = np.where(allowed, cost - cost.min(axis=1, keepdims=True), 0.0)
         model = build(rules, match_sizes=match)
-        objective = model.price.copy()
-        objective[: cost.size] = shifted.ravel()
-        objective /= _typical(shifted, model.price) / 1e3
+        objective = _objective(model, shifted)
         columns = np.ones(len(objective), bool)
         columns[: cost.size] = allowed.ravel()
         while True:
@@ -141,6 +139,13 @@ def valued(rules: Rules, cost: FloatArray, labels: IntArray, match: bool) -> Ass
         order = matching_order(rules.sizes, rules.sizes_of(labels))
     placed = rules if order is None else rules.with_sizes_in_order(order)
     return Assignment(labels, cost_of(placed, cost, labels), order=order)
+
+
+def _objective(model: Model, shifted: FloatArray) -> FloatArray:
+    """What each column costs, in units of which a typical cost has 1000."""
+    objective = model.price.copy()
+    objective[: shifted.size] = shifted.ravel()
+    return objective * (1e3 / _typical(shifted, model.price))
 
 
 def _typical(shifted: FloatArray, price: FloatArray) -> float:
@@ -227,10 +232,7 @@ def _cheapest(
     rules: Rules, model: Model, cost: FloatArray, labels: IntArray, deadline: Deadline
 ) -> tuple[IntArray, bool]:
     """Labels of least cost that break no more than the given ones, and whether it is proven."""
-    shifted = cost - cost.min(axis=1, keepdims=True)
-    unit = (float(np.median(shifted.max(axis=1))) or float(shifted.max()) or 1.0) / 1e3
-    objective = model.price / unit
-    objective[: cost.size] = shifted.ravel() / unit
+    objective = _objective(model, cost - cost.min(axis=1, keepdims=True))
     try:
         values, proven = _solve(model, objective, cost, deadline)
     except (OutOfTime, NoAssignment):

@@ -119,7 +119,7 @@ def solve_units(
         labels, margin, prices, misplaced = _placed(cost, room, prices, deadline)
         if not misplaced:
             return labels, prices
-        if 10 * misplaced > m:
+        if SAMPLED * misplaced > m:
             prices = None
     if prices is None:
         prices = _first_prices(cost, room, deadline)
@@ -164,7 +164,7 @@ def _placed(
 
 
 def _first_prices(cost: FloatArray, room: Room, deadline: Deadline) -> FloatArray:
-    """Prices of a sample of the rows, with sizes in proportion; 0 if it has none for some cluster."""
+    """Prices of a sample of the rows, with sizes in proportion; 0 where it has too few."""
     m, k = cost.shape
     if m <= SAMPLED * k:
         return np.zeros(k)

@@ -20,7 +20,7 @@ from ..deadline import NEVER, Deadline
 from ..numbers import BLOCK_ENTRIES, FAR
 from ..rules import Contraction
 from .algebra import as_dense, largest_eigenvalue
-from .distance import EUCLIDEAN, Distance, plus_plus, stiffness_of_all
+from .distance import EUCLIDEAN, Distance, plus_plus
 
 
 @dataclass(frozen=True)
@@ -259,5 +259,4 @@ class MemoryRows:
             return moved
 
         heaviest = int(np.argmax(self.weight * self._square))
-        value = largest_eigenvalue(image, self.row(heaviest), n_steps)
-        return value / stiffness_of_all(self.distance, self.total_weight, self._local)
+        return largest_eigenvalue(image, self.row(heaviest), n_steps) / self.total_weight
