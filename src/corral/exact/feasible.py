@@ -127,7 +127,7 @@ def _add_sizes(rules: Rules, cp_model: Any, model: Any, x: list[list[Any]]) -> N
         return
     total = cp_model.LinearExpr.weighted_sum
     size = [total([row[j] for row in x], rules.count.tolist()) for j in range(k)]
-    if sizes.ordered or sizes.interchangeable:
+    if not rules.sizes_vary:
         for j in range(k):
             model.add_linear_constraint(size[j], int(sizes.lower[j]), int(sizes.upper[j]))
         return
