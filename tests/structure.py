@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -79,23 +79,6 @@ class House:
         """A shortest way along imports from a module of the group back to itself."""
         graph = {name: others & set(group) for name, others in self.imports().items()}
         return min((_way_back(graph, name) for name in group), key=len)
-
-    def upward(self, layers: Sequence[Collection[str]]) -> list[tuple[str, str]]:
-        """Imports of a module in a layer by one in a layer below it.
-
-        Layers, from the lowest on, have names of modules and packages without that of the whole
-        package.  A module is where the longest of its names is; one that has no layer is above all.
-        """
-        level = {name: number for number, layer in enumerate(layers) for name in layer}
-
-        def height(module: str) -> int:
-            name = module.partition(".")[2]
-            while name and name not in level:
-                name = name.rpartition(".")[0]
-            return level.get(name, len(layers))
-
-        imports = [(name, other) for name, others in self.imports().items() for other in others]
-        return sorted(pair for pair in imports if height(pair[0]) < height(pair[1]))
 
     def clock_reads(self) -> dict[str, list[int]]:
         """Lines of each module that name a clock of the module ``time``."""

@@ -19,19 +19,6 @@ MOST_INNER = 60
 #: Facts about the problem that are decided before the search and steer it; 12 is the aim.
 MOST_FACTS = 15
 
-#: Who may import whom: modules of a layer import those of the same and of lower layers.  Kernels,
-#: numbers and prices are parts of the search that know nothing of it.
-LAYERS = (
-    ("_typing", "_text", "_arrays", "_scale", "numbers", "search.numbers", "search.compiled"),
-    ("deadline", "constraints", "exceptions", "progress"),
-    ("audit", "datasets", "metrics", "settings", "rules"),
-    ("inputs", "rows"),
-    ("admm", "backends", "search.prices"),
-    ("exact",),
-    ("problem", "search"),
-    ("solution", "solve"),
-)
-
 #: The only module that may read a clock.
 CLOCK = "corral.deadline"
 
@@ -62,10 +49,6 @@ def test_numbers_inside_functions(house):
 def test_facts_decided_before_the_search(house):
     facts = facts_before(house)
     assert sum(map(len, facts.values())) <= MOST_FACTS, facts
-
-
-def test_no_layer_imports_a_higher_one(house):
-    assert house.upward(LAYERS) == []
 
 
 def test_no_import_cycles(house):
@@ -135,19 +118,6 @@ def test_cycles(small):
         ["small.two"],
     ]
     assert house.shortest_cycle(house.cycles()[0]) == ["small.two", "small.two"]
-
-
-def test_imports_of_higher_layers(small):
-    assert small().upward((["two"], ["one", "three"], ["sub"])) == []
-    assert small().upward((["one", "three", "sub"], ["two"])) == [
-        ("small.one", "small.two"),
-        ("small.three", "small.two"),
-    ]
-    # A module may be in another layer than its package; without a layer it is above all.
-    assert small().upward((["two"], ["sub.four"], ["sub"])) == [
-        ("small.sub.four", "small.one"),
-        ("small.sub.four", "small.three"),
-    ]
 
 
 @pytest.mark.parametrize("clock", sorted(CLOCKS))

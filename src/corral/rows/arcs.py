@@ -15,7 +15,6 @@ import numpy as np
 from .._typing import FloatArray, IntArray, Matrix
 from ..constraints._checks import sums_by
 from ..deadline import Deadline
-from ..numbers import BLOCK_ENTRIES
 from ..rules import Contraction
 from .algebra import HALF_DIGITS
 from .distance import Distance
@@ -140,11 +139,8 @@ class ArcRows(MemoryRows):
 
     def _blocks(self, centers: FloatArray, deadline: Deadline) -> Iterator[FloatArray]:
         """Squared arcs of some groups at a time."""
-        step = max(BLOCK_ENTRIES // len(centers), 1)
-        for start in range(0, self.shape[0], step):
-            if start:
-                deadline.check()
-            groups = np.arange(start, min(start + step, self.shape[0]))
+        for part in self._parts(len(centers), deadline):
+            groups = np.arange(part.start, part.stop)
             yield self.members.squares(groups, centers + self.middle)
 
     def means(

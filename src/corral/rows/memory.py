@@ -143,18 +143,22 @@ class MemoryRows:
         return found
 
     def _blocks(self, centers: FloatArray, deadline: Deadline) -> Iterator[FloatArray]:
-        """Squared distances of some groups at a time; the deadline is asked between blocks."""
+        """Squared distances of some groups at a time."""
         twice = (-2.0 * centers).astype(self.points.dtype, copy=False).T
         offsets = self.distance.offsets(centers, self._local)
-        step = max(BLOCK_ENTRIES // len(centers), 1)
-        for start in range(0, self.shape[0], step):
-            if start:
-                deadline.check()
-            part = slice(start, start + step)
+        for part in self._parts(len(centers), deadline):
             squares: FloatArray = np.asarray(self.points[part] @ twice, np.float64)
             squares += offsets
             squares += self._square[part, None]
             yield np.maximum(squares, 0.0, out=squares)
+
+    def _parts(self, n_clusters: int, deadline: Deadline) -> Iterator[slice]:
+        """The groups of each block; the deadline is asked between blocks."""
+        m, step = self.shape[0], max(BLOCK_ENTRIES // n_clusters, 1)
+        for start in range(0, m, step):
+            if start:
+                deadline.check()
+            yield slice(start, min(start + step, m))
 
     def costs(self, centers: FloatArray, deadline: Deadline = NEVER) -> Dense:
         """Weight times squared distance."""
