@@ -24,6 +24,7 @@ PACKAGE = ROOT / "src" / "corral"
 # own layer (but a package from itself) or below.  The numbers and the events of the search know
 # nothing of it, so that settings and solutions may have them.
 LAYERS = [
+    {"numbers"},
     {"_arrays", "_text", "_typing", "deadline", "exceptions", "search.numbers"},
     {"_scale", "progress", "search.events"},
     {"constraints", "settings"},

@@ -1,11 +1,11 @@
-"""Limits on the source of the package: its size, numbers that steer it, imports, its clock."""
+"""Limits on the source of the package: its size, what steers it, imports, its clock."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from house import of_packages, steering_numbers
+from house import facts_before, inner_numbers, of_packages, steering_numbers
 from structure import CLOCKS, House
 
 PACKAGE = Path(__file__).parents[1] / "src" / "corral"
@@ -14,6 +14,10 @@ MOST_LINES = 37_000
 MOST_MODULES = 200
 #: Names of numbers in the engine on which the search depends; 60 is the aim.
 MOST_NUMBERS = 140
+#: Lines inside its functions with other numbers, most of them tolerances: no number hides there.
+MOST_INNER = 60
+#: Facts about the problem that are decided before the search and steer it; 12 is the aim.
+MOST_FACTS = 15
 
 #: The only module that may read a clock.
 CLOCK = "corral.deadline"
@@ -35,6 +39,16 @@ def test_number_of_modules(house):
 def test_numbers_that_steer_the_engine(house):
     steering = {name: len(numbers) for name, numbers in steering_numbers(house).items()}
     assert sum(steering.values()) <= MOST_NUMBERS, steering
+
+
+def test_numbers_inside_functions(house):
+    inner = inner_numbers(house)
+    assert sum(map(len, inner.values())) <= MOST_INNER, inner
+
+
+def test_facts_decided_before_the_search(house):
+    facts = facts_before(house)
+    assert sum(map(len, facts.values())) <= MOST_FACTS, facts
 
 
 def test_no_import_cycles(house):
@@ -136,17 +150,63 @@ ON = True
 MORE = ONE + 1
 size = 3
 
-def f():
+EARTH_RADIUS = 6371.0
+
+def f(x):
     INSIDE = 1
+    return 0.5 * x**2 - 1e-9 * INSIDE
 """
 
 
-def test_what_is_a_number_that_steers(tmp_path):
-    for name in ("search/__init__.py", "search/numbers.py", "report.py", "admm/__init__.py"):
-        path = tmp_path / "corral" / name
+def written(folder, files):
+    """The house of a package ``corral`` with these files."""
+    for name, text in files.items():
+        path = folder / "corral" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(STEERED if "numbers" in name or "report" in name else "", encoding="utf-8")
-    paper = tmp_path / "corral" / "admm" / "algorithm1.py"
-    paper.write_text(STEERED, encoding="utf-8")
-    house = House.read(tmp_path / "corral")
-    assert steering_numbers(house) == {"corral.search.numbers": ["ONE", "SHARE", "TIMES", "SMALL"]}
+        path.write_text(text, encoding="utf-8")
+    return House.read(folder / "corral")
+
+
+def test_what_is_a_number_that_steers(tmp_path):
+    files = dict.fromkeys(("search/__init__.py", "admm/__init__.py"), "")
+    files |= dict.fromkeys(("search/far.py", "numbers.py", "report.py"), STEERED)
+    house = written(tmp_path, files | {"admm/algorithm1.py": STEERED})
+    names = ["ONE", "SHARE", "TIMES", "SMALL"]
+    assert steering_numbers(house) == {"corral.search.far": names, "corral.numbers": names}
+    assert inner_numbers(house) == {"corral.search.far": [15], "corral.numbers": [15]}
+
+
+PROBLEM = """
+class Problem:
+    rules: int
+
+    @property
+    def sample(self) -> int:
+        return 1
+
+    @cached_property
+    def free(self) -> bool:
+        return True
+
+    @property
+    def unread(self) -> bool:
+        return True
+
+    @property
+    def n_clusters(self) -> int:
+        return 2
+
+    @property
+    def points(self) -> FloatArray:
+        return self.rows
+
+    def small(self) -> bool:
+        return True
+"""
+
+
+def test_what_is_a_fact_decided_before_the_search(tmp_path):
+    read = "def f(p):\n    return p.sample, p.free, p.n_clusters, p.points, p.small(), p.rules\n"
+    files = {"problem.py": PROBLEM, "solve.py": read, "report.py": "def f(p): return p.unread\n"}
+    facts = facts_before(written(tmp_path, files))
+    assert facts == {"corral.problem.Problem": ["sample", "free"]}

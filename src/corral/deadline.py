@@ -10,9 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-#: Seconds, and part of the limit, in which cheap methods may still look for a first answer after
-#: the end.  More give an answer to more fits whose limit is short, and end them later.
-GRACE, GRACE_PART = 0.4, 0.03
+from .numbers import GRACE, GRACE_PART
 
 
 class OutOfTime(Exception):  # noqa: N818 - an outcome of the search, not a fault

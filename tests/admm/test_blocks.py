@@ -62,7 +62,7 @@ def test_the_number_of_blocks_changes_nothing(monkeypatch, weighted, pieces):
 
 def test_blocks_cover_every_group_once():
     for n, k in [(1, 2), (5000, 3), (100_000, 10), (30_000, 500)]:
-        parts = cut(n, k, 8)
+        parts = cut(n, k)
         covered = np.concatenate([np.arange(part.start, part.stop) for part in parts])
         np.testing.assert_array_equal(covered, np.arange(n))
 

@@ -32,8 +32,7 @@ from corral.admm.projected import ProjectedSolver
 from corral.admm.schedule import GRADUATE, HARDEN, SETTLE
 from corral.datasets import random_links
 from corral.exact import sizes
-from corral.exact.sizes import Room, solve_units
-from corral.rows.costs import scan
+from corral.exact.sizes import Room, scan, solve_units
 from corral.rules import presolve
 
 
@@ -181,7 +180,7 @@ def test_an_iteration_allocates_less_than_half_an_array(kind, phase):
     Vectors of a number for each group are a tenth here, and two are held at once; each pair has
     some copies of its two rows, for a twenty-fifth of the groups.
     """
-    solver, problem = solver_of(kind, 20_000, 10, Blocks)
+    solver, problem = solver_of(kind, 10_000, 10, Blocks)
     assert len(solver.blocks) == 1
     with one_blas_thread():
         solver.step()

@@ -10,7 +10,7 @@ from admm_cases import Case, projected
 from scipy import sparse
 from scipy.optimize import minimize
 
-from corral.admm.projected import LEAST_METRIC, SCALE_EVERY
+from corral.admm.projected import LEAST_METRIC
 from corral.admm.schedule import GRADUATE, HARDEN, SETTLE, Schedule
 from corral.deadline import Deadline
 from corral.rules import LinearRows, SizeBounds, SoftPairs, TotalBounds
@@ -97,7 +97,6 @@ class Literal:
         covariance = (self.w[:, None] * self.points).T @ self.points / self.w.sum()
         largest = np.linalg.eigvalsh(covariance)[-1]
         self.schedule = Schedule.start(largest, k, rho, growth)
-        self.n_steps = 0
 
     def _start_rules(self):
         problem = self.problem
@@ -136,9 +135,7 @@ class Literal:
 
     def step(self):
         squares = ((self.points[:, None] - self.mu) ** 2).sum(axis=2)
-        if self.n_steps % SCALE_EVERY == 0:
-            self.scale = np.median(squares.std(axis=1))
-        self.n_steps += 1
+        self.scale = np.median(squares.std(axis=1))
         self.used = self.schedule.at_scale(self.scale)
         if self.used.phase > GRADUATE and self.z2 is None:
             self.z2 = self.z1.copy()

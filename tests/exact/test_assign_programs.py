@@ -12,7 +12,7 @@ from scipy import optimize
 from tiny_problems import make_rules, random_problem
 
 from corral.deadline import NEVER, Deadline
-from corral.exact import NoAssignment, apart, program
+from corral.exact import NoAssignment, program
 from corral.exact.model import build
 from corral.exact.program import solve_model, solve_program
 from corral.rules import SizeBounds, SoftPairs, TotalBounds
@@ -122,7 +122,7 @@ def test_a_process_of_its_own_finds_the_same(seed, monkeypatch):
     model = build(rules)
     objective = priced(model, cost)
     expected = by_scipy(model, objective)
-    monkeypatch.setattr(program, "APART_ENTRIES", 0)
+    monkeypatch.setattr(program, "PROGRAM_ENTRIES", 0)
     if np.isinf(expected):
         with pytest.raises(NoAssignment):
             solve(rules, model, objective)
@@ -135,6 +135,6 @@ def test_a_process_of_its_own_finds_the_same(seed, monkeypatch):
 def test_a_process_of_its_own_is_ended_after_its_time(monkeypatch):
     rules, cost = random_problem(0)
     model = build(rules)
-    monkeypatch.setattr(program, "APART_ENTRIES", 0)
-    monkeypatch.setattr(apart, "GRACE", -0.999)  # it is over before the process has begun
+    monkeypatch.setattr(program, "PROGRAM_ENTRIES", 0)
+    monkeypatch.setattr(program, "GRACE", -0.999)  # it is over before the process has begun
     assert solve(rules, model, priced(model, cost), Deadline.after(1.0)) == (None, False)

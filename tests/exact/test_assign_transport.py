@@ -8,9 +8,7 @@ from scipy.optimize import linear_sum_assignment
 from tiny_problems import make_rules
 
 from corral.exact import NoAssignment, assign, sizes
-from corral.exact.sizes import Room, cheapest_flow, solve_units
-from corral.rows import costs
-from corral.rows.costs import scan
+from corral.exact.sizes import Room, cheapest_flow, scan, solve_units
 from corral.rules import SizeBounds
 
 
@@ -19,9 +17,7 @@ def small_steps(monkeypatch):
     """Everything that is meant for many rows happens with few."""
 
     def setting(rng):
-        monkeypatch.setattr(sizes, "COLD_ROWS", int(rng.integers(5, 100)))
         monkeypatch.setattr(sizes, "SAMPLED", int(rng.integers(2, 40)))
-        monkeypatch.setattr(sizes, "PATHS", int(rng.integers(1, 20)))
 
     return setting
 
@@ -151,10 +147,8 @@ def test_prices_are_per_point_where_groups_have_several():
     assert (paid[np.arange(n), found.labels] - paid.min(axis=1)).max() <= 1e-12
 
 
-@pytest.mark.parametrize("entries", [0, 10**9], ids=["in threads", "in one thread"])
 @pytest.mark.parametrize("k", [1, 2, 9, 40])
-def test_a_scan_is_the_two_least_of_each_row(k, entries, monkeypatch):
-    monkeypatch.setattr(costs, "THREAD_ENTRIES", entries)
+def test_a_scan_is_the_two_least_of_each_row(k):
     rng = np.random.default_rng(k)
     cost, prices = rng.integers(0, 5, (20_000, k)).astype(float), rng.integers(0, 3, k)
     labels, best, margin = scan(cost, prices)

@@ -50,8 +50,8 @@ def test_sizes_cost_as_little_as_in_a_linear_program(seed, monkeypatch):
     cost, soft = rng.random((M, K)) + rng.random(K), some_sizes(rng)
     lower, upper = np.zeros(K, int), np.full(K, M if seed % 2 else M // 2)
     least = least_by_linear_program(cost, lower, upper, soft)
-    for rows in (1_000, 10):  # few rows begin at prices of 0, many at those of a sample
-        monkeypatch.setattr(sizes, "COLD_ROWS", rows)
+    for sampled in (1_000, 4):  # at prices of 0, and at those of a sample
+        monkeypatch.setattr(sizes, "SAMPLED", sampled)
         labels, prices = solve_units(cost, Room.of(lower, upper, soft))
         size = np.bincount(labels, minlength=K)
         total = cost[np.arange(M), labels].sum() + np.trace(soft.cost(size))

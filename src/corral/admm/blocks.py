@@ -26,17 +26,14 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray, Matrix
 from ..deadline import NEVER, Deadline
+from ..numbers import BLOCK_ENTRIES
 from ..rules import Rules
 from .schedule import GRADUATE, Schedule
 
-#: Bytes of one (k, b) array of a block.  Larger ones leave a core's own cache, which halves the
-#: speed at a million groups; with smaller ones the calls of NumPy cost more than their work.
-BLOCK_BYTES = 1 << 21
 
-
-def cut(n_groups: int, n_clusters: int, itemsize: int) -> list[slice]:
+def cut(n_groups: int, n_clusters: int) -> list[slice]:
     """Slices of the groups, all of about the same length."""
-    length = max(BLOCK_BYTES // (n_clusters * itemsize), 1)
+    length = max(BLOCK_ENTRIES // n_clusters, 1)
     pieces = max(1, round(n_groups / length))
     edges = np.linspace(0, n_groups, pieces + 1).astype(int)
     return [slice(int(a), int(b)) for a, b in pairwise(edges)]
@@ -362,9 +359,8 @@ class Blocks:
 
     def begin(self, setup: Setup) -> tuple[FloatArray, FloatArray]:
         """Cut the groups into blocks and set them to the start."""
-        itemsize = np.dtype(self.dtype).itemsize
         self.deadline, self._blocks = setup.deadline, []
-        for part in cut(self.points.shape[0], setup.n_clusters, itemsize):
+        for part in cut(self.points.shape[0], setup.n_clusters):
             self.deadline.check()
             own = setup.part(part.start, part.stop)
             self._blocks.append(Block(self.points[part], own))

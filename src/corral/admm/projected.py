@@ -30,23 +30,17 @@ import numpy as np
 from .._arrays import one_blas_thread
 from .._typing import FloatArray, IntArray
 from ..deadline import OutOfTime
+from ..numbers import SCALE_SAMPLE
 from ..rows import MemoryRows
 from ..rules import Rules
 from .blocks import Blocks, Setup, Step, Sums
 from .copies import LinearCopies, TieCopies, Ties, Totals, pulled_groups
 from .history import Options, Recorder, Relaxation
-from .schedule import CENTRES_END, GRADUATE, HARDEN, RIDGE_END, Schedule
+from .schedule import GRADUATE, HARDEN, Schedule
 
-#: Least weight of a group in the norms, in mean weights; its weight in the costs stays as it is.  A
-#: larger number lets the penalties outweigh the costs of more light groups; zero would divide by
-#: zero for a group without weight.
-LEAST_METRIC = 0.01
-#: Number of groups whose costs give the scale of the costs.  More of them make the scale less
-#: noisy and its computation slower.
-SCALE_SAMPLE = 300
-#: Iterations between two computations of the scale of the costs.  With more of them the penalties
-#: follow the costs later.
-SCALE_EVERY = 4
+#: Least weight of a group in the norms, in mean weights: what single precision adds to one.  Zero
+#: would divide by zero for a group without weight; its weight in the costs stays as it is.
+LEAST_METRIC = float(np.finfo(np.float32).eps)
 
 DEFAULTS = Options()
 
@@ -64,11 +58,10 @@ def solve_projected(
     centres relative to the middle of the rows.
     """
     blocks = Blocks(rows.points)
-    end = RIDGE_END if options.hardens else CENTRES_END
     recorder = recorder_of(rules, options.record_x)
     converged = False
     try:
-        solver = ProjectedSolver(rules, rows, start_labels, blocks, options, end)
+        solver = ProjectedSolver(rules, rows, start_labels, blocks, options)
     except OutOfTime:
         centers = rows.means(start_labels, rules.n_clusters)
         return Relaxation(start_labels, centers, recorder.history(), 0, converged)
@@ -115,7 +108,6 @@ class ProjectedSolver:
         start_labels: IntArray,
         blocks: Blocks,
         options: Options = DEFAULTS,
-        ridge_end: float = RIDGE_END,
     ) -> None:
         self.rows, self.blocks = rows, blocks
         self.n_groups, k = rules.n_groups, rules.n_clusters
@@ -139,11 +131,9 @@ class ProjectedSolver:
             self.linear = LinearCopies(rules.linear, self.pulled, blocks.pulled_x())
         # Where all points are equal there are no costs, and any unit of them will do.
         separation = rows.separation_scale() or 1.0
-        self.schedule = self.used = Schedule.start(
-            separation, k, options.rho, options.rho_growth, ridge_end
-        )
+        self.schedule = self.used = Schedule.start(separation, k, options.rho, options.rho_growth)
         self.sample = rows.sample(SCALE_SAMPLE)
-        self.scale, self.shrink, self.n_steps = 0.0, 1.0, 0
+        self.scale, self.shrink = 0.0, 1.0
         self.sums: Sums | None = None
 
     def step(self) -> float:
@@ -166,7 +156,7 @@ class ProjectedSolver:
             # Equal points leave x in the middle of the sphere, where there is no direction.
             least = np.finfo(float).eps * self.radius
             self.shrink = self.radius / max(np.sqrt(sums.radius), least)
-        self.sums, self.used, self.n_steps = sums, step.now, self.n_steps + 1
+        self.sums, self.used = sums, step.now
         self.schedule = step.now.after(self.scale, sums.moved / self.n_groups)
         return objective
 
@@ -198,8 +188,7 @@ class ProjectedSolver:
 
     def _next_step(self, offsets: FloatArray) -> Step:
         """Centres and penalties of this iteration; the sphere's copy begins with its phase."""
-        if self.n_steps % SCALE_EVERY == 0:
-            self.scale = self._cost_scale(offsets)
+        self.scale = self._cost_scale(offsets)
         before, now = self.used, self.schedule.at_scale(self.scale)
         if now.phase > GRADUATE and before.phase == GRADUATE:
             self.blocks.start_sphere()

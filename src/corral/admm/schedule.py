@@ -2,16 +2,15 @@
 
 1. *Graduate*: a ridge ``tau/2 |x|^2`` decays from the value at which clusters begin to separate.
    With ``x = 1/k`` and centres that differ a little, one round of assignment and centres multiplies
-   the differences by ``2 k lambda / tau``, where lambda is the separation scale of the rows.  For
-   squared Euclidean distances that is the largest eigenvalue of the covariance.  So the clusters
-   separate when tau falls below ``2 k lambda``.  Above it the differences shrink, and the start is
-   forgotten.
+   the differences by ``2 k lambda / tau``, where lambda is the largest eigenvalue of the covariance
+   of the rows.  So the clusters separate when tau falls below ``2 k lambda``.  Above it the
+   differences shrink, and the start is forgotten.
 2. *Settle*: the ridge is small compared with the costs and goes on decaying.  The sphere's penalty
    begins at that ridge and grows, while the points between clusters go to one of them.
-3. *Harden*: x has come to rest.  The penalties of box and sphere grow fast until x is binary.
+3. *Harden*: x has come to rest.  The penalties of box and sphere grow until x is binary.
 
 The *scale of the costs* below is the median over the groups of the standard deviation of their k
-costs.  The numbers below were set together; tests/admm/test_projected.py checks the phases.
+costs.
 """
 
 from __future__ import annotations
@@ -19,20 +18,10 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 
+from ..numbers import AT_REST, RIDGE_END
+
 GRADUATE, SETTLE, HARDEN = 0, 1, 2
 EPS = sys.float_info.epsilon
-
-#: Ridge, in scales of the costs, at which graduation ends if x is to become binary.  A larger
-#: number ends it sooner, with clusters that are less separated.
-RIDGE_END = 0.02
-#: The same if only the centres are needed.
-CENTRES_END = 0.1
-#: Growth of the penalties of box and sphere in an iteration of hardening.  A larger number saves
-#: iterations and leaves x less time to follow.
-HARDEN_GROWTH = 1.25
-#: Mean change of a group's box copy in an iteration, sum over the clusters, below which x rests.  A
-#: larger number ends settling sooner.
-AT_REST = 3e-4
 
 
 @dataclass(frozen=True)
@@ -40,20 +29,17 @@ class Schedule:
     """Penalties of one iteration; :meth:`after` gives those of the next."""
 
     rho: float  # penalty of the box in scales of the costs
-    growth: float  # of the sphere's penalty in an iteration; the ridge decays by its inverse
+    growth: float  # of penalties in an iteration; the ridge decays by its inverse
     ridge: float  # tau
     box: float  # penalty rho_2
     sphere: float = 0.0  # penalty rho_3
-    end: float = RIDGE_END  # ridge, in scales of the costs, at which graduation ends
     phase: int = GRADUATE
 
     @classmethod
-    def start(
-        cls, separation: float, n_clusters: int, rho: float, growth: float, end: float = RIDGE_END
-    ) -> Schedule:
+    def start(cls, separation: float, n_clusters: int, rho: float, growth: float) -> Schedule:
         """Begin where clusters are about to separate, ``tau = 2 k lambda``."""
         ridge = 2.0 * n_clusters * separation
-        return cls(rho=rho, growth=growth, ridge=ridge, box=rho * separation, end=end)
+        return cls(rho=rho, growth=growth, ridge=ridge, box=rho * separation)
 
     def exhausted(self, scale: float) -> bool:
         """Whether the penalties have grown so much that ridge and costs are rounding."""
@@ -70,10 +56,10 @@ class Schedule:
         """Penalties of the next iteration; drift is the mean change of a group's box copy."""
         following = replace(self, ridge=self.ridge / self.growth)
         if self.phase == GRADUATE:
-            over = following.ridge <= self.end * scale or scale < EPS * self.ridge
+            over = following.ridge <= RIDGE_END * scale or scale < EPS * self.ridge
             return replace(following, phase=SETTLE, sphere=self.ridge) if over else following
         if self.phase == SETTLE:
             following = replace(following, sphere=self.sphere * self.growth)
             return replace(following, phase=HARDEN) if drift < AT_REST else following
-        grown = max(self.sphere, self.box) * HARDEN_GROWTH
+        grown = max(self.sphere, self.box) * self.growth
         return replace(following, sphere=grown, box=grown)

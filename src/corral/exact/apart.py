@@ -23,9 +23,6 @@ Program = dict[str, NDArray[Any]]
 #: What HiGHS found: no answer exists, the best answer, or neither is shown.
 INFEASIBLE, OPTIMAL, UNDECIDED = 0, 1, 2
 
-#: Seconds after its time limit when the process is ended.  More end a fit later.
-GRACE = 0.3
-
 
 def load(program: Program, options: dict[str, Any]) -> Any:
     """HiGHS with the program: minimise ``cost @ v`` with bounds on ``A v``, and v from 0 to top."""
@@ -70,7 +67,7 @@ def solve_apart(
 ) -> tuple[int, NDArray[np.float64] | None]:
     """Status and values of a program that a process of its own solves.
 
-    The process is ended if it has no answer soon after the given seconds, and at Ctrl-C.
+    The process is ended if it has no answer after the given seconds, and at Ctrl-C.
     """
     sent = io.BytesIO()
     arrays: Any = program
@@ -79,7 +76,7 @@ def solve_apart(
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     # In a session of its own Ctrl-C does not reach it, and it has nothing to tell.
     pipes |= {"stderr": subprocess.DEVNULL, "start_new_session": True}
-    limit = None if seconds == float("inf") else seconds + GRACE
+    limit = None if seconds == float("inf") else seconds
     with subprocess.Popen(command, **pipes) as process:
         try:
             told, _ = process.communicate(sent.getvalue(), limit)

@@ -14,11 +14,12 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline, OutOfTime
+from ..numbers import PROGRAM_ENTRIES, PROGRAM_SECONDS
 from ..rules import Rules
 from .check import Assignment, NoAssignment, broken, cost_of, with_pins
 from .feasible import peel, place_by_room, search
 from .pairs import solve_pairs
-from .program import PROGRAM_ENTRIES, PROGRAM_SECONDS, solve_program, valued
+from .program import solve_program, valued
 from .sizes import Room, solve_nested, solve_units
 from .sums import solve_sums
 

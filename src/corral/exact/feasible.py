@@ -17,15 +17,16 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline, OutOfTime
+from ..numbers import PROGRAM_SECONDS
 from ..rules import Rules
 from ..rules.pairs import link_graph
 from .check import broken
-from .program import PROGRAM_SECONDS, interruptible
+from .program import interruptible
 
-#: Sum of the absolute values of a sum of floats after it is turned into a sum of integers; more
-#: make the rounding finer.  From 2**32 on the presolve of CP-SAT 9.15 finds feasible sums
-#: infeasible, 18 of 150 tight ones.
-WHOLE = 2.0**30
+#: Sum of the absolute values of a sum of floats after it is turned into a sum of integers.  It and
+#: its bounds have 32 bits: with more the presolve of CP-SAT 9.15 finds feasible sums infeasible, 18
+#: of 150 tight ones.
+WHOLE = float(np.iinfo(np.int32).max // 2)
 
 
 def search(
@@ -126,7 +127,7 @@ def _add_sizes(rules: Rules, cp_model: Any, model: Any, x: list[list[Any]]) -> N
         return
     total = cp_model.LinearExpr.weighted_sum
     size = [total([row[j] for row in x], rules.count.tolist()) for j in range(k)]
-    if sizes.ordered or sizes.interchangeable:
+    if not rules.sizes_vary:
         for j in range(k):
             model.add_linear_constraint(size[j], int(sizes.lower[j]), int(sizes.upper[j]))
         return

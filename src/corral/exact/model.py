@@ -66,7 +66,7 @@ def build(rules: Rules, *, match_sizes: bool = False, elastic: bool = False) -> 
         _add_cliques(rows, rules.pairs.cliques)
         _add_pairs(rows, rules.together, np.ones(len(rules.together), bool))
     if rules.sizes is not None:
-        _add_sizes(rows, rules.count, rules.sizes, match_sizes, elastic)
+        _add_sizes(rows, rules.count, rules.sizes, match_sizes and rules.sizes_vary, elastic)
     for total in rules.totals:
         _add_total(rows, total, elastic)
     for total in rules.soft_totals:
@@ -226,11 +226,8 @@ def _give(
     return np.tile(np.arange(size), len(sides)), slack, np.repeat(sides, size)
 
 
-def _add_sizes(
-    rows: _Rows, count: IntArray, sizes: SizeBounds, match_sizes: bool, elastic: bool
-) -> None:
+def _add_sizes(rows: _Rows, count: IntArray, sizes: SizeBounds, match: bool, elastic: bool) -> None:
     """Sizes in the order given, or with a matching of bounds to clusters by new binaries."""
-    match = match_sizes and not (sizes.ordered or sizes.interchangeable)
     ends = _matched(rows, sizes) if match else [None] * len(sizes.columns)
     _add_soft_sizes(rows, count, sizes, ends[2:])
     if not match and not elastic:

@@ -28,10 +28,11 @@ from scipy.optimize import linear_sum_assignment
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
+from ..numbers import PROGRAM_ENTRIES
 from ..rules import Cliques, PairGraph, Pairs, Rules, SoftPairs
 from .check import NoAssignment
 from .feasible import peel, search
-from .program import PROGRAM_ENTRIES, solve_program
+from .program import solve_program
 
 
 @dataclass(frozen=True)

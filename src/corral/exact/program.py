@@ -20,6 +20,7 @@ from scipy.optimize import linear_sum_assignment
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..deadline import NEVER, Deadline, OutOfTime
+from ..numbers import GRACE, PROGRAM_ENTRIES
 from ..rules import Rules, SizeBounds
 from ..rules.sums import outside
 from . import apart
@@ -28,26 +29,13 @@ from .model import Model, build, forbid, mean_size, row_sizes
 
 T = TypeVar("T")
 
-#: Entries of the costs of a 2-core of pairs above which no program is begun where a descent has an
-#: answer.  More give a proof to larger ones and take longer: 1,000 groups in 5 clusters with 3
-#: cannot-links each take 1.7 s; a descent takes 0.02 s and costs 3.5 % more.
-PROGRAM_ENTRIES = 20_000
-#: Seconds for a program, or a search on one core, after which there is something else to try.  More
-#: prove or improve a little more.
-PROGRAM_SECONDS = 2.0
-#: Entries of the matrix of an integer program above which HiGHS solves it in a process of its own.
-#: Starting that takes 0.3 s.  A larger number makes Ctrl-C wait longer for HiGHS: at 51,000 entries
-#: it waited up to 30 s (limits.py --interrupts, relaxed).
-APART_ENTRIES = 20_000
-#: Relative gap at which HiGHS may stop.  Costs are given to it with row minima subtracted and a
-#: typical cost of 1000, so that its fixed absolute gap of 1e-6 is 1e-9 of a typical cost too.
-RELATIVE_GAP = 1e-9
-
-#: One thread, so that an answer does not depend on the number of cores.  Feasibility jump is a
-#: heuristic that ends at no time limit, and without it small programs take a third of the time.
+#: One thread, so that an answer does not depend on the number of cores.  Costs are given to HiGHS
+#: with row minima subtracted and a typical cost of 1000, so that its fixed absolute gap of 1e-6 is
+#: 1e-9 of a typical cost; no relative gap is added to it.  Feasibility jump is a heuristic that
+#: ends at no time limit, and without it small programs take a third of the time.
 OPTIONS = {
     "threads": 1,
-    "mip_rel_gap": RELATIVE_GAP,
+    "mip_rel_gap": 0.0,
     "mip_heuristic_run_feasibility_jump": False,
 }
 
@@ -80,8 +68,8 @@ def solve_model(
     # half a minute in which HiGHS does not look at its time limit.
     presolve = "off" if model.violation.any() else "choose"
     options = {**OPTIONS, "presolve": presolve, "time_limit": deadline.check()}
-    if A.nnz > APART_ENTRIES and sys.executable:
-        status, found = apart.solve_apart(program, options, deadline.left)
+    if A.nnz > PROGRAM_ENTRIES and sys.executable:
+        status, found = apart.solve_apart(program, options, deadline.left + GRACE)
     else:
         solver = apart.load(program, options)
         # The solver asks for its time limit everywhere, for a callback's wish to stop only in the
@@ -121,9 +109,7 @@ def solve_program(
             raise NoAssignment
         shifted = np.where(allowed, cost - cost.min(axis=1, keepdims=True), 0.0)
         model = build(rules, match_sizes=match)
-        objective = model.price.copy()
-        objective[: cost.size] = shifted.ravel()
-        objective /= _typical(shifted, model.price) / 1e3
+        objective = _objective(model, shifted)
         columns = np.ones(len(objective), bool)
         columns[: cost.size] = allowed.ravel()
         while True:
@@ -153,6 +139,13 @@ def valued(rules: Rules, cost: FloatArray, labels: IntArray, match: bool) -> Ass
         order = matching_order(rules.sizes, rules.sizes_of(labels))
     placed = rules if order is None else rules.with_sizes_in_order(order)
     return Assignment(labels, cost_of(placed, cost, labels), order=order)
+
+
+def _objective(model: Model, shifted: FloatArray) -> FloatArray:
+    """What each column costs, in units of which a typical cost has 1000."""
+    objective = model.price.copy()
+    objective[: shifted.size] = shifted.ravel()
+    return objective * (1e3 / _typical(shifted, model.price))
 
 
 def _typical(shifted: FloatArray, price: FloatArray) -> float:
@@ -239,10 +232,7 @@ def _cheapest(
     rules: Rules, model: Model, cost: FloatArray, labels: IntArray, deadline: Deadline
 ) -> tuple[IntArray, bool]:
     """Labels of least cost that break no more than the given ones, and whether it is proven."""
-    shifted = cost - cost.min(axis=1, keepdims=True)
-    unit = (float(np.median(shifted.max(axis=1))) or float(shifted.max()) or 1.0) / 1e3
-    objective = model.price / unit
-    objective[: cost.size] = shifted.ravel() / unit
+    objective = _objective(model, cost - cost.min(axis=1, keepdims=True))
     try:
         values, proven = _solve(model, objective, cost, deadline)
     except (OutOfTime, NoAssignment):

@@ -10,6 +10,7 @@ Sizes together with disjoint cliques of cannot-links are one min-cost flow (:fun
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -17,26 +18,11 @@ import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..deadline import NEVER, Deadline
-from ..rows.costs import scan
+from ..numbers import FLOW_SECONDS, SAMPLED
 from ..rules import Rules, SizeBounds, SoftSizes
 from ..rules.sums import scaled_bounds
 from ..search.compiled import compiled, part
 from .check import NoAssignment
-
-#: Rows up to which prices begin at 0; with more, at those of a sample.  More take longer.
-COLD_ROWS = 1_000
-#: Rows for one row of the sample that gives the first prices, and for one row of small margin,
-#: which is looked at first.  More misplace more rows, and look at fewer of them.
-SAMPLED = 8
-#: Paths between two looks at the deadline.  More make the end of a fit later: one takes up to 1 ms.
-PATHS = 200
-#: Costs become integers between 0 and at most this many levels.  A flow then costs at most
-#: ``rows / 2**44`` times the largest cost (less the least of its row) more than the best one.
-#: Finer levels would only resolve the rounding of the costs, and make equal costs unequal.
-LEVELS = 2.0**44
-#: Seconds that a flow takes for each of its arcs, about.  It cannot be interrupted, so that it does
-#: not begin where that is more than the time left.  More end a fit earlier.
-FLOW_SECONDS = 5e-7
 
 
 @dataclass(frozen=True)
@@ -133,7 +119,7 @@ def solve_units(
         labels, margin, prices, misplaced = _placed(cost, room, prices, deadline)
         if not misplaced:
             return labels, prices
-        if 10 * misplaced > m:
+        if SAMPLED * misplaced > m:
             prices = None
     if prices is None:
         prices = _first_prices(cost, room, deadline)
@@ -144,6 +130,9 @@ def solve_units(
     # The last node is the outside of all clusters: it has what the sizes do not add up to.
     excess = np.append(counted - size, size.sum() - m)
     price, paths = np.append(prices, 0.0), Paths.of(k)
+    # A path looks at all rows that came since they were put in order; so many paths take as long as
+    # that order.
+    most = math.isqrt(m)
     arrays = room.breaks, room.slopes
     cheapest_moves(cost, labels, paths.move, paths.who)
     reach = float(np.partition(margin, m // SAMPLED)[m // SAMPLED])
@@ -153,8 +142,8 @@ def solve_units(
         kind = 2 * labels + (margin > reach)
         order = np.argsort(kind.astype(np.int16) if k < 2**14 else kind, kind="stable")
         start = np.append(0, np.cumsum(np.bincount(kind, minlength=2 * k)))
-        members = Members(order, start, base, np.empty(PATHS * k, np.int64), np.zeros(1, np.int64))
-        if not augment(cost, labels, members, size, excess, price, *arrays, paths, PATHS):
+        members = Members(order, start, base, np.empty(most * k, np.int64), np.zeros(1, np.int64))
+        if not augment(cost, labels, members, size, excess, price, *arrays, paths, most):
             raise NoAssignment
         margin[members.came[: members.number[0]]] = 0.0
     return labels, price[:-1] - (price[:-1].mean() if room.fixed else price[-1])
@@ -175,15 +164,43 @@ def _placed(
 
 
 def _first_prices(cost: FloatArray, room: Room, deadline: Deadline) -> FloatArray:
-    """Prices of a sample of the rows, with sizes in proportion; 0 for few rows."""
+    """Prices of a sample of the rows, with sizes in proportion; 0 where it has too few."""
     m, k = cost.shape
-    if m <= COLD_ROWS:
+    if m <= SAMPLED * k:
         return np.zeros(k)
-    rows = np.sort(np.random.default_rng(0).choice(m, max(m // SAMPLED, 1), replace=False))
+    rows = np.sort(np.random.default_rng(0).choice(m, m // SAMPLED, replace=False))
     try:
         return solve_units(cost[rows], room.sample(m, len(rows)), None, deadline)[1]
     except NoAssignment:
         return np.zeros(k)
+
+
+def scan(cost: FloatArray, prices: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Cheapest cluster of each row at the prices, that least cost, and the margin.
+
+    The cluster is the first of equals.  The margin is what the next best cluster costs more, and
+    infinite if there is none.
+    """
+    m = len(cost)
+    labels, best, margin = np.zeros(m, np.int64), np.full(m, np.inf), np.full(m, np.inf)
+    two_least(cost, prices, labels, best, margin)
+    with np.errstate(invalid="ignore"):  # a row that may go nowhere: infinity less infinity
+        margin -= best
+    return labels, best, margin
+
+
+@compiled
+def two_least(
+    cost: FloatArray, prices: FloatArray, labels: IntArray, best: FloatArray, second: FloatArray
+) -> None:
+    """Write the cheapest cluster of each row at the prices, its cost and the next least one."""
+    for i in range(len(cost)):
+        for j in range(cost.shape[1]):
+            here = cost[i, j] + prices[j]
+            if here < best[i]:
+                labels[i], second[i], best[i] = j, best[i], here
+            elif here < second[i]:
+                second[i] = here
 
 
 class Paths(NamedTuple):
@@ -400,7 +417,7 @@ def cheapest_flow(
     head = np.where(clique[row] >= 0, place, m + cluster)
     largest = float(shifted.max(initial=0.0))
     # OR-Tools multiplies the costs by the number of nodes and refuses those that overflow.
-    levels = min(LEVELS, 2.0**60 / (m + k + 2 + len(places)))
+    levels = 2.0**60 / (m + k + 2 + len(places))
     while True:
         scale = levels / largest if largest > 0 else 0.0
         arcs = row, head, np.rint(shifted * scale).astype(np.int64)

@@ -22,18 +22,14 @@ from scipy.optimize import linprog
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline, OutOfTime
-from ..rows.costs import scan
+from ..numbers import FIRST_OPEN, PROGRAM_SECONDS
 from ..rules import Rules
 from ..search import prices as soft
 from .check import Assignment, NoAssignment, broken, cost_of
 from .feasible import place_by_room
 from .pairs import descend, pair_graph, solve_pairs
-from .program import PROGRAM_SECONDS, solve_program
-from .sizes import Room, solve_units
-
-#: Number of open groups in the first program; later ones have four times as many.  More make a
-#: program slower and a proof likelier.
-FIRST_OPEN = 300
+from .program import solve_program
+from .sizes import Room, scan, solve_units
 
 
 @dataclass(frozen=True)

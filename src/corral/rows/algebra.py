@@ -8,6 +8,9 @@ import numpy as np
 
 from .._typing import FloatArray, Matrix
 
+#: What is this small, as a part of what it is computed from, has lost half of its digits or more.
+HALF_DIGITS = float(np.sqrt(np.finfo(np.float64).eps))
+
 
 def largest_eigenvalue(image: Any, direction: FloatArray, n_steps: int) -> float:
     """Largest eigenvalue of a positive semidefinite matrix by power iteration.

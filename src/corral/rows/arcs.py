@@ -16,18 +16,13 @@ from .._typing import FloatArray, IntArray, Matrix
 from ..constraints._checks import sums_by
 from ..deadline import Deadline
 from ..rules import Contraction
+from .algebra import HALF_DIGITS
 from .distance import Distance
-from .memory import BLOCK_ENTRIES, BLOCK_ROWS, MemoryRows
+from .memory import MemoryRows
 from .sphere import OnSphere
 
 #: Mean radius of the earth in kilometres (IUGG).
 EARTH_RADIUS = 6371.0088
-#: Shift of a centre, in radians, at which it is at rest: some millimetres.
-AT_REST = 1e-9
-#: Steps to a centre at most; clusters inside a hemisphere need some ten.
-MOST_STEPS = 100
-#: Distance from the axis, as a part of the radius, up to which a point is a pole.
-AT_POLE = 1e-12
 
 
 def to_space(degrees: FloatArray) -> FloatArray:
@@ -42,7 +37,7 @@ def to_degrees(points: FloatArray) -> FloatArray:
     """Latitudes and longitudes in degrees of points in space; poles have the longitude 0."""
     x, y, z = points.T
     axis = np.hypot(x, y)
-    lon = np.where(axis > AT_POLE * EARTH_RADIUS, np.arctan2(y, x), 0.0)
+    lon = np.where(axis > HALF_DIGITS * EARTH_RADIUS, np.arctan2(y, x), 0.0)
     degrees: FloatArray = np.degrees(np.stack([np.arctan2(z, axis), lon], axis=1))
     return degrees
 
@@ -144,11 +139,8 @@ class ArcRows(MemoryRows):
 
     def _blocks(self, centers: FloatArray, deadline: Deadline) -> Iterator[FloatArray]:
         """Squared arcs of some groups at a time."""
-        step = max(BLOCK_ENTRIES // len(centers), BLOCK_ROWS)
-        for start in range(0, self.shape[0], step):
-            if start:
-                deadline.check()
-            groups = np.arange(start, min(start + step, self.shape[0]))
+        for part in self._parts(len(centers), deadline):
+            groups = np.arange(part.start, part.stop)
             yield self.members.squares(groups, centers + self.middle)
 
     def means(
@@ -172,26 +164,27 @@ def karcher_means(members: Members, labels: IntArray, centers: FloatArray) -> Fl
 
     A step goes to the mean of the members on the plane that touches the earth at the centre, with
     their distances and directions as seen from there.  Each step lowers the sum, because squared
-    arcs are at most as curved as squares in the plane.  A cluster without weight stays.
+    arcs are at most as curved as squares in the plane; when no digit of it falls any more, the
+    centres are found.  Clusters inside a hemisphere need some ten.  One without weight stays.
     """
     k = len(centers)
     units, here = members.points / EARTH_RADIUS, centers / EARTH_RADIUS
-    mass = sums_by(labels, members.weight, k)
-    for _ in range(MOST_STEPS):
+    mass, value = sums_by(labels, members.weight, k), np.inf
+    while True:
         own = here[labels]
         chords = np.square(units - own).sum(axis=1)
         along = units - own + own * (0.5 * chords)[:, None]  # at right angles to the centre
         sine = np.sqrt(np.maximum(chords * (1.0 - 0.25 * chords), 0.0))
         arc = 2.0 * np.arcsin(np.minimum(0.5 * np.sqrt(chords), 1.0))
+        before, value = value, float(members.weight @ np.square(arc))
+        if not value < before:
+            return EARTH_RADIUS * here
         # Near the centre both are the chord; the opposite point has no direction.
-        factor = np.divide(arc, sine, out=np.ones_like(arc), where=sine > 1e-8)
-        factor[(sine <= 1e-8) & (chords > 1.0)] = 0.0
+        factor = np.divide(arc, sine, out=np.ones_like(arc), where=sine > HALF_DIGITS)
+        factor[(sine <= HALF_DIGITS) & (chords > 1.0)] = 0.0
         pull = along * (members.weight * factor)[:, None]
         shift = np.stack([sums_by(labels, column, k) for column in pull.T], axis=1)
         shift /= np.where(mass > 0.0, mass, 1.0)[:, None]
         length = np.sqrt(np.square(shift).sum(axis=1, keepdims=True))
         here = here * np.cos(length) + shift * np.sinc(length / np.pi)
         here /= np.sqrt(np.square(here).sum(axis=1, keepdims=True))
-        if length.max() <= AT_REST:
-            break
-    return EARTH_RADIUS * here

@@ -18,9 +18,6 @@ from .._typing import FloatArray, IntArray, Matrix
 
 #: Sums of the points of clusters, (k, d), computed only where they are needed.
 Sums = Callable[[], FloatArray]
-#: Least stiffness of a cluster of all points, as a part of their weight.  Points that lie around
-#: the centre of a sphere have none; a smaller number starts ADMM with a larger ridge for them.
-LEAST_STIFFNESS = 0.1
 
 
 class Distance(Protocol):
@@ -114,12 +111,6 @@ class SquaredEuclidean:
 
 #: The distance of k-means.
 EUCLIDEAN = SquaredEuclidean()
-
-
-def stiffness_of_all(distance: Distance, weight: float, local: FloatArray) -> float:
-    """The stiffness of one cluster of all points, given their weight and their mean."""
-    held = distance.stiffness(lambda: weight * local[None], np.array([weight]), local)
-    return max(float(held[0]), LEAST_STIFFNESS * weight)
 
 
 def plus_plus(

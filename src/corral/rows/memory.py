@@ -7,6 +7,7 @@ nothing, and without a centred copy of them, so that CSR input stays sparse.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -16,22 +17,21 @@ from sklearn.utils.extmath import row_norms
 from .._typing import FloatArray, IntArray, Matrix
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
+from ..numbers import BLOCK_ENTRIES, FAR
 from ..rules import Contraction
 from .algebra import as_dense, largest_eigenvalue
-from .costs import Dense
-from .distance import EUCLIDEAN, Distance, plus_plus, stiffness_of_all
+from .distance import EUCLIDEAN, Distance, plus_plus
 
-#: Squared distance of the middle from the origin, in units of the mean squared distance to the
-#: middle, above which dense points are centred in a copy.  A larger number saves the copy and
-#: loses digits in the difference of large squares.
-FAR = 1e3
-#: Entries of the membership matrix up to which a dense array is faster than a sparse one.
-FEW_ENTRIES = 10_000
-#: Distances of a block, and its least groups; fewer make slow products.  Larger blocks leave the
-#: cache: 1,000,000 x 8, k = 10 takes 0.04 s, and 0.1 to 0.4 s in blocks of 2^22 entries.
-BLOCK_ENTRIES, BLOCK_ROWS = 1 << 16, 256
-#: Smallest mean and largest squared distance to the middle that single precision represents well.
-SINGLE_RANGE = 1e-20, 1e30
+
+@dataclass(frozen=True)
+class Dense:
+    """Costs as a matrix in memory."""
+
+    matrix: FloatArray
+
+    def dense(self) -> FloatArray:
+        """The matrix."""
+        return self.matrix
 
 
 class MemoryRows:
@@ -96,8 +96,8 @@ class MemoryRows:
     def fits_single(self) -> bool:
         """Dense points in double precision, with squares that single precision represents well."""
         dense = isinstance(self.points, np.ndarray) and self.points.dtype == np.float64
-        least, most = SINGLE_RANGE
-        farthest = float(self._square.max(initial=0.0))
+        single, farthest = np.finfo(np.float32), float(self._square.max(initial=0.0))
+        least, most = float(single.tiny / single.eps), float(single.max * single.eps)
         return dense and self.spread > least * self.total_weight and farthest < most
 
     def single(self) -> MemoryRows:
@@ -143,18 +143,22 @@ class MemoryRows:
         return found
 
     def _blocks(self, centers: FloatArray, deadline: Deadline) -> Iterator[FloatArray]:
-        """Squared distances of some groups at a time; the deadline is asked between blocks."""
+        """Squared distances of some groups at a time."""
         twice = (-2.0 * centers).astype(self.points.dtype, copy=False).T
         offsets = self.distance.offsets(centers, self._local)
-        step = max(BLOCK_ENTRIES // len(centers), BLOCK_ROWS)
-        for start in range(0, self.shape[0], step):
-            if start:
-                deadline.check()
-            part = slice(start, start + step)
+        for part in self._parts(len(centers), deadline):
             squares: FloatArray = np.asarray(self.points[part] @ twice, np.float64)
             squares += offsets
             squares += self._square[part, None]
             yield np.maximum(squares, 0.0, out=squares)
+
+    def _parts(self, n_clusters: int, deadline: Deadline) -> Iterator[slice]:
+        """The groups of each block; the deadline is asked between blocks."""
+        m, step = self.shape[0], max(BLOCK_ENTRIES // n_clusters, 1)
+        for start in range(0, m, step):
+            if start:
+                deadline.check()
+            yield slice(start, min(start + step, m))
 
     def costs(self, centers: FloatArray, deadline: Deadline = NEVER) -> Dense:
         """Weight times squared distance."""
@@ -205,10 +209,6 @@ class MemoryRows:
     def _members(self, labels: IntArray, k: int) -> Matrix:
         """Weights of the groups in their clusters, (k, m)."""
         m = len(labels)
-        if m * k <= FEW_ENTRIES:
-            members = np.zeros((k, m))
-            members[labels, np.arange(m)] = self.weight
-            return members
         # Each column has one entry, so its parts are at hand and nothing needs sorting.
         return sparse.csc_array((self.weight, labels, np.arange(m + 1)), shape=(k, m))
 
@@ -263,5 +263,4 @@ class MemoryRows:
             return moved
 
         heaviest = int(np.argmax(self.weight * self._square))
-        value = largest_eigenvalue(image, self.row(heaviest), n_steps)
-        return value / stiffness_of_all(self.distance, self.total_weight, self._local)
+        return largest_eigenvalue(image, self.row(heaviest), n_steps) / self.total_weight

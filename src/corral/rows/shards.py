@@ -19,10 +19,11 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
+from ..numbers import FAR
 from ..rules import Contraction
 from . import passes
 from .distance import EUCLIDEAN, Distance, plus_plus
-from .memory import FAR, MemoryRows
+from .memory import MemoryRows
 from .passes import Ask, Look, Where
 from .shard import (
     LocalShards,

@@ -16,12 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from .._typing import FloatArray, IntArray, Matrix
-from .algebra import row_lengths
+from .algebra import HALF_DIGITS, row_lengths
 from .distance import SquaredEuclidean, Sums
-
-#: Length of a sum, as a part of its weight times the radius, below which it is rounding and has no
-#: direction.
-NO_DIRECTION = 1e-12
 
 
 @dataclass(frozen=True)
@@ -48,7 +44,7 @@ class OnSphere(SquaredEuclidean):
         """
         sums = self._from_origin(sums, mass, local)
         length = np.sqrt((sums * sums).sum(axis=1))
-        none = length <= NO_DIRECTION * self.radius * mass
+        none = length <= HALF_DIGITS * self.radius * mass  # it is rounding
         centers = self._placed(sums)
         if none.any():
             centers[none] = self._placed(-self._origin(sums)[None])[0]
@@ -66,7 +62,7 @@ class OnSphere(SquaredEuclidean):
         and has no weight.
         """
         part = np.where(count > 1, row_lengths(means) / self.radius, 1.0)
-        none = part <= NO_DIRECTION
+        none = part <= HALF_DIGITS
         factor = (1.0 / np.where(none, 1.0, part)).astype(means.dtype)
         part[none] = 0.0
         if sparse.issparse(means):

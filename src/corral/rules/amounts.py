@@ -13,8 +13,8 @@ from scipy import sparse
 from .._typing import FloatArray, IntArray
 from ..constraints import ClusterSizes, ConstraintSet, GroupShares, LinearConstraint
 from ..constraints._checks import RELATIVE_TOLERANCE, plural, shortened, sums_by
+from ..numbers import MAX_WORK
 from .facts import Bounds, Facts, Found, Kind
-from .pairs import MAX_WORK
 
 
 def find_wrong_sizes(facts: Facts) -> Found:

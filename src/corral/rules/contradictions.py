@@ -18,10 +18,11 @@ from ..constraints import ConstraintSet
 from ..constraints._checks import RELATIVE_TOLERANCE, name_of, sums_by
 from ..deadline import Deadline
 from ..exceptions import InfeasibleConstraintsError
+from ..numbers import MAX_WORK
 from . import amounts
 from .amounts import find_unreachable_rows
 from .facts import Facts, Found, links_in_words, steps_of
-from .pairs import MAX_TRIES, find_clique, pair_keys, unique_pairs
+from .pairs import find_clique, pair_keys, unique_pairs
 
 
 def raise_contradictions(facts: Facts, deadline: Deadline) -> None:
@@ -40,7 +41,7 @@ def find_apart_in_group(facts: Facts) -> Found:
     if not np.any(facts.apart[:, 0] == facts.apart[:, 1]):
         return None
     ends = facts.group[facts.cannot.values]
-    clashing = np.flatnonzero(ends[:, 0] == ends[:, 1])[:MAX_TRIES]
+    clashing = np.flatnonzero(ends[:, 0] == ends[:, 1])[: max(MAX_WORK // facts.n, 1)]
     chains = [facts.chain(int(i), np.array([j])) for i, j in facts.cannot.values[clashing]]
     best = min(range(len(chains)), key=lambda number: len(chains[number]))
     steps = steps_of(chains[best])

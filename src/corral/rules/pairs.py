@@ -20,19 +20,7 @@ from scipy.sparse.csgraph import connected_components
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints._checks import sums_by
-
-#: Most steps of a search for cliques, or for values that do not fit: multiplications for the
-#: triangles of a graph, entries of a table of neighbours, pairs of a value and a bound.  They take
-#: 0.2 s on one core (the triangles of 5,000 vertices with 75,000 links).  Above, links are not
-#: pruned by triangles, and only the vertices of highest degree and the largest values are looked
-#: at, so that fewer cliques and contradictions are found.
-MAX_WORK = 5_000_000
-#: Candidates that a search for a contradiction tries: start vertices of cliques, and cannot-links
-#: inside a group.  More find more cliques and shorter chains of links, and take longer.
-MAX_TRIES = 64
-#: Most links from which a clique is grown.  More find more cliques where they overlap much, and
-#: take about 20 microseconds each.
-MOST_GROWN = 20_000
+from ..numbers import MAX_WORK
 
 
 def link_graph(n: int, pairs: IntArray) -> sparse.csr_array:
@@ -69,7 +57,7 @@ def find_clique(m: int, pairs: IntArray, size: int) -> IntArray | None:
     """
     graph = _pruned(link_graph(m, pairs), size)
     degree = np.diff(graph.indptr)
-    seeds = np.argsort(-degree, kind="stable")[:MAX_TRIES]
+    seeds = np.argsort(-degree, kind="stable")[: MAX_WORK // m]
     for seed in seeds[degree[seeds] >= size - 1]:
         clique = _grown(graph, int(seed), size)
         if clique is not None:
@@ -182,18 +170,19 @@ def _cliques_of(graph: sparse.csr_array, pairs: IntArray) -> list[list[int]]:
     }
     covered: set[tuple[int, int]] = set()
     found: list[list[int]] = []
-    tried = 0
+    work = 0
     for a, b in pairs.tolist():
         if (a, b) in covered:
             continue
-        tried += 1
-        if tried > MOST_GROWN:
+        if work > MAX_WORK:
             break
         clique, common = [a, b], near[a] & near[b]
+        work += len(near[a]) + len(near[b])
         while common:
             clique.append(min(common))
             common &= near[clique[-1]]
         if len(clique) > 2:
+            work += len(clique) ** 2
             found.append(sorted(clique))
             covered.update(combinations(found[-1], 2))
     return found

@@ -85,11 +85,6 @@ class Rules:
         return len(self.pairs) > 0
 
     @property
-    def summed(self) -> bool:
-        """Whether sizes or totals bound sums over the clusters."""
-        return self.sizes is not None or bool(self.totals)
-
-    @property
     def priced_sums(self) -> bool:
         """Whether sizes or totals are soft."""
         return bool(self.soft_totals) or (self.sizes is not None and self.sizes.soft is not None)
@@ -97,7 +92,8 @@ class Rules:
     @property
     def bounded(self) -> bool:
         """Whether sizes, totals or linear rows, hard or soft, tie groups together."""
-        return self.summed or self.linear is not None or self.priced_sums
+        summed = self.sizes is not None or bool(self.totals) or bool(self.soft_totals)
+        return summed or self.linear is not None
 
     @property
     def free(self) -> bool:
@@ -125,12 +121,6 @@ class Rules:
         others = self.soft_totals or len(self.soft_pins)
         sized = self.sizes is not None and not self.sizes_vary and not others
         return sized and bool(np.all(self.count == 1)) and self.surely_feasible
-
-    @property
-    def greedy(self) -> bool:
-        """Whether pins, cannot-links and sizes are the only rules, which greedy labels can obey."""
-        others = len(self.together) or len(self.soft.price) or self.totals or len(self.soft_pins)
-        return not (others or self.priced_sums) and self.linear is None
 
     @cached_property
     def labelled(self) -> IntArray:
