@@ -10,6 +10,7 @@ from .deadline import Deadline
 from .rows import MemoryRows, Rows, Table
 from .rules import Rules, presolve
 from .search import numbers as at
+from .search.budget import coarse_groups
 from .settings import Settings
 
 
@@ -61,13 +62,20 @@ class Problem:
         if wanted is None or whole or self.rules.linear is not None:
             return m
         k = self.n_clusters
-        most = max(min(at.ADMM_GROUPS, at.ADMM_ENTRIES // k), at.ADMM_EACH * k)
-        return min(m, most if isinstance(wanted, str) else max(int(wanted), k))
+        if not isinstance(wanted, str):
+            return min(m, max(int(wanted), k))
+        return min(m, at.ADMM_GROUPS, at.ADMM_ENTRIES // k)
+
+    @property
+    def relaxes(self) -> bool:
+        """Whether ADMM's sample shows the clusters."""
+        asked = not isinstance(self.settings.max_samples, str)
+        return asked or self.sample >= min(self.rules.n_groups, at.ADMM_EACH * self.n_clusters)
 
     @property
     def coarse(self) -> int:
         """Groups of the coarse level, at most."""
-        return min(self.rules.n_groups, max(at.COARSE, at.COARSE_EACH * self.n_clusters))
+        return min(self.rules.n_groups, coarse_groups(self.n_clusters))
 
     def objective(self, of_groups: float) -> float:
         """The objective of the user's rows, given that of the groups."""

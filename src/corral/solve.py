@@ -113,7 +113,8 @@ def _searched(
         makers = [("Algorithm 1", lambda: centers)]
     elif problem.coarse < problem.rules.n_groups:
         part = problem.part(draw(problem.rules, problem.coarse, random_state))
-        share = budget.share(at.COARSE_WORK)
+        until = problem.deadline.share(at.COARSE_TIME)
+        share = Budget.of(size_of(part.near), problem.n_clusters, effort, until)
         events.note("groups of the sample", part.rules.n_groups)
         of_part = Makers(part, random_state, share)
         with suppress(NoAssignment, OutOfTime):  # then all rows have starts of their own

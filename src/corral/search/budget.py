@@ -13,6 +13,11 @@ from ..deadline import Deadline
 from . import numbers as at
 
 
+def coarse_groups(n_clusters: int) -> int:
+    """Groups of the coarse level: of more, a sample is searched first."""
+    return max(at.COARSE, at.COARSE_EACH * n_clusters)
+
+
 @dataclass
 class Budget:
     """Work that a search may do, and has done.
@@ -28,8 +33,9 @@ class Budget:
     @classmethod
     def of(cls, shape: tuple[int, int], n_clusters: int, effort: float, until: Deadline) -> Budget:
         """The budget of so many groups and features."""
-        m, d = shape
-        work = at.WORK + at.WORK_EACH * m * n_clusters * (d + 4.0)
+        (m, d), searched = shape, min(shape[0], coarse_groups(n_clusters))
+        entries = at.WORK_EACH * searched + at.WORK_ALL * m
+        work = at.WORK + entries * n_clusters * (d + 4.0)
         patience = at.IDLE + at.IDLE_EACH * n_clusters
         return cls(effort * work, until, patience=effort * patience)
 

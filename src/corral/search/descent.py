@@ -23,7 +23,7 @@ from . import numbers as at
 from .budget import Budget
 from .model import Model, Priced
 from .moves import Scratch, State, appraise, descend, restless, state_of
-from .prices import Blocks, Found, Sums, find_prices, nearest_of, place, scale_of
+from .prices import Blocks, Found, Sums, find_prices, nearest_of, place, scale_of, work_of_pass
 from .shape import Shape
 
 
@@ -232,7 +232,7 @@ class Descender:
             scale = scale or scale_of(costs, deadline)
             prices = find_prices(costs, sums, scale, prices, deadline, self.budget.deadline)
             labels = place(costs, sums.amount, prices, deadline)
-            self.budget.spend(m * k * (0.5 * d + 6.0 * prices.passes) + 4e4 * prices.passes)
+            self.budget.spend(0.5 * m * k * d + prices.passes * work_of_pass(sums))
             clusters = shape.clusters(labels, clusters)
             # What is outside the bounds counts at the highest price of its sum.
             paid = sums.outside(labels) @ np.abs(prices.prices).max(axis=0, initial=0.0)

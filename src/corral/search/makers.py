@@ -32,13 +32,16 @@ class Makers:
         self.relaxed: Relaxation | None = None
 
     def __iter__(self) -> Iterator[tuple[str, Callable[[], FloatArray | IntArray]]]:
-        """Names and makers, the quickest first."""
+        """Names and makers: what was given comes first, then ADMM, then seeds."""
         init = self.problem.settings.init
         given = not isinstance(init, str)
         if not isinstance(init, str) and init.ndim == 1:
             yield "labels that were given", lambda: self._start(0).labels
+        if self.problem.relaxes and not given:
+            yield "ADMM", self.admm
         yield ("centres that were given" if given else "seeds"), lambda: self._start(0).centers
-        yield "ADMM", self.admm
+        if self.problem.relaxes and given:
+            yield "ADMM", self.admm
         number = self.problem.settings.n_init
         number = at.PARENTS if isinstance(number, str) else number
         for i in range(1, 1 if given else number):

@@ -48,9 +48,9 @@ SWEEPS = 8
 PENALTY, PENALTY_RISE, PENALTY_RISES = 1.0, 4.0, 10
 #: Factors by which the first penalty falls after a search that needed no rise, and rises otherwise.
 PENALTY_DOWN, PENALTY_UP = 0.95, 1.1
-#: Work of a search with effort 1, in numbers read or about nanoseconds: a part that every search
-#: has, and a part for each entry of X times the number of clusters.
-WORK, WORK_EACH = 2.5e8, 120.0
+#: Work of a search with effort 1, in about nanoseconds: a part that every search has; for each
+#: number of X that the coarse level sees, times clusters; and for each number of X, times clusters.
+WORK, WORK_EACH, WORK_ALL = 2e8, 50.0, 15.0
 #: Answers that are kept as parents, at most; fewer with many clusters: all parents together have
 #: about so many clusters.  Local children improve one answer of many clusters faster than several.
 PARENTS, PARENT_CLUSTERS = 6, 60
@@ -75,7 +75,8 @@ RESEEDED = 8
 REPLACED = 0.4
 #: Part of the children that cross two parents, for few clusters; it falls with their number.
 CROSSED, CROSSED_CLUSTERS = 0.5, 10
-#: Groups that ADMM sees, at most; entries of its x, at most, but so many groups for each cluster.
+#: Groups that ADMM sees, at most, and entries of its x, at most.  It is left out where these are
+#: fewer than so many groups for each cluster, which do not show where the clusters are.
 ADMM_GROUPS, ADMM_ENTRIES, ADMM_EACH = 2_000, 40_000, 5
 #: Work of an iteration of ADMM for each entry of x.
 ADMM_WORK = 8.0
@@ -90,8 +91,8 @@ COUNTED = 1_000_000
 SEED_ROWS = 50_000
 #: Part of a sample up to which all labelled groups are in it.
 MOST_PINNED = 0.1
-#: Part of the work of a search that the coarse level may do.
-COARSE_WORK = 0.5
+#: Part of the time left that the search of the coarse level may take.
+COARSE_TIME = 0.5
 #: Seconds after which a fit of up to ``TIMED_ROWS`` rows without ``time_limit`` ends with what it
 #: has; it grows with the square of the rows above.
 FIT_SECONDS, TIMED_ROWS = 17.0, 2_000

@@ -156,6 +156,12 @@ class Found:
     passes: int
 
 
+def work_of_pass(sums: Sums) -> float:
+    """Work of a pass over all groups and of the step that follows, in nanoseconds."""
+    (k, q), m = sums.lower.shape, len(sums.amount)
+    return float(m * k * (3.0 + 2.0 * q) + 0.05 * (k * q) ** 3 + 1e5)
+
+
 def find_prices(
     costs: Costs,
     sums: Sums,
