@@ -17,7 +17,7 @@ OPTIONS: dict[str, Any] = {
 }
 
 #: A function that Python does not call needs no wrappers, which take long to compile.
-NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+NO_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 

@@ -234,16 +234,15 @@ def squared(model: Model, state: State, i: int, j: int) -> float:
     """
     points, sums, found, scale = model.points, state.sums, 0.0, state.figure[SCALE, j]
     if model.kind == TABLE:
-        found = points[i, j]
-    elif state.place[NUMBER, j] == 0:
-        found = 0.0
-    elif model.kind == MEDOIDS:
-        found = points[i, state.place[MEDOID, j]]
-    elif len(points) > 0:
-        for f in range(sums.shape[1]):
-            gap = points[i, f] - scale * sums[j, f]
-            found += gap * gap
-    else:
+        return points[i, j]
+    if state.place[NUMBER, j] == 0:
+        return 0.0
+    if model.kind == MEDOIDS:
+        return points[i, state.place[MEDOID, j]]
+    for f in range(sums.shape[1] if len(points) > 0 else 0):
+        gap = points[i, f] - scale * sums[j, f]
+        found += gap * gap
+    if len(points) == 0:
         for z in range(model.indptr[i], model.indptr[i + 1]):
             found += model.data[z] * sums[j, model.indices[z]]
         found = model.group[SQUARE, i] - 2.0 * scale * found
@@ -713,7 +712,6 @@ def best_exchange(
     labels, figure, move, partner = state.labels, state.figure, scratch.move, scratch.partner
     a, work, best, links, place = labels[i], 0.0, -least, 0, state.place
     ptr, other, tie = model.ptr, model.other, model.tie
-    own *= 1.0 if model.kind >= TABLE else model.group[WEIGHT, i]
     room = room_at_prices(model.bound, state.load, prices, a)
     for r in range(scratch.tally[NEAR, a]):
         b, paid = scratch.near[a, r], scratch.rise[r]
@@ -742,7 +740,7 @@ def best_exchange(
             tried += swaps
             for turn in range(2 if p < ready else 1):
                 c = a if turn == 0 else scratch.best[g]
-                if (turn == 0 and not swaps) or (turn == 1 and (c < 0 or c == a or c == b)):
+                if not (swaps if turn == 0 else c >= 0 and c != a and c != b):
                     continue
                 move[WHO, 0], move[TO, 0], move[WHO, 1], move[TO, 1] = i, b, g, c
                 rise = move_rise(model, state, scratch, TWO)
@@ -785,8 +783,9 @@ def sweep(
         number, linked, awake = tally[NEAR, a], ptr[i] < ptr[i + 1], flag[NOW, a]
         clash = linked and barring(ptr, other, tie, labels, i, a) >= 0
         wide, unit = clash or figure[EXCESS, a] > 0.0, unit_of(model, state, a)
-        best, links, own, radius, out, less = -least, 0, 0.0, 0.0, 0.0, 0.0
-        regret, target = np.inf, -1
+        prunes, per = kind < TABLE and not (wide or linked), 1.0 if kind >= TABLE else w
+        best, links, own, radius, leave, less = -least, 0, 0.0, 0.0, 0.0, 0.0
+        regret, target, pins = np.inf, -1, model.pin[1, i] >= 0
         for r in range(-1, number + (len(state.load) if wide else needy)):
             # It leaves its own cluster; then come the near ones; then, if it has to go, all others.
             b, is_near = a, False
@@ -799,15 +798,15 @@ def sweep(
                 rises[r] = np.inf
             if r >= 0 and (b == a or not (awake or flag[NOW, b])):
                 continue
-            pinned = pin_price(model.pin, model.paid, i, a, b)
+            pinned = pin_price(model.pin, model.paid, i, a, b) if pins else 0.0
             paid = pinned
             for q in range(prices.shape[1]):
                 paid += amount[i, q] * (prices[b, q] - prices[a, q])
-            if is_near and kind < TABLE and not (wide or linked) and state.place[NUMBER, b] > 0:
+            if prunes and is_near and state.place[NUMBER, b] > 0:
                 # The triangle inequality: it cannot be nearer than this.
                 away = gap[a, r] - radius
                 if away > radius and w * (away * away - own) + paid > margin:
-                    mass, saved = figure[MASS, b], figure[EXCESS, b] - out - less
+                    mass, saved = figure[MASS, b], figure[EXCESS, b] - leave
                     if mass * w * away * away > (mass + w) * saved:
                         work += 2.0
                         continue
@@ -815,16 +814,16 @@ def sweep(
             square, rise, more = half_shift(model, state, scratch, i, b, 1.0 if r >= 0 else -1.0)
             work += unit
             if r < 0:
-                own, radius, out, less = square, np.sqrt(square), rise, more
+                own, radius, leave, less = square, np.sqrt(square), rise + more, more
                 continue
-            rise += out + less + more + pinned
+            rise += leave + more + pinned
             bar = -1
             if linked:
                 rise += pair_price(ptr, other, tie, labels, i, b)
                 bar = barring(ptr, other, tie, labels, i, b)
             if len(model.column) > 1:
                 rise += rows_rise(model, state, move, ONE)
-            paid += (square - own) * (1.0 if kind >= TABLE else w)
+            paid += per * (square - own)
             if is_near and (wide or figure[EXCESS, b] > 0.0 or less + more > 0.0):
                 rises[r] = paid
             if bar < 0 and paid < regret:
@@ -848,7 +847,7 @@ def sweep(
         scratch.regret[i], best_of[i] = regret, target
         if links == 0 and exchanges:
             links, done = best_exchange(
-                model, state, scratch, i, clash, prices, least, margin, scans, own, unit
+                model, state, scratch, i, clash, prices, least, margin, scans, per * own, unit
             )
             work += done
         if links > 0:
