@@ -146,10 +146,8 @@ def change(model: Model, state: State, i: int, j: int, sign: float) -> None:
     if sign > 0.0:
         state.labels[i] = j
         place[NUMBER, j] += 1
-        front, behind = -1, first
-        link[AFTER, i], link[BEFORE, i] = behind, front
-        place[HEAD, j] = i
-        front = i
+        link[AFTER, i], link[BEFORE, i] = first, -1
+        place[HEAD, j], behind, front = i, first, i
     else:
         place[NUMBER, j] -= 1
         behind, front = link[AFTER, i], link[BEFORE, i]
@@ -836,7 +834,7 @@ def sweep(
                     n = kempe_chain(model, labels, scratch.mark, move, i, b)
                 else:  # the group in the way goes to a third cluster
                     c = best_of[bar]
-                    n = TWO if model.pin[0, bar] < 0 and c >= 0 and c != a and c != b else 0 * TWO
+                    n = TWO if model.pin[0, bar] < 0 and c >= 0 and c != a and c != b else 0
                     move[WHO, 0], move[TO, 0], move[WHO, 1], move[TO, 1] = i, b, bar, c
                 if n > 0:
                     rise = move_rise(model, state, scratch, n)
