@@ -29,22 +29,21 @@ run = numba.njit(error_model="numpy")
 
 @run
 def shift_rise(model, state, scratch, i, b):
-    a, one = state.labels[i], np.int64(1)
-    out = 0.0
-    if model.kind == MEDOIDS:
-        scratch.move[0, 0], scratch.move[1, 0] = i, -1
-        moves.marked(scratch, one)
-        out = -moves.cost_change(model, state, scratch, a, one)
-    else:
-        out = moves.leaving(model, state, i, a, moves.squared(model, state, i, a))
-    less = moves.outside_with(model, state, a, i, -1.0)
-    square = moves.squared(model, state, i, b)
-    return moves.shift_rise(model, state, scratch, i, b, square, out, less)
+    a, move, rise = state.labels[i], scratch.move, 0.0
+    for j, sign in ((a, -1.0), (b, 1.0)):
+        move[0, 0], move[1, 0] = i, b if sign > 0.0 else -1
+        _, cost, paid = moves.half_shift(model, state, scratch, i, j, sign)
+        rise += cost + paid
+    rise += moves.pin_price(model.pin, model.paid, i, a, b)
+    rise += moves.pair_price(model.ptr, model.other, model.tie, state.labels, i, b)
+    if len(model.column) > 1:
+        rise += moves.rows_rise(model, state, move, np.int64(1))
+    return rise
 
 
 @run
 def chain(model, state, scratch, i, b):
-    return moves.kempe_chain(model, state, scratch, i, b)
+    return moves.kempe_chain(model, state.labels, scratch.mark, scratch.move, i, b)
 
 
 @run
@@ -54,7 +53,7 @@ def move_rise(model, state, scratch, n):
 
 @run
 def make(model, state, scratch, n):
-    moves.keep_move(scratch, n)
+    moves.keep_move(scratch.move, n)
     moves.make_move(model, state, scratch, n)
 
 

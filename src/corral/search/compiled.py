@@ -16,6 +16,9 @@ OPTIONS: dict[str, Any] = {
     "_nrt": False,
 }
 
+#: A function that Python does not call needs no wrappers, which take long to compile.
+NO_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
@@ -25,26 +28,33 @@ def compiled(function: Kernel) -> Kernel:
     Without a folder that can be written to, it is compiled anew in every process.  With
     ``NUMBA_DISABLE_JIT=1`` it stays a Python function.
     """
-    return _compiled(function, OPTIONS)
+    try:
+        made: Kernel = numba.njit(cache=True, **OPTIONS)(function)
+    except RuntimeError:  # numba finds no folder for its cache
+        made = numba.njit(**OPTIONS)(function)
+    return made
 
 
 def part(function: Kernel) -> Kernel:
-    """The same for a function that only other kernels call, which is quicker to compile."""
-    return _compiled(function, OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True})
+    """The same for a function that only kernels of its file call, which keep it on disk."""
+    made: Kernel = numba.njit(**OPTIONS, **NO_WRAPPERS)(function)
+    return made
 
 
 def inlined(function: Kernel) -> Kernel:
-    """The same for a function that is small, or called at one place: no call is left of it.
+    """The same for a small function, or one in a hot loop: no call is left of it.
 
     A call hands over every array of its arguments, which takes longer than the function itself.
     """
-    wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return _compiled(function, OPTIONS | wrappers | {"forceinline": True})
+    made: Kernel = numba.njit(forceinline=True, **OPTIONS, **NO_WRAPPERS)(function)
+    return made
 
 
-def _compiled(function: Kernel, options: dict[str, Any]) -> Kernel:
-    try:
-        made: Kernel = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # numba finds no folder for its cache
-        made = numba.njit(**options)(function)
+def spliced(function: Kernel) -> Kernel:
+    """The same for a large function that is called at one place, whose source goes there.
+
+    It is compiled once, with its caller; an inlined function is compiled before that as well.  Its
+    arguments are copied, so it must not take large tuples in a hot loop.
+    """
+    made: Kernel = numba.njit(inline="always", **OPTIONS)(function)
     return made

@@ -21,7 +21,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
-from .compiled import compiled, inlined, part
+from .compiled import compiled, inlined, part, spliced
 from .model import CHORDS, MEANS, MEDOIDS, TABLE, Model
 from .numbers import LONGEST_CHAIN, PARTNERS, WIDTH
 
@@ -116,132 +116,112 @@ def state_of(model: Model, labels: IntArray) -> State:
 def count(model: Model, state: State) -> None:
     """Fill the state from its labels."""
     for i in range(len(state.labels)):
-        add(model, state, i, state.labels[i])
+        change(model, state, i, state.labels[i], 1.0)
     for j in range(len(state.load)):
         measure(model, state, j)
 
 
 @part
-def add(model: Model, state: State, i: int, j: int) -> None:
-    """Put group i into cluster j; :func:`measure` follows when all are there."""
-    change(model, state, i, j, 1.0)
-    state.labels[i] = j
-    first = state.place[HEAD, j]
-    state.link[AFTER, i] = first
-    state.link[BEFORE, i] = -1
-    if first >= 0:
-        state.link[BEFORE, first] = i
-    state.place[HEAD, j] = i
-
-
-@part
-def remove(model: Model, state: State, i: int, j: int) -> None:
-    """Take group i out of cluster j."""
-    change(model, state, i, j, -1.0)
-    behind, front = state.link[AFTER, i], state.link[BEFORE, i]
-    if front >= 0:
-        state.link[AFTER, front] = behind
-    else:
-        state.place[HEAD, j] = behind
-    if behind >= 0:
-        state.link[BEFORE, behind] = front
-
-
-@part
 def change(model: Model, state: State, i: int, j: int, sign: float) -> None:
-    """Add group i to the sums of cluster j, or take it out of them."""
-    w, k = sign * model.group[WEIGHT, i], len(state.load)
+    """Put group i into cluster j, or take it out; :func:`measure` follows when all are there."""
+    link, place, load, sums, points = state.link, state.place, state.load, state.sums, model.points
+    w, first = sign * model.group[WEIGHT, i], place[HEAD, j]
     state.figure[MASS, j] += w
-    state.place[NUMBER, j] += 1 if sign > 0.0 else -1
-    for q in range(model.amount.shape[1]):
-        state.load[j, q] += sign * model.amount[i, q]
+    for q in range(load.shape[1]):
+        load[j, q] += sign * model.amount[i, q]
     if len(model.column) > 1:
-        entry_changed(model, state, i * k + j, sign)
+        entry_changed(model, state, i * len(load) + j, sign)
     if model.kind == MEDOIDS:
-        change_costs(model, state, i, j, sign)
-    elif model.kind != TABLE and len(model.points) > 0:
-        for f in range(state.sums.shape[1]):
-            state.sums[j, f] += w * model.points[i, f]
+        change_costs(points, model.first, link[AFTER], state.at, i, first, sign)
+    elif model.kind != TABLE and len(points) > 0:
+        for f in range(sums.shape[1]):
+            sums[j, f] += w * points[i, f]
     elif model.kind != TABLE:
         length = w * w * model.group[SQUARE, i]
         for z in range(model.indptr[i], model.indptr[i + 1]):
-            f = model.indices[z]
-            length += 2.0 * w * model.data[z] * state.sums[j, f]
-            state.sums[j, f] += w * model.data[z]
+            f, step = model.indices[z], w * model.data[z]
+            length += 2.0 * step * sums[j, f]
+            sums[j, f] += step
         state.figure[LENGTH, j] += length
+    if sign > 0.0:
+        state.labels[i] = j
+        place[NUMBER, j] += 1
+        link[AFTER, i], link[BEFORE, i] = first, -1
+        place[HEAD, j], behind, front = i, first, i
+    else:
+        place[NUMBER, j] -= 1
+        behind, front = link[AFTER, i], link[BEFORE, i]
+        if front >= 0:
+            link[AFTER, front] = behind
+        else:
+            place[HEAD, j] = behind
+    if behind >= 0:
+        link[BEFORE, behind] = front
 
 
 @part
-def change_costs(model: Model, state: State, i: int, j: int, sign: float) -> None:
-    """Add the costs of group i to those of cluster j at its candidates, or take them out.
+def change_costs(
+    table: FloatArray,
+    first: IntArray,
+    after: IntArray,
+    at: FloatArray,
+    i: int,
+    head: int,
+    sign: float,
+) -> None:
+    """Add the costs of group i to those of a cluster at its candidates, or take them out.
 
-    The group is not among the members yet, or still among them.
+    The members of the cluster begin with the head.  The group is not among them yet, or still.
     """
-    table, first = model.points, model.first
-    o = state.place[HEAD, j]
+    o = head
     while o >= 0:
         for c in range(first[o], first[o + 1]):
-            state.at[c] += sign * table[i, c]
-        o = state.link[AFTER, o]
+            at[c] += sign * table[i, c]
+        o = after[o]
     if sign < 0.0:
         return
     for c in range(first[i], first[i + 1]):
-        state.at[c] = table[i, c]
-        o = state.place[HEAD, j]
+        cost, o = table[i, c], head
         while o >= 0:
-            state.at[c] += table[o, c]
-            o = state.link[AFTER, o]
+            cost += table[o, c]
+            o = after[o]
+        at[c] = cost
 
 
 @part
 def measure(model: Model, state: State, j: int) -> None:
     """What follows from the members of cluster j."""
-    if model.kind == MEDOIDS:
-        find_medoid(model, state, j)
-    length, mass = state.figure[LENGTH, j], state.figure[MASS, j]
+    place, figure, sums, load, at = state.place, state.figure, state.sums, state.load, state.at
+    length, mass, scale, excess = figure[LENGTH, j], figure[MASS, j], 0.0, 0.0
+    if model.kind == MEDOIDS:  # the candidate among the members where they cost least
+        best, o = np.inf, place[HEAD, j]
+        while o >= 0:
+            for c in range(model.first[o], model.first[o + 1]):
+                if at[c] < best:
+                    best, place[MEDOID, j] = at[c], c
+            o = state.link[AFTER, o]
+        figure[COST, j] = best if place[NUMBER, j] > 0 else 0.0
     if len(model.points) > 0:  # the length of a sparse sum follows the changes
         length = 0.0
-        for f in range(state.sums.shape[1]):
-            length += state.sums[j, f] * state.sums[j, f]
-        state.figure[LENGTH, j] = length
+        for f in range(sums.shape[1]):
+            length += sums[j, f] * sums[j, f]
+        figure[LENGTH, j] = length
     if model.kind == CHORDS:
-        state.figure[SCALE, j] = model.radius / np.sqrt(length) if length > 0.0 else 0.0
-    else:
-        state.figure[SCALE, j] = 1.0 / mass if mass > 0.0 else 0.0
-    state.figure[EXCESS, j] = 0.0
-    for q in range(state.load.shape[1]):
-        state.figure[EXCESS, j] += sum_price(model, state.load[j, q], j, q)
-
-
-@part
-def find_medoid(model: Model, state: State, j: int) -> None:
-    """The candidate among the members of cluster j where they cost least."""
-    best, o = np.inf, state.place[HEAD, j]
-    while o >= 0:
-        for c in range(model.first[o], model.first[o + 1]):
-            if state.at[c] < best:
-                best, state.place[MEDOID, j] = state.at[c], c
-        o = state.link[AFTER, o]
-    state.figure[COST, j] = best if state.place[NUMBER, j] > 0 else 0.0
+        scale = model.radius / np.sqrt(length) if length > 0.0 else 0.0
+    elif mass > 0.0:
+        scale = 1.0 / mass
+    for q in range(load.shape[1]):
+        excess += sum_price(model.bound, model.price, load[j, q], j, q)
+    figure[SCALE, j], figure[EXCESS, j] = scale, excess
 
 
 @inlined
-def sum_price(model: Model, load: float, j: int, q: int) -> float:
+def sum_price(bound: FloatArray, price: FloatArray, load: float, j: int, q: int) -> float:
     """Price of what a load of cluster j misses the bounds of sum q by."""
-    if load > model.bound[UPPER, j, q]:
-        return (load - model.bound[UPPER, j, q]) * model.price[PRICE, q]
-    if load < model.bound[LOWER, j, q]:
-        return (model.bound[LOWER, j, q] - load) * model.price[PRICE, q]
-    return 0.0
-
-
-@inlined
-def outside_with(model: Model, state: State, j: int, i: int, sign: float) -> float:
-    """Rise of the price of the loads of cluster j with group i added, or taken out of it."""
-    paid = -state.figure[EXCESS, j]
-    for q in range(model.amount.shape[1]):
-        paid += sum_price(model, state.load[j, q] + sign * model.amount[i, q], j, q)
-    return paid
+    lower, upper = bound[LOWER, j, q], bound[UPPER, j, q]
+    if lower <= load <= upper:
+        return 0.0
+    return (load - upper if load > upper else lower - load) * price[PRICE, q]
 
 
 @inlined
@@ -250,107 +230,126 @@ def squared(model: Model, state: State, i: int, j: int) -> float:
 
     The centre of an empty cluster is wherever its first group is.
     """
+    points, sums, found, scale = model.points, state.sums, 0.0, state.figure[SCALE, j]
     if model.kind == TABLE:
-        return model.points[i, j]
+        return points[i, j]
     if state.place[NUMBER, j] == 0:
         return 0.0
     if model.kind == MEDOIDS:
-        return model.points[i, state.place[MEDOID, j]]
-    scale, found = state.figure[SCALE, j], 0.0
-    if len(model.points) > 0:
-        for f in range(state.sums.shape[1]):
-            gap = model.points[i, f] - scale * state.sums[j, f]
-            found += gap * gap
-        return found
-    for z in range(model.indptr[i], model.indptr[i + 1]):
-        found += model.data[z] * state.sums[j, model.indices[z]]
-    found = model.group[SQUARE, i] - 2.0 * scale * found
-    return max(found + scale * scale * state.figure[LENGTH, j], 0.0)
+        return points[i, state.place[MEDOID, j]]
+    for f in range(sums.shape[1] if len(points) > 0 else 0):
+        gap = points[i, f] - scale * sums[j, f]
+        found += gap * gap
+    if len(points) == 0:
+        for z in range(model.indptr[i], model.indptr[i + 1]):
+            found += model.data[z] * sums[j, model.indices[z]]
+        found = model.group[SQUARE, i] - 2.0 * scale * found
+        found += scale * scale * state.figure[LENGTH, j]
+        found = found if found > 0.0 else 0.0
+    return found
 
 
 @inlined
-def joining(model: Model, state: State, i: int, j: int, square: float) -> float:
-    """Rise of the objective when group i joins cluster j, at this squared distance.
+def centre_rise(
+    kind: int, radius: float, mass: float, length: float, w: float, square: float
+) -> float:
+    """Rise of the objective when weight w at this squared distance joins a cluster.
 
-    Clusters around medoids follow by :func:`cost_change`.
+    If w is negative, it leaves.
     """
-    w, mass = model.group[WEIGHT, i], state.figure[MASS, j]
-    if model.kind == MEANS:
-        return mass * w / (mass + w) * square if mass > 0.0 else 0.0
-    if model.kind == TABLE:
-        return square
-    stiff = np.sqrt(state.figure[LENGTH, j]) / model.radius
-    then, lost = stiff + w, stiff * w * square
-    now = np.sqrt(max(then * then - lost / (model.radius * model.radius), 0.0))
-    return 2.0 * lost / (then + now) if then > 0.0 else 0.0
+    if kind == MEANS:
+        after = mass + w
+        return mass * w / after * square if after > 1e-12 * mass else w * square
+    stiff = np.sqrt(length) / radius
+    after, gone, square_radius = stiff + w, stiff * w * square, radius * radius
+    rest = after * after - gone / square_radius
+    now = np.sqrt(rest) if rest > 0.0 else 0.0
+    return 2.0 * gone / (after + now) if after > 0.0 else 2.0 * square_radius * (after - now)
 
 
 @inlined
-def leaving(model: Model, state: State, i: int, j: int, square: float) -> float:
-    """Fall of the objective when group i leaves cluster j, at this squared distance."""
-    w, mass = model.group[WEIGHT, i], state.figure[MASS, j]
-    if model.kind == MEANS:
-        rest = mass - w
-        return mass * w / rest * square if rest > 1e-12 * mass else w * square
-    if model.kind == TABLE:
-        return square
-    square_radius = model.radius * model.radius
-    stiff = np.sqrt(state.figure[LENGTH, j]) / model.radius
-    then, lost = stiff - w, stiff * w * square
-    now = np.sqrt(max(then * then + lost / square_radius, 0.0))
-    if then > 0.0:
-        return 2.0 * lost / (then + now)
-    return 2.0 * square_radius * (now - then)
+def half_shift(
+    model: Model, state: State, scratch: Scratch, i: int, j: int, sign: float
+) -> tuple[float, float, float]:
+    """What cluster j feels of a shift of group i: it joins, or leaves if the sign is negative.
+
+    The squared distance, the rise of the objective and that of the price of the sums.  The shift
+    is in the scratch; clusters around medoids look there.
+    """
+    square, figure, w = squared(model, state, i, j), state.figure, model.group[WEIGHT, i]
+    if model.kind == MEDOIDS:
+        marked(scratch.mark, scratch.move, ONE)
+        rise = medoid_cost(model, state, scratch, j, ONE) - figure[COST, j]
+    elif model.kind == TABLE:
+        rise = sign * square
+    else:
+        mass, length = figure[MASS, j], figure[LENGTH, j]
+        rise = centre_rise(model.kind, model.radius, mass, length, sign * w, square)
+    paid = -figure[EXCESS, j]
+    for q in range(state.load.shape[1]):
+        load = state.load[j, q] + sign * model.amount[i, q]
+        paid += sum_price(model.bound, model.price, load, j, q)
+    return square, rise, paid
 
 
 @inlined
-def side(state: State, scratch: Scratch, y: int, j: int) -> float:
+def side(labels: IntArray, move: IntArray, y: int, j: int) -> float:
     """1 if the y-th group of the move goes to cluster j, -1 if it leaves it, else 0."""
-    if scratch.move[TO, y] == j:
+    if move[TO, y] == j:
         return 1.0
-    return -1.0 if state.labels[scratch.move[WHO, y]] == j else 0.0
+    return -1.0 if labels[move[WHO, y]] == j else 0.0
 
 
-@part
+@inlined
+def marked(mark: IntArray, move: IntArray, n: int) -> None:
+    """Begin a move of n groups."""
+    mark[-1] += 1
+    for y in range(n):
+        mark[move[WHO, y]] = mark[-1]
+
+
+@spliced
 def cost_change(model: Model, state: State, scratch: Scratch, j: int, n: int) -> float:
     """Rise of the objective of cluster j by the n groups of the move."""
-    if model.kind == MEDOIDS:
-        return medoid_cost(model, state, scratch, j, n) - state.figure[COST, j]
+    kind, points, sums, move = model.kind, model.points, state.sums, scratch.move
     step, rise, weight, number, length = scratch.step, 0.0, 0.0, state.place[NUMBER, j], 0.0
-    dense = len(model.points) > 0
-    for y in range(n):
-        sign, g = side(state, scratch, y, j), scratch.move[WHO, y]
+    mass, now, dense = state.figure[MASS, j], state.figure[LENGTH, j], len(points) > 0
+    for y in range(n if kind != MEDOIDS else 0):
+        sign, g = side(state.labels, move, y, j), move[WHO, y]
         if sign == 0.0:
             continue
-        if model.kind == TABLE:
-            rise += sign * model.points[g, j]
+        if kind == TABLE:
+            rise += sign * points[g, j]
             continue
         w = sign * model.group[WEIGHT, g]
         weight += w
         number += 1 if sign > 0.0 else -1
         if dense:
             for f in range(len(step)):
-                step[f] += w * model.points[g, f]
+                step[f] += w * points[g, f]
         else:
             for z in range(model.indptr[g], model.indptr[g + 1]):
                 step[model.indices[z]] += w * model.data[z]
-    if model.kind == TABLE:
-        return rise
-    if dense:
-        for f in range(len(step)):
-            length += step[f] * (step[f] + 2.0 * state.sums[j, f])
-            step[f] = 0.0
-    for y in range(0 if dense else n):
-        g = scratch.move[WHO, y]
-        for z in range(model.indptr[g], model.indptr[g + 1]):
-            f = model.indices[z]
-            length += step[f] * (step[f] + 2.0 * state.sums[j, f])
-            step[f] = 0.0
-    mass, now = state.figure[MASS, j], state.figure[LENGTH, j]
-    if model.kind == MEANS and weight == 0.0 and mass > 0.0:
-        return -length / mass
-    after = worth(model, mass + weight, now + length) if number > 0 else 0.0
-    return after - worth(model, mass, now)
+    if kind == MEDOIDS:
+        rise = medoid_cost(model, state, scratch, j, n) - state.figure[COST, j]
+    elif kind != TABLE:
+        if dense:
+            for f in range(len(step)):
+                length += step[f] * (step[f] + 2.0 * sums[j, f])
+                step[f] = 0.0
+        for y in range(0 if dense else n):
+            g = move[WHO, y]
+            for z in range(model.indptr[g], model.indptr[g + 1]):
+                f = model.indices[z]
+                length += step[f] * (step[f] + 2.0 * sums[j, f])
+                step[f] = 0.0
+        if kind == MEANS and weight == 0.0 and mass > 0.0:
+            rise = -length / mass
+        else:
+            rise = -worth(kind, model.radius, mass, now)
+            if number > 0:
+                rise += worth(kind, model.radius, mass + weight, now + length)
+    return rise
 
 
 @part
@@ -359,216 +358,160 @@ def medoid_cost(model: Model, state: State, scratch: Scratch, j: int, n: int) ->
 
     In clusters of many members it is that at the present medoid, if that stays.
     """
-    table, first, mark = model.points, model.first, scratch.mark
-    stamp, c = mark[-1], state.place[MEDOID, j]
-    if state.place[NUMBER, j] > model.followed and mark[model.home[c]] != stamp:
-        cost = state.at[c]
-        for y in range(n):
-            cost += side(state, scratch, y, j) * table[scratch.move[WHO, y], c]
-        return cost
-    best, o = np.inf, state.place[HEAD, j]
+    table, first, mark, at, move = model.points, model.first, scratch.mark, state.at, scratch.move
+    after, labels, stamp, c = state.link[AFTER], state.labels, mark[-1], state.place[MEDOID, j]
+    head, best = state.place[HEAD, j], np.inf
+    # Only the present medoid, or all that are members and stay.
+    one = state.place[NUMBER, j] > model.followed and mark[model.home[c]] != stamp
+    o = model.home[c] if one else head
     while o >= 0:
-        for c in range(first[o], first[o + 1] if mark[o] != stamp else first[o]):
-            cost = state.at[c]
+        begin, end = (c, c + 1) if one else (first[o], first[o + 1])
+        for c in range(begin, end if mark[o] != stamp else begin):
+            cost = at[c]
             for y in range(n):
-                cost += side(state, scratch, y, j) * table[scratch.move[WHO, y], c]
-            best = min(best, cost)
-        o = state.link[AFTER, o]
-    for x in range(n):
-        g = scratch.move[WHO, x]
-        for c in range(first[g], first[g + 1] if scratch.move[TO, x] == j else first[g]):
-            cost, o = 0.0, state.place[HEAD, j]
+                cost += side(labels, move, y, j) * table[move[WHO, y], c]
+            best = cost if cost < best else best
+        o = -1 if one else after[o]
+    for x in range(0 if one else n):
+        g = move[WHO, x]
+        for c in range(first[g], first[g + 1] if move[TO, x] == j else first[g]):
+            cost, o = 0.0, head
             for y in range(n):
-                if scratch.move[TO, y] == j:
-                    cost += table[scratch.move[WHO, y], c]
+                if move[TO, y] == j:
+                    cost += table[move[WHO, y], c]
             while o >= 0 and cost < best:
                 if mark[o] != stamp:
                     cost += table[o, c]
-                o = state.link[AFTER, o]
-            best = min(best, cost)
+                o = after[o]
+            best = cost if cost < best else best
     return best if best < np.inf else 0.0
 
 
 @inlined
-def worth(model: Model, mass: float, length: float) -> float:
+def worth(kind: int, radius: float, mass: float, length: float) -> float:
     """What a cluster costs but for a constant of its members."""
-    if model.kind == CHORDS:
-        return -2.0 * model.radius * np.sqrt(max(length, 0.0))
+    if kind == CHORDS:
+        return -2.0 * radius * np.sqrt(length) if length > 0.0 else 0.0
     return -length / mass if mass > 0.0 else 0.0
 
 
 @inlined
-def pin_price(model: Model, i: int, a: int, b: int) -> float:
+def pin_price(pin: IntArray, paid: FloatArray, i: int, a: int, b: int) -> float:
     """What group i pays more for soft pins in cluster b than in a."""
-    at = model.pin[1, i]
-    return model.paid[at, b] - model.paid[at, a] if at >= 0 else 0.0
+    at = pin[1, i]
+    return paid[at, b] - paid[at, a] if at >= 0 else 0.0
 
 
-@part
-def pair_price(model: Model, state: State, i: int, b: int) -> float:
-    """How far the price of the pairs of group i rises when it goes to cluster b."""
-    a, rise = state.labels[i], 0.0
-    for z in range(model.ptr[i], model.ptr[i + 1]):
-        at = state.labels[model.other[z]]
-        if at == b:
-            rise += model.tie[PRICE, z]
-        elif at == a:
-            rise -= model.tie[PRICE, z]
-    return rise
-
-
-@part
-def row_price(model: Model, value: float, r: int) -> float:
+@inlined
+def row_price(row_bound: FloatArray, value: float, r: int) -> float:
     """Price of a value of linear row r."""
-    if value > model.row_bound[UPPER, r]:
-        return (value - model.row_bound[UPPER, r]) * model.row_bound[ROW_PRICE, r]
-    if value < model.row_bound[LOWER, r]:
-        return (model.row_bound[LOWER, r] - value) * model.row_bound[ROW_PRICE, r]
-    return 0.0
+    lower, upper = row_bound[LOWER, r], row_bound[UPPER, r]
+    if lower <= value <= upper:
+        return 0.0
+    return (value - upper if value > upper else lower - value) * row_bound[ROW_PRICE, r]
 
 
 @part
 def entry_changed(model: Model, state: State, entry: int, sign: float) -> float:
     """Add an entry of x to the linear rows, or take it out; how far their price rises."""
-    rise = 0.0
+    rows, rise = state.rows, 0.0
     for z in range(model.column[entry], model.column[entry + 1]):
         r = model.row[z]
-        rise -= row_price(model, state.rows[r], r)
-        state.rows[r] += sign * model.value[z]
-        rise += row_price(model, state.rows[r], r)
+        before, after = rows[r], rows[r] + sign * model.value[z]
+        rise += row_price(model.row_bound, after, r) - row_price(model.row_bound, before, r)
+        rows[r] = after
     return rise
 
 
 @part
-def rows_rise(model: Model, state: State, scratch: Scratch, n: int) -> float:
+def rows_rise(model: Model, state: State, move: IntArray, n: int) -> float:
     """Rise of the price of linear rows by the n groups of the move."""
     k, rise = len(state.load), 0.0
-    for back in range(2):
-        sign = 1.0 if back == 0 else -1.0
-        for y in range(n):
-            g = scratch.move[WHO, y]
-            change = entry_changed(model, state, g * k + state.labels[g], -sign)
-            change += entry_changed(model, state, g * k + scratch.move[TO, y], sign)
-            rise += change if back == 0 else 0.0
-    return rise
-
-
-@part
-def shift_rise(
-    model: Model,
-    state: State,
-    scratch: Scratch,
-    i: int,
-    b: int,
-    square: float,
-    out: float,
-    less: float,
-) -> float:
-    """Rise of objective and prices when group i goes to cluster b, at this squared distance.
-
-    ``out`` is what its leaving saves, and ``less`` how far the excess of its own cluster rises.
-    """
-    a = state.labels[i]
-    if model.kind == MEDOIDS or len(model.column) > 1:
-        scratch.move[WHO, 0], scratch.move[TO, 0] = i, b
-        marked(scratch, ONE)
-    if model.kind == MEDOIDS:
-        rise = cost_change(model, state, scratch, b, ONE) - out + less
-    else:
-        rise = joining(model, state, i, b, square) - out + less
-    rise += outside_with(model, state, b, i, 1.0) + pin_price(model, i, a, b)
-    if model.ptr[i] < model.ptr[i + 1]:
-        rise += pair_price(model, state, i, b)
-    if len(model.column) > 1:
-        rise += rows_rise(model, state, scratch, ONE)
+    for y in range(4 * n):  # there and back again, each group out of its cluster and into another
+        g, joins = move[WHO, y // 2 % n], y % 2
+        j = move[TO, y // 2 % n] if joins else state.labels[g]
+        sign = 1.0 if joins == (y < 2 * n) else -1.0
+        risen = entry_changed(model, state, g * k + j, sign)
+        rise += risen if y < 2 * n else 0.0
     return rise
 
 
 @inlined
-def marked(scratch: Scratch, n: int) -> None:
-    """Begin a move of n groups."""
-    scratch.mark[-1] += 1
-    for y in range(n):
-        scratch.mark[scratch.move[WHO, y]] = scratch.mark[-1]
+def touched(labels: IntArray, move: IntArray, x: int) -> int:
+    """The cluster that a group of the move leaves (x is even) or enters (x is odd)."""
+    return move[TO, x // 2] if x % 2 else labels[move[WHO, x // 2]]
 
 
 @part
 def move_rise(model: Model, state: State, scratch: Scratch, n: int) -> float:
     """Rise of objective and prices by a move of n groups: a swap, or a chain of any kind."""
-    marked(scratch, n)
-    move, labels, stamp, rise = scratch.move, state.labels, scratch.mark[-1], 0.0
+    move, mark, labels, load, rise = scratch.move, scratch.mark, state.labels, state.load, 0.0
+    marked(mark, move, n)
     for x in range(2 * n):
         # Each cluster that a group leaves or enters, once.
-        j = labels[move[WHO, x // 2]] if x % 2 == 0 else move[TO, x // 2]
-        known = False
+        j, known = touched(labels, move, x), False
         for y in range(x):
-            known |= j == (labels[move[WHO, y // 2]] if y % 2 == 0 else move[TO, y // 2])
+            known |= j == touched(labels, move, y)
         if known:
             continue
         rise += cost_change(model, state, scratch, j, n) - state.figure[EXCESS, j]
-        for q in range(model.amount.shape[1]):
-            load = state.load[j, q]
+        for q in range(load.shape[1]):
+            then = load[j, q]
             for y in range(n):
-                load += side(state, scratch, y, j) * model.amount[move[WHO, y], q]
-            rise += sum_price(model, load, j, q)
+                then += side(labels, move, y, j) * model.amount[move[WHO, y], q]
+            rise += sum_price(model.bound, model.price, then, j, q)
     for y in range(n):
         g, b = move[WHO, y], move[TO, y]
         a = labels[g]
-        rise += pin_price(model, g, a, b)
+        rise += pin_price(model.pin, model.paid, g, a, b)
         for z in range(model.ptr[g], model.ptr[g + 1]):
             o = model.other[z]
-            then, weight = labels[o], 1.0
-            if scratch.mark[o] == stamp:  # the pair is seen from both ends
+            then_at, weight = labels[o], 1.0
+            if mark[o] == mark[-1]:  # the pair is seen from both ends
                 weight = 0.5
                 for x in range(n):
-                    then = move[TO, x] if move[WHO, x] == o else then
-            if then == b:
-                rise += weight * model.tie[PRICE, z]
-            if labels[o] == a:
-                rise -= weight * model.tie[PRICE, z]
+                    then_at = move[TO, x] if move[WHO, x] == o else then_at
+            agree = (1.0 if then_at == b else 0.0) - (1.0 if labels[o] == a else 0.0)
+            rise += weight * agree * model.tie[PRICE, z]
     if len(model.column) > 1:
-        rise += rows_rise(model, state, scratch, n)
+        rise += rows_rise(model, state, move, n)
     return rise
 
 
 @part
 def make_move(model: Model, state: State, scratch: Scratch, n: int) -> None:
     """Make the best move that was found, of n groups; its clusters are awake then."""
-    for y in range(n):
-        g, b = scratch.move[BEST_WHO, y], scratch.move[BEST_TO, y]
-        a = state.labels[g]
-        remove(model, state, g, a)
-        add(model, state, g, b)
-        measure(model, state, a)
-        measure(model, state, b)
-        for row in (NOW, CHANGED):
-            scratch.flag[row, a] = True
-            scratch.flag[row, b] = True
+    for y in range(2 * n):
+        g = scratch.move[BEST_WHO, y // 2]
+        j = scratch.move[BEST_TO, y // 2] if y % 2 else state.labels[g]
+        change(model, state, g, j, 1.0 if y % 2 else -1.0)
+        measure(model, state, j)
+        scratch.flag[NOW, j] = scratch.flag[CHANGED, j] = True
 
 
-@part
-def keep_move(scratch: Scratch, n: int) -> None:
+@inlined
+def keep_move(move: IntArray, n: int) -> None:
     """Note the move of n groups as the best one."""
     for y in range(n):
-        scratch.move[BEST_WHO, y] = scratch.move[WHO, y]
-        scratch.move[BEST_TO, y] = scratch.move[TO, y]
+        move[BEST_WHO, y], move[BEST_TO, y] = move[WHO, y], move[TO, y]
 
 
 @part
-def kempe_chain(model: Model, state: State, scratch: Scratch, i: int, b: int) -> int:
+def kempe_chain(
+    model: Model, labels: IntArray, mark: IntArray, move: IntArray, i: int, b: int
+) -> int:
     """Group i and all that hard cannot-links then force to change sides with cluster b.
 
     The number of groups, 0 if they are too many or one of them is pinned.
     """
-    move, mark, a = scratch.move, scratch.mark, state.labels[i]
-    move[WHO, 0], move[TO, 0], found, done = i, b, 1, 0
-    marked(scratch, ONE)
+    move[WHO, 0], move[TO, 0], found, done, a = i, b, 1, 0, labels[i]
+    marked(mark, move, ONE)
     while done < found:
         g, there = move[WHO, done], move[TO, done]
         done += 1
         for z in range(model.ptr[g], model.ptr[g + 1]):
             o = model.other[z]
-            barred = model.tie[HARD, z] > 0.0 and state.labels[o] == there
+            barred = model.tie[HARD, z] > 0.0 and labels[o] == there
             if barred and mark[o] != mark[-1]:
                 if found == move.shape[1] or model.pin[0, o] >= 0:
                     return 0
@@ -579,34 +522,41 @@ def kempe_chain(model: Model, state: State, scratch: Scratch, i: int, b: int) ->
 
 
 @inlined
-def barring(model: Model, state: State, i: int, b: int) -> int:
+def barring(
+    ptr: IntArray, other: IntArray, tie: FloatArray, labels: IntArray, i: int, b: int
+) -> int:
     """A group of cluster b that a hard cannot-link keeps i apart from; -1 if there is none."""
-    for z in range(model.ptr[i], model.ptr[i + 1]):
-        if model.tie[HARD, z] > 0.0 and state.labels[model.other[z]] == b:
-            return model.other[z]
+    for z in range(ptr[i], ptr[i + 1]):
+        if labels[other[z]] == b and tie[HARD, z] > 0.0:
+            return other[z]
     return -1
 
 
 @inlined
-def centre_gap(sums: FloatArray, scale: FloatArray, a: int, j: int, top: float) -> float:
-    """Squared distance of two centres; anything from ``top`` on may stand for more."""
-    gap, own, other = 0.0, scale[a], scale[j]
-    for f in range(sums.shape[1]):
-        step = own * sums[a, f] - other * sums[j, f]
-        gap += step * step
-        if gap >= top:
-            break
-    return gap
+def pair_price(
+    ptr: IntArray, other: IntArray, tie: FloatArray, labels: IntArray, i: int, b: int
+) -> float:
+    """How far the price of the pairs of group i rises when it goes to cluster b."""
+    a, rise = labels[i], 0.0
+    for z in range(ptr[i], ptr[i + 1]):
+        at = labels[other[z]]
+        if at == b:
+            rise += tie[PRICE, z]
+        elif at == a:
+            rise -= tie[PRICE, z]
+    return rise
 
 
 @part
-def least_rises(model: Model, state: State, a: int, gap: FloatArray) -> None:
+def least_rises(table: FloatArray, labels: IntArray, a: int, gap: FloatArray) -> None:
     """Write how much more than now a group of each cluster costs in cluster a, at least."""
     for j in range(len(gap)):
         gap[j] = np.inf
-    for i in range(len(state.labels)):
-        j = state.labels[i]
-        gap[j] = min(gap[j], model.points[i, a] - model.points[i, j])
+    for i in range(len(labels)):
+        j = labels[i]
+        rise = table[i, a] - table[i, j]
+        if rise < gap[j]:
+            gap[j] = rise
 
 
 @part
@@ -616,40 +566,47 @@ def find_near(model: Model, state: State, scratch: Scratch, gaps: FloatArray) ->
     These are the nearest of each cluster that is awake, and for others those awake ones that they
     are near to.
     """
-    k, slots = scratch.near.shape
-    width, near, gap, flag = slots // 2, scratch.near, scratch.gap, scratch.flag
-    number, work = scratch.tally[NEAR], 0.0
+    near, gap, flag, number = scratch.near, scratch.gap, scratch.flag, scratch.tally[NEAR]
+    kind, points, place, sums = model.kind, model.points, state.place, state.sums
+    scale, (k, slots), work = state.figure[SCALE], near.shape, 0.0
+    width = slots // 2
     for a in range(k):
         flag[REACH, a] = flag[NOW, a]
         number[a] = 0
     for a in range(k):
         if not flag[NOW, a]:
             continue
-        if model.kind == TABLE:
-            least_rises(model, state, a, gaps)
-        work += len(state.labels) if model.kind == TABLE else k * (state.sums.shape[1] + 2.0)
+        if kind == TABLE:
+            least_rises(points, state.labels, a, gaps)
+        work += len(state.labels) if kind == TABLE else k * (sums.shape[1] + 2.0)
         have = 0
         for j in range(k):
-            top = gap[a, have - 1] if have == width else np.inf
+            top, found = gap[a, have - 1] if have == width else np.inf, 0.0
             if j == a:
                 continue
-            if state.place[NUMBER, j] == 0:
+            if place[NUMBER, j] == 0:
                 found = 0.0  # an empty cluster is near everywhere
-            elif model.kind == TABLE:
+            elif kind == TABLE:
                 found = gaps[j]
-            elif model.kind == MEDOIDS:
-                found = model.points[model.home[state.place[MEDOID, a]], state.place[MEDOID, j]]
+            elif kind == MEDOIDS:
+                found = points[model.home[place[MEDOID, a]], place[MEDOID, j]]
             else:
-                found = centre_gap(state.sums, state.figure[SCALE], a, j, top)
+                for f in range(sums.shape[1]):
+                    step = scale[a] * sums[a, f] - scale[j] * sums[j, f]
+                    found += step * step
+                    if found >= top:
+                        break
             if found >= top:
                 continue
-            have = min(have + 1, width)
+            have += 1 if have < width else 0
             p = have - 1
             while p > 0 and gap[a, p - 1] > found:
                 gap[a, p], near[a, p] = gap[a, p - 1], near[a, p - 1]
                 p -= 1
             gap[a, p], near[a, p] = found, j
         number[a] = have
+        for p in range(have if kind < TABLE else 0):
+            gap[a, p] = np.sqrt(gap[a, p])
     for a in range(k):
         for p in range(min(number[a], width) if flag[NOW, a] else 0):
             b, known = near[a, p], False
@@ -663,209 +620,110 @@ def find_near(model: Model, state: State, scratch: Scratch, gaps: FloatArray) ->
 
 
 @part
-def find_partners(model: Model, state: State, scratch: Scratch) -> None:
+def find_partners(
+    pin: IntArray,
+    labels: IntArray,
+    reach: BoolArray,
+    regret: FloatArray,
+    partner: IntArray,
+    ready: IntArray,
+) -> None:
     """Note the groups of each cluster that leave it at the least rise, the least first."""
-    partner, ready, regret = scratch.partner, scratch.tally[READY], scratch.regret
     most = partner.shape[1]
     for j in range(len(ready)):
         ready[j] = 0
     for i in range(len(regret)):
-        j = state.labels[i]
-        if not scratch.flag[REACH, j] or model.pin[0, i] >= 0 or regret[i] == np.inf:
+        j, own = labels[i], regret[i]
+        if not reach[j] or pin[0, i] >= 0 or own == np.inf:
             continue
-        if ready[j] == most and regret[partner[j, most - 1]] <= regret[i]:
+        if ready[j] == most and regret[partner[j, most - 1]] <= own:
             continue
-        ready[j] = min(ready[j] + 1, most)
+        ready[j] += 1 if ready[j] < most else 0
         p = ready[j] - 1
-        while p > 0 and regret[partner[j, p - 1]] > regret[i]:
+        while p > 0 and regret[partner[j, p - 1]] > own:
             partner[j, p] = partner[j, p - 1]
             p -= 1
         partner[j, p] = i
 
 
 @part
-def find_needy(model: Model, state: State, scratch: Scratch) -> int:
+def find_needy(
+    lower: FloatArray, hard: FloatArray, load: FloatArray, needy: IntArray, reach: BoolArray
+) -> int:
     """Note the clusters below a bound, which groups anywhere may help; their number."""
-    k, number = len(state.load), 0
+    (k, n_sums), number = load.shape, 0
     for j in range(k):
-        for q in range(state.load.shape[1]):
-            if state.load[j, q] < model.bound[LOWER, j, q] and model.price[HARD, q] > 0.0:
-                scratch.tally[NEEDY, number] = j
+        for q in range(n_sums):
+            if load[j, q] < lower[j, q] and hard[q] > 0.0:
+                needy[number] = j
                 number += 1
                 break
     for j in range(k if number > 0 else 0):
-        scratch.flag[REACH, j] = True
+        reach[j] = True
     return number
 
 
-@inlined
-def room_at_prices(model: Model, state: State, prices: FloatArray, j: int) -> float:
+@part
+def room_at_prices(bound: FloatArray, load: FloatArray, prices: FloatArray, j: int) -> float:
     """What the loads of cluster j leave of the bounds that have prices."""
     left = 0.0
     for q in range(prices.shape[1]):
-        if prices[j, q] > 0.0:
-            left += prices[j, q] * max(model.bound[UPPER, j, q] - state.load[j, q], 0.0)
-        elif prices[j, q] < 0.0:
-            left -= prices[j, q] * max(state.load[j, q] - model.bound[LOWER, j, q], 0.0)
+        price, upper = prices[j, q], prices[j, q] > 0.0
+        room = bound[UPPER, j, q] - load[j, q] if upper else bound[LOWER, j, q] - load[j, q]
+        if price != 0.0 and price * room > 0.0:
+            left += price * room
     return left
 
 
-@inlined
+@part
 def unit_of(model: Model, state: State, a: int) -> float:
     """Work of valuing one shift of a group of cluster a."""
+    read: float = state.sums.shape[1]
     if model.kind == MEDOIDS:
-        return 6.0 + min(2.0 * state.place[NUMBER, a], 2.0 * model.followed)
-    if len(model.points) == 0:
-        return 6.0 + 2.0 * len(model.data) / len(state.labels)
-    return 6.0 + state.sums.shape[1]
+        read = 2.0 * min(state.place[NUMBER, a], model.followed)
+    elif len(model.points) == 0:
+        read = 2.0 * len(model.data) / len(state.labels)
+    return 6.0 + read
 
 
-@inlined
-def best_shift(
-    model: Model,
-    state: State,
-    scratch: Scratch,
-    i: int,
-    needy: int,
-    prices: FloatArray,
-    least: float,
-    limit: float,
-) -> tuple[float, int, float]:
-    """The best shift or Kempe chain of group i: its rise, its number of groups, and the work.
-
-    It is noted as the best move; the number is 0 if none pays.  The rise of each shift at the
-    prices is noted as well; those above the limit only roughly.
-    """
-    a, w, k = state.labels[i], model.group[WEIGHT, i], len(state.load)
-    near, number, flag, kind = scratch.near, scratch.tally[NEAR, a], scratch.flag, model.kind
-    linked = model.ptr[i] < model.ptr[i + 1]
-    plain = kind == MEANS and len(model.points) > 0 and not linked and len(model.column) <= 1
-    plain = plain and model.pin[1, i] < 0
-    clash = linked and barring(model, state, i, a) >= 0
-    own, unit = squared(model, state, i, a), unit_of(model, state, a)
-    if kind == MEDOIDS:
-        scratch.move[WHO, 0], scratch.move[TO, 0] = i, -1
-        marked(scratch, ONE)
-        out = -cost_change(model, state, scratch, a, ONE)
-    else:
-        out = leaving(model, state, i, a, own)
-    less = outside_with(model, state, a, i, -1.0)
-    radius = np.sqrt(own) if kind < TABLE else 0.0
-    best, links, work = -least, 0, unit
-    wide = clash or state.figure[EXCESS, a] > 0.0
-    scratch.regret[i], scratch.best[i] = np.inf, -1
-    for r in range(number + (k if wide else needy)):
-        # First the near clusters; then, if the group has to go, all others.
-        if r < number:
-            b = near[a, r]
-            scratch.rise[r] = np.inf
-        elif links > 0:
-            break
-        else:
-            b = r - number if wide else scratch.tally[NEEDY, r - number]
-        if b == a or not (flag[NOW, a] or flag[NOW, b]):
-            continue
-        paid = pin_price(model, i, a, b)
-        for q in range(prices.shape[1]):
-            paid += model.amount[i, q] * (prices[b, q] - prices[a, q])
-        if r < number and kind < TABLE and not wide and state.place[NUMBER, b] > 0:
-            # The triangle inequality: it cannot be nearer than this.
-            away = np.sqrt(scratch.gap[a, r]) - radius
-            if away > radius:
-                away *= away
-                mass = state.figure[MASS, b]
-                rise = mass * w / (mass + w) * away - out + less - state.figure[EXCESS, b]
-                if not linked and w * (away - own) + paid > limit and rise > 0.0:
-                    work += 2.0
-                    continue
-        if plain:
-            square, scale = 0.0, state.figure[SCALE, b]
-            for f in range(state.sums.shape[1]):
-                gap = model.points[i, f] - scale * state.sums[b, f]
-                square += gap * gap
-            mass = state.figure[MASS, b]
-            rise = mass * w / (mass + w) * square - out + less - state.figure[EXCESS, b]
-            for q in range(prices.shape[1]):
-                load = state.load[b, q] + model.amount[i, q]
-                if load > model.bound[UPPER, b, q]:
-                    rise += (load - model.bound[UPPER, b, q]) * model.price[PRICE, q]
-                elif load < model.bound[LOWER, b, q]:
-                    rise += (model.bound[LOWER, b, q] - load) * model.price[PRICE, q]
-        else:
-            square = squared(model, state, i, b)
-            rise = shift_rise(model, state, scratch, i, b, square, out, less)
-        work += unit
-        if rise < best:
-            best, links = rise, 1
-            scratch.move[BEST_WHO, 0], scratch.move[BEST_TO, 0] = i, b
-        paid += (square - own) if kind >= TABLE else w * (square - own)
-        other = barring(model, state, i, b) if linked else -1
-        if r < number:
-            scratch.rise[r] = paid
-        if other < 0 and paid < scratch.regret[i]:
-            scratch.regret[i], scratch.best[i] = paid, b
-        if other < 0 or r >= number:
-            continue
-        n = kempe_chain(model, state, scratch, i, b)
-        if n > 0:
-            rise = move_rise(model, state, scratch, n)
-            work += 1.5 * n * unit
-            if rise < best:
-                best, links = rise, n
-                keep_move(scratch, n)
-        c = scratch.best[other]
-        if model.pin[0, other] < 0 and c >= 0 and c != a and c != b:
-            # The group in the way goes to a third cluster.
-            scratch.move[WHO, 0], scratch.move[TO, 0] = i, b
-            scratch.move[WHO, 1], scratch.move[TO, 1] = other, c
-            rise = move_rise(model, state, scratch, TWO)
-            work += 3.0 * unit
-            if rise < best:
-                best, links = rise, 2
-                keep_move(scratch, TWO)
-    return best, links, work
-
-
-@inlined
+@spliced
 def best_exchange(
     model: Model,
     state: State,
     scratch: Scratch,
     i: int,
+    clash: bool,
     prices: FloatArray,
     least: float,
     margin: float,
     scans: bool,
-) -> tuple[float, int, float]:
-    """The best swap or ejection chain of group i where a shift is held back by full clusters.
+    own: float,
+    unit: float,
+) -> tuple[int, float]:
+    """Find the best swap or ejection chain of group i where full clusters hold a shift back.
 
     Somebody else has to make room.  At the prices the rises of both groups add up, but for what
     centres follow, what the bounds leave, and what the prices are wrong by (the margin).  To mend a
-    broken rule all members of a cluster may be tried.
+    broken rule all members of a cluster may be tried.  The number of groups, 0 if none pays, and
+    the work.
     """
-    a, number = state.labels[i], scratch.tally[NEAR, state.labels[i]]
-    less, work, best, links = outside_with(model, state, a, i, -1.0), 0.0, -least, 0
-    unit = unit_of(model, state, a)
-    own = squared(model, state, i, a) * (1.0 if model.kind >= TABLE else model.group[WEIGHT, i])
-    room = room_at_prices(model, state, prices, a)
-    clash = model.ptr[i] < model.ptr[i + 1] and barring(model, state, i, a) >= 0
-    for r in range(number):
+    labels, figure, move, partner = state.labels, state.figure, scratch.move, scratch.partner
+    a, work, best, links, place = labels[i], 0.0, -least, 0, state.place
+    ptr, other, tie = model.ptr, model.other, model.tie
+    room = room_at_prices(model.bound, state.load, prices, a)
+    for r in range(scratch.tally[NEAR, a]):
         b, paid = scratch.near[a, r], scratch.rise[r]
-        if paid == np.inf or b == a:
+        if paid == np.inf:
             continue
-        broken = clash or state.figure[EXCESS, a] > 0.0 or state.figure[EXCESS, b] > 0.0
-        if not broken and less + outside_with(model, state, b, i, 1.0) <= 0.0:
-            continue
-        limit = margin + room + room_at_prices(model, state, prices, b)
-        members = state.place[NUMBER, b]
-        limit += 2.0 * own * (1.0 / max(state.place[NUMBER, a], 1) + 1.0 / max(members, 1))
-        scanned = members if broken and scans else 0
-        ready = scratch.tally[READY, b]
-        stride, at = max(members // (2 * scratch.partner.shape[1]), 1), 0
-        o, tried = state.place[HEAD, b], 0
-        for p in range(ready + scanned):
+        broken = clash or figure[EXCESS, a] > 0.0 or figure[EXCESS, b] > 0.0
+        limit = margin + room + room_at_prices(model.bound, state.load, prices, b)
+        members, ready = place[NUMBER, b], scratch.tally[READY, b]
+        limit += 2.0 * own * (1.0 / max(place[NUMBER, a], 1) + 1.0 / max(members, 1))
+        stride, at = max(members // (2 * partner.shape[1]), 1), 0
+        o, tried = place[HEAD, b], 0
+        for p in range(ready + (members if broken and scans else 0)):
             if p < ready:
-                g = scratch.partner[b, p]
+                g = partner[b, p]
                 if tried == TRIED or (not broken and paid + scratch.regret[g] > limit):
                     continue
             else:
@@ -873,25 +731,129 @@ def best_exchange(
                 if (at + i) % stride > 0:
                     continue
             work += 2.0
-            if state.labels[g] != b or model.pin[0, g] >= 0:
+            if labels[g] != b or model.pin[0, g] >= 0:
                 continue
-            swaps = True
-            if model.ptr[g] < model.ptr[g + 1]:
-                other = barring(model, state, g, a)
-                swaps = other in (-1, i)
+            bar = barring(ptr, other, tie, labels, g, a)
+            swaps = bar < 0 or bar == i
             tried += swaps
             for turn in range(2 if p < ready else 1):
                 c = a if turn == 0 else scratch.best[g]
-                if (turn == 0 and not swaps) or (turn == 1 and (c < 0 or c in (a, b))):
+                if not (swaps if turn == 0 else c >= 0 and c != a and c != b):
                     continue
-                scratch.move[WHO, 0], scratch.move[TO, 0] = i, b
-                scratch.move[WHO, 1], scratch.move[TO, 1] = g, c
+                move[WHO, 0], move[TO, 0], move[WHO, 1], move[TO, 1] = i, b, g, c
                 rise = move_rise(model, state, scratch, TWO)
                 work += 3.0 * unit
                 if rise < best:
                     best, links = rise, 2
-                    keep_move(scratch, TWO)
-    return best, links, work
+                    keep_move(move, TWO)
+    return links, work
+
+
+@spliced
+def sweep(
+    model: Model,
+    state: State,
+    scratch: Scratch,
+    order: IntArray,
+    needy: int,
+    prices: FloatArray,
+    least: float,
+    margin: float,
+    scans: bool,
+    exchanges: bool,
+    allowance: float,
+) -> tuple[int, float]:
+    """Take the best move of each group in turn; the number of moves and the work.
+
+    The best shift of a group, Kempe chain or ejection of a group that a cannot-link bars; if none
+    pays, the best exchange.  The rise of each shift at the prices is noted for it where bounds hold
+    the shift back.  The rest is as in :func:`descend`.
+    """
+    labels, figure, flag, move = state.labels, state.figure, scratch.flag, scratch.move
+    ptr, other, tie, amount, kind = model.ptr, model.other, model.tie, model.amount, model.kind
+    near, gap, tally, rises = scratch.near, scratch.gap, scratch.tally, scratch.rise
+    best_of, moved, work = scratch.best, 0, 0.0
+    for turn in range(len(order)):
+        i = order[turn]
+        a, w = labels[i], model.group[WEIGHT, i]
+        if not flag[REACH, a] or model.pin[0, i] >= 0:
+            continue
+        number, linked, awake = tally[NEAR, a], ptr[i] < ptr[i + 1], flag[NOW, a]
+        clash = linked and barring(ptr, other, tie, labels, i, a) >= 0
+        wide, unit = clash or figure[EXCESS, a] > 0.0, unit_of(model, state, a)
+        prunes, per = kind < TABLE and not (wide or linked), 1.0 if kind >= TABLE else w
+        best, links, own, radius, leave, less = -least, 0, 0.0, 0.0, 0.0, 0.0
+        regret, target, pins = np.inf, -1, model.pin[1, i] >= 0
+        for r in range(-1, number + (len(state.load) if wide else needy)):
+            # It leaves its own cluster; then come the near ones; then, if it has to go, all others.
+            b, is_near = a, False
+            if r >= number:
+                if links > 0:
+                    break
+                b = r - number if wide else tally[NEEDY, r - number]
+            elif r >= 0:
+                b, is_near = near[a, r], True
+                rises[r] = np.inf
+            if r >= 0 and (b == a or not (awake or flag[NOW, b])):
+                continue
+            pinned = pin_price(model.pin, model.paid, i, a, b) if pins else 0.0
+            paid = pinned
+            for q in range(prices.shape[1]):
+                paid += amount[i, q] * (prices[b, q] - prices[a, q])
+            if prunes and is_near and state.place[NUMBER, b] > 0:
+                # The triangle inequality: it cannot be nearer than this.
+                away = gap[a, r] - radius
+                if away > radius and w * (away * away - own) + paid > margin:
+                    mass, saved = figure[MASS, b], figure[EXCESS, b] - leave
+                    if mass * w * away * away > (mass + w) * saved:
+                        work += 2.0
+                        continue
+            move[WHO, 0], move[TO, 0] = i, b if r >= 0 else -1
+            square, rise, more = half_shift(model, state, scratch, i, b, 1.0 if r >= 0 else -1.0)
+            work += unit
+            if r < 0:
+                own, radius, leave, less = square, np.sqrt(square), rise + more, more
+                continue
+            rise += leave + more + pinned
+            bar = -1
+            if linked:
+                rise += pair_price(ptr, other, tie, labels, i, b)
+                bar = barring(ptr, other, tie, labels, i, b)
+            if len(model.column) > 1:
+                rise += rows_rise(model, state, move, ONE)
+            paid += per * (square - own)
+            if is_near and (wide or figure[EXCESS, b] > 0.0 or less + more > 0.0):
+                rises[r] = paid
+            if bar < 0 and paid < regret:
+                regret, target = paid, b
+            if rise < best:
+                best, links = rise, 1
+                keep_move(move, ONE)
+            for way in range(2 if bar >= 0 and is_near else 0):
+                if way == 0:
+                    n = kempe_chain(model, labels, scratch.mark, move, i, b)
+                else:  # the group in the way goes to a third cluster
+                    c = best_of[bar]
+                    n = TWO if model.pin[0, bar] < 0 and c >= 0 and c != a and c != b else 0
+                    move[WHO, 0], move[TO, 0], move[WHO, 1], move[TO, 1] = i, b, bar, c
+                if n > 0:
+                    rise = move_rise(model, state, scratch, n)
+                    work += 1.5 * n * unit
+                    if rise < best:
+                        best, links = rise, n
+                        keep_move(move, n)
+        scratch.regret[i], best_of[i] = regret, target
+        if links == 0 and exchanges:
+            links, done = best_exchange(
+                model, state, scratch, i, clash, prices, least, margin, scans, per * own, unit
+            )
+            work += done
+        if links > 0:
+            make_move(model, state, scratch, links)
+            moved += 1
+        if work > allowance:
+            break
+    return moved, work
 
 
 @compiled
@@ -939,42 +901,41 @@ def descend(
     -------
     moves, work
     """
-    m, k, moves, work = len(state.labels), len(state.load), 0, 0.0
-    flag, bounded = scratch.flag, model.amount.shape[1] > 0
-    for j in range(k):
-        flag[NOW, j] = awake[j]
-        scratch.tally[READY, j] = 0
+    labels, flag, tally, regret = state.labels, scratch.flag, scratch.tally, scratch.regret
+    m, moves, work, bounded = len(labels), 0, 0.0, model.amount.shape[1] > 0
+    for j in range(len(awake)):
+        flag[NOW, j], tally[READY, j] = awake[j], 0
     for i in range(m if fresh else 0):
-        scratch.regret[i], scratch.best[i] = np.inf, -1
-    for sweep in range(sweeps):
+        regret[i], scratch.best[i] = np.inf, -1
+    for number in range(sweeps):
         # The first sweep has no partners for exchanges yet: its clusters stay awake.
-        first = bounded and fresh and sweep == 0
+        first = bounded and fresh and number == 0
         work += find_near(model, state, scratch, gaps)
-        needy = find_needy(model, state, scratch)
+        needy = find_needy(
+            model.bound[LOWER], model.price[HARD], state.load, tally[NEEDY], flag[REACH]
+        )
         if bounded and not first:
-            find_partners(model, state, scratch)
+            find_partners(model.pin, labels, flag[REACH], regret, scratch.partner, tally[READY])
             work += m
-        for j in range(k):
+        for j in range(len(awake)):
             flag[CHANGED, j] = False
-        moved = 0
-        for place in range(m):
-            i = order[place]
-            if not flag[REACH, state.labels[i]] or model.pin[0, i] >= 0:
-                continue
-            _, links, done = best_shift(model, state, scratch, i, needy, prices, least, margin)
-            work += done
-            if links == 0 and bounded and not first:
-                _, links, done = best_exchange(
-                    model, state, scratch, i, prices, least, margin, scans
-                )
-                work += done
-            if links > 0:
-                make_move(model, state, scratch, links)
-                moved += 1
-            if work > allowance:
-                return moves + moved, work
-        moves += moved
-        for j in range(k):
+        moved, done = sweep(
+            model,
+            state,
+            scratch,
+            order,
+            needy,
+            prices,
+            least,
+            margin,
+            scans,
+            bounded and not first,
+            allowance - work,
+        )
+        moves, work = moves + moved, work + done
+        if work > allowance:
+            break
+        for j in range(len(awake)):
             flag[NOW, j] = flag[CHANGED, j] or (first and flag[NOW, j])
         if moved == 0 and not first:
             break
@@ -984,43 +945,37 @@ def descend(
 @compiled
 def appraise(model: Model, state: State) -> tuple[float, float, float]:
     """The objective of the state, the price of soft rules, and how far hard rules are broken."""
-    objective, soft, hard = 0.0, 0.0, 0.0
-    for i in range(len(state.labels)):
-        a = state.labels[i]
-        square = squared(model, state, i, a)
-        objective += square if model.kind >= TABLE else model.group[WEIGHT, i] * square
-        if model.pin[1, i] >= 0:
-            soft += model.paid[model.pin[1, i], a]
+    labels, load, tie, objective, soft, hard = state.labels, state.load, model.tie, 0.0, 0.0, 0.0
+    for i in range(len(labels)):
+        a, at, square = labels[i], model.pin[1, i], squared(model, state, i, labels[i])
+        objective += square * (1.0 if model.kind >= TABLE else model.group[WEIGHT, i])
+        soft += model.paid[at, a] if at >= 0 else 0.0
         for z in range(model.ptr[i], model.ptr[i + 1]):
-            if model.other[z] > i and state.labels[model.other[z]] == a:
-                if model.tie[HARD, z] > 0.0:
+            o = model.other[z]
+            if o > i and labels[o] == a:
+                if tie[HARD, z] > 0.0:
                     hard += 1.0
                 else:
-                    soft += model.tie[PRICE, z]
-    for j in range(len(state.load)):
-        for q in range(state.load.shape[1]):
-            paid = sum_price(model, state.load[j, q], j, q)
+                    soft += tie[PRICE, z]
+    for j in range(len(load)):
+        for q in range(load.shape[1]):
+            paid = sum_price(model.bound, model.price, load[j, q], j, q)
             if model.price[HARD, q] > 0.0:
                 hard += paid
             else:
                 soft += paid
     for r in range(len(state.rows)):
-        hard += row_price(model, state.rows[r], r)
+        hard += row_price(model.row_bound, state.rows[r], r)
     return objective, soft, hard
 
 
-@compiled
 def restless(model: Model, state: State, awake: BoolArray) -> None:
     """Mark the clusters that break a rule: outside their bounds, or with a broken pair.
 
     Linear rows belong to no cluster; where one is outside its bounds, all clusters are marked.
     """
-    every = False
-    for r in range(len(state.rows)):
-        every = every or row_price(model, state.rows[r], r) > 0.0
-    for j in range(len(state.load)):
-        awake[j] = every or state.figure[EXCESS, j] > 0.0
-    for i in range(len(state.labels)):
-        a = state.labels[i]
-        if not awake[a] and barring(model, state, i, a) >= 0:
-            awake[a] = True
+    labels, rows, (lower, upper, price) = state.labels, state.rows, model.row_bound
+    outside = np.maximum(rows - upper, lower - rows) > 0.0
+    awake[:] = (state.figure[EXCESS] > 0.0) | bool((outside & (price > 0.0)).any())
+    end = np.repeat(labels, np.diff(model.ptr))
+    awake[end[(labels[model.other] == end) & (model.tie[HARD] > 0.0)]] = True
