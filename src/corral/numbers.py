@@ -1,7 +1,7 @@
 """The numbers that steer the engine, each with its unit and what changes when it grows.
 
-Those of the search are in :mod:`.search.numbers`.  A number that follows from machine precision, or
-from the sizes of the data, is computed where it is used.
+A number that follows from machine precision, or from the sizes of the data, is computed where it is
+used.
 """
 
 from __future__ import annotations
@@ -67,3 +67,89 @@ AT_REST = 3e-4
 #: the scale less noisy and its computation slower: an iteration on 2,000 x 10, k = 20 takes 0.17 ms
 #: with 75, 0.18 ms with 300 and 0.23 ms with all.
 SCALE_SAMPLE = 300
+
+# Search: prices of sums
+
+#: Factor by which the temperature of the soft assignment falls.  Larger: more passes, prices that
+#: follow more closely.
+COOLING = 0.3
+#: Mean miss of the bounds, in mean loads, at which prices are good enough at the last temperature,
+#: and at those before it.  With 0.1 for the latter up to a third of the passes is saved, but 20,000
+#: rows of Zipf populations in 400 clusters end with a miss of 0.1 instead of 0.005.
+PRICE_ACCURACY, TRACKED = 5e-3, 0.03
+#: Part of the groups that may be undecided at the last temperature.
+UNDECIDED = 0.02
+#: Mean miss of the bounds, in mean loads, up to which prices of other centres are worth steps at
+#: their temperature; with more it rises at once.
+WARM = 0.3
+#: Largest difference of costs, in temperatures, at which a cluster has a share at all, and longest
+#: step of a price by the mean amount.
+NO_SHARE = 30.0
+#: Part of the curvature that is added to its diagonal at first; the factor by which it falls after
+#: a step that raised the dual; it rises by the square of that after another (Levenberg and
+#: Marquardt).
+DAMPING, DAMPING_STEP = 1e-4, 10.0
+#: Clusters with a share of a group up to which all such groups count for the curvature; of groups
+#: with more, which are many at high temperatures, so many products count.  With 12 groups for 400
+#: clusters every second step had to be taken back.
+FEW_SHARES, CURVED_WORK = 12, 1 << 28
+
+# Search: descents
+
+#: Rounds of prices, labels and means, sweeps of single moves, and steps of Newton's method at one
+#: temperature, at most.  Two rounds instead of eight: 2,000 rows in 100 clusters end 0.5 % higher
+#: after the same time.
+ITERATIONS = 8
+#: Relative drop of the objective that ends rounds, and gain of an exact assignment that ends these.
+ROUND_DROP, FINISHED = 2e-3, 1e-5
+#: Clusters near one: those that its groups look at, that a child may change beside it, that are
+#: seeded anew together, or of which one is given up.
+WIDTH = 16
+#: Groups of a full cluster that are noted as partners of one that finds no room there, and most
+#: groups of a Kempe chain.  With 12 and 48 partners answers of a part of the grid are the same
+#: within noise (0.05 %).
+LONGEST = 24
+#: Partners of an exchange that are tried: the first that no cannot-link keeps out.  With 24 a
+#: descent in clusters of 20 takes twice as long, and the answers of a search are worse.
+TRIED = 4
+#: Rise at the prices up to which a group without room is worth a swap, in their temperatures.
+MARGIN = 2.0
+#: Most members of a cluster whose medoid follows a move while it is valued.  In larger clusters a
+#: move is valued at the present medoid, which is never too low; the medoid follows when it is made.
+#: More find more moves and take longer for each.
+FOLLOWED = 64
+#: The factor by which the penalty of hard rules, in mean costs of a group, rises while a rule is
+#: broken, how often it may, and the factor by which the first one falls after a descent that needed
+#: no rise; it rises by the square of that otherwise.
+PENALTY_RISE, PENALTY_RISES, PENALTY_DRIFT = 4.0, 10, 0.95
+#: Entries of a table of costs up to which it is kept, and labels are made exact at the centres.
+EXACT = 1 << 22
+
+# Search: the loop
+
+#: Work of a search with effort 1, in about nanoseconds: a part that every search has; for each
+#: number of X that the coarse level sees, times clusters; and for each number of X, times clusters.
+#: Twice the work of the first two ends 0.5 % lower on the cells of the grid with sums.
+WORK, WORK_EACH, WORK_ALL = 2e8, 65.0, 15.0
+#: Work of a child beside that of its rounds and moves, and of an iteration of ADMM for each entry.
+CHILD_WORK, ADMM_WORK = 5e5, 8.0
+#: Work between two questions to the deadline.
+PIECE = 1e8
+#: Groups of the coarse level, at least, and for each cluster.
+COARSE, COARSE_EACH = 5_000, 50
+#: Entries of ADMM's x, at most.  It is left out where these are fewer than so many groups for each
+#: cluster, which do not show where the clusters are.
+ADMM_ENTRIES, ADMM_EACH = 40_000, 5
+#: Part of the time left that one step may take (the sample, seeds, ADMM), and part of the work
+#: after which no further start is made.
+STEP = 0.4
+#: Answers that are kept as parents, at most; fewer with many clusters: all parents together have
+#: about so many clusters.  Local children improve one answer of many clusters faster than several.
+PARENTS, PARENT_CLUSTERS = 6, 60
+#: Children without success that end the search, at least; with more clusters, one for each.
+IDLE = 60
+#: How much above the target the objective may be after rounds, as a part, for moves to follow.
+PROMISING = 0.03
+#: Seconds after which a fit of up to ``TIMED_ROWS`` rows without ``time_limit`` ends with what it
+#: has; it grows with the square of the rows above.
+FIT_SECONDS, TIMED_ROWS = 17.0, 2_000

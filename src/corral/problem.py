@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from . import numbers as at
 from ._typing import FloatArray, IntArray
 from .deadline import Deadline
 from .rows import MemoryRows, Rows, Table
 from .rules import Rules, presolve
-from .search import numbers as at
 from .search.budget import coarse_groups
 from .settings import Settings
 
@@ -64,7 +64,7 @@ class Problem:
         k = self.n_clusters
         if not isinstance(wanted, str):
             return min(m, max(int(wanted), k))
-        return min(m, at.ADMM_GROUPS, at.ADMM_ENTRIES // k)
+        return min(m, at.ADMM_ENTRIES // k)
 
     @property
     def relaxes(self) -> bool:

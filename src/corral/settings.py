@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 from ._scale import NO_SCALE, Scale, times
 from ._typing import FloatArray, IntArray
 from .deadline import Deadline
+from .numbers import FIT_SECONDS, TIMED_ROWS
 from .progress import QUIET, Reporter
-from .search.numbers import FIT_SECONDS, TIMED_ROWS
 
 #: What "auto" means for each solver.
 AUTO: Mapping[str, Mapping[str, float]] = {

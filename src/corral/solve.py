@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from . import numbers as at
 from ._arrays import one_blas_thread
 from ._typing import FloatArray
 from .admm.algorithm1 import PaperRules, solve_algorithm1
@@ -23,7 +24,6 @@ from .constraints._checks import sums_by
 from .deadline import OutOfTime
 from .exact import NoAssignment
 from .problem import Problem
-from .search import numbers as at
 from .search.budget import Budget
 from .search.descent import Answer, Descender, match_sizes
 from .search.engine import Maker, search
@@ -113,7 +113,7 @@ def _searched(
         makers = [("Algorithm 1", lambda: centers)]
     elif problem.coarse < problem.rules.n_groups:
         part = problem.part(draw(problem.rules, problem.coarse, random_state))
-        until = problem.deadline.share(at.COARSE_TIME)
+        until = problem.deadline.share(at.STEP)
         share = Budget.of(size_of(part.near), problem.n_clusters, effort, until)
         events.note("groups of the sample", part.rules.n_groups)
         of_part = Makers(part, random_state, share)

@@ -143,7 +143,7 @@ def test_the_last_counts_are_those_of_the_labels(
     rng = np.random.default_rng(0)
     X, sizes = rng.normal(size=(5000, 2)), np.array([800, 1700, 2500])
     pairs = rng.permutation(len(X))[:1000].reshape(-1, 2)
-    monkeypatch.setattr("corral.search.numbers.COUNTED", 2 * X.shape[0])
+    monkeypatch.setattr("corral.numbers.ADMM_ENTRIES", 2 * X.shape[0])
     model = ConstrainedKMeans(3, n_init=1, repair=False, max_iter=max_iter, random_state=0)
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         model.fit(X, constraints=[CannotLink(pairs), ClusterSizes(sizes, ordered=True)])

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .. import numbers as at
 from ..deadline import Deadline
-from . import numbers as at
 
 
 def coarse_groups(n_clusters: int) -> int:
@@ -36,7 +36,7 @@ class Budget:
         (m, d), searched = shape, min(shape[0], coarse_groups(n_clusters))
         entries = at.WORK_EACH * searched + at.WORK_ALL * m
         work = at.WORK + entries * n_clusters * (d + 4.0)
-        patience = at.IDLE + at.IDLE_EACH * n_clusters
+        patience = max(at.IDLE, n_clusters)
         return cls(effort * work, until, patience=effort * patience)
 
     def share(self, part: float) -> Budget:

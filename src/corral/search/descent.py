@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from .. import numbers as at
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline, OutOfTime
 from ..exact import NoAssignment, assign, broken, place_by_room
 from ..rules import Rules
-from . import numbers as at
 from .budget import Budget
 from .model import Model, Priced
 from .moves import Scratch, State, appraise, descend, restless, state_of
@@ -99,7 +99,7 @@ class Descender:
         self, rules: Rules, shape: Shape, budget: Budget, random_state: np.random.RandomState
     ) -> None:
         self.rules, self.shape, self.budget = rules, shape, budget
-        self.random_state, self.penalty = random_state, at.PENALTY
+        self.random_state, self.penalty = random_state, 1.0
         priced = shape.priced(rules)
         self.whole = Piece(priced, Pinned.all(rules), shape, Scratch.of(priced.model))
         self._order = rules
@@ -149,40 +149,34 @@ class Descender:
         rules = match_sizes(self.rules, sums_by(labels, self.rules.count, self.rules.n_clusters))
         return self.improved(labels, None, rules)
 
-    def from_varied(
-        self, varied: Varied, parent: Answer, best: Answer, slack: float
-    ) -> tuple[Answer | None, float]:
-        """The answer from a variation of a parent, and the objective that it had to reach.
+    def from_varied(self, varied: Varied, parent: Answer) -> Answer | None:
+        """The answer from a variation of a parent; None if it is no better.
 
         The clusters that changed and their neighbours are a problem of their own, which rounds and
-        moves see; all other groups stay where they are.  The objective may be above the best one by
-        ``slack`` times what these clusters cost.
+        moves see; all other groups stay where they are.
         """
         if not self.shape.follows:
-            target = best.objective + slack * abs(best.objective)
-            return self.improved(varied.labels, parent.prices, varied.rules, varied.awake), target
+            return self.improved(varied.labels, parent.prices, varied.rules, varied.awake)
         self.in_order_of(varied.rules)
         inside = neighbours(self.shape, parent.clusters, varied.awake)
         some, groups = np.flatnonzero(inside), np.flatnonzero(inside[varied.labels])
         piece = self._piece(groups, some, varied.labels)
         place_of = np.zeros(self.rules.n_clusters, np.int64)
         place_of[some] = np.arange(len(some))
-        before = piece.value(place_of[parent.labels[groups]])
-        target = best.objective + slack * abs(before)
+        target = piece.value(place_of[parent.labels[groups]])
         part: IntArray = place_of[varied.labels[groups]]
-        awake = varied.awake[some]
-        allowed, prices = target - parent.objective + before, parent.prices
+        awake, prices = varied.awake[some], parent.prices
         known = None if prices is None else replace(prices, prices=prices.prices[some])
         self.budget.spend(at.CHILD_WORK + len(groups) * (self.shape.shape[1] + 10.0))
         if varied.rules.bounded and known is not None and piece.shape is not None:
             part, known = self._alternate(piece, piece.shape.clusters(part), known, 1)
             awake = np.ones(len(some), bool)
-            if not self._promising(piece.shape, part, allowed):
-                return None, target
-        found = self._obeying(piece, part, known, awake, allowed)
-        if found is None or found[1] > allowed:
-            return None, target
-        labels, objective = varied.labels.copy(), parent.objective + found[1] - before
+            if not self._promising(piece.shape, part, target):
+                return None
+        found = self._obeying(piece, part, known, awake, target)
+        if found is None or found[1] >= target:
+            return None
+        labels, objective = varied.labels.copy(), parent.objective + found[1] - target
         labels[groups] = some[found[0]]
         if prices is not None and known is not None:
             every = prices.prices.copy()
@@ -190,9 +184,7 @@ class Descender:
             prices = replace(prices, prices=every)
         clusters = self.shape.clusters(labels, parent.clusters)
         child = Answer(labels, clusters, objective, varied.rules, prices)
-        if child.beats(best) and broken(varied.rules, labels):
-            return None, target
-        return child, target
+        return None if broken(varied.rules, labels) else child
 
     def _piece(self, groups: IntArray, some: IntArray, labels: IntArray) -> Piece:
         """The problem of some clusters, whose groups these are."""
@@ -219,7 +211,7 @@ class Descender:
         return labels, found, rules
 
     def _alternate(
-        self, piece: Piece, clusters: Any, prices: Found | None, rounds: int = at.ROUNDS
+        self, piece: Piece, clusters: Any, prices: Found | None, rounds: int = at.ITERATIONS
     ) -> tuple[IntArray, Found]:
         """Prices, labels and centres in turn, while the objective falls."""
         deadline, before, scale, shape = self.deadline, np.inf, 0.0, piece.shape
@@ -303,7 +295,9 @@ class Descender:
                 exact = assign(rules, cost, incumbent=answer.labels, deadline=self.deadline)
             except (OutOfTime, NoAssignment):
                 break
-            found = self.improved(exact.labels, answer.prices, rules)
+            moved, awake = exact.labels != answer.labels, np.zeros(k, bool)
+            awake[exact.labels[moved]] = awake[answer.labels[moved]] = True
+            found = self.improved(exact.labels, answer.prices, rules, awake)
             if found is None or not found.beats(answer):
                 break
             gain, answer = answer.objective - found.objective, found
@@ -335,7 +329,7 @@ class Descender:
                 awake,
                 known,
                 gaps,
-                at.SWEEPS,
+                at.ITERATIONS,
                 least,
                 margin,
                 rise > 3,
@@ -346,7 +340,7 @@ class Descender:
             done += work
             if work <= at.PIECE or self.budget.deadline.passed:
                 return
-            if self.budget.over and done > at.LAST_PIECES * at.PIECE:
+            if self.budget.over and done > at.PIECE:
                 return
             awake, fresh = piece.scratch.flag[0].copy(), False
             order = np.roll(order, len(order) // 3)
@@ -357,7 +351,7 @@ class Descender:
         For a deadline that comes before anything better.
         """
         rules, m = self._order, self.rules.n_groups
-        if self._clusters is None or m * rules.n_clusters > at.EXACT << 1:
+        if self._clusters is None or m * rules.n_clusters > at.EXACT:
             return None
         cost = self.shape.table(self._clusters)
         labels = place_by_room(rules, NEVER, cost)
@@ -388,13 +382,13 @@ class Descender:
                 break
             rise += 1
             if rise > at.PENALTY_RISES or objective + soft > target:
-                self.penalty *= at.PENALTY_UP
+                self.penalty /= at.PENALTY_DRIFT**2
                 return None
             if self.deadline.passed:
                 raise OutOfTime
             penalty *= at.PENALTY_RISE
             restless(model, state, awake)
-        self.penalty *= at.PENALTY_UP if rise else at.PENALTY_DOWN
+        self.penalty *= at.PENALTY_DRIFT**-2 if rise else at.PENALTY_DRIFT
         return labels, objective + soft
 
 
@@ -403,7 +397,7 @@ def neighbours(shape: Shape, clusters: Any, some: BoolArray) -> BoolArray:
     found, chosen = some.copy(), np.flatnonzero(some)
     gaps = np.array(shape.gaps(shape.some(clusters, chosen), clusters))
     gaps[np.arange(len(chosen)), chosen] = np.inf
-    number = min(at.NEIGHBOURS, len(some) - 1)
+    number = min(at.WIDTH, len(some) - 1)
     if number > 0:
         found[np.argpartition(gaps, number - 1, axis=1)[:, :number]] = True
     return found

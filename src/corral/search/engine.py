@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .. import numbers as at
 from ..deadline import OutOfTime
-from . import numbers as at
 from .descent import Answer, Descender
 from .population import Population
 from .prices import Found
@@ -50,28 +50,24 @@ def search(
     answers = Population(random_state, budget.patience, most)
     try:
         for name, make in makers:
-            if answers.answers and budget.part >= at.MAKING:
+            if answers.answers and budget.part >= at.STEP:
                 break
             found = descender.from_made(make(), prices)
-            found = None if found is None else descender.finished(found)
             answers.add(found)
             tell(name, found)
             descender.answered = answers.best is not None
         if answers.best is None:
             answers.add(rescue())
             tell("exact solver", answers.best)
-        crossing = at.CROSSED * min(at.CROSSED_CLUSTERS / descender.rules.n_clusters, 1.0)
         done = enough(answers.top.objective)
         while not (done or budget.over or answers.idle):
-            parent, slack, best = answers.parent(), at.SLACK * (1.0 - budget.part), answers.top
-            if len(answers.answers) > 1 and random_state.uniform() < crossing:
+            parent = answers.parent()
+            if len(answers.answers) > 1 and random_state.randint(2):
                 clusters = variation.crossed(parent, answers.parent())
-                target = best.objective + slack * abs(best.objective)
-                child = descender.from_clusters(clusters, parent.prices, target)
+                child = descender.from_clusters(clusters, parent.prices, parent.objective)
             else:
-                varied = variation.local(parent)
-                child, target = descender.from_varied(varied, parent, best, slack)
-            answers.add(child, parent, target)
+                child = descender.from_varied(variation.local(parent), parent)
+            answers.add(child, parent)
         answers.add(descender.finished(answers.top))
     except OutOfTime:
         if answers.best is None:

@@ -11,12 +11,12 @@ from functools import partial
 
 import numpy as np
 
+from .. import numbers as at
 from .._typing import FloatArray, IntArray
 from ..admm.history import Options, Relaxation
 from ..admm.projected import solve_projected
 from ..constraints._checks import sums_by
 from ..problem import Problem
-from . import numbers as at
 from .budget import Budget
 from .descent import match_sizes
 from .starts import Start, draw, labelled_means, make_start
@@ -32,16 +32,14 @@ class Makers:
         self.relaxed: Relaxation | None = None
 
     def __iter__(self) -> Iterator[tuple[str, Callable[[], FloatArray | IntArray]]]:
-        """Names and makers: what was given comes first, then ADMM, then seeds."""
+        """Names and makers: what is known of the clusters comes first, then ADMM, then seeds."""
         init = self.problem.settings.init
         given = not isinstance(init, str)
         if not isinstance(init, str) and init.ndim == 1:
             yield "labels that were given", lambda: self._start(0).labels
-        if self.problem.relaxes and not given:
-            yield "ADMM", self.admm
-        yield ("centres that were given" if given else "seeds"), lambda: self._start(0).centers
-        if self.problem.relaxes and given:
-            yield "ADMM", self.admm
+        seeds = "centres that were given" if given else "seeds", lambda: self._start(0).centers
+        admm = [("ADMM", self.admm)] if self.problem.relaxes else []
+        yield from [seeds, *admm] if given or len(self.problem.rules.labelled) else [*admm, seeds]
         number = self.problem.settings.n_init
         number = at.PARENTS if isinstance(number, str) else number
         for i in range(1, 1 if given else number):
@@ -86,11 +84,11 @@ def relax(problem: Problem, start: Start) -> Relaxation:
         rho_growth=settings.rho_growth ** (1.0 / settings.rho_every),
         tol=settings.tol,
         max_iter=settings.max_iter,
-        deadline=problem.deadline if wanted else problem.deadline.share(at.ADMM_SHARE),
+        deadline=problem.deadline if wanted else problem.deadline.share(at.STEP),
         record_x=settings.record_x,
         progress=lambda *_: progress.step(),
         hardens=wanted,
-        count_every=1 if problem.rules.n_groups * problem.n_clusters <= at.COUNTED else 10,
+        count_every=1 if problem.rules.n_groups * problem.n_clusters <= at.ADMM_ENTRIES else 10,
     )
     rows = rows.single() if rows.fits_single and not wanted else rows
     return solve_projected(problem.rules, rows, start.labels, options)

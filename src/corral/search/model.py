@@ -13,10 +13,10 @@ import numpy as np
 from scipy import sparse
 
 from .._typing import BoolArray, FloatArray, IntArray
+from ..numbers import FOLLOWED
 from ..rows import MemoryRows
 from ..rows.sphere import Chord
 from ..rules import Rules
-from .numbers import FOLLOWED
 
 #: How the cost of a cluster follows from its members: the sum of squared distances to their mean,
 #: to the best centre on a sphere, a table of costs that does not change with the members, or the

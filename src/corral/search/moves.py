@@ -21,13 +21,10 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
+from ..numbers import LONGEST, TRIED, WIDTH
 from .compiled import compiled, inlined, part, spliced
 from .model import CHORDS, MEANS, MEDOIDS, TABLE, Model
-from .numbers import LONGEST_CHAIN, PARTNERS, WIDTH
 
-#: Partners of an exchange that are tried: the first that no cannot-link keeps out.  With 24 a
-#: descent in clusters of 20 takes twice as long, and the answers of a search are worse.
-TRIED = 4
 #: Numbers of groups in a move; numba would compile again for plain literals.
 ONE, TWO = cast(int, np.int64(1)), cast(int, np.int64(2))
 # Rows of the arrays of a model, a state and the scratch.
@@ -60,7 +57,7 @@ class Scratch(NamedTuple):
 
     near: IntArray  # clusters that groups of each cluster look at, (k, slots)
     gap: FloatArray  # distances of their centres, (k, slots)
-    partner: IntArray  # groups that leave each cluster at the least rise, (k, PARTNERS)
+    partner: IntArray  # groups that leave each cluster at the least rise, (k, LONGEST)
     regret: FloatArray  # rise at the prices if the group went to the best other cluster, (m,)
     best: IntArray  # that cluster, (m,)
     rise: FloatArray  # rise at the prices in each near cluster, (slots,)
@@ -78,12 +75,12 @@ class Scratch(NamedTuple):
         return cls(
             near=np.zeros((k, slots), np.int64),
             gap=np.zeros((k, slots)),
-            partner=np.zeros((k, PARTNERS if q else 1), np.int64),
+            partner=np.zeros((k, LONGEST if q else 1), np.int64),
             regret=np.zeros(m),
             best=np.zeros(m, np.int64),
             rise=np.zeros(slots),
             mark=np.zeros(m + 1, np.int64),
-            move=np.zeros((4, max(LONGEST_CHAIN, 2)), np.int64),
+            move=np.zeros((4, max(LONGEST, 2)), np.int64),
             step=np.zeros(d),
             flag=np.zeros((3, k), np.bool_),
             tally=np.zeros((3, k), np.int64),

@@ -25,11 +25,11 @@ class Population:
     without_success: int = 0
     best: Answer | None = None
 
-    def add(self, answer: Answer | None, parent: Answer | None = None, target: float = 0.0) -> bool:
+    def add(self, answer: Answer | None, parent: Answer | None = None) -> bool:
         """Keep an answer if it is good enough; whether it is the best so far.
 
-        A child takes the place of its parent if its objective is at most ``target``.  An answer
-        without a parent is kept unless an equal one is.
+        A child takes the place of its parent if its objective is lower.  An answer without a parent
+        is kept unless an equal one is.
         """
         self.tried += parent is not None
         self.without_success += parent is not None
@@ -42,7 +42,7 @@ class Population:
         if self.best is None:
             raise AssertionError("an answer beats none")
         if parent is not None and parent in self.answers:
-            if answer.objective <= target:
+            if answer.beats(parent):
                 self.answers[self.answers.index(parent)] = answer
         elif all(abs(answer.objective - each.objective) > 1e-9 * abs(each.objective)
                  for each in self.answers):  # fmt: skip

@@ -23,32 +23,14 @@ from typing import Protocol
 
 import numpy as np
 
+from .. import numbers as at
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
 from ..rows import CURVED, DECIDED, Look
 from .compiled import compiled
-from .numbers import COLDEST, COOLING, NEWTON_STEPS, PRICE_ACCURACY, TRACKED, UNDECIDED, WARM
 
-#: Largest difference of costs, in temperatures, at which a cluster has a share at all.
-NO_SHARE = 30.0
-#: Curvature where no group is undecided, as a part of the mean load times the mean amount; times
-#: the damping it bounds the step of a price.
-LEAST_SLOPE = 0.1
-#: Part of the curvature that is added to its diagonal at first; the factor by which it rises after
-#: a step that lowered the dual, and falls after another (Levenberg and Marquardt).
-DAMPING, DAMPING_RISE, DAMPING_FALL = 1e-3, 100.0, 10.0
-#: Undecided groups that the next temperature aims at, in those that it may leave: their number
-#: falls about as the temperature does, and prices of one that is too low are hard to find.
-COOL_ENOUGH = 0.8
-#: Longest step of a price, in temperatures by the mean amount.
-LONGEST_STEP = 30.0
 #: The golden ratio: its multiples are spread evenly over the unit interval.
 GOLDEN = 0.6180339887498949
-#: Clusters with a share of a group up to which all such groups count for the curvature.  Of groups
-#: with more, which are many at high temperatures, some count: so many for each price, and so many
-#: products in all if that is more.  With 12 instead of 1,600 groups for 400 clusters every second
-#: step had to be taken back.
-FEW_SHARES, CURVED_EACH, CURVED_WORK = 12, 2, 1 << 28
 
 
 class Costs(Protocol):
@@ -70,7 +52,7 @@ class Blocks:
         (k, n_sums), m = prices.shape, len(sums.amount)
         size, load = k * n_sums, np.zeros((k, n_sums))
         curvature = np.zeros((size, size if size <= CURVED else 1))
-        some = max(CURVED_EACH * size, CURVED_WORK // max(size * size, 1)) if size <= CURVED else 1
+        some = max(size, at.CURVED_WORK // max(size * size, 1)) if size <= CURVED else 1
         kept = np.zeros((min(some, m), k))
         chosen, counts = np.zeros(len(kept), np.int64), np.zeros(2, np.int64)
         share, inside, value = np.empty(k), np.empty(k, np.int64), 0.0
@@ -181,32 +163,32 @@ def find_prices(
         return Found(np.zeros((k, 0)), scale, 0)
     prices = np.zeros((k, n_sums)) if known is None else known.prices
     eps = scale if known is None else known.eps
-    few, coldest = UNDECIDED * m + k * n_sums, COLDEST * scale
+    few, coldest = at.UNDECIDED * m + k * n_sums, np.sqrt(np.finfo(np.float64).eps) * scale
     here, passes, fits = _look(costs, sums, prices, eps, deadline), 1, known is None
     while True:
-        damping, steps = DAMPING, 0
-        while steps < NEWTON_STEPS and not until.passed:
+        damping, steps = at.DAMPING, 0
+        while steps < at.ITERATIONS and not until.passed:
             last, missed = here.undecided <= few or eps <= coldest, sums.missed(here.load)
-            if missed <= (PRICE_ACCURACY if last else TRACKED):
+            if missed <= (at.PRICE_ACCURACY if last else at.TRACKED):
                 fits = True
                 break
-            if not fits and missed > WARM:
+            if not fits and missed > at.WARM:
                 break
             moved = prices + _newton_step(here, sums, prices, eps, damping)
             moved = np.where(prices * moved < 0.0, 0.0, moved)
             there, steps = _look(costs, sums, moved, eps, deadline), steps + 1
             if there.value >= here.value:
-                here, prices, damping = there, moved, damping / DAMPING_FALL
+                here, prices, damping = there, moved, damping / at.DAMPING_STEP
             else:
-                damping *= DAMPING_RISE
+                damping *= at.DAMPING_STEP**2
         passes += steps + 1
-        fits = fits or eps >= scale or sums.missed(here.load) <= TRACKED
+        fits = fits or eps >= scale or sums.missed(here.load) <= at.TRACKED
         if until.passed or (fits and (here.undecided <= few or eps <= coldest)):
             return Found(prices, eps, passes)
         if fits:
-            eps *= max(COOLING, COOL_ENOUGH * few / here.undecided)
+            eps *= max(at.COOLING, few / here.undecided)
         else:
-            eps = min(eps / COOLING**2, scale)
+            eps = min(eps / at.COOLING**2, scale)
         here = _look(costs, sums, prices, eps, deadline)
 
 
@@ -228,12 +210,12 @@ def _newton_step(
     if here.curvature.ndim == 1:
         # Its entries add up to nothing in each row, so that twice the diagonal is above the whole.
         bend = here.curvature[free]
-        step[free] = wanted / (2.0 * bend + damping * (bend + LEAST_SLOPE * typical))
+        step[free] = wanted / (2.0 * bend + damping * (bend + typical))
     else:
         matrix = here.curvature[np.ix_(free, free)]
-        matrix[np.diag_indices_from(matrix)] += damping * (np.diag(matrix) + LEAST_SLOPE * typical)
+        matrix[np.diag_indices_from(matrix)] += damping * (np.diag(matrix) + typical)
         step[free] = np.linalg.solve(matrix, wanted)
-    most = LONGEST_STEP * np.broadcast_to(eps / sums.mean, prices.shape)
+    most = at.NO_SHARE * np.broadcast_to(eps / sums.mean, prices.shape)
     return np.clip(step.reshape(prices.shape), -most, most)
 
 
@@ -247,18 +229,18 @@ def scale_of(costs: Blocks, deadline: Deadline = NEVER) -> float:
     return mean if mean > 0.0 else 1.0
 
 
-def place(costs: Blocks, amount: FloatArray, at: Found, deadline: Deadline = NEVER) -> IntArray:
+def place(costs: Blocks, amount: FloatArray, found: Found, deadline: Deadline = NEVER) -> IntArray:
     """A cluster of each group at prices, drawn by its shares at their temperature.
 
     So groups that cost the same everywhere are spread over the clusters as the prices want.
     """
-    if not at.prices.any():
+    if not found.prices.any():
         return nearest_of(costs, deadline)
-    labels, share = np.empty(len(amount), np.int64), np.empty(len(at.prices))
+    labels, share = np.empty(len(amount), np.int64), np.empty(len(found.prices))
     for part, block in costs.blocks(deadline):
         drawn = np.modf((np.arange(part.start, part.stop) + 0.5) * GOLDEN)[0]
         own = np.ascontiguousarray(amount[part])
-        rounded(block, own, at.prices, at.eps, drawn, share, labels[part])
+        rounded(block, own, found.prices, found.eps, drawn, share, labels[part])
     return labels
 
 
@@ -302,7 +284,7 @@ def soft_loads(
         total, number = 0.0, 0
         for j in range(k):
             above = (share[j] - least) / eps
-            if above < NO_SHARE:
+            if above < at.NO_SHARE:
                 inside[number] = j
                 number += 1
                 share[j] = np.exp(-above)
@@ -324,7 +306,7 @@ def soft_loads(
                     bend = share[j] * (1.0 - share[j]) * amount[i, q] ** 2
                     curvature[j * n_sums + q, 0] += bend
             continue
-        if number > FEW_SHARES:
+        if number > at.FEW_SHARES:
             if (first + i) % every == 0:
                 for z in range(number):
                     kept[counts[1], inside[z]] = share[inside[z]]
@@ -370,7 +352,7 @@ def rounded(
         total = 0.0
         for j in range(k):
             above = (share[j] - least) / eps
-            share[j] = np.exp(-above) if above < NO_SHARE else 0.0
+            share[j] = np.exp(-above) if above < at.NO_SHARE else 0.0
             total += share[j]
         labels[i], left = best, drawn[i] * total
         for j in range(k):

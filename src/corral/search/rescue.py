@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from .. import numbers as at
 from ..deadline import Deadline, OutOfTime
 from ..exact import NoAssignment, broken, feasible, matching_order
-from . import numbers as at
 from .descent import Answer, Descender
 
 
@@ -25,7 +25,7 @@ def any_answer(descender: Descender, deadline: Deadline) -> Answer:
     if rules.sizes_vary and rules.sizes is not None:
         order = matching_order(rules.sizes, rules.sizes_of(labels))
         rules = rules if order is None else rules.with_sizes_in_order(order)
-    descender.penalty = at.PENALTY * at.PENALTY_RISE**at.PENALTY_RISES
+    descender.penalty = at.PENALTY_RISE**at.PENALTY_RISES
     found = descender.improved(labels, None, rules)
     if found is not None:
         return found

@@ -10,16 +10,12 @@ from scipy import sparse
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..deadline import NEVER, Deadline
+from ..numbers import EXACT
 from ..rows import MemoryRows
 from ..rows.arcs import ArcRows
 from ..rules import Rules
 from .model import Priced, model_of, table_model
 from .prices import Blocks
-
-#: Entries of a block of costs; larger blocks leave the cache of a core.
-BLOCK = 1 << 16
-#: Entries of costs that are kept from pass to pass.
-KEPT = 1 << 24
 
 
 class Shape(Protocol):
@@ -172,7 +168,7 @@ class RowCosts(Blocks):
     def blocks(self, deadline: Deadline) -> Iterator[tuple[slice, FloatArray]]:
         """Computed anew in every pass, unless they are few."""
         m, k = self.rows.shape[0], len(self.centers)
-        if m * k <= KEPT:
+        if m * k <= EXACT:
             if self._kept is None:
                 self._kept = np.ascontiguousarray(self.rows.costs(self.centers, deadline).dense())
             yield slice(0, m), self._kept

@@ -16,9 +16,10 @@ from scipy.optimize import linear_sum_assignment
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline, OutOfTime
+from ..numbers import STEP
 from ..rows import MemoryRows, Rows
 from ..rules import Rules
-from .numbers import MOST_PINNED, SEED_ROWS, SEED_SHARE
+from .budget import coarse_groups
 
 
 class TimedDraws(np.random.RandomState):
@@ -64,8 +65,9 @@ def labelled_means(
     known = rules.labelled
     if others and len(np.unique(known[:, 1])) == rules.n_clusters:
         return None
-    if len(known) > SEED_ROWS:
-        known = known[random_state.choice(len(known), SEED_ROWS, replace=False)]
+    most = coarse_groups(rules.n_clusters)
+    if len(known) > most:
+        known = known[random_state.choice(len(known), most, replace=False)]
     if not len(known):
         return None
     known = known[np.argsort(known[:, 0], kind="stable")]
@@ -110,13 +112,13 @@ def make_start(
         labels: IntArray = random_state.randint(k, size=m)
         labels[rules.pins[:, 0]] = rules.pins[:, 1]
         return Start(labels, rows.means(labels, k))
-    timed = TimedDraws(random_state, deadline.share(SEED_SHARE))
+    timed = TimedDraws(random_state, deadline.share(STEP))
     try:
         if labelled is None:
-            seeds = rows.seeds(k, _seed_rows(m, random_state), timed)
+            seeds = rows.seeds(k, _seed_rows(m, k, random_state), timed)
         else:
-            whole = isinstance(rows, MemoryRows) and m <= SEED_ROWS
-            near = cast(MemoryRows, rows) if whole else rows.take(_seed_rows(m, random_state))
+            whole = isinstance(rows, MemoryRows) and m <= coarse_groups(k)
+            near = cast(MemoryRows, rows) if whole else rows.take(_seed_rows(m, k, random_state))
             seeds = _completed(labelled, k, near, timed)
             seeds -= rows.middle
     except OutOfTime:
@@ -153,11 +155,10 @@ def _completed(
     return seeds
 
 
-def _seed_rows(m: int, random_state: np.random.RandomState) -> IntArray:
+def _seed_rows(m: int, k: int, random_state: np.random.RandomState) -> IntArray:
     """Groups that seeds are drawn from, in order."""
-    if m <= SEED_ROWS:
-        return np.arange(m)
-    return np.sort(random_state.choice(m, SEED_ROWS, replace=False))
+    most = coarse_groups(k)
+    return np.arange(m) if m <= most else np.sort(random_state.choice(m, most, replace=False))
 
 
 def _matched(rules: Rules, rows: Rows, seeds: FloatArray, until: Deadline) -> IntArray:
@@ -217,7 +218,7 @@ def draw(rules: Rules, size: int, random_state: np.random.RandomState) -> IntArr
     # A generator of its own draws a few of many without shuffling all.
     rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
     known = np.unique(rules.labelled[:, 0])
-    if not len(known) or len(known) > MOST_PINNED * size:
+    if not len(known) or 2 * len(known) > size:
         return np.sort(rng.choice(rules.n_groups, size, replace=False, shuffle=False))
     others = np.setdiff1d(np.arange(rules.n_groups), known, assume_unique=True)
     drawn = rng.choice(others, size - len(known), replace=False, shuffle=False)

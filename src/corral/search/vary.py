@@ -3,8 +3,9 @@
 *Relocate*: one cluster is given up and another is split.  *Reseed*: some neighbouring clusters are
 seeded anew from their own groups.  *Replace*: a cluster is put around another group near it, where
 centres are groups.  *Exchange bounds*: two clusters change sizes, where the order of the sizes is
-free.  *Cross*: the clusters of two parents are matched, and one of each pair is taken (HG-means,
-Gribel and Vidal 2019).  All but the last change few clusters, and only these are searched again.
+free.  *Rename*: two clusters that have rules of their own exchange their groups.  *Cross*: the
+clusters of two parents are matched, and one of each pair is taken (HG-means, Gribel and Vidal
+2019).  All but the last change few clusters, and only these are searched again.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from .. import numbers as at
 from .._typing import BoolArray, FloatArray, IntArray
 from ..rules import Rules, SizeBounds
-from . import numbers as at
 from .descent import Answer, Varied
 from .shape import Shape
 
@@ -31,15 +32,17 @@ class Variation:
         self._amount = np.ascontiguousarray(rules.sums().and_(rules.soft_sums).values.T)
 
     def local(self, answer: Answer) -> Varied:
-        """A variation of few clusters."""
-        k, chance = self.rules.n_clusters, self.random_state.uniform()
-        if self.rules.sizes_vary and chance < 0.5:
-            return self._exchanged(answer)
-        if k > 1 and self.shape.among_groups and self.random_state.uniform() < at.REPLACED:
-            return self._replaced(answer)
-        if k > 2 and self.random_state.uniform() < at.RELOCATED:
-            return self._relocated(answer)
-        return self._reseeded(answer)
+        """A variation of few clusters, each kind that there is with the same chance."""
+        k, kinds = self.rules.n_clusters, [self._reseeded]
+        if k > 2:
+            kinds.append(self._relocated)
+        if self.rules.sizes_vary:
+            kinds.append(self._exchanged)
+        if k > 1 and self.rules.numbered:
+            kinds.append(self._renamed)
+        if k > 1 and self.shape.among_groups:
+            kinds.append(self._replaced)
+        return kinds[self.random_state.randint(len(kinds))](answer)
 
     def _exchanged(self, answer: Answer) -> Varied:
         """The bounds of two clusters exchanged, the nearer the likelier."""
@@ -48,14 +51,30 @@ class Variation:
             raise AssertionError("only sizes have an order")
         a, b = self._pair_by_prices(answer, sizes) or (int(draw.randint(k)), -1)
         if b < 0:
-            other = np.flatnonzero(np.any(sizes.columns != sizes.columns[:, [a]], axis=0))
-            near = other[np.argsort(self._gaps(answer.clusters, a)[other], kind="stable")]
-            b = int(near[min(int(draw.geometric(0.4)) - 1, len(near) - 1)])
+            b = self._near(answer, a, np.any(sizes.columns != sizes.columns[:, [a]], axis=0))
         order = np.arange(k)
         order[[a, b]] = b, a
         awake = np.zeros(k, bool)
         awake[[a, b]] = True
         return Varied(answer.labels.copy(), awake, answer.rules.with_sizes_in_order(order))
+
+    def _renamed(self, answer: Answer) -> Varied:
+        """Two clusters that have rules of their own exchange all groups that are not pinned."""
+        labels, k, draw = answer.labels.copy(), self.rules.n_clusters, self.random_state
+        a, awake = int(draw.randint(k)), np.zeros(k, bool)
+        b = self._near(answer, a, np.arange(k) != a)
+        order = np.arange(k)
+        order[[a, b]] = b, a
+        labels = order[labels]
+        labels[self.rules.pins[:, 0]] = self.rules.pins[:, 1]
+        awake[[a, b]] = True
+        return Varied(labels, awake, answer.rules)
+
+    def _near(self, answer: Answer, a: int, others: BoolArray) -> int:
+        """One of some other clusters, the nearer to a cluster the likelier."""
+        other = np.flatnonzero(others)
+        near = other[np.argsort(self._gaps(answer.clusters, a)[other], kind="stable")]
+        return int(near[min(int(self.random_state.geometric(0.5)) - 1, len(near) - 1)])
 
     def _pair_by_prices(self, answer: Answer, sizes: SizeBounds) -> tuple[int, int] | None:
         """Two clusters whose sizes should be exchanged by their prices, in half of the cases.
@@ -82,7 +101,7 @@ class Variation:
             return self._reseeded(answer)
         split = int(draw.choice(k, p=cost / cost.sum()))
         # Of some clusters, the one whose groups cost least elsewhere.
-        some = draw.choice(k, min(at.GIVEN_UP, k), replace=False)
+        some = draw.choice(k, min(at.WIDTH, k), replace=False)
         some = some[some != split]
         if not len(some) or np.count_nonzero(labels == split) < 2:
             return self._reseeded(answer)
@@ -110,7 +129,7 @@ class Variation:
     def _reseeded(self, answer: Answer) -> Varied:
         """Some neighbouring clusters seeded anew."""
         labels, k, draw = answer.labels.copy(), self.rules.n_clusters, self.random_state
-        number = int(draw.randint(2, min(k, at.RESEEDED) + 1)) if k > 1 else 1
+        number = int(draw.randint(2, min(k, at.WIDTH) + 1)) if k > 1 else 1
         near = np.argsort(self._gaps(answer.clusters, int(draw.randint(k))), kind="stable")[:number]
         inside = np.flatnonzero(_within(labels, near, k))
         if len(inside) > number > 1:
@@ -123,7 +142,7 @@ class Variation:
         """A cluster around another group near it; near clusters are assigned anew at the prices."""
         labels, k, draw = answer.labels.copy(), self.rules.n_clusters, self.random_state
         gaps = self._gaps(answer.clusters, int(draw.randint(k)))
-        near = np.argsort(gaps, kind="stable")[: int(draw.randint(2, min(k, at.RESEEDED) + 1))]
+        near = np.argsort(gaps, kind="stable")[: int(draw.randint(2, min(k, at.WIDTH) + 1))]
         inside = np.flatnonzero(_within(labels, near[:2], k))
         if len(inside):
             clusters = self.shape.moved(answer.clusters, near[0], int(draw.choice(inside)))

@@ -24,12 +24,12 @@ from scipy.spatial.distance import cdist
 from .._typing import BoolArray, FloatArray, IntArray
 from ..deadline import NEVER, Deadline, OutOfTime
 from ..exceptions import SolverTimeoutError
+from ..numbers import FOLLOWED
 from ..rules import Rules
 from ..search.compiled import compiled
 from ..search.descent import Answer
 from ..search.engine import Maker
 from ..search.model import Priced, medoid_model, table_model
-from ..search.numbers import FOLLOWED
 from ..search.prices import DenseCosts
 from ..search.starts import TimedDraws, seed_order
 from .base import Task, kmeans_labels, searched
