@@ -716,12 +716,13 @@ def best_exchange(
         limit = margin + room + room_at_prices(model.bound, state.load, prices, b)
         members, ready = place[NUMBER, b], scratch.tally[READY, b]
         limit += 2.0 * own * (1.0 / max(place[NUMBER, a], 1) + 1.0 / max(members, 1))
+        limit += np.inf if clash else figure[EXCESS, a] + figure[EXCESS, b]
         stride, at = max(members // (2 * partner.shape[1]), 1), 0
         o, tried = place[HEAD, b], 0
         for p in range(ready + (members if broken and scans else 0)):
             if p < ready:
                 g = partner[b, p]
-                if tried == TRIED or (not broken and paid + scratch.regret[g] > limit):
+                if tried == TRIED or paid + scratch.regret[g] > limit:
                     continue
             else:
                 g, o, at = o, state.link[AFTER, o], at + 1
@@ -739,7 +740,7 @@ def best_exchange(
                     continue
                 move[WHO, 0], move[TO, 0], move[WHO, 1], move[TO, 1] = i, b, g, c
                 rise = move_rise(model, state, scratch, TWO)
-                work += 3.0 * unit
+                work += 6.0 * unit + 30.0
                 if rise < best:
                     best, links = rise, 2
                     keep_move(move, TWO)
