@@ -177,7 +177,7 @@ def test_why_rows_come_home(monkeypatch):
     model = ConstrainedKMeans(K, random_state=0).fit(X[:500])
     np.testing.assert_array_equal(few.labels_, model.labels_)
     monkeypatch.setattr(far, "SAMPLE", 20)
-    monkeypatch.setattr(far, "SAMPLE_EACH", 2)
+    monkeypatch.setattr(far, "COARSE_EACH", 2)
     rules = {
         "linear rows": LinearConstraint(FIRST, upper=1.0),
         "soft pins": ClusterSizes([FEW // K] * K, weight=1.0),

@@ -3,7 +3,7 @@
 from .distance import EUCLIDEAN, Distance, SquaredEuclidean, plus_plus
 from .memory import MemoryRows
 from .metrics import METRICS, Metric
-from .passes import CURVED, DECIDED, Look
+from .passes import CURVED, DECIDED, ENTRIES_ON_DEVICE, GOLDEN, Curvature, Look
 from .protocol import Rows, Table
 from .shard import Each, LocalShards, Shard, Shards
 from .shards import Passes, Placement, ShardLabels, ShardRows, contracted_shards
@@ -12,8 +12,11 @@ from .tables import MemoryTable, ShardTable, distances_to, measured
 __all__ = [
     "CURVED",
     "DECIDED",
+    "ENTRIES_ON_DEVICE",
     "EUCLIDEAN",
+    "GOLDEN",
     "METRICS",
+    "Curvature",
     "Distance",
     "Each",
     "LocalShards",

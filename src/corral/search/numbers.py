@@ -14,9 +14,6 @@ PRICE_ACCURACY, TRACKED = 5e-3, 0.03
 #: Part of the groups that may be undecided at the last temperature, and the least temperature in
 #: mean costs.
 UNDECIDED, COLDEST = 0.02, 1e-8
-#: Mean miss of the bounds, in mean loads, up to which prices of other centres fit at a temperature;
-#: with more it rises.
-WARM = 0.3
 #: Rounds of prices, labels and means before single moves begin, at most.
 ROUNDS = 8
 #: Relative drop of the objective that ends these rounds.

@@ -22,28 +22,27 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
 
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
-from ..rows import CURVED, DECIDED, Look
+from ..rows import CURVED, DECIDED, GOLDEN, Curvature, Look
 from .compiled import compiled
-from .numbers import COLDEST, COOLING, NEWTON_STEPS, PRICE_ACCURACY, TRACKED, UNDECIDED, WARM
+from .numbers import COLDEST, COOLING, NEWTON_STEPS, PRICE_ACCURACY, TRACKED, UNDECIDED
 
 #: Largest difference of costs, in temperatures, at which a cluster has a share at all.
 NO_SHARE = 30.0
 #: Curvature where no group is undecided, as a part of the mean load times the mean amount; times
 #: the damping it bounds the step of a price.
 LEAST_SLOPE = 0.1
-#: Part of the curvature that is added to its diagonal at first; the factor by which it rises after
+#: Part of the curvature that is added to its diagonal at least; the factor by which it rises after
 #: a step that lowered the dual, and falls after another (Levenberg and Marquardt).
-DAMPING, DAMPING_RISE, DAMPING_FALL = 1e-3, 100.0, 10.0
+DAMPING, DAMPING_RISE, DAMPING_FALL = 1e-2, 100.0, 10.0
 #: Undecided groups that the next temperature aims at, in those that it may leave: their number
 #: falls about as the temperature does, and prices of one that is too low are hard to find.
 COOL_ENOUGH = 0.8
-#: Longest step of a price, in temperatures by the mean amount.
+#: About the longest step of a price, in temperatures by the mean amount.
 LONGEST_STEP = 30.0
-#: The golden ratio: its multiples are spread evenly over the unit interval.
-GOLDEN = 0.6180339887498949
 #: Clusters with a share of a group up to which all such groups count for the curvature.  Of groups
 #: with more, which are many at high temperatures, some count: so many for each price, and so many
 #: products in all if that is more.  With 12 instead of 1,600 groups for 400 clusters every second
@@ -69,8 +68,10 @@ class Blocks:
         """The pass by a compiled kernel."""
         (k, n_sums), m = prices.shape, len(sums.amount)
         size, load = k * n_sums, np.zeros((k, n_sums))
-        curvature = np.zeros((size, size if size <= CURVED else 1))
-        some = max(CURVED_EACH * size, CURVED_WORK // max(size * size, 1)) if size <= CURVED else 1
+        whole = size <= CURVED
+        curvature = np.zeros((size, size) if whole else (0, 0))
+        some = max(CURVED_EACH * size, CURVED_WORK // max(size * size, 1))
+        some = some if whole else CURVED_WORK // (FEW_SHARES * k)
         kept = np.zeros((min(some, m), k))
         chosen, counts = np.zeros(len(kept), np.int64), np.zeros(2, np.int64)
         share, inside, value = np.empty(k), np.empty(k, np.int64), 0.0
@@ -92,10 +93,11 @@ class Blocks:
                 chosen,
                 counts,
             )
-        if size > CURVED:
-            return Look(value, load, int(counts[0]), curvature[:, 0])
-        number = int(counts[1])
-        _add_curvature(curvature, kept[:number], sums.amount[chosen[:number]], every)
+        share, own = kept[: counts[1]], sums.amount[chosen[: counts[1]]]
+        if not whole:
+            clusters = np.broadcast_to(np.arange(k), share.shape)
+            return Look(value, load, int(counts[0]), Curvature.of(share, clusters, own, k, every))
+        _add_curvature(curvature, share, own, every)
         return Look(value, load, int(counts[0]), curvature)
 
 
@@ -167,7 +169,8 @@ def find_prices(
     """Prices at which soft loads keep the bounds and few groups are undecided.
 
     The temperature begins at the scale of the costs.  With prices that are known it rises from
-    theirs until they fit the bounds.  Then it falls until few groups are undecided, or time is
+    theirs while more groups are in the wrong cluster than undecided: steps of the prices move these
+    and hardly any others.  Then it falls until few groups are undecided, or time is
     over at ``until``; at the deadline it raises OutOfTime.
     """
     (k, n_sums), m = sums.lower.shape, len(sums.amount)
@@ -177,8 +180,8 @@ def find_prices(
     eps = scale if known is None else known.eps
     few, coldest = UNDECIDED * m + k * n_sums, COLDEST * scale
     here, passes = _look(costs, sums, prices, eps, deadline), 1
-    while eps < scale and sums.missed(here.load) > WARM:
-        eps /= COOLING
+    while eps < scale and (wrong := m * sums.missed(here.load)) > max(here.undecided, few):
+        eps = min(eps * max(1.0 / COOLING, wrong / max(here.undecided, 1)), scale)
         here, passes = _look(costs, sums, prices, eps, deadline), passes + 1
     while True:
         damping = DAMPING
@@ -190,7 +193,7 @@ def find_prices(
             moved = np.where(prices * moved < 0.0, 0.0, moved)
             there, passes = _look(costs, sums, moved, eps, deadline), passes + 1
             if there.value >= here.value:
-                here, prices, damping = there, moved, damping / DAMPING_FALL
+                here, prices, damping = there, moved, max(damping / DAMPING_FALL, DAMPING)
             else:
                 damping *= DAMPING_RISE
         if here.undecided <= few or eps <= coldest or until.passed:
@@ -214,16 +217,38 @@ def _newton_step(
     free = np.flatnonzero(((prices != 0.0) | (gradient != 0.0)).ravel())
     typical = np.broadcast_to(sums.load * sums.mean, prices.shape).ravel()[free]
     step, wanted = np.zeros(prices.size), eps * gradient.ravel()[free]
-    if here.curvature.ndim == 1:
-        # Its entries add up to nothing in each row, so that twice the diagonal is above the whole.
-        bend = here.curvature[free]
-        step[free] = wanted / (2.0 * bend + damping * (bend + LEAST_SLOPE * typical))
+    added = (np.abs(gradient) * sums.mean).ravel()[free] / LONGEST_STEP
+    diagonal = here.curvature.diagonal()[free]
+    added += damping * (diagonal + LEAST_SLOPE * typical)
+    if isinstance(here.curvature, Curvature):
+        step[free] = _solved(here.curvature, free, diagonal, added, wanted)
     else:
         matrix = here.curvature[np.ix_(free, free)]
-        matrix[np.diag_indices_from(matrix)] += damping * (np.diag(matrix) + LEAST_SLOPE * typical)
+        matrix[np.diag_indices_from(matrix)] += added
         step[free] = np.linalg.solve(matrix, wanted)
-    most = LONGEST_STEP * np.broadcast_to(eps / sums.mean, prices.shape)
-    return np.clip(step.reshape(prices.shape), -most, most)
+    return step.reshape(prices.shape)
+
+
+def _solved(
+    curvature: Curvature,
+    free: IntArray,
+    diagonal: FloatArray,
+    added: FloatArray,
+    wanted: FloatArray,
+) -> FloatArray:
+    """The step of the free prices by conjugate gradients, no finer than the damping is."""
+    prices = np.zeros(len(curvature.own) * curvature.own.shape[1])
+
+    def product(step: FloatArray) -> FloatArray:
+        prices[free] = step
+        return (curvature @ prices)[free] + added * step
+
+    def scaled(rest: FloatArray) -> FloatArray:
+        return rest / (diagonal + added)
+
+    matrix, inverse = (LinearOperator((len(free),) * 2, each) for each in (product, scaled))
+    step: FloatArray = cg(matrix, wanted, rtol=np.sqrt(DAMPING), M=inverse)[0]
+    return step
 
 
 def scale_of(costs: Blocks, deadline: Deadline = NEVER) -> float:
@@ -269,11 +294,11 @@ def soft_loads(
     """Add loads and curvature of some groups, and give the sum of their soft least costs.
 
     ``first`` is the number of the first group.  Of groups that have shares in many clusters, shares
-    of every so many are kept, and their numbers chosen.  A curvature of one column is a diagonal.
+    of every so many are kept, and their numbers chosen; of all groups if no curvature is added to.
     ``counts`` has undecided groups and those kept; ``share`` and ``inside`` are written over.
     """
     k, n_sums = prices.shape
-    value, whole = 0.0, curvature.shape[1] == len(curvature)
+    value, whole = 0.0, len(curvature) > 0
     for i in range(len(cost)):
         least = np.inf
         for j in range(k):
@@ -300,14 +325,7 @@ def soft_loads(
                 load[j, q] += amount[i, q] * share[j]
         if number == 1:
             continue
-        if not whole:
-            for z in range(number):
-                j = inside[z]
-                for q in range(n_sums):
-                    bend = share[j] * (1.0 - share[j]) * amount[i, q] ** 2
-                    curvature[j * n_sums + q, 0] += bend
-            continue
-        if number > FEW_SHARES:
+        if number > FEW_SHARES or not whole:
             if (first + i) % every == 0:
                 for z in range(number):
                     kept[counts[1], inside[z]] = share[inside[z]]
