@@ -281,6 +281,7 @@ class _Descent:
             amount = amount.copy()
             amount[pinned] = 0.0
         self.sums = Sums(amount, sums.lower.T - self.taken, sums.upper.T - self.taken)
+        self.single = self.rules.only_sized and self.sums.amount.max(initial=0.0) <= 1.0
         self.rows, self.pairs = rows.with_amounts(amount.T), _Linked(rules)
         self.cost = rows.spread / max(rows.shape[0], 1)  # mean cost of a group about the middle
         none = Found(np.zeros(self.sums.lower.shape), self.cost, 0)
@@ -308,25 +309,30 @@ class _Descent:
 
         From round to round centres go beyond the means, as Nesterov's method does, while that pays.
         """
-        ahead, slow, start = 0, 0, step.centers
+        ahead, slow, start, best = 0, 0, step.centers, step
         while slow < 2:
             try:
                 found = self.round(start, until)
             except OutOfTime:
                 break
-            fallen = step.objective - found.objective
-            slow = slow + 1 if fallen < DROP * abs(step.objective) else 0
-            ahead = ahead + 1 if fallen > 0.0 else 0
+            slow = slow + 1 if found.objective > best.objective - DROP * abs(best.objective) else 0
+            ahead = ahead + 1 if found.objective < step.objective else 0
             start = found.centers
             if ahead:
                 start = self.rows.distance.beyond(start, step.centers, ahead / (ahead + 3.0))
             step = found
-        return step
+            best = found if found.objective < best.objective else best
+        return best
 
     def round(self, centers: FloatArray, until: Deadline) -> FarAnswer:
-        """Prices, places and means; labels may miss bounds and break pairs."""
+        """Prices, places and means; labels may miss bounds and break pairs.
+
+        Sizes are filled where a cluster lacks more than it has: it would stay at its few rows.
+        """
         passes = self._priced(centers, until)
         found = self._place(passes)
+        if self.single and np.any(self.sums.lower - found.sums > found.sums):
+            return self._measured(passes, self._settle(passes, found, until, exact=False).labels)
         step = self._measured(passes, found.labels.patched(*self.pins.T))
         # What is outside the bounds counts at its price: about what it costs to mend it.
         missed = found.sums - np.clip(found.sums, self.sums.lower, self.sums.upper)
@@ -414,13 +420,12 @@ class _Descent:
         if not missed.any():
             return _Step(labels, self._slack(sums), None)
         own, to = self._wrong(missed, sums)
-        single = self.rules.only_sized and self.sums.amount.max(initial=0.0) <= 1.0
         most, factor, opened = NEAR_ENTRIES if exact else 0, OPENED, 0
         while True:
             until.check()
             rows = found.least(factor * float(own.sum() + to.sum()), factor * own, factor * to)
             rows = rows[~(self.pairs.pinned if opened else self.rules.tied)[rows]]
-            if single and len(rows) * self.k > most:
+            if self.single and len(rows) * self.k > most:
                 rows = found.least(0.0, own, np.zeros(self.k))
                 return self._filled(passes, labels, sums[:, 0], rows, until)
             if len(rows) * self.k > ENTRIES_ON_DEVICE or 0 < opened == len(rows):
