@@ -16,8 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -42,9 +40,9 @@ CHEAPEST = 32
 #: Sum of the other shares, by the largest one, from which a row is undecided.  Its square is the
 #: least share that counts for the curvature.
 DECIDED = 0.1
-#: Shares for each price that tell the curvature.  With 32 of 128 clusters of heavy tails every
-#: second step had to be taken back; with 512 there are as many passes as with 128.
-BENT = 128
+#: Shares for each price that tell the curvature.  With half as many of 128 clusters of heavy tails
+#: every second step had to be taken back; with 512 there are as many passes.
+BENT = 2 * CHEAPEST
 #: Labels that a shard keeps: those of the best answer, and of the steps of the next one.
 KEPT = 6
 #: The part of one by which the numbers drawn for consecutive rows differ (the golden section); such
@@ -64,9 +62,9 @@ class Curvature:
 
     @classmethod
     def of(
-        cls, share: FloatArray, where: IntArray, amount: FloatArray, k: int, each: float = 1.0
+        cls, share: FloatArray, where: IntArray, amount: FloatArray, k: int, each: FloatArray
     ) -> Curvature:
-        """That of rows which count so many times each.
+        """That of rows which count ``each`` times.
 
         Their largest shares are scaled so that they add up to one, the others are left out.
 
@@ -77,19 +75,22 @@ class Curvature:
         amount : (r, q) array
         k : int
             Number of clusters.
-        each : float
+        each : (r,) array
         """
-        q, large = amount.shape[1], share > DECIDED**2 * share.max(axis=1, keepdims=True, initial=0.0)
+        q, large = (
+            amount.shape[1],
+            share > DECIDED**2 * share.max(axis=1, keepdims=True, initial=0.0),
+        )
         number, share = large.sum(axis=1), np.where(large, share, 0.0)
         amount = np.repeat(np.sqrt(each / share.sum(axis=1))[:, None] * amount, number, axis=0)
         whole = np.repeat(share.sum(axis=1), number)[:, None]
         part, at = share[large][:, None], where[large].astype(np.int64)[:, None] * q + np.arange(q)
         squares = (whole * part * amount)[:, :, None] * amount[:, None, :]
         cells = (at[:, :, None] * q + np.arange(q)).ravel()
-        own = np.bincount(cells, squares.ravel(), k * q * q).reshape(k, q, q)
+        own: FloatArray = np.bincount(cells, squares.ravel(), k * q * q).astype(np.float64)
         ends = np.concatenate([[0], np.cumsum(number * q)])
         held = (part * amount).ravel(), at.ravel(), ends
-        return cls(own, sparse.csr_array(held, shape=(len(share), k * q)))
+        return cls(own.reshape(k, q, q), sparse.csr_array(held, shape=(len(share), k * q)))
 
     def __add__(self, other: Curvature) -> Curvature:
         """Of the rows of both."""
@@ -253,8 +254,9 @@ def soft_loads(shard: Shard, ask: Ask, temperature: float, counted: float) -> Lo
     xp, k, n_sums = shard.xp, len(ask.offsets), len(ask.unit)
     here = Here(shard, ask, -1.0 / temperature)
     near = None if ask.near is None else Near(shard, ask, ask.near, -1.0 / temperature)
-    every, load, bent = xp.arange(k, device=shard.points.device)[None, :], np.zeros((k, n_sums)), []
-    value, undecided, blind = 0.0, 0, 0
+    every, bent = xp.arange(k, device=shard.points.device)[None, :], []
+    load, blind = np.zeros((k, n_sums)), 0
+    value, undecided = (xp.zeros((), dtype=xp.float64, device=every.device) for _ in range(2))
     for part in chunks(shard, k if near is None else near.cluster.shape[1]):
         own = here.amounts(part)
         if near is None:
@@ -269,16 +271,19 @@ def soft_loads(shard: Shard, ask: Ask, temperature: float, counted: float) -> Lo
                 held = (own[:, q : q + 1] * share).reshape(-1)
                 load[:, q] += added_by(where.reshape(-1), held, k)
         most = _largest(shard, share)
-        value -= float(xp.sum(doubles(shard, top) - xp.log(doubles(shard, most))))
-        undecided += int(xp.sum(xp.astype(most < 1.0 / (1.0 + DECIDED), xp.int32)))
-        between, upto = xp.nonzero(most < 1.0 / (1.0 + DECIDED**2))[0], counted * len(most)
-        some = between[:: _every(2 * len(between), upto)]
-        large = xp.astype(share[some] > DECIDED**2 * most[some][:, None], xp.int32)
-        some = some[:: _every(int(xp.sum(large)), upto)]
-        each = len(between) / max(len(some), 1)
-        rows = to_host(share[some]), to_host(where[some]), to_host(own[some]) * ask.unit
-        bent.append(Curvature.of(*rows, k, each))
-    return Look(temperature * value, load * ask.unit, undecided, reduce(add, bent), blind)
+        value -= xp.sum(doubles(shard, top) - xp.log(doubles(shard, most)))
+        undecided += xp.sum(doubles(shard, most < 1.0 / (1.0 + DECIDED)))
+        between = xp.nonzero(most < 1.0 / (1.0 + DECIDED**2))[0]
+        some = between[:: _every(2 * len(between), counted * len(most))]
+        each = xp.zeros_like(most[some]) + len(between) / max(len(some), 1)
+        bent.append((share[some], where[some], own[some], each))
+    share, where, own, each = (xp.concat(column) for column in zip(*bent, strict=True))
+    large = xp.astype(share > DECIDED**2 * _largest(shard, share)[:, None], xp.int32)
+    thin = _every(int(xp.sum(large)), counted * len(shard))
+    share, where, own, each = (to_host(column[::thin]) for column in (share, where, own, each))
+    each *= len(large) / max(len(share), 1)
+    curvature = Curvature.of(share, where, own * ask.unit, k, each)
+    return Look(temperature * float(value), load * ask.unit, int(undecided), curvature, blind)
 
 
 def _every(number: int, upto: float) -> int:
@@ -287,9 +292,9 @@ def _every(number: int, upto: float) -> int:
 
 
 class Near:
-    """The few clusters where each row costs least at other prices, and costs at these, times a factor.
+    """Costs times a factor in the few clusters where each row costs least at other prices.
 
-    A shard keeps them for one question.
+    A shard keeps these clusters for one question.
     """
 
     def __init__(self, shard: Shard, ask: Ask, near: Ask, factor: float) -> None:

@@ -231,12 +231,11 @@ class Passes:
         ask = self._ask(prices)
         if prices.size <= passes.CURVED:
             return self._looked(ask, temperature)
-        known = self._near is not None
-        self._near = self._near or ask
-        look = self._looked(replace(ask, near=self._near), temperature)
-        if known and look.blind > passes.DECIDED * self.rows.shape[0]:
-            self._near = ask
-            look = self._looked(replace(ask, near=ask), temperature)
+        near = self._near or ask
+        look = self._looked(replace(ask, near=near), temperature)
+        if near is not ask and look.blind > passes.DECIDED * self.rows.shape[0]:
+            near, look = ask, self._looked(replace(ask, near=ask), temperature)
+        self._near = near
         return look
 
     def _looked(self, ask: Ask, temperature: float) -> Look:

@@ -40,9 +40,9 @@ SAMPLE = 20_000
 #: which is much faster on a GPU, and as good: 60,000 x 16 rows of heavy tails in 128 clusters end
 #: alike.
 NEAR_ENTRIES = 1 << 22
-#: Relative fall of the objective below which rounds end, after two in turn.  Less takes more
-#: passes: one normal distribution in many clusters falls for hundreds of rounds.
-DROP = 1e-4
+#: Relative fall of the objective below which rounds end, after two in turn, and rounds at most.
+#: Less takes more passes: one normal distribution in many clusters falls for hundreds of rounds.
+DROP, ROUNDS = 1e-4, 50
 #: Open rows for each row in the wrong cluster, and the factor by which more are opened where those
 #: leave no room.  More cost more at home, fewer cost more by the way.
 OPENED = 5.0
@@ -310,7 +310,7 @@ class _Descent:
         From round to round centres go beyond the means, as Nesterov's method does, while that pays.
         """
         ahead, slow, start, best = 0, 0, step.centers, step
-        while slow < 2:
+        for _ in range(ROUNDS):
             try:
                 found = self.round(start, until)
             except OutOfTime:
@@ -322,6 +322,8 @@ class _Descent:
                 start = self.rows.distance.beyond(start, step.centers, ahead / (ahead + 3.0))
             step = found
             best = found if found.objective < best.objective else best
+            if slow == 2:
+                break
         return best
 
     def round(self, centers: FloatArray, until: Deadline) -> FarAnswer:
@@ -405,7 +407,7 @@ class _Descent:
                     break
         except (OutOfTime, NoAssignment):
             logger.info("far rows: no time or room for exact labels at these centres")
-        return step.labels, step.gap <= rounding
+        return step.labels, bool(step.gap <= rounding)
 
     def _settle(
         self, passes: Passes, found: Placement, until: Deadline, exact: bool = True

@@ -96,7 +96,8 @@ class Blocks:
         share, own = kept[: counts[1]], sums.amount[chosen[: counts[1]]]
         if not whole:
             clusters = np.broadcast_to(np.arange(k), share.shape)
-            return Look(value, load, int(counts[0]), Curvature.of(share, clusters, own, k, every))
+            bent = Curvature.of(share, clusters, own, k, np.full(len(share), float(every)))
+            return Look(value, load, int(counts[0]), bent)
         _add_curvature(curvature, share, own, every)
         return Look(value, load, int(counts[0]), curvature)
 
