@@ -31,7 +31,7 @@ ENTRIES = 1 << 20
 #: do not keep all of a GPU busy.
 ENTRIES_ON_DEVICE = 1 << 26
 #: Prices, clusters times sums, up to which every cluster has a share of every row.  Above, the
-#: cheapest few of each row have: a pass over all of 65,536 clusters takes some seconds for 5,000,000
+#: cheapest few of each row have: a pass over all of 65,536 clusters takes seconds for 5,000,000
 #: rows on an H200, over 2,048 a tenth of one.
 CURVED = 2048
 #: Clusters of each row that have shares where prices are more than that.  More take more memory and
