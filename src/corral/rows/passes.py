@@ -40,8 +40,8 @@ CHEAPEST = 32
 #: Sum of the other shares, by the largest one, from which a row is undecided.  Its square is the
 #: least share that counts for the curvature.
 DECIDED = 0.1
-#: Shares for each price that tell the curvature.  With 32, 64 and 128 eight rounds of 20,000 rows of
-#: heavy tails in 128 clusters took 205, 118 and 128 passes; such numbers vary by half.  More take
+#: Shares for each price that tell the curvature.  With 32, 64 and 128 eight rounds of 20,000 rows
+#: of heavy tails in 128 clusters took 205, 118 and 128 passes; such numbers vary by half.  More take
 #: longer at home: 4 million shares 0.6 s a pass.
 BENT = 4 * CHEAPEST
 #: Labels that a shard keeps: those of the best answer, and of the steps of the next one.
