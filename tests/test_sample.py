@@ -9,9 +9,9 @@ from sklearn.datasets import make_blobs
 
 import corral.search.makers
 from corral import CannotLink, ClusterSizes, ClusterTotals, ConstrainedKMeans, MustLink, Pin
+from corral.numbers import ADMM_EACH, ADMM_ENTRIES
 from corral.rows import MemoryRows
 from corral.search.makers import relax
-from corral.search.numbers import ADMM_EACH, ADMM_GROUPS
 from corral.search.starts import Start, draw
 
 N, K = 5000, 4
@@ -93,8 +93,8 @@ def test_many_pins_come_as_often_as_others():
 @pytest.mark.parametrize(
     ("rules", "wanted", "size"),
     [
-        ([], "auto", ADMM_GROUPS),
-        ([ClusterSizes([N // K] * K)], "auto", ADMM_GROUPS),
+        ([], "auto", min(N, ADMM_ENTRIES // K)),
+        ([ClusterSizes([N // K] * K)], "auto", min(N, ADMM_ENTRIES // K)),
         ([], None, N),
         ([], 1000, 1000),
         ([], 2, K),
@@ -105,10 +105,12 @@ def test_how_many_are_enough(rules, wanted, size):
     assert problem(*rules, max_samples=wanted).sample == size
 
 
-def test_many_clusters_need_more():
-    many = 2 * ADMM_GROUPS // ADMM_EACH
-    points = np.random.default_rng(0).random((2 * many * ADMM_EACH, 2))
-    assert problem_of(points, [], many).sample == many * ADMM_EACH
+def test_admm_is_left_out_where_its_sample_would_not_show_the_clusters():
+    few = int(np.sqrt(ADMM_ENTRIES / ADMM_EACH))
+    points = np.random.default_rng(0).random((20 * few, 2))
+    assert problem_of(points, [], few).relaxes
+    assert not problem_of(points, [], 2 * few).relaxes
+    assert problem_of(points, [], 2 * few, max_samples=None).relaxes
 
 
 def test_x_is_hardened_where_it_is_wanted():

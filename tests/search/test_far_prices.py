@@ -7,9 +7,9 @@ import pytest
 from local_shards import cut
 
 from corral.deadline import NEVER
+from corral.numbers import PRICE_ACCURACY
 from corral.rows import ShardRows
 from corral.search.far import _FarCosts
-from corral.numbers import PRICE_ACCURACY
 from corral.search.prices import Sums, find_prices
 
 N, D, K = 6_000, 8, 24

@@ -3,17 +3,17 @@
 from .distance import EUCLIDEAN, Distance, SquaredEuclidean, plus_plus
 from .memory import MemoryRows
 from .metrics import METRICS, Metric
-from .passes import CURVED, DECIDED, Look
+from .passes import GOLDEN, Curvature, Look
 from .protocol import Rows, Table
 from .shard import Each, LocalShards, Shard, Shards
 from .shards import Passes, Placement, ShardLabels, ShardRows, contracted_shards
 from .tables import MemoryTable, ShardTable, distances_to, measured
 
 __all__ = [
-    "CURVED",
-    "DECIDED",
     "EUCLIDEAN",
+    "GOLDEN",
     "METRICS",
+    "Curvature",
     "Distance",
     "Each",
     "LocalShards",

@@ -24,44 +24,24 @@ from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import Deadline, OutOfTime
 from ..exact import Assignment, NoAssignment, assign, broken
+from ..numbers import (
+    COARSE_EACH,
+    DROP,
+    ENTRIES_ON_DEVICE,
+    EXACT,
+    OPENED,
+    PROGRAM_SECONDS,
+    ROUNDS,
+    SAMPLE,
+    STEP,
+    TRACKED,
+)
 from ..problem import Problem
 from ..rows import Look, Passes, Placement, ShardLabels, ShardRows
 from ..rules import Rules
 from .descent import match_sizes
 from .prices import Found, Sums, find_prices
 from .starts import draw, group_labels, labelled_means, seed_order
-
-#: Groups of the sample that shows where the centres are, in all and for each cluster.  More take
-#: longer in memory and leave fewer rounds over all rows.
-SAMPLE, SAMPLE_EACH = 20_000, 100
-#: Entries, groups of the sample times clusters, up to which the sample is searched in memory.  With
-#: more, passes where the rows are find centres from rows drawn at random, which is much faster on a
-#: GPU, and as good: 60,000 x 16 rows of heavy tails in 128 clusters end alike.
-NEAR_ENTRIES = 1 << 22
-#: Groups, in sizes of the sample, up to which all are searched in memory, and how many times as
-#: large the sample is at most where weights are uneven.
-WORTH_SAMPLING, MOST_UNEVEN = 1.5, 10.0
-#: Part of the time left in which the sample is searched, and then part in which rounds only place.
-SAMPLE_SHARE, PLACING_SHARE = 0.4, 0.6
-#: Relative fall of the objective below which rounds end, after two in turn, and rounds at most.
-#: Less takes more passes: one normal distribution in many clusters falls for hundreds of rounds.
-DROP, ROUNDS = 1e-4, 50
-#: Part of a mean load by which sums miss their bounds above which clusters are drawn by their
-#: shares: rows that are alike all prefer one cluster.
-ALIKE = 0.02
-#: Open rows for each row in the wrong cluster, and the factor by which more are opened where those
-#: leave no room.  More cost more at home, fewer cost more by the way.
-OPENED, WIDER = 5.0, 4.0
-#: Costs of open rows, their number times the clusters, that come home at most: 1 GiB; and up to
-#: which sizes are settled exactly, in some seconds.
-MOST_OPEN, MOST_EXACT = 1 << 27, 1 << 21
-#: How often open rows are tried: prices of their flow, until labels are proven best at the centres,
-#: and open ends of pairs, which grow by their neighbours.
-PROOFS, TRIES = 3, 6
-#: Seconds for integer programs over open rows.
-PATIENCE = 2.0
-#: Gap to a lower bound that is rounding, as a part of the cost of all rows about their middle.
-PROVEN = 1e-12
 
 #: Searches a sample in memory: centres relative to the middle of its rows, and prices or None.
 SearchNear = Callable[[Problem, np.random.RandomState], tuple[FloatArray, Found | None]]
@@ -98,8 +78,13 @@ def sample_size(problem: Problem) -> int:
     asked = problem.settings.max_samples
     if isinstance(asked, int):
         return max(asked, problem.n_clusters)
-    enough = max(SAMPLE, SAMPLE_EACH * problem.n_clusters)
+    enough = max(SAMPLE, COARSE_EACH * problem.n_clusters)
     return int(enough * unevenness(problem.rows.weight, problem.rules.count))
+
+
+def is_most(size: int, problem: Problem) -> bool:
+    """Whether a sample of this size has most groups; all then take no longer."""
+    return 2 * size > problem.rules.n_groups
 
 
 def unevenness(weight: FloatArray, count: IntArray) -> float:
@@ -108,19 +93,19 @@ def unevenness(weight: FloatArray, count: IntArray) -> float:
     if total <= 0.0:
         return 1.0
     squares = float(weight @ (weight / count.astype(np.float64)))
-    return float(np.clip(count.sum() * squares / total**2, 1.0, MOST_UNEVEN))
+    return max(float(count.sum()) * squares / total**2, 1.0)
 
 
 def sampled_near(n_rows: int, n_clusters: int) -> bool:
     """Whether a sample of so many rows is searched in memory."""
-    size = min(n_rows, max(SAMPLE, SAMPLE_EACH * n_clusters))
-    return size * n_clusters <= NEAR_ENTRIES
+    size = min(n_rows, max(SAMPLE, COARSE_EACH * n_clusters))
+    return bool(size * n_clusters <= EXACT)
 
 
 def is_small(problem: Problem) -> bool:
     """Whether the sample would be about all rows, and few enough for memory."""
-    m = problem.rules.n_groups
-    return m <= WORTH_SAMPLING * sample_size(problem) and m * problem.n_clusters <= NEAR_ENTRIES
+    entries = problem.rules.n_groups * problem.n_clusters
+    return is_most(sample_size(problem), problem) and entries <= EXACT
 
 
 def search_far(
@@ -155,10 +140,10 @@ def search_far(
             centers = rows.means(given, problem.n_clusters)
         return descend_far(problem, centers, None, problem.deadline, given)
     size, k = sample_size(problem), problem.n_clusters
-    size = rules.n_groups if rules.n_groups <= WORTH_SAMPLING * size else size
+    size = rules.n_groups if is_most(size, problem) else size
     groups = draw(rules, size, random_state)
-    soon = problem.until(problem.deadline.share(SAMPLE_SHARE))
-    if size * k > NEAR_ENTRIES:
+    soon = problem.until(problem.deadline.share(STEP))
+    if size * k > EXACT:
         centers, prices = _coarse(soon, groups, random_state)
         return descend_far(problem, centers, prices, problem.deadline)
     part = soon.part(groups)
@@ -246,7 +231,7 @@ def descend_far(
         best = known if known.objective <= best.objective else best
     told.step(problem.objective(best.objective))
     try:
-        centers = descent.rounds(best, deadline.share(PLACING_SHARE)).centers
+        centers = descent.rounds(best, deadline.share(STEP)).centers
         for exact in (False, True):
             found = descent.settled(centers, deadline, exact)
             told.step(problem.objective(found.objective))
@@ -290,6 +275,7 @@ class _Descent:
             amount = amount.copy()
             amount[pinned] = 0.0
         self.sums = Sums(amount, sums.lower.T - self.taken, sums.upper.T - self.taken)
+        self.single = self.rules.only_sized and self.sums.amount.max(initial=0.0) <= 1.0
         self.rows, self.pairs = rows.with_amounts(amount.T), _Linked(rules)
         self.cost = rows.spread / max(rows.shape[0], 1)  # mean cost of a group about the middle
         none = Found(np.zeros(self.sums.lower.shape), self.cost, 0)
@@ -317,27 +303,32 @@ class _Descent:
 
         From round to round centres go beyond the means, as Nesterov's method does, while that pays.
         """
-        ahead, slow, start = 0, 0, step.centers
+        ahead, slow, start, best = 0, 0, step.centers, step
         for _ in range(ROUNDS):
             try:
                 found = self.round(start, until)
             except OutOfTime:
                 break
-            drop = (step.objective - found.objective) / max(step.objective, np.finfo(float).tiny)
-            slow = slow + 1 if drop < DROP else 0
-            ahead = ahead + 1 if drop > 0.0 else 0
+            slow = slow + 1 if found.objective > best.objective - DROP * abs(best.objective) else 0
+            ahead = ahead + 1 if found.objective < step.objective else 0
             start = found.centers
             if ahead:
                 start = self.rows.distance.beyond(start, step.centers, ahead / (ahead + 3.0))
             step = found
+            best = found if found.objective < best.objective else best
             if slow == 2:
                 break
-        return step
+        return best
 
     def round(self, centers: FloatArray, until: Deadline) -> FarAnswer:
-        """Prices, places and means; labels may miss bounds and break pairs."""
+        """Prices, places and means; labels may miss bounds and break pairs.
+
+        Sizes are filled where a cluster lacks more than it has: it would stay at its few rows.
+        """
         passes = self._priced(centers, until)
         found = self._place(passes)
+        if self.single and np.any(self.sums.lower - found.sums > found.sums):
+            return self._measured(passes, self._settle(passes, found, until, exact=False).labels)
         step = self._measured(passes, found.labels.patched(*self.pins.T))
         # What is outside the bounds counts at its price: about what it costs to mend it.
         missed = found.sums - np.clip(found.sums, self.sums.lower, self.sums.upper)
@@ -376,7 +367,7 @@ class _Descent:
         """Rows in their cheapest clusters; drawn by their shares where too many are alike."""
         found = passes.place(self.prices.prices)
         missed = self.sums.missed(found.sums)
-        if missed > ALIKE:
+        if missed > TRACKED:
             drawn = passes.place(self.prices.prices, self.prices.eps)
             found = drawn if self.sums.missed(drawn.sums) < missed else found
         return found
@@ -394,27 +385,23 @@ class _Descent:
         Prices of the open rows' flow are those of all rows or near them; placed at these, fewer
         rows are open, until all that could be elsewhere are.
         """
-        best: ShardLabels | None = None
+        step = self._settle(passes, found, until)
+        rounding = np.finfo(float).eps * self.cost * float(self.rows.shape[0]) ** 2
         try:
-            for _ in range(PROOFS):
-                step = self._settle(passes, found, until)
-                best, rounding = step.labels, PROVEN * self.cost * self.rows.shape[0]
-                if step.gap <= rounding:
-                    return best, True
-                rows = found.within((1.0 + PROVEN) * step.gap + self.rounding)
-                if len(rows) * self.k <= MOST_EXACT:
+            while step.gap > rounding:
+                rows = found.within(step.gap + self.rounding)
+                if len(rows) * self.k <= EXACT:
                     return self._opened(passes, found.labels, found.sums, rows, until).labels, True
                 if step.prices is None:
                     break
                 self.prices = replace(self.prices, prices=step.prices)
                 found = self._place(passes)
+                last, step = step, self._settle(passes, found, until)
+                if step.gap > last.gap / 2.0:
+                    break
         except (OutOfTime, NoAssignment):
-            if best is None:
-                raise
-        if best is None:
-            raise AssertionError("a settled round has labels")
-        logger.info("far rows: too many rows are open for exact labels at these centres")
-        return best, False
+            logger.info("far rows: no time or room for exact labels at these centres")
+        return step.labels, bool(step.gap <= rounding)
 
     def _settle(
         self, passes: Passes, found: Placement, until: Deadline, exact: bool = True
@@ -429,21 +416,20 @@ class _Descent:
         if not missed.any():
             return _Step(labels, self._slack(sums), None)
         own, to = self._wrong(missed, sums)
-        single = self.rules.only_sized and self.sums.amount.max(initial=0.0) <= 1.0
-        most, factor, opened = MOST_EXACT if exact else 0, OPENED, 0
+        most, factor, opened = EXACT if exact else 0, OPENED, 0
         while True:
             until.check()
             rows = found.least(factor * float(own.sum() + to.sum()), factor * own, factor * to)
             rows = rows[~(self.pairs.pinned if opened else self.rules.tied)[rows]]
-            if single and len(rows) * self.k > most:
+            if self.single and len(rows) * self.k > most:
                 rows = found.least(0.0, own, np.zeros(self.k))
                 return self._filled(passes, labels, sums[:, 0], rows, until)
-            if len(rows) * self.k > MOST_OPEN or 0 < opened == len(rows):
+            if len(rows) * self.k > ENTRIES_ON_DEVICE or 0 < opened == len(rows):
                 raise NoAssignment
             try:
                 return self._opened(passes, labels, sums, rows, until)
             except NoAssignment:
-                factor, opened = factor * WIDER, max(len(rows), 1)
+                factor, opened = factor * OPENED, max(len(rows), 1)
 
     def _wrong(self, missed: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
         """About how many groups are to leave each cluster, and to come to it, (k,) both.
@@ -509,7 +495,7 @@ class _Descent:
         cost = self._costs(passes, rows)
         part = _less(self.rules.part(rows), others + self.taken)
         closed = self.pairs.beside(cost, rows, labels)
-        found = _assigned(part, closed, prices.T, until.within(PATIENCE))
+        found = _assigned(part, closed, prices.T, until.within(PROGRAM_SECONDS))
         to = found.labels
         priced = cost + amounts @ prices.T
         rise = priced[np.arange(len(to)), to] - priced.min(axis=1)
@@ -529,21 +515,21 @@ class _Descent:
     def _mended(self, passes: Passes, labels: ShardLabels, until: Deadline) -> ShardLabels:
         """The labels with the ends of broken pairs assigned anew, at the prices of the sums."""
         rows = self.pairs.open_ends(labels)
-        for _ in range(TRIES):
-            if not len(rows):
-                return labels
-            if len(rows) * self.k > MOST_OPEN:
-                break
+        while len(rows):
+            if len(rows) * self.k > ENTRIES_ON_DEVICE:
+                raise NoAssignment
             until.check()
             priced = self._costs(passes, rows) + self.sums.amount[rows] @ self.prices.prices.T
             cost = self.pairs.beside(priced, rows, labels)
             try:
                 to = _assigned(self.rules.pairs_only().part(rows), cost, None, until).labels
+                return labels.patched(rows, to)
             except NoAssignment:
-                rows = self.pairs.wider(rows)
-                continue
-            return labels.patched(rows, to)
-        raise NoAssignment
+                more = self.pairs.wider(rows)
+                if len(more) == len(rows):
+                    raise
+                rows = more
+        return labels
 
     def _costs(self, passes: Passes, rows: IntArray) -> FloatArray:
         """What some groups cost in each cluster, (r, k); their points come home."""
@@ -626,7 +612,7 @@ def _assigned(
     if np.any(np.isinf(cost).all(axis=1)):
         raise NoAssignment
     try:
-        found = assign(part, cost, deadline=deadline, patience=PATIENCE, prices=prices)
+        found = assign(part, cost, deadline=deadline, patience=PROGRAM_SECONDS, prices=prices)
     except OutOfTime:
         raise NoAssignment from None
     if not np.isfinite(cost[np.arange(len(cost)), found.labels]).all():

@@ -22,15 +22,13 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
 
 from .. import numbers as at
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
-from ..rows import CURVED, DECIDED, Look
+from ..rows import GOLDEN, Curvature, Look
 from .compiled import compiled
-
-#: The golden ratio: its multiples are spread evenly over the unit interval.
-GOLDEN = 0.6180339887498949
 
 
 class Costs(Protocol):
@@ -51,8 +49,10 @@ class Blocks:
         """The pass by a compiled kernel."""
         (k, n_sums), m = prices.shape, len(sums.amount)
         size, load = k * n_sums, np.zeros((k, n_sums))
-        curvature = np.zeros((size, size if size <= CURVED else 1))
-        some = max(size, at.CURVED_WORK // max(size * size, 1)) if size <= CURVED else 1
+        whole = size <= at.CURVED
+        curvature = np.zeros((size, size) if whole else (0, 0))
+        some = max(size, at.CURVED_WORK // max(size * size, 1))
+        some = some if whole else at.CURVED_WORK // (at.FEW_SHARES * k)
         kept = np.zeros((min(some, m), k))
         chosen, counts = np.zeros(len(kept), np.int64), np.zeros(2, np.int64)
         share, inside, value = np.empty(k), np.empty(k, np.int64), 0.0
@@ -74,10 +74,12 @@ class Blocks:
                 chosen,
                 counts,
             )
-        if size > CURVED:
-            return Look(value, load, int(counts[0]), curvature[:, 0])
-        number = int(counts[1])
-        _add_curvature(curvature, kept[:number], sums.amount[chosen[:number]], every)
+        share, own = kept[: counts[1]], sums.amount[chosen[: counts[1]]]
+        if not whole:
+            clusters = np.broadcast_to(np.arange(k), share.shape)
+            bent = Curvature.of(share, clusters, own, k, np.full(len(share), float(every)))
+            return Look(value, load, int(counts[0]), bent)
+        _add_curvature(curvature, share, own, every)
         return Look(value, load, int(counts[0]), curvature)
 
 
@@ -155,8 +157,9 @@ def find_prices(
     """Prices at which soft loads keep the bounds and few groups are undecided.
 
     The temperature begins at the scale of the costs.  With prices that are known it rises from
-    theirs until Newton's method makes them fit the bounds.  Then it falls until few groups are
-    undecided, or time is over at ``until``; at the deadline it raises OutOfTime.
+    theirs while more groups are in the wrong cluster than undecided: steps of the prices move these
+    and hardly any others.  Then it falls until few groups are undecided, or time is over at
+    ``until``; at the deadline it raises OutOfTime.
     """
     (k, n_sums), m = sums.lower.shape, len(sums.amount)
     if not n_sums:
@@ -164,32 +167,28 @@ def find_prices(
     prices = np.zeros((k, n_sums)) if known is None else known.prices
     eps = scale if known is None else known.eps
     few, coldest = at.UNDECIDED * m + k * n_sums, np.sqrt(np.finfo(np.float64).eps) * scale
-    here, passes, fits = _look(costs, sums, prices, eps, deadline), 1, known is None
+    here, passes = _look(costs, sums, prices, eps, deadline), 1
+    while eps < scale and (wrong := m * sums.missed(here.load)) > max(here.undecided, few):
+        eps = min(eps * max(1.0 / at.COOLING, wrong / max(here.undecided, 1)), scale)
+        here, passes = _look(costs, sums, prices, eps, deadline), passes + 1
     while True:
-        damping, steps = at.DAMPING, 0
-        while steps < at.ITERATIONS and not until.passed:
-            last, missed = here.undecided <= few or eps <= coldest, sums.missed(here.load)
-            if missed <= (at.PRICE_ACCURACY if last else at.TRACKED):
-                fits = True
-                break
-            if not fits and missed > at.WARM:
+        damping = at.DAMPING
+        for _ in range(at.ITERATIONS):
+            last = here.undecided <= few or eps <= coldest
+            accuracy = at.PRICE_ACCURACY if last else at.TRACKED
+            if sums.missed(here.load) <= accuracy or until.passed:
                 break
             moved = prices + _newton_step(here, sums, prices, eps, damping)
             moved = np.where(prices * moved < 0.0, 0.0, moved)
-            there, steps = _look(costs, sums, moved, eps, deadline), steps + 1
+            there, passes = _look(costs, sums, moved, eps, deadline), passes + 1
             if there.value >= here.value:
-                here, prices, damping = there, moved, damping / at.DAMPING_STEP
+                here, prices, damping = there, moved, max(damping / at.DAMPING_STEP, at.DAMPING)
             else:
                 damping *= at.DAMPING_STEP**2
-        passes += steps + 1
-        fits = fits or eps >= scale or sums.missed(here.load) <= at.TRACKED
-        if until.passed or (fits and (here.undecided <= few or eps <= coldest)):
+        if here.undecided <= few or eps <= coldest or until.passed:
             return Found(prices, eps, passes)
-        if fits:
-            eps *= max(at.COOLING, few / here.undecided)
-        else:
-            eps = min(eps / at.COOLING**2, scale)
-        here = _look(costs, sums, prices, eps, deadline)
+        eps *= max(at.COOLING, few / here.undecided)
+        here, passes = _look(costs, sums, prices, eps, deadline), passes + 1
 
 
 def _look(costs: Costs, sums: Sums, prices: FloatArray, eps: float, deadline: Deadline) -> Look:
@@ -207,16 +206,38 @@ def _newton_step(
     free = np.flatnonzero(((prices != 0.0) | (gradient != 0.0)).ravel())
     typical = np.broadcast_to(sums.load * sums.mean, prices.shape).ravel()[free]
     step, wanted = np.zeros(prices.size), eps * gradient.ravel()[free]
-    if here.curvature.ndim == 1:
-        # Its entries add up to nothing in each row, so that twice the diagonal is above the whole.
-        bend = here.curvature[free]
-        step[free] = wanted / (2.0 * bend + damping * (bend + typical))
+    added = (np.abs(gradient) * sums.mean).ravel()[free] / at.NO_SHARE
+    diagonal = here.curvature.diagonal()[free]
+    added += damping * (diagonal + typical)
+    if isinstance(here.curvature, Curvature):
+        step[free] = _solved(here.curvature, free, diagonal, added, wanted)
     else:
         matrix = here.curvature[np.ix_(free, free)]
-        matrix[np.diag_indices_from(matrix)] += damping * (np.diag(matrix) + typical)
+        matrix[np.diag_indices_from(matrix)] += added
         step[free] = np.linalg.solve(matrix, wanted)
-    most = at.NO_SHARE * np.broadcast_to(eps / sums.mean, prices.shape)
-    return np.clip(step.reshape(prices.shape), -most, most)
+    return step.reshape(prices.shape)
+
+
+def _solved(
+    curvature: Curvature,
+    free: IntArray,
+    diagonal: FloatArray,
+    added: FloatArray,
+    wanted: FloatArray,
+) -> FloatArray:
+    """The step of the free prices by conjugate gradients, no finer than the damping is."""
+    prices = np.zeros(len(curvature.own) * curvature.own.shape[1])
+
+    def product(step: FloatArray) -> FloatArray:
+        prices[free] = step
+        return (curvature @ prices)[free] + added * step
+
+    def scaled(rest: FloatArray) -> FloatArray:
+        return rest / (diagonal + added)
+
+    matrix, inverse = (LinearOperator((len(free),) * 2, each) for each in (product, scaled))
+    step: FloatArray = cg(matrix, wanted, rtol=np.sqrt(at.DAMPING), M=inverse)[0]
+    return step
 
 
 def scale_of(costs: Blocks, deadline: Deadline = NEVER) -> float:
@@ -268,11 +289,11 @@ def soft_loads(
     """Add loads and curvature of some groups, and give the sum of their soft least costs.
 
     ``first`` is the number of the first group.  Of groups that have shares in many clusters, shares
-    of every so many are kept, and their numbers chosen.  A curvature of one column is a diagonal.
+    of every so many are kept, and their numbers chosen; of all groups if no curvature is added to.
     ``counts`` has undecided groups and those kept; ``share`` and ``inside`` are written over.
     """
     k, n_sums = prices.shape
-    value, whole = 0.0, curvature.shape[1] == len(curvature)
+    value, whole = 0.0, len(curvature) > 0
     for i in range(len(cost)):
         least = np.inf
         for j in range(k):
@@ -290,7 +311,7 @@ def soft_loads(
                 share[j] = np.exp(-above)
                 total += share[j]
         value += least - eps * np.log(total)
-        if total > 1.0 + DECIDED:
+        if total > 1.0 + at.DECIDED:
             counts[0] += 1
         for z in range(number):
             j = inside[z]
@@ -299,14 +320,7 @@ def soft_loads(
                 load[j, q] += amount[i, q] * share[j]
         if number == 1:
             continue
-        if not whole:
-            for z in range(number):
-                j = inside[z]
-                for q in range(n_sums):
-                    bend = share[j] * (1.0 - share[j]) * amount[i, q] ** 2
-                    curvature[j * n_sums + q, 0] += bend
-            continue
-        if number > at.FEW_SHARES:
+        if number > at.FEW_SHARES or not whole:
             if (first + i) % every == 0:
                 for z in range(number):
                     kept[counts[1], inside[z]] = share[inside[z]]
