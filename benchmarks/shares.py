@@ -70,9 +70,7 @@ def main() -> int:
     parser.add_argument("--adult", type=Path, help="the table of UCI Adult, CSV")
     parser.add_argument("--rows", type=int, default=0, help="synthetic rows")
     parser.add_argument("--seeds", default="0,1,3", help="of the fits of Adult")
-    parser.add_argument(
-        "--effort", type=float, default=4.0, help="of the second large fit"
-    )
+    parser.add_argument("--effort", type=float, default=4.0, help="of the second large fit")
     options = parser.parse_args()
     met = True
     if options.adult:

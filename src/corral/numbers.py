@@ -154,31 +154,40 @@ FIT_SECONDS, TIMED_ROWS = 17.0, 2_000
 
 # Rows elsewhere: a GPU, or Dask's workers
 
-#: Least groups of the sample that shows where the centres are.  More take longer in memory and
-#: leave fewer rounds over all rows.
-SAMPLE = 20_000
+#: Groups of the sample that shows where the centres are, in all and for each cluster.  More take
+#: longer in memory and leave fewer rounds over all rows.
+SAMPLE, SAMPLE_EACH = 20_000, 100
+#: Groups, in sizes of the sample, up to which all are searched in memory.
+WORTH_SAMPLING = 1.5
 #: Relative fall of the objective below which rounds end, after two in turn, and rounds at most.
 #: Less takes more passes: one normal distribution in many clusters falls for hundreds of rounds.
 DROP, ROUNDS = 1e-4, 50
 #: Open rows for each row in the wrong cluster, and the factor by which more are opened where those
 #: leave no room.  More cost more at home, fewer cost more by the way.
 OPENED = 5.0
+#: How often labels of open rows are tried for a proof that none cost less, and the gap to a lower
+#: bound that is rounding, as a part of the cost of all rows about their middle.
+PROOFS, PROVEN = 3, 1e-12
 #: Entries of a work array on a device, and of the costs of open rows that come home; smaller ones
 #: do not keep all of a GPU busy.
 ENTRIES_ON_DEVICE = 1 << 26
-#: Prices, clusters times sums, up to which every cluster has a share of every row.  Above, the
-#: cheapest few of each row have: a pass over all of 65,536 clusters takes seconds for 5,000,000
-#: rows on an H200, over 2,048 a tenth of one.
+#: Prices, clusters times sums, up to which a pass gives the whole curvature of the soft dual.
+#: Above, it gives the diagonal, and shares are made over the cheapest few clusters of each row: a
+#: pass over all of 65,536 clusters takes some seconds for 5,000,000 rows on an H200, over 2,048 a
+#: tenth of one.
 CURVED = 2048
-#: Clusters of each row that have shares where prices are more than that.  More take more memory and
-#: time; fewer miss shares of rows that lie between many clusters.
+#: Clusters of each row that shares are made over where prices are more than that.  More take more
+#: memory and time; fewer miss shares of rows that lie between many clusters.
 CHEAPEST = 32
-#: Sum of the other shares, by the largest one, from which a row is undecided.  Its square is the
-#: least share that counts for the curvature.
+#: Sum of the other shares, by the largest one, from which a row is undecided.  Rows whose largest
+#: share is within its square of one hardly add to the curvature.
 DECIDED = 0.1
-#: Shares for each price that tell the curvature.  With 32, 64 and 128 eight rounds of 20,000 rows
-#: of heavy tails in 128 clusters took 205, 118 and 128 passes; such numbers vary by half.  More
-#: take longer at home: 4 million shares 0.6 s a pass.
-BENT = 4 * CHEAPEST
+#: Products for the curvature for each share of a pass, at most; of more rows only some count.  With
+#: this number they take about as long as the shares themselves.
+BENT = 128
 #: Labels that a shard keeps: those of the best answer, and of the steps of the next one.
 KEPT = 6
+#: Least rows of a block, and clusters from which sums on a device are those of sorted rows.  A
+#: matrix of all rows and clusters takes longer there: 1.4 times with 256 clusters of 10,000,000 x
+#: 64 rows.
+SORTED_FROM = 256

@@ -10,8 +10,7 @@ from ._typing import FloatArray, IntArray
 from .deadline import Deadline
 from .rows import MemoryRows, Rows, Table
 from .rules import Rules, presolve
-from .search.budget import coarse_groups
-from .settings import Settings
+from .settings import Settings, coarse_groups
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from ._scale import NO_SCALE, Scale, times
 from ._typing import FloatArray, IntArray
 from .deadline import Deadline
-from .numbers import FIT_SECONDS, TIMED_ROWS
+from .numbers import COARSE, COARSE_EACH, FIT_SECONDS, TIMED_ROWS
 from .progress import QUIET, Reporter
 
 #: What "auto" means for each solver.
@@ -335,3 +335,8 @@ def with_limit(settings: Settings, n_rows: int) -> Settings:
 def default_limit(n_rows: int) -> float:
     """Seconds that a fit of so many rows may take if the user gave no limit."""
     return FIT_SECONDS * max(1.0, n_rows / TIMED_ROWS) ** 2
+
+
+def coarse_groups(n_clusters: int) -> int:
+    """Groups of the coarse level: of more, a sample is searched first."""
+    return max(COARSE, COARSE_EACH * n_clusters)

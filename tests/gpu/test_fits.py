@@ -22,7 +22,6 @@ from corral import (  # noqa: E402
 from corral.backends.gpu.device import DeviceShards  # noqa: E402
 from corral.datasets import random_links  # noqa: E402
 from corral.rows import Shard  # noqa: E402
-from corral.search import far  # noqa: E402
 
 N, D, K = 6_000, 4, 6
 X, Y = make_blobs(N, D, centers=K, cluster_std=3.0, random_state=0)
@@ -39,7 +38,7 @@ PINS = Pin({int(row): int(Y[row]) for row in range(0, N, 61)})
 @pytest.fixture(autouse=True)
 def small_sample(monkeypatch):
     """Have problems of this size solved where the rows are."""
-    monkeypatch.setattr(far, "SAMPLE", 2_000)
+    monkeypatch.setattr("corral.numbers.SAMPLE", 2_000)
 
 
 def fit_there(points, rules, weight=None, *, shards=None, **parameters):

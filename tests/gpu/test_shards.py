@@ -6,7 +6,6 @@ from dataclasses import astuple, is_dataclass
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 torch = pytest.importorskip("torch")
 
@@ -40,8 +39,8 @@ PASSES = {
     "rows_of": lambda each, q: passes.rows_of(each, ROWS),
     "finite": lambda each, q: passes.finite(each),
     "moments": lambda each, q: passes.moments(each, POINTS[7]),
-    "soft_loads": lambda each, q: passes.soft_loads(each, ask(q), 0.7, 9.0),
-    "soft loads of few": lambda each, q: passes.soft_loads(each, ask(q, near=ask(q)), 0.7, 9.0),
+    "soft_loads": lambda each, q: passes.soft_loads(each, ask(q), 0.7),
+    "soft loads of few": lambda each, q: passes.soft_loads(each, ask(q, near=ask(q)), 0.7),
     "place": lambda each, q: passes.place(each, ask(q)),
     "drawn": lambda each, q: passes.place(each, ask(q, temperature=0.7)),
     "least": lambda each, q: passes.least_margins(each, ask(q), 0.02, PARTS, PARTS / 2),
@@ -80,8 +79,6 @@ def flat(result):
     """All numbers of a result, in NumPy's arrays."""
     if is_dataclass(result):
         result = astuple(result)
-    if sparse.issparse(result):
-        result = result.toarray()
     if isinstance(result, tuple):
         return [a for part in result for a in flat(part)]
     return [np.asarray(result.cpu() if hasattr(result, "cpu") else result)]
@@ -98,8 +95,8 @@ def assert_same(got, wanted):
 @pytest.mark.parametrize("name", PASSES)
 def test_passes(monkeypatch, name, weighted, entries, sorted_from):
     monkeypatch.setattr(inertia, "MOST_DENSE", sorted_from)
-    settings = {"ENTRIES": entries, "ENTRIES_ON_DEVICE": entries, "CHEAPEST": 3}
-    for setting, value in settings.items():
+    settings = {"SORTED_FROM": sorted_from, "BLOCK_ENTRIES": entries, "ENTRIES_ON_DEVICE": entries}
+    for setting, value in {**settings, "SORTED_FROM": 16, "CHEAPEST": 3}.items():
         monkeypatch.setattr(passes, setting, value)
     wanted, got = (PASSES[name](each, 2 if weighted else 1) for each in shards(weighted))
     assert_same(got, wanted)
@@ -131,7 +128,7 @@ def test_half_of_the_bits_stay_half():
     np.testing.assert_array_equal(
         passes.brought(got, where(1), PATCH), passes.brought(wanted, where(1), PATCH)
     )
-    loads = [passes.soft_loads(each, ask(1), 0.7, 9.0).load for each in (got, wanted)]
+    loads = [passes.soft_loads(each, ask(1), 0.7).load for each in (got, wanted)]
     np.testing.assert_allclose(*loads, rtol=1e-5)
     moved = shard.shifted(got, POINTS[3])
     assert moved.points.dtype == torch.float32

@@ -28,7 +28,8 @@ CENTERS = RNG.normal(size=(K, D))
 
 @pytest.fixture(params=[64, 1 << 20], autouse=True)
 def entries(monkeypatch, request):
-    monkeypatch.setattr(passes, "ENTRIES", request.param)
+    monkeypatch.setattr(passes, "BLOCK_ENTRIES", request.param)
+    monkeypatch.setattr(passes, "SORTED_FROM", 16)
 
 
 def far_rows(kind, weight=None, pieces=3):
@@ -44,6 +45,7 @@ def far_rows(kind, weight=None, pieces=3):
 def test_soft_loads_are_those_of_a_dense_softmax(kind, weight, wide, monkeypatch):
     if wide:  # over the cheapest few of each row, here all
         monkeypatch.setattr(passes, "CURVED", 1)
+    monkeypatch.setattr(passes, "SURE", 1.0)
     monkeypatch.setattr(passes, "BENT", 1 << 20)
     rows, cost = far_rows(kind, weight)
     amounts = AMOUNTS[kind]
@@ -59,10 +61,8 @@ def test_soft_loads_are_those_of_a_dense_softmax(kind, weight, wide, monkeypatch
         held = np.einsum("qi,ij->ijq", amounts, share).reshape(N, -1)
         within = np.einsum("qi,ri,ij->jqr", amounts, amounts, share)
         matrix = block_diag(*within) - held.T @ held
-        own = np.array([look.curvature @ column for column in np.eye(len(matrix))])
-        np.testing.assert_allclose(own, own.T, atol=1e-9)
-        np.testing.assert_allclose(look.curvature.diagonal(), np.diag(own), atol=1e-9)
-        np.testing.assert_allclose(own, matrix, atol=0.03 * np.abs(matrix).max())
+        wanted = np.diag(matrix) if wide else matrix
+        np.testing.assert_allclose(look.curvature, wanted, rtol=1e-9, atol=1e-6)
         values.append(look.value + 0.7 * logsumexp(logits, axis=1).sum())
     # The value is that of the soft least costs, less the same constant at all prices.
     assert values[0] == pytest.approx(values[1], rel=1e-9)
@@ -71,30 +71,12 @@ def test_soft_loads_are_those_of_a_dense_softmax(kind, weight, wide, monkeypatch
 def test_a_part_of_the_rows_tells_the_curvature(monkeypatch):
     (rows, _), prices = far_rows("ones"), np.zeros((K, 1))
     at = rows.at(CENTERS - rows.middle)
-    monkeypatch.setattr(passes, "BENT", 1 << 20)
     whole = at.soft_loads(prices, 0.7).curvature
-    monkeypatch.setattr(passes, "BENT", 500)
+    monkeypatch.setattr(passes, "BENT", 2)
     some = at.soft_loads(prices, 0.7).curvature
-    assert some.held.nnz <= 1.1 * 500 * K < whole.held.nnz
-    first, second = (np.array([each @ column for column in np.eye(K)]) for each in (some, whole))
-    np.testing.assert_allclose(first.sum(axis=1), 0.0, atol=1e-9)
-    assert np.linalg.eigvalsh(first).min() > -1e-9
-    np.testing.assert_allclose(first, second, atol=0.2 * np.abs(second).max())
-
-
-def test_the_cheapest_clusters_follow_prices_that_move_far(monkeypatch):
-    """A cluster that hardly any row would see at first takes them all."""
-    monkeypatch.setattr(passes, "CURVED", 1)
-    monkeypatch.setattr(passes, "CHEAPEST", 2)
-    rows, _ = far_rows("ones")
-    centers = CENTERS - rows.middle
-    centers[0] += 50.0
-    at, prices = rows.at(centers), np.zeros((K, 1))
-    assert at.soft_loads(prices, 0.1).load[0] == 0.0
-    prices[0] = -1e6
-    look = at.soft_loads(prices, 0.05)
-    assert look.load[0] == pytest.approx(N)
-    assert look.blind == 0
+    np.testing.assert_allclose(some.sum(axis=1), 0.0, atol=1e-9)
+    assert np.linalg.eigvalsh(some).min() > -1e-9
+    np.testing.assert_allclose(some, whole, atol=0.2 * np.abs(whole).max())
 
 
 @pytest.mark.parametrize("kind", AMOUNTS)

@@ -57,7 +57,7 @@ SHARES = GroupShares(PARTY, minimum={"a": 0.33}, maximum={"a": 0.37})
 
 @pytest.fixture(autouse=True)
 def small_sample(monkeypatch):
-    monkeypatch.setattr(far, "SAMPLE", 2_000)
+    monkeypatch.setattr("corral.numbers.SAMPLE", 2_000)
 
 
 def sharded(points, rules, pieces=3, weight=None, **parameters):
@@ -116,7 +116,7 @@ def test_shares_in_shards_are_as_good_as_in_memory(pieces):
 @pytest.mark.parametrize("kind", ["exact", "ordered", "maximum", "shares", "pins and sizes"])
 def test_a_sample_too_large_for_memory_is_searched_where_it_is(kind, samples, monkeypatch):
     """From rows drawn at random; with 7,000 rows there is no sample at all."""
-    monkeypatch.setattr(far, "EXACT", 0)
+    monkeypatch.setattr("corral.numbers.EXACT", 0)
     found = sharded(X, RULES[kind], max_samples=samples)
     assert brought_home(found) == ""
     assert audit(X, found.labels_, RULES[kind], K).feasible
@@ -176,8 +176,8 @@ def test_why_rows_come_home(monkeypatch):
     assert brought_home(few) == "the problem is small"
     model = ConstrainedKMeans(K, random_state=0).fit(X[:500])
     np.testing.assert_array_equal(few.labels_, model.labels_)
-    monkeypatch.setattr(far, "SAMPLE", 20)
-    monkeypatch.setattr(far, "COARSE_EACH", 2)
+    monkeypatch.setattr("corral.numbers.SAMPLE", 20)
+    monkeypatch.setattr("corral.numbers.SAMPLE_EACH", 2)
     rules = {
         "linear rows": LinearConstraint(FIRST, upper=1.0),
         "soft pins": ClusterSizes([FEW // K] * K, weight=1.0),

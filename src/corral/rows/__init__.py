@@ -3,7 +3,7 @@
 from .distance import EUCLIDEAN, Distance, SquaredEuclidean, plus_plus
 from .memory import MemoryRows
 from .metrics import METRICS, Metric
-from .passes import GOLDEN, Curvature, Look
+from .passes import Look
 from .protocol import Rows, Table
 from .shard import Each, LocalShards, Shard, Shards
 from .shards import Passes, Placement, ShardLabels, ShardRows, contracted_shards
@@ -11,9 +11,7 @@ from .tables import MemoryTable, ShardTable, distances_to, measured
 
 __all__ = [
     "EUCLIDEAN",
-    "GOLDEN",
     "METRICS",
-    "Curvature",
     "Distance",
     "Each",
     "LocalShards",

@@ -13,7 +13,6 @@ where costs are equal up to rounding.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -23,71 +22,20 @@ from scipy import sparse
 
 from .._arrays import added_by, to_host
 from .._typing import FloatArray, IntArray
-from ..numbers import CHEAPEST, DECIDED, ENTRIES_ON_DEVICE, KEPT
+from ..numbers import (
+    BENT,
+    BLOCK_ENTRIES,
+    CHEAPEST,
+    DECIDED,
+    ENTRIES_ON_DEVICE,
+    KEPT,
+    SORTED_FROM,
+)
 from .shard import Patch, Shard
 
 #: The part of one by which the numbers drawn for consecutive rows differ (the golden section); such
 #: numbers are spread evenly, so that rows that are alike are shared out as their shares say.
-GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
-
-
-@dataclass(frozen=True)
-class Curvature:
-    """Minus the second derivatives of the soft dual times the temperature, (k q, k q).
-
-    A row of shares p, which add up to one, and amount a adds ``a^2 (diag(p) - p p')``.
-    """
-
-    own: FloatArray  # sum of the first part, blocks on the diagonal, (k, q, q)
-    held: Any  # ``a p`` of each row, a sparse array of SciPy's, (r, k q)
-
-    @classmethod
-    def of(
-        cls, share: FloatArray, where: IntArray, amount: FloatArray, k: int, each: FloatArray
-    ) -> Curvature:
-        """That of rows which count ``each`` times.
-
-        Their largest shares are scaled so that they add up to one, the others are left out.
-
-        Parameters
-        ----------
-        share, where : (r, t) array
-            Shares of some clusters, and which these are.
-        amount : (r, q) array
-        k : int
-            Number of clusters.
-        each : (r,) array
-        """
-        q, large = (
-            amount.shape[1],
-            share > DECIDED**2 * share.max(axis=1, keepdims=True, initial=0.0),
-        )
-        number, share = large.sum(axis=1), np.where(large, share, 0.0)
-        amount = np.repeat(np.sqrt(each / share.sum(axis=1))[:, None] * amount, number, axis=0)
-        whole = np.repeat(share.sum(axis=1), number)[:, None]
-        part, at = share[large][:, None], where[large].astype(np.int64)[:, None] * q + np.arange(q)
-        squares = (whole * part * amount)[:, :, None] * amount[:, None, :]
-        cells = (at[:, :, None] * q + np.arange(q)).ravel()
-        own: FloatArray = np.bincount(cells, squares.ravel(), k * q * q).astype(np.float64)
-        ends = np.concatenate([[0], np.cumsum(number * q)])
-        held = (part * amount).ravel(), at.ravel(), ends
-        return cls(own.reshape(k, q, q), sparse.csr_array(held, shape=(len(share), k * q)))
-
-    def __add__(self, other: Curvature) -> Curvature:
-        """Of the rows of both."""
-        return Curvature(self.own + other.own, sparse.vstack([self.held, other.held], "csr"))
-
-    def __matmul__(self, prices: FloatArray) -> FloatArray:
-        """Its product with prices, (k q,)."""
-        own = (self.own @ prices.reshape(len(self.own), -1, 1)).ravel()
-        product: FloatArray = own - self.held.T @ (self.held @ prices)
-        return product
-
-    def diagonal(self) -> FloatArray:
-        """Its diagonal, (k q,)."""
-        own = np.diagonal(self.own, axis1=1, axis2=2).ravel()
-        rest: FloatArray = own - np.bincount(self.held.indices, self.held.data**2, len(own))
-        return rest
+GOLDEN = 0.6180339887498949
 
 
 @dataclass(frozen=True)
@@ -101,8 +49,8 @@ class Look:
     value: float  # sum of the soft least costs
     load: FloatArray  # what clusters hold of the amounts in shares, (k, q)
     undecided: int  # groups whose largest share is not close to one
-    curvature: Any  # :class:`Curvature`, or the same as an array
-    blind: int = 0  # groups that may cost less in a cluster without a share
+    #: Minus the second derivatives times the temperature, (k q, k q), or their diagonal, (k q,).
+    curvature: FloatArray
 
     def __add__(self, other: Look) -> Look:
         """Of the groups of both."""
@@ -111,7 +59,6 @@ class Look:
             self.load + other.load,
             self.undecided + other.undecided,
             self.curvature + other.curvature,
-            self.blind + other.blind,
         )
 
 
@@ -148,8 +95,7 @@ class Placed:
 def chunks(shard: Shard, width: int) -> Iterator[slice]:
     """Slices of all rows, at least one, that fit a work array of this width."""
     entries = BLOCK_ENTRIES if str(shard.points.device).startswith("cpu") else ENTRIES_ON_DEVICE
-    # Products of fewer rows than columns would mostly read the centres.
-    step = max(entries // max(width, 1), *shard.points.shape[1:], 1)
+    step = max(entries // max(width, 1), SORTED_FROM)
     return (slice(start, start + step) for start in range(0, max(len(shard), 1), step))
 
 
@@ -226,101 +172,58 @@ class Here:
         return costs
 
 
-def soft_loads(shard: Shard, ask: Ask, temperature: float, counted: float) -> Look:
-    """The soft assignment of the rows.
+def soft_loads(shard: Shard, ask: Ask, temperature: float) -> Look:
+    """The soft assignment of the rows, for amounts in their units.
 
-    The curvature is that of rows which lie between clusters, taken evenly; of each row of the
-    shard, about ``counted`` shares count for it.
+    The curvature is that of the rows which lie between clusters, or of some of them; the sum over
+    a row of shares P is ``(A^2)'(diag(P) - P P')``.
     """
-    xp, k, n_sums = shard.xp, len(ask.offsets), len(ask.unit)
-    here = Here(shard, ask, -1.0 / temperature)
-    near = None if ask.near is None else Near(shard, ask, ask.near, -1.0 / temperature)
-    every, bent = xp.arange(k, device=shard.points.device)[None, :], []
-    load, blind = np.zeros((k, n_sums)), 0
-    value, undecided = (xp.zeros((), dtype=xp.float64, device=every.device) for _ in range(2))
-    for part in chunks(shard, k if near is None else near.cluster.shape[1]):
-        own = here.amounts(part)
-        if near is None:
-            share, top = _softmax(shard, here.costs(part))
-            where = xp.broadcast_to(every, share.shape)
-            load += to_host(doubles(shard, share.T @ own))
-        else:
-            share, top = _softmax(shard, near.costs(part, own))
-            where, beyond = near.cluster[part], near.beyond(part, own)
-            blind += int(xp.sum(xp.astype(beyond > top, xp.int32)))
-            for q in range(n_sums):
-                held = (own[:, q : q + 1] * share).reshape(-1)
-                load[:, q] += added_by(where.reshape(-1), held, k)
-        most = _largest(shard, share)
+    if ask.near is not None:
+        return _soft_loads_near(shard, ask, temperature)
+    xp, here, n_sums = shard.xp, Here(shard, ask, -1.0 / temperature), len(ask.unit)
+    k, device = here.k, shard.points.device
+    load = xp.zeros((k, n_sums), dtype=xp.float64, device=device)
+    value, undecided = (xp.zeros((), dtype=xp.float64, device=device) for _ in range(2))
+    bent = Bent(shard, k, n_sums)
+    for part in chunks(shard, k):
+        share, top = _softmax(shard, here.costs(part))
+        most, own = _largest(shard, share), here.amounts(part)
         value -= xp.sum(doubles(shard, top) - xp.log(doubles(shard, most)))
         undecided += xp.sum(doubles(shard, most < 1.0 / (1.0 + DECIDED)))
-        between = xp.nonzero(most < 1.0 / (1.0 + DECIDED**2))[0]
-        some = between[:: _every(2 * len(between), counted * len(most))]
-        each = xp.zeros_like(most[some]) + len(between) / max(len(some), 1)
-        bent.append((share[some], where[some], own[some], each))
-    share, where, own, each = (xp.concat(column) for column in zip(*bent, strict=True))
-    large = xp.astype(share > DECIDED**2 * _largest(shard, share)[:, None], xp.int32)
-    thin = _every(int(xp.sum(large)), counted * len(shard))
-    share, where, own, each = (to_host(column[::thin]) for column in (share, where, own, each))
-    each *= len(large) / max(len(share), 1)
-    curvature = Curvature.of(share, where, own * ask.unit, k, each)
-    return Look(temperature * float(value), load * ask.unit, int(undecided), curvature, blind)
+        load += doubles(shard, share.T @ own)
+        bent.add(share, most, own)
+    return Look(temperature * float(value), to_host(load), int(undecided), bent.matrix())
 
 
-def _every(number: int, upto: float) -> int:
-    """One of how many is taken so that about so many of a number are."""
-    return max(math.ceil(number / max(upto, 1.0)), 1)
+class Bent:
+    """The curvature of the rows of a shard that lie between clusters."""
 
+    def __init__(self, shard: Shard, k: int, n_sums: int) -> None:
+        self.shard, self.shape = shard, (k, n_sums)
+        xp, kind = shard.xp, {"dtype": shard.points.dtype, "device": shard.points.device}
+        self._products = xp.zeros((k * n_sums, k * n_sums), **kind)
+        self._own = xp.zeros((k, n_sums * n_sums), **kind)
 
-class Near:
-    """Costs times a factor in the few clusters where each row costs least at other prices.
+    def add(self, share: Any, most: Any, own: Any) -> None:
+        """Add rows with these shares (b, k), the largest ones (b,), and amounts (b, q)."""
+        (k, q), xp = self.shape, self.shard.xp
+        between = xp.nonzero(most < 1.0 - DECIDED**2)[0]
+        upto = max(BENT * len(most) // (k * q * q), 1)
+        some = between[:: max(-(-len(between) // upto), 1)]
+        if not len(some):
+            return
+        weight = len(between) / len(some)
+        share, own = share[some], own[some]
+        self._own += weight * (share.T @ (own[:, :, None] * own[:, None, :]).reshape(-1, q * q))
+        held = (share[:, :, None] * own[:, None, :]).reshape(-1, k * q)
+        self._products += weight * (held.T @ held)
 
-    A shard keeps these clusters for one question.
-    """
-
-    def __init__(self, shard: Shard, ask: Ask, near: Ask, factor: float) -> None:
-        found = shard.memo.get("cheapest")
-        if found is None or found[0] != near.key:
-            shard.memo.pop("cheapest", None)  # both at once would take twice the memory
-            found = shard.memo["cheapest"] = near.key, *_cheapest(shard, near)
-        _, self.cluster, self._cost, self._reach = found
-        self.shard, self._factor, self._prices = shard, factor, shard.put(factor * ask.prices)
-        change = factor * (ask.prices - near.prices)
-        self._most, self._least = shard.put(change.max(axis=1)), shard.put(change.min(axis=1))
-
-    def costs(self, part: slice, own: Any) -> Any:
-        """Costs of some rows with these amounts, (b, t)."""
-        where, costs = self.cluster[part], self._factor * self._cost[part]
-        for q in range(len(self._prices)):
-            costs += own[:, q : q + 1] * self._prices[q][where]
-        return costs
-
-    def beyond(self, part: slice, own: Any) -> Any:
-        """A bound of the costs of some rows in all other clusters, (b,)."""
-        xp = self.shard.xp
-        changed = xp.where(own > 0.0, own * self._most, own * self._least)
-        return self._factor * self._reach[part] + xp.sum(changed, axis=1)
-
-
-def _cheapest(shard: Shard, ask: Ask) -> Iterator[Any]:
-    """The few clusters where each row costs least, their costs without prices, (m, t) both.
-
-    And the largest of these costs with prices, (m,), infinite where there are no other clusters.
-    """
-    here, xp, parts = Here(shard, ask), shard.xp, []
-    prices, t = shard.put(ask.prices), min(CHEAPEST, here.k)
-    for part in chunks(shard, here.k):
-        priced, own = here.costs(part), here.amounts(part)
-        if xp is np:
-            where = np.argpartition(priced, t - 1, axis=1)[:, :t]
-            cost = np.take_along_axis(priced, where, axis=1)
-        else:
-            cost, where = priced.topk(t, dim=1, largest=False, sorted=False)
-        reach = _largest(shard, cost) + (np.inf if t == here.k else 0.0)
-        for q in range(len(prices)):
-            cost = cost - own[:, q : q + 1] * prices[q][where]
-        parts.append((xp.astype(where, xp.int32), cost, reach))
-    return (xp.concat(column) for column in zip(*parts, strict=True))
+    def matrix(self) -> FloatArray:
+        """The curvature, (k q, k q)."""
+        (k, q), every = self.shape, np.arange(self.shape[0])
+        matrix: FloatArray = -to_host(self._products)
+        matrix.reshape(k, q, k, q)[every, :, every, :] += to_host(self._own).reshape(k, q, q)
+        return matrix
 
 
 def _softmax(shard: Shard, logits: Any) -> tuple[Any, Any]:
@@ -337,6 +240,57 @@ def _softmax(shard: Shard, logits: Any) -> tuple[Any, Any]:
 def _largest(shard: Shard, values: Any) -> Any:
     """The largest value of each row."""
     return shard.xp.max(values, axis=1)
+
+
+def _soft_loads_near(shard: Shard, ask: Ask, temperature: float) -> Look:
+    """The same over the few clusters where each row costs least at the prices of ``ask.near``.
+
+    The curvature is its diagonal.
+    """
+    cluster, cost = _cheapest(shard, ask)
+    here, k, n_sums = Here(shard, ask), len(ask.offsets), len(ask.unit)
+    load, bend = np.zeros((k, n_sums)), np.zeros((k, n_sums))
+    prices, value, undecided = shard.put(ask.prices), 0.0, 0
+    for part in chunks(shard, cluster.shape[1]):
+        own, where = here.amounts(part), cluster[part]
+        logits = cost[part] + 0.0
+        for q in range(n_sums):
+            logits += own[:, q : q + 1] * prices[q][where]
+        logits /= -temperature
+        share, top = _softmax(shard, logits)
+        most, flat = _largest(shard, share), where.reshape(-1)
+        value -= float(shard.xp.sum(doubles(shard, top) - shard.xp.log(doubles(shard, most))))
+        undecided += int(shard.xp.sum(doubles(shard, most < 1.0 / (1.0 + DECIDED))))
+        for q in range(n_sums):
+            held = own[:, q : q + 1] * share
+            load[:, q] += added_by(flat, held.reshape(-1), k)
+            held *= own[:, q : q + 1] * (1.0 - share)
+            bend[:, q] += added_by(flat, held.reshape(-1), k)
+    return Look(temperature * value, load, undecided, bend.ravel())
+
+
+def _cheapest(shard: Shard, ask: Ask) -> tuple[Any, Any]:
+    """The few clusters where each row costs least, (m, t), and the costs without prices."""
+    near = ask if ask.near is None else ask.near
+    found = shard.memo.get("cheapest")
+    if found is None or found[0] != near.key:
+        shard.memo.pop("cheapest", None)  # both at once would take twice the memory
+        here, xp, parts = Here(shard, near), shard.xp, []
+        prices, t = shard.put(near.prices), min(CHEAPEST, here.k)
+        for part in chunks(shard, here.k):
+            priced = here.costs(part)
+            if xp is np:
+                where = np.argpartition(priced, t - 1, axis=1)[:, :t]
+                cost = np.take_along_axis(priced, where, axis=1)
+            else:
+                cost, where = priced.topk(t, dim=1, largest=False, sorted=False)
+            own = here.amounts(part)
+            for q in range(len(prices)):
+                cost = cost - own[:, q : q + 1] * prices[q][where]
+            parts.append((xp.astype(where, xp.int32), cost))
+        both = (xp.concat(column) for column in zip(*parts, strict=True))
+        found = shard.memo["cheapest"] = near.key, *both
+    return found[1], found[2]
 
 
 def place(shard: Shard, ask: Ask) -> tuple[FloatArray, IntArray]:
@@ -512,16 +466,18 @@ def _sums_of(
             entries = np.ones(len(own)), own, np.arange(len(own) + 1)
             total += sparse.csc_array(entries, shape=(k, len(own))) @ columns(part)
         return total
-    for part in chunks(shard, 4 * width):
+    sums = xp.zeros((k, width), dtype=xp.float64, device=where.device)
+    numbers = xp.arange(k, device=where.device)[:, None]
+    for part in chunks(shard, 4 * max(width, k if k < SORTED_FROM else 0)):
         own, values = where[part], columns(part)
-        # Rows of one cluster are added one after another, so many that there are not more pieces.
-        pieces = max(math.isqrt(len(own)) // k, 1)
-        piece = xp.arange(len(own), device=own.device) * pieces // len(own)
-        key = own * pieces + piece
-        ordered, lengths = values[key.sort(stable=True).indices], key.bincount(minlength=k * pieces)
-        added = xp.segment_reduce(ordered, "sum", lengths=lengths, axis=0, unsafe=True)
-        total += to_host(xp.sum(added.reshape(k, pieces, width), axis=1))
-    return total
+        if k < SORTED_FROM:
+            sums += doubles(shard, own[None, :] == numbers) @ values
+            continue
+        lengths = own.bincount(minlength=k)
+        ordered = values[own.sort(stable=True).indices]
+        sums += xp.segment_reduce(ordered, "sum", lengths=lengths, axis=0, unsafe=True)
+    host: FloatArray = to_host(sums)
+    return host
 
 
 def inertia_by(shard: Shard, where: Any, centers: FloatArray) -> float:

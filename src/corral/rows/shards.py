@@ -19,7 +19,7 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
-from ..numbers import BENT, CURVED, DECIDED, FAR
+from ..numbers import CURVED, FAR
 from ..rules import Contraction
 from . import passes
 from .distance import EUCLIDEAN, Distance, plus_plus
@@ -224,28 +224,16 @@ class Passes:
         return Ask(self.centers, offsets, priced, unit, uuid4().hex, temperature)
 
     def soft_loads(self, prices: FloatArray, temperature: float) -> Look:
-        """The soft assignment of all rows at the prices and the temperature.
-
-        With many prices the cheapest clusters of each row are those of prices before, unless many
-        rows may miss a cheaper one.
-        """
-        ask = self._ask(prices)
-        if prices.size <= CURVED:
-            return self._looked(ask, temperature)
-        near = self._near or ask
-        look = self._looked(replace(ask, near=near), temperature)
-        if near is not ask and look.blind > DECIDED * self.rows.shape[0]:
-            near, look = ask, self._looked(replace(ask, near=ask), temperature)
-        self._near = near
-        return look
-
-    def _looked(self, ask: Ask, temperature: float) -> Look:
-        """One pass."""
+        """The soft assignment of all rows at the prices and the temperature."""
         self.deadline.check()
-        counted = BENT * ask.prices.size / max(self.rows.shape[0], 1)
-        shards = self.rows.shards
-        look: Look = reduce(add, shards.map(passes.soft_loads, ask, temperature, counted))
-        return look
+        ask = self._ask(prices)
+        if prices.size > CURVED:
+            self._near = ask if self._near is None else self._near
+            ask = replace(ask, near=self._near)
+        look: Look = reduce(add, self.rows.shards.map(passes.soft_loads, ask, temperature))
+        each = np.tile(ask.unit, len(prices))
+        unit = each * each[:, None] if look.curvature.ndim == 2 else each * each
+        return replace(look, load=look.load * ask.unit, curvature=look.curvature * unit)
 
     def place(self, prices: FloatArray, temperature: float = 0.0) -> Placement:
         """Put all rows into their cheapest clusters, or where shares at a temperature draw them."""

@@ -11,11 +11,7 @@ import numpy as np
 
 from .. import numbers as at
 from ..deadline import Deadline
-
-
-def coarse_groups(n_clusters: int) -> int:
-    """Groups of the coarse level: of more, a sample is searched first."""
-    return max(at.COARSE, at.COARSE_EACH * n_clusters)
+from ..settings import coarse_groups
 
 
 @dataclass

@@ -20,22 +20,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .. import numbers as at
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import Deadline, OutOfTime
 from ..exact import Assignment, NoAssignment, assign, broken
-from ..numbers import (
-    COARSE_EACH,
-    DROP,
-    ENTRIES_ON_DEVICE,
-    EXACT,
-    OPENED,
-    PROGRAM_SECONDS,
-    ROUNDS,
-    SAMPLE,
-    STEP,
-    TRACKED,
-)
 from ..problem import Problem
 from ..rows import Look, Passes, Placement, ShardLabels, ShardRows
 from ..rules import Rules
@@ -78,13 +67,8 @@ def sample_size(problem: Problem) -> int:
     asked = problem.settings.max_samples
     if isinstance(asked, int):
         return max(asked, problem.n_clusters)
-    enough = max(SAMPLE, COARSE_EACH * problem.n_clusters)
+    enough = max(at.SAMPLE, at.SAMPLE_EACH * problem.n_clusters)
     return int(enough * unevenness(problem.rows.weight, problem.rules.count))
-
-
-def is_most(size: int, problem: Problem) -> bool:
-    """Whether a sample of this size has most groups; all then take no longer."""
-    return 2 * size > problem.rules.n_groups
 
 
 def unevenness(weight: FloatArray, count: IntArray) -> float:
@@ -98,14 +82,14 @@ def unevenness(weight: FloatArray, count: IntArray) -> float:
 
 def sampled_near(n_rows: int, n_clusters: int) -> bool:
     """Whether a sample of so many rows is searched in memory."""
-    size = min(n_rows, max(SAMPLE, COARSE_EACH * n_clusters))
-    return bool(size * n_clusters <= EXACT)
+    size = min(n_rows, max(at.SAMPLE, at.SAMPLE_EACH * n_clusters))
+    return size * n_clusters <= at.EXACT
 
 
 def is_small(problem: Problem) -> bool:
     """Whether the sample would be about all rows, and few enough for memory."""
-    entries = problem.rules.n_groups * problem.n_clusters
-    return is_most(sample_size(problem), problem) and entries <= EXACT
+    m = problem.rules.n_groups
+    return m <= at.WORTH_SAMPLING * sample_size(problem) and m * problem.n_clusters <= at.EXACT
 
 
 def search_far(
@@ -140,10 +124,10 @@ def search_far(
             centers = rows.means(given, problem.n_clusters)
         return descend_far(problem, centers, None, problem.deadline, given)
     size, k = sample_size(problem), problem.n_clusters
-    size = rules.n_groups if is_most(size, problem) else size
+    size = rules.n_groups if rules.n_groups <= at.WORTH_SAMPLING * size else size
     groups = draw(rules, size, random_state)
-    soon = problem.until(problem.deadline.share(STEP))
-    if size * k > EXACT:
+    soon = problem.until(problem.deadline.share(at.STEP))
+    if size * k > at.EXACT:
         centers, prices = _coarse(soon, groups, random_state)
         return descend_far(problem, centers, prices, problem.deadline)
     part = soon.part(groups)
@@ -231,7 +215,7 @@ def descend_far(
         best = known if known.objective <= best.objective else best
     told.step(problem.objective(best.objective))
     try:
-        centers = descent.rounds(best, deadline.share(STEP)).centers
+        centers = descent.rounds(best, deadline.share(at.STEP)).centers
         for exact in (False, True):
             found = descent.settled(centers, deadline, exact)
             told.step(problem.objective(found.objective))
@@ -275,7 +259,6 @@ class _Descent:
             amount = amount.copy()
             amount[pinned] = 0.0
         self.sums = Sums(amount, sums.lower.T - self.taken, sums.upper.T - self.taken)
-        self.single = self.rules.only_sized and self.sums.amount.max(initial=0.0) <= 1.0
         self.rows, self.pairs = rows.with_amounts(amount.T), _Linked(rules)
         self.cost = rows.spread / max(rows.shape[0], 1)  # mean cost of a group about the middle
         none = Found(np.zeros(self.sums.lower.shape), self.cost, 0)
@@ -303,32 +286,27 @@ class _Descent:
 
         From round to round centres go beyond the means, as Nesterov's method does, while that pays.
         """
-        ahead, slow, start, best = 0, 0, step.centers, step
-        for _ in range(ROUNDS):
+        ahead, slow, start = 0, 0, step.centers
+        for _ in range(at.ROUNDS):
             try:
                 found = self.round(start, until)
             except OutOfTime:
                 break
-            slow = slow + 1 if found.objective > best.objective - DROP * abs(best.objective) else 0
-            ahead = ahead + 1 if found.objective < step.objective else 0
+            drop = (step.objective - found.objective) / max(step.objective, np.finfo(float).tiny)
+            slow = slow + 1 if drop < at.DROP else 0
+            ahead = ahead + 1 if drop > 0.0 else 0
             start = found.centers
             if ahead:
                 start = self.rows.distance.beyond(start, step.centers, ahead / (ahead + 3.0))
             step = found
-            best = found if found.objective < best.objective else best
             if slow == 2:
                 break
-        return best
+        return step
 
     def round(self, centers: FloatArray, until: Deadline) -> FarAnswer:
-        """Prices, places and means; labels may miss bounds and break pairs.
-
-        Sizes are filled where a cluster lacks more than it has: it would stay at its few rows.
-        """
+        """Prices, places and means; labels may miss bounds and break pairs."""
         passes = self._priced(centers, until)
         found = self._place(passes)
-        if self.single and np.any(self.sums.lower - found.sums > found.sums):
-            return self._measured(passes, self._settle(passes, found, until, exact=False).labels)
         step = self._measured(passes, found.labels.patched(*self.pins.T))
         # What is outside the bounds counts at its price: about what it costs to mend it.
         missed = found.sums - np.clip(found.sums, self.sums.lower, self.sums.upper)
@@ -367,7 +345,7 @@ class _Descent:
         """Rows in their cheapest clusters; drawn by their shares where too many are alike."""
         found = passes.place(self.prices.prices)
         missed = self.sums.missed(found.sums)
-        if missed > TRACKED:
+        if missed > at.UNDECIDED:
             drawn = passes.place(self.prices.prices, self.prices.eps)
             found = drawn if self.sums.missed(drawn.sums) < missed else found
         return found
@@ -385,23 +363,27 @@ class _Descent:
         Prices of the open rows' flow are those of all rows or near them; placed at these, fewer
         rows are open, until all that could be elsewhere are.
         """
-        step = self._settle(passes, found, until)
-        rounding = np.finfo(float).eps * self.cost * float(self.rows.shape[0]) ** 2
+        best: ShardLabels | None = None
         try:
-            while step.gap > rounding:
-                rows = found.within(step.gap + self.rounding)
-                if len(rows) * self.k <= EXACT:
+            for _ in range(at.PROOFS):
+                step = self._settle(passes, found, until)
+                best, rounding = step.labels, at.PROVEN * self.cost * self.rows.shape[0]
+                if step.gap <= rounding:
+                    return best, True
+                rows = found.within((1.0 + at.PROVEN) * step.gap + self.rounding)
+                if len(rows) * self.k <= at.EXACT:
                     return self._opened(passes, found.labels, found.sums, rows, until).labels, True
                 if step.prices is None:
                     break
                 self.prices = replace(self.prices, prices=step.prices)
                 found = self._place(passes)
-                last, step = step, self._settle(passes, found, until)
-                if step.gap > last.gap / 2.0:
-                    break
         except (OutOfTime, NoAssignment):
-            logger.info("far rows: no time or room for exact labels at these centres")
-        return step.labels, bool(step.gap <= rounding)
+            if best is None:
+                raise
+        if best is None:
+            raise AssertionError("a settled round has labels")
+        logger.info("far rows: too many rows are open for exact labels at these centres")
+        return best, False
 
     def _settle(
         self, passes: Passes, found: Placement, until: Deadline, exact: bool = True
@@ -416,20 +398,21 @@ class _Descent:
         if not missed.any():
             return _Step(labels, self._slack(sums), None)
         own, to = self._wrong(missed, sums)
-        most, factor, opened = EXACT if exact else 0, OPENED, 0
+        single = self.rules.only_sized and self.sums.amount.max(initial=0.0) <= 1.0
+        most, factor, opened = at.EXACT if exact else 0, at.OPENED, 0
         while True:
             until.check()
             rows = found.least(factor * float(own.sum() + to.sum()), factor * own, factor * to)
             rows = rows[~(self.pairs.pinned if opened else self.rules.tied)[rows]]
-            if self.single and len(rows) * self.k > most:
+            if single and len(rows) * self.k > most:
                 rows = found.least(0.0, own, np.zeros(self.k))
                 return self._filled(passes, labels, sums[:, 0], rows, until)
-            if len(rows) * self.k > ENTRIES_ON_DEVICE or 0 < opened == len(rows):
+            if len(rows) * self.k > at.ENTRIES_ON_DEVICE or 0 < opened == len(rows):
                 raise NoAssignment
             try:
                 return self._opened(passes, labels, sums, rows, until)
             except NoAssignment:
-                factor, opened = factor * OPENED, max(len(rows), 1)
+                factor, opened = factor * at.OPENED, max(len(rows), 1)
 
     def _wrong(self, missed: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
         """About how many groups are to leave each cluster, and to come to it, (k,) both.
@@ -495,7 +478,7 @@ class _Descent:
         cost = self._costs(passes, rows)
         part = _less(self.rules.part(rows), others + self.taken)
         closed = self.pairs.beside(cost, rows, labels)
-        found = _assigned(part, closed, prices.T, until.within(PROGRAM_SECONDS))
+        found = _assigned(part, closed, prices.T, until.within(at.PROGRAM_SECONDS))
         to = found.labels
         priced = cost + amounts @ prices.T
         rise = priced[np.arange(len(to)), to] - priced.min(axis=1)
@@ -515,21 +498,21 @@ class _Descent:
     def _mended(self, passes: Passes, labels: ShardLabels, until: Deadline) -> ShardLabels:
         """The labels with the ends of broken pairs assigned anew, at the prices of the sums."""
         rows = self.pairs.open_ends(labels)
-        while len(rows):
-            if len(rows) * self.k > ENTRIES_ON_DEVICE:
-                raise NoAssignment
+        for _ in range(at.ITERATIONS):
+            if not len(rows):
+                return labels
+            if len(rows) * self.k > at.ENTRIES_ON_DEVICE:
+                break
             until.check()
             priced = self._costs(passes, rows) + self.sums.amount[rows] @ self.prices.prices.T
             cost = self.pairs.beside(priced, rows, labels)
             try:
                 to = _assigned(self.rules.pairs_only().part(rows), cost, None, until).labels
-                return labels.patched(rows, to)
             except NoAssignment:
-                more = self.pairs.wider(rows)
-                if len(more) == len(rows):
-                    raise
-                rows = more
-        return labels
+                rows = self.pairs.wider(rows)
+                continue
+            return labels.patched(rows, to)
+        raise NoAssignment
 
     def _costs(self, passes: Passes, rows: IntArray) -> FloatArray:
         """What some groups cost in each cluster, (r, k); their points come home."""
@@ -612,7 +595,7 @@ def _assigned(
     if np.any(np.isinf(cost).all(axis=1)):
         raise NoAssignment
     try:
-        found = assign(part, cost, deadline=deadline, patience=PROGRAM_SECONDS, prices=prices)
+        found = assign(part, cost, deadline=deadline, patience=at.PROGRAM_SECONDS, prices=prices)
     except OutOfTime:
         raise NoAssignment from None
     if not np.isfinite(cost[np.arange(len(cost)), found.labels]).all():

@@ -22,12 +22,12 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, cg
 
 from .. import numbers as at
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
-from ..rows import GOLDEN, Curvature, Look
+from ..rows import Look
+from ..rows.passes import GOLDEN
 from .compiled import compiled
 
 
@@ -49,10 +49,8 @@ class Blocks:
         """The pass by a compiled kernel."""
         (k, n_sums), m = prices.shape, len(sums.amount)
         size, load = k * n_sums, np.zeros((k, n_sums))
-        whole = size <= at.CURVED
-        curvature = np.zeros((size, size) if whole else (0, 0))
-        some = max(size, at.CURVED_WORK // max(size * size, 1))
-        some = some if whole else at.CURVED_WORK // (at.FEW_SHARES * k)
+        curvature = np.zeros((size, size if size <= at.CURVED else 1))
+        some = max(size, at.CURVED_WORK // max(size * size, 1)) if size <= at.CURVED else 1
         kept = np.zeros((min(some, m), k))
         chosen, counts = np.zeros(len(kept), np.int64), np.zeros(2, np.int64)
         share, inside, value = np.empty(k), np.empty(k, np.int64), 0.0
@@ -74,11 +72,9 @@ class Blocks:
                 chosen,
                 counts,
             )
+        if size > at.CURVED:
+            return Look(value, load, int(counts[0]), curvature[:, 0])
         share, own = kept[: counts[1]], sums.amount[chosen[: counts[1]]]
-        if not whole:
-            clusters = np.broadcast_to(np.arange(k), share.shape)
-            bent = Curvature.of(share, clusters, own, k, np.full(len(share), float(every)))
-            return Look(value, load, int(counts[0]), bent)
         _add_curvature(curvature, share, own, every)
         return Look(value, load, int(counts[0]), curvature)
 
@@ -207,37 +203,15 @@ def _newton_step(
     typical = np.broadcast_to(sums.load * sums.mean, prices.shape).ravel()[free]
     step, wanted = np.zeros(prices.size), eps * gradient.ravel()[free]
     added = (np.abs(gradient) * sums.mean).ravel()[free] / at.NO_SHARE
-    diagonal = here.curvature.diagonal()[free]
-    added += damping * (diagonal + typical)
-    if isinstance(here.curvature, Curvature):
-        step[free] = _solved(here.curvature, free, diagonal, added, wanted)
+    if here.curvature.ndim == 1:
+        # Its entries add up to nothing in each row, so that twice the diagonal is above the whole.
+        bend = here.curvature[free]
+        step[free] = wanted / (2.0 * bend + damping * (bend + typical) + added)
     else:
         matrix = here.curvature[np.ix_(free, free)]
-        matrix[np.diag_indices_from(matrix)] += added
+        matrix[np.diag_indices_from(matrix)] += damping * (np.diag(matrix) + typical) + added
         step[free] = np.linalg.solve(matrix, wanted)
     return step.reshape(prices.shape)
-
-
-def _solved(
-    curvature: Curvature,
-    free: IntArray,
-    diagonal: FloatArray,
-    added: FloatArray,
-    wanted: FloatArray,
-) -> FloatArray:
-    """The step of the free prices by conjugate gradients, no finer than the damping is."""
-    prices = np.zeros(len(curvature.own) * curvature.own.shape[1])
-
-    def product(step: FloatArray) -> FloatArray:
-        prices[free] = step
-        return (curvature @ prices)[free] + added * step
-
-    def scaled(rest: FloatArray) -> FloatArray:
-        return rest / (diagonal + added)
-
-    matrix, inverse = (LinearOperator((len(free),) * 2, each) for each in (product, scaled))
-    step: FloatArray = cg(matrix, wanted, rtol=np.sqrt(at.DAMPING), M=inverse)[0]
-    return step
 
 
 def scale_of(costs: Blocks, deadline: Deadline = NEVER) -> float:
@@ -320,7 +294,14 @@ def soft_loads(
                 load[j, q] += amount[i, q] * share[j]
         if number == 1:
             continue
-        if number > at.FEW_SHARES or not whole:
+        if not whole:
+            for z in range(number):
+                j = inside[z]
+                for q in range(n_sums):
+                    bend = share[j] * (1.0 - share[j]) * amount[i, q] ** 2
+                    curvature[j * n_sums + q, 0] += bend
+            continue
+        if number > at.FEW_SHARES:
             if (first + i) % every == 0:
                 for z in range(number):
                     kept[counts[1], inside[z]] = share[inside[z]]

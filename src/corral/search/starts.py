@@ -19,7 +19,7 @@ from ..deadline import NEVER, Deadline, OutOfTime
 from ..numbers import STEP
 from ..rows import MemoryRows, Rows
 from ..rules import Rules
-from .budget import coarse_groups
+from ..settings import coarse_groups
 
 
 class TimedDraws(np.random.RandomState):
