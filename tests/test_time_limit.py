@@ -183,10 +183,11 @@ def test_a_limit_that_ends_nothing_is_not_mentioned():
 
 
 def test_a_fit_without_a_limit_has_one_by_its_size(monkeypatch):
-    monkeypatch.setattr(corral.settings, "FIT_SECONDS", LIMIT)
+    limit = 0.05
+    monkeypatch.setattr(corral.settings, "FIT_SECONDS", limit)
     n, k, rules, _ = HARD["linear_rows"]()
     X = np.random.default_rng(0).normal(size=(n, 4))
-    with pytest.warns(ConvergenceWarning, match=f"time limit of {LIMIT} s"):
+    with pytest.warns(ConvergenceWarning, match=f"time limit of {limit} s"):
         ConstrainedKMeans(k, random_state=0).fit(X, constraints=rules)
 
 

@@ -164,7 +164,7 @@ WORTH_SAMPLING = 1.5
 DROP, ROUNDS = 1e-4, 50
 #: Open rows for each row in the wrong cluster, and the factor by which more are opened where those
 #: leave no room.  More cost more at home, fewer cost more by the way.
-OPENED = 5.0
+OPENED = 4.0
 #: How often labels of open rows are tried for a proof that none cost less, and the gap to a lower
 #: bound that is rounding, as a part of the cost of all rows about their middle.
 PROOFS, PROVEN = 3, 1e-12
@@ -179,9 +179,9 @@ CURVED = 2048
 #: Clusters of each row that shares are made over where prices are more than that.  More take more
 #: memory and time; fewer miss shares of rows that lie between many clusters.
 CHEAPEST = 32
-#: Sum of the other shares, by the largest one, from which a row is undecided.  Rows whose largest
-#: share is within its square of one hardly add to the curvature.
-DECIDED = 0.1
+#: Sum of the other shares, by the largest one, from which a row is undecided; and the largest share
+#: up to which a row counts for the curvature, to which the others hardly add.
+DECIDED, SURE = 0.1, 0.99
 #: Products for the curvature for each share of a pass, at most; of more rows only some count.  With
 #: this number they take about as long as the shares themselves.
 BENT = 128

@@ -197,6 +197,8 @@ def _search_level(
     def tell(name: str, answer: Answer | None) -> None:
         objective = None if answer is None else problem.objective(answer.objective)
         events.found(name, objective)
+        if name != "ADMM":
+            progress.enter("search")
         progress.step(objective)
         logger.info(
             "%s: %s", name, "no answer" if objective is None else f"objective {objective:.8g}"

@@ -29,7 +29,6 @@ CENTERS = RNG.normal(size=(K, D))
 @pytest.fixture(params=[64, 1 << 20], autouse=True)
 def entries(monkeypatch, request):
     monkeypatch.setattr(passes, "BLOCK_ENTRIES", request.param)
-    monkeypatch.setattr(passes, "SORTED_FROM", 16)
 
 
 def far_rows(kind, weight=None, pieces=3):
@@ -44,7 +43,7 @@ def far_rows(kind, weight=None, pieces=3):
 @pytest.mark.parametrize("wide", [False, True])
 def test_soft_loads_are_those_of_a_dense_softmax(kind, weight, wide, monkeypatch):
     if wide:  # over the cheapest few of each row, here all
-        monkeypatch.setattr(passes, "CURVED", 1)
+        monkeypatch.setattr("corral.rows.shards.CURVED", 1)
     monkeypatch.setattr(passes, "SURE", 1.0)
     monkeypatch.setattr(passes, "BENT", 1 << 20)
     rows, cost = far_rows(kind, weight)

@@ -30,6 +30,7 @@ from ..numbers import (
     ENTRIES_ON_DEVICE,
     KEPT,
     SORTED_FROM,
+    SURE,
 )
 from .shard import Patch, Shard
 
@@ -207,7 +208,7 @@ class Bent:
     def add(self, share: Any, most: Any, own: Any) -> None:
         """Add rows with these shares (b, k), the largest ones (b,), and amounts (b, q)."""
         (k, q), xp = self.shape, self.shard.xp
-        between = xp.nonzero(most < 1.0 - DECIDED**2)[0]
+        between = xp.nonzero(most < SURE)[0]
         upto = max(BENT * len(most) // (k * q * q), 1)
         some = between[:: max(-(-len(between) // upto), 1)]
         if not len(some):
