@@ -82,13 +82,7 @@ def test_rules_are_obeyed_where_the_rows_are(client, kind):
     assert independent.objective == pytest.approx(found.report_.objective, rel=1e-9)
 
 
-#: Rows elsewhere have no single moves, and end 1.4 % above those in memory.
-FURTHER = pytest.mark.xfail(reason="totals where the rows are end 1.4 % above memory")
-
-
-@pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=FURTHER if kind == "totals" else ()) for kind in RULES]
-)
+@pytest.mark.parametrize("kind", RULES)
 def test_rules_where_the_rows_are_end_near_memory(client, kind):
     found = model().fit(da.from_array(X, chunks=CHUNKS), constraints=RULES[kind])
     expected = model().fit(X, constraints=RULES[kind])

@@ -116,9 +116,14 @@ class Sums:
         missed: FloatArray = np.abs(load - np.clip(load, self.lower, self.upper)).sum(axis=0)
         return missed
 
-    def missed(self, load: FloatArray) -> float:
-        """Mean miss of the bounds, in mean loads; half of an amount would not show in labels."""
-        miss = np.abs(load - np.clip(load, self.lower, self.upper)) - 0.5 * self.mean
+    def missed(self, load: FloatArray, prices: FloatArray | None = None) -> float:
+        """Mean miss of the bounds, in mean loads; half of an amount would not show in labels.
+
+        With prices, a load that is not at the bound that its price is for misses it.
+        """
+        wanted = np.clip(load, self.lower, self.upper)
+        wanted = wanted if prices is None else self.wanted(load, prices)
+        miss = np.abs(load - wanted) - 0.5 * self.mean
         return float((np.maximum(miss, 0.0) / self.load).mean()) if load.size else 0.0
 
     def wanted(self, load: FloatArray, prices: FloatArray) -> FloatArray:
@@ -172,7 +177,7 @@ def find_prices(
         for _ in range(at.ITERATIONS):
             last = here.undecided <= few or eps <= coldest
             accuracy = at.PRICE_ACCURACY if last else at.TRACKED
-            if sums.missed(here.load) <= accuracy or until.passed:
+            if sums.missed(here.load, prices) <= accuracy or until.passed:
                 break
             moved = prices + _newton_step(here, sums, prices, eps, damping)
             moved = np.where(prices * moved < 0.0, 0.0, moved)
