@@ -10,8 +10,8 @@ from scipy.special import logsumexp, softmax
 from sklearn.datasets import make_blobs
 
 from corral.deadline import NEVER
+from corral.numbers import DECIDED
 from corral.search.prices import (
-    DECIDED,
     DenseCosts,
     Found,
     Sums,

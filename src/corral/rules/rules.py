@@ -148,6 +148,12 @@ class Rules:
         return self.sizes is not None and alone and np.ptp(self.count) == 0 and self.in_cliques
 
     @property
+    def quickly_exact(self) -> bool:
+        """Whether exact labels at centres are quick: by flows, or by linear assignments."""
+        cliques = self.paired and self.in_cliques and not self.bounded
+        return self.only_sized or cliques or (self.nested and not self.sizes_vary)
+
+    @property
     def sizes_vary(self) -> bool:
         """Whether clusters may exchange their sizes for different ones."""
         sizes = self.sizes

@@ -284,12 +284,9 @@ class Descender:
         assignments.
         """
         rules = answer.rules
-        cliques = rules.paired and rules.in_cliques and not rules.bounded
-        quick = rules.only_sized or cliques or (rules.nested and not rules.sizes_vary)
         m, k = rules.n_groups, rules.n_clusters
-        while (
-            quick and self.shape.follows and m * k <= at.EXACT and not self.budget.deadline.passed
-        ):
+        quick = rules.quickly_exact and self.shape.follows and m * k <= at.EXACT
+        while quick and not self.budget.deadline.passed:
             cost = self.shape.table(answer.clusters)
             try:
                 exact = assign(rules, cost, incumbent=answer.labels, deadline=self.deadline)
