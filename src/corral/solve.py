@@ -192,14 +192,14 @@ def _search_level(
     shape = MeansShape(rows, rules.n_clusters)
     descender = Descender(rules, shape, budget, random_state)
     variation = Variation(rules, shape, random_state)
-    progress = problem.settings.progress
+    progress, relaxed = problem.settings.progress, set[str]()
 
     def tell(name: str, answer: Answer | None) -> None:
         objective = None if answer is None else problem.objective(answer.objective)
         events.found(name, objective)
-        if name != "ADMM":
-            progress.enter("search")
-        progress.step(objective)
+        if not relaxed:  # later answers of makers are told with the search
+            progress.step(objective)
+        relaxed.update({name} & {"ADMM"})
         logger.info(
             "%s: %s", name, "no answer" if objective is None else f"objective {objective:.8g}"
         )

@@ -234,13 +234,17 @@ def place(costs: Blocks, amount: FloatArray, found: Found, deadline: Deadline = 
 
     So groups that cost the same everywhere are spread over the clusters as the prices want.
     """
+    eps = found.eps
     if not found.prices.any():
-        return nearest_of(costs, deadline)
+        nearest = nearest_of(costs, deadline)
+        if len(np.unique(nearest)) == len(found.prices):
+            return nearest
+        eps = np.finfo(np.float64).tiny  # groups that are alike may fill more clusters
     labels, share = np.empty(len(amount), np.int64), np.empty(len(found.prices))
     for part, block in costs.blocks(deadline):
         drawn = np.modf((np.arange(part.start, part.stop) + 0.5) * GOLDEN)[0]
         own = np.ascontiguousarray(amount[part])
-        rounded(block, own, found.prices, found.eps, drawn, share, labels[part])
+        rounded(block, own, found.prices, eps, drawn, share, labels[part])
     return labels
 
 

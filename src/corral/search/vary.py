@@ -28,6 +28,8 @@ class Variation:
 
     def __init__(self, rules: Rules, shape: Shape, random_state: np.random.RandomState) -> None:
         self.rules, self.shape, self.random_state = rules, shape, random_state
+        soft = np.concatenate([rules.soft_sums.lower, rules.soft_sums.upper])
+        self._unlike = rules.numbered or bool(np.any(soft != soft[:, :1]))
         self._own: WeakKeyDictionary[Answer, FloatArray] = WeakKeyDictionary()
         self._amount = np.ascontiguousarray(rules.sums().and_(rules.soft_sums).values.T)
 
@@ -38,7 +40,7 @@ class Variation:
             kinds.append(self._relocated)
         if self.rules.sizes_vary:
             kinds.append(self._exchanged)
-        if k > 1 and self.rules.numbered:
+        if k > 1 and self._unlike:
             kinds.append(self._renamed)
         if k > 1 and self.shape.among_groups:
             kinds.append(self._replaced)
@@ -106,6 +108,8 @@ class Variation:
         if not len(some) or np.count_nonzero(labels == split) < 2:
             return self._reseeded(answer)
         members = np.flatnonzero(_within(labels, some, k))
+        if not len(members):
+            return self._reseeded(answer)
         costs = self.shape.some_costs(members, answer.clusters)
         costs[np.arange(len(members)), labels[members]] = np.inf
         rise = costs.min(axis=1) - own[members]
