@@ -18,7 +18,16 @@ from corral import (
 from corral.rows import METRICS, MemoryTable
 from corral.rules import presolve
 from corral.search import moves
-from corral.search.model import CHORDS, MEANS, MEDOIDS, TABLE, medoid_model, model_of, table_model
+from corral.search.model import (
+    CHORDS,
+    MEANS,
+    MEDOIDS,
+    TABLE,
+    Priced,
+    medoid_model,
+    model_of,
+    table_model,
+)
 from corral.search.moves import Scratch, appraise, state_of
 
 N, D, K = 30, 4, 4
@@ -234,3 +243,19 @@ def test_a_chain_with_a_pinned_group_is_none():
     model, _, _ = model_in(MEANS, "dense", lambda rng: rules, 5)
     labels = np.arange(N) % K
     assert chain(model, state_of(model, labels), Scratch.of(model), 0, 1) == 0
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize(("kind", "stored"), CASES)
+def test_a_part_rises_as_the_whole(kind, stored, name):
+    """Some clusters and their groups are a problem of their own, whatever the other groups do."""
+    model, labels, rng = model_in(kind, stored, of_one_kind(name), 5)
+    some = np.array([0, 2, 3])
+    groups = np.flatnonzero(np.isin(labels, some))
+    part = Priced(model, np.ones(0), np.ones(0), 1.0).part(groups, some, labels).model
+    before = np.searchsorted(some, labels[groups])
+    for _ in range(10):
+        inside, whole = rng.integers(0, len(some), len(groups)), labels.copy()
+        whole[groups] = some[inside]
+        rise = worth(part, inside) - worth(part, before)
+        assert rise == pytest.approx(worth(model, whole) - worth(model, labels), abs=1e-9)
