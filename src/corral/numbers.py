@@ -145,7 +145,7 @@ STEP = 0.4
 #: about so many clusters.  Local children improve one answer of many clusters faster than several.
 PARENTS, PARENT_CLUSTERS = 6, 60
 #: Children without success that end the search, at least; with more clusters, one for each.
-IDLE = 60
+IDLE = 100
 #: How much above the target the objective may be after rounds, as a part, for moves to follow.
 PROMISING = 0.03
 #: Seconds after which a fit of up to ``TIMED_ROWS`` rows without ``time_limit`` ends with what it
