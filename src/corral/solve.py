@@ -192,14 +192,14 @@ def _search_level(
     shape = MeansShape(rows, rules.n_clusters)
     descender = Descender(rules, shape, budget, random_state)
     variation = Variation(rules, shape, random_state)
-    progress, relaxed = problem.settings.progress, set[str]()
+    progress, told = problem.settings.progress, list[str]()
 
     def tell(name: str, answer: Answer | None) -> None:
         objective = None if answer is None else problem.objective(answer.objective)
         events.found(name, objective)
-        if not relaxed:  # later answers of makers are told with the search
+        if "ADMM" not in told:  # the progress of ADMM ends with its answer
             progress.step(objective)
-        relaxed.update({name} & {"ADMM"})
+        told.append(name)
         logger.info(
             "%s: %s", name, "no answer" if objective is None else f"objective {objective:.8g}"
         )

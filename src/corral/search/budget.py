@@ -35,10 +35,6 @@ class Budget:
         patience = max(at.IDLE, n_clusters)
         return cls(effort * work, until, patience=effort * patience)
 
-    def share(self, part: float) -> Budget:
-        """A part of the work and of the time left."""
-        return Budget(part * self.work, self.deadline.share(part), patience=self.patience)
-
     def spend(self, work: float) -> None:
         """Count work that was done."""
         self.spent += work

@@ -446,12 +446,12 @@ class _Descent:
         It always ends.
         """
         here, part = labels.of(rows), self.rows.part(rows).with_amounts(np.ones((1, len(rows))))
-        at = part.at(passes.centers + (self.rows.middle - part.middle), until)
+        near = part.at(passes.centers + (self.rows.middle - part.middle), until)
         held = held - np.bincount(here, minlength=self.k)
         to, left = here.copy(), np.arange(len(rows))
         for bound in (self.sums.lower[:, 0], self.sums.upper[:, 0]):
             while len(left) and np.any(room := np.floor(bound - held) >= 1.0):
-                found = at.place(np.where(room[:, None], self.prices.prices, np.inf))
+                found = near.place(np.where(room[:, None], self.prices.prices, np.inf))
                 asked, most = found.labels()[left], np.floor(bound - held).astype(np.int64)
                 taken = _least_of_each(asked, -found.margins()[left], most)
                 to[left[taken]] = asked[taken]
