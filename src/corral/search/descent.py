@@ -368,9 +368,12 @@ class Descender:
     ) -> tuple[IntArray, float] | None:
         """Labels after moves at a penalty that rises until no hard rule is broken."""
         penalty, rise = self.penalty, 0
+        least = np.zeros(piece.priced.unit.shape)
+        if prices is not None:
+            least = np.abs(prices.prices).max(axis=0, initial=0.0)
         order = self.random_state.permutation(len(labels))
         while True:
-            model = piece.priced.at(penalty)
+            model = piece.priced.at(penalty, least)
             state = state_of(model, labels)
             self._descended(piece, model, state, order, awake, prices, rise)
             labels = state.labels
@@ -383,7 +386,7 @@ class Descender:
                 return None
             if self.deadline.passed:
                 raise OutOfTime
-            penalty *= at.PENALTY_RISE
+            penalty, least = penalty * at.PENALTY_RISE, least * at.PENALTY_RISE
             restless(model, state, awake)
         self.penalty *= at.PENALTY_DRIFT**-2 if rise else at.PENALTY_DRIFT
         return labels, objective + soft

@@ -66,11 +66,14 @@ class Priced(NamedTuple):
     row_unit: FloatArray  # the same of linear rows, (r,)
     scale: float  # mean cost of a group: the unit of the penalty
 
-    def at(self, penalty: float) -> Model:
-        """The model with a penalty for hard rules, in units of ``scale``."""
+    def at(self, penalty: float, least: FloatArray) -> Model:
+        """The model with a penalty for hard rules, in units of ``scale``; of sums, at least (q,).
+
+        Below its dual price, a bound is broken by moves that gain more than they pay.
+        """
         model, hard = self.model, penalty * self.scale
         price, tie, row_bound = model.price.copy(), model.tie.copy(), model.row_bound.copy()
-        price[0, price[1] > 0.0] = hard * self.unit[price[1] > 0.0]
+        price[0] = np.where(price[1] > 0.0, np.maximum(hard * self.unit, least), price[0])
         tie[0, tie[1] > 0.0] = hard
         row_bound[2] = hard * self.row_unit
         return model._replace(price=price, tie=tie, row_bound=row_bound)
