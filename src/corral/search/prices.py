@@ -126,6 +126,10 @@ class Sums:
         miss = np.abs(load - wanted) - 0.5 * self.mean
         return float((np.maximum(miss, 0.0) / self.load).mean()) if load.size else 0.0
 
+    def paid(self, load: FloatArray, prices: FloatArray) -> float:
+        """What the misses of the bounds cost at the prices: about what it takes to mend them."""
+        return float((np.abs(prices) * np.abs(load - self.wanted(load, prices))).sum())
+
     def wanted(self, load: FloatArray, prices: FloatArray) -> FloatArray:
         """Loads that the prices aim at: the bound that a price is for, else the nearest one."""
         held = np.where(prices > 0.0, self.upper, np.where(prices < 0.0, self.lower, np.nan))
@@ -177,13 +181,14 @@ def find_prices(
         for _ in range(at.ITERATIONS):
             last = here.undecided <= few or eps <= coldest
             accuracy = at.PRICE_ACCURACY if last else at.TRACKED
-            if sums.missed(here.load, prices) <= accuracy or until.passed:
+            dear = last and sums.paid(here.load, prices) > at.ROUND_DROP * abs(here.value)
+            if not dear and sums.missed(here.load, prices) <= accuracy or until.passed:
                 break
             moved = prices + _newton_step(here, sums, prices, eps, damping)
             moved = np.where(prices * moved < 0.0, 0.0, moved)
             there, passes = _look(costs, sums, moved, eps, deadline), passes + 1
             if there.value >= here.value:
-                here, prices, damping = there, moved, max(damping / at.DAMPING_STEP, at.DAMPING)
+                here, prices, damping = there, moved, damping / at.DAMPING_STEP
             else:
                 damping *= at.DAMPING_STEP**2
         if here.undecided <= few or eps <= coldest or until.passed:
@@ -207,7 +212,7 @@ def _newton_step(
     free = np.flatnonzero(((prices != 0.0) | (gradient != 0.0)).ravel())
     typical = np.broadcast_to(sums.load * sums.mean, prices.shape).ravel()[free]
     step, wanted = np.zeros(prices.size), eps * gradient.ravel()[free]
-    added = (np.abs(gradient) * sums.mean).ravel()[free] / at.NO_SHARE
+    added = (np.abs(gradient) * sums.mean).ravel()[free] / at.NO_SHARE * (damping / at.DAMPING)
     if here.curvature.ndim == 1:
         # Its entries add up to nothing in each row, so that twice the diagonal is above the whole.
         bend = here.curvature[free]
