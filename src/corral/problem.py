@@ -73,8 +73,13 @@ class Problem:
 
     @property
     def coarse(self) -> int:
-        """Groups of the coarse level, at most."""
-        return min(self.rules.n_groups, coarse_groups(self.n_clusters))
+        """Groups of the coarse level, at most.
+
+        More effort makes it larger too: after many children the best answer of a small sample is
+        not that of all rows.
+        """
+        larger = max(self.settings.effort, 1.0) ** 0.5
+        return min(self.rules.n_groups, int(larger * coarse_groups(self.n_clusters)))
 
     def objective(self, of_groups: float) -> float:
         """The objective of the user's rows, given that of the groups."""

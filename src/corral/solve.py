@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from .search.engine import Maker, search
 from .search.events import HOME, Events
 from .search.far import is_small, search_far, why_home
 from .search.makers import Makers, relax
+from .search.population import Population
 from .search.prices import Found
 from .search.rescue import any_answer
 from .search.shape import MeansShape, size_of
@@ -105,7 +107,6 @@ def _searched(
     budget = Budget.of(size, problem.n_clusters, effort, problem.deadline)
     events.note("groups of rows", problem.rules.n_groups)
     events.note("clusters", problem.n_clusters)
-    prices: Found | None = None
     own = Makers(problem, random_state, budget)
     makers: Iterable[tuple[str, Maker]] = own
     if paper is not None:
@@ -119,11 +120,13 @@ def _searched(
         of_part = Makers(part, random_state, share)
         with suppress(NoAssignment, OutOfTime):  # then all rows have starts of their own
             coarse = _search_level(part, of_part, random_state, share, None, events)
-            start, prices = part.shifted(coarse.clusters, problem), coarse.prices
-            makers = [("all rows from the sample", lambda: start)]
+            makers = [
+                ("all rows from the sample", partial(_of_all, answer, part, problem))
+                for answer in coarse.answers
+            ]
         own.relaxed = of_part.relaxed
         budget.spend(share.spent)
-    found = _search_level(problem, makers, random_state, budget, enough, events, prices)
+    found = _search_level(problem, makers, random_state, budget, enough, events).top
     over = "the budget" if budget.over else "children without success"
     events.note("search stopped by", "the deadline" if budget.deadline.passed else over)
     return _solution(problem, found, own.relaxed, events)
@@ -168,7 +171,7 @@ def _searched_far(
         budget = Budget.of(size_of(part.near), part.n_clusters, effort, until)
         own = Makers(part, random_state, budget)
         with one_blas_thread():
-            found = _search_level(part, own, random_state, budget, None, events)
+            found = _search_level(part, own, random_state, budget, None, events).top
         relaxed.extend([] if own.relaxed is None else [own.relaxed])
         return found.clusters, found.prices
 
@@ -185,8 +188,7 @@ def _search_level(
     budget: Budget,
     enough: Enough | None,
     events: Events,
-    prices: Found | None = None,
-) -> Answer:
+) -> Population:
     """Search one level; where no maker's answer obeys the rules, an exact solver finds one."""
     rules, rows = problem.rules, problem.near
     shape = MeansShape(rows, rules.n_clusters)
@@ -215,14 +217,17 @@ def _search_level(
         tell,
         lambda: any_answer(descender, problem.deadline),
         proven,
-        prices,
     )
-    best = found.top
     if found.tried:
         text = f"{found.tried} tried, {found.kept} of them the best when found"
         events.note("children", text)
-        events.found("search", problem.objective(best.objective))
-    return best
+        events.found("search", problem.objective(found.top.objective))
+    return found
+
+
+def _of_all(answer: Answer, part: Problem, problem: Problem) -> Answer:
+    """An answer of a sample with its clusters about the middle of all rows."""
+    return replace(answer, clusters=part.shifted(answer.clusters, problem))
 
 
 def _algorithm1(

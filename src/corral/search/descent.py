@@ -137,12 +137,18 @@ class Descender:
         objective = shape.objective(labels, shape.clusters(labels))
         return objective <= target + at.PROMISING * abs(target)
 
-    def from_made(self, made: Any, prices: Found | None) -> Answer | None:
-        """The answer from what a maker gives: clusters, or labels."""
+    def from_made(self, made: Any, best: Answer | None) -> Answer | None:
+        """The answer from what a maker gives: clusters, labels, or an answer of a sample.
+
+        Of several answers of a sample, those that cannot beat the best one end after their rounds.
+        """
+        if isinstance(made, Answer):
+            target = np.inf if best is None else best.objective
+            return self.from_clusters(made.clusters, made.prices, target)
         labels = isinstance(made, np.ndarray) and made.ndim == 1 and made.dtype.kind == "i"
         if labels and len(made) == self.rules.n_groups:
             return self.from_labels(made)
-        return self.from_clusters(made, prices)
+        return self.from_clusters(made)
 
     def from_labels(self, labels: IntArray) -> Answer | None:
         """The answer of moves from labels, which need not obey the rules."""
@@ -368,9 +374,7 @@ class Descender:
     ) -> tuple[IntArray, float] | None:
         """Labels after moves at a penalty that rises until no hard rule is broken."""
         penalty, rise = self.penalty, 0
-        least = np.zeros(piece.priced.unit.shape)
-        if prices is not None:
-            least = np.abs(prices.prices).max(axis=0, initial=0.0)
+        least = 0.0 if prices is None else np.abs(prices.prices).max(axis=0, initial=0.0)
         order = self.random_state.permutation(len(labels))
         while True:
             model = piece.priced.at(penalty, least)

@@ -13,10 +13,9 @@ from .. import numbers as at
 from ..deadline import OutOfTime
 from .descent import Answer, Descender
 from .population import Population
-from .prices import Found
 from .vary import Variation
 
-#: Makes clusters to start from, or labels.
+#: Makes clusters to start from, labels, or an answer of a sample with its prices.
 Maker = Callable[[], Any]
 
 
@@ -27,7 +26,6 @@ def search(
     tell: Callable[[str, Answer | None], None],
     rescue: Callable[[], Answer],
     enough: Callable[[float], bool] = lambda _: False,
-    prices: Found | None = None,
 ) -> Population:
     """Make, descend, vary and select until the budget is spent or children have no success.
 
@@ -42,8 +40,6 @@ def search(
         Gives an answer where no maker's obeys the rules, or raises.
     enough : callable
         Whether the objective of the makers' best answer ends the search.
-    prices : Found, optional
-        Those that the makers' clusters were found at.
     """
     budget, random_state = descender.budget, descender.random_state
     most = max(min(at.PARENTS, at.PARENT_CLUSTERS // descender.rules.n_clusters), 1)
@@ -52,7 +48,7 @@ def search(
         for name, make in makers:
             if answers.answers and budget.part >= at.STEP:
                 break
-            found = descender.from_made(make(), prices)
+            found = descender.from_made(make(), answers.best)
             answers.add(found)
             tell(name, found)
             descender.answered = answers.best is not None

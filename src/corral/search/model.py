@@ -66,7 +66,7 @@ class Priced(NamedTuple):
     row_unit: FloatArray  # the same of linear rows, (r,)
     scale: float  # mean cost of a group: the unit of the penalty
 
-    def at(self, penalty: float, least: FloatArray) -> Model:
+    def at(self, penalty: float, least: FloatArray | float = 0.0) -> Model:
         """The model with a penalty for hard rules, in units of ``scale``; of sums, at least (q,).
 
         Below its dual price, a bound is broken by moves that gain more than they pay.

@@ -182,7 +182,7 @@ def find_prices(
             last = here.undecided <= few or eps <= coldest
             accuracy = at.PRICE_ACCURACY if last else at.TRACKED
             dear = last and sums.paid(here.load, prices) > at.ROUND_DROP * abs(here.value)
-            if not dear and sums.missed(here.load, prices) <= accuracy or until.passed:
+            if (not dear and sums.missed(here.load, prices) <= accuracy) or until.passed:
                 break
             moved = prices + _newton_step(here, sums, prices, eps, damping)
             moved = np.where(prices * moved < 0.0, 0.0, moved)
