@@ -171,19 +171,21 @@ PROOFS, PROVEN = 3, 1e-12
 #: Entries of a work array on a device, and of the costs of open rows that come home; smaller ones
 #: do not keep all of a GPU busy.
 ENTRIES_ON_DEVICE = 1 << 26
-#: Prices, clusters times sums, up to which a pass gives the whole curvature of the soft dual.
-#: Above, it gives the diagonal, and shares are made over the cheapest few clusters of each row: a
-#: pass over all of 65,536 clusters takes some seconds for 5,000,000 rows on an H200, over 2,048 a
-#: tenth of one.
+#: Prices, clusters times sums, up to which a pass gives the whole curvature of the soft dual as one
+#: matrix.  Above, it gives the curvature of some rows in factors, and shares are made over the
+#: cheapest few clusters of each row: a pass over all of 65,536 clusters takes some seconds for
+#: 5,000,000 rows on an H200, over 2,048 a tenth of one.  Less made smaller problems slower.
 CURVED = 2048
-#: Clusters of each row that shares are made over where prices are more than that.  More take more
-#: memory and time; fewer miss shares of rows that lie between many clusters.
+#: Clusters of each row that shares are made over, or that count for the curvature in memory, where
+#: prices are more than that.  More take more memory and time; fewer miss shares of rows that lie
+#: between many clusters.
 CHEAPEST = 32
 #: Sum of the other shares, by the largest one, from which a row is undecided; and the largest share
 #: up to which a row counts for the curvature, to which the others hardly add.
 DECIDED, SURE = 0.1, 0.99
-#: Products for the curvature for each share of a pass, at most; of more rows only some count.  With
-#: this number they take about as long as the shares themselves.
+#: Products for the curvature for each share of a pass, at most, and in factors shares for each
+#: price; of more rows only some count.  With this number products take about as long as the shares
+#: themselves.
 BENT = 128
 #: Labels that a shard keeps: those of the best answer, and of the steps of the next one.
 KEPT = 6

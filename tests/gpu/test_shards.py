@@ -6,6 +6,7 @@ from dataclasses import astuple, is_dataclass
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 torch = pytest.importorskip("torch")
 
@@ -81,6 +82,8 @@ def flat(result):
         result = astuple(result)
     if isinstance(result, tuple):
         return [a for part in result for a in flat(part)]
+    if sparse.issparse(result):
+        return [result.toarray()]
     return [np.asarray(result.cpu() if hasattr(result, "cpu") else result)]
 
 

@@ -43,7 +43,11 @@ RULES = {
 
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("rule", RULES)
-def test_loads_keep_their_bounds(data, rule):
+@pytest.mark.parametrize("few", [False, True])
+def test_loads_keep_their_bounds(data, rule, few, monkeypatch):
+    if few:  # shares over a few clusters of each row
+        monkeypatch.setattr("corral.rows.shards.CURVED", 1)
+        monkeypatch.setattr("corral.rows.passes.CHEAPEST", 12)
     points, (values, lower, upper) = DATA[data], RULES[rule]
     rows = ShardRows(cut(points, 2), np.ones(N)).with_amounts(values)
     at = rows.at(points[:K] - rows.middle)

@@ -9,12 +9,14 @@ import pytest
 from scipy.special import logsumexp, softmax
 from sklearn.datasets import make_blobs
 
+from corral import numbers as at
 from corral.deadline import NEVER
 from corral.numbers import DECIDED
 from corral.search.prices import (
     DenseCosts,
     Found,
     Sums,
+    _add_curvature,
     _look,
     find_prices,
     place,
@@ -62,11 +64,41 @@ def test_loads_and_curvature_are_the_derivatives_of_the_dual(seed):
         ahead, back = (prices.ravel().copy() for _ in range(2))
         ahead[e] += step
         back[e] -= step
-        pair = [_look(DenseCosts(cost), sums, at.reshape(K, Q), eps, NEVER) for at in (ahead, back)]
+        pair = [_look(DenseCosts(cost), sums, p.reshape(K, Q), eps, NEVER) for p in (ahead, back)]
         slope = (pair[0].value - pair[1].value) / (2 * step)
         assert slope == pytest.approx((look.load - sums.upper).ravel()[e], abs=1e-6)
         bend = (pair[0].load - pair[1].load).ravel() / (2 * step)
         np.testing.assert_allclose(-eps * bend, look.curvature[e], atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_curvature_in_factors_is_that_of_the_large_shares(seed, monkeypatch):
+    m, k = 200, 12
+    rng, cost, sums = problem(seed, m, k)
+    prices, eps = rng.uniform(-0.2, 0.2, (k, Q)), 0.05
+    share, _ = soft(cost, sums, prices, eps)
+    large = np.where(share > DECIDED**2 * share.max(axis=1, keepdims=True), share, 0.0)
+    large /= large.sum(axis=1, keepdims=True)
+    wanted = np.zeros((k * Q, k * Q))
+    _add_curvature(wanted, large, sums.amount, 1.0)
+    monkeypatch.setattr(at, "CURVED", 1)
+    monkeypatch.setattr(at, "BENT", 1 << 20)
+    found = _look(DenseCosts(cost), sums, prices, eps, NEVER).curvature
+    dense = np.array([found @ one for one in np.eye(k * Q)])
+    np.testing.assert_allclose(dense, wanted, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.diagonal(), np.diag(wanted), atol=1e-9)
+    both = found + found
+    np.testing.assert_allclose([both @ one for one in np.eye(k * Q)], 2.0 * wanted, atol=1e-9)
+
+
+def test_prices_keep_sizes_with_the_curvature_in_factors(monkeypatch):
+    monkeypatch.setattr(at, "CURVED", 1)
+    points = np.random.default_rng(0).standard_t(3, size=(4_000, 3))
+    costs = DenseCosts(((points[:, None] - points[:100]) ** 2).sum(axis=2))
+    sums = Sums(np.ones((4_000, 1)), np.full((100, 1), 40.0), np.full((100, 1), 40.0))
+    found = find_prices(costs, sums, scale_of(costs))
+    load = _look(costs, sums, found.prices, found.eps, NEVER).load
+    assert sums.missed(load, found.prices) <= at.PRICE_ACCURACY
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -38,6 +38,13 @@ def far_rows(kind, weight=None, pieces=3):
     return rows.with_amounts(AMOUNTS[kind]), near.costs(CENTERS - near.middle).dense()
 
 
+def curvature(share, amounts):
+    """The whole matrix by its definition."""
+    held = np.einsum("qi,ij->ijq", amounts, share).reshape(N, -1)
+    within = np.einsum("qi,ri,ij->jqr", amounts, amounts, share)
+    return block_diag(*within) - held.T @ held
+
+
 @pytest.mark.parametrize("kind", AMOUNTS)
 @pytest.mark.parametrize("weight", [None, WEIGHT])
 @pytest.mark.parametrize("wide", [False, True])
@@ -57,11 +64,15 @@ def test_soft_loads_are_those_of_a_dense_softmax(kind, weight, wide, monkeypatch
         np.testing.assert_allclose(look.load, (amounts @ share).T, rtol=1e-9, atol=1e-6)
         others = 1.0 / share.max(axis=1) - 1.0
         assert look.undecided == np.count_nonzero(others > passes.DECIDED)
-        held = np.einsum("qi,ij->ijq", amounts, share).reshape(N, -1)
-        within = np.einsum("qi,ri,ij->jqr", amounts, amounts, share)
-        matrix = block_diag(*within) - held.T @ held
-        wanted = np.diag(matrix) if wide else matrix
-        np.testing.assert_allclose(look.curvature, wanted, rtol=1e-9, atol=1e-6)
+        matrix = curvature(share, amounts)
+        if wide:  # of large shares only, which are scaled
+            large = np.where(
+                share > passes.DECIDED**2 * share.max(axis=1, keepdims=True), share, 0.0
+            )
+            matrix = curvature(large / large.sum(axis=1, keepdims=True), amounts)
+            np.testing.assert_allclose(look.curvature.diagonal(), np.diag(matrix), atol=1e-6)
+        found = np.array([look.curvature @ one for one in np.eye(len(matrix))])
+        np.testing.assert_allclose(found, matrix, rtol=1e-9, atol=1e-6)
         values.append(look.value + 0.7 * logsumexp(logits, axis=1).sum())
     # The value is that of the soft least costs, less the same constant at all prices.
     assert values[0] == pytest.approx(values[1], rel=1e-9)

@@ -40,6 +40,55 @@ GOLDEN = 0.6180339887498949
 
 
 @dataclass(frozen=True)
+class Curvature:
+    """Minus the second derivatives of the soft dual times the temperature, (k q, k q), in factors.
+
+    A row of shares p, which add up to one, and amounts a adds ``(diag(p) - p p')`` times ``a a'``.
+    """
+
+    own: FloatArray  # sum of the first part, blocks on the diagonal, (k, q, q)
+    held: Any  # ``a p`` of each row, a sparse array of SciPy's, (r, k q)
+
+    @classmethod
+    def of(
+        cls, share: FloatArray, where: IntArray, amount: FloatArray, k: int, each: FloatArray
+    ) -> Curvature:
+        """That of rows which count ``each`` times, (r,).
+
+        ``share`` and ``where``, (r, t), are shares and their clusters, ``amount`` is (r, q).
+        Large shares are scaled so that they add up to one, the others are left out.
+        """
+        q, large = amount.shape[1], share > DECIDED**2 * share.max(axis=1, keepdims=True, initial=0)
+        number, total = large.sum(axis=1), np.where(large, share, 0.0).sum(axis=1)
+        part = share[large] / np.repeat(total, number)
+        cell = where[large].astype(np.int64)[:, None] * q + np.arange(q)
+        amount = np.repeat(np.sqrt(each)[:, None] * amount, number, axis=0)
+        held = part[:, None] * amount
+        squares = held[:, :, None] * amount[:, None, :]
+        cells = (cell[:, :, None] * q + np.arange(q)).ravel()
+        own: FloatArray = np.bincount(cells, squares.ravel(), k * q * q).astype(np.float64)
+        ends = np.concatenate([[0], np.cumsum(number * q)])
+        rows = sparse.csr_array((held.ravel(), cell.ravel(), ends), shape=(len(share), k * q))
+        return cls(own.reshape(k, q, q), rows)
+
+    def __add__(self, other: Curvature) -> Curvature:
+        """Of the rows of both."""
+        return Curvature(self.own + other.own, sparse.vstack([self.held, other.held], "csr"))
+
+    def __matmul__(self, prices: FloatArray) -> FloatArray:
+        """Its product with prices, (k q,)."""
+        own = (self.own @ prices.reshape(len(self.own), -1, 1)).ravel()
+        product: FloatArray = own - self.held.T @ (self.held @ prices)
+        return product
+
+    def diagonal(self) -> FloatArray:
+        """Its diagonal, (k q,)."""
+        own = np.diagonal(self.own, axis1=1, axis2=2).ravel()
+        rest: FloatArray = own - np.bincount(self.held.indices, self.held.data**2, len(own))
+        return rest
+
+
+@dataclass(frozen=True)
 class Look:
     """The soft assignment at some prices and a temperature, as one pass over all groups shows it.
 
@@ -50,8 +99,9 @@ class Look:
     value: float  # sum of the soft least costs
     load: FloatArray  # what clusters hold of the amounts in shares, (k, q)
     undecided: int  # groups whose largest share is not close to one
-    #: Minus the second derivatives times the temperature, (k q, k q), or their diagonal, (k q,).
-    curvature: FloatArray
+    #: Minus the second derivatives times the temperature, (k q, k q); in factors if it is large.
+    curvature: Any
+    blind: int = 0  # groups that may miss a cheaper cluster than those that have shares
 
     def __add__(self, other: Look) -> Look:
         """Of the groups of both."""
@@ -60,6 +110,7 @@ class Look:
             self.load + other.load,
             self.undecided + other.undecided,
             self.curvature + other.curvature,
+            self.blind + other.blind,
         )
 
 
@@ -180,7 +231,7 @@ def soft_loads(shard: Shard, ask: Ask, temperature: float) -> Look:
     a row of shares P is ``(A^2)'(diag(P) - P P')``.
     """
     if ask.near is not None:
-        return _soft_loads_near(shard, ask, temperature)
+        return _soft_loads_near(shard, ask, ask.near, temperature)
     xp, here, n_sums = shard.xp, Here(shard, ask, -1.0 / temperature), len(ask.unit)
     k, device = here.k, shard.points.device
     load = xp.zeros((k, n_sums), dtype=xp.float64, device=device)
@@ -243,36 +294,49 @@ def _largest(shard: Shard, values: Any) -> Any:
     return shard.xp.max(values, axis=1)
 
 
-def _soft_loads_near(shard: Shard, ask: Ask, temperature: float) -> Look:
-    """The same over the few clusters where each row costs least at the prices of ``ask.near``.
+def _soft_loads_near(shard: Shard, ask: Ask, near: Ask, temperature: float) -> Look:
+    """The same over the few clusters where each row costs least at the prices of ``near``.
 
-    The curvature is its diagonal.
+    The curvature is that of some rows which lie between clusters, with about as many shares as all
+    prices need.
     """
-    cluster, cost = _cheapest(shard, ask)
-    here, k, n_sums = Here(shard, ask), len(ask.offsets), len(ask.unit)
-    load, bend = np.zeros((k, n_sums)), np.zeros((k, n_sums))
-    prices, value, undecided = shard.put(ask.prices), 0.0, 0
-    for part in chunks(shard, cluster.shape[1]):
+    cluster, cost, reach = _cheapest(shard, near)
+    here, xp, k, n_sums = Here(shard, ask), shard.xp, len(ask.offsets), len(ask.unit)
+    t, load, bent = cluster.shape[1], np.zeros((k, n_sums)), []
+    change = ask.prices - near.prices
+    prices, most, least = (shard.put(a) for a in (ask.prices, change.max(1), change.min(1)))
+    value, undecided, blind = 0.0, 0, 0
+    for part in chunks(shard, t):
         own, where = here.amounts(part), cluster[part]
         logits = cost[part] + 0.0
         for q in range(n_sums):
             logits += own[:, q : q + 1] * prices[q][where]
         logits /= -temperature
         share, top = _softmax(shard, logits)
-        most, flat = _largest(shard, share), where.reshape(-1)
-        value -= float(shard.xp.sum(doubles(shard, top) - shard.xp.log(doubles(shard, most))))
-        undecided += int(shard.xp.sum(doubles(shard, most < 1.0 / (1.0 + DECIDED))))
+        # No other cluster costs less than this at the prices now.
+        beyond = reach[part] + xp.sum(xp.where(own > 0.0, own * least, own * most), axis=1)
+        blind += int(xp.sum(doubles(shard, beyond < -temperature * top)))
+        largest, flat = _largest(shard, share), where.reshape(-1)
+        value -= float(xp.sum(doubles(shard, top) - xp.log(doubles(shard, largest))))
+        undecided += int(xp.sum(doubles(shard, largest < 1.0 / (1.0 + DECIDED))))
         for q in range(n_sums):
             held = own[:, q : q + 1] * share
             load[:, q] += added_by(flat, held.reshape(-1), k)
-            held *= own[:, q : q + 1] * (1.0 - share)
-            bend[:, q] += added_by(flat, held.reshape(-1), k)
-    return Look(temperature * value, load, undecided, bend.ravel())
+        between = xp.nonzero(largest < SURE)[0]
+        upto = BENT * k * n_sums * len(largest) / (t * max(len(shard), 1))
+        some = between[:: max(int(np.ceil(len(between) / max(upto, 1.0))), 1)]
+        each = np.full(len(some), len(between) / max(len(some), 1))
+        bent.append((*(to_host(column[some]) for column in (share, where, own)), each))
+    share, where, own, each = (np.concatenate(column) for column in zip(*bent, strict=True))
+    curvature = Curvature.of(share, where, own * ask.unit, k, each)
+    return Look(temperature * value, load, undecided, curvature, blind)
 
 
-def _cheapest(shard: Shard, ask: Ask) -> tuple[Any, Any]:
-    """The few clusters where each row costs least, (m, t), and the costs without prices."""
-    near = ask if ask.near is None else ask.near
+def _cheapest(shard: Shard, near: Ask) -> tuple[Any, Any, Any]:
+    """The few clusters where each row costs least, and the costs without prices, (m, t) both.
+
+    And the largest of the costs with prices, (m,), infinite where there are no other clusters.
+    """
     found = shard.memo.get("cheapest")
     if found is None or found[0] != near.key:
         shard.memo.pop("cheapest", None)  # both at once would take twice the memory
@@ -285,13 +349,13 @@ def _cheapest(shard: Shard, ask: Ask) -> tuple[Any, Any]:
                 cost = np.take_along_axis(priced, where, axis=1)
             else:
                 cost, where = priced.topk(t, dim=1, largest=False, sorted=False)
-            own = here.amounts(part)
+            own, reach = here.amounts(part), _largest(shard, cost) + (np.inf if t == here.k else 0)
             for q in range(len(prices)):
                 cost = cost - own[:, q : q + 1] * prices[q][where]
-            parts.append((xp.astype(where, xp.int32), cost))
-        both = (xp.concat(column) for column in zip(*parts, strict=True))
-        found = shard.memo["cheapest"] = near.key, *both
-    return found[1], found[2]
+            parts.append((xp.astype(where, xp.int32), cost, reach))
+        every = (xp.concat(column) for column in zip(*parts, strict=True))
+        found = shard.memo["cheapest"] = near.key, *every
+    return found[1], found[2], found[3]
 
 
 def place(shard: Shard, ask: Ask) -> tuple[FloatArray, IntArray]:

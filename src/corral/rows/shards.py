@@ -19,12 +19,12 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
-from ..numbers import CURVED, FAR
+from ..numbers import CURVED, FAR, UNDECIDED
 from ..rules import Contraction
 from . import passes
 from .distance import EUCLIDEAN, Distance, plus_plus
 from .memory import MemoryRows
-from .passes import Ask, Look, Where
+from .passes import Ask, Curvature, Look, Where
 from .shard import (
     LocalShards,
     Patch,
@@ -224,16 +224,30 @@ class Passes:
         return Ask(self.centers, offsets, priced, unit, uuid4().hex, temperature)
 
     def soft_loads(self, prices: FloatArray, temperature: float) -> Look:
-        """The soft assignment of all rows at the prices and the temperature."""
-        self.deadline.check()
+        """The soft assignment of all rows at the prices and the temperature.
+
+        With many prices the cheapest clusters of each row are those at prices before, unless many
+        rows may miss a cheaper one now.
+        """
         ask = self._ask(prices)
-        if prices.size > CURVED:
-            self._near = ask if self._near is None else self._near
-            ask = replace(ask, near=self._near)
+        if prices.size <= CURVED:
+            return self._looked(ask, temperature)
+        if self._near is not None:
+            look = self._looked(replace(ask, near=self._near), temperature)
+            if look.blind <= UNDECIDED * self.rows.shape[0]:
+                return look
+        self._near = ask
+        return self._looked(replace(ask, near=ask), temperature)
+
+    def _looked(self, ask: Ask, temperature: float) -> Look:
+        """One pass; amounts are no longer in their units."""
+        self.deadline.check()
         look: Look = reduce(add, self.rows.shards.map(passes.soft_loads, ask, temperature))
-        each = np.tile(ask.unit, len(prices))
-        unit = each * each[:, None] if look.curvature.ndim == 2 else each * each
-        return replace(look, load=look.load * ask.unit, curvature=look.curvature * unit)
+        look = replace(look, load=look.load * ask.unit)
+        if isinstance(look.curvature, Curvature):
+            return look
+        each = np.tile(ask.unit, len(look.load))
+        return replace(look, curvature=look.curvature * (each * each[:, None]))
 
     def place(self, prices: FloatArray, temperature: float = 0.0) -> Placement:
         """Put all rows into their cheapest clusters, or where shares at a temperature draw them."""

@@ -292,8 +292,9 @@ class _Descent:
                 found = self.round(start, until)
             except OutOfTime:
                 break
-            drop = (step.objective - found.objective) / max(step.objective, np.finfo(float).tiny)
-            slow = slow + 1 if drop < at.DROP else 0
+            # With what misses the bounds an objective may be zero or below.
+            drop = step.objective - found.objective
+            slow = slow + 1 if drop <= at.DROP * abs(step.objective) else 0
             ahead = ahead + 1 if drop > 0.0 else 0
             start = found.centers
             if ahead:

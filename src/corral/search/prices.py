@@ -22,12 +22,13 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
 
 from .. import numbers as at
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
 from ..rows import Look
-from ..rows.passes import GOLDEN
+from ..rows.passes import GOLDEN, Curvature
 from .compiled import compiled
 
 
@@ -49,10 +50,13 @@ class Blocks:
         """The pass by a compiled kernel."""
         (k, n_sums), m = prices.shape, len(sums.amount)
         size, load = k * n_sums, np.zeros((k, n_sums))
-        curvature = np.zeros((size, size if size <= at.CURVED else 1))
-        some = max(size, at.CURVED_WORK // max(size * size, 1)) if size <= at.CURVED else 1
-        kept = np.zeros((min(some, m), k))
-        chosen, counts = np.zeros(len(kept), np.int64), np.zeros(2, np.int64)
+        whole = size <= at.CURVED
+        curvature = np.zeros((size, size) if whole else (0, 0))
+        some = max(size, at.CURVED_WORK // max(size * size, 1))
+        some = min(some if whole else at.BENT * size // at.CHEAPEST, m)
+        kept = np.zeros((some, k if whole else at.CHEAPEST))
+        clusters = np.zeros((0 if whole else some, at.CHEAPEST), np.int64)
+        chosen, counts = np.zeros(some, np.int64), np.array([0, 0, 0, 1])
         share, inside, value = np.empty(k), np.empty(k, np.int64), 0.0
         every = -(-m // max(len(kept), 1))
         for part, block in self.blocks(deadline):
@@ -69,12 +73,15 @@ class Blocks:
                 load,
                 curvature,
                 kept,
+                clusters,
                 chosen,
                 counts,
             )
-        if size > at.CURVED:
-            return Look(value, load, int(counts[0]), curvature[:, 0])
         share, own = kept[: counts[1]], sums.amount[chosen[: counts[1]]]
+        if not whole:
+            each = np.full(len(share), counts[2] / max(len(share), 1))
+            bent = Curvature.of(share, clusters[: counts[1]], own, k, each)
+            return Look(value, load, int(counts[0]), bent)
         _add_curvature(curvature, share, own, every)
         return Look(value, load, int(counts[0]), curvature)
 
@@ -213,15 +220,40 @@ def _newton_step(
     typical = np.broadcast_to(sums.load * sums.mean, prices.shape).ravel()[free]
     step, wanted = np.zeros(prices.size), eps * gradient.ravel()[free]
     added = (np.abs(gradient) * sums.mean).ravel()[free] / at.NO_SHARE * (damping / at.DAMPING)
-    if here.curvature.ndim == 1:
-        # Its entries add up to nothing in each row, so that twice the diagonal is above the whole.
-        bend = here.curvature[free]
-        step[free] = wanted / (2.0 * bend + damping * (bend + typical) + added)
+    if isinstance(here.curvature, Curvature):
+        bend = here.curvature.diagonal()[free]
+        added += damping * (bend + typical)
+        step[free] = _solved(here.curvature, free, bend + added, added, wanted)
     else:
         matrix = here.curvature[np.ix_(free, free)]
         matrix[np.diag_indices_from(matrix)] += damping * (np.diag(matrix) + typical) + added
         step[free] = np.linalg.solve(matrix, wanted)
     return step.reshape(prices.shape)
+
+
+def _solved(
+    curvature: Curvature,
+    free: IntArray,
+    diagonal: FloatArray,
+    added: FloatArray,
+    wanted: FloatArray,
+) -> FloatArray:
+    """The step of the free prices by conjugate gradients, no finer than the damping is.
+
+    ``diagonal`` is that of the system, with what is added to the curvature.
+    """
+    prices = np.zeros(curvature.held.shape[1])
+
+    def product(step: FloatArray) -> FloatArray:
+        prices[free] = step
+        return (curvature @ prices)[free] + added * step
+
+    def scaled(rest: FloatArray) -> FloatArray:
+        return rest / diagonal
+
+    matrix, inverse = (LinearOperator((len(free),) * 2, each) for each in (product, scaled))
+    step: FloatArray = cg(matrix, wanted, rtol=np.sqrt(at.DAMPING), M=inverse)[0]
+    return step
 
 
 def scale_of(costs: Blocks, deadline: Deadline = NEVER) -> float:
@@ -271,17 +303,20 @@ def soft_loads(
     load: FloatArray,
     curvature: FloatArray,
     kept: FloatArray,
+    clusters: IntArray,
     chosen: IntArray,
     counts: IntArray,
 ) -> float:
     """Add loads and curvature of some groups, and give the sum of their soft least costs.
 
     ``first`` is the number of the first group.  Of groups that have shares in many clusters, shares
-    of every so many are kept, and their numbers chosen; of all groups if no curvature is added to.
-    ``counts`` has undecided groups and those kept; ``share`` and ``inside`` are written over.
+    of every so many are kept, and their numbers chosen.  Without a curvature to add to these are
+    groups that lie between clusters, as many as there is room for, with their large shares and the
+    clusters of these.  ``counts`` has undecided groups, those kept, those that lie between clusters
+    and of how many of these one is kept; ``share`` and ``inside`` are written over.
     """
     k, n_sums = prices.shape
-    value, whole = 0.0, len(curvature) > 0
+    value, whole = 0.0, len(clusters) == 0
     for i in range(len(cost)):
         least = np.inf
         for j in range(k):
@@ -309,11 +344,33 @@ def soft_loads(
         if number == 1:
             continue
         if not whole:
+            if total * at.SURE <= 1.0:
+                continue
+            counts[2] += 1
+            if (counts[2] - 1) % counts[3]:
+                continue
+            if counts[1] == len(kept):  # full: every second one goes
+                counts[1], counts[3] = (len(kept) + 1) // 2, 2 * counts[3]
+                for z in range(counts[1]):
+                    chosen[z] = chosen[2 * z]
+                    for y in range(clusters.shape[1]):
+                        kept[z, y], clusters[z, y] = kept[2 * z, y], clusters[2 * z, y]
+                for z in range(counts[1], len(kept)):
+                    for y in range(clusters.shape[1]):
+                        kept[z, y] = 0.0
+                if (counts[2] - 1) % counts[3]:
+                    continue
+            large = 0
             for z in range(number):
-                j = inside[z]
-                for q in range(n_sums):
-                    bend = share[j] * (1.0 - share[j]) * amount[i, q] ** 2
-                    curvature[j * n_sums + q, 0] += bend
+                if share[inside[z]] * total > at.DECIDED**2:
+                    inside[large] = inside[z]
+                    large += 1
+            thin = -(-large // clusters.shape[1])
+            for z in range(i % thin, large, thin):
+                kept[counts[1], z // thin] = share[inside[z]]
+                clusters[counts[1], z // thin] = inside[z]
+            chosen[counts[1]] = first + i
+            counts[1] += 1
             continue
         if number > at.FEW_SHARES:
             if (first + i) % every == 0:
