@@ -163,13 +163,17 @@ class Descender:
         """
         if not self.shape.follows:
             return self.improved(varied.labels, parent.prices, varied.rules, varied.awake)
-        self.in_order_of(varied.rules)
         inside = neighbours(self.shape, parent.clusters, varied.awake)
         some, groups = np.flatnonzero(inside), np.flatnonzero(inside[varied.labels])
-        piece = self._piece(groups, some, varied.labels)
         place_of = np.zeros(self.rules.n_clusters, np.int64)
         place_of[some] = np.arange(len(some))
+        # The parent is valued with its own order of the sizes: soft ones have a price.
+        self.in_order_of(parent.rules)
+        piece = self._piece(groups, some, varied.labels)
         target = piece.value(place_of[parent.labels[groups]])
+        if varied.rules is not parent.rules:
+            self.in_order_of(varied.rules)
+            piece = self._piece(groups, some, varied.labels)
         part: IntArray = place_of[varied.labels[groups]]
         awake, prices = varied.awake[some], parent.prices
         known = None if prices is None else replace(prices, prices=prices.prices[some])
