@@ -82,9 +82,9 @@ UNDECIDED = 0.02
 #: Largest difference of costs, in temperatures, at which a cluster has a share at all, and longest
 #: step of a price by the mean amount.
 NO_SHARE = 30.0
-#: Part of the curvature that is added to its diagonal at least; the factor by which it falls after
-#: a step that raised the dual; it rises by the square of that after another (Levenberg and
-#: Marquardt).
+#: Part of the curvature that is added to its diagonal at first; the factor by which it falls after
+#: a step that raised the dual as promised, and rises after one that raised it by less; it rises by
+#: the square of that after a step that is taken back.
 DAMPING, DAMPING_STEP = 1e-3, 10.0
 #: Clusters with a share of a group up to which all such groups count for the curvature; of groups
 #: with more, which are many at high temperatures, so many products count.  With 12 groups for 400
@@ -97,8 +97,8 @@ FEW_SHARES, CURVED_WORK = 12, 1 << 28
 #: temperature, at most.  Two rounds instead of eight: 2,000 rows in 100 clusters end 0.5 % higher
 #: after the same time.
 ITERATIONS = 8
-#: Relative drop of the objective that ends rounds, and gain of an exact assignment that ends these.
-ROUND_DROP, FINISHED = 2e-3, 1e-5
+#: Relative drop of the objective that ends rounds.
+ROUND_DROP = 2e-3
 #: Clusters near one: those that its groups look at, that a child may change beside it, that are
 #: seeded anew together, or of which one is given up.
 WIDTH = 16
@@ -127,7 +127,7 @@ EXACT = 1 << 22
 #: Work of a search with effort 1, in about nanoseconds: a part that every search has; for each
 #: number of X that the coarse level sees, times clusters; and for each number of X, times clusters.
 #: Twice the work of the first two ends 0.5 % lower on the cells of the grid with sums.
-WORK, WORK_EACH, WORK_ALL = 2.5e8, 65.0, 15.0
+WORK, WORK_EACH, WORK_ALL = 2.5e8, 40.0, 40.0
 #: Work of a child beside that of its rounds and moves, and of an iteration of ADMM for each entry.
 CHILD_WORK, ADMM_WORK = 5e5, 8.0
 #: Work between two questions to the deadline.

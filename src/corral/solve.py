@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -120,16 +120,28 @@ def _searched(
         of_part = Makers(part, random_state, share)
         with suppress(NoAssignment, OutOfTime):  # then all rows have starts of their own
             coarse = _search_level(part, of_part, random_state, share, None, events)
-            makers = [
-                ("all rows from the sample", partial(_of_all, answer, part, problem))
-                for answer in coarse.answers
-            ]
+            makers = _levelled([_of_all(each, part, problem) for each in coarse.answers], own)
         own.relaxed = of_part.relaxed
-        budget.spend(share.spent)
-    found = _search_level(problem, makers, random_state, budget, enough, events).top
+        budget.work -= share.work
+    making = at.STEP if makers is own else np.inf
+    found = _search_level(problem, makers, random_state, budget, enough, events, making).top
     over = "the budget" if budget.over else "children without success"
     events.note("search stopped by", "the deadline" if budget.deadline.passed else over)
     return _solution(problem, found, own.relaxed, events)
+
+
+def _levelled(answers: list[Answer], makers: Makers) -> Iterator[tuple[str, Maker]]:
+    """Makers of all rows from answers of a sample, the best first, and from seeds of all rows.
+
+    The first two are tried whatever they take: a sample may mislead.
+    """
+    yield "all rows from the sample", lambda: answers[0]
+    if isinstance(makers.problem.settings.init, str):
+        yield "seeds of all rows", lambda: makers.instead_of(answers[0])
+    for answer in answers[1:]:
+        if makers.budget.part >= at.STEP:
+            return
+        yield "all rows from the sample", partial(lambda each: each, answer)
 
 
 def _why_home(problem: Problem) -> str:
@@ -188,6 +200,7 @@ def _search_level(
     budget: Budget,
     enough: Enough | None,
     events: Events,
+    making: float = at.STEP,
 ) -> Population:
     """Search one level; where no maker's answer obeys the rules, an exact solver finds one."""
     rules, rows = problem.rules, problem.near
@@ -217,6 +230,7 @@ def _search_level(
         tell,
         lambda: any_answer(descender, problem.deadline),
         proven,
+        making,
     )
     if found.tried:
         text = f"{found.tried} tried, {found.kept} of them the best when found"

@@ -12,9 +12,9 @@ from typing import Protocol
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from sklearn.cluster import kmeans_plusplus
 
 from .._typing import FloatArray, IntArray, Matrix
+from .algebra import as_dense, row_lengths
 
 #: Sums of the points of clusters, (k, d), computed only where they are needed.
 Sums = Callable[[], FloatArray]
@@ -114,14 +114,42 @@ EUCLIDEAN = SquaredEuclidean()
 
 
 def plus_plus(
-    points: Matrix, weight: FloatArray, n_clusters: int, random_state: np.random.RandomState
+    points: Matrix,
+    weight: FloatArray,
+    n_seeds: int,
+    random_state: np.random.RandomState,
+    known: FloatArray | None = None,
 ) -> FloatArray:
-    """k-means++ seeds of points in memory; with fewer points than clusters, some occur twice."""
-    k, m = n_clusters, points.shape[0]
-    if m >= k:
-        given = weight if weight.any() else np.ones(m)
-        seeds, _ = kmeans_plusplus(points, k, sample_weight=given, random_state=random_state)
-    else:
-        seeds = points[np.concatenate([np.arange(m), random_state.randint(m, size=k - m)])]
-    dense = seeds if isinstance(seeds, np.ndarray) else seeds.toarray()
-    return dense.astype(np.float64)
+    """Seeds of points in memory by greedy k-means++, beside those that are known.
+
+    Of a few candidates, drawn in proportion to weight and squared distance to the seeds so far, the
+    one that leaves the smallest sum of these is taken.  Where all points are seeds, points are
+    drawn again.
+    """
+    m, seeds = points.shape[0], np.empty((n_seeds, points.shape[1]))
+    weight = weight if weight.any() else np.ones(m)
+    # Dense points are centred: differences of large squares lose digits.
+    middle = points.mean(axis=0, dtype=np.float64) if isinstance(points, np.ndarray) else 0.0
+    about = points - middle if isinstance(points, np.ndarray) else points
+    norms, begun, number = row_lengths(about) ** 2, known is not None, n_seeds
+    closest: FloatArray = np.ones(m)
+    if known is not None:
+        closest, number = _squares(about, norms, known - middle).min(axis=1), n_seeds + len(known)
+    trials = 2 + int(np.log(max(number, 1)))
+    for j in range(n_seeds):
+        chance = np.cumsum(weight * closest)
+        chance = chance if chance[-1] > 0.0 else np.cumsum(weight)
+        drawn = random_state.uniform(size=trials if begun else 1) * chance[-1]
+        chosen = as_dense(about[np.minimum(np.searchsorted(chance, drawn, side="right"), m - 1)])
+        left = _squares(about, norms, chosen)
+        left = np.minimum(left, closest[:, None]) if begun else left
+        best = int((weight @ left).argmin())
+        closest, seeds[j], begun = left[:, best], chosen[best] + middle, True
+    return seeds
+
+
+def _squares(points: Matrix, norms: FloatArray, others: FloatArray) -> FloatArray:
+    """Squared distances of points, with squared lengths, to a few others."""
+    product = np.asarray(points @ others.T, np.float64)
+    squares: FloatArray = norms[:, None] - 2.0 * product + (others * others).sum(axis=1)
+    return np.maximum(squares, 0.0)

@@ -124,13 +124,17 @@ class MemoryRows:
         return self._given, self._given_distance
 
     def seeds(
-        self, n_clusters: int, rows: IntArray, random_state: np.random.RandomState
+        self,
+        n_clusters: int,
+        rows: IntArray,
+        random_state: np.random.RandomState,
+        known: FloatArray | None = None,
     ) -> FloatArray:
-        """By k-means++."""
+        """By k-means++; seeds that are known are given with the middle."""
         points, weight = self._given, self.weight
         if len(rows) < len(weight):
             points, weight = points[rows], weight[rows]
-        return plus_plus(points, weight, n_clusters, random_state) - self.middle
+        return plus_plus(points, weight, n_clusters, random_state, known) - self.middle
 
     def distances(self, centers: FloatArray, deadline: Deadline = NEVER) -> FloatArray:
         """Squared distances ``|p_g - mu_j|^2`` as an (m, k) array; raises OutOfTime."""

@@ -150,8 +150,7 @@ class Rules:
     @property
     def quickly_exact(self) -> bool:
         """Whether exact labels at centres are quick: by flows, or by linear assignments."""
-        cliques = self.paired and self.in_cliques and not self.bounded
-        return self.only_sized or cliques or (self.nested and not self.sizes_vary)
+        return self.only_sized or (self.paired and self.in_cliques and not self.bounded)
 
     @property
     def sizes_vary(self) -> bool:

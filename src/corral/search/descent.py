@@ -57,11 +57,12 @@ class Answer:
 
 @dataclass(frozen=True)
 class Varied:
-    """Labels to descend from, the clusters that changed, and the rules with sizes in order."""
+    """Labels to descend from, the clusters that changed, the rules with sizes in order, prices."""
 
     labels: IntArray
     awake: BoolArray
     rules: Rules
+    prices: Found | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,14 +73,7 @@ class Piece:
     """
 
     priced: Priced
-    pinned: Pinned
-    shape: Shape | None  # for rounds; None if there are none for a part of the clusters
     scratch: Scratch
-
-    @property
-    def sums(self) -> Sums:
-        """The bounded sums."""
-        return Sums(self.priced.model.amount, *self.priced.model.bound)
 
     @property
     def n_clusters(self) -> int:
@@ -101,7 +95,7 @@ class Descender:
         self.rules, self.shape, self.budget = rules, shape, budget
         self.random_state, self.penalty = random_state, 1.0
         priced = shape.priced(rules)
-        self.whole = Piece(priced, Pinned.all(rules), shape, Scratch.of(priced.model))
+        self.whole, self.pinned = Piece(priced, Scratch.of(priced.model)), Pinned.of(rules)
         self._order = rules
         self._clusters: Any = None  # those of the first maker
         self.answered = False  # whether the search has an answer, so that the deadline may end it
@@ -126,15 +120,15 @@ class Descender:
         """
         self._clusters = clusters if self._clusters is None else self._clusters
         labels, prices, rules = self.rounds(clusters, prices)
-        if not self._promising(self.shape, labels, target):
+        if not self._promising(labels, target):
             return None
         return self.improved(labels, prices, rules, target=target)
 
-    def _promising(self, shape: Shape, labels: IntArray, target: float) -> bool:
+    def _promising(self, labels: IntArray, target: float) -> bool:
         """Whether moves may bring labels below the target."""
-        if target == np.inf or not shape.follows:
+        if target == np.inf or not self.shape.follows:
             return True
-        objective = shape.objective(labels, shape.clusters(labels))
+        objective = self.shape.objective(labels, self.shape.clusters(labels))
         return objective <= target + at.PROMISING * abs(target)
 
     def from_made(self, made: Any, best: Answer | None) -> Answer | None:
@@ -158,11 +152,11 @@ class Descender:
     def from_varied(self, varied: Varied, parent: Answer) -> Answer | None:
         """The answer from a variation of a parent; None if it is no better.
 
-        The clusters that changed and their neighbours are a problem of their own, which rounds and
-        moves see; all other groups stay where they are.
+        The clusters that changed and their neighbours are a problem of their own, which moves see;
+        all other groups stay where they are.
         """
         if not self.shape.follows:
-            return self.improved(varied.labels, parent.prices, varied.rules, varied.awake)
+            return self.improved(varied.labels, varied.prices, varied.rules, varied.awake)
         inside = neighbours(self.shape, parent.clusters, varied.awake)
         some, groups = np.flatnonzero(inside), np.flatnonzero(inside[varied.labels])
         place_of = np.zeros(self.rules.n_clusters, np.int64)
@@ -175,23 +169,14 @@ class Descender:
             self.in_order_of(varied.rules)
             piece = self._piece(groups, some, varied.labels)
         part: IntArray = place_of[varied.labels[groups]]
-        awake, prices = varied.awake[some], parent.prices
+        awake, prices = varied.awake[some], varied.prices
         known = None if prices is None else replace(prices, prices=prices.prices[some])
         self.budget.spend(at.CHILD_WORK + len(groups) * (self.shape.shape[1] + 10.0))
-        if varied.rules.bounded and known is not None and piece.shape is not None:
-            part, known = self._alternate(piece, piece.shape.clusters(part), known, 1)
-            awake = np.ones(len(some), bool)
-            if not self._promising(piece.shape, part, target):
-                return None
         found = self._obeying(piece, part, known, awake, target)
         if found is None or found[1] >= target:
             return None
         labels, objective = varied.labels.copy(), parent.objective + found[1] - target
         labels[groups] = some[found[0]]
-        if prices is not None and known is not None:
-            every = prices.prices.copy()
-            every[some] = known.prices
-            prices = replace(prices, prices=every)
         clusters = self.shape.clusters(labels, parent.clusters)
         child = Answer(labels, clusters, objective, varied.rules, prices)
         return None if broken(varied.rules, labels) else child
@@ -201,8 +186,7 @@ class Descender:
         if len(some) == self.rules.n_clusters:
             return self.whole
         priced = self.whole.priced.part(groups, some, labels)
-        shape = self.shape.part(groups, len(some)) if len(groups) > len(some) else None
-        return Piece(priced, Pinned.of(priced.model), shape, Scratch.of(priced.model))
+        return Piece(priced, Scratch.of(priced.model))
 
     def rounds(self, clusters: Any, prices: Found | None = None) -> tuple[IntArray, Found, Rules]:
         """Rounds of prices, labels and centres; the labels need not obey the rules yet.
@@ -217,20 +201,11 @@ class Descender:
             capacity = rules.capacity
             rules = match_sizes(rules, counts if capacity is None else capacity)
         self.in_order_of(rules)
-        labels, found = self._alternate(self.whole, clusters, prices)
-        return labels, found, rules
-
-    def _alternate(
-        self, piece: Piece, clusters: Any, prices: Found | None, rounds: int = at.ITERATIONS
-    ) -> tuple[IntArray, Found]:
-        """Prices, labels and centres in turn, while the objective falls."""
-        deadline, before, scale, shape = self.deadline, np.inf, 0.0, piece.shape
-        if shape is None:
-            raise AssertionError("rounds need a shape")
-        (m, d), k, sums = shape.shape, piece.n_clusters, piece.sums
+        model, before, scale, shape = self.whole.priced.model, np.inf, 0.0, self.shape
+        (m, d), k, sums = shape.shape, rules.n_clusters, Sums(model.amount, *model.bound)
         best: tuple[IntArray, Found] | None = None
-        for _ in range(rounds):
-            costs = PinnedCosts(shape.costs(clusters, deadline), piece.pinned)
+        for _ in range(at.ITERATIONS):
+            costs = PinnedCosts(shape.costs(clusters, deadline), self.pinned)
             scale = scale or scale_of(costs, deadline)
             prices = find_prices(costs, sums, scale, prices, deadline, self.budget.deadline)
             labels = place(costs, sums.amount, prices, deadline)
@@ -246,7 +221,7 @@ class Descender:
             before = objective
         if best is None:
             raise AssertionError("there is one round at least")
-        return best
+        return *best, rules
 
     def improved(
         self,
@@ -308,7 +283,7 @@ class Descender:
             if found is None or not found.beats(answer):
                 break
             gain, answer = answer.objective - found.objective, found
-            if gain < at.FINISHED * abs(answer.objective):
+            if gain < at.DROP * abs(answer.objective) or self.budget.over:
                 break
         return answer
 
@@ -421,16 +396,10 @@ class Pinned:
     paid: FloatArray  # (u, k)
 
     @classmethod
-    def all(cls, rules: Rules) -> Pinned:
+    def of(cls, rules: Rules) -> Pinned:
         """The pins of all groups."""
         priced, paid = rules.soft_pins.of_groups(rules.n_clusters)
         return cls(rules.pins[:, 0], rules.pins[:, 1], priced, paid)
-
-    @classmethod
-    def of(cls, model: Model) -> Pinned:
-        """The pins of a part of the groups."""
-        groups, priced = (np.flatnonzero(row >= 0) for row in model.pin)
-        return cls(groups, model.pin[0, groups], priced, model.paid)
 
 
 class PinnedCosts(Blocks):

@@ -26,6 +26,7 @@ def search(
     tell: Callable[[str, Answer | None], None],
     rescue: Callable[[], Answer],
     enough: Callable[[float], bool] = lambda _: False,
+    making: float = at.STEP,
 ) -> Population:
     """Make, descend, vary and select until the budget is spent or children have no success.
 
@@ -40,15 +41,20 @@ def search(
         Gives an answer where no maker's obeys the rules, or raises.
     enough : callable
         Whether the objective of the makers' best answer ends the search.
+    making : float
+        Part of the work after which no further maker begins.
     """
     budget, random_state = descender.budget, descender.random_state
     most = max(min(at.PARENTS, at.PARENT_CLUSTERS // descender.rules.n_clusters), 1)
     answers = Population(random_state, budget.patience, most)
     try:
         for name, make in makers:
-            if answers.answers and budget.part >= at.STEP:
+            if answers.answers and budget.part >= making:
                 break
-            found = descender.from_made(make(), answers.best)
+            made = make()
+            if made is None:
+                continue
+            found = descender.from_made(made, answers.best)
             answers.add(found)
             tell(name, found)
             descender.answered = answers.best is not None

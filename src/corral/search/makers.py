@@ -7,6 +7,7 @@ some thousands of groups; the descent that follows sees all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..admm.projected import solve_projected
 from ..constraints._checks import sums_by
 from ..problem import Problem
 from .budget import Budget
-from .descent import match_sizes
+from .descent import Answer, match_sizes
 from .starts import Start, draw, labelled_means, make_start
 
 
@@ -57,6 +58,23 @@ class Makers:
         if isinstance(init, str) and init == "k-means++":
             labelled = labelled_means(rules, rows, draws, others=number > 0)
         return make_start(rules, rows, init, draws, problem.deadline, labelled)
+
+    def instead_of(self, answer: Answer) -> Answer | None:
+        """The answer with seeds of all rows, if k-means without rules costs less from these.
+
+        A sample may miss small clusters that are far from all others.
+        """
+        rows, k = self.problem.near, self.problem.n_clusters
+        ends: list[tuple[float, FloatArray]] = []
+        for start in (answer.clusters, self._start(1).centers):
+            centers = start
+            for _ in range(2):
+                labels = rows.nearest(centers, self.problem.deadline)
+                centers = rows.means(labels, k, centers)
+            ends.append((rows.inertia(labels, centers), centers))
+        self.budget.spend(3.0 * k * float(np.prod(rows.shape)))
+        (now, _), (then, seeds) = ends
+        return replace(answer, clusters=seeds, prices=None) if then < now else None
 
     def admm(self) -> FloatArray:
         """Centres of ADMM, on a sample of the groups if there are many."""

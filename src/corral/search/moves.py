@@ -718,23 +718,27 @@ def best_exchange(
         limit += 2.0 * own * (1.0 / max(place[NUMBER, a], 1) + 1.0 / max(members, 1))
         limit += np.inf if clash else figure[EXCESS, a] + figure[EXCESS, b]
         stride, at = max(members // (2 * partner.shape[1]), 1), 0
-        o, tried = place[HEAD, b], 0
-        for p in range(ready + (members if broken and scans else 0)):
+        o, tried, p, end = place[HEAD, b], 0, 0, ready + (members if broken and scans else 0)
+        work += 10.0
+        while p < end:
             if p < ready:
                 g = partner[b, p]
                 if tried == TRIED or paid + scratch.regret[g] > limit:
+                    p = ready
                     continue
             else:
                 g, o, at = o, state.link[AFTER, o], at + 1
                 if (at + i) % stride > 0:
+                    p += 1
                     continue
+            p += 1
             work += 2.0
             if labels[g] != b or model.pin[0, g] >= 0:
                 continue
             bar = barring(ptr, other, tie, labels, g, a)
             swaps = bar < 0 or bar == i
             tried += swaps
-            for turn in range(2 if p < ready else 1):
+            for turn in range(2 if p <= ready else 1):
                 c = a if turn == 0 else scratch.best[g]
                 if not (swaps if turn == 0 else c >= 0 and c != a and c != b):
                     continue

@@ -29,7 +29,7 @@ from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
 from ..rows import Look
 from ..rows.passes import GOLDEN, Curvature
-from .compiled import compiled
+from .compiled import compiled, inlined
 
 
 class Costs(Protocol):
@@ -58,13 +58,14 @@ class Blocks:
         clusters = np.zeros((0 if whole else some, at.CHEAPEST), np.int64)
         chosen, counts = np.zeros(some, np.int64), np.array([0, 0, 0, 1])
         share, inside, value = np.empty(k), np.empty(k, np.int64), 0.0
+        by_sum = np.ascontiguousarray(prices.T)
         every = -(-m // max(len(kept), 1))
         for part, block in self.blocks(deadline):
             amount = np.ascontiguousarray(sums.amount[part])
             value += soft_loads(
                 block,
                 amount,
-                prices,
+                by_sum,
                 eps,
                 part.start,
                 every,
@@ -82,6 +83,7 @@ class Blocks:
             each = np.full(len(share), counts[2] / max(len(share), 1))
             bent = Curvature.of(share, clusters[: counts[1]], own, k, each)
             return Look(value, load, int(counts[0]), bent)
+        curvature = np.tril(curvature) + np.tril(curvature, -1).T
         _add_curvature(curvature, share, own, every)
         return Look(value, load, int(counts[0]), curvature)
 
@@ -171,7 +173,8 @@ def find_prices(
     The temperature begins at the scale of the costs.  With prices that are known it rises from
     theirs while more groups are in the wrong cluster than undecided: steps of the prices move these
     and hardly any others.  Then it falls until few groups are undecided, or time is over at
-    ``until``; at the deadline it raises OutOfTime.
+    ``until``; at the deadline it raises OutOfTime.  Steps are those of Levenberg and Marquardt: the
+    damping falls where the dual rises by at least half of what a step promises.
     """
     (k, n_sums), m = sums.lower.shape, len(sums.amount)
     if not n_sums:
@@ -184,23 +187,25 @@ def find_prices(
         eps = min(eps * max(1.0 / at.COOLING, wrong / max(here.undecided, 1)), scale)
         here, passes = _look(costs, sums, prices, eps, deadline), passes + 1
     while True:
-        damping = at.DAMPING
-        for _ in range(at.ITERATIONS):
-            last = here.undecided <= few or eps <= coldest
+        damping, last = at.DAMPING, here.undecided <= few or eps <= coldest
+        for _ in range(at.ITERATIONS * (2 if last else 1)):
             accuracy = at.PRICE_ACCURACY if last else at.TRACKED
             dear = last and sums.paid(here.load, prices) > at.ROUND_DROP * abs(here.value)
             if (not dear and sums.missed(here.load, prices) <= accuracy) or until.passed:
                 break
-            moved = prices + _newton_step(here, sums, prices, eps, damping)
+            step, promised = _newton_step(here, sums, prices, eps, damping)
+            moved = prices + step
             moved = np.where(prices * moved < 0.0, 0.0, moved)
             there, passes = _look(costs, sums, moved, eps, deadline), passes + 1
-            if there.value >= here.value:
-                here, prices, damping = there, moved, damping / at.DAMPING_STEP
+            gain = there.value - here.value
+            if gain >= 0.0:
+                here, prices = there, moved
+                damping *= at.DAMPING_STEP ** (-1.0 if gain > 0.5 * promised else 1.0)
             else:
                 damping *= at.DAMPING_STEP**2
-        if here.undecided <= few or eps <= coldest or until.passed:
+        if last or until.passed:
             return Found(prices, eps, passes)
-        eps *= max(at.COOLING, few / here.undecided)
+        eps *= max(at.COOLING, 0.8 * few / max(here.undecided, 1))
         here, passes = _look(costs, sums, prices, eps, deadline), passes + 1
 
 
@@ -213,8 +218,8 @@ def _look(costs: Costs, sums: Sums, prices: FloatArray, eps: float, deadline: De
 
 def _newton_step(
     here: Look, sums: Sums, prices: FloatArray, eps: float, damping: float
-) -> FloatArray:
-    """The step of the prices that are not held at zero."""
+) -> tuple[FloatArray, float]:
+    """The step of the prices that are not held at zero, and the rise of the dual it promises."""
     gradient = here.load - sums.wanted(here.load, prices)
     free = np.flatnonzero(((prices != 0.0) | (gradient != 0.0)).ravel())
     typical = np.broadcast_to(sums.load * sums.mean, prices.shape).ravel()[free]
@@ -228,7 +233,7 @@ def _newton_step(
         matrix = here.curvature[np.ix_(free, free)]
         matrix[np.diag_indices_from(matrix)] += damping * (np.diag(matrix) + typical) + added
         step[free] = np.linalg.solve(matrix, wanted)
-    return step.reshape(prices.shape)
+    return step.reshape(prices.shape), 0.5 * float(gradient.ravel() @ step)
 
 
 def _solved(
@@ -278,16 +283,33 @@ def place(costs: Blocks, amount: FloatArray, found: Found, deadline: Deadline = 
             return nearest
         eps = np.finfo(np.float64).tiny  # groups that are alike may fill more clusters
     labels, share = np.empty(len(amount), np.int64), np.empty(len(found.prices))
+    inside, by_sum = np.empty(len(share), np.int64), np.ascontiguousarray(found.prices.T)
     for part, block in costs.blocks(deadline):
         drawn = np.modf((np.arange(part.start, part.stop) + 0.5) * GOLDEN)[0]
         own = np.ascontiguousarray(amount[part])
-        rounded(block, own, found.prices, eps, drawn, share, labels[part])
+        rounded(block, own, by_sum, eps, drawn, share, inside, labels[part])
     return labels
 
 
 def nearest_of(costs: Blocks, deadline: Deadline = NEVER) -> IntArray:
     """The cluster where each group costs least."""
     return np.concatenate([block.argmin(axis=1) for _, block in costs.blocks(deadline)])
+
+
+@inlined
+def paid_by(
+    cost: FloatArray, amount: FloatArray, prices: FloatArray, i: int, paid: FloatArray
+) -> float:
+    """Write what group i pays in each cluster, and give the least of it; prices are (q, k)."""
+    for j in range(len(paid)):
+        paid[j] = cost[i, j]
+    for q in range(len(prices)):
+        for j in range(len(paid)):
+            paid[j] += amount[i, q] * prices[q, j]
+    least = np.inf
+    for j in range(len(paid)):
+        least = paid[j] if paid[j] < least else least
+    return least
 
 
 @compiled
@@ -313,26 +335,22 @@ def soft_loads(
     of every so many are kept, and their numbers chosen.  Without a curvature to add to these are
     groups that lie between clusters, as many as there is room for, with their large shares and the
     clusters of these.  ``counts`` has undecided groups, those kept, those that lie between clusters
-    and of how many of these one is kept; ``share`` and ``inside`` are written over.
+    and of how many of these one is kept; ``share`` and ``inside`` are written over.  ``prices`` are
+    (q, k), and of the curvature the lower triangle is filled.
     """
-    k, n_sums = prices.shape
-    value, whole = 0.0, len(clusters) == 0
+    n_sums, k = prices.shape
+    value, whole, reach = 0.0, len(clusters) == 0, at.NO_SHARE * eps
     for i in range(len(cost)):
-        least = np.inf
+        least = paid_by(cost, amount, prices, i, share)
+        total, number, top = 0.0, 0, least + reach
         for j in range(k):
-            paid = cost[i, j]
-            for q in range(n_sums):
-                paid += amount[i, q] * prices[j, q]
-            share[j] = paid
-            least = min(least, paid)
-        total, number = 0.0, 0
-        for j in range(k):
-            above = (share[j] - least) / eps
-            if above < at.NO_SHARE:
+            if share[j] < top:
                 inside[number] = j
                 number += 1
-                share[j] = np.exp(-above)
-                total += share[j]
+        for z in range(number):
+            j = inside[z]
+            share[j] = np.exp((least - share[j]) / eps)
+            total += share[j]
         value += least - eps * np.log(total)
         if total > 1.0 + at.DECIDED:
             counts[0] += 1
@@ -381,7 +399,7 @@ def soft_loads(
             continue
         for z in range(number):
             j = inside[z]
-            for y in range(number):
+            for y in range(z + 1):
                 o = inside[y]
                 both = -share[j] * share[o]
                 if o == j:
@@ -402,27 +420,27 @@ def rounded(
     eps: float,
     drawn: FloatArray,
     share: FloatArray,
+    inside: IntArray,
     labels: IntArray,
 ) -> None:
-    """Write a cluster of each group, drawn by its shares; ``share`` is written over."""
-    k, n_sums = prices.shape
+    """Write a cluster of each group, drawn by its shares; ``share`` is written over.
+
+    ``prices`` are (q, k).
+    """
+    k, reach = prices.shape[1], at.NO_SHARE * eps
     for i in range(len(cost)):
-        least, best = np.inf, 0
+        least = paid_by(cost, amount, prices, i, share)
+        total, number, top = 0.0, 0, least + reach
         for j in range(k):
-            paid = cost[i, j]
-            for q in range(n_sums):
-                paid += amount[i, q] * prices[j, q]
-            share[j] = paid
-            if paid < least:
-                least, best = paid, j
-        total = 0.0
-        for j in range(k):
-            above = (share[j] - least) / eps
-            share[j] = np.exp(-above) if above < at.NO_SHARE else 0.0
-            total += share[j]
-        labels[i], left = best, drawn[i] * total
-        for j in range(k):
-            left -= share[j]
-            if left < 0.0 and share[j] > 0.0:
-                labels[i] = j
-                break
+            if share[j] <= top:
+                inside[number] = j
+                number += 1
+        for z in range(number):
+            paid = share[inside[z]]
+            share[z] = np.exp((least - paid) / eps) if paid > least else 1.0
+            total += share[z]
+        left, z = drawn[i] * total - share[0], 0
+        while left >= 0.0 and z < number - 1:
+            z += 1
+            left -= share[z]
+        labels[i] = inside[z]

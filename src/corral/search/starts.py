@@ -16,7 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline, OutOfTime
-from ..numbers import STEP
+from ..numbers import EXACT, STEP
 from ..rows import MemoryRows, Rows
 from ..rules import Rules
 from ..settings import coarse_groups
@@ -133,31 +133,18 @@ def make_start(
 def _completed(
     labelled: Labelled, k: int, rows: MemoryRows, random_state: np.random.RandomState
 ) -> FloatArray:
-    """Seeds of all clusters: the means given, then points drawn as k-means++ draws them.
-
-    Of a few candidates, drawn in proportion to their squared distances to the seeds so far, the one
-    that leaves the smallest sum of these is taken.
-    """
+    """Seeds of all clusters: the means given, then those of k-means++; with the middle."""
     seeds = np.empty((k, labelled.means.shape[1]))
     seeds[labelled.clusters] = labelled.means
     rest = np.setdiff1d(np.arange(k), labelled.clusters)
-    if not len(rest):
-        return seeds
-    closest = rows.distances(labelled.means - rows.middle).min(axis=1)
-    for j in rest:
-        chance = np.cumsum(rows.weight * closest)
-        drawn = random_state.uniform(size=2 + int(np.log(k))) * chance[-1]
-        groups = np.minimum(np.searchsorted(chance, drawn), len(chance) - 1)
-        points = np.stack([rows.row(int(g)) for g in groups])
-        left = np.minimum(rows.distances(points), closest[:, None])
-        best = int((rows.weight @ left).argmin())
-        closest, seeds[j] = left[:, best], points[best] + rows.middle
+    every = np.arange(rows.shape[0])
+    seeds[rest] = rows.seeds(len(rest), every, random_state, labelled.means) + rows.middle
     return seeds
 
 
 def _seed_rows(m: int, k: int, random_state: np.random.RandomState) -> IntArray:
     """Groups that seeds are drawn from, in order."""
-    most = coarse_groups(k)
+    most = max(coarse_groups(k), EXACT // k)
     return np.arange(m) if m <= most else np.sort(random_state.choice(m, most, replace=False))
 
 

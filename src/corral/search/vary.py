@@ -10,6 +10,7 @@ clusters of two parents are matched, and one of each pair is taken (HG-means, Gr
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -58,7 +59,8 @@ class Variation:
         order[[a, b]] = b, a
         awake = np.zeros(k, bool)
         awake[[a, b]] = True
-        return Varied(answer.labels.copy(), awake, answer.rules.with_sizes_in_order(order))
+        rules = answer.rules.with_sizes_in_order(order)
+        return Varied(answer.labels.copy(), awake, rules, answer.prices)
 
     def _renamed(self, answer: Answer) -> Varied:
         """Two clusters that have rules of their own exchange all groups that are not pinned."""
@@ -70,7 +72,7 @@ class Variation:
         labels = order[labels]
         labels[self.rules.pins[:, 0]] = self.rules.pins[:, 1]
         awake[[a, b]] = True
-        return Varied(labels, awake, answer.rules)
+        return Varied(labels, awake, answer.rules, answer.prices)
 
     def _near(self, answer: Answer, a: int, others: BoolArray) -> int:
         """One of some other clusters, the nearer to a cluster the likelier."""
@@ -122,7 +124,12 @@ class Variation:
         halves = np.flatnonzero(labels == split)
         labels[halves] = np.where(self.shape.seeded(halves, 2, draw) == 0, split, gone)
         awake[[gone, split]] = True
-        return Varied(labels, awake, answer.rules)
+        prices = answer.prices
+        if prices is not None:
+            sources = np.arange(k)
+            sources[gone] = split
+            prices = replace(prices, prices=prices.prices[sources])
+        return Varied(labels, awake, answer.rules, prices)
 
     def _own_costs(self, answer: Answer) -> FloatArray:
         """What each group of an answer costs; it is kept for the answer's next child."""
@@ -133,20 +140,28 @@ class Variation:
     def _reseeded(self, answer: Answer) -> Varied:
         """Some neighbouring clusters seeded anew."""
         labels, k, draw = answer.labels.copy(), self.rules.n_clusters, self.random_state
-        number = int(draw.randint(2, min(k, at.WIDTH) + 1)) if k > 1 else 1
+        number = self._few()
         near = np.argsort(self._gaps(answer.clusters, int(draw.randint(k))), kind="stable")[:number]
         inside = np.flatnonzero(_within(labels, near, k))
         if len(inside) > number > 1:
             labels[inside] = near[self.shape.seeded(inside, number, draw)]
         awake = np.zeros(k, bool)
         awake[near] = True
-        return Varied(labels, awake, answer.rules)
+        return Varied(labels, awake, answer.rules, answer.prices)
+
+    def _few(self) -> int:
+        """A number of clusters that change together, from two on; small ones are likelier.
+
+        Its logarithm is uniform: few clusters succeed more often and take less work.
+        """
+        most = min(self.rules.n_clusters, at.WIDTH)
+        return int(2.0 * ((most + 1) / 2.0) ** self.random_state.uniform()) if most > 1 else 1
 
     def _replaced(self, answer: Answer) -> Varied:
         """A cluster around another group near it; near clusters are assigned anew at the prices."""
         labels, k, draw = answer.labels.copy(), self.rules.n_clusters, self.random_state
         gaps = self._gaps(answer.clusters, int(draw.randint(k)))
-        near = np.argsort(gaps, kind="stable")[: int(draw.randint(2, min(k, at.WIDTH) + 1))]
+        near = np.argsort(gaps, kind="stable")[: self._few()]
         inside = np.flatnonzero(_within(labels, near[:2], k))
         if len(inside):
             clusters = self.shape.moved(answer.clusters, near[0], int(draw.choice(inside)))
@@ -157,7 +172,7 @@ class Variation:
             labels[inside] = near[costs.argmin(axis=1)]
         awake = np.zeros(k, bool)
         awake[near] = True
-        return Varied(labels, awake, answer.rules)
+        return Varied(labels, awake, answer.rules, answer.prices)
 
     def _gaps(self, clusters: Any, j: int) -> FloatArray:
         """How far all clusters are from one."""
