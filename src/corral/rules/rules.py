@@ -150,7 +150,8 @@ class Rules:
     @property
     def quickly_exact(self) -> bool:
         """Whether exact labels at centres are quick: by flows, or by linear assignments."""
-        return self.only_sized or (self.paired and self.in_cliques and not self.bounded)
+        cliques = self.paired and self.in_cliques and not self.bounded
+        return self.only_sized or cliques or (self.nested and not self.sizes_vary)
 
     @property
     def sizes_vary(self) -> bool:

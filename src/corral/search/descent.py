@@ -122,7 +122,8 @@ class Descender:
         labels, prices, rules = self.rounds(clusters, prices)
         if not self._promising(labels, target):
             return None
-        return self.improved(labels, prices, rules, target=target)
+        found = self.improved(labels, prices, rules, target=target)
+        return None if found is None else self.finished(found)
 
     def _promising(self, labels: IntArray, target: float) -> bool:
         """Whether moves may bring labels below the target."""
@@ -277,13 +278,15 @@ class Descender:
                 exact = assign(rules, cost, incumbent=answer.labels, deadline=self.deadline)
             except (OutOfTime, NoAssignment):
                 break
+            self.budget.spend(at.CHILD_WORK + 25.0 * m * k)
             moved, awake = exact.labels != answer.labels, np.zeros(k, bool)
             awake[exact.labels[moved]] = awake[answer.labels[moved]] = True
             found = self.improved(exact.labels, answer.prices, rules, awake)
             if found is None or not found.beats(answer):
                 break
             gain, answer = answer.objective - found.objective, found
-            if gain < at.DROP * abs(answer.objective) or self.budget.over:
+            enough = at.ROUND_DROP if self.budget.over else at.DROP
+            if gain < enough * abs(answer.objective):
                 break
         return answer
 

@@ -28,6 +28,7 @@ from .. import numbers as at
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
 from ..rows import Look
+from ..rows.algebra import HALF_DIGITS
 from ..rows.passes import GOLDEN, Curvature
 from .compiled import compiled, inlined
 
@@ -181,7 +182,7 @@ def find_prices(
         return Found(np.zeros((k, 0)), scale, 0)
     prices = np.zeros((k, n_sums)) if known is None else known.prices
     eps = scale if known is None else known.eps
-    few, coldest = at.UNDECIDED * m + k * n_sums, np.sqrt(np.finfo(np.float64).eps) * scale
+    few, coldest = at.UNDECIDED * m + k * n_sums, HALF_DIGITS * scale
     here, passes = _look(costs, sums, prices, eps, deadline), 1
     while eps < scale and (wrong := m * sums.missed(here.load)) > max(here.undecided, few):
         eps = min(eps * max(1.0 / at.COOLING, wrong / max(here.undecided, 1)), scale)
@@ -201,6 +202,7 @@ def find_prices(
             if gain >= 0.0:
                 here, prices = there, moved
                 damping *= at.DAMPING_STEP ** (-1.0 if gain > 0.5 * promised else 1.0)
+                damping = max(damping, HALF_DIGITS)
             else:
                 damping *= at.DAMPING_STEP**2
         if last or until.passed:
