@@ -189,10 +189,12 @@ def find_prices(
         here, passes = _look(costs, sums, prices, eps, deadline), passes + 1
     while True:
         damping, last = at.DAMPING, here.undecided <= few or eps <= coldest
-        for _ in range(at.ITERATIONS * (2 if last else 1)):
+        for _ in range(at.ITERATIONS):
             accuracy = at.PRICE_ACCURACY if last else at.TRACKED
-            dear = last and sums.paid(here.load, prices) > at.ROUND_DROP * abs(here.value)
-            if (not dear and sums.missed(here.load, prices) <= accuracy) or until.passed:
+            # What misses cost is little against the objective, or against the temperature.
+            little = at.ROUND_DROP * abs(here.value) if last else eps * m
+            near = sums.paid(here.load, prices) <= little
+            if (near and sums.missed(here.load, prices) <= accuracy) or until.passed:
                 break
             step, promised = _newton_step(here, sums, prices, eps, damping)
             moved = prices + step
