@@ -150,7 +150,7 @@ def relaxed_in(points, *, repair=True, single=True, k=K):
     with pytest.MonkeyPatch.context() as patch:
         used = watched(patch)
         if not single:
-            patch.setattr(MemoryRows, "fits_single", False)
+            patch.setattr(MemoryRows, "single", lambda rows: rows)
         return used, relax(problem, start)
 
 

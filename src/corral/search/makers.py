@@ -90,5 +90,5 @@ def relax(problem: Problem, start: Start) -> Relaxation:
         hardens=wanted,
         count_every=1 if problem.rules.n_groups * problem.n_clusters <= at.ADMM_ENTRIES else 10,
     )
-    rows = rows.single() if rows.fits_single and not wanted else rows
+    rows = rows if wanted else rows.single()
     return solve_projected(problem.rules, rows, start.labels, options)
