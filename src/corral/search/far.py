@@ -54,7 +54,7 @@ def why_home(rules: Rules) -> str:
     """Why far rows must come into this process's memory, or nothing if they need not."""
     if rules.linear is not None:
         return "linear rows are solved in memory"
-    if rules.priced_sums or len(rules.soft_pins):
+    if len(rules.soft_sums) or len(rules.soft_pins):
         return "soft pins, sizes, totals and shares are solved in memory"
     return ""
 
@@ -251,6 +251,8 @@ class _Descent:
         # From here on sizes stay in their order, so that single rows can be filled in bulk.
         sizes = None if rules.sizes is None else replace(rules.sizes, ordered=True)
         self.rules = replace(rules, sizes=sizes)
+        # Whether sizes of single rows are the only rule.
+        self.single = self.rules.quickly_exact and not self.rules.tied.any()
         self.deadline, self.n_sums = deadline, len(sums.values)
         self.pins = rules.pins[np.argsort(rules.pins[:, 0], kind="stable")]
         amount, pinned = sums.values.T, self.pins[:, 0]
@@ -321,7 +323,7 @@ class _Descent:
         """
         passes = self._priced(centers, until)
         found, proven = self._place(passes), False
-        if exact and self.rules.only_sized:
+        if exact and self.single:
             labels, proven = self._proven(passes, found, until)
         else:
             labels = self._settle(passes, found, until, exact).labels
@@ -399,13 +401,12 @@ class _Descent:
         if not missed.any():
             return _Step(labels, self._slack(sums), None)
         own, to = self._wrong(missed, sums)
-        single = self.rules.only_sized and self.sums.amount.max(initial=0.0) <= 1.0
         most, factor, opened = at.EXACT if exact else 0, at.OPENED, 0
         while True:
             until.check()
             rows = found.least(factor * float(own.sum() + to.sum()), factor * own, factor * to)
             rows = rows[~(self.pairs.pinned if opened else self.rules.tied)[rows]]
-            if single and len(rows) * self.k > most:
+            if self.single and len(rows) * self.k > most:
                 rows = found.least(0.0, own, np.zeros(self.k))
                 return self._filled(passes, labels, sums[:, 0], rows, until)
             if len(rows) * self.k > at.ENTRIES_ON_DEVICE or 0 < opened == len(rows):
