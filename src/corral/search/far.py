@@ -87,9 +87,9 @@ def sampled_near(n_rows: int, n_clusters: int) -> bool:
 
 
 def is_small(problem: Problem) -> bool:
-    """Whether the sample would be about all rows, and few enough for memory."""
+    """Whether the sample would be all rows, and few enough for memory."""
     m = problem.rules.n_groups
-    return m <= at.WORTH_SAMPLING * sample_size(problem) and m * problem.n_clusters <= at.EXACT
+    return m <= sample_size(problem) and m * problem.n_clusters <= at.EXACT
 
 
 def search_far(
@@ -123,8 +123,7 @@ def search_far(
             given = group_labels(rules, init.astype(np.int64))
             centers = rows.means(given, problem.n_clusters)
         return descend_far(problem, centers, None, problem.deadline, given)
-    size, k = sample_size(problem), problem.n_clusters
-    size = rules.n_groups if rules.n_groups <= at.WORTH_SAMPLING * size else size
+    size, k = min(sample_size(problem), rules.n_groups), problem.n_clusters
     groups = draw(rules, size, random_state)
     soon = problem.until(problem.deadline.share(at.STEP))
     if size * k > at.EXACT:
@@ -296,7 +295,7 @@ class _Descent:
                 break
             # With what misses the bounds an objective may be zero or below.
             drop = step.objective - found.objective
-            slow = slow + 1 if drop <= at.DROP * abs(step.objective) else 0
+            slow = slow + 1 if drop <= at.AT_REST * abs(step.objective) else 0
             ahead = ahead + 1 if drop > 0.0 else 0
             start = found.centers
             if ahead:
@@ -364,21 +363,22 @@ class _Descent:
         """Labels that keep the sizes, and whether none cost less at these centres.
 
         Prices of the open rows' flow are those of all rows or near them; placed at these, fewer
-        rows are open, until all that could be elsewhere are.
+        rows are open, until all that could be elsewhere are, or the gap to a lower bound stays.
         """
         best: ShardLabels | None = None
+        gap, digits = np.inf, 64.0 * float(np.finfo(np.float64).eps)  # rounding of sums, as a part
         try:
-            for _ in range(at.PROOFS):
+            for _ in range(at.ITERATIONS):
                 step = self._settle(passes, found, until)
-                best, rounding = step.labels, at.PROVEN * self.cost * self.rows.shape[0]
-                if step.gap <= rounding:
+                best = step.labels
+                if step.gap <= digits * self.rows.spread:
                     return best, True
-                rows = found.within((1.0 + at.PROVEN) * step.gap + self.rounding)
+                rows = found.within((1.0 + digits) * step.gap + self.rounding)
                 if len(rows) * self.k <= at.EXACT:
                     return self._opened(passes, found.labels, found.sums, rows, until).labels, True
-                if step.prices is None:
+                if step.prices is None or step.gap >= gap:
                     break
-                self.prices = replace(self.prices, prices=step.prices)
+                gap, self.prices = step.gap, replace(self.prices, prices=step.prices)
                 found = self._place(passes)
         except (OutOfTime, NoAssignment):
             if best is None:
@@ -401,7 +401,7 @@ class _Descent:
         if not missed.any():
             return _Step(labels, self._slack(sums), None)
         own, to = self._wrong(missed, sums)
-        most, factor, opened = at.EXACT if exact else 0, at.OPENED, 0
+        most, factor, opened = at.EXACT if exact else 0, at.GROWTH, 0
         while True:
             until.check()
             rows = found.least(factor * float(own.sum() + to.sum()), factor * own, factor * to)
@@ -414,7 +414,7 @@ class _Descent:
             try:
                 return self._opened(passes, labels, sums, rows, until)
             except NoAssignment:
-                factor, opened = factor * at.OPENED, max(len(rows), 1)
+                factor, opened = factor * at.GROWTH, max(len(rows), 1)
 
     def _wrong(self, missed: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
         """About how many groups are to leave each cluster, and to come to it, (k,) both.
