@@ -108,9 +108,9 @@ def test_how_many_are_enough(rules, wanted, size):
 def test_admm_is_left_out_where_its_sample_would_not_show_the_clusters():
     few = int(np.sqrt(ADMM_ENTRIES / ADMM_EACH))
     points = np.random.default_rng(0).random((20 * few, 2))
-    assert problem_of(points, [], few).relaxes
-    assert not problem_of(points, [], 2 * few).relaxes
-    assert problem_of(points, [], 2 * few, max_samples=None).relaxes
+    assert problem_of(points, [], few).sample == ADMM_ENTRIES // few
+    assert problem_of(points, [], 2 * few).sample == 0
+    assert problem_of(points, [], 2 * few, max_samples=None).sample == len(points)
 
 
 def test_x_is_hardened_where_it_is_wanted():
@@ -150,7 +150,7 @@ def relaxed_in(points, *, repair=True, single=True, k=K):
     with pytest.MonkeyPatch.context() as patch:
         used = watched(patch)
         if not single:
-            patch.setattr(MemoryRows, "fits_single", False)
+            patch.setattr(MemoryRows, "single", lambda rows: rows)
         return used, relax(problem, start)
 
 

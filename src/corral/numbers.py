@@ -6,6 +6,24 @@ used.
 
 from __future__ import annotations
 
+# Of several parts
+
+#: Change in an iteration below which iterations end: of the objective, as a part of it, in two
+#: rounds in turn over rows elsewhere; of x of ADMM, sum over the clusters and mean over the groups,
+#: before x is made binary.  Less takes more of them: one normal distribution in many clusters falls
+#: for hundreds of rounds, and x of 600 rows in 6 clusters needs 1.2 times the iterations with a
+#: quarter and 0.82 times with four times this number, at the same inertia within 0.01 %.
+AT_REST = 1e-4
+#: Factor by which something grows that was not enough: the open groups of a program, the open rows
+#: elsewhere, which are as many at first for each row in the wrong cluster, and the penalty of hard
+#: rules.  More take fewer attempts, of which the last costs more.
+GROWTH = 4
+#: Groups that are looked at where all would take long: the open ones of the first program, and
+#: those whose costs give ADMM their scale in every iteration.  More make a program slower and a
+#: proof likelier; an iteration on 2,000 x 10, k = 20 takes 0.17 ms with 75, 0.18 ms with 300 and
+#: 0.23 ms with all.
+FEW_GROUPS = 300
+
 # Exact assignment
 
 #: Rows for one row of the sample that gives the first prices of sizes, and for one row of small
@@ -25,9 +43,6 @@ PROGRAM_ENTRIES = 20_000
 #: Seconds for a program, or a search on one core, after which there is something else to try.  More
 #: prove or improve a little more.
 PROGRAM_SECONDS = 2.0
-#: Number of open groups in the first program; later ones have four times as many.  More make a
-#: program slower and a proof likelier.
-FIRST_OPEN = 300
 #: Seconds, and part of the limit, in which cheap methods may still look for a first answer after
 #: the end; a process of HiGHS has so many seconds to hand over its answer.  More give an answer to
 #: more fits whose limit is short, and end them later.
@@ -59,14 +74,6 @@ FAR = 1e3
 #: clusters that are less separated.  With 0.02 answers of a fifth of the grid are the same within
 #: noise, and fits take 0.1 longer.
 RIDGE_END = 0.1
-#: Mean change of a group's box copy in an iteration, sum over the clusters, below which x rests.  A
-#: larger number ends settling sooner: 600 rows in 6 clusters need 1.27 times the iterations
-#: with 7.5e-5 and 0.85 times with 1.2e-3, and inertia differs by less than 1 %.
-AT_REST = 3e-4
-#: Number of groups whose costs give the scale of the costs in every iteration.  More of them make
-#: the scale less noisy and its computation slower: an iteration on 2,000 x 10, k = 20 takes 0.17 ms
-#: with 75, 0.18 ms with 300 and 0.23 ms with all.
-SCALE_SAMPLE = 300
 
 # Search: prices of sums
 
@@ -115,10 +122,10 @@ MARGIN = 2.0
 #: move is valued at the present medoid, which is never too low; the medoid follows when it is made.
 #: More find more moves and take longer for each.
 FOLLOWED = 64
-#: The factor by which the penalty of hard rules, in mean costs of a group, rises while a rule is
-#: broken, how often it may, and the factor by which the first one falls after a descent that needed
-#: no rise; it rises by the square of that otherwise.
-PENALTY_RISE, PENALTY_RISES, PENALTY_DRIFT = 4.0, 10, 0.95
+#: How often the penalty of hard rules, in mean costs of a group, may rise while a rule is broken,
+#: and the factor by which the first one falls after a descent that needed no rise; it rises by the
+#: square of that otherwise.
+PENALTY_RISES, PENALTY_DRIFT = 10, 0.95
 #: Entries of a table of costs up to which it is kept, and labels are made exact at the centres.
 EXACT = 1 << 22
 
@@ -154,20 +161,11 @@ FIT_SECONDS, TIMED_ROWS = 17.0, 2_000
 
 # Rows elsewhere: a GPU, or Dask's workers
 
-#: Groups of the sample that shows where the centres are, in all and for each cluster.  More take
-#: longer in memory and leave fewer rounds over all rows.
+#: Groups of the sample that shows where the centres are, at least, and for each cluster; up to as
+#: many are all searched in memory.  More take longer there and leave fewer rounds over all rows.
 SAMPLE, SAMPLE_EACH = 20_000, 100
-#: Groups, in sizes of the sample, up to which all are searched in memory.
-WORTH_SAMPLING = 1.5
-#: Relative fall of the objective below which rounds end, after two in turn, and rounds at most.
-#: Less takes more passes: one normal distribution in many clusters falls for hundreds of rounds.
-DROP, ROUNDS = 1e-4, 50
-#: Open rows for each row in the wrong cluster, and the factor by which more are opened where those
-#: leave no room.  More cost more at home, fewer cost more by the way.
-OPENED = 4.0
-#: How often labels of open rows are tried for a proof that none cost less, and the gap to a lower
-#: bound that is rounding, as a part of the cost of all rows about their middle.
-PROOFS, PROVEN = 3, 1e-12
+#: Rounds over all rows, at most.  More take longer where the objective goes on falling.
+ROUNDS = 50
 #: Entries of a work array on a device, and of the costs of open rows that come home; smaller ones
 #: do not keep all of a GPU busy.
 ENTRIES_ON_DEVICE = 1 << 26
@@ -180,9 +178,12 @@ CURVED = 2048
 #: prices are more than that.  More take more memory and time; fewer miss shares of rows that lie
 #: between many clusters.
 CHEAPEST = 32
-#: Sum of the other shares, by the largest one, from which a row is undecided; and the largest share
-#: up to which a row counts for the curvature, to which the others hardly add.
-DECIDED, SURE = 0.1, 0.99
+#: Sum of the other shares, by the largest one, from which a row is undecided; shares count for the
+#: curvature from its square on.  More end prices sooner, with a curvature that leaves out more.
+DECIDED = 0.1
+#: Largest share up to which a row counts for the curvature: that of a row whose others are such a
+#: square together.
+SURE = 1.0 - DECIDED**2
 #: Products for the curvature for each share of a pass, at most, and in factors shares for each
 #: price; of more rows only some count.  With this number products take about as long as the shares
 #: themselves.

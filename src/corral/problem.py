@@ -55,21 +55,15 @@ class Problem:
 
     @property
     def sample(self) -> int:
-        """Groups that ADMM sees, at most."""
-        wanted, m = self.settings.max_samples, self.rules.n_groups
+        """Groups that ADMM sees; 0 if the clusters are too many for a sample to show them."""
+        wanted, m, k = self.settings.max_samples, self.rules.n_groups, self.n_clusters
         whole = not self.settings.repair or bool(self.settings.record_x)
         if wanted is None or whole or self.rules.linear is not None:
             return m
-        k = self.n_clusters
         if not isinstance(wanted, str):
             return min(m, max(int(wanted), k))
-        return min(m, at.ADMM_ENTRIES // k)
-
-    @property
-    def relaxes(self) -> bool:
-        """Whether ADMM's sample shows the clusters."""
-        asked = not isinstance(self.settings.max_samples, str)
-        return asked or self.sample >= min(self.rules.n_groups, at.ADMM_EACH * self.n_clusters)
+        seen = min(m, at.ADMM_ENTRIES // k)
+        return seen if seen >= min(m, at.ADMM_EACH * k) else 0
 
     @property
     def coarse(self) -> int:

@@ -70,7 +70,7 @@ def test_sizes_and_disjoint_cliques_are_one_flow(seed):
     lower = np.array([1, 2, 2])
     sizes = SizeBounds(lower, lower + rng.integers(0, 2, k) + 1, ordered=True)
     rules = make_rules(np.ones(m, int), k, apart=links, sizes=sizes)
-    assert rules.nested
+    assert rules.quickly_exact
     cost = rng.random((m, k))
     if seed % 3 == 0:
         cost[order[0], 1] = np.inf

@@ -29,7 +29,7 @@ from corral.rules import SizeBounds, SoftPairs, TotalBounds
 @pytest.fixture
 def always(monkeypatch):
     """Small problems go the way of large ones."""
-    monkeypatch.setattr(fixing, "FIRST_OPEN", 1)
+    monkeypatch.setattr(fixing, "FEW_GROUPS", 1)
 
 
 @pytest.mark.usefixtures("always")

@@ -28,7 +28,7 @@ def planted(rng, twos, m=60, k=4, links=70):
 @pytest.mark.parametrize("tangle", [0, 20_000], ids=["descended", "solved"])
 @pytest.mark.parametrize("twos", [0.2, 0.0])
 def test_rules_are_obeyed_at_the_least_cost(twos, tangle, monkeypatch):
-    monkeypatch.setattr("corral.exact.sums.FIRST_OPEN", 5)
+    monkeypatch.setattr("corral.exact.sums.FEW_GROUPS", 5)
     monkeypatch.setattr("corral.exact.pairs.PROGRAM_ENTRIES", tangle)
     for seed in range(10):
         rules, cost = planted(np.random.default_rng(seed), twos)

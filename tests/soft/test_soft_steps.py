@@ -62,7 +62,7 @@ def test_sizes_cost_as_little_as_in_a_linear_program(seed, monkeypatch):
 
 @pytest.mark.parametrize("opened", [1, 10_000])
 def test_soft_totals_cost_as_little_as_in_an_integer_program(opened, monkeypatch):
-    monkeypatch.setattr("corral.exact.sums.FIRST_OPEN", opened)
+    monkeypatch.setattr("corral.exact.sums.FEW_GROUPS", opened)
     rng = np.random.default_rng(1)
     m, k, price = 24, 3, 0.02
     cost, values = rng.random((m, k)), rng.integers(1, 9, m).astype(float)

@@ -30,7 +30,7 @@ import numpy as np
 from .._arrays import one_blas_thread
 from .._typing import FloatArray, IntArray
 from ..deadline import OutOfTime
-from ..numbers import SCALE_SAMPLE
+from ..numbers import FEW_GROUPS
 from ..rows import MemoryRows
 from ..rules import Rules
 from .blocks import Blocks, Setup, Step, Sums
@@ -132,7 +132,7 @@ class ProjectedSolver:
         # Where all points are equal there are no costs, and any unit of them will do.
         separation = rows.separation_scale() or 1.0
         self.schedule = self.used = Schedule.start(separation, k, options.rho, options.rho_growth)
-        self.sample = rows.sample(SCALE_SAMPLE)
+        self.sample = rows.sample(FEW_GROUPS)
         self.scale, self.shrink = 0.0, 1.0
         self.sums: Sums | None = None
 

@@ -110,7 +110,7 @@ def _exact(
         return answer(labels, proven=proven)
     sizes = None if match or np.ptp(rules.count) else rules.sizes
     if sizes is not None and (sizes.soft is None or rules.count[0] == 1):
-        if rules.nested and rules.paired:
+        if len(rules.pairs) and rules.quickly_exact:
             return answer(solve_nested(rules, pinned, sizes, until))
         each = int(rules.count[0])
         start = None if prices is None else each * np.atleast_2d(prices)[0]
@@ -187,7 +187,7 @@ def feasible(
         pinned = with_pins(rules, cost)
         if not rules.bounded and not len(rules.together):
             return peel(rules, deadline)
-        if rules.nested and rules.sizes is not None and not rules.sizes_vary:
+        if rules.quickly_exact and rules.sizes is not None and not rules.sizes_vary:
             return solve_nested(rules, pinned, rules.sizes, deadline)
         labels = place_by_room(rules, deadline)
         if labels is None and cost.size > PROGRAM_ENTRIES:

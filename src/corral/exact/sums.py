@@ -22,7 +22,7 @@ from scipy.optimize import linprog
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline, OutOfTime
-from ..numbers import FIRST_OPEN, PROGRAM_SECONDS
+from ..numbers import FEW_GROUPS, GROWTH, PROGRAM_SECONDS
 from ..rules import Rules
 from ..search import prices as soft
 from .check import Assignment, NoAssignment, broken, cost_of
@@ -65,7 +65,7 @@ def solve_sums(
     Arguments and errors are those of :func:`corral.exact.assign`, but pins are infinite costs, and
     ``until`` is the deadline for prices and the first answer.
     """
-    if cost.size <= 2 * FIRST_OPEN:
+    if cost.size <= 2 * FEW_GROUPS:
         return solve_program(rules, cost, incumbent=incumbent, deadline=deadline)
     search = _Search(rules, cost)
     view = search.prices(prices, until)
@@ -130,11 +130,11 @@ class _Search:
                 view = max(view, trial, key=lambda each: each.bound)
                 cost, before = self._pinned(trial), found.eps
                 found = replace(found, eps=0.2 * found.eps)
-            number = FIRST_OPEN
-            while number <= 16 * FIRST_OPEN:
+            number = FEW_GROUPS
+            while number <= GROWTH**2 * FEW_GROUPS:
                 prices = self._open_prices(view, number, until)
                 if prices is None:
-                    number *= 4
+                    number *= GROWTH
                     continue
                 trial = self.look(prices, until)
                 if trial.bound <= view.bound + 1e-12 * abs(view.bound):
@@ -237,7 +237,7 @@ class _Search:
 
     def close(self, view: View, deadline: Deadline, first: bool) -> bool:
         """Solve for more and more open groups until the answer is proven; whether it is."""
-        slack, number = view.margin - view.repair, FIRST_OPEN
+        slack, number = view.margin - view.repair, FEW_GROUPS
         while True:
             room = self.value - view.bound
             if room <= self.tolerance:
@@ -258,7 +258,7 @@ class _Search:
                 solved = last  # every group that could be better elsewhere took part
             if last or (solved and self.value - view.bound <= reach + self.tolerance):
                 return solved
-            number *= 4
+            number *= GROWTH
 
     def _solve(self, view: View, opened: BoolArray, reach: float, deadline: Deadline) -> bool:
         """Offer the best labels with reduced costs within reach; whether they are proven.

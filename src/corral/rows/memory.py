@@ -92,16 +92,16 @@ class MemoryRows:
         rounding = 8.0 * np.finfo(self.points.dtype).eps * size
         return np.where(squares > rounding, squares, 0.0)
 
-    @property
-    def fits_single(self) -> bool:
-        """Dense points in double precision, with squares that single precision represents well."""
+    def single(self) -> MemoryRows:
+        """The same in single precision, about their middle.
+
+        Sparse rows stay as they are, and so do those whose squares would leave its range.
+        """
         dense = isinstance(self.points, np.ndarray) and self.points.dtype == np.float64
         single, farthest = np.finfo(np.float32), float(self._square.max(initial=0.0))
         least, most = float(single.tiny / single.eps), float(single.max * single.eps)
-        return dense and self.spread > least * self.total_weight and farthest < most
-
-    def single(self) -> MemoryRows:
-        """About their middle."""
+        if not (dense and self.spread > least * self.total_weight and farthest < most):
+            return self
         moved: FloatArray = np.empty(self.points.shape, np.float32)
         np.subtract(self.points, self._local, out=moved, casting="same_kind")
         return MemoryRows(moved, self.weight, self.scatter, self.distance)

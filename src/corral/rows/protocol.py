@@ -45,10 +45,6 @@ class Rows(Protocol):
     def spread(self) -> float:
         """Weighted sum of the squared distances to the middle."""
 
-    @property
-    def fits_single(self) -> bool:
-        """Whether ADMM may work in single precision on a copy, :meth:`single`."""
-
     def take(self, groups: IntArray) -> Any:
         """Some of the groups in this process's memory, a :class:`.memory.MemoryRows`."""
 

@@ -46,7 +46,6 @@ class ShardRows:
     """Contracted points in shards, with their weights; see :class:`.protocol.Rows`."""
 
     far = True
-    fits_single = False  # they keep the precision that they have
 
     def __init__(
         self,

@@ -80,16 +80,6 @@ class Rules:
         return self.pairs.soft
 
     @property
-    def paired(self) -> bool:
-        """Whether there are pairs of any kind."""
-        return len(self.pairs) > 0
-
-    @property
-    def priced_sums(self) -> bool:
-        """Whether sizes or totals are soft."""
-        return bool(self.soft_totals) or (self.sizes is not None and self.sizes.soft is not None)
-
-    @property
     def bounded(self) -> bool:
         """Whether sizes, totals or linear rows, hard or soft, tie groups together."""
         summed = self.sizes is not None or bool(self.totals) or bool(self.soft_totals)
@@ -98,7 +88,7 @@ class Rules:
     @property
     def free(self) -> bool:
         """Whether nothing but the costs decides where a group goes."""
-        return not (len(self.pins) or len(self.soft_pins) or self.paired or self.bounded)
+        return not (len(self.pins) or len(self.soft_pins) or len(self.pairs) or self.bounded)
 
     @cached_property
     def tied(self) -> BoolArray:
@@ -114,13 +104,6 @@ class Rules:
         hard = self.unpriced()
         free = replace(hard, sizes=None).free
         return free and (hard.sizes is None or bool(np.all(self.count == 1)))
-
-    @property
-    def only_sized(self) -> bool:
-        """Whether sizes of single rows are the only rule, and their order is no question."""
-        others = self.soft_totals or len(self.soft_pins)
-        sized = self.sizes is not None and not self.sizes_vary and not others
-        return sized and bool(np.all(self.count == 1)) and self.surely_feasible
 
     @cached_property
     def labelled(self) -> IntArray:
@@ -142,16 +125,19 @@ class Rules:
         return plain and not len(self.pairs.graph.complete(1)[1].a)
 
     @property
-    def nested(self) -> bool:
-        """Whether sizes of groups of equal count and disjoint cliques are the only rules."""
-        alone = not self.totals and self.linear is None and not self.priced_sums
-        return self.sizes is not None and alone and np.ptp(self.count) == 0 and self.in_cliques
-
-    @property
     def quickly_exact(self) -> bool:
-        """Whether exact labels at centres are quick: by flows, or by linear assignments."""
-        cliques = self.paired and self.in_cliques and not self.bounded
-        return self.only_sized or cliques or (self.nested and not self.sizes_vary)
+        """Whether exact labels, with sizes in their order, are one flow or linear assignments.
+
+        Beside pins, the only rules are sizes of groups of equal count, disjoint cliques of
+        cannot-links, or both; sizes are soft only of single rows without pairs.
+        """
+        sizes, paired = self.sizes, len(self.pairs) > 0
+        if self.totals or self.soft_totals or self.linear is not None or not self.in_cliques:
+            return False
+        if sizes is None:
+            return paired
+        counted = sizes.soft is None or (self.count[0] == 1 and not paired)
+        return bool(counted and np.ptp(self.count) == 0)
 
     @property
     def sizes_vary(self) -> bool:
@@ -177,12 +163,13 @@ class Rules:
 
     @property
     def capacity(self) -> FloatArray | None:
-        """What each cluster may hold, of the first total that tells clusters apart."""
-        for total in (*self.totals, *self.soft_totals):
-            for bound in (total.upper, total.lower):
-                if np.isfinite(bound).all() and np.any(bound != bound[0]):
-                    return bound
-        return None
+        """What each cluster may hold, of the first total or sizes that tell clusters apart."""
+        totals = *self.totals, *self.soft_totals
+        bounds = [bound for total in totals for bound in (total.upper, total.lower)]
+        if self.sizes is not None and self.sizes.ordered:
+            bounds.append(np.sum(self.sizes.aimed, axis=0) / 2.0)
+        apart = (each for each in bounds if np.isfinite(each).all() and np.any(each != each[0]))
+        return next(apart, None)
 
     def sums(self) -> Sums:
         """Hard sizes, if there are any, and hard totals as one table of bounded sums."""
@@ -204,7 +191,7 @@ class Rules:
     def soft_cost(self, labels: IntArray) -> float:
         """Price of all soft rules that the labels break."""
         cost = self.soft.cost(labels) + self.soft_pins.cost(labels)
-        if self.priced_sums:
+        if len(self.soft_sums):
             cost += self.soft_sums.cost(self.soft_sums.reached(labels))
         return cost
 
@@ -292,7 +279,7 @@ class Rules:
 
     def unpriced(self) -> Rules:
         """The same without soft pins, sizes and totals."""
-        if not (self.priced_sums or len(self.soft_pins)):
+        if not (len(self.soft_sums) or len(self.soft_pins)):
             return self
         sizes = self.sizes
         if sizes is not None:

@@ -372,7 +372,7 @@ class Descender:
                 return None
             if self.deadline.passed:
                 raise OutOfTime
-            penalty, least = penalty * at.PENALTY_RISE, least * at.PENALTY_RISE
+            penalty, least = penalty * at.GROWTH, least * at.GROWTH
             restless(model, state, awake)
         self.penalty *= at.PENALTY_DRIFT**-2 if rise else at.PENALTY_DRIFT
         return labels, objective + soft

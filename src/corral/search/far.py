@@ -54,7 +54,7 @@ def why_home(rules: Rules) -> str:
     """Why far rows must come into this process's memory, or nothing if they need not."""
     if rules.linear is not None:
         return "linear rows are solved in memory"
-    if rules.priced_sums or len(rules.soft_pins):
+    if len(rules.soft_sums) or len(rules.soft_pins):
         return "soft pins, sizes, totals and shares are solved in memory"
     return ""
 
@@ -87,9 +87,9 @@ def sampled_near(n_rows: int, n_clusters: int) -> bool:
 
 
 def is_small(problem: Problem) -> bool:
-    """Whether the sample would be about all rows, and few enough for memory."""
+    """Whether the sample would be all rows, and few enough for memory."""
     m = problem.rules.n_groups
-    return m <= at.WORTH_SAMPLING * sample_size(problem) and m * problem.n_clusters <= at.EXACT
+    return m <= sample_size(problem) and m * problem.n_clusters <= at.EXACT
 
 
 def search_far(
@@ -123,8 +123,7 @@ def search_far(
             given = group_labels(rules, init.astype(np.int64))
             centers = rows.means(given, problem.n_clusters)
         return descend_far(problem, centers, None, problem.deadline, given)
-    size, k = sample_size(problem), problem.n_clusters
-    size = rules.n_groups if rules.n_groups <= at.WORTH_SAMPLING * size else size
+    size, k = min(sample_size(problem), rules.n_groups), problem.n_clusters
     groups = draw(rules, size, random_state)
     soon = problem.until(problem.deadline.share(at.STEP))
     if size * k > at.EXACT:
@@ -251,6 +250,8 @@ class _Descent:
         # From here on sizes stay in their order, so that single rows can be filled in bulk.
         sizes = None if rules.sizes is None else replace(rules.sizes, ordered=True)
         self.rules = replace(rules, sizes=sizes)
+        # Whether sizes of single rows are the only rule.
+        self.single = self.rules.quickly_exact and not self.rules.tied.any()
         self.deadline, self.n_sums = deadline, len(sums.values)
         self.pins = rules.pins[np.argsort(rules.pins[:, 0], kind="stable")]
         amount, pinned = sums.values.T, self.pins[:, 0]
@@ -294,7 +295,7 @@ class _Descent:
                 break
             # With what misses the bounds an objective may be zero or below.
             drop = step.objective - found.objective
-            slow = slow + 1 if drop <= at.DROP * abs(step.objective) else 0
+            slow = slow + 1 if drop <= at.AT_REST * abs(step.objective) else 0
             ahead = ahead + 1 if drop > 0.0 else 0
             start = found.centers
             if ahead:
@@ -321,7 +322,7 @@ class _Descent:
         """
         passes = self._priced(centers, until)
         found, proven = self._place(passes), False
-        if exact and self.rules.only_sized:
+        if exact and self.single:
             labels, proven = self._proven(passes, found, until)
         else:
             labels = self._settle(passes, found, until, exact).labels
@@ -362,21 +363,22 @@ class _Descent:
         """Labels that keep the sizes, and whether none cost less at these centres.
 
         Prices of the open rows' flow are those of all rows or near them; placed at these, fewer
-        rows are open, until all that could be elsewhere are.
+        rows are open, until all that could be elsewhere are, or the gap to a lower bound stays.
         """
         best: ShardLabels | None = None
+        gap, digits = np.inf, 64.0 * float(np.finfo(np.float64).eps)  # rounding of sums, as a part
         try:
-            for _ in range(at.PROOFS):
+            for _ in range(at.ITERATIONS):
                 step = self._settle(passes, found, until)
-                best, rounding = step.labels, at.PROVEN * self.cost * self.rows.shape[0]
-                if step.gap <= rounding:
+                best = step.labels
+                if step.gap <= digits * self.rows.spread:
                     return best, True
-                rows = found.within((1.0 + at.PROVEN) * step.gap + self.rounding)
+                rows = found.within((1.0 + digits) * step.gap + self.rounding)
                 if len(rows) * self.k <= at.EXACT:
                     return self._opened(passes, found.labels, found.sums, rows, until).labels, True
-                if step.prices is None:
+                if step.prices is None or step.gap >= gap:
                     break
-                self.prices = replace(self.prices, prices=step.prices)
+                gap, self.prices = step.gap, replace(self.prices, prices=step.prices)
                 found = self._place(passes)
         except (OutOfTime, NoAssignment):
             if best is None:
@@ -399,13 +401,12 @@ class _Descent:
         if not missed.any():
             return _Step(labels, self._slack(sums), None)
         own, to = self._wrong(missed, sums)
-        single = self.rules.only_sized and self.sums.amount.max(initial=0.0) <= 1.0
-        most, factor, opened = at.EXACT if exact else 0, at.OPENED, 0
+        most, factor, opened = at.EXACT if exact else 0, at.GROWTH, 0
         while True:
             until.check()
             rows = found.least(factor * float(own.sum() + to.sum()), factor * own, factor * to)
             rows = rows[~(self.pairs.pinned if opened else self.rules.tied)[rows]]
-            if single and len(rows) * self.k > most:
+            if self.single and len(rows) * self.k > most:
                 rows = found.least(0.0, own, np.zeros(self.k))
                 return self._filled(passes, labels, sums[:, 0], rows, until)
             if len(rows) * self.k > at.ENTRIES_ON_DEVICE or 0 < opened == len(rows):
@@ -413,7 +414,7 @@ class _Descent:
             try:
                 return self._opened(passes, labels, sums, rows, until)
             except NoAssignment:
-                factor, opened = factor * at.OPENED, max(len(rows), 1)
+                factor, opened = factor * at.GROWTH, max(len(rows), 1)
 
     def _wrong(self, missed: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
         """About how many groups are to leave each cluster, and to come to it, (k,) both.

@@ -39,7 +39,7 @@ class Makers:
         if not isinstance(init, str) and init.ndim == 1:
             yield "labels that were given", lambda: self._start(0).labels
         seeds = "centres that were given" if given else "seeds", lambda: self._start(0).centers
-        admm = [("ADMM", self.admm)] if self.problem.relaxes else []
+        admm = [("ADMM", self.admm)] if self.problem.sample else []
         yield from [seeds, *admm] if given or len(self.problem.rules.labelled) else [*admm, seeds]
         number = self.problem.settings.n_init
         number = at.PARENTS if isinstance(number, str) else number
@@ -108,5 +108,5 @@ def relax(problem: Problem, start: Start) -> Relaxation:
         hardens=wanted,
         count_every=1 if problem.rules.n_groups * problem.n_clusters <= at.ADMM_ENTRIES else 10,
     )
-    rows = rows.single() if rows.fits_single and not wanted else rows
+    rows = rows if wanted else rows.single()
     return solve_projected(problem.rules, rows, start.labels, options)

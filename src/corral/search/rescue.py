@@ -25,7 +25,7 @@ def any_answer(descender: Descender, deadline: Deadline) -> Answer:
     if rules.sizes_vary and rules.sizes is not None:
         order = matching_order(rules.sizes, rules.sizes_of(labels))
         rules = rules if order is None else rules.with_sizes_in_order(order)
-    descender.penalty = at.PENALTY_RISE**at.PENALTY_RISES
+    descender.penalty = at.GROWTH**at.PENALTY_RISES
     found = descender.improved(labels, None, rules)
     if found is not None:
         return found

@@ -172,10 +172,7 @@ def seed_order(
         cost = np.zeros((k, k))
         np.add.at(cost, pins[:, 1], distances(groups)[place])
         return np.asarray(linear_sum_assignment(cost)[1])
-    wanted, sizes = rules.capacity, rules.sizes
-    if wanted is None and sizes is not None and sizes.ordered and not sizes.interchangeable:
-        wanted = np.sum(sizes.aimed, axis=0) / 2.0
-    matched = np.arange(k)
+    wanted, matched = rules.capacity, np.arange(k)
     if wanted is not None:
         counts = sums_by(nearest(), rules.count, k)
         matched[np.argsort(wanted, kind="stable")] = np.argsort(counts, kind="stable")

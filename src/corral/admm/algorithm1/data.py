@@ -50,7 +50,7 @@ class PaperRules:
                 f'solver="algorithm1" has no soft pairs, and {len(rules.soft.price)} pairs have '
                 f"a finite weight; weights must be infinite, or {ADVICE}."
             )
-        if rules.priced_sums or len(rules.soft_pins):
+        if len(rules.soft_sums) or len(rules.soft_pins):
             raise ValueError(
                 'solver="algorithm1" has no soft pins, sizes, totals and shares, and some have a '
                 f"finite weight; weights must be infinite, or {ADVICE}."
