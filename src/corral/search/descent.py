@@ -285,7 +285,7 @@ class Descender:
             if found is None or not found.beats(answer):
                 break
             gain, answer = answer.objective - found.objective, found
-            enough = at.ROUND_DROP if self.budget.over else at.DROP
+            enough = at.ROUND_DROP if self.budget.over else at.AT_REST
             if gain < enough * abs(answer.objective):
                 break
         return answer
