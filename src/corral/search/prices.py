@@ -174,8 +174,9 @@ def find_prices(
     The temperature begins at the scale of the costs.  With prices that are known it rises from
     theirs while more groups are in the wrong cluster than undecided: steps of the prices move these
     and hardly any others.  Then it falls until few groups are undecided, or little depends on
-    those, or time is over at ``until``; at the deadline it raises OutOfTime.  Steps are those of Levenberg and Marquardt: the
-    damping falls where the dual rises by at least half of what a step promises.
+    those, or time is over at ``until``; at the deadline it raises OutOfTime.  Steps are those of
+    Levenberg and Marquardt: the damping falls where the dual rises by at least half of what a step
+    promises.
     """
     (k, n_sums), m = sums.lower.shape, len(sums.amount)
     if not n_sums:
