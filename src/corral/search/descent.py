@@ -74,6 +74,8 @@ class Piece:
 
     priced: Priced
     scratch: Scratch
+    pinned: Pinned
+    shape: Shape | None  # for rounds; None if there are none for a part of the clusters
 
     @property
     def n_clusters(self) -> int:
@@ -95,7 +97,7 @@ class Descender:
         self.rules, self.shape, self.budget = rules, shape, budget
         self.random_state, self.penalty = random_state, 1.0
         priced = shape.priced(rules)
-        self.whole, self.pinned = Piece(priced, Scratch.of(priced.model)), Pinned.of(rules)
+        self.whole = Piece(priced, Scratch.of(priced.model), Pinned.all(rules), shape)
         self._order = rules
         self._clusters: Any = None  # those of the first maker
         self.answered = False  # whether the search has an answer, so that the deadline may end it
@@ -173,11 +175,19 @@ class Descender:
         awake, prices = varied.awake[some], varied.prices
         known = None if prices is None else replace(prices, prices=prices.prices[some])
         self.budget.spend(at.CHILD_WORK + len(groups) * (self.shape.shape[1] + 10.0))
+        if varied.rules is not parent.rules and known is not None and piece.shape is not None:
+            # Other bounds move many groups at once.
+            part, known = self._alternate(piece, piece.shape.clusters(part), known, 1)
+            awake = np.ones(len(some), bool)
         found = self._obeying(piece, part, known, awake, target)
         if found is None or found[1] >= target:
             return None
         labels, objective = varied.labels.copy(), parent.objective + found[1] - target
         labels[groups] = some[found[0]]
+        if prices is not None and known is not None:
+            every = prices.prices.copy()
+            every[some] = known.prices
+            prices = replace(prices, prices=every)
         clusters = self.shape.clusters(labels, parent.clusters)
         child = Answer(labels, clusters, objective, varied.rules, prices)
         return None if broken(varied.rules, labels) else child
@@ -187,7 +197,8 @@ class Descender:
         if len(some) == self.rules.n_clusters:
             return self.whole
         priced = self.whole.priced.part(groups, some, labels)
-        return Piece(priced, Scratch.of(priced.model))
+        shape = self.shape.part(groups, len(some)) if len(groups) > len(some) else None
+        return Piece(priced, Scratch.of(priced.model), Pinned.of(priced.model), shape)
 
     def rounds(self, clusters: Any, prices: Found | None = None) -> tuple[IntArray, Found, Rules]:
         """Rounds of prices, labels and centres; the labels need not obey the rules yet.
@@ -202,11 +213,20 @@ class Descender:
             capacity = rules.capacity
             rules = match_sizes(rules, counts if capacity is None else capacity)
         self.in_order_of(rules)
-        model, before, scale, shape = self.whole.priced.model, np.inf, 0.0, self.shape
-        (m, d), k, sums = shape.shape, rules.n_clusters, Sums(model.amount, *model.bound)
+        return *self._alternate(self.whole, clusters, prices, at.ITERATIONS), rules
+
+    def _alternate(
+        self, piece: Piece, clusters: Any, prices: Found | None, rounds: int
+    ) -> tuple[IntArray, Found]:
+        """Prices, labels and centres in turn, while the objective falls."""
+        deadline, before, scale, shape = self.deadline, np.inf, 0.0, piece.shape
+        if shape is None:
+            raise AssertionError("rounds need a shape")
+        (m, d), k = shape.shape, piece.n_clusters
+        sums = Sums(piece.priced.model.amount, *piece.priced.model.bound)
         best: tuple[IntArray, Found] | None = None
-        for _ in range(at.ITERATIONS):
-            costs = PinnedCosts(shape.costs(clusters, deadline), self.pinned)
+        for _ in range(rounds):
+            costs = PinnedCosts(shape.costs(clusters, deadline), piece.pinned)
             scale = scale or scale_of(costs, deadline)
             prices = find_prices(costs, sums, scale, prices, deadline, self.budget.deadline)
             labels = place(costs, sums.amount, prices, deadline)
@@ -222,7 +242,7 @@ class Descender:
             before = objective
         if best is None:
             raise AssertionError("there is one round at least")
-        return *best, rules
+        return best
 
     def improved(
         self,
@@ -272,7 +292,8 @@ class Descender:
         rules = answer.rules
         m, k = rules.n_groups, rules.n_clusters
         quick = rules.quickly_exact and self.shape.follows and m * k <= at.EXACT
-        while quick and not self.budget.deadline.passed:
+        most = self.budget.spent + at.STEP * self.budget.work
+        while quick and self.budget.spent < most and not self.budget.deadline.passed:
             cost = self.shape.table(answer.clusters)
             try:
                 exact = assign(rules, cost, incumbent=answer.labels, deadline=self.deadline)
@@ -285,8 +306,7 @@ class Descender:
             if found is None or not found.beats(answer):
                 break
             gain, answer = answer.objective - found.objective, found
-            enough = at.ROUND_DROP if self.budget.over else at.AT_REST
-            if gain < enough * abs(answer.objective):
+            if gain < at.AT_REST * abs(answer.objective):
                 break
         return answer
 
@@ -399,10 +419,16 @@ class Pinned:
     paid: FloatArray  # (u, k)
 
     @classmethod
-    def of(cls, rules: Rules) -> Pinned:
+    def all(cls, rules: Rules) -> Pinned:
         """The pins of all groups."""
         priced, paid = rules.soft_pins.of_groups(rules.n_clusters)
         return cls(rules.pins[:, 0], rules.pins[:, 1], priced, paid)
+
+    @classmethod
+    def of(cls, model: Model) -> Pinned:
+        """The pins of a part of the groups."""
+        groups, priced = (np.flatnonzero(row >= 0) for row in model.pin)
+        return cls(groups, model.pin[0, groups], priced, model.paid)
 
 
 class PinnedCosts(Blocks):

@@ -15,7 +15,7 @@ from .descent import Answer, Descender
 from .population import Population
 from .vary import Variation
 
-#: Makes clusters to start from, labels, or an answer of a sample with its prices.
+#: Makes clusters to start from, labels, an answer of a sample with its prices, or None.
 Maker = Callable[[], Any]
 
 
@@ -55,9 +55,12 @@ def search(
             if made is None:
                 continue
             found = descender.from_made(made, answers.best)
+            again = found is not None and answers.has(found)
             answers.add(found)
             tell(name, found)
             descender.answered = answers.best is not None
+            if again:  # other starts end there too
+                break
         if answers.best is None:
             answers.add(rescue())
             tell("exact solver", answers.best)

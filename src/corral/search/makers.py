@@ -32,7 +32,7 @@ class Makers:
         self.problem, self.random_state, self.budget = problem, random_state, budget
         self.relaxed: Relaxation | None = None
 
-    def __iter__(self) -> Iterator[tuple[str, Callable[[], FloatArray | IntArray]]]:
+    def __iter__(self) -> Iterator[tuple[str, Callable[[], FloatArray | IntArray | None]]]:
         """Names and makers: what is known of the clusters comes first, then ADMM, then seeds."""
         init = self.problem.settings.init
         given = not isinstance(init, str)
@@ -76,15 +76,19 @@ class Makers:
         (now, _), (then, seeds) = ends
         return replace(answer, clusters=seeds, prices=None) if then < now else None
 
-    def admm(self) -> FloatArray:
-        """Centres of ADMM, on a sample of the groups if there are many."""
+    def admm(self) -> FloatArray | None:
+        """Centres of ADMM, on a sample of the groups if there are many; None if it diverges."""
         problem, whole = self.problem, self.problem
         if problem.rules.n_groups > problem.sample:
             problem = problem.part(draw(problem.rules, problem.sample, self.random_state))
         start = Makers(problem, self.random_state, self.budget)._start(1)
         counts = sums_by(start.labels, problem.rules.count, problem.n_clusters)
         rules = match_sizes(problem.rules, counts)
-        self.relaxed = relax(problem.with_rules(rules), start)
+        try:
+            with np.errstate(all="ignore"):
+                self.relaxed = relax(problem.with_rules(rules), start)
+        except FloatingPointError:  # scales that differ too much; seeds start the search
+            return None
         entries = problem.rules.n_groups * problem.n_clusters
         self.budget.spend(at.ADMM_WORK * entries * self.relaxed.n_iter)
         centers: FloatArray = self.relaxed.centers + (problem.rows.middle - whole.rows.middle)

@@ -44,11 +44,17 @@ class Population:
         if parent is not None and parent in self.answers:
             if answer.beats(parent):
                 self.answers[self.answers.index(parent)] = answer
-        elif all(abs(answer.objective - each.objective) > 1e-9 * abs(each.objective)
-                 for each in self.answers):  # fmt: skip
+        elif not self.has(answer):
             self.answers = sorted([*self.answers, answer], key=lambda each: each.objective)
             self.answers = self.answers[: self.most]
         return improved
+
+    def has(self, answer: Answer) -> bool:
+        """Whether an answer of the same objective is kept, but for rounding."""
+        return any(
+            abs(answer.objective - each.objective) <= 1e-9 * abs(each.objective)
+            for each in self.answers
+        )
 
     @property
     def top(self) -> Answer:

@@ -212,7 +212,7 @@ def find_prices(
                 damping *= at.DAMPING_STEP**2
         if last or until.passed:
             return Found(prices, eps, passes)
-        eps *= max(at.COOLING, 0.8 * few / max(here.undecided, 1))
+        eps *= min(max(at.COOLING, 0.8 * few / max(here.undecided, 1)), 0.8)
         here, passes = _look(costs, sums, prices, eps, deadline), passes + 1
 
 

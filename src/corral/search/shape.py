@@ -76,6 +76,9 @@ class Shape(Protocol):
     def moved(self, clusters: Any, cluster: int, group: int) -> Any:
         """The clusters with one of them moved to a group."""
 
+    def part(self, groups: IntArray, n_clusters: int) -> Shape | None:
+        """The same of some groups in so many clusters; None if that has no rounds of its own."""
+
 
 def size_of(rows: MemoryRows) -> tuple[int, int]:
     """Groups, and numbers that are read for the distance of one of them; few if it is sparse."""
@@ -149,6 +152,10 @@ class MeansShape:
         centers = clusters.copy()
         centers[cluster] = self.rows.row(group)
         return centers
+
+    def part(self, groups: IntArray, n_clusters: int) -> MeansShape:
+        """The same of some groups in so many clusters."""
+        return MeansShape(self.rows.take(groups), n_clusters)
 
 
 class RowCosts(Blocks):

@@ -237,6 +237,9 @@ class GaussianShape:
         means[cluster] = self._groups[1][group]
         return Gaussians(clusters.weights, means, clusters.factors)
 
+    def part(self, groups: IntArray, n_clusters: int) -> None:
+        """No rounds of a part: single moves are enough."""
+
 
 def moments(
     points: FloatArray, weight: FloatArray, labels: IntArray, n_clusters: int

@@ -177,6 +177,9 @@ class MedoidShape:
         at[cluster] = candidate
         return Medoids(at)
 
+    def part(self, groups: IntArray, n_clusters: int) -> None:
+        """No rounds of a part: single moves are enough."""
+
     def nearest(self, clusters: Medoids) -> IntArray:
         """Cheapest cluster of each group; the group of a medoid is in the cluster of that."""
         labels: IntArray = self.table(clusters).argmin(axis=1)
