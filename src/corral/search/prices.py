@@ -140,6 +140,12 @@ class Sums:
         """What the misses of the bounds cost at the prices: about what it takes to mend them."""
         return float((np.abs(prices) * np.abs(load - self.wanted(load, prices))).sum())
 
+    def allowed(self, prices: FloatArray, before: FloatArray) -> FloatArray:
+        """Prices that have changed, but 0 where the sign did, or where it is of no bound."""
+        none = np.where(prices > 0.0, self.upper, self.lower)
+        changed = (np.sign(prices) * np.sign(before) < 0.0) | ~np.isfinite(none)
+        return np.where(changed, 0.0, prices)
+
     def wanted(self, load: FloatArray, prices: FloatArray) -> FloatArray:
         """Loads that the prices aim at: the bound that a price is for, else the nearest one."""
         held = np.where(prices > 0.0, self.upper, np.where(prices < 0.0, self.lower, np.nan))
@@ -200,8 +206,7 @@ def find_prices(
             if (near and sums.missed(here.load, prices) <= accuracy) or until.passed:
                 break
             step, promised = _newton_step(here, sums, prices, eps, damping)
-            moved = prices + step
-            moved = np.where(prices * moved < 0.0, 0.0, moved)
+            moved = sums.allowed(prices + step, prices)
             there, passes = _look(costs, sums, moved, eps, deadline), passes + 1
             gain = there.value - here.value
             if gain >= 0.0:
