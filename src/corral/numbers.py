@@ -135,8 +135,10 @@ EXACT = 1 << 22
 #: number of X that the coarse level sees, times clusters; and for each number of X, times clusters.
 #: Twice the work of the first two ends 0.5 % lower on the cells of the grid with sums.
 WORK, WORK_EACH, WORK_ALL = 2.5e8, 40.0, 40.0
-#: Work of a child beside that of its rounds and moves, and of an iteration of ADMM for each entry.
-CHILD_WORK, ADMM_WORK = 5e5, 8.0
+#: Work of a child, or of a round of prices, labels and centres, beside its entries; of a pass over
+#: the groups, or an iteration of ADMM, beside its entries; and of such an iteration for each entry.
+#: They are nanoseconds of one core, so that the budget of small problems is not spent twice.
+CHILD_WORK, PASS_WORK, ADMM_WORK = 5e5, 3e5, 8.0
 #: Work between two questions to the deadline.
 PIECE = 1e8
 #: Groups of the coarse level, at least, and for each cluster.  20,000 rows in 20 clusters end

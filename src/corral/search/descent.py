@@ -230,7 +230,8 @@ class Descender:
             scale = scale or scale_of(costs, deadline)
             prices = find_prices(costs, sums, scale, prices, deadline, self.budget.deadline)
             labels = place(costs, sums.amount, prices, deadline)
-            self.budget.spend(0.5 * m * k * d + prices.passes * work_of_pass(sums))
+            work = at.CHILD_WORK + 0.5 * m * k * (d + 10.0)
+            self.budget.spend(work + prices.passes * work_of_pass(sums))
             clusters = shape.clusters(labels, clusters)
             # What is outside the bounds counts at the highest price of its sum.
             paid = sums.outside(labels) @ np.abs(prices.prices).max(axis=0, initial=0.0)
@@ -299,7 +300,7 @@ class Descender:
                 exact = assign(rules, cost, incumbent=answer.labels, deadline=self.deadline)
             except (OutOfTime, NoAssignment):
                 break
-            self.budget.spend(at.CHILD_WORK + 25.0 * m * k)
+            self.budget.spend(at.CHILD_WORK + 50.0 * m * k)
             moved, awake = exact.labels != answer.labels, np.zeros(k, bool)
             awake[exact.labels[moved]] = awake[answer.labels[moved]] = True
             found = self.improved(exact.labels, answer.prices, rules, awake)

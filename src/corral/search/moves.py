@@ -448,7 +448,9 @@ def move_rise(model: Model, state: State, scratch: Scratch, n: int) -> float:
         # Each cluster that a group leaves or enters, once.
         j, known = touched(labels, move, x), False
         for y in range(x):
-            known |= j == touched(labels, move, y)
+            if j == touched(labels, move, y):
+                known = True
+                break
         if known:
             continue
         rise += cost_change(model, state, scratch, j, n) - state.figure[EXCESS, j]
@@ -838,9 +840,10 @@ def sweep(
                     c = best_of[bar]
                     n = TWO if model.pin[0, bar] < 0 and c >= 0 and c != a and c != b else 0
                     move[WHO, 0], move[TO, 0], move[WHO, 1], move[TO, 1] = i, b, bar, c
+                work += 20.0
                 if n > 0:
                     rise = move_rise(model, state, scratch, n)
-                    work += 1.5 * n * unit
+                    work += n * (1.5 * unit + 20.0)
                     if rise < best:
                         best, links = rise, n
                         keep_move(move, n)

@@ -164,7 +164,7 @@ class Found:
 def work_of_pass(sums: Sums) -> float:
     """Work of a pass over all groups and of the step that follows, in nanoseconds."""
     (k, q), m = sums.lower.shape, len(sums.amount)
-    return float(m * k * (3.0 + 2.0 * q) + 0.05 * (k * q) ** 3 + 1e5)
+    return float(m * k * (3.0 + 2.0 * q) + 0.05 * (k * q) ** 3 + at.PASS_WORK)
 
 
 def find_prices(
