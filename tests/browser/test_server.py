@@ -1,0 +1,79 @@
+"""The studio's server and how a browser is led to it; these tests need Bokeh, but no browser."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import socket
+import stat
+import webbrowser
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+import pytest
+
+pytest.importorskip("bokeh", reason="needs Bokeh: make test-browser")
+
+X = [[0.0, 1.0], [5.0, 6.0], [7.0, 2.0]]
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """The arguments of the browsers that were started."""
+    found = []
+    monkeypatch.setattr(webbrowser, "open", lambda url, *more: found.append(url))
+    return found
+
+
+def file_of(url):
+    assert url.startswith("file:"), url
+    return Path(url2pathname(urlsplit(url).path))
+
+
+def get(url):
+    place = urlsplit(url)
+    connection = http.client.HTTPConnection(place.hostname, place.port, timeout=60)
+    connection.request("GET", place.path)
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def test_the_arguments_of_the_browser_hold_no_token(studio, started):
+    shown = studio(X)
+    token = urlsplit(shown.url).path.strip("/")
+    shown.open()
+    (url,) = started
+    assert token not in url
+    file = file_of(url)
+    assert f'url={shown.url}"' in file.read_text(encoding="utf-8")
+    if os.name == "posix":
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    assert get(shown.url) == 200
+    assert not file.parent.exists(), "it is removed as soon as the page is there"
+
+
+def test_a_file_that_no_browser_opened_is_removed_with_the_studio(studio, started):
+    shown = studio(X)
+    shown.open()
+    shown.open()
+    files = [file_of(url) for url in started]
+    assert all(file.exists() for file in files)
+    shown.stop()
+    assert not any(file.parent.exists() for file in files)
+
+
+@pytest.mark.parametrize("path", ["/", "token"])
+@pytest.mark.parametrize("length", ["Content-Length: 99999999", "Transfer-Encoding: chunked"])
+def test_a_large_body_is_refused_before_it_is_read(studio, path, length):
+    place = urlsplit(studio(X).url)
+    path = place.path if path == "token" else path
+    head = f"POST {path} HTTP/1.1\r\nHost: {place.netloc}\r\n{length}\r\n\r\n"
+    with socket.create_connection((place.hostname, place.port), timeout=60) as connection:
+        connection.sendall(head.encode())
+        if "chunked" in length:
+            connection.sendall(b"100000\r\n")  # the size of a chunk that never comes
+        assert connection.recv(64).split()[1] in (b"400", b"413")
+        assert b"200 OK" not in connection.recv(4096), "and the connection ends"
