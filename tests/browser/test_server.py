@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import http.client
+import itertools
+import json
 import os
 import socket
 import stat
@@ -11,7 +13,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+import numpy as np
 import pytest
+
+from corral.studio.actions import do
+from corral.studio.session import Session
 
 pytest.importorskip("bokeh", reason="needs Bokeh: make test-browser")
 
@@ -77,3 +83,50 @@ def test_a_large_body_is_refused_before_it_is_read(studio, path, length):
             connection.sendall(b"100000\r\n")  # the size of a chunk that never comes
         assert connection.recv(64).split()[1] in (b"400", b"413")
         assert b"200 OK" not in connection.recv(4096), "and the connection ends"
+
+
+@pytest.fixture
+def view():
+    """A page without a browser: what it is told, and a way to command it."""
+    from bokeh.document import Document
+
+    from corral.studio.data import data_of
+    from corral.studio.view import View
+
+    session, document = Session(data_of(np.arange(12.0).reshape(6, 2))), Document()
+    shown = View(session, document)
+    bridge, stamps = shown._bridge, itertools.count(1)
+
+    def command(name, **values):
+        bridge.command = json.dumps({"do": name, "stamp": next(stamps), **values})
+        return json.loads(bridge.selection)["count"]
+
+    command.session, command.bridge = session, bridge
+    return command
+
+
+@pytest.mark.parametrize("name", ["together", "apart", "pin"])
+def test_a_rule_is_of_the_rows_that_were_selected_for_it(view, name):
+    for pair in ("0, 1", "2, 3"):
+        assert view("find", text=pair) == 2
+        assert view(name, cluster=1) == 0, "the selection ends with the rule"
+    found = [rule.phrase() for rule in view.session.document.rules]
+    alone = []
+    for rows in ([0, 1], [2, 3]):
+        other = Session(view.session.data)
+        do(other, {"do": name, "cluster": 1}, rows)
+        alone += [rule.phrase() for rule in other.document.rules]
+    assert found == alone
+
+
+def test_a_rule_that_is_refused_keeps_the_selection(view):
+    assert view("find", text="0, 1") == 2
+    assert view("pin", cluster=99) == 2
+    assert view.session.failed
+
+
+def test_a_command_that_is_no_json_is_said(view):
+    view.bridge.command = "{"
+    assert view.session.failed
+    view.bridge.command = f'{{"do": "calm", "factor": {"9" * 5000}}}'
+    assert view.session.failed

@@ -41,12 +41,13 @@ MOST_NAMED = 8
 
 
 def about(data: Data) -> str:
-    """What never changes, as JSON: the title, the notices and the columns to choose from."""
+    """What never changes, as JSON: the title, the notices, and which columns there are."""
     return json.dumps(
         {
             "title": data.title,
             "n": len(data),
             "notices": data.told,
+            "using": data.using,
             "views": views_of(data),
             "numbers": data.number_columns,
             "groups": data.group_columns,

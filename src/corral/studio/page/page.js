@@ -48,6 +48,7 @@
     at("title").textContent = `${about.title}, ${about.n.toLocaleString("en")} rows`;
     fill(at("notices"), about.notices.map((text) => element("li", text)));
     seen("notices", about.notices.length);
+    at("using").textContent = about.using;
     const both = about.numbers.length > 1;
     choices(at("view"), both ? [...about.views, "columns"] : about.views);
     for (const id of ["x", "y"]) choices(at(id), about.numbers);
