@@ -6,9 +6,11 @@ import http.client
 import itertools
 import json
 import os
+import re
 import socket
 import stat
 import webbrowser
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -16,6 +18,8 @@ from urllib.request import url2pathname
 import numpy as np
 import pytest
 
+import corral
+from corral import ConstraintSet, MustLink
 from corral.studio.actions import do
 from corral.studio.session import Session
 
@@ -37,10 +41,10 @@ def file_of(url):
     return Path(url2pathname(urlsplit(url).path))
 
 
-def get(url):
+def get(url, method="GET"):
     place = urlsplit(url)
     connection = http.client.HTTPConnection(place.hostname, place.port, timeout=60)
-    connection.request("GET", place.path)
+    connection.request(method, place.path)
     status = connection.getresponse().status
     connection.close()
     return status
@@ -130,3 +134,42 @@ def test_a_command_that_is_no_json_is_said(view):
     assert view.session.failed
     view.bridge.command = f'{{"do": "calm", "factor": {"9" * 5000}}}'
     assert view.session.failed
+
+
+def test_what_the_page_asks_for_to_see_if_the_server_lives(studio):
+    script = (Path(corral.__file__).parent / "studio" / "page" / "page.js").read_text("utf-8")
+    (asked,) = re.findall(r'fetch\("([^"]*)"', script)
+    shown = studio(X)
+    assert get(shown.url + asked, "HEAD") == 200
+    assert get(shown.url.replace(shown.url[-9:], "other/") + asked, "HEAD") == 403
+    shown.stop()
+    shown.wait()
+    with pytest.raises(OSError, match="refused"):
+        get(shown.url + asked, "HEAD")
+
+
+def test_ctrl_c_loses_nothing(tmp_path, monkeypatch, capsys):
+    """The command, with a person who answers a question, gives a rule and presses Ctrl-C."""
+    from corral.cli.app import run
+    from corral.studio import Studio
+
+    points = tmp_path / "points.csv"
+    points.write_text("name,a,b\nx,1,2\ny,3,4\nz,5,6\n", encoding="utf-8")
+    seen = []
+
+    def person(studio):
+        session = studio._session
+        seen.append((session.interview.unknown, session.document.rules))
+        do(session, {"do": "together"}, [0, 2])
+        session.interview = replace(session.interview, waiting=((0, 1), (1, 2)))
+        do(session, {"do": "reply", "says": "unknown", "pair": [0, 1]})
+        studio.stop()
+
+    monkeypatch.setattr(Studio, "wait", person)
+    words = ["studio", str(points), "--no-browser"]
+    assert run(words) == 0
+    kept = tmp_path / "points.csv.studio.json"
+    assert f"saved in {kept}" in capsys.readouterr().out
+    assert run([*words, "--rules", str(kept)]) == 0
+    assert seen[0] == ((), ConstraintSet())
+    assert seen[1] == (((0, 1),), ConstraintSet(MustLink([(0, 2)])))

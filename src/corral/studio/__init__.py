@@ -62,6 +62,8 @@ class Studio:
         port: int,
         *,
         effort: float = 1.0,
+        unknown: tuple[tuple[int, int], ...] = (),
+        beside: Path | None = None,
     ) -> None:
         try:
             from .server import Server
@@ -70,6 +72,7 @@ class Studio:
             if (error.name or "").split(".")[0] not in ("bokeh", "tornado", "jinja2"):
                 raise
             raise ModuleNotFoundError(MISSING, name="bokeh") from error
+        from .autosave import Autosave
         from .session import Session
 
         self._session = Session(
@@ -78,6 +81,8 @@ class Studio:
             n_clusters,
             seed=seed,
             effort=effort,
+            unknown=unknown,
+            autosave=None if beside is None else Autosave(beside),
             post=lambda function: server.post(function),
         )
         self._server = server = Server(port)
@@ -105,6 +110,12 @@ class Studio:
     def labels(self) -> IntArray | None:
         """Labels of the last fit; None before the first."""
         return None if self._session.answer is None else self._session.answer.labels
+
+    @property
+    def saved(self) -> Path | None:
+        """The file that holds all changes; None if there is none, as without a file of data."""
+        autosave = self._session.autosave
+        return autosave.path if autosave is not None and autosave.written else None
 
     def open(self) -> None:
         """Open the page in the browser.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from .._typing import IntArray
 from ..constraints import ConstraintSet
 from ..constraints._checks import plural
-from ..constraints.collection import json_of, rules_of
+from ..constraints.collection import rules_of, unknown_of
 from . import rules as edit
 from .export import labels_csv, python_lines
 from .session import Session
@@ -56,6 +57,7 @@ def do(session: Session, action: Action, rows: Sequence[int] | IntArray = ()) ->
             session.message, session.failed = before
     except (TypeError, KeyError, ValueError) as error:
         session.message, session.failed = sentence_of(error), True
+    session.keep()
     session.tell()
     return text
 
@@ -170,13 +172,16 @@ def _redo(session: Session, action: Action, rows: IntArray) -> None:
 
 def _save(session: Session, action: Action, rows: IntArray) -> str:
     """All rules as the JSON document that ``corral fit --rules`` reads."""
-    return json_of(session.document.rules)
+    return session.text
 
 
 def _load(session: Session, action: Action, rows: IntArray) -> None:
-    """Replace all rules by those of a JSON document."""
-    made = session.resolved(rules_of(str(action["text"]), "the file"))
+    """Replace all rules, and the pairs that nobody could judge, by those of a JSON document."""
+    text = str(action["text"])
+    made = session.resolved(rules_of(text, "the file"))
+    unknown = session.in_range(unknown_of(text))
     session.change(f"Loaded {plural(len(made), 'rule')}.", rules=made)
+    session.interview = replace(session.interview, unknown=unknown)
 
 
 def _labels(session: Session, action: Action, rows: IntArray) -> str:

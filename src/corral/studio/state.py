@@ -85,6 +85,8 @@ class Told:
             "running": running,
             "conflict": clash,
             "can": session.can,
+            "saved": session.autosave and session.autosave.words,
+            "unsaved": bool(session.autosave and session.autosave.failed),
             "questions": _questions(session),
             **self._known[key],
         }
