@@ -48,7 +48,8 @@ def _cluster(distributed: Any, n_threads: int) -> Any:
     # Dask opens a port for web pages in any case.  It has no pages here, and is closed at once.
     common = {"protocol": "inproc://", "dashboard": False, "dashboard_address": "127.0.0.1:0"}
     own = {"nthreads": n_threads, "local_directory": folder.name}
-    routes = {f"distributed.{side}.http.routes": [] for side in ("scheduler", "worker")}
+    sides = ("scheduler", "worker")
+    routes: dict[str, list[str]] = {f"distributed.{side}.http.routes": [] for side in sides}
     try:
         with importlib.import_module("dask").config.set(routes):
             cluster = distributed.SpecCluster(
