@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import stat
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -145,18 +149,20 @@ def test_without_distributed_one_sentence(monkeypatch):
         hold(da.zeros((3, 2)))
 
 
-def test_a_cluster_of_its_own_is_closed(monkeypatch):
-    distributed = pytest.importorskip("distributed")
-    made = []
+@pytest.fixture
+def made(monkeypatch):
+    """The clusters that corral opens by itself."""
+    found, own = [], cluster._cluster
 
-    def small(**given):
-        assert given["threads_per_worker"] == 1
-        made.append(
-            distributed.LocalCluster(n_workers=1, processes=False, dashboard_address="127.0.0.1:0")
-        )
-        return made[-1]
+    def remember(*given):
+        found.append(own(*given))
+        return found[-1]
 
-    monkeypatch.setattr(cluster, "_cluster", small)
+    monkeypatch.setattr(cluster, "_cluster", remember)
+    return found
+
+
+def test_a_cluster_of_its_own_is_closed(made):
     with hold(da.from_array(X, chunks=(50, 3))) as shards:
         assert shards.lengths == [50, 50]
         assert made[0].status.name == "running"
@@ -164,3 +170,31 @@ def test_a_cluster_of_its_own_is_closed(monkeypatch):
     with pytest.raises(ValueError, match="NaN"):
         hold(da.full((4, 2), np.nan))
     assert made[1].status.name == "closed"
+    assert not any(Path(each.corral_folder.name).exists() for each in made)
+
+
+def open_ports():
+    """What this process and those that it started listen at."""
+    psutil = pytest.importorskip("psutil")
+    own = psutil.Process()
+    family = [own, *own.children(recursive=True)]
+    found = [place for process in family for place in process.net_connections(kind="all")]
+    return {
+        (place.family, place.laddr)
+        for place in found
+        if place.status == "LISTEN" or (place.laddr and place.family == socket.AF_UNIX)
+    }
+
+
+def test_nobody_outside_can_reach_a_cluster_of_its_own(made):
+    before = open_ports()
+    with hold(da.from_array(X, chunks=(50, 3))) as shards:
+        assert shards.map(len) == [50, 50]
+        assert open_ports() - before == set()
+        (own,) = made
+        servers = [own.scheduler, *own.workers.values()]
+        assert {server.address.partition("://")[0] for server in servers} == {"inproc"}
+        (worker,) = own.workers.values()
+        assert Path(worker.local_directory).is_relative_to(own.corral_folder.name)
+        if os.name == "posix":
+            assert stat.S_IMODE(Path(own.corral_folder.name).stat().st_mode) == 0o700

@@ -55,13 +55,61 @@ def test_data_frames_bring_names_and_groups():
     assert data_of(frame.reset_index(drop=True)).names is None
 
 
+def test_names_that_differ_only_in_case_are_told_apart():
+    data = data_of(np.zeros((6, 1)), ["P1", "p1", "Ann", "twin", "twin", "row 0"])
+    for row in (0, 1, 2):
+        assert data.find(data.names[row]).tolist() == [row]
+    assert data.find("ann, row 3, 4").tolist() == [2, 3, 4]
+    assert data.find("row 0").tolist() == [5], "a name comes before a number"
+    for text, said in (("twin", "'twin' (row 3), 'twin' (row 4)"), ("TWIN", "'row 3'")):
+        with pytest.raises(ValueError, match="can mean 2 rows") as refused:
+            data.find(text)
+        assert said in str(refused.value)
+    folded = data_of(np.zeros((2, 1)), ["ab", "aB"])
+    with pytest.raises(ValueError, match="'ab' \\(row 0\\), 'aB' \\(row 1\\)"):
+        folded.find("AB")
+
+
+@pytest.mark.parametrize(
+    "names", [[1, "1", "a"], ["a", "a", "a"], ["1 (2)", 1, "1"], ["1", 1, "1 (2)"]]
+)
+def test_each_column_of_a_frame_stays_whatever_it_is_called(names):
+    pd = pytest.importorskip("pandas")
+    X = np.random.default_rng(0).normal(size=(5, 3))
+    data = data_of(pd.DataFrame(X, columns=pd.Index(names, dtype=object)))
+    np.testing.assert_array_equal(data.X, X)
+    assert len(set(data.features)) == 3
+    for feature, values in zip(data.features, X.T, strict=True):
+        np.testing.assert_array_equal(data.columns[feature], values)
+    renamed = [place for place in range(3) if data.features[place] != str(names[place])]
+    assert renamed
+    for place in renamed:
+        assert f"column {place} is called {data.features[place]!r}" in data.told[0]
+
+
+def test_the_page_says_by_which_columns_it_clusters():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"x": [1, 2], "kind": ["a", "b"], "y": [3, 4]})
+    assert json.loads(about(data_of(frame)))["using"] == "Clustering by 2 of 3 columns: x, y."
+    assert data_of(frame[["x", "y"]]).using == "Clustering by all 2 columns: x, y."
+    assert data_of(frame[["x"]]).using == "Clustering by the only column: x."
+    many = data_of(np.zeros((2, 40)))
+    assert many.using.startswith("Clustering by all 40 columns: feature 0, feature 1,")
+    assert many.using.endswith("and 28 more.")
+
+
 @pytest.mark.parametrize("X", [[1.0, 2.0], np.zeros((0, 2)), [["a"], ["b"]]])
 def test_what_is_no_table_of_numbers_is_refused(X):
     with pytest.raises(ValueError, match=r"shape|convert"):
         data_of(X)
 
 
-@pytest.mark.parametrize("text", ["7", "row 7", "-1", "nobody", "0, nobody"])
+def test_a_number_beyond_floats_is_refused():
+    with pytest.raises(ValueError, match="too large"):
+        data_of([[10**400], [1]])
+
+
+@pytest.mark.parametrize("text", ["7", "row 7", "-1", "nobody", "0, nobody", "9" * 5000])
 def test_unknown_rows_are_said(text):
     with pytest.raises(ValueError, match="No row is called"):
         data_of(np.zeros((7, 1))).find(text)

@@ -167,6 +167,43 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(session, action, rows, 
     assert session.can == {"undo": False, "redo": False}
 
 
+FIELDS = [
+    ("clusters", "n"),
+    ("pin", "cluster"),
+    ("sizes", "exact"),
+    ("sizes", "least"),
+    ("sizes", "most"),
+    ("totals", "least"),
+    ("shares", "most"),
+    ("together", "weight"),
+    ("calm", "factor"),
+    ("drop", "number"),
+]
+HUGE = [10**400, -(10**400), 10**5000, "1" + "0" * 400, "9" * 5000, "1e400", "-inf"]
+
+
+@pytest.mark.parametrize(("name", "field"), FIELDS)
+@pytest.mark.parametrize("value", HUGE, ids=range(len(HUGE)))
+def test_a_number_beyond_floats_is_one_short_message(session, name, field, value):
+    if field == "exact" and isinstance(value, int):
+        value = "1" + "0" * value.bit_length()
+    column = {"totals": "load", "shares": "kind"}.get(name)
+    document, calm = session.document, session.calm
+    assert do(session, {"do": name, "column": column, field: value}, [0, 1]) == ""
+    assert session.failed
+    assert len(session.message) < 120
+    assert "not" in session.message
+    assert (session.document, session.calm) == (document, calm)
+
+
+@pytest.mark.parametrize(("name", "field"), [pair for pair in FIELDS[:5] if pair[1] != "exact"])
+@pytest.mark.parametrize("value", ["1e300", 2**63, -1e300])
+def test_a_whole_number_has_a_bound(session, name, field, value):
+    do(session, {"do": name, field: value}, [0, 1])
+    assert session.failed
+    assert "must lie in [-2**53, 2**53]" in session.message
+
+
 def test_many_rows_apart_are_refused_before_there_are_too_many_pairs():
     with pytest.raises(ValueError, match="at most 50"):
         edit.apart(range(51))

@@ -28,8 +28,9 @@ Examples:
   corral studio shops.csv -k 4 --rules rules.json --no-browser
 
 The page is served to this machine only, at an address with a secret token; Ctrl-C ends it. Columns
-without numbers are not clustered by; they serve for names and shares. The page saves rules as a
-JSON file that --rules reads, here and in corral fit."""
+without numbers are not clustered by; they serve for names and shares. Each change is saved to
+POINTS.studio.json, a new file beside POINTS. The page saves rules as a JSON file, too; --rules
+reads both, here and in corral fit."""
 
 
 @click.command(epilog=EPILOG, short_help="Look, set rules and fit in a page on this machine.")
@@ -53,12 +54,26 @@ def studio(seed: int, effort: float, port: int, browser: bool, **options: Any) -
 
     asked = opt.Options(**options)
     data, rules, n_clusters = read(asked)
-    shown = Studio(data, rules, n_clusters, seed, port, effort=effort)
+    beside = None if asked.points == "-" else Path(asked.points)
+    unknown = tuple(_unknown(asked.constraints))
+    shown = Studio(
+        data, rules, n_clusters, seed, port, effort=effort, unknown=unknown, beside=beside
+    )
     click.echo(f"The studio is at {shown.url}\nCtrl-C ends it.")
     if browser:
         shown.open()
     shown.wait()
+    if shown.saved is not None:
+        click.echo(f"All changes are saved in {shown.saved}; --rules reads it.")
     return 0
+
+
+def _unknown(paths: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The pairs that nobody could judge in earlier studios, from files of rules."""
+    from ..constraints.collection import unknown_of
+
+    for path in paths:
+        yield from unknown_of(Path(path).read_text(encoding="utf-8"))
 
 
 def read(asked: opt.Options) -> tuple[Data, ConstraintSet, int]:

@@ -198,10 +198,12 @@ class ConstraintSet(Sequence[Constraint]):
 Constraint._set_class = ConstraintSet
 
 
-def json_of(rules: ConstraintSet) -> str:
-    """The content of a JSON file of constraints."""
+def json_of(rules: ConstraintSet, unknown: Iterable[tuple[int, int]] = ()) -> str:
+    """The content of a JSON file of constraints, with pairs of rows that nobody could judge."""
     values = [item.to_dict() for item in rules]
-    document = {"format": FORMAT, "version": VERSION, "constraints": values}
+    document: dict[str, Any] = {"format": FORMAT, "version": VERSION, "constraints": values}
+    if pairs := [list(pair) for pair in unknown]:
+        document["unknown"] = pairs
     return json.dumps(document, allow_nan=False) + "\n"
 
 
@@ -216,6 +218,11 @@ def rules_of(text: str, name: str) -> ConstraintSet:
         raise ValueError(f"{name}: lists or objects are nested too deep.") from error
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
+
+
+def unknown_of(text: str) -> tuple[tuple[int, int], ...]:
+    """The pairs that nobody could judge, from a file that :func:`rules_of` reads."""
+    return tuple((row, other) for row, other in json.loads(text).get("unknown", ()))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -253,12 +260,19 @@ class InFolds(Constraint, kind=False):
 def _entries(values: Any) -> list[dict[str, Any]]:
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise ValueError(f'not a file of constraints; it must have "format": "{FORMAT}".')
-    refuse_keys("the file", values, ("format", "version", "constraints"))
+    refuse_keys("the file", values, ("format", "version", "constraints", "unknown"))
     if values.get("version") != VERSION:
         raise ValueError(f"version is {values.get('version')!r}; this corral reads {VERSION}.")
     entries = values.get("constraints")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ValueError('"constraints" must be a list of objects.')
+    unknown = values.get("unknown", [])
+    if not isinstance(unknown, list):
+        raise ValueError('"unknown" must be a list of pairs of rows.')
+    for number, pair in enumerate(unknown):
+        rows = pair if isinstance(pair, list) else []
+        if len(rows) != 2 or not all(type(row) is int and 0 <= row < 2**63 for row in rows):
+            raise ValueError(f"unknown[{number}] must be a pair of row numbers, such as [0, 5].")
     return entries
 
 

@@ -5,7 +5,12 @@ The page needs Bokeh, the extra ``studio``; importing this package does not.
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
+import weakref
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .data import Data, data_of
@@ -18,6 +23,25 @@ MISSING = "the studio needs Bokeh, which is not installed: pip install 'corral[s
 
 #: Height of the page in a notebook, in pixels.
 HEIGHT = 760
+
+#: A page that leads to another one.
+REDIRECT = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={url}"><title>corral studio</title></head>
+<body><p><a href="{url}">corral studio</a></p></body></html>
+"""
+
+
+def private_redirect(url: str) -> Path:
+    """A file that leads a browser to an address, in a new folder; only this user can read it.
+
+    All users of a machine can see the arguments of its processes.  A browser that is started with
+    the name of this file does not show them the address.
+    """
+    path = Path(tempfile.mkdtemp(prefix="corral-studio-")) / "studio.html"  # for this user alone
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(REDIRECT.format(url=escape(url)))
+    return path
 
 
 class Studio:
@@ -38,6 +62,8 @@ class Studio:
         port: int,
         *,
         effort: float = 1.0,
+        unknown: tuple[tuple[int, int], ...] = (),
+        beside: Path | None = None,
     ) -> None:
         try:
             from .server import Server
@@ -46,6 +72,7 @@ class Studio:
             if (error.name or "").split(".")[0] not in ("bokeh", "tornado", "jinja2"):
                 raise
             raise ModuleNotFoundError(MISSING, name="bokeh") from error
+        from .autosave import Autosave
         from .session import Session
 
         self._session = Session(
@@ -54,12 +81,17 @@ class Studio:
             n_clusters,
             seed=seed,
             effort=effort,
+            unknown=unknown,
+            autosave=None if beside is None else Autosave(beside),
             post=lambda function: server.post(function),
         )
         self._server = server = Server(port)
 
+        self._redirects: list[weakref.finalize[..., Studio]] = []
+
         def open_page(document: Any) -> None:
             View(self._session, document)
+            self._remove_redirects()
 
         self._server.start(open_page)
         self.url = self._server.url
@@ -79,19 +111,38 @@ class Studio:
         """Labels of the last fit; None before the first."""
         return None if self._session.answer is None else self._session.answer.labels
 
+    @property
+    def saved(self) -> Path | None:
+        """The file that holds all changes; None if there is none, as without a file of data."""
+        autosave = self._session.autosave
+        return autosave.path if autosave is not None and autosave.written else None
+
     def open(self) -> None:
-        """Open the page in the browser."""
+        """Open the page in the browser.
+
+        The browser is given a private file that leads to the page, and that is removed as soon as
+        the page is there, or with the studio.  A browser that may not read it needs ``url``.
+        """
         import webbrowser
 
-        webbrowser.open(self.url)
+        path = private_redirect(self.url)
+        # Also if nobody ever stops the studio.
+        self._redirects.append(weakref.finalize(self, shutil.rmtree, path.parent, True))
+        webbrowser.open(path.as_uri())
+
+    def _remove_redirects(self) -> None:
+        while self._redirects:
+            self._redirects.pop()()
 
     def wait(self) -> None:
         """Wait until Ctrl-C, which ends the studio."""
         self._server.wait()
+        self._remove_redirects()
 
     def stop(self) -> None:
         """End the studio."""
         self._server.stop()
+        self._remove_redirects()
 
     def __repr__(self) -> str:
         return f"Studio({len(self._session.data)} rows, {self.url})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from .._typing import IntArray
 from ..constraints import ConstraintSet
 from ..constraints._checks import plural
-from ..constraints.collection import json_of, rules_of
+from ..constraints.collection import rules_of, unknown_of
 from . import rules as edit
 from .export import labels_csv, python_lines
 from .session import Session
@@ -21,6 +22,12 @@ Action: TypeAlias = Mapping[str, Any]
 
 #: Rows that a message names.
 MOST_NAMED = 5
+#: Largest whole number of a field: up to here floats hold all of them.
+MOST_WHOLE = 2**53
+#: Characters of a value that a message repeats.
+MOST_QUOTED = 40
+#: Actions that make a rule of the selected rows.  They are done with these rows.
+OF_SELECTION = ("together", "apart", "pin")
 
 
 def do(session: Session, action: Action, rows: Sequence[int] | IntArray = ()) -> str:
@@ -50,6 +57,7 @@ def do(session: Session, action: Action, rows: Sequence[int] | IntArray = ()) ->
             session.message, session.failed = before
     except (TypeError, KeyError, ValueError) as error:
         session.message, session.failed = sentence_of(error), True
+    session.keep()
     session.tell()
     return text
 
@@ -103,8 +111,8 @@ def _sizes(session: Session, action: Action, rows: IntArray) -> None:
     """Set exact sizes, such as "10, 10, 11", or bounds; all empty drops them."""
     parts = str(action.get("exact") or "").replace(",", " ").split()
     if not all(part.isdecimal() for part in parts):
-        raise ValueError(f"{action['exact']!r} are not sizes; write them as 10, 10, 11.")
-    exact = [int(part) for part in parts] or None
+        raise ValueError(f"{_quoted(action['exact'])} are not sizes; write them as 10, 10, 11.")
+    exact = [_as_whole(part) for part in parts] or None
     bounds = _whole(action, "least"), _whole(action, "most")
     made = edit.sized(session.document.rules, exact, bounds, _weight(action))
     session.change("Sizes set.", rules=made)
@@ -164,13 +172,16 @@ def _redo(session: Session, action: Action, rows: IntArray) -> None:
 
 def _save(session: Session, action: Action, rows: IntArray) -> str:
     """All rules as the JSON document that ``corral fit --rules`` reads."""
-    return json_of(session.document.rules)
+    return session.text
 
 
 def _load(session: Session, action: Action, rows: IntArray) -> None:
-    """Replace all rules by those of a JSON document."""
-    made = session.resolved(rules_of(str(action["text"]), "the file"))
+    """Replace all rules, and the pairs that nobody could judge, by those of a JSON document."""
+    text = str(action["text"])
+    made = session.resolved(rules_of(text, "the file"))
+    unknown = session.in_range(unknown_of(text))
     session.change(f"Loaded {plural(len(made), 'rule')}.", rules=made)
+    session.interview = replace(session.interview, unknown=unknown)
 
 
 def _labels(session: Session, action: Action, rows: IntArray) -> str:
@@ -233,20 +244,43 @@ def _number(action: Action, key: str) -> float | None:
     value = action.get(key)
     if value is None or value == "":
         return None
+    return _as_number(value)
+
+
+def _as_number(value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
         number = math.nan
+    except OverflowError:
+        number = math.inf
     if not math.isfinite(number):
-        raise ValueError(f"{value!r} is not a finite number.")
+        raise ValueError(f"{_quoted(value)} is not a finite number.")
     return number
 
 
 def _whole(action: Action, key: str) -> int | None:
-    number = _number(action, key)
-    if number is not None and number != round(number):
-        raise ValueError(f"{action[key]!r} is not a whole number.")
-    return None if number is None else int(number)
+    value = action.get(key)
+    return None if value is None or value == "" else _as_whole(value)
+
+
+def _as_whole(value: Any) -> int:
+    number = _as_number(value)
+    if number != round(number):
+        raise ValueError(f"{_quoted(value)} is not a whole number.")
+    if abs(number) > MOST_WHOLE:
+        raise ValueError(
+            f"{_quoted(value)} is too large; whole numbers must lie in [-2**53, 2**53]."
+        )
+    return int(number)
+
+
+def _quoted(value: Any) -> str:
+    """A value in a message, cut if it is long."""
+    # Python refuses to write a whole number of very many digits.
+    large = isinstance(value, int) and value.bit_length() > 4 * MOST_QUOTED
+    text = f"a whole number of {value.bit_length():,} bits" if large else repr(value)
+    return text if len(text) <= MOST_QUOTED else f"{text[:MOST_QUOTED]}..."
 
 
 def _weight(action: Action) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,10 @@ from ..constraints._checks import plural
 MOST_COLUMNS = 200
 #: Groups of a column whose shares can be bounded in the page.
 MOST_GROUPS = 50
+#: Columns that the page names as those that are clustered by.
+MOST_USED = 12
+#: Rows that a message names if all of them could be meant.
+MOST_NAMESAKES = 5
 #: Points that are drawn.  Of more rows a random sample of this size is drawn; all are clustered.
 MOST_POINTS = 200_000
 
@@ -121,6 +125,17 @@ class Data:
             )
         return tuple(notices)
 
+    @cached_property
+    def using(self) -> str:
+        """The columns that are clustered by, in words."""
+        used, every = len(self.features), max(len(self.features), len(self.columns))
+        count = f"{used:,} of {every:,} columns"
+        if used == every:
+            count = f"all {used:,} columns" if used > 1 else "the only column"
+        names = ", ".join(self.features[:MOST_USED])
+        more = f" and {used - MOST_USED:,} more" if used > MOST_USED else ""
+        return f"Clustering by {count}: {names}{more}."
+
     def find(self, text: str) -> IntArray:
         """Rows by their names or numbers, which commas separate.
 
@@ -131,21 +146,47 @@ class Data:
         """
         found = []
         for part in filter(None, map(str.strip, text.split(","))):
-            row = self._rows_by_name.get(part.casefold())
-            number = part.removeprefix("row ")
-            if row is None and number.isdecimal() and int(number) < len(self):
-                row = int(number)
-            if row is None:
+            # Upper and lower case count where they tell rows apart, and only there.
+            rows = self._rows_by_name.get(part) or self._rows_by_folded.get(part.casefold(), [])
+            rows = rows or self._row_by_number(part)
+            if not rows:
                 raise ValueError(
                     f"No row is called {part!r}; give names or row numbers from 0 to "
                     f"{len(self) - 1}, with commas between."
                 )
-            found.append(row)
+            if len(rows) > 1:
+                called = [f"{self.name_of(row)!r} (row {row})" for row in rows[:MOST_NAMESAKES]]
+                more = len(rows) - len(called)
+                raise ValueError(
+                    f"{part!r} can mean {len(rows)} rows: {', '.join(called)}"
+                    f"{f' and {more} more' if more else ''}; write the name as it is there, or "
+                    f"the number, such as 'row {rows[0]}'."
+                )
+            found += rows
         return np.array(found, np.int64)
 
+    def _row_by_number(self, text: str) -> list[int]:
+        number = text.removeprefix("row ")
+        digits = len(str(len(self)))
+        if not number.isdecimal() or len(number.lstrip("0")) > digits:
+            return []
+        return [int(number)] if int(number) < len(self) else []
+
     @cached_property
-    def _rows_by_name(self) -> dict[str, int]:
-        return {str(name).casefold(): row for row, name in enumerate(self.names or ())}
+    def _rows_by_name(self) -> dict[str, list[int]]:
+        return _places(map(str, self.names or ()))
+
+    @cached_property
+    def _rows_by_folded(self) -> dict[str, list[int]]:
+        return _places(str(name).casefold() for name in self.names or ())
+
+
+def _places(texts: Iterable[str]) -> dict[str, list[int]]:
+    """Where each text is."""
+    made: dict[str, list[int]] = {}
+    for place, text in enumerate(texts):
+        made.setdefault(text, []).append(place)
+    return made
 
 
 def texts_of(values: Any) -> list[str]:
@@ -160,16 +201,19 @@ def data_of(X: Any, names: Any = None) -> Data:
 
     Columns of a data frame that hold no numbers are not clustered; they are there for shares.
     """
-    labels = getattr(X, "columns", None)
-    if labels is None:
-        array = np.asarray(X, np.float64)
+    alike: tuple[str, ...] = ()
+    if getattr(X, "columns", None) is None:
+        try:
+            array = np.asarray(X, np.float64)
+        except OverflowError as error:
+            raise ValueError("`X` has a number that is too large for a float.") from error
         if array.ndim != 2 or not array.size:
             raise ValueError(
                 f"`X` has shape {array.shape}; it must have rows and columns, at least one each."
             )
         columns = {f"feature {j}": array[:, j] for j in range(array.shape[1])}
     else:
-        columns = {str(name): _column(X[name]) for name in labels}
+        columns, alike = _columns(X)
         names = _index_names(X) if names is None else names
     features = tuple(name for name, values in columns.items() if values.dtype.kind == "f")
     if not features:
@@ -179,7 +223,7 @@ def data_of(X: Any, names: Any = None) -> Data:
     made = np.column_stack([columns[name] for name in features])
     if texts is not None and len(texts) != len(made):
         raise ValueError(f"`names` has {len(texts)} entries, but X has {len(made)} rows.")
-    return Data("data", made, features, columns, texts, notices=notices)
+    return Data("data", made, features, columns, texts, notices=(*alike, *notices))
 
 
 def without_gaps(columns: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -201,6 +245,27 @@ def without_gaps(columns: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str,
     first = f", the first of them {touched[0]!r}" if len(touched) > 1 else f", {touched[0]!r}"
     values = plural(count, "missing or infinite value")
     return made, (f"{values} in {where}{first}: the mean of the column stands in.",)
+
+
+def _columns(X: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The columns of a data frame by different names, and a sentence about names that were not.
+
+    Such are 1 and "1", or a name that two columns share.
+    """
+    made: dict[str, Any] = {}
+    texts = [str(name) for name in X.columns]
+    renamed = []
+    for place, (name, text) in enumerate(zip(X.columns, texts, strict=True)):
+        own, number = text, 2
+        while own in made or (own != text and own in texts):
+            own, number = f"{text} ({number})", number + 1
+        if own != text:
+            renamed.append(f"column {place} is called {own!r}")
+        # A name that two columns share does not lead to one of them.
+        made[own] = _column(X.iloc[:, place] if hasattr(X, "iloc") else X[name])
+    if not renamed:
+        return made, ()
+    return made, (f"Names of columns must differ: {', '.join(renamed)}.",)
 
 
 def _column(values: Any) -> Any:

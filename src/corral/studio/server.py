@@ -24,6 +24,8 @@ ADDRESS = "127.0.0.1"
 TOKEN_BYTES = 24
 #: Largest message of a page, in bytes: a file of rules.
 MOST_BYTES = 64 * 2**20
+#: Largest body of a request, in bytes.  Pages send none; a larger one is refused before it is read.
+MOST_BODY = 1024
 #: Seconds that the start of the server may take.
 START_SECONDS = 60.0
 
@@ -140,7 +142,7 @@ class Server:
     def _run(self, open_page: Callable[[Document], None]) -> None:
         asyncio.set_event_loop(asyncio.new_event_loop())
         self._loop = IOLoop.current()
-        http = HTTPServer(Guarded(open_page, self.token, self.port))
+        http = HTTPServer(Guarded(open_page, self.token, self.port), max_body_size=MOST_BODY)
         http.add_sockets(self._sockets)
         server = BaseServer(self._loop, http.request_callback, http)
         server.start()

@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..constraints import ConstraintSet
+from ..constraints.collection import json_of
 from ..progress import Progress
+from .autosave import Autosave
 from .data import Data
-from .fitting import REPLIES, Answer, Conflict, Interview, Job, Task, with_reply
+from .fitting import REPLIES, Answer, Conflict, Interview, Job, Pair, Task, with_reply
 
 #: Steps that can be undone.
 MOST_UNDO = 200
@@ -39,6 +41,10 @@ class Session:
         Seed of all fits.
     effort : float
         Work of all fits, in units of the default.
+    unknown : pairs of rows
+        Questions that nobody could answer before.
+    autosave : Autosave, optional
+        Where changes are saved.
     post : callable, optional
         Runs a function in the thread that owns the session; by default at once.
 
@@ -71,6 +77,8 @@ class Session:
         *,
         seed: int = 0,
         effort: float = 1.0,
+        unknown: tuple[Pair, ...] = (),
+        autosave: Autosave | None = None,
         post: Callable[[Callable[[], None]], Any] | None = None,
     ) -> None:
         self.data, self.seed, self.effort = data, seed, effort
@@ -82,7 +90,8 @@ class Session:
         self.message, self.failed = "", False
         self.revision = 0
         self.calm = 0.0
-        self.interview, self.asking = Interview(), False
+        self.interview, self.asking = Interview(unknown=self.in_range(unknown)), False
+        self.autosave, self._kept = autosave, self._keepable
         self._past: list[Document] = []
         self._future: list[Document] = []
         self._watchers: list[Callable[[], None]] = []
@@ -112,6 +121,32 @@ class Session:
             raise ValueError(f"{k} clusters of {n} rows are not possible; give 1 to {n}.")
         document.rules.check(n, k)
         return document
+
+    def in_range(self, pairs: tuple[Pair, ...]) -> tuple[Pair, ...]:
+        """Pairs of rows, or an error if the data has no such row."""
+        for pair in pairs:
+            if max(pair) >= len(self.data):
+                raise ValueError(
+                    f"pair {pair} of `unknown` is not of these data; rows must lie in "
+                    f"[0, {len(self.data) - 1}]."
+                )
+        return pairs
+
+    @property
+    def text(self) -> str:
+        """The rules and the questions that nobody could answer, as a file holds them."""
+        return json_of(self.document.rules, self.interview.unknown)
+
+    @property
+    def _keepable(self) -> tuple[int, tuple[Pair, ...]]:
+        return self.revision, self.interview.unknown
+
+    def keep(self) -> None:
+        """Save what has changed since it was saved last."""
+        if self.autosave is not None and self._keepable != self._kept:
+            self.autosave.write(self.text)
+            if self.autosave.written:
+                self._kept = self._keepable
 
     def change(self, said: str, **values: Any) -> None:
         """Change the rules or the number of clusters, and say so."""

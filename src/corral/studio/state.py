@@ -41,12 +41,13 @@ MOST_NAMED = 8
 
 
 def about(data: Data) -> str:
-    """What never changes, as JSON: the title, the notices and the columns to choose from."""
+    """What never changes, as JSON: the title, the notices, and which columns there are."""
     return json.dumps(
         {
             "title": data.title,
             "n": len(data),
             "notices": data.told,
+            "using": data.using,
             "views": views_of(data),
             "numbers": data.number_columns,
             "groups": data.group_columns,
@@ -84,6 +85,8 @@ class Told:
             "running": running,
             "conflict": clash,
             "can": session.can,
+            "saved": session.autosave and session.autosave.words,
+            "unsaved": bool(session.autosave and session.autosave.failed),
             "questions": _questions(session),
             **self._known[key],
         }

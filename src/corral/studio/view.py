@@ -25,7 +25,7 @@ from jinja2 import Template
 
 from .._typing import IntArray
 from ..plots._style import GREY, INK, colour
-from .actions import do, sentence_of
+from .actions import OF_SELECTION, do, sentence_of
 from .data import Data, Plane, plane_of, views_of
 from .fitting import Answer
 from .session import Session
@@ -354,13 +354,20 @@ class View:
             self._select(self._picture.chosen(self._rows, event.geometry, self._bridge.keys))
 
     def _command(self, name: str, old: str, new: str) -> None:
-        action = json.loads(new)
+        try:
+            action = json.loads(new)
+        except ValueError as error:  # such as a number of too many digits
+            self._session.message, self._session.failed = sentence_of(error), True
+            self._soon()
+            return
         self._stamp = str(action.get("stamp", ""))
         self._soon()
         own = {"find": self._find, "clear": self._clear, "axes": self._axes, "cluster": self._pick}
         step = own.get(action.get("do"))
         if step is None:
             text = do(self._session, action, self._rows)
+            if action.get("do") in OF_SELECTION and not self._session.failed:
+                self._clear(action)  # or the next rule would be about these rows too
             if text:
                 reply = {"stamp": action.get("stamp"), "name": FILES[action["do"]], "text": text}
                 self._bridge.reply = json.dumps(reply)

@@ -8,6 +8,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -19,10 +20,9 @@ logger = logging.getLogger(__name__)
 
 
 def find_client() -> tuple[Any, bool]:
-    """The present client, or a new one of a local cluster with a process a core; and if it is new.
+    """The present client, or a new one of a cluster in this process; and if it is new.
 
-    :func:`close_client` closes a new one.  ImportError says that dask.distributed is missing,
-    RuntimeError that no local cluster can be started.
+    :func:`close_client` closes a new one.  ImportError says that dask.distributed is missing.
     """
     try:
         distributed = importlib.import_module("distributed")
@@ -33,22 +33,42 @@ def find_client() -> tuple[Any, bool]:
     try:
         return distributed.get_client(), False
     except ValueError:
-        logger.info("no Dask client; starting a local cluster of %d processes", cpu_count())
+        logger.info("no Dask client; starting %d threads in this process", cpu_count())
+    return distributed.Client(_cluster(distributed, cpu_count())), True
+
+
+def _cluster(distributed: Any, n_threads: int) -> Any:
+    """A cluster of threads that nobody outside this process can reach.
+
+    Whoever reaches a scheduler or a worker can run code in it.  So their messages stay in this
+    process, no port is left open, and what a worker moves to disk is in a folder of this user
+    alone.  :class:`distributed.LocalCluster` would serve a worker's state to the network.
+    """
+    folder = TemporaryDirectory(prefix="corral-dask-")
+    # Dask opens a port for web pages in any case.  It has no pages here, and is closed at once.
+    common = {"protocol": "inproc://", "dashboard": False, "dashboard_address": "127.0.0.1:0"}
+    own = {"nthreads": n_threads, "local_directory": folder.name}
+    sides = ("scheduler", "worker")
+    routes: dict[str, list[str]] = {f"distributed.{side}.http.routes": [] for side in sides}
     try:
-        client = distributed.Client(_cluster(n_workers=cpu_count(), threads_per_worker=1))
-    except RuntimeError as error:
-        raise RuntimeError(
-            "Dask could not start processes for a local cluster. They import the script that "
-            'starts them, so that what it does must stand under `if __name__ == "__main__":`.'
-        ) from error
-    logger.info("Dask's dashboard is at %s", client.dashboard_link)
-    return client, True
+        with importlib.import_module("dask").config.set(routes):
+            cluster = distributed.SpecCluster(
+                scheduler={"cls": distributed.Scheduler, "options": {**common, "port": 0}},
+                workers={0: {"cls": distributed.Worker, "options": {**common, **own}}},
+                silence_logs=logging.WARNING,
+            )
+        cluster.sync(_close_ports, cluster)
+    except BaseException:
+        folder.cleanup()
+        raise
+    cluster.corral_folder = folder
+    return cluster
 
 
-def _cluster(**given: Any) -> Any:
-    """A cluster on this machine that listens on the loopback interface only."""
-    local = importlib.import_module("distributed").LocalCluster
-    return local(host="127.0.0.1", dashboard_address="127.0.0.1:0", **given)
+async def _close_ports(cluster: Any) -> None:
+    """Listen to nobody, in the thread of the cluster."""
+    for server in (cluster.scheduler, *cluster.workers.values()):
+        server.http_server.stop()
 
 
 def close_client(client: Any) -> None:
@@ -56,6 +76,7 @@ def close_client(client: Any) -> None:
     cluster = client.cluster
     client.close()
     cluster.close()
+    cluster.corral_folder.cleanup()
 
 
 class Partitions:

@@ -3,12 +3,31 @@
 (() => {
   const at = (id) => document.getElementById(id);
   const seen = (id, yes) => { at(id).hidden = !yes; };
-  let bridge = null, about = {}, state = {}, selected = 0, stamp = 0, wanted = null;
+  let bridge = null, about = {}, state = {}, selected = 0, stamp = 0, wanted = null, sent = 0;
+  const OFTEN = 5000, SOON = 1500, PATIENCE = 30000;  // milliseconds
 
   function send(name, values = {}) {
     stamp += 1;
     document.body.dataset.waits = stamp;
+    sent = Date.now();
     bridge.command = JSON.stringify({do: name, stamp, ...values});
+    setTimeout(() => { if (document.body.dataset.waits) check(); }, SOON);
+  }
+
+  // Without a server nothing answers, and nothing would say so.
+  async function check() {
+    let alive = false;
+    try {
+      alive = (await fetch("static/js/bokeh.min.js", {method: "HEAD", cache: "no-store"})).ok;
+    } catch { /* nobody is there */ }
+    const waits = document.body.dataset.waits && Date.now() - sent > PATIENCE;
+    seen("gone", !alive || waits);
+    if (!alive) {
+      at("gone").textContent =
+        `The studio has ended: this page can neither save nor change anything. ${state.saved || ""}`;
+    } else if (waits) {
+      at("gone").textContent = "The studio does not answer; reload the page.";
+    }
   }
 
   function element(tag, text, name) {
@@ -48,6 +67,7 @@
     at("title").textContent = `${about.title}, ${about.n.toLocaleString("en")} rows`;
     fill(at("notices"), about.notices.map((text) => element("li", text)));
     seen("notices", about.notices.length);
+    at("using").textContent = about.using;
     const both = about.numbers.length > 1;
     choices(at("view"), both ? [...about.views, "columns"] : about.views);
     for (const id of ["x", "y"]) choices(at(id), about.numbers);
@@ -107,6 +127,9 @@
     seen("stop", running);
     seen("progress", running);
     at("message").textContent = running ? state.running : state.message;
+    seen("saved", state.saved);
+    at("saved").textContent = state.saved || "";
+    at("saved").classList.toggle("failed", state.unsaved);
     at("message").classList.toggle("failed", state.failed && !running);
     seen("stale", !running && state.answer && state.answer.stale && !state.conflict);
     seen("conflict", state.conflict);
@@ -247,6 +270,7 @@
     showState();
     showSelection();
     wire();
+    setInterval(check, OFTEN);
     const root = found.get_model_by_name("plot");
     const draw = () => raster(root.children[0], root.tags[1]);
     const drawn = () => { document.body.dataset.drawn = "yes"; };

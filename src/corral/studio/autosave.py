@@ -1,0 +1,83 @@
+"""A file beside the data that holds rules and answers after each change."""
+
+from __future__ import annotations
+
+import os
+from itertools import chain, count
+from pathlib import Path
+
+from ..constraints.files import atomic_writer
+
+
+class Autosave:
+    """Writes texts to a file of its own beside the data.
+
+    A file that is there already is never written over: it may hold the answers of an earlier
+    studio.  The file is made by the first text, and each text replaces the one before as a whole,
+    so that a process that ends while it writes loses at most the last change.
+
+    Parameters
+    ----------
+    data : Path
+        The file of the data.
+
+    Attributes
+    ----------
+    path : Path
+    earlier : Path or None
+        The file of the last studio on this data.
+    written : bool
+        Whether the last text is in the file.
+    failed : str
+        Why the last text could not be written; "" if it could.
+    """
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+        self._claimed = False
+        self.written, self.failed = False, ""
+        self.earlier: Path | None = None
+        self.path = self._next()
+
+    def _next(self) -> Path:
+        """The first name that is free."""
+        for end in chain([""], (f"-{number}" for number in count(2))):
+            path = self._data.with_name(f"{self._data.name}.studio{end}.json")
+            if not os.path.lexists(path):
+                break
+            self.earlier = path
+        return path
+
+    def write(self, text: str) -> None:
+        """Replace the text of the file; what goes wrong is kept in ``failed``."""
+        try:
+            self._claim()
+            with atomic_writer(self.path) as file:
+                file.write(text)
+        except OSError as error:
+            self.written, self.failed = False, error.strerror or str(error)
+        else:
+            self.written, self.failed = True, ""
+
+    def _claim(self) -> None:
+        """Make the file, under another name if somebody was faster."""
+        while not self._claimed:
+            try:
+                self.path.touch(exist_ok=False)
+                self._claimed = True
+            except FileExistsError:
+                self.path = self._next()
+
+    @property
+    def words(self) -> str:
+        """Where changes are saved, for the page."""
+        name = self.path.name
+        if self.failed:
+            text = f"NOT saved to {name!r} beside the data: {self.failed}. Use Save rules."
+        elif self.written:
+            text = f"All changes are saved in {name!r} beside the data."
+        else:
+            text = f"Each change will be saved to {name!r} beside the data."
+        if self.earlier is not None:
+            text += f" {self.earlier.name!r} is of an earlier studio; Load rules reads it."
+        return text
