@@ -22,7 +22,7 @@ from .compare import compare
 from .demo import demo
 from .fit import check, fit, verdict
 from .options import debug_option
-from .output import BAD_INPUT, FAULT, FINE, INFEASIBLE, INTERRUPTED, OUT_OF_TIME
+from .output import BAD_INPUT, FAULT, FINE, INFEASIBLE, INTERRUPTED, OUT_OF_TIME, say
 from .reproduce import reproduce
 from .studio import studio
 
@@ -97,10 +97,10 @@ def run(arguments: Sequence[str]) -> int:
     # Unexpected errors too: users see a traceback only with --debug.
     except Exception as error:
         if "--debug" in arguments:
-            click.echo(traceback.format_exc(), err=True)
+            say(traceback.format_exc(), err=True)
         if isinstance(error, InfeasibleConstraintsError) and "--json" in arguments:
             click.echo(verdict(str(error), error.conflict))
-        click.echo(f"corral: {sentence(error)}", err=True)
+        say(f"corral: {sentence(error)}", err=True)
         return exit_code(error)
     return code if isinstance(code, int) else FINE
 

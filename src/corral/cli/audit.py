@@ -12,7 +12,7 @@ import numpy as np
 
 from . import options as opt
 from .fit import load
-from .output import BROKEN, FINE, check_output, told, write_text
+from .output import BROKEN, FINE, check_output, say, told, write_text
 
 if TYPE_CHECKING:
     from .._typing import IntArray
@@ -78,7 +78,7 @@ def audit(
     if as_json:
         click.echo(json.dumps(found.to_dict(), allow_nan=False))
     elif not quiet:
-        click.echo(str(found))
+        say(str(found))
     return FINE if found.feasible else BROKEN
 
 

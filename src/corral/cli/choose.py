@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from . import options as opt
-from .output import FINE, INFEASIBLE, OUT_OF_TIME, check_output, spoken_warnings
+from .output import FINE, INFEASIBLE, OUT_OF_TIME, check_output, say, spoken_warnings
 
 EPILOG = """\b
 Examples:
@@ -94,7 +94,7 @@ def choose(
     if as_json:
         click.echo(json.dumps(found.to_dict(), allow_nan=False))
     elif not quiet:
-        click.echo(str(found))
+        say(str(found))
     if found.best is not None:
         return FINE
     undecided = any(each.feasible is None for each in found.candidates)

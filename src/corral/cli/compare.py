@@ -16,7 +16,7 @@ from ..deadline import Deadline
 from ..exceptions import InfeasibleConstraintsError, SolverTimeoutError
 from . import options as opt
 from .fit import load, with_ids
-from .output import check_output
+from .output import check_output, say
 
 if TYPE_CHECKING:
     from .. import ConstrainedKMeans, Constraint, ConstraintSet
@@ -236,7 +236,7 @@ def compare(
     if as_json:
         click.echo(json.dumps([asdict(line) for line in lines], allow_nan=False))
     elif not quiet:
-        click.echo(_as_text(lines, names))
+        say(_as_text(lines, names))
 
 
 def _run(

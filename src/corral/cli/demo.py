@@ -11,7 +11,7 @@ import click
 
 from .fit import save_picture
 from .options import debug_option, picture_options
-from .output import check_output, write_text
+from .output import check_output, say, write_text
 
 if TYPE_CHECKING:
     from .. import ConstraintSet
@@ -93,4 +93,4 @@ def _save(folder: Path, wine: Any, rules: ConstraintSet, *, force: bool) -> None
     must_link, cannot_link, _ = rules
     for links, name in ((must_link, "ml.csv"), (cannot_link, "cl.csv")):
         links.to_csv(folder / name, index=ids)  # type: ignore[attr-defined]
-    click.echo(f"{folder}: {NEXT}")
+    say(f"{folder}: {NEXT}")

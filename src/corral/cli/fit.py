@@ -33,6 +33,7 @@ from .output import (
     deliver,
     label_columns,
     priced,
+    say,
     spoken_warnings,
     told,
     write_text,
@@ -290,7 +291,7 @@ def fit(
         values["n_iter"] = int(fitted.n_iter_)
     deliver(columns, points, found, output=output, as_json=as_json, quiet=quiet, values=values)
     if describe and not as_json:
-        click.echo(f"\n{found.describe()}", err=output is None)
+        say(f"\n{found.describe()}", err=output is None)
     return INTERRUPTED if stopped else FINE
 
 
@@ -312,7 +313,7 @@ def check(time_limit: float | None, quiet: bool, as_json: bool, **options: Any) 
     if as_json:
         click.echo(verdict(None if found else found.message, found.conflict or ()))
     elif not quiet:
-        click.echo(repr(found))
+        say(repr(found))
     return FINE if found else INFEASIBLE
 
 

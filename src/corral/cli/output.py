@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -49,6 +50,29 @@ NEEDS = dict.fromkeys(PICTURES, ("matplotlib", "plot")) | {
     ".pq": ("pyarrow", "parquet"),
     ".xlsx": ("openpyxl", "xlsx"),
 }
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print text for people; characters that steer a terminal are printed as escapes.
+
+    Examples
+    --------
+    >>> say("ann\\x1b[31m")
+    ann\\x1b[31m
+    """
+    click.echo(visible(text), err=err)
+
+
+def visible(text: str) -> str:
+    """The text with escapes for what is not printable, line breaks and tabs excepted."""
+    if text.isprintable():
+        return text
+    return "".join(
+        mark
+        if mark.isprintable() or mark in "\n\t"
+        else mark.encode("unicode_escape").decode("ascii")
+        for mark in text
+    )
 
 
 def check_output(option: str, path: str | None, *, force: bool, inputs: Sequence[str] = ()) -> None:
@@ -128,10 +152,11 @@ def deliver(
     if output is None:
         buffer = io.StringIO()
         write_csv(buffer, columns, decimal)
-        click.echo(buffer.getvalue(), nl=False)
+        text = buffer.getvalue()
+        click.echo(visible(text) if sys.stdout.isatty() else text, nl=False)
     if not quiet:
         # If the labels are on the standard output, nothing else is.
-        click.echo(str(report), err=output is None)
+        say(str(report), err=output is None)
 
 
 def priced(model: Any, points: Points, rules: ConstraintSet, seconds: float | None) -> Report:
@@ -167,7 +192,7 @@ def spoken_warnings(quiet: bool) -> Iterator[None]:
         yield
     for warning in caught if not quiet else ():
         if issubclass(warning.category, UserWarning):
-            click.echo(f"corral: warning: {warning.message}", err=True)
+            say(f"corral: warning: {warning.message}", err=True)
 
 
 class ProgressBar:

@@ -1,0 +1,57 @@
+"""No text of the user's files steers the terminal, and no closed stream loses an answer."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from corral.cli.output import visible
+
+ESCAPE = "\x1b]0;owned\x07\x9b31m\u202e"
+HARMLESS = r"\x1b]0;owned\x07\x9b31m\u202e"
+
+
+@pytest.fixture
+def strange(folder):
+    """The points of the folder with ids that steer a terminal."""
+    names = [f"p{row}{ESCAPE}" for row in range(12)]
+    rows = "".join(f"{name},{row},{row % 3}\n" for row, name in enumerate(names))
+    (folder / "strange.csv").write_text(f"id,x{ESCAPE},y\n{rows}", encoding="utf-8")
+    (folder / "together.csv").write_text(f"{names[0]},{names[9]}\n", encoding="utf-8")
+    (folder / "unknown.csv").write_text(f"{names[0]},z{ESCAPE}\n", encoding="utf-8")
+    return names
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fit", "--must-link", "together.csv", "-k", 2, "--describe"),
+        ("fit", "--must-link", "together.csv", "-k", 2, "--describe", "-o", "l.csv"),
+        ("fit", "--must-link", "together.csv", "--cannot-link", "together.csv", "-k", 2),
+        ("check", "--must-link", "together.csv", "--cannot-link", "together.csv", "-k", 2),
+        ("check", "--must-link", "together.csv", "--cannot-link", "together.csv", "-k", 2, "-q"),
+        ("fit", "--must-link", "unknown.csv", "-k", 2),
+        ("--debug", "fit", "--must-link", "unknown.csv", "-k", 2, "--debug"),
+        ("fit", "--columns", f"z{ESCAPE}", "-k", 2),
+        ("choose", "--must-link", "together.csv", "-k", "2,3"),
+    ],
+)
+def test_what_is_printed_for_people_steers_no_terminal(strange, corral, words):
+    at = words.index("fit") + 1 if "fit" in words else 1
+    done = corral(*words[:at], "strange.csv", "--id-column", "id", *words[at:])
+    for text in (done.err, done.out if "-o" in words or words[0] != "fit" else ""):
+        assert all(mark.isprintable() or mark in "\n\t" for mark in text)
+    assert HARMLESS in done.err + done.out or words[0] == "choose" or "-q" in words
+
+
+def test_data_on_the_standard_output_are_not_changed(strange, corral, labels_of):
+    done = corral("fit", "strange.csv", "--id-column", "id", "-k", 2, "-q")
+    assert list(labels_of(done.out)) == strange
+    done = corral("fit", "strange.csv", "--id-column", "id", "-k", 2, "--json")
+    assert [row["id"] for row in json.loads(done.out)["labels"]] == strange
+
+
+def test_printable_text_is_unchanged():
+    assert visible("a b\n\tZürich 東京") == "a b\n\tZürich 東京"
+    assert visible(visible(ESCAPE)) == visible(ESCAPE) == HARMLESS
