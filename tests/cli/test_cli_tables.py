@@ -208,7 +208,39 @@ def test_kept_columns_stand_before_the_labels(folder, corral, ending):
     assert corral(*BASE, "--keep-columns", "-o", f"labels.{ending}").code == 0
     written = read_table(f"labels.{ending}")
     assert list(written.columns) == [*given.columns, "label", "distance"]
-    assert all(written.texts(name) == given.texts(name) for name in given.columns)
+    for name in ("id", "kind", "known", "demand"):
+        assert written.texts(name) == given.texts(name)
+    for name in ("x", "y"):
+        assert written.numbers(name).tolist() == given.numbers(name).tolist()
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "parquet", "npy"])
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_numbers_of_a_text_file_are_numbers_where_cells_have_types(
+    folder, corral, ending, decimal
+):
+    pytest.importorskip({"xlsx": "openpyxl", "parquet": "pyarrow"}.get(ending, "csv"))
+    head = "id;x;n;code;large;mixed\n"
+    rows = "1.10;0.5;3;007;12345678901234567;1\n1.1;2e3;-4;010;2;b\n7;-0.25;5;1;3;2\n"
+    (folder / "kinds.csv").write_text(head + rows.replace(".", decimal))
+    words = ("--id-column", "id", "--columns", "x,n", "--decimal", decimal, "--keep-columns")
+    name = f"labels.{ending}"
+    assert corral("fit", "kinds.csv", "-k", 2, *words, "-o", name).code == 0
+    columns = read_table(name).columns
+    assert list(columns["x"]) == [0.5, 2000, -0.25]
+    assert list(columns["n"]) == [3, -4, 5]
+    given = read_table("kinds.csv", decimal=decimal).columns
+    for name in ("id", "code", "large", "mixed"):  # not the same as numbers
+        assert list(columns[name]) == list(given[name])
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "parquet"])
+def test_a_gap_leaves_the_other_numbers_numbers(folder, corral, ending):
+    pytest.importorskip({"xlsx": "openpyxl", "parquet": "pyarrow"}[ending])
+    assert corral(*BASE, "--keep-columns", "-o", f"labels.{ending}").code == 0
+    known = read_table(f"labels.{ending}").columns["known"]
+    assert (known[0], known[11]) == (2, 0)
+    assert all(cell in ("", None) for cell in known[1:11])
 
 
 @pytest.mark.parametrize("name", ["shop", "id", "Label"])

@@ -67,4 +67,5 @@ def assign(
     report = audit(points.X, labels, rules, n_clusters, points.weight, centers, metric)
     report = replace(report, names=points.called)
     columns = {**others, **label_columns(labels, points, centers)}
-    deliver(columns, points, report, output=output, as_json=as_json, quiet=quiet)
+    told: Any = {"output": output, "ids": asked.id_column, "as_json": as_json, "quiet": quiet}
+    deliver(columns, points, report, **told)

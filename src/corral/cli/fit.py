@@ -289,7 +289,8 @@ def fit(
     values = {"seconds": round(seconds, 3), "centers": as_lists(centers)}
     if method == "kmeans":
         values["n_iter"] = int(fitted.n_iter_)
-    deliver(columns, points, found, output=output, as_json=as_json, quiet=quiet, values=values)
+    printed: Any = {"as_json": as_json, "quiet": quiet, "values": values}
+    deliver(columns, points, found, output=output, ids=asked.id_column, **printed)
     if describe and not as_json:
         say(f"\n{found.describe()}", err=output is None)
     return INTERRUPTED if stopped else FINE

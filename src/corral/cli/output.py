@@ -128,19 +128,20 @@ def deliver(
     report: Report,
     *,
     output: str | None,
+    ids: str | None,
     as_json: bool,
     quiet: bool,
     values: dict[str, Any] | None = None,
 ) -> None:
     """Write the labels to a file or to the standard output, and print the report.
 
-    ``values`` are added to the JSON object, in which the ids are called ``id``.
+    ``ids`` is the name of the column of ids.  ``values`` are added to the JSON object, in which the ids are called ``id``.
     """
     from .tables import write_csv, write_table
 
     decimal = points.table.decimal
     if output is not None:
-        write_table(output, columns, decimal)
+        write_table(output, columns, decimal, ids)
     if as_json:
         names = ("id", "label", "distance")
         rows = zip(points.names, *(columns[name].tolist() for name in names[1:]), strict=True)
