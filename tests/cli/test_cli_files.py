@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from corral import ConstraintSet, MustLink
+from corral import ConstrainedKMeans, ConstraintSet, MustLink
 from corral.constraints.files import atomic_writer
 
 # Writes half of the labels, says so, and waits to be killed.
@@ -89,6 +89,7 @@ def test_a_file_that_cannot_be_written_is_bad_input(folder, corral, option, monk
         raise PermissionError(13, "Permission denied", str(target))
 
     monkeypatch.setattr("pathlib.Path.replace", refuse)
+    monkeypatch.setattr("os.link", lambda draft, target: refuse(draft, target))
     before = sorted(folder.iterdir())
     done = corral("fit", "near.csv", "--id-column", "id", "-k", 2, option, name, "--quiet")
     assert done.code == 2
@@ -168,3 +169,81 @@ def test_a_file_beside_another_replaces_none(tmp_path, monkeypatch, ending, link
     assert [name.read_text() for name in names] == ["one", "two", "three"]
     assert said == list(map(str, names[1:]))
     assert sorted(tmp_path.iterdir()) == sorted(names)
+
+
+FIT = ("fit", "near.csv", "--id-column", "id", "-k", 2, "-q")
+
+
+@pytest.fixture
+def meanwhile(monkeypatch):
+    """Something that happens while a model is fitted."""
+    whole = ConstrainedKMeans.fit
+
+    def during(happens):
+        def fit(self, X, y=None, **options):
+            happens()
+            return whole(self, X, y, **options)
+
+        monkeypatch.setattr(ConstrainedKMeans, "fit", fit)
+
+    return during
+
+
+def test_what_fails_after_the_labels_does_not_lose_them(folder, corral, labels_of, meanwhile):
+    (folder / "pages").mkdir()
+    meanwhile((folder / "pages").rmdir)
+    words = (*FIT, "--model", "m.json", "--report", "pages/r.html")
+    done = corral(*words, "-o", "l.csv")
+    assert done.code == 2
+    assert "pages: No such folder" in done.err
+    assert len(labels_of((folder / "l.csv").read_text())) == 12
+    assert (folder / "m.json").exists()
+    (folder / "pages").mkdir()
+    done = corral(*words, "--force")
+    assert done.code == 2
+    assert done.out == (folder / "l.csv").read_text()
+
+
+@pytest.mark.parametrize("option", ["-o", "--model", "--report", "--plot"])
+def test_a_file_that_appears_during_the_fit_stays(folder, corral, meanwhile, option):
+    pytest.importorskip("matplotlib")
+    stem, ending = {
+        "-o": ("l", ".csv"),
+        "--model": ("m", ".json"),
+        "--report": ("r", ".html"),
+        "--plot": ("p", ".png"),
+    }[option]
+    path = folder / f"{stem}{ending}"
+    meanwhile(lambda: path.write_text("another program's"))
+    done = corral(*FIT, option, path.name)
+    assert done.code == 2
+    assert path.read_text() == "another program's"
+    other = folder / f"{stem}-1{ending}"
+    (line,) = done.err.splitlines()
+    assert line.startswith(f"corral: '{path.name}' exists now")
+    assert f"'{other.name}'" in line
+    assert corral(*FIT, option, path.name, "--force").code == 0
+    if option != "--report":  # a report has the time of its fit
+        assert path.read_bytes() == other.read_bytes()
+
+
+@pytest.mark.parametrize("option", ["-o", "--model", "--report", "--plot"])
+def test_a_folder_without_room_for_files_is_found_before_the_fit(folder, corral, meanwhile, option):
+    if not os.path.isdir("/proc/self"):
+        pytest.skip("needs a folder in which nobody can make files")
+    meanwhile(lambda: pytest.fail("the fit began"))
+    name = {"-o": "l.csv", "--model": "m.json", "--report": "r.html", "--plot": "p.png"}[option]
+    (folder / name).symlink_to(f"/proc/self/{name}")
+    for path in (f"/proc/self/{name}", name):
+        done = corral(*FIT, option, path)
+        assert done.code == 2
+        assert "no file can be made in '/proc/" in done.err
+
+
+def test_force_writes_through_a_link(folder, corral):
+    (folder / "real.csv").write_text("old")
+    (folder / "link.csv").symlink_to("real.csv")
+    assert corral(*FIT, "-o", "link.csv").code == 2
+    assert corral(*FIT, "-o", "link.csv", "--force").code == 0
+    assert (folder / "link.csv").is_symlink()
+    assert (folder / "real.csv").read_text().startswith("id,label")

@@ -216,9 +216,7 @@ def test_kept_columns_stand_before_the_labels(folder, corral, ending):
 
 @pytest.mark.parametrize("ending", ["xlsx", "parquet", "npy"])
 @pytest.mark.parametrize("decimal", [".", ","])
-def test_numbers_of_a_text_file_are_numbers_where_cells_have_types(
-    folder, corral, ending, decimal
-):
+def test_numbers_of_a_text_file_are_numbers_where_cells_have_types(folder, corral, ending, decimal):
     pytest.importorskip({"xlsx": "openpyxl", "parquet": "pyarrow"}.get(ending, "csv"))
     head = "id;x;n;code;large;mixed\n"
     rows = "1.10;0.5;3;007;12345678901234567;1\n1.1;2e3;-4;010;2;b\n7;-0.25;5;1;3;2\n"

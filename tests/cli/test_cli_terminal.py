@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
+import sys
 
 import pytest
 
@@ -55,3 +58,47 @@ def test_data_on_the_standard_output_are_not_changed(strange, corral, labels_of)
 def test_printable_text_is_unchanged():
     assert visible("a b\n\tZürich 東京") == "a b\n\tZürich 東京"
     assert visible(visible(ESCAPE)) == visible(ESCAPE) == HARMLESS
+
+
+@pytest.fixture
+def shell(folder):
+    """Run a line of the shell in which ``corral`` is the command."""
+
+    def call(line):
+        command = line.replace("corral", f"{shlex.quote(sys.executable)} -m corral.cli")
+        return subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+
+    return call
+
+
+FIT = "corral fit near.csv --id-column id -k 2"
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        (f"{FIT} >&-", "the labels would go to the standard output, which is closed; give -o"),
+        (f"{FIT} -o l.csv --json >&-", "JSON would go to the standard output, which is closed"),
+        ("corral choose near.csv --id-column id -k 2 >&-", "which is closed"),
+        ("corral fit - -k 2 <&-", "POINTS is the standard input, which is closed; give a file"),
+        ("corral ask near.csv --id-column id -k 2 -o a.json <&-", "which is closed; open it"),
+    ],
+)
+def test_a_closed_stream_that_is_needed_is_bad_input(shell, folder, line, fault):
+    before = sorted(folder.iterdir())
+    done = shell(line)
+    assert (done.returncode, done.stdout) == (2, "")
+    (said,) = done.stderr.splitlines()
+    assert fault in said
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "<&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_that_is_not_needed_changes_nothing(shell, corral, folder, closed):
+    expected = corral(*FIT.split()[1:], "-q").out
+    assert shell(f"{FIT} -o l.csv {closed}").returncode == 0
+    assert (folder / "l.csv").read_text() == expected
+
+
+def test_an_error_without_an_error_stream_keeps_its_code(shell):
+    assert shell("corral audit near.csv nowhere.csv 2>&-").returncode == 2

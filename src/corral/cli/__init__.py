@@ -5,6 +5,7 @@ The commands need click, the extra ``cli``; importing this package does not.
 
 from __future__ import annotations
 
+import os
 import sys
 
 MISSING = "corral: the command line needs click, which is not installed: pip install 'corral[cli]'"
@@ -12,6 +13,7 @@ MISSING = "corral: the command line needs click, which is not installed: pip ins
 
 def main() -> None:
     """Run the command of this process and exit with its code."""
+    _fill_closed_streams()
     try:
         import click  # noqa: F401
     except ModuleNotFoundError:
@@ -28,3 +30,18 @@ def main() -> None:
     # with the code; another exec resets that.
     exec("")
     raise SystemExit(code)
+
+
+def _fill_closed_streams() -> None:
+    """Let no file that is opened later take the place of a closed standard stream.
+
+    What solvers print would go into that file.  ``sys.stdin`` and ``sys.stdout`` stay None if they
+    are closed, which the commands that need them ask.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115

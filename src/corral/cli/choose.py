@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import click
 
 from . import options as opt
-from .output import FINE, INFEASIBLE, OUT_OF_TIME, check_output, say, spoken_warnings
+from .output import (
+    FINE,
+    INFEASIBLE,
+    OUT_OF_TIME,
+    Written,
+    check_output,
+    check_printing,
+    say,
+    spoken_warnings,
+)
 
 EPILOG = """\b
 Examples:
@@ -75,6 +83,9 @@ def choose(
 
     asked = opt.Options(**options, n_clusters=max(numbers))
     check_output("--plot", plot, force=force, inputs=asked.files)
+    if as_json or not quiet:
+        check_printing("the table", "open it")
+    written = Written(force=force)
     if asked.sizes is not None:
         raise ValueError("--sizes is for one number of clusters; give --min-size and --max-size.")
     # Rules in files that are for another number of clusters say so in the table.
@@ -89,25 +100,22 @@ def choose(
             random_state=seed,
             effort=effort,
         )
-    if plot is not None:
-        _save(found, plot)
     if as_json:
         click.echo(json.dumps(found.to_dict(), allow_nan=False))
     elif not quiet:
         say(str(found))
+    if plot is not None:
+        written.picture(plot, _picture(found))
     if found.best is not None:
-        return FINE
+        return written.code(FINE)
     undecided = any(each.feasible is None for each in found.candidates)
-    return OUT_OF_TIME if undecided else INFEASIBLE
+    return written.code(OUT_OF_TIME if undecided else INFEASIBLE)
 
 
-def _save(found: Any, path: str) -> None:
-    """Write the picture; a file that cannot be written whole is not there."""
+def _picture(found: Any) -> Any:
+    """A figure of the table."""
     from matplotlib.figure import Figure
-
-    from ..constraints.files import atomic_writer
 
     figure = Figure(figsize=(11.0, 3.4), layout="constrained")
     found.plot(ax=figure.subplots(1, 3, sharex=True))
-    with atomic_writer(path) as file:
-        figure.savefig(file.buffer, format=Path(path).suffix[1:].lower(), dpi=150)
+    return figure

@@ -137,6 +137,8 @@ def _text_rows(path: str, delimiters: str, head: bool) -> list[tuple[int, list[s
 
 def _bytes(path: str, head: bool) -> bytes:
     if path == "-":
+        if sys.stdin is None:
+            raise ValueError("POINTS is the standard input, which is closed; give a file.")
         return sys.stdin.buffer.read()
     if not head:
         return Path(path).read_bytes()
