@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -229,7 +230,7 @@ def test_a_file_that_appears_during_the_fit_stays(folder, corral, meanwhile, opt
 
 @pytest.mark.parametrize("option", ["-o", "--model", "--report", "--plot"])
 def test_a_folder_without_room_for_files_is_found_before_the_fit(folder, corral, meanwhile, option):
-    if not os.path.isdir("/proc/self"):
+    if not Path("/proc/self").is_dir():
         pytest.skip("needs a folder in which nobody can make files")
     meanwhile(lambda: pytest.fail("the fit began"))
     name = {"-o": "l.csv", "--model": "m.json", "--report": "r.html", "--plot": "p.png"}[option]

@@ -13,6 +13,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from corral import MustLink, read_pairs
+from corral.cli import tables
 from corral.cli.app import app
 from corral.cli.tables import WRITERS, read_table, write_table
 from corral.constraints.files import FORMULA, safe_text
@@ -275,3 +276,43 @@ def test_only_the_head_of_a_large_file_is_read(folder):
     table = read_table("large.csv", head=True)
     assert list(table.columns) == ["x", "y"]
     assert len(table.columns["x"]) < 20_000
+
+
+class Counted(str):
+    """A text that counts how often texts are compared."""
+
+    compared = 0
+
+    def __eq__(self, other):
+        Counted.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_names_of_columns_are_compared_a_bounded_number_of_times_each(monkeypatch):
+    monkeypatch.setattr(Counted, "compared", 0)
+    names = [Counted(number) for number in range(2_000)]
+    with pytest.raises(ValueError, match="two columns '1999'"):
+        tables._check_unique_names("wide.csv", [*names, Counted(1999)])
+    assert Counted.compared <= 2 * len(names)
+
+
+def test_rows_of_a_sheet_are_measured_a_bounded_number_of_times_each(folder, monkeypatch):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in range(300):
+        book.active.append([row, row / 2, *[1] * (row % 3)])
+    book.save("long.xlsx")
+    seen = []
+
+    def counted(values, **options):
+        values = list(values)
+        seen.extend(values)
+        return max(values, **options)
+
+    monkeypatch.setattr(tables, "max", counted, raising=False)
+    columns = read_table("long.xlsx", header=False).columns
+    assert len(seen) <= 2 * 300 * 4
+    assert columns["0"] == tuple(range(300))
+    assert columns["3"] == tuple(1 if row % 3 == 2 else "" for row in range(300))

@@ -101,8 +101,15 @@ def run(arguments: Sequence[str]) -> int:
         if isinstance(error, InfeasibleConstraintsError) and "--json" in arguments:
             click.echo(verdict(str(error), error.conflict))
         say(f"corral: {sentence(error)}", err=True)
-        return exit_code(error)
+        code = exit_code(error)
+        # The code 1 of an audit says that a rule is broken.
+        return BAD_INPUT if code == FAULT and command_of(arguments) == "audit" else code
     return code if isinstance(code, int) else FINE
+
+
+def command_of(arguments: Sequence[str]) -> str | None:
+    """Name of the command; the group has no options with values before it."""
+    return next((word for word in arguments if not word.startswith("-")), None)
 
 
 def exit_code(error: BaseException) -> int:
@@ -113,7 +120,7 @@ def exit_code(error: BaseException) -> int:
         return OUT_OF_TIME
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
         return INTERRUPTED
-    known = (click.ClickException, ValueError, OSError, ModuleNotFoundError)
+    known = (click.ClickException, ValueError, OSError, MemoryError, ModuleNotFoundError)
     return BAD_INPUT if isinstance(error, known) else FAULT
 
 

@@ -70,6 +70,8 @@ def audit(
     values = read_labels(table, label_column)
     if asked.n_clusters is None and asked.sizes is None:
         asked = replace(asked, n_clusters=int(values.max()) + 1)
+    if isinstance(asked.n_clusters, int) and asked.n_clusters > LARGEST + 1:
+        raise ValueError(f"-k is {asked.n_clusters}; it must be at most {LARGEST + 1}.")
     points, rules, n_clusters = load(asked, quiet=quiet, may_be_empty=True)
     label = values[rows_of(table, asked.id_column, points)]
     found = examine(points.X, label, rules, n_clusters, points.weight, metric=asked.metric)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -25,17 +26,18 @@ Examples:
   corral choose points.csv -k 3,5,7 --must-link ml.csv --plot choice.png --time-limit 60"""
 
 
-def read_numbers(_: Any, __: Any, text: str) -> tuple[int, ...]:
-    """Numbers of clusters: ``2:8`` for 2 to 8, or a list such as ``3,5,7``."""
+def read_numbers(_: Any, __: Any, text: str) -> Sequence[int]:
+    """Numbers of clusters in order: ``2:8`` for 2 to 8, or a list such as ``3,5,7``."""
+    numbers: Sequence[int]
     first, colon, last = text.partition(":")
     try:
         if colon:
-            numbers = tuple(range(int(first), int(last) + 1))
+            numbers = range(int(first), int(last) + 1)  # which may be long
         else:
-            numbers = tuple(int(part) for part in text.split(","))
+            numbers = sorted(int(part) for part in text.split(","))
     except ValueError:
         numbers = ()
-    if not numbers or min(numbers) < 1:
+    if not numbers or numbers[0] < 1:
         raise click.BadParameter(
             f"{text!r} is no range such as 2:8 and no list such as 3,5,7 of numbers from 1 on."
         )
@@ -63,7 +65,7 @@ def read_numbers(_: Any, __: Any, text: str) -> tuple[int, ...]:
 @opt.force_option
 @opt.printing_options
 def choose(
-    numbers: tuple[int, ...],
+    numbers: Sequence[int],
     seed: int,
     effort: float,
     time_limit: float | None,
@@ -81,7 +83,7 @@ def choose(
     from ..choose import choose_n_clusters
     from .fit import load
 
-    asked = opt.Options(**options, n_clusters=max(numbers))
+    asked = opt.Options(**options, n_clusters=numbers[-1])
     check_output("--plot", plot, force=force, inputs=asked.files)
     if as_json or not quiet:
         check_printing("the table", "open it")

@@ -56,12 +56,12 @@ NEEDS = dict.fromkeys(PICTURES, ("matplotlib", "plot")) | {
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Print text for people; characters that steer a terminal are printed as escapes.
+    r"""Print text for people; characters that steer a terminal are printed as escapes.
 
     Examples
     --------
-    >>> say("ann\\x1b[31m")
-    ann\\x1b[31m
+    >>> say("ann\x1b[31m")
+    ann\x1b[31m
     """
     click.echo(visible(text), err=err)
 
@@ -85,7 +85,7 @@ def check_output(option: str, path: str | None, *, force: bool, inputs: Sequence
     if path is None:
         return
     said, ending = f"{option} is {path!r}", ending_of(path)
-    target = Path(os.path.realpath(path) if os.path.islink(path) else path)
+    target = Path(os.path.realpath(path) if Path(path).is_symlink() else path)
     endings = ENDINGS.get(option, WRITERS)
     if ending not in endings:
         raise ValueError(f"{said}; its ending must be one of {', '.join(endings)}.")

@@ -170,15 +170,20 @@ def _tabulated(
 
 
 def _check_unique_names(path: str, names: Sequence[str]) -> None:
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise ValueError(f"{path} has two columns {twice!r}; names of columns must be unique.")
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"{path} has two columns {name!r}; names of columns must be unique.")
+        seen.add(name)
 
 
 def _read_npy(path: str, head: bool) -> Table:
+    with Path(path).open("rb") as file:
+        if file.read(4) in (b"PK\x03\x04", b"PK\x05\x06"):  # numpy would read a zip file too
+            raise ValueError(f"{path} is an npz file, of several arrays; it must be an npy file.")
     try:
         array = np.load(path, allow_pickle=False, mmap_mode="r" if head else None)
-    except (ValueError, EOFError) as error:
+    except (ValueError, EOFError, MemoryError) as error:
         raise ValueError(f"{path} is not an npy file of numbers: {error}.") from error
     if array.dtype.names and array.ndim == 1 and array.size:  # labels that corral wrote
         return Table(path, {name: array[name].tolist() for name in array.dtype.names})
@@ -218,7 +223,8 @@ def _sheet_rows(path: str, head: bool) -> list[tuple[int, list[Any]]]:
         raise ValueError(f"{path} cannot be read as an Excel file: {error}.") from error
     # Sheets may have empty cells at the right and empty rows below.
     widths = [max((i for i, c in enumerate(row, 1) if c is not None), default=0) for row in rows]
-    padded = ([*row, *[None] * max(widths)][: max(widths)] for row in rows)
+    most = max(widths, default=0)
+    padded = ([*row[:most], *[None] * (most - len(row))] for row in rows)
     numbered = enumerate(zip(padded, widths, strict=True), start=1)
     return [(line, ["" if c is None else c for c in row]) for line, (row, wide) in numbered if wide]
 

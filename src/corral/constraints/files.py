@@ -41,10 +41,10 @@ def atomic_writer(
     With ``beside`` nothing is replaced: if ``path`` exists at the end, the file gets a free name
     beside it, and ``beside`` is called with that name.
     """
-    target = Path(os.path.realpath(path) if os.path.islink(path) else path)
-    mode = _mode(path)
+    target = Path(os.path.realpath(path) if Path(path).is_symlink() else path)
+    mode = _mode(Path(path))
     if mode is not None and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        with open(path, "w", encoding="utf-8", newline="") as file:
+        with Path(path).open("w", encoding="utf-8", newline="") as file:
             yield file
         return
     if not target.parent.is_dir():
@@ -72,10 +72,10 @@ def atomic_writer(
         draft.unlink(missing_ok=True)
 
 
-def _mode(path: str | os.PathLike[str]) -> int | None:
+def _mode(path: Path) -> int | None:
     """Kind and permissions of a file, after links; None if there is none."""
     try:
-        return os.stat(path).st_mode
+        return path.stat().st_mode
     except OSError:
         return None
 
