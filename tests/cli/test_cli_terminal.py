@@ -102,3 +102,52 @@ def test_a_closed_stream_that_is_not_needed_changes_nothing(shell, corral, folde
 
 def test_an_error_without_an_error_stream_keeps_its_code(shell):
     assert shell("corral audit near.csv nowhere.csv 2>&-").returncode == 2
+
+
+# Two processes that work for long, as those of ``corral reproduce --jobs 2`` do.
+WORKERS = """
+import sys, time
+from types import SimpleNamespace
+from joblib import Parallel, delayed
+from corral.cli import main, reproduce
+
+def work():
+    print("ready", flush=True)
+    time.sleep(600)
+
+def run_all(names, **options):
+    list(Parallel(n_jobs=2, return_as="generator_unordered")(delayed(work)() for _ in range(2)))
+
+reproduce.load_experiments = lambda: SimpleNamespace(reproduce=run_all)
+sys.argv = ["corral", "reproduce", "--jobs", "2"]
+main()
+"""
+
+# A process that waits in the middle of a file.
+DRAFT = """
+import sys, time
+from corral.cli import main, tables
+
+def write_csv(file, *rest):
+    print("ready", flush=True)
+    time.sleep(600)
+
+tables.WRITERS[".csv"] = write_csv
+sys.argv = "corral fit near.csv --id-column id -k 2 -o labels.csv".split()
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM")
+@pytest.mark.parametrize(("script", "ready"), [(WORKERS, 2), (DRAFT, 1)])
+def test_a_terminated_command_leaves_nothing(folder, script, ready):
+    before = sorted(folder.iterdir())
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", script], **pipes) as process:
+        assert [process.stdout.readline() for _ in range(ready)] == ["ready\n"] * ready
+        process.terminate()
+        # The pipes end when the last process that has them ends.
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (143, "")
+    assert "corral: terminated" in err.splitlines()
+    assert sorted(folder.iterdir()) == before

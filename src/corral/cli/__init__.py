@@ -6,8 +6,10 @@ The commands need click, the extra ``cli``; importing this package does not.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 MISSING = "corral: the command line needs click, which is not installed: pip install 'corral[cli]'"
 
@@ -15,6 +17,7 @@ MISSING = "corral: the command line needs click, which is not installed: pip ins
 def main() -> None:
     """Run the command of this process and exit with its code."""
     _fill_closed_streams()
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         import click  # noqa: F401
     except ModuleNotFoundError:
@@ -31,6 +34,13 @@ def main() -> None:
     # with the code; another exec resets that.
     exec("")
     raise SystemExit(code)
+
+
+def _terminate(*signal_and_frame: object) -> NoReturn:
+    """End as Ctrl-C does, so that solvers, other processes and unfinished files end too."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
+    sys.stderr.write("corral: terminated\n")
+    raise SystemExit(128 + signal.SIGTERM)
 
 
 def _fill_closed_streams() -> None:

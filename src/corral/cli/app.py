@@ -40,7 +40,7 @@ Examples:
 
 \b
 Exit codes: 0 fine, 1 a rule is broken (audit), 2 bad input, 3 infeasible, 4 out of time,
-130 interrupted."""
+130 interrupted, 143 terminated."""
 
 
 COMPLETION_EPILOG = """\b
