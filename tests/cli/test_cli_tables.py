@@ -184,6 +184,20 @@ def test_dropped_rows_take_their_rules_with_them(gaps, corral):
     assert "samples 0 and 2" in clash.err or "0-2" in clash.err or "4-5" in clash.err
 
 
+@pytest.mark.parametrize("command", [("choose", "-k", "2,3"), ("fit", "-k", "fewest")])
+def test_rules_of_other_data_are_refused_before_rows_are_dropped(gaps, corral, command):
+    rule = (
+        '{"kind": "LinearConstraint", "shape": [1, 20000000000000], "row": [0], "column": [1], '
+        '"value": [1], "lower": [0], "upper": [1], "n_clusters": 2}'
+    )
+    document = '{"format": "corral constraints", "version": 1, "constraints": [%s]}'
+    (gaps / "other.json").write_text(document % rule)
+    words = ("gaps.csv", "--columns", "x", "--missing", "drop", "--rules", "other.json")
+    done = corral(command[0], *words, *command[1:])
+    assert done.code == 2
+    assert "A has 20000000000000 columns, but X has 6 samples" in done.err
+
+
 def test_dropped_rows_keep_the_ids_of_the_others(gaps, corral, labels_of):
     words = ("--id-column", "id", "--missing", "drop", "--must-link", "ids.csv")
     (gaps / "ids.csv").write_text("b,c\nc,f\n")
@@ -220,13 +234,13 @@ def test_kept_columns_stand_before_the_labels(folder, corral, ending):
 def test_numbers_of_a_text_file_are_numbers_where_cells_have_types(folder, corral, ending, decimal):
     pytest.importorskip({"xlsx": "openpyxl", "parquet": "pyarrow"}.get(ending, "csv"))
     head = "id;x;n;code;large;mixed\n"
-    rows = "1.10;0.5;3;007;12345678901234567;1\n1.1;2e3;-4;010;2;b\n7;-0.25;5;1;3;2\n"
+    rows = "1.10;0.5;3;007;12345678901234567;1\n1.1;2e3;-4;010;2;b\n7;-6;5;1;3;2\n"
     (folder / "kinds.csv").write_text(head + rows.replace(".", decimal))
     words = ("--id-column", "id", "--columns", "x,n", "--decimal", decimal, "--keep-columns")
     name = f"labels.{ending}"
     assert corral("fit", "kinds.csv", "-k", 2, *words, "-o", name).code == 0
     columns = read_table(name).columns
-    assert list(columns["x"]) == [0.5, 2000, -0.25]
+    assert list(columns["x"]) == [0.5, 2000, -6]
     assert list(columns["n"]) == [3, -4, 5]
     given = read_table("kinds.csv", decimal=decimal).columns
     for name in ("id", "code", "large", "mixed"):  # not the same as numbers

@@ -14,6 +14,7 @@ from .. import (
     Constraint,
     ConstraintSet,
     GroupShares,
+    LinearConstraint,
     MustLink,
     Pin,
 )
@@ -75,6 +76,9 @@ def _without_dropped(rules: ConstraintSet, points: Points, n_clusters: int | Non
     """The same rules on the rows that are left, with a warning about the parts that are not."""
     if n_clusters is not None:
         rules.check(points.n_rows, n_clusters)
+    for rule in rules:
+        if isinstance(rule, LinearConstraint) and rule.n_clusters is not None:
+            rule.check(points.n_rows, rule.n_clusters)
     left = rules.subset(points.kept)
     lost = sum(rule.n_parts for rule in rules) - sum(rule.n_parts for rule in left)
     if lost:

@@ -24,7 +24,7 @@ BLANK = ("", "nan", "na", "null", "none")
 #: Delimiters to try, by the ending of the file; the most frequent in the first line is used.
 DELIMITERS = {".csv": ",;\t", ".txt": ",;\t", ".tsv": "\t", ".tab": "\t"}
 #: Texts that are the same as a number: integers, and numbers with a point or an exponent.
-WHOLE = re.compile(r"-?(0|[1-9]\d{0,14})", re.ASCII)
+WHOLE = re.compile(r"0|-?[1-9]\d{0,14}", re.ASCII)
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+([eE][-+]?\d+)?|[eE][-+]?\d+)", re.ASCII)
 #: Endings of formats in which a cell has a type.
 TYPED = (".xlsx", ".parquet", ".pq", ".npy")
@@ -272,7 +272,13 @@ def write_table(
     """
     ending = ending_of(path)
     if ending in TYPED:
-        columns = {name: typed(cells, decimal, name == ids) for name, cells in columns.items()}
+        found = {name: typed(cells, decimal, name == ids) for name, cells in columns.items()}
+        # A column of an array has one type, so numbers with gaps stay the texts that they are.
+        one_type = ending == ".npy"
+        columns = {
+            name: columns[name] if one_type and any(isinstance(c, str) for c in cells) else cells
+            for name, cells in found.items()
+        }
     with atomic_writer(path, **how) as file:
         WRITERS[ending](file, columns, decimal)
 
