@@ -40,6 +40,13 @@ BAD_INPUT = {
     "gap": (("gap.csv", "-k", "2"), "gap.csv, line 3, column 'y': '' is not a finite number"),
     "infinite": (("inf.csv", "-k", "2"), "inf.csv, line 2, column 'y': 'inf'"),
     "not text": (("latin.csv", "-k", "2"), "latin.csv is not UTF-8 text"),
+    "npz as npy": (("several.npy", "-k", "2"), "several.npy is an npz file, of several arrays"),
+    "half an npz as npy": (("zip.npy", "-k", "2"), "zip.npy is an npz file"),
+    "an array without end": (("endless.npy", "-k", "2"), "endless.npy is not an npy file"),
+    "rules of endless rows": (
+        ("near.npy", "-k", "2", "--rules", "endless.json"),
+        "endless.json: constraints[0]: LinearConstraint cannot be read",
+    ),
     "same names": (("twice.csv", "-k", "2"), "two columns 'x'"),
     "no such column": (
         ("near.csv", "-k", "2", "--columns", "x,z"),
@@ -232,6 +239,9 @@ def mess(folder):
         "minus.csv": "x,w\n1,1\n2,-1\n",
         "blank.csv": "x,y\n1,\n2,\n",
         "labels.csv": "x,label\n1,0\n2,0\n",
+        "endless.json": RULES
+        % '{"kind": "LinearConstraint", "shape": [10000000000000, 24], "row": [0], "column": [1], '
+        '"value": [1], "lower": 0, "upper": 1, "n_clusters": 2}',
         "large.json": RULES
         % '{"kind": "LinearConstraint", "shape": [1, 24], "row": [0], "column": [1e30], '
         '"value": [1], "lower": [0], "upper": [1], "n_clusters": 2}',
@@ -242,6 +252,12 @@ def mess(folder):
     (folder / "latin.csv").write_bytes("x\nstra\xdfe\n".encode("latin-1"))
     (folder / "folder.csv").mkdir()
     ConstraintSet(MustLink([(0, 99)])).to_json("set.json")
+    with (folder / "several.npy").open("wb") as file:
+        np.savez(file, x=np.zeros((3, 2)))
+    (folder / "zip.npy").write_bytes(b"PK\x03\x04 and nothing else")
+    endless = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({10**14}, 2)}}\n"
+    head = b"\x93NUMPY\x01\x00" + len(endless).to_bytes(2, "little")
+    (folder / "endless.npy").write_bytes(head + endless.encode())
     np.save("vector.npy", np.zeros(3))
     np.save("near.npy", np.arange(24.0).reshape(12, 2))
     return folder
@@ -286,6 +302,16 @@ ELSEWHERE = {
     "no points": (("fit",), "Missing argument 'POINTS'"),
     "check without clusters": (("check", "near.npy"), "give -k or --sizes"),
     "check of too many": (("check", "near.npy", "-k", "13"), "near.npy has 12 rows"),
+    "choose of a billion": (("choose", "near.npy", "-k", "1:1000000000"), "near.npy has 12 rows"),
+    "choose of too many to count": (
+        ("choose", "near.npy", "-k", "1:100000000000000000000"),
+        "near.npy has 12 rows",
+    ),
+    "choose from zero": (("choose", "near.npy", "-k", "3,0,2"), "of numbers from 1 on"),
+    "audit of a billion": (
+        ("audit", "near.npy", "labels.csv", "-k", "1000000000"),
+        "-k is 1000000000; it must be at most 1000000",
+    ),
     "check of no file": (("check", "nowhere.csv", "-k", "2"), "'nowhere.csv' does not exist"),
     "check of bad pairs": (("check", "near.npy", "-k", "2", "--must-link", "far.csv"), "[0, 11]"),
     "check in no time": (("check", "near.npy", "-k", "2", "--time-limit", "0"), "x>0"),
@@ -375,6 +401,16 @@ def test_a_fault_has_a_traceback_only_if_asked_for(folder, corral, monkeypatch, 
     assert ("Traceback" in done.err) == debug
     last = done.err.splitlines()[-1]
     assert last.startswith("corral: unexpected ZeroDivisionError: nobody thought of it")
+
+
+def test_a_fault_of_an_audit_is_no_broken_rule(mess, corral, monkeypatch):
+    def broken(*args, **options):
+        raise ZeroDivisionError("nobody thought of it")
+
+    monkeypatch.setattr("corral.cli.audit.load", broken)
+    done = corral("--debug", "audit", "labels.csv", "labels.csv", "--columns", "x")
+    assert done.code == 2
+    assert "unexpected ZeroDivisionError" in done.err
 
 
 def test_debug_goes_before_the_command_too(folder, corral):

@@ -152,6 +152,24 @@ def test_soft_links_have_their_price(folder, corral, labels_of):
     (folder / "far.csv").write_text("p0,p11,1e9\n")
     own = labels_of(corral(*far, "--soft", "0.001").out)
     assert own["p0"] == own["p11"]
+    (folder / "far.csv").write_text("p0,p11,inf\n")
+    own = labels_of(corral(*far, "--soft", "0.001").out)
+    assert own["p0"] == own["p11"]
+
+
+def test_each_column_of_pins_counts(folder, corral, labels_of):
+    """Numbers are clusters; a name is the same cluster in all columns of names."""
+    (folder / "pins.csv").write_text(
+        "id,x,number,first,second\na,0,,red,\nb,1,2,,\nc,2,,,blue\nd,3,,,red\ne,4,,,green\n"
+    )
+    words = ("fit", "pins.csv", "--id-column", "id", "--columns", "x", "-k", 3)
+    every = ("--pin", "number", "--pin", "first", "--pin", "second")
+    label = labels_of(corral(*words, *every).out)
+    assert label == {"a": 2, "b": 2, "c": 0, "d": 2, "e": 1}
+    assert labels_of(corral(*words, *every[4:], *every[:4]).out) == label
+    done = corral(*words[:-1], 2, *every[2:])
+    assert done.code == 2
+    assert "columns 'first', 'second': --pin finds 3 names, but there are 2 clusters" in done.err
 
 
 @pytest.mark.parametrize("pair", [(0, 11), ("p0", "p11")])

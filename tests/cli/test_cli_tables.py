@@ -13,6 +13,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from corral import MustLink, read_pairs
+from corral.cli import tables
 from corral.cli.app import app
 from corral.cli.tables import WRITERS, read_table, write_table
 from corral.constraints.files import FORMULA, safe_text
@@ -183,6 +184,20 @@ def test_dropped_rows_take_their_rules_with_them(gaps, corral):
     assert "samples 0 and 2" in clash.err or "0-2" in clash.err or "4-5" in clash.err
 
 
+@pytest.mark.parametrize("command", [("choose", "-k", "2,3"), ("fit", "-k", "fewest")])
+def test_rules_of_other_data_are_refused_before_rows_are_dropped(gaps, corral, command):
+    rule = (
+        '{"kind": "LinearConstraint", "shape": [1, 20000000000000], "row": [0], "column": [1], '
+        '"value": [1], "lower": [0], "upper": [1], "n_clusters": 2}'
+    )
+    document = '{"format": "corral constraints", "version": 1, "constraints": [%s]}'
+    (gaps / "other.json").write_text(document % rule)
+    words = ("gaps.csv", "--columns", "x", "--missing", "drop", "--rules", "other.json")
+    done = corral(command[0], *words, *command[1:])
+    assert done.code == 2
+    assert "A has 20000000000000 columns, but X has 6 samples" in done.err
+
+
 def test_dropped_rows_keep_the_ids_of_the_others(gaps, corral, labels_of):
     words = ("--id-column", "id", "--missing", "drop", "--must-link", "ids.csv")
     (gaps / "ids.csv").write_text("b,c\nc,f\n")
@@ -208,7 +223,37 @@ def test_kept_columns_stand_before_the_labels(folder, corral, ending):
     assert corral(*BASE, "--keep-columns", "-o", f"labels.{ending}").code == 0
     written = read_table(f"labels.{ending}")
     assert list(written.columns) == [*given.columns, "label", "distance"]
-    assert all(written.texts(name) == given.texts(name) for name in given.columns)
+    for name in ("id", "kind", "known", "demand"):
+        assert written.texts(name) == given.texts(name)
+    for name in ("x", "y"):
+        assert written.numbers(name).tolist() == given.numbers(name).tolist()
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "parquet", "npy"])
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_numbers_of_a_text_file_are_numbers_where_cells_have_types(folder, corral, ending, decimal):
+    pytest.importorskip({"xlsx": "openpyxl", "parquet": "pyarrow"}.get(ending, "csv"))
+    head = "id;x;n;code;large;mixed\n"
+    rows = "1.10;0.5;3;007;12345678901234567;1\n1.1;2e3;-4;010;2;b\n7;-6;5;1;3;2\n"
+    (folder / "kinds.csv").write_text(head + rows.replace(".", decimal))
+    words = ("--id-column", "id", "--columns", "x,n", "--decimal", decimal, "--keep-columns")
+    name = f"labels.{ending}"
+    assert corral("fit", "kinds.csv", "-k", 2, *words, "-o", name).code == 0
+    columns = read_table(name).columns
+    assert list(columns["x"]) == [0.5, 2000, -6]
+    assert list(columns["n"]) == [3, -4, 5]
+    given = read_table("kinds.csv", decimal=decimal).columns
+    for name in ("id", "code", "large", "mixed"):  # not the same as numbers
+        assert list(columns[name]) == list(given[name])
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "parquet"])
+def test_a_gap_leaves_the_other_numbers_numbers(folder, corral, ending):
+    pytest.importorskip({"xlsx": "openpyxl", "parquet": "pyarrow"}[ending])
+    assert corral(*BASE, "--keep-columns", "-o", f"labels.{ending}").code == 0
+    known = read_table(f"labels.{ending}").columns["known"]
+    assert (known[0], known[11]) == (2, 0)
+    assert all(cell in ("", None) for cell in known[1:11])
 
 
 @pytest.mark.parametrize("name", ["shop", "id", "Label"])
@@ -245,3 +290,43 @@ def test_only_the_head_of_a_large_file_is_read(folder):
     table = read_table("large.csv", head=True)
     assert list(table.columns) == ["x", "y"]
     assert len(table.columns["x"]) < 20_000
+
+
+class Counted(str):
+    """A text that counts how often texts are compared."""
+
+    compared = 0
+
+    def __eq__(self, other):
+        Counted.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_names_of_columns_are_compared_a_bounded_number_of_times_each(monkeypatch):
+    monkeypatch.setattr(Counted, "compared", 0)
+    names = [Counted(number) for number in range(2_000)]
+    with pytest.raises(ValueError, match="two columns '1999'"):
+        tables._check_unique_names("wide.csv", [*names, Counted(1999)])
+    assert Counted.compared <= 2 * len(names)
+
+
+def test_rows_of_a_sheet_are_measured_a_bounded_number_of_times_each(folder, monkeypatch):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in range(300):
+        book.active.append([row, row / 2, *[1] * (row % 3)])
+    book.save("long.xlsx")
+    seen = []
+
+    def counted(values, **options):
+        values = list(values)
+        seen.extend(values)
+        return max(values, **options)
+
+    monkeypatch.setattr(tables, "max", counted, raising=False)
+    columns = read_table("long.xlsx", header=False).columns
+    assert len(seen) <= 2 * 300 * 4
+    assert columns["0"] == tuple(range(300))
+    assert columns["3"] == tuple(1 if row % 3 == 2 else "" for row in range(300))

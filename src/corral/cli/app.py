@@ -22,7 +22,7 @@ from .compare import compare
 from .demo import demo
 from .fit import check, fit, verdict
 from .options import debug_option
-from .output import BAD_INPUT, FAULT, FINE, INFEASIBLE, INTERRUPTED, OUT_OF_TIME
+from .output import BAD_INPUT, FAULT, FINE, INFEASIBLE, INTERRUPTED, OUT_OF_TIME, say
 from .reproduce import reproduce
 from .studio import studio
 
@@ -40,7 +40,7 @@ Examples:
 
 \b
 Exit codes: 0 fine, 1 a rule is broken (audit), 2 bad input, 3 infeasible, 4 out of time,
-130 interrupted."""
+130 interrupted, 143 terminated."""
 
 
 COMPLETION_EPILOG = """\b
@@ -97,12 +97,19 @@ def run(arguments: Sequence[str]) -> int:
     # Unexpected errors too: users see a traceback only with --debug.
     except Exception as error:
         if "--debug" in arguments:
-            click.echo(traceback.format_exc(), err=True)
+            say(traceback.format_exc(), err=True)
         if isinstance(error, InfeasibleConstraintsError) and "--json" in arguments:
             click.echo(verdict(str(error), error.conflict))
-        click.echo(f"corral: {sentence(error)}", err=True)
-        return exit_code(error)
+        say(f"corral: {sentence(error)}", err=True)
+        code = exit_code(error)
+        # The code 1 of an audit says that a rule is broken.
+        return BAD_INPUT if code == FAULT and command_of(arguments) == "audit" else code
     return code if isinstance(code, int) else FINE
+
+
+def command_of(arguments: Sequence[str]) -> str | None:
+    """Name of the command; the group has no options with values before it."""
+    return next((word for word in arguments if not word.startswith("-")), None)
 
 
 def exit_code(error: BaseException) -> int:
@@ -113,7 +120,7 @@ def exit_code(error: BaseException) -> int:
         return OUT_OF_TIME
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
         return INTERRUPTED
-    known = (click.ClickException, ValueError, OSError, ModuleNotFoundError)
+    known = (click.ClickException, ValueError, OSError, MemoryError, ModuleNotFoundError)
     return BAD_INPUT if isinstance(error, known) else FAULT
 
 

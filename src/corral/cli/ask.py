@@ -12,7 +12,7 @@ import click
 from ..exceptions import InfeasibleConstraintsError
 from . import options as opt
 from .fit import fit_model, load
-from .output import FINE, check_output
+from .output import FINE, check_output, check_printing, say
 
 if TYPE_CHECKING:
     from .. import ConstrainedKMeans, ConstraintSet
@@ -152,6 +152,9 @@ def ask(
     asked = opt.Options(**options)
     if asked.points == "-":
         raise ValueError("POINTS is the standard input, which the answers come from; give a file.")
+    if sys.stdin is None:
+        raise ValueError("the answers come from the standard input, which is closed; open it.")
+    check_printing("the questions", "open it")
     check_output("--answers", output, force=True, inputs=asked.files)
     exists = Path(output).exists()
     before = ConstraintSet.from_json(output) if exists else ConstraintSet()
@@ -164,7 +167,7 @@ def ask(
     counts = ", ".join(f"{session.replies.count(word)} {word}" for word in VALUES)
     click.echo(f"{len(session.replies)} answers: {counts}")
     if session.replies:
-        click.echo(f"wrote {output}; use it with corral fit --rules {output}")
+        say(f"wrote {output}; use it with corral fit --rules {output}")
     return FINE
 
 
@@ -189,7 +192,7 @@ def interview(
         except InfeasibleConstraintsError as clash:
             if not session.undo():
                 raise
-            click.echo(f"That answer contradicts the rules and is taken back: {clash}")
+            say(f"That answer contradicts the rules and is taken back: {clash}")
             continue
         n = min(batch, questions - len(session.replies))
         chosen: Any = {"n": n, "strategy": strategy, "skip": session.unknown}

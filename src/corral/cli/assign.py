@@ -9,7 +9,16 @@ import click
 
 from . import options as opt
 from .fit import load, with_ids
-from .output import check_output, columns_before, deliver, label_columns
+from .output import (
+    FINE,
+    Written,
+    check_output,
+    check_printing,
+    columns_before,
+    label_columns,
+    print_report,
+    write_labels,
+)
 
 EPILOG = """\b
 Examples:
@@ -46,7 +55,7 @@ def assign(
     quiet: bool,
     as_json: bool,
     **options: Any,
-) -> None:
+) -> int:
     """Assign the rows of POINTS to the clusters of a model."""
     from .. import ConstrainedKMeans, InfeasibleConstraintsError, audit
     from .data import read_model
@@ -55,6 +64,9 @@ def assign(
     space, centers = read_model(path)
     asked = opt.Options(**options, n_clusters=len(centers))
     check_output("--output", output, force=force, inputs=[*asked.files, path])
+    if output is None or as_json:
+        check_printing("JSON" if as_json else "the labels", "open it" if as_json else "give -o")
+    written = Written(force=force)
     points, rules, n_clusters = load(asked, quiet=quiet, space=space, may_be_empty=True)
     others = columns_before(points, asked.id_column, keep_columns)
     model = ConstrainedKMeans(n_clusters, time_limit=time_limit, metric=space.metric)
@@ -67,4 +79,7 @@ def assign(
     report = audit(points.X, labels, rules, n_clusters, points.weight, centers, metric)
     report = replace(report, names=points.called)
     columns = {**others, **label_columns(labels, points, centers)}
-    deliver(columns, points, report, output=output, as_json=as_json, quiet=quiet)
+    where: Any = {"output": output, "as_json": as_json}
+    write_labels(columns, points, written, ids=asked.id_column, **where)
+    print_report(columns, points, report, quiet=quiet, **where)
+    return written.code(FINE)

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import options as opt
 from .fit import load
-from .output import BROKEN, FINE, check_output, told, write_text
+from .output import BROKEN, FINE, Written, check_output, say, told
 
 if TYPE_CHECKING:
     from .._typing import IntArray
@@ -65,21 +65,24 @@ def audit(
 
     asked = opt.Options(**options)
     check_output("--report", report, force=force, inputs=[*asked.files, labels])
+    written = Written(force=force)
     table = read_table(labels, decimal=asked.decimal)
     values = read_labels(table, label_column)
     if asked.n_clusters is None and asked.sizes is None:
         asked = replace(asked, n_clusters=int(values.max()) + 1)
+    if isinstance(asked.n_clusters, int) and asked.n_clusters > LARGEST + 1:
+        raise ValueError(f"-k is {asked.n_clusters}; it must be at most {LARGEST + 1}.")
     points, rules, n_clusters = load(asked, quiet=quiet, may_be_empty=True)
     label = values[rows_of(table, asked.id_column, points)]
     found = examine(points.X, label, rules, n_clusters, points.weight, metric=asked.metric)
     found = replace(found, **told(points))
-    if report is not None:
-        write_text(report, found.to_html(title=f"corral: {Path(labels).name}"))
     if as_json:
         click.echo(json.dumps(found.to_dict(), allow_nan=False))
     elif not quiet:
-        click.echo(str(found))
-    return FINE if found.feasible else BROKEN
+        say(str(found))
+    if report is not None:
+        written.text(report, found.to_html(title=f"corral: {Path(labels).name}"))
+    return written.code(FINE if found.feasible else BROKEN)
 
 
 def read_labels(table: Table, column: str) -> IntArray:

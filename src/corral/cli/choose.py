@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from . import options as opt
-from .output import FINE, INFEASIBLE, OUT_OF_TIME, check_output, spoken_warnings
+from .output import (
+    FINE,
+    INFEASIBLE,
+    OUT_OF_TIME,
+    Written,
+    check_output,
+    check_printing,
+    say,
+    spoken_warnings,
+)
 
 EPILOG = """\b
 Examples:
@@ -17,17 +26,18 @@ Examples:
   corral choose points.csv -k 3,5,7 --must-link ml.csv --plot choice.png --time-limit 60"""
 
 
-def read_numbers(_: Any, __: Any, text: str) -> tuple[int, ...]:
-    """Numbers of clusters: ``2:8`` for 2 to 8, or a list such as ``3,5,7``."""
+def read_numbers(_: Any, __: Any, text: str) -> Sequence[int]:
+    """Numbers of clusters in order: ``2:8`` for 2 to 8, or a list such as ``3,5,7``."""
+    numbers: Sequence[int]
     first, colon, last = text.partition(":")
     try:
         if colon:
-            numbers = tuple(range(int(first), int(last) + 1))
+            numbers = range(int(first), int(last) + 1)  # which may be long
         else:
-            numbers = tuple(int(part) for part in text.split(","))
+            numbers = sorted(int(part) for part in text.split(","))
     except ValueError:
         numbers = ()
-    if not numbers or min(numbers) < 1:
+    if not numbers or numbers[0] < 1:
         raise click.BadParameter(
             f"{text!r} is no range such as 2:8 and no list such as 3,5,7 of numbers from 1 on."
         )
@@ -55,7 +65,7 @@ def read_numbers(_: Any, __: Any, text: str) -> tuple[int, ...]:
 @opt.force_option
 @opt.printing_options
 def choose(
-    numbers: tuple[int, ...],
+    numbers: Sequence[int],
     seed: int,
     effort: float,
     time_limit: float | None,
@@ -73,8 +83,11 @@ def choose(
     from ..choose import choose_n_clusters
     from .fit import load
 
-    asked = opt.Options(**options, n_clusters=max(numbers))
+    asked = opt.Options(**options, n_clusters=numbers[-1])
     check_output("--plot", plot, force=force, inputs=asked.files)
+    if as_json or not quiet:
+        check_printing("the table", "open it")
+    written = Written(force=force)
     if asked.sizes is not None:
         raise ValueError("--sizes is for one number of clusters; give --min-size and --max-size.")
     # Rules in files that are for another number of clusters say so in the table.
@@ -89,25 +102,22 @@ def choose(
             random_state=seed,
             effort=effort,
         )
-    if plot is not None:
-        _save(found, plot)
     if as_json:
         click.echo(json.dumps(found.to_dict(), allow_nan=False))
     elif not quiet:
-        click.echo(str(found))
+        say(str(found))
+    if plot is not None:
+        written.picture(plot, _picture(found))
     if found.best is not None:
-        return FINE
+        return written.code(FINE)
     undecided = any(each.feasible is None for each in found.candidates)
-    return OUT_OF_TIME if undecided else INFEASIBLE
+    return written.code(OUT_OF_TIME if undecided else INFEASIBLE)
 
 
-def _save(found: Any, path: str) -> None:
-    """Write the picture; a file that cannot be written whole is not there."""
+def _picture(found: Any) -> Any:
+    """A figure of the table."""
     from matplotlib.figure import Figure
-
-    from ..constraints.files import atomic_writer
 
     figure = Figure(figsize=(11.0, 3.4), layout="constrained")
     found.plot(ax=figure.subplots(1, 3, sharex=True))
-    with atomic_writer(path) as file:
-        figure.savefig(file.buffer, format=Path(path).suffix[1:].lower(), dpi=150)
+    return figure

@@ -16,7 +16,7 @@ from ..deadline import Deadline
 from ..exceptions import InfeasibleConstraintsError, SolverTimeoutError
 from . import options as opt
 from .fit import load, with_ids
-from .output import check_output
+from .output import FINE, Written, check_output, check_printing, say
 
 if TYPE_CHECKING:
     from .. import ConstrainedKMeans, Constraint, ConstraintSet
@@ -206,13 +206,16 @@ def compare(
     quiet: bool,
     as_json: bool,
     **options: Any,
-) -> None:
+) -> int:
     """Run all methods of the library on POINTS and print a table."""
     from ..audit.distances import check_places
     from .tables import write_table
 
     asked = opt.Options(**options)
     check_output("--output", output, force=force, inputs=asked.files)
+    if as_json or not (quiet or output):
+        check_printing("the table", "open it" if as_json else "give -o")
+    written = Written(force=force)
     classes_in = () if truth is None else (truth,)
     points, rules, n_clusters = load(asked, quiet=quiet, not_coordinates=classes_in)
     check_places(points.X, asked.metric)
@@ -232,11 +235,12 @@ def compare(
     names = [name for name in HEAD if not empty.get(name, False)]
     if output is not None:
         columns = {name: [getattr(line, name) for line in lines] for name in names}
-        write_table(output, columns, asked.decimal)
+        write_table(output, columns, asked.decimal, beside=written.beside(output))
     if as_json:
         click.echo(json.dumps([asdict(line) for line in lines], allow_nan=False))
     elif not quiet:
-        click.echo(_as_text(lines, names))
+        say(_as_text(lines, names))
+    return written.code(FINE)
 
 
 def _run(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -183,12 +183,14 @@ def _unique(table: Table, name: str) -> list[str]:
 MODEL = {"format": "corral model", "version": 1}
 
 
-def write_model(path: str, space: Space, centers: FloatArray) -> None:
-    """Write what ``corral assign`` needs, completely or not at all."""
+def write_model(
+    path: str, space: Space, centers: FloatArray, beside: Callable[[str], object] | None = None
+) -> None:
+    """Write what ``corral assign`` needs, completely or not at all; see ``atomic_writer``."""
     arrays = {"middle": space.middle, "width": space.width, "fill": space.fill, "centers": centers}
     values = {name: array.tolist() for name, array in arrays.items()}
     document = {**MODEL, "columns": space.columns, "metric": space.metric, **values}
-    with atomic_writer(path) as file:
+    with atomic_writer(path, beside) as file:
         file.write(json.dumps(document, allow_nan=False) + "\n")
 
 

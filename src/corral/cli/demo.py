@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .fit import save_picture
+from .fit import picture_of
 from .options import debug_option, picture_options
-from .output import check_output, write_text
+from .output import FINE, Written, check_output, say
 
 if TYPE_CHECKING:
     from .. import ConstraintSet
@@ -45,7 +45,7 @@ Examples:
 )
 @picture_options
 @debug_option
-def demo(save: str | None, report: str | None, plot: str | None, force: bool) -> None:
+def demo(save: str | None, report: str | None, plot: str | None, force: bool) -> int:
     """Cluster 178 wines of three growers, with some known pairs and known sizes."""
     from sklearn.metrics import adjusted_rand_score
 
@@ -59,22 +59,25 @@ def demo(save: str | None, report: str | None, plot: str | None, force: bool) ->
         raise click.UsageError(
             "--save only writes the demo's files; leave --report and --plot out."
         )
+    written = Written(force=force)
     wine: Any = load_wine()
     must_link, cannot_link = random_links(wine.target, 30, 30, random_state=0)
     rules = ConstraintSet([must_link, cannot_link, ClusterSizes(SIZES)])
     if save is not None:
         _save(Path(save), wine, rules, force=force)
-        return
+        return FINE
     model = ConstrainedKMeans(3, random_state=0).fit(wine.data, constraints=rules)
     report_ = replace(model.report_, features=wine.feature_names)
     free = PlainKMeans(3, random_state=0).fit(wine.data)
     scores = [adjusted_rand_score(wine.target, found.labels_) for found in (free, model)]
     click.echo(SUMMARY.format(model.report_, *scores))
     if report is not None:
-        write_text(report, report_.to_html(title="corral: 178 wines"))
+        written.text(report, report_.to_html(title="corral: 178 wines"))
     if plot is not None:
         answer = model.labels_, model.cluster_centers_
-        save_picture(plot, wine.data, rules, *answer, features=wine.feature_names)
+        figure = picture_of(wine.data, rules, *answer, features=wine.feature_names)
+        written.picture(plot, figure)
+    return written.code(FINE)
 
 
 def _save(folder: Path, wine: Any, rules: ConstraintSet, *, force: bool) -> None:
@@ -93,4 +96,4 @@ def _save(folder: Path, wine: Any, rules: ConstraintSet, *, force: bool) -> None
     must_link, cannot_link, _ = rules
     for links, name in ((must_link, "ml.csv"), (cannot_link, "cl.csv")):
         links.to_csv(folder / name, index=ids)  # type: ignore[attr-defined]
-    click.echo(f"{folder}: {NEXT}")
+    say(f"{folder}: {NEXT}")

@@ -28,14 +28,17 @@ from .output import (
     INFEASIBLE,
     INTERRUPTED,
     FitProgress,
+    Written,
     check_output,
+    check_printing,
     columns_before,
-    deliver,
     label_columns,
     priced,
+    print_report,
+    say,
     spoken_warnings,
     told,
-    write_text,
+    write_labels,
 )
 
 if TYPE_CHECKING:
@@ -248,9 +251,12 @@ def fit(
 
     output = None if output == "-" else output
     asked = opt.Options(**options)
-    written = {"--output": output, "--model": model, "--report": report, "--plot": plot}
-    for option, path in written.items():
+    files = {"--output": output, "--model": model, "--report": report, "--plot": plot}
+    for option, path in files.items():
         check_output(option, path, force=force, inputs=asked.files)
+    if output is None or as_json:
+        check_printing("JSON" if as_json else "the labels", "open it" if as_json else "give -o")
+    written = Written(force=force)
     if prices is not None and method != "kmeans":
         raise ValueError(f"--prices is for --method kmeans, but --method is {method}.")
     points, rules, n_clusters = load(asked, quiet=quiet)
@@ -277,21 +283,24 @@ def fit(
         click.echo("corral: interrupted; the answer is the best so far", err=True)
     centers = centers_of(fitted, points)
     columns = {**others, **label_columns(fitted.labels_, points, centers)}
-    found = replace(priced(fitted, points, rules, prices), **told(points))
-    if report is not None:
-        write_text(report, found.to_html(title=f"corral: {Path(points.table.name).name}"))
-    if plot is not None:
-        look: Any = {"metric": asked.metric, "features": points.space.columns}
-        save_picture(plot, points.X, rules, fitted.labels_, centers, **look)
+    # The labels come first: nothing that fails later can lose them.
+    where: Any = {"output": output, "as_json": as_json}
+    write_labels(columns, points, written, ids=asked.id_column, **where)
     if model is not None:
-        write_model(model, points.space, centers)
+        write_model(model, points.space, centers, written.beside(model))
+    found = replace(priced(fitted, points, rules, prices), **told(points))
     values = {"seconds": round(seconds, 3), "centers": as_lists(centers)}
     if method == "kmeans":
         values["n_iter"] = int(fitted.n_iter_)
-    deliver(columns, points, found, output=output, as_json=as_json, quiet=quiet, values=values)
+    print_report(columns, points, found, quiet=quiet, values=values, **where)
     if describe and not as_json:
-        click.echo(f"\n{found.describe()}", err=output is None)
-    return INTERRUPTED if stopped else FINE
+        say(f"\n{found.describe()}", err=output is None)
+    if report is not None:
+        written.text(report, found.to_html(title=f"corral: {Path(points.table.name).name}"))
+    if plot is not None:
+        look: Any = {"metric": asked.metric, "features": points.space.columns}
+        written.picture(plot, picture_of(points.X, rules, fitted.labels_, centers, **look))
+    return written.code(INTERRUPTED if stopped else FINE)
 
 
 @click.command(epilog=CHECK_EPILOG, short_help="Say whether the rules can be obeyed, or why not.")
@@ -312,7 +321,7 @@ def check(time_limit: float | None, quiet: bool, as_json: bool, **options: Any) 
     if as_json:
         click.echo(verdict(None if found else found.message, found.conflict or ()))
     elif not quiet:
-        click.echo(repr(found))
+        say(repr(found))
     return FINE if found else INFEASIBLE
 
 
@@ -435,23 +444,20 @@ def with_ids(
     return again or clash
 
 
-def save_picture(
-    path: str,
+def picture_of(
     X: FloatArray,
     rules: ConstraintSet,
     labels: IntArray,
     centers: FloatArray,
     metric: str = "euclidean",
     features: Sequence[str] | None = None,
-) -> None:
-    """Write a picture of the clusters."""
+) -> Any:
+    """A figure of the clusters."""
     from matplotlib.figure import Figure
 
-    from ..constraints.files import atomic_writer
     from ..plots import plot_clusters
 
     figure = Figure(figsize=(8.0, 5.6), layout="constrained")
     own: Any = {"centers": centers, "metric": metric, "features": features}
     plot_clusters(X, labels, rules, **own, ax=figure.subplots())
-    with atomic_writer(path) as file:
-        figure.savefig(file.buffer, format=Path(path).suffix[1:].lower(), dpi=150)
+    return figure

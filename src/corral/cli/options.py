@@ -96,7 +96,7 @@ class Options:
     total: tuple[str, ...]
     capacity: tuple[str, ...]
     share: tuple[str, ...]
-    pin: str | None
+    pin: tuple[str, ...]
     constraints: tuple[str, ...]
 
     @property
@@ -246,6 +246,7 @@ rule_options = stacked(
     ),
     column_option(
         "--pin",
+        multiple=True,
         metavar="COLUMN",
         help="Known clusters: numbers from 0, or names in sorted order; empty or -1 if unknown.",
     ),

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import sys
+import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Self
@@ -51,13 +55,37 @@ NEEDS = dict.fromkeys(PICTURES, ("matplotlib", "plot")) | {
 }
 
 
+def say(text: str, *, err: bool = False) -> None:
+    r"""Print text for people; characters that steer a terminal are printed as escapes.
+
+    Examples
+    --------
+    >>> say("ann\x1b[31m")
+    ann\x1b[31m
+    """
+    click.echo(visible(text), err=err)
+
+
+def visible(text: str) -> str:
+    """The text with escapes for what is not printable, line breaks and tabs excepted."""
+    if text.isprintable():
+        return text
+    return "".join(
+        mark
+        if mark.isprintable() or mark in "\n\t"
+        else mark.encode("unicode_escape").decode("ascii")
+        for mark in text
+    )
+
+
 def check_output(option: str, path: str | None, *, force: bool, inputs: Sequence[str] = ()) -> None:
     """Raise an error if a file cannot or must not be written, before the computation starts."""
     from .tables import WRITERS, ending_of, require
 
     if path is None:
         return
-    said, target, ending = f"{option} is {path!r}", Path(path), ending_of(path)
+    said, ending = f"{option} is {path!r}", ending_of(path)
+    target = Path(os.path.realpath(path) if Path(path).is_symlink() else path)
     endings = ENDINGS.get(option, WRITERS)
     if ending not in endings:
         raise ValueError(f"{said}; its ending must be one of {', '.join(endings)}.")
@@ -72,6 +100,60 @@ def check_output(option: str, path: str | None, *, force: bool, inputs: Sequence
             raise ValueError(f"{said}, which is a file that it reads; give another name.")
         if not force:
             raise ValueError(f"{said}, which exists; give another name, or --force.")
+    if not target.exists() or target.is_file():
+        _check_folder(said, target)
+
+
+def _check_folder(said: str, target: Path) -> None:
+    """Raise an error if no file can be made where the target is to be."""
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=".corral.", dir=target.parent)
+    except OSError as error:
+        fault = f"no file can be made in {str(target.parent)!r}: {error.strerror}"
+        raise ValueError(f"{said}, but {fault}.") from None
+    os.close(descriptor)
+    Path(name).unlink()
+
+
+def check_printing(what: str, instead: str) -> None:
+    """Raise an error if the standard output, where something is to be printed, is closed."""
+    if sys.stdout is None:
+        raise ValueError(f"{what} would go to the standard output, which is closed; {instead}.")
+
+
+class Written:
+    """What a command writes: with ``force`` over files that exist, else never over any.
+
+    A file that appeared after :func:`check_output` stays as it is.  The new one is written beside
+    it, and the command ends as after bad input.
+    """
+
+    def __init__(self, *, force: bool) -> None:
+        self._force, self._moved = force, False
+
+    def beside(self, path: str) -> Callable[[str], None] | None:
+        """What ``atomic_writer`` calls with the other name of this file; None to overwrite it."""
+        return None if self._force else partial(self._tell, path)
+
+    def _tell(self, path: str, name: str) -> None:
+        self._moved = True
+        fault = f"{path!r} exists now, though it did not at the start, and stays as it is"
+        say(f"corral: {fault}; what was to be written there is in {name!r}", err=True)
+
+    def code(self, code: int) -> int:
+        """The exit code, if all files have their own names."""
+        return BAD_INPUT if self._moved else code
+
+    def text(self, path: str, text: str) -> None:
+        """Write a text file, completely or not at all."""
+        write_text(path, text, self.beside(path))
+
+    def picture(self, path: str, figure: Any) -> None:
+        """Write a figure of matplotlib, completely or not at all."""
+        from ..constraints.files import atomic_writer
+
+        with atomic_writer(path, self.beside(path)) as file:
+            figure.savefig(file.buffer, format=Path(path).suffix[1:].lower(), dpi=150)
 
 
 def columns_before(points: Points, id_column: str | None, keep_columns: bool) -> dict[str, Any]:
@@ -98,7 +180,32 @@ def label_columns(labels: IntArray, points: Points, centers: FloatArray) -> dict
     return {"label": labels, "distance": distances}
 
 
-def deliver(
+def write_labels(
+    columns: dict[str, Any],
+    points: Points,
+    written: Written,
+    *,
+    output: str | None,
+    ids: str | None,
+    as_json: bool,
+) -> None:
+    """Write the labels to a file or to the standard output, unless JSON will have them.
+
+    ``ids`` is the name of the column of ids.
+    """
+    from .tables import write_csv, write_table
+
+    decimal = points.table.decimal
+    if output is not None:
+        write_table(output, columns, decimal, ids, beside=written.beside(output))
+    elif not as_json:
+        buffer = io.StringIO()
+        write_csv(buffer, columns, decimal)
+        text = buffer.getvalue()
+        click.echo(visible(text) if sys.stdout.isatty() else text, nl=False)
+
+
+def print_report(
     columns: dict[str, Any],
     points: Points,
     report: Report,
@@ -108,15 +215,10 @@ def deliver(
     quiet: bool,
     values: dict[str, Any] | None = None,
 ) -> None:
-    """Write the labels to a file or to the standard output, and print the report.
+    """Print the report, as JSON with the labels if no file has them.
 
     ``values`` are added to the JSON object, in which the ids are called ``id``.
     """
-    from .tables import write_csv, write_table
-
-    decimal = points.table.decimal
-    if output is not None:
-        write_table(output, columns, decimal)
     if as_json:
         names = ("id", "label", "distance")
         rows = zip(points.names, *(columns[name].tolist() for name in names[1:]), strict=True)
@@ -124,14 +226,9 @@ def deliver(
         if output is None:
             found["labels"] = [dict(zip(names, row, strict=True)) for row in rows]
         click.echo(json.dumps(found, allow_nan=False))
-        return
-    if output is None:
-        buffer = io.StringIO()
-        write_csv(buffer, columns, decimal)
-        click.echo(buffer.getvalue(), nl=False)
-    if not quiet:
+    elif not quiet:
         # If the labels are on the standard output, nothing else is.
-        click.echo(str(report), err=output is None)
+        say(str(report), err=output is None)
 
 
 def priced(model: Any, points: Points, rules: ConstraintSet, seconds: float | None) -> Report:
@@ -151,11 +248,11 @@ def told(points: Points) -> dict[str, Any]:
     return {"names": points.called, "features": list(space.columns), "scaler": space.values}
 
 
-def write_text(path: str, text: str) -> None:
-    """Write a text file, completely or not at all."""
+def write_text(path: str, text: str, beside: Callable[[str], None] | None = None) -> None:
+    """Write a text file, completely or not at all; ``beside`` is that of ``atomic_writer``."""
     from ..constraints.files import atomic_writer
 
-    with atomic_writer(path) as file:
+    with atomic_writer(path, beside) as file:
         file.write(text)
 
 
@@ -167,7 +264,7 @@ def spoken_warnings(quiet: bool) -> Iterator[None]:
         yield
     for warning in caught if not quiet else ():
         if issubclass(warning.category, UserWarning):
-            click.echo(f"corral: warning: {warning.message}", err=True)
+            say(f"corral: warning: {warning.message}", err=True)
 
 
 class ProgressBar:

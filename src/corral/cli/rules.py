@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Iterator
-
-import numpy as np
+from collections.abc import Iterator, Sequence
 
 from .. import (
     CannotLink,
@@ -16,9 +14,9 @@ from .. import (
     Constraint,
     ConstraintSet,
     GroupShares,
+    LinearConstraint,
     MustLink,
     Pin,
-    from_labels,
 )
 from ..constraints._checks import plural
 from ..constraints.files import read_weighted_pairs
@@ -40,7 +38,7 @@ def columns_of_rules(options: Options) -> list[str]:
     """Names of the columns that the rules and the weights use."""
     named = [_split(text, 2, "--share", BOUNDS)[0] for text in options.share]
     named += number_columns(options)
-    return named if options.pin is None else [*named, options.pin]
+    return [*named, *options.pin]
 
 
 def count_clusters(options: Options) -> int:
@@ -78,6 +76,9 @@ def _without_dropped(rules: ConstraintSet, points: Points, n_clusters: int | Non
     """The same rules on the rows that are left, with a warning about the parts that are not."""
     if n_clusters is not None:
         rules.check(points.n_rows, n_clusters)
+    for rule in rules:
+        if isinstance(rule, LinearConstraint) and rule.n_clusters is not None:
+            rule.check(points.n_rows, rule.n_clusters)
     left = rules.subset(points.kept)
     lost = sum(rule.n_parts for rule in rules) - sum(rule.n_parts for rule in left)
     if lost:
@@ -98,7 +99,7 @@ def _rules_on_rows(options: Options, points: Points) -> Iterator[Constraint | Co
         for path in paths:
             pairs, weight = read_weighted_pairs(path, points.all_ids, decimal=options.decimal)
             price = math.inf if options.soft is None else options.soft
-            yield kind(pairs, price if weight is None or np.isinf(weight).all() else weight)
+            yield kind(pairs, price if weight is None else weight)
     for path in options.constraints:
         yield ConstraintSet.from_json(path)
 
@@ -122,10 +123,8 @@ def _rules_of_columns(options: Options, points: Points, n_clusters: int) -> Iter
         yield ClusterTotals(values, minimum=low, maximum=high, name=column, weight=price)
     for text in options.share:
         yield _shares(text, points, _price(options.soft_shares))
-    if options.pin is not None:
-        pin = _pins(points, options.pin, n_clusters)
-        pins, n = np.column_stack([pin.rows, pin.clusters]), pin.n_samples
-        yield Pin(pins, _price(options.soft_pins), n_samples=n)
+    for pin in _pins(points, options.pin, n_clusters):
+        yield Pin(pin, _price(options.soft_pins), n_samples=len(points.X))
 
 
 def _price(weight: float | None) -> float:
@@ -144,7 +143,7 @@ def _refuse_idle_weights(options: Options) -> None:
             ("--soft-totals", options.soft_totals, bool(options.total or options.capacity))
         ),
         "--share": ("--soft-shares", options.soft_shares, bool(options.share)),
-        "--pin": ("--soft-pins", options.soft_pins, options.pin is not None),
+        "--pin": ("--soft-pins", options.soft_pins, bool(options.pin)),
     }
     for rules, (name, weight, there) in given.items():
         if weight is not None and not there:
@@ -163,21 +162,31 @@ def _shares(text: str, points: Points, weight: float) -> GroupShares:
     return GroupShares(groups, minimum=low, maximum=high, weight=weight)
 
 
-def _pins(points: Points, column: str, n_clusters: int) -> Pin:
-    """Pins from a column: numbers are clusters, other texts are classes in sorted order."""
-    texts = points.table.texts(column)
-    known = {row: text for row, text in enumerate(texts) if text.lower() not in (*BLANK, "-1")}
+def _pins(points: Points, columns: Sequence[str], n_clusters: int) -> Iterator[dict[int, int]]:
+    """The pins of each column: numbers are clusters, and names count in sorted order.
+
+    The columns of names share their names, so that a name is the same cluster in all of them.
+    """
+    every = [points.table.texts(column) for column in columns]
+    known = [
+        {row: text for row, text in enumerate(texts) if text.lower() not in (*BLANK, "-1")}
+        for texts in every
+    ]
     # Many tools write a column of integers with missing values as floats.
-    if all(re.fullmatch(r"\d+(\.0*)?", text) for text in known.values()):
-        return Pin({row: int(float(text)) for row, text in known.items()})
-    n_classes = len(set(known.values()))
-    if n_classes > n_clusters:
+    numbers = [all(re.fullmatch(r"\d+(\.0*)?", text) for text in own.values()) for own in known]
+    named = [own for own, number in zip(known, numbers, strict=True) if not number]
+    names = sorted({text for own in named for text in own.values()})
+    if len(names) > n_clusters:
+        which = [repr(name) for name, number in zip(columns, numbers, strict=True) if not number]
+        noun = "column" if len(which) == 1 else "columns"
         raise ValueError(
-            f"{points.table.name}, column {column!r}: --pin finds {n_classes} names, but there "
-            f"are {n_clusters} clusters; give at most {n_clusters} names, or cluster numbers "
+            f"{points.table.name}, {noun} {', '.join(which)}: --pin finds {len(names)} names, but "
+            f"there are {n_clusters} clusters; give at most {n_clusters} names, or cluster numbers "
             "from 0."
         )
-    return from_labels(np.array([known.get(row) for row in range(len(texts))], dtype=object))
+    place = {name: cluster for cluster, name in enumerate(names)}
+    for own, number in zip(known, numbers, strict=True):
+        yield {row: int(float(text)) if number else place[text] for row, text in own.items()}
 
 
 def _split(text: str, colons: int, option: str, form: str) -> list[str]:

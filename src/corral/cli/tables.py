@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +23,11 @@ from ..constraints.files import atomic_writer, safe_text, text_of
 BLANK = ("", "nan", "na", "null", "none")
 #: Delimiters to try, by the ending of the file; the most frequent in the first line is used.
 DELIMITERS = {".csv": ",;\t", ".txt": ",;\t", ".tsv": "\t", ".tab": "\t"}
+#: Texts that are the same as a number: integers, and numbers with a point or an exponent.
+WHOLE = re.compile(r"0|-?[1-9]\d{0,14}", re.ASCII)
+NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+([eE][-+]?\d+)?|[eE][-+]?\d+)", re.ASCII)
+#: Endings of formats in which a cell has a type.
+TYPED = (".xlsx", ".parquet", ".pq", ".npy")
 FORMATS = "CSV, TSV, Excel, Parquet and npy"
 #: Bytes of a text file that are read for the names of its columns only.
 HEAD_BYTES = 65_536
@@ -131,6 +137,8 @@ def _text_rows(path: str, delimiters: str, head: bool) -> list[tuple[int, list[s
 
 def _bytes(path: str, head: bool) -> bytes:
     if path == "-":
+        if sys.stdin is None:
+            raise ValueError("POINTS is the standard input, which is closed; give a file.")
         return sys.stdin.buffer.read()
     if not head:
         return Path(path).read_bytes()
@@ -162,15 +170,20 @@ def _tabulated(
 
 
 def _check_unique_names(path: str, names: Sequence[str]) -> None:
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise ValueError(f"{path} has two columns {twice!r}; names of columns must be unique.")
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"{path} has two columns {name!r}; names of columns must be unique.")
+        seen.add(name)
 
 
 def _read_npy(path: str, head: bool) -> Table:
+    with Path(path).open("rb") as file:
+        if file.read(4) in (b"PK\x03\x04", b"PK\x05\x06"):  # numpy would read a zip file too
+            raise ValueError(f"{path} is an npz file, of several arrays; it must be an npy file.")
     try:
         array = np.load(path, allow_pickle=False, mmap_mode="r" if head else None)
-    except (ValueError, EOFError) as error:
+    except (ValueError, EOFError, MemoryError) as error:
         raise ValueError(f"{path} is not an npy file of numbers: {error}.") from error
     if array.dtype.names and array.ndim == 1 and array.size:  # labels that corral wrote
         return Table(path, {name: array[name].tolist() for name in array.dtype.names})
@@ -210,7 +223,8 @@ def _sheet_rows(path: str, head: bool) -> list[tuple[int, list[Any]]]:
         raise ValueError(f"{path} cannot be read as an Excel file: {error}.") from error
     # Sheets may have empty cells at the right and empty rows below.
     widths = [max((i for i, c in enumerate(row, 1) if c is not None), default=0) for row in rows]
-    padded = ([*row, *[None] * max(widths)][: max(widths)] for row in rows)
+    most = max(widths, default=0)
+    padded = ([*row[:most], *[None] * (most - len(row))] for row in rows)
     numbered = enumerate(zip(padded, widths, strict=True), start=1)
     return [(line, ["" if c is None else c for c in row]) for line, (row, wide) in numbered if wide]
 
@@ -248,10 +262,55 @@ def _number(cell: Any, decimal: str) -> float:
         return float("nan")
 
 
-def write_table(path: str, columns: Columns, decimal: str = ".") -> None:
-    """Write a table in the format of the file's ending, completely or not at all."""
-    with atomic_writer(path) as file:
-        WRITERS[ending_of(path)](file, columns, decimal)
+def write_table(
+    path: str, columns: Columns, decimal: str = ".", ids: str | None = None, **how: Any
+) -> None:
+    """Write a table in the format of the file's ending, completely or not at all.
+
+    ``ids`` names the column whose cells are names and not quantities.  ``how`` is for
+    :func:`~corral.constraints.files.atomic_writer`.
+    """
+    ending = ending_of(path)
+    if ending in TYPED:
+        found = {name: typed(cells, decimal, name == ids) for name, cells in columns.items()}
+        # A column of an array has one type, so numbers with gaps stay the texts that they are.
+        one_type = ending == ".npy"
+        columns = {
+            name: columns[name] if one_type and any(isinstance(c, str) for c in cells) else cells
+            for name, cells in found.items()
+        }
+    with atomic_writer(path, **how) as file:
+        WRITERS[ending](file, columns, decimal)
+
+
+def typed(cells: Sequence[Any], decimal: str, ids: bool) -> Sequence[Any]:
+    """The numbers of a column of texts that are all numbers or blank; others as they are.
+
+    A text that would not be the same as a number stays a text, with its column: one with leading
+    zeros or a plus sign, and an integer of more than 15 digits, which spreadsheets round.  Ids are
+    names, and become numbers only if they are integers.
+
+    Examples
+    --------
+    >>> typed(("1", "", "2.50"), ".", False), typed(("01", "2"), ".", False)
+    ([1, '', 2.5], ('01', '2'))
+    """
+    if isinstance(cells, np.ndarray) or not all(isinstance(cell, str) for cell in cells):
+        return cells
+    form = WHOLE if ids else NUMBER
+    found: list[Any] = []
+    for cell in cells:
+        text = cell.strip()
+        plain = text if decimal == "." else text.replace(".", "?").replace(decimal, ".")
+        if text.lower() in BLANK:
+            found.append(cell)
+        elif WHOLE.fullmatch(plain):
+            found.append(int(plain))
+        elif form.fullmatch(plain) and np.isfinite(float(plain)):
+            found.append(float(plain))
+        else:
+            return cells
+    return found
 
 
 def write_csv(
@@ -305,7 +364,14 @@ def _write_parquet(file: TextIO, columns: Columns, decimal: str) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    parquet.write_table(pa.table(columns), file.buffer)
+    parquet.write_table(pa.table({n: _nulls(c) for n, c in columns.items()}), file.buffer)
+
+
+def _nulls(cells: Sequence[Any]) -> Sequence[Any]:
+    """Nothing instead of the blank texts of a column of numbers."""
+    if isinstance(cells, np.ndarray) or all(isinstance(cell, str) for cell in cells):
+        return cells
+    return [None if isinstance(cell, str) and _is_blank(cell) else cell for cell in cells]
 
 
 def _write_sheet(file: TextIO, columns: Columns, decimal: str) -> None:

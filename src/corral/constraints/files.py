@@ -9,10 +9,11 @@ import io
 import os
 import re
 import secrets
+import stat
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import repeat
+from itertools import count, repeat
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
@@ -30,22 +31,78 @@ FORMULA = ("=", "+", "-", "@", "\t", "\n")
 
 
 @contextmanager
-def atomic_writer(path: str | os.PathLike[str]) -> Iterator[TextIO]:
+def atomic_writer(
+    path: str | os.PathLike[str], beside: Callable[[str], object] | None = None
+) -> Iterator[TextIO]:
     """Open a temporary text file that replaces ``path`` after everything has been written.
 
-    If the block raises, ``path`` is unchanged.
+    If the block raises, ``path`` is unchanged.  A file that is replaced keeps its permissions, and
+    a link stays a link: the file it points to is replaced.  Pipes and devices are written to.
+    With ``beside`` nothing is replaced: if ``path`` exists at the end, the file gets a free name
+    beside it, and ``beside`` is called with that name.
     """
-    target = Path(path)
+    target = Path(os.path.realpath(path) if Path(path).is_symlink() else path)
+    mode = _mode(Path(path))
+    if mode is not None and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        with Path(path).open("w", encoding="utf-8", newline="") as file:
+            yield file
+        return
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "No such folder", str(target.parent))
     # A file made by tempfile would be readable by its owner only, also after the replacement.
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    # Nobody may read the draft of a file that is not for everybody.
+    first = 0o666 if mode is None else 0o600
     try:
-        with draft.open("x", encoding="utf-8", newline="") as file:
+        with open(
+            draft,
+            "x",
+            encoding="utf-8",
+            newline="",
+            opener=lambda name, flags: os.open(name, flags, first),
+        ) as file:
             yield file
-        draft.replace(target)
+        if mode is not None:
+            draft.chmod(mode & 0o777)
+        if beside is None:
+            draft.replace(target)
+        else:
+            _place_beside(draft, target, beside)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _mode(path: Path) -> int | None:
+    """Kind and permissions of a file, after links; None if there is none."""
+    try:
+        return path.stat().st_mode
+    except OSError:
+        return None
+
+
+def _place_beside(draft: Path, target: Path, beside: Callable[[str], object]) -> None:
+    """Give a draft the name of the target, or a free name like it; never replace a file."""
+    ending = "".join(target.suffixes[-2:] if target.suffix == ".gz" else target.suffixes[-1:])
+    stem = target.name.removesuffix(ending)
+    for number in count():
+        name = target.with_name(f"{stem}-{number}{ending}") if number else target
+        if _place(draft, name):
+            if number:
+                beside(str(name))
+            return
+
+
+def _place(draft: Path, name: Path) -> bool:
+    """Move a draft to a name that is free; False if it is not."""
+    try:
+        os.link(draft, name)  # fails if the name exists, other than a replacement
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without hard links
+        if os.path.lexists(name):
+            return False
+        draft.replace(name)
+    return True
 
 
 def text_of(data: bytes, name: str) -> str:

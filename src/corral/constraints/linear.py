@@ -205,6 +205,7 @@ class LinearConstraint(Constraint):
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
         """Create the constraint from the result of :meth:`to_dict`."""
+        _refuse_unlisted_rows(values)
         place = (np.asarray(values["row"], np.int64), np.asarray(values["column"], np.int64))
         A = sparse.csr_array((values["value"], place), shape=tuple(values["shape"]))
         lower, upper = (numbers_from_json(values[side]) for side in ("lower", "upper"))
@@ -212,6 +213,17 @@ class LinearConstraint(Constraint):
 
     def __repr__(self) -> str:
         return f"LinearConstraint({plural(self.A.shape[0], 'row')}, {self.A.shape[1]} columns)"
+
+
+def _refuse_unlisted_rows(values: Mapping[str, Any]) -> None:
+    """Refuse a shape with more rows than are listed, before there is memory for them."""
+    n_rows, lists = values["shape"][0], [values[key] for key in ("row", "lower", "upper")]
+    most = max((len(each) for each in lists if isinstance(each, list)), default=0)
+    if n_rows > most:
+        raise ValueError(
+            f"shape has {plural(n_rows, 'row')}, but coefficients and bounds are listed for at "
+            f"most {most}; it must have one bound, or one coefficient at least, for each."
+        )
 
 
 def _in_words(low: float, high: float) -> str:
