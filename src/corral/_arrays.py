@@ -1,4 +1,4 @@
-"""Arrays of any library: whose functions they know, how they come back to NumPy, and threads."""
+"""Arrays of any library: whose functions they know, what is wrong in them, and threads."""
 
 from __future__ import annotations
 
@@ -31,6 +31,39 @@ def _compat() -> Any:
         return import_module("array_api_compat")
     except ImportError:  # scikit-learn carries a copy
         return import_module("sklearn.externals.array_api_compat")
+
+
+def sound(values: Any, what: str = "X") -> Any:
+    """The values as they are; ValueError for masked entries, and for indices outside the shape.
+
+    Conversions would drop the mask, and compiled code would follow the indices.
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        place = np.argwhere(np.ma.getmaskarray(values))[0].tolist()
+        where = [f"{name} {i}" for name, i in zip(("row", "column"), place, strict=False)]
+        raise ValueError(
+            f"{what} has a masked entry at {', '.join(where)}; no entry may be masked, fill it or "
+            "leave its row out."
+        )
+    if sparse.issparse(values):
+        _refuse_indices(values, what)
+    return values
+
+
+def _refuse_indices(values: Any, what: str) -> None:
+    """Raise ValueError for a sparse array whose indices are outside its shape."""
+    try:
+        if values.format in ("csr", "csc"):
+            # A check may shorten the arrays of what it checks, so it is not the user's.
+            parts = values.data, values.indices, values.indptr
+            type(values)(parts, shape=values.shape).check_format(full_check=True)
+        elif values.format == "coo":
+            type(values)((values.data, (values.row, values.col)), shape=values.shape)
+    except ValueError as error:
+        raise ValueError(
+            f"{what} is a sparse array with wrong indices: {error}; each must lie inside the shape "
+            f"{values.shape}."
+        ) from error
 
 
 def to_host(a: Any) -> Any:

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
+from ._arrays import sound
 from ._scale import exponent_of, largest
 from ._text import refuse_words
 from ._typing import FloatArray, Matrix
@@ -55,7 +56,8 @@ def outline(X: Any) -> Any:
 def check_points(X: Any, estimator: BaseEstimator) -> Matrix:
     """A finite float array or CSR array; float32 is kept.  The errors are scikit-learn's."""
     dtypes = [np.float64, np.float32]
-    points = check_array(X, accept_sparse="csr", dtype=dtypes, input_name="X", estimator=estimator)
+    options = {"accept_sparse": "csr", "dtype": dtypes, "estimator": estimator}
+    points = check_array(sound(X), input_name="X", **options)
     return sparse.csr_array(points) if sparse.issparse(points) else points
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ._arrays import sound
 from ._scale import NO_SCALE, Scale, times
 from ._typing import FloatArray, IntArray
 from .deadline import Deadline
@@ -263,7 +264,7 @@ def _init(init: Any, shape: tuple[int, int], n_clusters: int) -> str | FloatArra
     if isinstance(init, str):
         INIT.check("init", init)
         return init
-    given = np.asarray(init)
+    given = np.asarray(sound(init, "`init`"))
     if given.ndim == 2:
         return check_centers(given, (n_clusters, shape[1]))
     if given.ndim == 1:
@@ -308,6 +309,7 @@ def _init_labels(given: Any, n_samples: int, n_clusters: int) -> IntArray:
 
 def as_floats(values: Any, name: str) -> FloatArray:
     """An array of float64, or an error that names the parameter."""
+    sound(values, f"`{name}`")
     try:
         return np.asarray(values, np.float64)
     except (TypeError, ValueError) as error:

@@ -164,3 +164,21 @@ def test_a_cluster_of_its_own_is_closed(monkeypatch):
     with pytest.raises(ValueError, match="NaN"):
         hold(da.full((4, 2), np.nan))
     assert made[1].status.name == "closed"
+
+
+@pytest.mark.parametrize("said", [(5, 5), (4, 4), (3, 6)])
+def test_chunks_that_misstate_the_rows_are_refused(client, said):
+    array = da.from_array(np.ones((8, 2)), chunks=(4, 2))
+    wrong = da.Array(array.dask, array.name, (said, (2,)), dtype=array.dtype)
+    if said == (4, 4):
+        with hold(wrong) as shards:
+            assert sum(shards.lengths) == 8
+        return
+    with pytest.raises(ValueError, match=rf"partition 0 of X has shape \(4, 2\).*\({said[0]}, 2\)"):
+        hold(wrong)
+
+
+def test_masked_rows_are_named(client):
+    array = da.from_array(np.arange(16.0).reshape(8, 2), chunks=(4, 2))
+    with pytest.raises(ValueError, match="at row 5, column 1"):
+        hold(da.ma.masked_equal(array, 11.0))

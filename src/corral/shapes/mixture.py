@@ -18,6 +18,7 @@ from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._arrays import sound
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints import CannotLink, ConstraintSet, MustLink
 from ..deadline import OutOfTime
@@ -145,7 +146,7 @@ class ConstrainedGaussianMixture(ShapedClustering):
 
     def _densities(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        points = validate_data(self, X, reset=False, dtype=np.float64)
+        points = validate_data(self, sound(X), reset=False, dtype=np.float64)
         clusters: Gaussians = self._clusters
         return clusters.densities(points)
 

@@ -11,6 +11,7 @@ from sklearn.metrics import pairwise_distances_chunked
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._arrays import sound
 from .._typing import FloatArray
 from ..baselines.base import Links
 from ..baselines.pairwise import embed, link_affinity, path_distances, reach
@@ -110,7 +111,7 @@ class LinkPropagation(TransformerMixin, BaseEstimator):
         refuse_others(y, unknown, ("constraints",))
         for name, allowed in self._limits.items():
             allowed.check(name, getattr(self, name))
-        points: FloatArray = check_array(X, dtype=np.float64, input_name="X", estimator=self)
+        points: FloatArray = check_array(sound(X), dtype=np.float64, input_name="X", estimator=self)
         check_magnitude(points, type(self).__name__)
         n = len(points)
         _check_size(n, self.n_components)
@@ -146,7 +147,7 @@ class LinkPropagation(TransformerMixin, BaseEstimator):
         (n_samples, n_components) array
         """
         check_is_fitted(self)
-        points = validate_data(self, X, reset=False, dtype=np.float64)
+        points = validate_data(self, sound(X), reset=False, dtype=np.float64)
         chunks = pairwise_distances_chunked(points, self._points, reduce_func=self._extended)
         return np.concatenate(list(chunks))
 
