@@ -94,6 +94,8 @@ class Constraint(ABC):
     _parts: ClassVar[tuple[str, ...]] = ()
     #: Keys of :meth:`to_dict` besides ``kind``; empty if :meth:`from_values` refuses others itself.
     _keys: ClassVar[tuple[str, ...]] = ()
+    #: Field that tells the number of rows where it is not None; empty if none does.
+    _rows_by: ClassVar[str] = ""
     #: Fingerprint of the index of the rows that the constraint was made for; None if not known.
     made_for: ClassVar[str | None] = None
 
@@ -135,6 +137,11 @@ class Constraint(ABC):
     def named(self) -> bool:
         """Whether the constraint needs the names of the rows; see :meth:`resolve`."""
         return False
+
+    @property
+    def knows_rows(self) -> bool:
+        """Whether the constraint knows its number of rows, and refuses data of another length."""
+        return bool(self._rows_by) and getattr(self, self._rows_by) is not None
 
     def resolve(self, index: Iterable[Any]) -> Constraint | Iterable[Constraint]:
         """Return the constraint for data whose rows have these names, with positions for names.

@@ -292,6 +292,7 @@ def rules_for(X: Any, constraints: Any) -> tuple[ConstraintSet, int]:
     Rules that do not apply come from :meth:`ConstraintSet.for_folds` and name rows outside X.
     """
     given, index = ConstraintSet(constraints), index_of(X)
+    _refuse_slice(constraints, given, X)
     _refuse_other_index(given, fingerprint(index))
     if not given.named:
         return given, 0
@@ -306,6 +307,22 @@ def rules_for(X: Any, constraints: Any) -> tuple[ConstraintSet, int]:
     if outside:
         logger.info("%d of %d rules name rows outside X and do not apply", outside, given.n_parts)
     return found, outside
+
+
+def _refuse_slice(constraints: Any, given: ConstraintSet, X: Any) -> None:
+    """Refuse a list that may be what cross-validation has left of a longer one.
+
+    scikit-learn takes the entries of the training rows of whatever has as many entries as X, and
+    makes a list of them, which has as many entries as the training rows.
+    """
+    rows = X.shape[0] if hasattr(X, "shape") else len(X) if isinstance(X, Sequence) else None
+    sliced = type(constraints) is list and rows == len(constraints) == len(given)
+    if sliced and not any(rule.knows_rows for rule in given):
+        raise ValueError(
+            f"constraints is a list of {rows} rules for {rows} rows, as cross-validation leaves of "
+            "a list with a rule for each row of the data; give ConstraintSet(rules) for all rows, "
+            "or ConstraintSet(rules).for_folds(index) in cross-validation."
+        )
 
 
 def _refuse_other_index(given: ConstraintSet, found: str | None) -> None:

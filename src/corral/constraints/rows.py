@@ -27,6 +27,7 @@ class RowRule(Constraint, kind=False):
 
     n_samples: int | None
 
+    _rows_by = "n_samples"
     #: What the parts are called in messages, such as "must_link pairs".
     _what: ClassVar[str]
 

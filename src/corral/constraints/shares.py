@@ -60,6 +60,7 @@ class GroupShares(Priced):
     maximum: Shares
     weight: float
 
+    _rows_by = "groups"
     _keys = ("groups", "minimum", "maximum", "weight")
 
     @our_words

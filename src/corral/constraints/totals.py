@@ -56,6 +56,7 @@ class ClusterTotals(Priced):
     name: str | None
     weight: float
 
+    _rows_by = "values"
     _keys = ("values", "minimum", "maximum", "name", "weight")
 
     @our_words
