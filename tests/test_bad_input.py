@@ -453,6 +453,74 @@ def test_empty_lists_are_no_constraint(X, nothing, solver):
     assert ruled.report_.feasible
 
 
+FULL = [(i, j) for i in range(6) for j in range(i)]
+DEAR = [
+    (MustLink(FULL, 1e308), "MustLink"),
+    (Pin(np.arange(N) % K, 1e308), "Pin"),
+    (ClusterSizes([12, 0, 0], weight=1e300), "ClusterSizes"),
+    (ClusterTotals(np.ones(N), maximum=0, weight=1e308), "ClusterTotals"),
+    (ClusterTotals(np.full(N, 1e200), maximum=0, weight=1e200), "ClusterTotals"),
+    (GroupShares(np.arange(N) % 2, minimum=0.9, weight=1e308), "GroupShares"),
+]
+
+
+@pytest.mark.parametrize(("rule", "kind"), DEAR)
+def test_prices_that_no_float_can_add_up_are_refused(X, rule, kind):
+    refused(model(), X, "prices", kind, "1e+300", constraints=[CannotLink([(0, 1)], 1.0), rule])
+
+
+def test_no_violation_costs_more_than_the_bound_on_prices(X):
+    """Of random labels and soft rules of every kind."""
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        rules = [
+            MustLink(FULL, rng.uniform(1, 9, len(FULL))),
+            Pin(rng.integers(0, K, N), 3.0),
+            ClusterSizes(minimum=int(rng.integers(20)), weight=2.0),
+            ClusterTotals(rng.normal(size=N), minimum=rng.normal(), maximum=9, weight=4.0),
+            GroupShares(rng.integers(0, 2, N), minimum=rng.random(), weight=5.0),
+        ]
+        labels = rng.integers(0, K, N)
+        for rule in rules:
+            assert rule.violations(labels, K).amount <= rule.dearest(N, K)
+
+
+@pytest.mark.parametrize(
+    ("size", "unit"), [(1e40, 1.0), (1e160, 1.0), (1e300, 1.0), (1e160, 1e120)]
+)
+def test_a_start_too_far_from_the_rows_is_refused(X, size, unit):
+    init = np.array([[0, 0], [1, 0], [size, 1]]) * unit
+    refused(model(init=init), X * unit, "init", f"{size * unit:.3g}", "too far from the rows of X")
+
+
+def test_a_start_as_large_as_the_rows_is_taken(X):
+    init = np.array([[0, 0], [1, 0], [0, 1]])
+    labels = [model(init=init * unit).fit(X * unit).labels_ for unit in (1.0, 2.0**400)]
+    np.testing.assert_array_equal(*labels)
+
+
+def containing_itself():
+    inside = [MustLink([(0, 1)])]
+    inside.append(inside)
+    return inside
+
+
+def nested(depth):
+    inside = MustLink([(0, 1)])
+    for _ in range(depth):
+        inside = [inside]
+    return inside
+
+
+@pytest.mark.parametrize("wrong", [containing_itself(), nested(5000)], ids=["itself", "deep"])
+def test_lists_without_an_end_are_refused(X, wrong):
+    message = "contains itself, or lists nested too deep"
+    with pytest.raises(ValueError, match=message):
+        ConstraintSet(wrong)
+    with pytest.raises(ValueError, match=message):
+        model().fit(X, constraints=wrong)
+
+
 FOR_THE_OTHER_SOLVER = [
     ({"constraints": MustLink([(0, 1)], weight=2.0)}, ["soft pairs", "1", "infinite"]),
     ({"constraints": ClusterSizes(minimum=2)}, ["exact sizes", "cluster 0", "[2, 12]"]),

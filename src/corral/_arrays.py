@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from importlib import import_module
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -102,7 +104,37 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
+class _OneThread:
+    """One BLAS thread while anyone wants it; the last to leave restores what the first found.
+
+    The limit is one of the process.  If each user restored what it found, one that came second and
+    left last would leave the limit for good.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._users = Lock(), 0
+        self._limit: Any = None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep the limit meanwhile."""
+        with self._lock:
+            if not self._users:
+                self._limit = _libraries().limit(limits=1, user_api="blas")
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                if not self._users:
+                    self._limit, limit = None, self._limit
+                    limit.restore_original_limits()
+
+
+_ONE_THREAD = _OneThread()
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
     """Keep BLAS to one thread: starting more takes longer than a product of small matrices."""
-    limited: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
-    return limited
+    return _ONE_THREAD.held()

@@ -61,13 +61,13 @@ def check_points(X: Any, estimator: BaseEstimator) -> Matrix:
     return sparse.csr_array(points) if sparse.issparse(points) else points
 
 
-def check_magnitude(points: Matrix, method: str) -> None:
+def check_magnitude(points: Matrix, method: str, what: str = "X") -> None:
     """ValueError for magnitudes whose squares would leave the range of floats in a method."""
     size = largest(points)
     if exponent_of(size, points.dtype):
         raise ValueError(
-            f"X has magnitudes up to {size:.3g}, which {method} cannot square safely; the largest "
-            "must lie in [1e-19, 1e19].  Divide X by a constant."
+            f"{what} has magnitudes up to {size:.3g}, which {method} cannot square safely; the "
+            "largest must lie in [1e-19, 1e19].  Divide X by a constant."
         )
 
 
@@ -109,7 +109,11 @@ def column_names(X: Any) -> Any:
 def refuse_others(y: Any, unknown: Iterable[str] = (), known: Iterable[str] = ()) -> None:
     """Raise ``TypeError`` for constraints in place of y, which is ignored, and unknown keywords."""
     refuse_words("fit", unknown, known)
-    if _holds_rules(y):
+    try:
+        rules = _holds_rules(y)
+    except RecursionError:  # a list that contains itself
+        rules = False
+    if rules:
         raise TypeError(
             "constraints were given as y, which is ignored; give them by keyword: constraints=..."
         )

@@ -138,7 +138,7 @@ def test_as_many_rules_as_rows_are_taken_where_they_cannot_be_a_part():
     with pytest.raises(ValueError, match="list of 5 rules for 5 rows"):
         model(n_clusters=1).fit(X[:5], constraints=rules)
     known = [MustLink([(0, 1)], n_samples=5), *rules[:4]]
-    for taken in (ConstraintSet(rules[:4]) + Pin({0: 0}), tuple(rules[:4]) + (None,), known):
+    for taken in (ConstraintSet(rules[:4]) + Pin({0: 0}), (*rules[:4], None), known):
         assert model(n_clusters=1).fit(X[:5], constraints=taken).report_.feasible
 
 

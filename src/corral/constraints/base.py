@@ -188,6 +188,10 @@ class Constraint(ABC):
             If the constraint has no equivalent on these rows.
         """
 
+    def dearest(self, n_samples: int, n_clusters: int) -> float:
+        """Return an upper bound on the price of all violations, 0 if the constraint is hard."""
+        return 0.0
+
     def expand(self, n_samples: int, n_clusters: int) -> tuple[Constraint, ...]:
         """Return the equivalent primitive constraints, which the solver understands."""
         return (self,)
@@ -351,6 +355,14 @@ class Priced(Constraint, kind=False):
     def hard(self) -> bool:
         """Whether the bounds must be obeyed."""
         return math.isinf(self.weight)
+
+    def dearest(self, n_samples: int, n_clusters: int) -> float:
+        """Return an upper bound on the price of all violations, 0 if the bounds are hard."""
+        return 0.0 if self.hard else self.weight * self._farthest(n_samples, n_clusters)
+
+    @abstractmethod
+    def _farthest(self, n_samples: int, n_clusters: int) -> float:
+        """Upper bound on the units outside the bounds, of all clusters together."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return values that JSON supports; ``weight`` is there only if it is finite."""

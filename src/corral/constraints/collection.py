@@ -22,6 +22,8 @@ Kind = TypeVar("Kind", bound=Constraint)
 
 FORMAT = "corral constraints"
 VERSION = 1
+#: Largest sum of the prices of all violations: objectives stay in the range of floats.
+MOST_TO_PAY = 1e300
 
 
 class ConstraintSet(Sequence[Constraint]):
@@ -46,7 +48,14 @@ class ConstraintSet(Sequence[Constraint]):
     _items: tuple[Constraint, ...]
 
     def __init__(self, constraints: Any = ()) -> None:
-        object.__setattr__(self, "_items", tuple(_flat(constraints)))
+        try:
+            items = tuple(_flat(constraints))
+        except RecursionError:
+            raise ValueError(
+                "constraints hold a list that contains itself, or lists nested too deep; give one "
+                "list of constraints."
+            ) from None
+        object.__setattr__(self, "_items", items)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"cannot assign to {name!r}: a ConstraintSet is immutable")
@@ -145,6 +154,15 @@ class ConstraintSet(Sequence[Constraint]):
         """Raise ``ValueError`` if a constraint does not fit data of this shape."""
         for item in self._items:
             item.check(n_samples, n_clusters)
+        with np.errstate(over="ignore"):
+            prices = [item.dearest(n_samples, n_clusters) for item in self._items]
+        if not sum(prices) <= MOST_TO_PAY:
+            dearest = self._items[int(np.argmax(prices))]
+            raise ValueError(
+                f"the prices of soft rules may add up to {sum(prices):.3g}, most of it by "
+                f"{dearest!r}; they must stay below {MOST_TO_PAY:g}.  Give smaller weights, or inf "
+                "for rules that must be obeyed."
+            )
 
     def violations(
         self, labels: ArrayLike, n_clusters: int | None = None

@@ -181,7 +181,7 @@ def from_labels(y: ArrayLike) -> Pin:
     {'kind': 'Pin', 'n_samples': 4, 'rows': [0, 2, 3], 'clusters': [0, 1, 0]}
     """
     masked = isinstance(y, np.ma.MaskedArray)
-    array = y if masked else _checks.as_entries(y, "y")
+    array: Any = y if masked else _checks.as_entries(y, "y")
     if array.ndim != 1:
         raise ValueError(f"y has shape {array.shape}; it must be one class per row.")
     classes = array.tolist()  # None where it is masked

@@ -88,6 +88,9 @@ class GroupShares(Priced):
         """Raise ``ValueError`` unless there is one group per row."""
         _checks.one_per("row", n_samples, "group", groups=self.groups)
 
+    def _farthest(self, n_samples: int, n_clusters: int) -> float:
+        return float(n_samples * n_clusters * self.n_parts)
+
     def expand(self, n_samples: int, n_clusters: int) -> tuple[ClusterTotals, ...]:
         """Return the equivalent totals, minimum shares first.
 
