@@ -18,6 +18,9 @@ from .._text import refuse_keys, suggestion
 from .._typing import FloatArray, IntArray
 from ._checks import Names, as_numbers, refuse
 
+#: What fields mean that a constraint of an earlier version does not have; others are None.
+ABSENT = {"weight": math.inf}
+
 
 @dataclass(frozen=True, eq=False)
 class Violations:
@@ -287,7 +290,9 @@ class Constraint(ABC):
         return {name: dict(v) if isinstance(v, Mapping) else v for name, v in values}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._set(**state)
+        # A pickle of an earlier version lacks the fields that came later.
+        lacking = {f.name for f in fields(self)} - state.keys()  # type: ignore[arg-type]
+        self._set(**{name: ABSENT.get(name) for name in lacking}, **state)
 
 
 def kept_sides(sides: Mapping[str, Any], which: ArrayLike) -> dict[str, Any]:

@@ -153,6 +153,10 @@ class Pin(RowRule):
         weight = numbers_from_json(values.get("weight", math.inf))
         return cls(pins, weight, n_samples=values.get("n_samples"))
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Before 0.5.0 all pins were hard.
+        super().__setstate__({"weight": np.full(len(state["rows"]), math.inf), **state})
+
     def __repr__(self) -> str:
         soft = int(np.isfinite(self.weight).sum())
         tail = (" by name" if self.named else "") + (f", {soft} soft" if soft else "")

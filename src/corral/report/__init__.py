@@ -23,6 +23,7 @@ from ..constraints._checks import as_numbers, refuse
 from ..constraints.collection import rules_for
 from ..constraints.files import atomic_writer
 from ..plots._style import feature_names
+from .old import know_old_names
 from .page import (
     Profile,
     Told,
@@ -381,3 +382,6 @@ def checked_centers(centers: ArrayLike, shape: tuple[int, int]) -> FloatArray:
         raise ValueError(f"`centers` has shape {mean.shape}; its shape must be {shape}.")
     refuse(~np.isfinite(mean), mean, "`centers`", "each must be finite")
     return mean
+
+
+know_old_names(Report)
