@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from itertools import permutations
 
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from corral import ConstrainedGaussianMixture, ConstrainedKernelKMeans, ConstrainedKMedoids
 from corral._arrays import one_blas_thread
 
 
@@ -57,4 +59,20 @@ def test_fits_in_three_threads_leave_blas_as_it_was(two_threads):
 def test_an_error_ends_the_limit(two_threads):
     with pytest.raises(KeyError), one_blas_thread():
         raise KeyError
+    assert threads() == two_threads
+
+
+@pytest.mark.parametrize(
+    "kind", [ConstrainedGaussianMixture, ConstrainedKernelKMeans, ConstrainedKMedoids]
+)
+def test_a_search_has_one_blas_thread(two_threads, kind):
+    seen = []
+
+    class Seen(kind):
+        def _search(self, task):
+            seen.append(set(threads().values()))
+            return super()._search(task)
+
+    Seen(2, random_state=0).fit(np.random.default_rng(0).normal(size=(12, 2)))
+    assert seen == [{1}]
     assert threads() == two_threads

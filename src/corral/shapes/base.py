@@ -158,7 +158,8 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
                 mass = np.ones(n) if weight is None else weight
                 effort, events = float(params["effort"]), Events(deadline)
                 task = Task(points, mass, given, rules, random_state, deadline, effort, events)
-                found = self._search(task)
+                with one_blas_thread():
+                    found = self._search(task)
             except (NoAssignment, InfeasibleConstraintsError) as failure:
                 raise conflict_of(failure, n, k, given, deadline, names) from None
             except OutOfTime as late:
