@@ -16,14 +16,19 @@ from corral import (
     ClusterSizes,
     ClusterTotals,
     ConstrainedKMeans,
+    ConstrainedKMedoids,
     ConstraintSet,
     GroupShares,
     InfeasibleConstraintsError,
     LinearConstraint,
+    LinkPropagation,
     MustLink,
     Pin,
+    audit,
+    choose_n_clusters,
     from_labels,
 )
+from corral.baselines import COPKMeans
 
 N, D, K = 12, 2, 3
 INF, NAN = float("inf"), float("nan")
@@ -175,6 +180,7 @@ def test_every_parameter_of_the_constructor_is_in_the_table():
 
 
 INITS = [
+    (np.ma.masked_equal(np.arange(K * D).reshape(K, D), 3), ["row 1, column 1", "masked"]),
     (np.zeros((K, D + 1)), ["(3, 3)", "(3, 2)"]),
     (np.zeros((K + 1, D)), ["(4, 2)", "(3, 2)"]),
     (np.array([[0, 0], [1, NAN], [2, 2]]), ["nan", "centre 1", "feature 1", "finite"]),
@@ -192,6 +198,20 @@ INITS = [
 @pytest.mark.parametrize(("init", "parts"), INITS)
 def test_a_start_that_cannot_be_is_refused(X, init, parts):
     refused(model(init=init), X, "init", *parts)
+
+
+def masked(values):
+    """A masked array whose row 1 is masked."""
+    array = np.ma.array(values)
+    array[1] = np.ma.masked
+    return array
+
+
+def broken_csr(rows=N):
+    """A CSR array whose last index is far outside its shape."""
+    array = sparse.csr_array(np.ones((rows, D)))
+    array.indices[-1] = 10**6
+    return array
 
 
 def spoiled(X, value):
@@ -213,6 +233,9 @@ DATA = [
     (lambda X: X[None], ["dim 3", "<= 2"]),
     (lambda X: [["a", "b"]] * N, ["could not convert string to float"]),
     (lambda X: X + 1j, ["Complex data"]),
+    (lambda X: masked(X), ["X", "masked", "row 1, column 0"]),
+    (lambda X: broken_csr(), ["X", "indices", "(12, 2)"]),
+    (lambda X: broken_csr().tocsr().T, ["X", "indices"]),
 ]
 
 
@@ -227,7 +250,32 @@ def test_data_that_cannot_be_clustered_are_refused(X, spoil, parts):
         estimator.predict(X)
 
 
+@pytest.mark.parametrize("spoil", [masked, lambda X: broken_csr()], ids=["mask", "indices"])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda X, bad: model().fit(X).predict(bad),
+        lambda X, bad: model().fit(X).transform(bad),
+        lambda X, bad: ConstrainedKMedoids(K).fit(bad),
+        lambda X, bad: ConstrainedKMedoids(K, random_state=0).fit(X).predict(bad),
+        lambda X, bad: COPKMeans(K).fit(bad),
+        lambda X, bad: audit(bad, np.arange(N) % K, [], K),
+        lambda X, bad: choose_n_clusters(bad, [2, 3]),
+        lambda X, bad: LinkPropagation(2).fit(bad),
+    ],
+)
+def test_masks_and_wrong_indices_are_refused_wherever_rows_come_in(X, ask, spoil):
+    with pytest.raises(ValueError, match=r"X has a masked entry at row 1|X is a sparse array with"):
+        ask(X, spoil(X))
+
+
+def test_a_mask_that_hides_nothing_is_no_mask(X):
+    plain, hidden = model().fit(X), model().fit(np.ma.array(X, mask=np.zeros_like(X, bool)))
+    np.testing.assert_array_equal(plain.labels_, hidden.labels_)
+
+
 WEIGHTS = [
+    (masked(np.ones(N)), ["row 1", "masked"]),
     (np.r_[np.ones(N - 1), -0.5], ["sample 11", "-0.5", "not negative"]),
     (np.r_[np.ones(N - 1), NAN], ["sample 11", "nan", "finite"]),
     (np.r_[INF, np.ones(N - 1)], ["sample 0", "inf", "finite"]),
@@ -305,6 +353,18 @@ OTHERS = [
     (lambda: GroupShares(["a", "b"], minimum={"c": 0.5}), ["minimum", "'c'", "'a', 'b'"]),
     (lambda: GroupShares(["a"], minimum=0.6, maximum=0.5), ["'a'", "0.6", "0.5"]),
     (lambda: GroupShares(["a", None], minimum=0.1), ["groups[1]", "None", "missing"]),
+    (lambda: GroupShares(["a", "b", NAN], minimum=0.1), ["groups[2]", "nan", "missing"]),
+    (lambda: GroupShares(["a", 1], minimum=0.1), ["groups[1]", "1", "all strings"]),
+    (lambda: GroupShares(np.array(["a", NAN]), minimum=0.1), ["groups[1]", "'nan'", "missing"]),
+    (lambda: GroupShares(masked(["a", "b"])), ["groups", "row 1", "masked"]),
+    (lambda: ClusterTotals(masked([1, 2]), maximum=5), ["values", "row 1", "masked"]),
+    (lambda: ClusterTotals([1, 2], maximum=masked([5, 5])), ["maximum", "row 1", "masked"]),
+    (lambda: MustLink(masked([[0, 1], [2, 3]])), ["pairs", "row 1, column 0", "masked"]),
+    (lambda: MustLink([(0, 1), (1, 2)], masked([1.0, 2.0])), ["weight", "row 1", "masked"]),
+    (lambda: Pin(masked([0, 1])), ["pins", "row 1", "masked"]),
+    (lambda: Pin({0: 1}).violations(masked([0, 1])), ["labels", "row 1", "masked"]),
+    (lambda: LinearConstraint(masked([[1, 1], [1, 1]])), ["A", "row 1, column 0", "masked"]),
+    (lambda: LinearConstraint(broken_csr()), ["A", "indices", "shape"]),
     (lambda: GroupShares([0.5, 1.0], minimum=0.1), ["groups", "float64", "integers"]),
     (lambda: GroupShares(["a", "b"], maximum=NAN), ["maximum", "NaN"]),
     (lambda: Pin({0: -1}), ["row 0", "cluster -1", "at least 0"]),
@@ -391,6 +451,74 @@ def test_empty_lists_are_no_constraint(X, nothing, solver):
     ruled = model(solver=solver).fit(X, constraints=nothing)
     np.testing.assert_array_equal(plain.labels_, ruled.labels_)
     assert ruled.report_.feasible
+
+
+FULL = [(i, j) for i in range(6) for j in range(i)]
+DEAR = [
+    (MustLink(FULL, 1e308), "MustLink"),
+    (Pin(np.arange(N) % K, 1e308), "Pin"),
+    (ClusterSizes([12, 0, 0], weight=1e300), "ClusterSizes"),
+    (ClusterTotals(np.ones(N), maximum=0, weight=1e308), "ClusterTotals"),
+    (ClusterTotals(np.full(N, 1e200), maximum=0, weight=1e200), "ClusterTotals"),
+    (GroupShares(np.arange(N) % 2, minimum=0.9, weight=1e308), "GroupShares"),
+]
+
+
+@pytest.mark.parametrize(("rule", "kind"), DEAR)
+def test_prices_that_no_float_can_add_up_are_refused(X, rule, kind):
+    refused(model(), X, "prices", kind, "1e+300", constraints=[CannotLink([(0, 1)], 1.0), rule])
+
+
+def test_no_violation_costs_more_than_the_bound_on_prices(X):
+    """Of random labels and soft rules of every kind."""
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        rules = [
+            MustLink(FULL, rng.uniform(1, 9, len(FULL))),
+            Pin(rng.integers(0, K, N), 3.0),
+            ClusterSizes(minimum=int(rng.integers(20)), weight=2.0),
+            ClusterTotals(rng.normal(size=N), minimum=rng.normal(), maximum=9, weight=4.0),
+            GroupShares(rng.integers(0, 2, N), minimum=rng.random(), weight=5.0),
+        ]
+        labels = rng.integers(0, K, N)
+        for rule in rules:
+            assert rule.violations(labels, K).amount <= rule.dearest(N, K)
+
+
+@pytest.mark.parametrize(
+    ("size", "unit"), [(1e40, 1.0), (1e160, 1.0), (1e300, 1.0), (1e160, 1e120)]
+)
+def test_a_start_too_far_from_the_rows_is_refused(X, size, unit):
+    init = np.array([[0, 0], [1, 0], [size, 1]]) * unit
+    refused(model(init=init), X * unit, "init", f"{size * unit:.3g}", "too far from the rows of X")
+
+
+def test_a_start_as_large_as_the_rows_is_taken(X):
+    init = np.array([[0, 0], [1, 0], [0, 1]])
+    labels = [model(init=init * unit).fit(X * unit).labels_ for unit in (1.0, 2.0**400)]
+    np.testing.assert_array_equal(*labels)
+
+
+def containing_itself():
+    inside = [MustLink([(0, 1)])]
+    inside.append(inside)
+    return inside
+
+
+def nested(depth):
+    inside = MustLink([(0, 1)])
+    for _ in range(depth):
+        inside = [inside]
+    return inside
+
+
+@pytest.mark.parametrize("wrong", [containing_itself(), nested(5000)], ids=["itself", "deep"])
+def test_lists_without_an_end_are_refused(X, wrong):
+    message = "contains itself, or lists nested too deep"
+    with pytest.raises(ValueError, match=message):
+        ConstraintSet(wrong)
+    with pytest.raises(ValueError, match=message):
+        model().fit(X, constraints=wrong)
 
 
 FOR_THE_OTHER_SOLVER = [

@@ -45,6 +45,7 @@ LAYERS = [
 ]
 # The audit checks what solvers claim, so it and the reports on it know nothing of solvers.
 ONLY = {name: {"_text", "_typing", "constraints"} for name in ("metrics", "datasets", "plots")}
+ONLY["plots"] = ONLY["plots"] | {"_arrays"}
 ONLY["audit"] = {"_typing", "_arrays", "_scale", "constraints"}
 ONLY["report"] = ONLY["audit"] | {"_text", "audit", "plots"}
 DEPTH = {name: depth for depth, layer in enumerate(LAYERS) for name in layer}

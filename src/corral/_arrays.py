@@ -1,10 +1,12 @@
-"""Arrays of any library: whose functions they know, how they come back to NumPy, and threads."""
+"""Arrays of any library: whose functions they know, what is wrong in them, and threads."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from importlib import import_module
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,39 @@ def _compat() -> Any:
         return import_module("array_api_compat")
     except ImportError:  # scikit-learn carries a copy
         return import_module("sklearn.externals.array_api_compat")
+
+
+def sound(values: Any, what: str = "X") -> Any:
+    """The values as they are; ValueError for masked entries, and for indices outside the shape.
+
+    Conversions would drop the mask, and compiled code would follow the indices.
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        place = np.argwhere(np.ma.getmaskarray(values))[0].tolist()
+        where = [f"{name} {i}" for name, i in zip(("row", "column"), place, strict=False)]
+        raise ValueError(
+            f"{what} has a masked entry at {', '.join(where)}; no entry may be masked, fill it or "
+            "leave its row out."
+        )
+    if sparse.issparse(values):
+        _refuse_indices(values, what)
+    return values
+
+
+def _refuse_indices(values: Any, what: str) -> None:
+    """Raise ValueError for a sparse array whose indices are outside its shape."""
+    try:
+        if values.format in ("csr", "csc"):
+            # A check may shorten the arrays of what it checks, so it is not the user's.
+            parts = values.data, values.indices, values.indptr
+            type(values)(parts, shape=values.shape).check_format(full_check=True)
+        elif values.format == "coo":
+            type(values)((values.data, (values.row, values.col)), shape=values.shape)
+    except ValueError as error:
+        raise ValueError(
+            f"{what} is a sparse array with wrong indices: {error}; each must lie inside the shape "
+            f"{values.shape}."
+        ) from error
 
 
 def to_host(a: Any) -> Any:
@@ -69,7 +104,37 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
+class _OneThread:
+    """One BLAS thread while anyone wants it; the last to leave restores what the first found.
+
+    The limit is one of the process.  If each user restored what it found, one that came second and
+    left last would leave the limit for good.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._users = Lock(), 0
+        self._limit: Any = None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep the limit meanwhile."""
+        with self._lock:
+            if not self._users:
+                self._limit = _libraries().limit(limits=1, user_api="blas")
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                if not self._users:
+                    self._limit, limit = None, self._limit
+                    limit.restore_original_limits()
+
+
+_ONE_THREAD = _OneThread()
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
     """Keep BLAS to one thread: starting more takes longer than a product of small matrices."""
-    limited: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
-    return limited
+    return _ONE_THREAD.held()

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.utils import check_array
 
+from ._arrays import sound
 from ._text import in_digits
 from ._typing import FloatArray
 from .constraints import ConstraintSet
@@ -276,7 +277,8 @@ def choose_n_clusters(
     LIMITS["time_limit"].check("time_limit", time_limit)
     Limit(Integral, least=0).check("n_subsamples", n_subsamples)
     deadline, (rules, _) = Deadline.after(time_limit), rules_for(X, constraints)
-    points = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+    dtypes = [np.float64, np.float32]
+    points = check_array(sound(X), accept_sparse="csr", dtype=dtypes, input_name="X")
     numbers = sorted({check_n_clusters(k, points.shape[0]) for k in n_clusters})
     if not numbers:
         raise ValueError("`n_clusters` is empty; give one number at least, such as range(2, 9).")

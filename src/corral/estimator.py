@@ -284,6 +284,13 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         """Fit, and give the distances to the centres; parameters as in :meth:`fit`."""
         return self.fit(X, y, constraints=constraints, **fit_params).transform(X)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Let a pickle of an earlier version have the defaults of parameters that came later."""
+        state = vars(type(self)()) | state
+        if "cluster_centers_" in state:
+            state.setdefault("n_clusters_", len(state["cluster_centers_"]))
+        super().__setstate__(state)
+
     def __sklearn_tags__(self) -> Any:
         """Sparse input is fine and float32 stays float32."""
         tags = super().__sklearn_tags__()

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
+from ._arrays import sound
 from ._scale import exponent_of, largest
 from ._text import refuse_words
 from ._typing import FloatArray, Matrix
@@ -55,17 +56,18 @@ def outline(X: Any) -> Any:
 def check_points(X: Any, estimator: BaseEstimator) -> Matrix:
     """A finite float array or CSR array; float32 is kept.  The errors are scikit-learn's."""
     dtypes = [np.float64, np.float32]
-    points = check_array(X, accept_sparse="csr", dtype=dtypes, input_name="X", estimator=estimator)
+    options = {"accept_sparse": "csr", "dtype": dtypes, "estimator": estimator}
+    points = check_array(sound(X), input_name="X", **options)
     return sparse.csr_array(points) if sparse.issparse(points) else points
 
 
-def check_magnitude(points: Matrix, method: str) -> None:
+def check_magnitude(points: Matrix, method: str, what: str = "X") -> None:
     """ValueError for magnitudes whose squares would leave the range of floats in a method."""
     size = largest(points)
     if exponent_of(size, points.dtype):
         raise ValueError(
-            f"X has magnitudes up to {size:.3g}, which {method} cannot square safely; the largest "
-            "must lie in [1e-19, 1e19].  Divide X by a constant."
+            f"{what} has magnitudes up to {size:.3g}, which {method} cannot square safely; the "
+            "largest must lie in [1e-19, 1e19].  Divide X by a constant."
         )
 
 
@@ -107,7 +109,11 @@ def column_names(X: Any) -> Any:
 def refuse_others(y: Any, unknown: Iterable[str] = (), known: Iterable[str] = ()) -> None:
     """Raise ``TypeError`` for constraints in place of y, which is ignored, and unknown keywords."""
     refuse_words("fit", unknown, known)
-    if _holds_rules(y):
+    try:
+        rules = _holds_rules(y)
+    except RecursionError:  # a list that contains itself
+        rules = False
+    if rules:
         raise TypeError(
             "constraints were given as y, which is ignored; give them by keyword: constraints=..."
         )

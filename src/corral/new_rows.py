@@ -13,6 +13,7 @@ from sklearn.base import TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._arrays import sound
 from ._scale import times
 from ._typing import FloatArray, IntArray
 from .backends import Backend, InMemory, backend_of
@@ -135,7 +136,11 @@ class NewRows(TransformerMixin):
         backend = backend_of(X, self.device)
         if isinstance(backend, InMemory):
             X = validate_data(
-                self, brought(X), reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
+                self,
+                sound(brought(X)),
+                reset=False,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
             )
             return InMemory(X)
         validate_data(self, outline(X), reset=False, skip_check_array=True)

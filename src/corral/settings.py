@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ._scale import NO_SCALE, Scale, times
+from ._arrays import sound
+from ._scale import NO_SCALE, Scale, largest, times
 from ._typing import FloatArray, IntArray
 from .deadline import Deadline
 from .numbers import COARSE, COARSE_EACH, FIT_SECONDS, TIMED_ROWS
@@ -83,6 +84,8 @@ LIMITS = {
     "effort": POSITIVE,
     "prove": replace(NOT_NEGATIVE, words=(None,)),
 }
+#: Largest magnitude of given centres, in the unit of the points: the sum of squares is a float.
+FARTHEST = 2.0**100
 INIT = Limit(None, words=("k-means++", "random"))
 
 
@@ -141,7 +144,7 @@ class Settings:
             self.progress.unit = lambda objective: float(times(np.float64(objective), scale.cost))
         if isinstance(self.init, str) or self.init.ndim != 2:
             return self
-        return replace(self, init=taken(times(self.init, -scale.points)))
+        return replace(self, init=taken(_near(times(self.init, -scale.points), scale)))
 
     def for_part(self, groups: IntArray, rules: Any) -> Settings:
         """How to solve some of the groups: their answers are no progress of the whole.
@@ -263,7 +266,7 @@ def _init(init: Any, shape: tuple[int, int], n_clusters: int) -> str | FloatArra
     if isinstance(init, str):
         INIT.check("init", init)
         return init
-    given = np.asarray(init)
+    given = np.asarray(sound(init, "`init`"))
     if given.ndim == 2:
         return check_centers(given, (n_clusters, shape[1]))
     if given.ndim == 1:
@@ -288,6 +291,18 @@ def check_centers(given: Any, shape: tuple[int, int]) -> FloatArray:
     return centers
 
 
+def _near(centers: FloatArray, scale: Scale) -> FloatArray:
+    """Centres in the units of the points; ValueError if their squares would be no floats."""
+    size = largest(centers)
+    if not size <= FARTHEST:
+        unit = times(np.float64(1.0), scale.points)
+        raise ValueError(
+            f"`init` has magnitudes up to {size * unit:.3g}, too far from the rows of X to square "
+            f"the distance; the largest may be {FARTHEST * unit:.3g}."
+        )
+    return centers
+
+
 def _init_labels(given: Any, n_samples: int, n_clusters: int) -> IntArray:
     if given.shape != (n_samples,):
         raise ValueError(
@@ -308,6 +323,7 @@ def _init_labels(given: Any, n_samples: int, n_clusters: int) -> IntArray:
 
 def as_floats(values: Any, name: str) -> FloatArray:
     """An array of float64, or an error that names the parameter."""
+    sound(values, f"`{name}`")
     try:
         return np.asarray(values, np.float64)
     except (TypeError, ValueError) as error:

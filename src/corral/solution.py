@@ -9,6 +9,7 @@ run started.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -102,13 +103,18 @@ def check_answer(solution: Solution, report: Any, settings: Settings) -> None:
         cause = f"stopped at max_iter={settings.max_iter}" if short else "gave up"
         advice = "raise max_iter" if short else "its x may not be binary"
         _warn(f"ADMM {cause} before it converged; {advice}.")
-    meant = 0 if solution.sizes is None else int(np.sum(solution.sizes.aimed[1] == 0))
-    empty = report.sizes.count(0)
-    if empty > meant:
-        _warn(
-            f"{empty} of {len(report.sizes)} clusters are empty: the points and rules found no "
-            "use for more."
-        )
+    if empty := of_empty(report.sizes, solution.sizes):
+        _warn(empty)
+
+
+def of_empty(sizes: Sequence[int], bounds: Any) -> str:
+    """Words about clusters that are empty though their bounds allow rows; "" if there are none."""
+    meant = 0 if bounds is None else int(np.sum(bounds.aimed[1] == 0))
+    empty = sum(size == 0 for size in sizes)
+    if empty <= meant:
+        return ""
+    cause = "the points and rules found no use for more"
+    return f"{empty} of {len(sizes)} clusters are empty: {cause}."
 
 
 def _warn(message: str) -> None:

@@ -124,6 +124,32 @@ def test_a_wrong_number_of_rows_is_refused(make, message):
         make()
 
 
+@pytest.mark.parametrize("kind", [list, tuple, ConstraintSet])
+def test_rules_that_cross_validation_takes_apart_are_refused(kind):
+    """As many rules as rows: scikit-learn would give each fold some of them."""
+    rules = kind([MustLink([(row, row + 1)]) for row in range(20)] * 2)
+    search = GridSearchCV(model(), {"n_clusters": [2, 3]}, cv=2, error_score="raise")
+    with pytest.raises(ValueError, match=r"a list of 20 rules for 20 rows.*for_folds\(index\)"):
+        search.fit(X, constraints=rules)
+
+
+def test_as_many_rules_as_rows_are_taken_where_they_cannot_be_a_part():
+    rules = [MustLink([(row, row + 1)]) for row in range(5)]
+    with pytest.raises(ValueError, match="list of 5 rules for 5 rows"):
+        model(n_clusters=1).fit(X[:5], constraints=rules)
+    known = [MustLink([(0, 1)], n_samples=5), *rules[:4]]
+    for taken in (ConstraintSet(rules[:4]) + Pin({0: 0}), (*rules[:4], None), known):
+        assert model(n_clusters=1).fit(X[:5], constraints=taken).report_.feasible
+
+
+def test_folds_take_their_own_of_as_many_rules_as_rows(spy):
+    links = [MustLink([(row, row + 1)]) for row in range(0, N, 2)] * 2
+    rules = ConstraintSet(links).for_folds(FRAME.index)
+    scores = cross_val_score(spy, FRAME, cv=2, params={"constraints": rules}, error_score="raise")
+    assert np.isfinite(scores).all()
+    assert [report.outside for *_, report in Spy.fits] == [20, 20]
+
+
 # --- names that the frame knows ---------------------------------------------------------------
 
 PAIRS = [("row 3", "row 9"), ("row 9", "row 21")]

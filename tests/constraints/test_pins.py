@@ -78,6 +78,11 @@ def test_pins_must_fit_the_data():
         (["b", "a", "b"], [0, 1, 2], [1, 0, 1]),
         (np.array(["b", None, "a", -1], object), [0, 2], [1, 0]),
         ([1.0, np.nan, -1.0, 0.0], [0, 3], [1, 0]),
+        (["b", -1, "a"], [0, 2], [1, 0]),
+        (["a", np.nan], [0], [0]),
+        (("b", None, "a", np.int64(-1), pd.NA), [0, 2], [1, 0]),
+        (iter(["b", -1, "a"]), [0, 2], [1, 0]),
+        (np.ma.array([7, 5, 9], mask=[0, 1, 0]), [0, 2], [0, 1]),
         (pd.Series([5, -1, 5], index=[10, 11, 12]), [0, 2], [0, 0]),
         ([-1, -1], [], []),
         ([], [], []),
@@ -87,6 +92,23 @@ def test_known_labels_become_pins_in_the_order_of_the_classes(y, rows, clusters)
     pin = from_labels(y)
     assert pin.rows.tolist() == rows
     assert pin.clusters.tolist() == clusters
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.array(["b", -1, "a"]), r"y\[1\] is the text '-1'; give the number -1"),
+        (np.array(["a", np.nan]), r"y\[1\] is the text 'nan'"),
+        (["a", "-1"], r"y\[1\] is the text '-1'"),
+        (
+            ["1", None, 1],
+            r"y\[2\] is 1, but y\[0\] is '1'; classes must be all text or all numbers",
+        ),
+    ],
+)
+def test_text_that_may_be_an_unknown_class_is_refused(y, message):
+    with pytest.raises(ValueError, match=message):
+        from_labels(y)
 
 
 def test_labels_must_be_one_per_row():

@@ -198,3 +198,17 @@ def test_nobody_outside_can_reach_a_cluster_of_its_own(made):
         assert Path(worker.local_directory).is_relative_to(own.corral_folder.name)
         if os.name == "posix":
             assert stat.S_IMODE(Path(own.corral_folder.name).stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("said", [(5, 5), (3, 6)])
+def test_chunks_that_misstate_the_rows_are_refused(client, said):
+    array = da.from_array(np.ones((8, 2)), chunks=(4, 2))
+    wrong = da.Array(array.dask, array.name, (said, (2,)), dtype=array.dtype)
+    with pytest.raises(ValueError, match=rf"partition 0 of X has shape \(4, 2\).*\({said[0]}, 2\)"):
+        hold(wrong)
+
+
+def test_masked_rows_are_named(client):
+    array = da.from_array(np.arange(16.0).reshape(8, 2), chunks=(4, 2))
+    with pytest.raises(ValueError, match="at row 5, column 1"):
+        hold(da.ma.masked_equal(array, 11.0))

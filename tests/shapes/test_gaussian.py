@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -163,6 +165,24 @@ def test_every_kind_of_rule_holds():
     model = ConstrainedGaussianMixture(2, random_state=0).fit(X, constraints=rules)
     assert model.report_.feasible
     assert model.labels_[0] == 1
+
+
+def test_empty_clusters_are_told_unless_the_sizes_ask_for_them():
+    X = np.repeat([[0.0, 0.0], [5.0, 5.0]], 6, axis=0)
+    model = ConstrainedGaussianMixture(3, covariance="spherical", random_state=0)
+    with pytest.warns(ConvergenceWarning, match="1 of 3 clusters are empty"):
+        model.fit(X)
+    assert model.report_.sizes.count(0) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, constraints=ClusterSizes([6, 6, 0]))
+        ConstrainedGaussianMixture(2, random_state=0).fit(X)
+
+
+def test_the_choice_by_bic_says_of_what():
+    X, _ = stretched(np.random.default_rng(1))
+    told = ConstrainedGaussianMixture(2, random_state=0).fit(X).report_.how()
+    assert "least BIC of the hard clusters" in told
 
 
 def test_weights_of_two_are_rows_given_twice():

@@ -302,3 +302,13 @@ def test_a_time_limit_ends_with_an_answer():
     with pytest.warns(match="ended by the time limit"):
         model.fit(X, constraints=rules)
     assert model.report_.feasible
+
+
+def test_equal_clusters_are_numbered_by_their_first_row():
+    corners = np.array([[0.0, 0.0], [20.0, 0.0], [0.0, 20.0], [40.0, 40.0]])
+    X = np.concatenate([corner + np.array([[0, 0], [0, 1], [1, 0]]) for corner in corners])
+    order = np.random.default_rng(0).permutation(len(X))
+    for seed in range(4):
+        labels = ConstrainedKMedoids(4, random_state=seed).fit(X[order]).labels_
+        first = [labels.tolist().index(cluster) for cluster in range(4)]
+        assert first == sorted(first)

@@ -127,3 +127,22 @@ def test_bad_rules_and_too_many_rows(monkeypatch):
     monkeypatch.setattr(propagation, "PROPAGATED_ROWS", 13)
     with pytest.raises(ValueError, match=r"14 samples; LinkPropagation takes at most 13"):
         LinkPropagation(2).fit(points())
+
+
+def test_fitted_rows_have_their_embedding_in_any_batch():
+    X = 1e3 + points(60, seed=3)
+    model = LinkPropagation(3, n_neighbors=5)
+    embedding = model.fit_transform(X, constraints=LINKS)
+    np.testing.assert_array_equal(model.transform(X), embedding)
+    new = np.concatenate([X[::7], 1e3 + points(40, seed=4)])
+    together = model.transform(new)
+    alone = np.concatenate([model.transform(row[None]) for row in new])
+    np.testing.assert_array_equal(together, alone)
+
+
+def test_chunks_change_nothing(monkeypatch):
+    model = LinkPropagation(3, n_neighbors=5).fit(points(30), constraints=LINKS)
+    new = points(50, seed=1)
+    whole = model.transform(new)
+    monkeypatch.setattr(propagation, "CHUNK", 90)
+    np.testing.assert_array_equal(model.transform(new), whole)

@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_array
 
+from .._arrays import sound
 from .._text import suggestion
 from .._typing import FloatArray, IntArray, Matrix
 from ..constraints import CannotLink, ConstraintSet, MustLink
@@ -113,7 +114,7 @@ def _scene(
 ) -> Scene:
     """The points and the clusters, checked against each other."""
     points: Matrix = check_array(
-        brought(X), accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X"
+        sound(brought(X)), accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X"
     )
     rows, labels = points.shape[0], np.asarray(brought(model.labels_), np.int64)
     if len(labels) != rows:

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from .._arrays import sound
 from .._typing import FloatArray, IntArray
 from ..constraints import CannotLink, Constraint, ConstraintSet, MustLink
 from ..constraints.collection import rules_for
@@ -81,7 +82,7 @@ class Baseline(ClusterMixin, BaseEstimator, ABC):
         self
         """
         refuse_others(y, unknown, ("constraints",))
-        points = check_array(X, dtype=np.float64, input_name="X", estimator=self)
+        points = check_array(sound(X), dtype=np.float64, input_name="X", estimator=self)
         check_magnitude(points, type(self).__name__)
         k = check_n_clusters(self.n_clusters, len(points))
         for declared in fields(self):

@@ -12,6 +12,7 @@ from sklearn.cluster import KMeans
 from .._typing import FloatArray, IntArray
 from ..constraints import ClusterSizes, Constraint, ConstraintSet
 from ..exact import assign
+from ..inputs import check_magnitude
 from ..rows import MemoryRows
 from ..rules import presolve
 from ..rules.pairs import link_graph
@@ -244,6 +245,7 @@ class MinSizeKMeans(BestOfRuns):
             Limit(None, words=("k-means++",)).check("init", init)
         else:
             init = check_centers(init, (k, X.shape[1]))
+            check_magnitude(init, type(self).__name__, "`init`")
 
         def run(random_state: np.random.RandomState) -> Answer:
             start = make_start(sized, rows, init, random_state)

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._arrays import sound
 from .._text import suggestion
 from .._typing import BoolArray, FloatArray, IntArray
 
@@ -45,13 +46,31 @@ def sums_by(labels: IntArray, values: FloatArray | IntArray, n_labels: int) -> F
 
 
 def as_array(values: Any, what: str) -> NDArray[Any]:
-    """Convert to an array; raise ``ValueError`` if nested lists differ in length."""
+    """Convert to an array; ``ValueError`` for masked entries and lists that differ in length."""
+    sound(values, what)
     try:
         return np.asarray(values)
     except ValueError:
         raise ValueError(
             f"{what} must have a regular shape, but its rows differ in length."
         ) from None
+
+
+def as_entries(values: Any, what: str) -> NDArray[Any]:
+    """Convert to an array in which text stands only where the user gave text.
+
+    NumPy would convert ``["a", -1]`` and ``["a", nan]`` to text.  Such lists become arrays of
+    objects.
+    """
+    if hasattr(values, "__array__") or isinstance(values, (str, bytes)):
+        return as_array(values, what)
+    entries = list(values) if isinstance(values, Iterable) else values
+    array = as_array(entries, what)
+    if array.ndim == 1 and array.dtype.kind in "US":
+        texts = [isinstance(value, (str, bytes)) for value in entries]
+        if not all(texts):
+            return np.fromiter(entries, object, len(entries))
+    return array
 
 
 def kind_of(value: Any) -> str:
@@ -133,7 +152,7 @@ def as_column(values: ArrayLike, what: str, count: int, noun: str, has: str) -> 
 def as_twos(values: Any, rule: str, noun: str) -> list[Any]:
     """List items of length two, such as pairs of names; ``rule`` starts the error message."""
     if hasattr(values, "__array__"):
-        values = np.asarray(values).tolist()
+        values = np.asarray(sound(values, f"the array of {noun}s")).tolist()
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise ValueError(f"{rule}, not {kind_of(values)}.")
     items = list(values)
@@ -213,7 +232,7 @@ def short_bound(bound: NDArray[Any]) -> str:
 
 def as_labels(labels: ArrayLike, n_needed: int = 0, n_exactly: int | None = None) -> IntArray:
     """Read cluster labels; there must be one for each row that the constraint names."""
-    array = np.asarray(labels)
+    array = np.asarray(sound(labels, "labels"))
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise ValueError(
             f"labels must be a 1-D array of integers, not {array.dtype} of shape {array.shape}."
@@ -243,7 +262,7 @@ def clusters_in(labels: IntArray, n_clusters: int | None, *bounds: NDArray[Any] 
 
 def as_rows(rows: ArrayLike) -> tuple[IntArray, int | None]:
     """Read the rows of a subset: their positions, and the number of all rows if given as a mask."""
-    array = np.asarray(rows)
+    array = np.asarray(sound(rows, "rows"))
     if array.ndim != 1:
         raise ValueError(f"rows must be 1-D, but has shape {array.shape}.")
     if array.dtype == bool:

@@ -18,6 +18,9 @@ from .._text import refuse_keys, suggestion
 from .._typing import FloatArray, IntArray
 from ._checks import Names, as_numbers, refuse
 
+#: What fields mean that a constraint of an earlier version does not have; others are None.
+ABSENT = {"weight": math.inf}
+
 
 @dataclass(frozen=True, eq=False)
 class Violations:
@@ -94,6 +97,8 @@ class Constraint(ABC):
     _parts: ClassVar[tuple[str, ...]] = ()
     #: Keys of :meth:`to_dict` besides ``kind``; empty if :meth:`from_values` refuses others itself.
     _keys: ClassVar[tuple[str, ...]] = ()
+    #: Field that tells the number of rows where it is not None; empty if none does.
+    _rows_by: ClassVar[str] = ""
     #: Fingerprint of the index of the rows that the constraint was made for; None if not known.
     made_for: ClassVar[str | None] = None
 
@@ -135,6 +140,11 @@ class Constraint(ABC):
     def named(self) -> bool:
         """Whether the constraint needs the names of the rows; see :meth:`resolve`."""
         return False
+
+    @property
+    def knows_rows(self) -> bool:
+        """Whether the constraint knows its number of rows, and refuses data of another length."""
+        return bool(self._rows_by) and getattr(self, self._rows_by) is not None
 
     def resolve(self, index: Iterable[Any]) -> Constraint | Iterable[Constraint]:
         """Return the constraint for data whose rows have these names, with positions for names.
@@ -180,6 +190,10 @@ class Constraint(ABC):
         ValueError
             If the constraint has no equivalent on these rows.
         """
+
+    def dearest(self, n_samples: int, n_clusters: int) -> float:
+        """Return an upper bound on the price of all violations, 0 if the constraint is hard."""
+        return 0.0
 
     def expand(self, n_samples: int, n_clusters: int) -> tuple[Constraint, ...]:
         """Return the equivalent primitive constraints, which the solver understands."""
@@ -276,7 +290,9 @@ class Constraint(ABC):
         return {name: dict(v) if isinstance(v, Mapping) else v for name, v in values}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._set(**state)
+        # A pickle of an earlier version lacks the fields that came later.
+        lacking = {f.name for f in fields(self)} - state.keys()  # type: ignore[arg-type]
+        self._set(**{name: ABSENT.get(name) for name in lacking}, **state)
 
 
 def kept_sides(sides: Mapping[str, Any], which: ArrayLike) -> dict[str, Any]:
@@ -344,6 +360,14 @@ class Priced(Constraint, kind=False):
     def hard(self) -> bool:
         """Whether the bounds must be obeyed."""
         return math.isinf(self.weight)
+
+    def dearest(self, n_samples: int, n_clusters: int) -> float:
+        """Return an upper bound on the price of all violations, 0 if the bounds are hard."""
+        return 0.0 if self.hard else self.weight * self._farthest(n_samples, n_clusters)
+
+    @abstractmethod
+    def _farthest(self, n_samples: int, n_clusters: int) -> float:
+        """Upper bound on the units outside the bounds, of all clusters together."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return values that JSON supports; ``weight`` is there only if it is finite."""

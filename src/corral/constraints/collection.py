@@ -22,6 +22,8 @@ Kind = TypeVar("Kind", bound=Constraint)
 
 FORMAT = "corral constraints"
 VERSION = 1
+#: Largest sum of the prices of all violations: objectives stay in the range of floats.
+MOST_TO_PAY = 1e300
 
 
 class ConstraintSet(Sequence[Constraint]):
@@ -46,7 +48,14 @@ class ConstraintSet(Sequence[Constraint]):
     _items: tuple[Constraint, ...]
 
     def __init__(self, constraints: Any = ()) -> None:
-        object.__setattr__(self, "_items", tuple(_flat(constraints)))
+        try:
+            items = tuple(_flat(constraints))
+        except RecursionError:
+            raise ValueError(
+                "constraints hold a list that contains itself, or lists nested too deep; give one "
+                "list of constraints."
+            ) from None
+        object.__setattr__(self, "_items", items)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"cannot assign to {name!r}: a ConstraintSet is immutable")
@@ -145,6 +154,15 @@ class ConstraintSet(Sequence[Constraint]):
         """Raise ``ValueError`` if a constraint does not fit data of this shape."""
         for item in self._items:
             item.check(n_samples, n_clusters)
+        with np.errstate(over="ignore"):
+            prices = [item.dearest(n_samples, n_clusters) for item in self._items]
+        if not sum(prices) <= MOST_TO_PAY:
+            dearest = self._items[int(np.argmax(prices))]
+            raise ValueError(
+                f"the prices of soft rules may add up to {sum(prices):.3g}, most of it by "
+                f"{dearest!r}; they must stay below {MOST_TO_PAY:g}.  Give smaller weights, or inf "
+                "for rules that must be obeyed."
+            )
 
     def violations(
         self, labels: ArrayLike, n_clusters: int | None = None
@@ -306,6 +324,7 @@ def rules_for(X: Any, constraints: Any) -> tuple[ConstraintSet, int]:
     Rules that do not apply come from :meth:`ConstraintSet.for_folds` and name rows outside X.
     """
     given, index = ConstraintSet(constraints), index_of(X)
+    _refuse_slice(constraints, given, X)
     _refuse_other_index(given, fingerprint(index))
     if not given.named:
         return given, 0
@@ -320,6 +339,22 @@ def rules_for(X: Any, constraints: Any) -> tuple[ConstraintSet, int]:
     if outside:
         logger.info("%d of %d rules name rows outside X and do not apply", outside, given.n_parts)
     return found, outside
+
+
+def _refuse_slice(constraints: Any, given: ConstraintSet, X: Any) -> None:
+    """Refuse a list that may be what cross-validation has left of a longer one.
+
+    scikit-learn takes the entries of the training rows of whatever has as many entries as X, and
+    makes a list of them, which has as many entries as the training rows.
+    """
+    rows = X.shape[0] if hasattr(X, "shape") else len(X) if isinstance(X, Sequence) else None
+    sliced = type(constraints) is list and rows == len(constraints) == len(given)
+    if sliced and not any(rule.knows_rows for rule in given):
+        raise ValueError(
+            f"constraints is a list of {rows} rules for {rows} rows, as cross-validation leaves of "
+            "a list with a rule for each row of the data; give ConstraintSet(rules) for all rows, "
+            "or ConstraintSet(rules).for_folds(index) in cross-validation."
+        )
 
 
 def _refuse_other_index(given: ConstraintSet, found: str | None) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from .._arrays import sound
 from .._text import our_words
 from .._typing import FloatArray, IntArray
 from . import _checks
@@ -234,7 +235,9 @@ def _in_words(low: float, high: float) -> str:
 
 
 def _read_matrix(A: Any) -> sparse.csr_array:
-    if not sparse.issparse(A):
+    if sparse.issparse(A):
+        sound(A, "A")
+    else:
         A = np.atleast_2d(_checks.as_array(A, "A"))
         if A.size == 0:
             A = np.empty((0, 0))

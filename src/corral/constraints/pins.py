@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arrays import sound
 from .._text import our_words
 from .._typing import BoolArray, FloatArray, IntArray
 from . import _checks
@@ -152,6 +153,10 @@ class Pin(RowRule):
         weight = numbers_from_json(values.get("weight", math.inf))
         return cls(pins, weight, n_samples=values.get("n_samples"))
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Before 0.5.0 all pins were hard.
+        super().__setstate__({"weight": np.full(len(state["rows"]), math.inf), **state})
+
     def __repr__(self) -> str:
         soft = int(np.isfinite(self.weight).sum())
         tail = (" by name" if self.named else "") + (f", {soft} soft" if soft else "")
@@ -164,7 +169,8 @@ def from_labels(y: ArrayLike) -> Pin:
     Parameters
     ----------
     y : (n_samples,) labels
-        Class of each row; -1, None or NaN if it is not known.
+        Class of each row, all text or all numbers; -1, None, NaN or a masked entry if it is not
+        known.
 
     Returns
     -------
@@ -178,18 +184,46 @@ def from_labels(y: ArrayLike) -> Pin:
     >>> from_labels([7, -1, 9, 7]).to_dict()
     {'kind': 'Pin', 'n_samples': 4, 'rows': [0, 2, 3], 'clusters': [0, 1, 0]}
     """
-    array = _checks.as_array(y, "y")
+    masked = isinstance(y, np.ma.MaskedArray)
+    array: Any = y if masked else _checks.as_entries(y, "y")
     if array.ndim != 1:
         raise ValueError(f"y has shape {array.shape}; it must be one class per row.")
-    known = np.array([not _is_missing(value) for value in array.tolist()], bool)
-    kept = np.asarray(array[known].tolist()) if array.dtype.kind == "O" else array[known]
-    clusters = np.unique(kept, return_inverse=True)[1]
-    return Pin(np.column_stack([np.flatnonzero(known), clusters]), n_samples=len(array) or None)
+    classes = array.tolist()  # None where it is masked
+    known = np.array([not _is_missing(value) for value in classes], bool)
+    rows = np.flatnonzero(known)
+    clusters = _numbers_of([classes[row] for row in rows], rows)
+    return Pin(np.column_stack([rows, clusters]), n_samples=len(array) or None)
+
+
+#: How NumPy writes an unknown class in an array of text.
+UNKNOWN_TEXT = ("-1", "nan")
+
+
+def _numbers_of(classes: list[Any], rows: IntArray) -> IntArray:
+    """Numbers of classes in sorted order; ValueError for what may be unknown, or of two kinds."""
+    texts = [isinstance(value, str) for value in classes]
+    for row, value, text in zip(rows, classes, texts, strict=True):
+        if text and value in UNKNOWN_TEXT:
+            raise ValueError(
+                f"y[{row}] is the text {value!r}; give the number -1, None or NaN in a list or an "
+                "array of objects if the class is not known, or another name if it is."
+            )
+        if text != texts[0]:
+            raise ValueError(
+                f"y[{row}] is {value!r}, but y[{rows[0]}] is {classes[0]!r}; classes must be all "
+                "text or all numbers."
+            )
+    numbers: IntArray = np.unique(np.asarray(classes), return_inverse=True)[1]
+    return numbers
 
 
 def _as_pairs(given: Any) -> Any:
     """Pairs (row, cluster) of an array of clusters, one for each row; others as they are."""
-    labels = np.asarray(given) if hasattr(given, "__array__") else np.empty((0, 2))
+    labels = (
+        np.asarray(sound(given, "the array of pins"))
+        if hasattr(given, "__array__")
+        else np.empty((0, 2))
+    )
     if labels.ndim != 1 or labels.dtype.kind not in "iu":
         return given
     rows = np.flatnonzero(labels != -1)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._typing import BoolArray
+from .._typing import BoolArray, FloatArray
 from . import _checks
 from ._checks import FOLDS
 from .base import Constraint
@@ -27,6 +27,7 @@ class RowRule(Constraint, kind=False):
 
     n_samples: int | None
 
+    _rows_by = "n_samples"
     #: What the parts are called in messages, such as "must_link pairs".
     _what: ClassVar[str]
 
@@ -89,6 +90,11 @@ class RowRule(Constraint, kind=False):
             raise ValueError(
                 f"{self._what} are for {self.n_samples} rows, but X has {n_samples} samples{FOLDS}."
             )
+
+    def dearest(self, n_samples: int, n_clusters: int) -> float:
+        """Return the sum of the finite prices."""
+        price: FloatArray = self._fields()["weight"]
+        return float(price[np.isfinite(price)].sum())
 
     def resolve(self, index: Iterable[Any]) -> Self:
         """Return the constraint with positions in ``index`` in place of names."""

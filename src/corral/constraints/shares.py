@@ -60,6 +60,7 @@ class GroupShares(Priced):
     maximum: Shares
     weight: float
 
+    _rows_by = "groups"
     _keys = ("groups", "minimum", "maximum", "weight")
 
     @our_words
@@ -86,6 +87,9 @@ class GroupShares(Priced):
     def check(self, n_samples: int, n_clusters: int) -> None:
         """Raise ``ValueError`` unless there is one group per row."""
         _checks.one_per("row", n_samples, "group", groups=self.groups)
+
+    def _farthest(self, n_samples: int, n_clusters: int) -> float:
+        return float(n_samples * n_clusters * self.n_parts)
 
     def expand(self, n_samples: int, n_clusters: int) -> tuple[ClusterTotals, ...]:
         """Return the equivalent totals, minimum shares first.
@@ -168,7 +172,7 @@ def _fraction(share: float) -> tuple[float, float]:
 
 
 def _read_groups(groups: Any) -> NDArray[Any]:
-    array = _checks.as_array(groups, "groups")
+    array = _checks.as_entries(groups, "groups")
     if array.ndim != 1:
         raise ValueError(f"groups has shape {array.shape}; it must be one group per row.")
     if array.dtype.kind == "O":
@@ -183,6 +187,12 @@ def _read_groups(groups: Any) -> NDArray[Any]:
     if array.size and array.dtype.kind not in "iubU":
         raise ValueError(
             f"groups are of type {array.dtype}; they must be strings, integers or booleans."
+        )
+    written = array.dtype.kind == "U" and hasattr(groups, "__array__")
+    if written and (array == "nan").any():
+        raise ValueError(
+            f"groups[{int(np.argmax(array == 'nan'))}] is the text 'nan', as which NumPy writes a "
+            "missing value; no group may be missing, give a list if it is a name."
         )
     return array.copy()
 

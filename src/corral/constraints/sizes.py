@@ -127,6 +127,10 @@ class ClusterSizes(Priced):
         bounds = {"sizes": self.sizes, "minimum": self.minimum, "maximum": self.maximum}
         _checks.one_per("cluster", n_clusters, "size", **bounds)
 
+    def _farthest(self, n_samples: int, n_clusters: int) -> float:
+        lower, _ = self.bounds(n_samples, n_clusters)
+        return float(np.maximum(lower.astype(np.float64), n_samples).sum())
+
     def violations(self, labels: ArrayLike, n_clusters: int | None = None) -> Violations:
         """Find the clusters that are too small or too large.
 

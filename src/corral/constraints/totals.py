@@ -56,6 +56,7 @@ class ClusterTotals(Priced):
     name: str | None
     weight: float
 
+    _rows_by = "values"
     _keys = ("values", "minimum", "maximum", "name", "weight")
 
     @our_words
@@ -95,6 +96,10 @@ class ClusterTotals(Priced):
         lower = np.broadcast_to(-math.inf if self.minimum is None else self.minimum, n_clusters)
         upper = np.broadcast_to(math.inf if self.maximum is None else self.maximum, n_clusters)
         return lower.astype(np.float64), upper.astype(np.float64)
+
+    def _farthest(self, n_samples: int, n_clusters: int) -> float:
+        sides = np.abs(self.bounds(n_clusters))
+        return float(n_clusters * np.abs(self.values).sum() + sides[np.isfinite(sides)].sum())
 
     def _sides(self) -> dict[str, FloatArray | None]:
         return {"minimum": self.minimum, "maximum": self.maximum}

@@ -12,6 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
+from .._arrays import sound
 from .._text import in_digits
 from .._typing import FloatArray, IntArray, Matrix
 from ..constraints import CannotLink, ConstraintSet, MustLink
@@ -103,7 +104,7 @@ def plot_clusters(
     >>> X = [[0, 0], [0, 1], [5, 5]]
     >>> ax = plot_clusters(X, [0, 0, 1], MustLink([(0, 1)]))  # doctest: +SKIP
     """
-    points: Matrix = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
+    points: Matrix = check_array(sound(X), accept_sparse="csr", dtype=np.float64, input_name="X")
     label, k = checked_labels(labels, None if centers is None else len(np.asarray(centers)))
     if len(label) != points.shape[0]:
         raise ValueError(f"`labels` has {len(label)} entries, but X has {points.shape[0]} samples.")

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
+from .._arrays import sound
 from .._text import in_digits
 from .._typing import FloatArray, IntArray
 from ..audit import Findings, InMemory, PointPieces, centres_of, examine
@@ -22,6 +23,7 @@ from ..constraints._checks import as_numbers, refuse
 from ..constraints.collection import rules_for
 from ..constraints.files import atomic_writer
 from ..plots._style import feature_names
+from .old import know_old_names
 from .page import (
     Profile,
     Told,
@@ -317,7 +319,7 @@ def audit(
     [1, 0]
     """
     kinds = [np.float64, np.float32]
-    points = check_array(X, accept_sparse="csr", dtype=kinds, input_name="X")
+    points = check_array(sound(X), accept_sparse="csr", dtype=kinds, input_name="X")
     points = sparse.csr_array(points) if sparse.issparse(points) else points
     if not isinstance(n_clusters, Integral) or isinstance(n_clusters, bool) or n_clusters < 1:
         raise ValueError(f"`n_clusters` is {n_clusters!r}; it must be an integer of at least 1.")
@@ -336,6 +338,7 @@ def audit(
 
 def checked_labels(labels: ArrayLike, n_samples: int, n_clusters: int) -> IntArray:
     """One integer for each row, from 0 to ``n_clusters - 1``."""
+    sound(labels, "`labels`")
     try:
         label = np.asarray(labels)
     except ValueError:
@@ -379,3 +382,6 @@ def checked_centers(centers: ArrayLike, shape: tuple[int, int]) -> FloatArray:
         raise ValueError(f"`centers` has shape {mean.shape}; its shape must be {shape}.")
     refuse(~np.isfinite(mean), mean, "`centers`", "each must be finite")
     return mean
+
+
+know_old_names(Report)

@@ -298,12 +298,12 @@ class Descender:
             cost = self.shape.table(answer.clusters)
             try:
                 exact = assign(rules, cost, incumbent=answer.labels, deadline=self.deadline)
+                self.budget.spend(at.CHILD_WORK + 50.0 * m * k)
+                moved, awake = exact.labels != answer.labels, np.zeros(k, bool)
+                awake[exact.labels[moved]] = awake[answer.labels[moved]] = True
+                found = self.improved(exact.labels, answer.prices, rules, awake)
             except (OutOfTime, NoAssignment):
                 break
-            self.budget.spend(at.CHILD_WORK + 50.0 * m * k)
-            moved, awake = exact.labels != answer.labels, np.zeros(k, bool)
-            awake[exact.labels[moved]] = awake[answer.labels[moved]] = True
-            found = self.improved(exact.labels, answer.prices, rules, awake)
             if found is None or not found.beats(answer):
                 break
             gain, answer = answer.objective - found.objective, found

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from .._arrays import one_blas_thread
+from .._arrays import one_blas_thread, sound
 from .._typing import FloatArray, IntArray
 from ..audit import InMemory
 from ..constraints import ConstraintSet
@@ -158,7 +158,8 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
                 mass = np.ones(n) if weight is None else weight
                 effort, events = float(params["effort"]), Events(deadline)
                 task = Task(points, mass, given, rules, random_state, deadline, effort, events)
-                found = self._search(task)
+                with one_blas_thread():
+                    found = self._search(task)
             except (NoAssignment, InfeasibleConstraintsError) as failure:
                 raise conflict_of(failure, n, k, given, deadline, names) from None
             except OutOfTime as late:
@@ -193,7 +194,7 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
 
     def _points(self, X: Any) -> FloatArray:
         """The rows of X as the search wants them, checked."""
-        points: FloatArray = check_array(X, dtype=np.float64, input_name="X", estimator=self)
+        points: FloatArray = check_array(sound(X), dtype=np.float64, input_name="X", estimator=self)
         check_magnitude(points, type(self).__name__)
         return points
 

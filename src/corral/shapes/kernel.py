@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._arrays import sound
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline, OutOfTime
 from ..estimator import ConstrainedKMeans
@@ -185,7 +186,7 @@ class ConstrainedKernelKMeans(ShapedClustering):
             If the kernel is precomputed, the kernel of these rows with the rows of the fit.
         """
         check_is_fitted(self)
-        points = validate_data(self, X, reset=False, dtype=np.float64)
+        points = validate_data(self, sound(X), reset=False, dtype=np.float64)
         machine: Machine = self._machine
         matrix = self._matrix(self._kernel, points, self._sample, machine.rows, NEVER)
         return machine.nearest(matrix).astype(np.int32)

@@ -363,7 +363,8 @@ def numbered(answer: Answer, given: Rules, weight: FloatArray) -> Answer:
     """The answer with other numbers of the clusters, which do not depend on the start.
 
     Sizes stand in the order in which the user wrote them.  Of clusters with equal bounds the
-    heaviest comes first.  Numbers stay as they are where rules name clusters.
+    heaviest comes first, and of equally heavy ones that with the earliest row.  Numbers stay as
+    they are where rules name clusters.
     """
     if given.numbered:
         return answer
@@ -373,7 +374,8 @@ def numbered(answer: Answer, given: Rules, weight: FloatArray) -> Answer:
         wanted = np.stack([given.sizes.upper, given.sizes.lower])
         found = np.stack([answer.rules.sizes.upper, answer.rules.sizes.lower])
     mass = np.bincount(rows, weight, k)
-    number = np.empty(k, np.int64)
-    number[np.lexsort([-mass, *found])] = np.lexsort([np.arange(k), *wanted])
+    first, number = np.full(k, len(rows)), np.empty(k, np.int64)
+    np.minimum.at(first, rows, np.arange(len(rows)))
+    number[np.lexsort([first, -mass, *found])] = np.lexsort([np.arange(k), *wanted])
     clusters = Medoids(answer.clusters.at[np.argsort(number)])
     return Answer(number[answer.labels], clusters, answer.objective, given, answer.prices)

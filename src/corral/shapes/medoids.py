@@ -16,6 +16,7 @@ from sklearn.metrics.pairwise import haversine_distances
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._arrays import sound
 from .._text import in_digits
 from .._typing import FloatArray, IntArray, Matrix
 from ..audit.distances import sum_of_distances
@@ -287,7 +288,7 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
             As in :meth:`predict`.
         """
         check_is_fitted(self)
-        points = validate_data(self, X, reset=False, **self._accepted())
+        points = validate_data(self, sound(X), reset=False, **self._accepted())
         if self.metric == HAVERSINE:
             check_degrees(points, None)
         used = self.medoid_indices_ != NO_MEDOID
@@ -321,7 +322,7 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         }
 
     def _points(self, X: Any) -> Any:
-        points = check_array(X, input_name="X", estimator=self, **self._accepted())
+        points = check_array(sound(X), input_name="X", estimator=self, **self._accepted())
         if not self._precomputed:
             check_magnitude(points, type(self).__name__)
         if self.metric == HAVERSINE:

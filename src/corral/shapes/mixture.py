@@ -7,6 +7,7 @@ hold a descent where it is, and links alone often lead to the right shape.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,8 +17,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._arrays import sound
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints import CannotLink, ConstraintSet, MustLink
 from ..deadline import OutOfTime
@@ -27,6 +30,7 @@ from ..search.budget import Budget
 from ..search.descent import Answer, Descender
 from ..search.engine import Maker
 from ..settings import Limit
+from ..solution import of_empty
 from .base import Found, ShapedClustering, Task, kmeans_labels, searched
 from .gaussian import COVARIANCES, Gaussians, GaussianShape, parameters_of, target_of
 
@@ -47,7 +51,8 @@ class ConstrainedGaussianMixture(ShapedClustering):
         "full": one matrix a cluster; "tied": one for all; "diag": variances of the features;
         "spherical": one variance a cluster.  "auto" tries all of them.  If there are enough links,
         some are held back in turn, and the covariance whose clusters obey most of these is taken;
-        otherwise the one of least BIC.  ``report_.how()`` says which and why.
+        otherwise the one of least BIC of the hard clusters: each row counts by the density of its
+        own cluster, where :meth:`bic` counts all clusters.  ``report_.how()`` says which and why.
     effort : float, default=1.0
         Factor of the work of the search.
     time_limit : float, default=None
@@ -102,7 +107,10 @@ class ConstrainedGaussianMixture(ShapedClustering):
         task.events.note("clusters", f"Gaussian, covariance {kind!r}")
         task.events.note("covariance", why)
         found = fit_gaussians(task, kind, starts)
-        clusters = found.clusters
+        clusters, labels = found.clusters, task.rules.to_rows(found.labels)
+        sizes = np.bincount(labels, minlength=task.n_clusters)
+        if empty := of_empty(sizes.tolist(), found.rules.sizes):
+            warnings.warn(empty, ConvergenceWarning, stacklevel=3)
         attributes = {
             "weights_": clusters.weights,
             "means_": clusters.means,
@@ -110,7 +118,7 @@ class ConstrainedGaussianMixture(ShapedClustering):
             "covariance_": kind,
             "_clusters": clusters,
         }
-        return Found(task.rules.to_rows(found.labels), attributes, tuple(task.events.table()))
+        return Found(labels, attributes, tuple(task.events.table()))
 
     def predict(self, X: Any) -> IntArray:
         """Most likely cluster of each row, free of constraints.
@@ -145,7 +153,7 @@ class ConstrainedGaussianMixture(ShapedClustering):
 
     def _densities(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        points = validate_data(self, X, reset=False, dtype=np.float64)
+        points = validate_data(self, sound(X), reset=False, dtype=np.float64)
         clusters: Gaussians = self._clusters
         return clusters.densities(points)
 
@@ -260,7 +268,7 @@ def choose_covariance(task: Task, starts: Sequence[IntArray]) -> tuple[str, str]
     soon = replace(task, deadline=task.deadline.share(CHOICE_SHARE))
     links = _Links.of(task.given)
     kinds: tuple[str, ...] = COVARIANCES
-    why = "least BIC"
+    why = least = "least BIC of the hard clusters"
     if len(links) >= HELD_BACK_PARTS * HELD_BACK_EACH:
         obeyed, asked = _obeyed(soon, links)
         if asked >= HELD_BACK_PARTS * HELD_BACK_EACH:
@@ -271,7 +279,7 @@ def choose_covariance(task: Task, starts: Sequence[IntArray]) -> tuple[str, str]
         return kinds[0], why
     bic = _bic(soon, kinds, starts)
     chosen = min(bic, key=lambda kind: bic[kind])
-    return chosen, why if why == "least BIC" else f"{why}; of equals the least BIC"
+    return chosen, why if why == least else f"{why}; of equals the {least}"
 
 
 def _bic(task: Task, kinds: tuple[str, ...], starts: Sequence[IntArray]) -> dict[str, float]:

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.metrics import pairwise_distances_chunked
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._arrays import sound
 from .._typing import FloatArray
 from ..baselines.base import Links
 from ..baselines.pairwise import embed, link_affinity, path_distances, reach
@@ -24,6 +25,8 @@ LEAST_EIGENVALUE = 1e-3
 #: Rows up to which links are propagated.  More need more memory: about five matrices of rows x
 #: rows, 0.8 GB each at this number.
 PROPAGATED_ROWS = 10_000
+#: Distances of new rows that are in memory at once, 32 MB.
+CHUNK = 2**22
 
 
 @dataclass(eq=False, repr=False)
@@ -110,7 +113,7 @@ class LinkPropagation(TransformerMixin, BaseEstimator):
         refuse_others(y, unknown, ("constraints",))
         for name, allowed in self._limits.items():
             allowed.check(name, getattr(self, name))
-        points: FloatArray = check_array(X, dtype=np.float64, input_name="X", estimator=self)
+        points: FloatArray = check_array(sound(X), dtype=np.float64, input_name="X", estimator=self)
         check_magnitude(points, type(self).__name__)
         n = len(points)
         _check_size(n, self.n_components)
@@ -146,11 +149,16 @@ class LinkPropagation(TransformerMixin, BaseEstimator):
         (n_samples, n_components) array
         """
         check_is_fitted(self)
-        points = validate_data(self, X, reset=False, dtype=np.float64)
-        chunks = pairwise_distances_chunked(points, self._points, reduce_func=self._extended)
+        points = validate_data(self, sound(X), reset=False, dtype=np.float64)
+        size = max(1, CHUNK // len(self._points))
+        # Each distance by itself: products of matrices round by the batch, and give no zeros.
+        chunks = (
+            self._extended(cdist(points[start : start + size], self._points))
+            for start in range(0, len(points), size)
+        )
         return np.concatenate(list(chunks))
 
-    def _extended(self, distance: FloatArray, start: int) -> FloatArray:
+    def _extended(self, distance: FloatArray) -> FloatArray:
         """Embedding of rows by their distances to the fitted rows."""
         near = np.argsort(distance, axis=1, kind="stable")[:, : self.n_neighbors]
         apart = np.take_along_axis(distance, near, axis=1)

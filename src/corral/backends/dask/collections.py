@@ -32,7 +32,7 @@ def hold(X: Any) -> DaskShards:
     client, new = find_client()
     try:
         partitions = Partitions(client, _shards(client, array))
-        shapes = _check(partitions)
+        shapes = _check(partitions, array.chunks)
         _remember(X, [rows for rows, *_ in shapes])
         filled = [i for i, (rows, *_) in enumerate(shapes) if rows]
         shards = [partitions.shards[i] for i in filled]
@@ -137,6 +137,8 @@ def _make_shard(chunk: Any) -> Shard:
 
     An array that came over the network may not be aligned, which makes arithmetic slow.
     """
+    if np.ma.is_masked(chunk):
+        chunk = np.ma.filled(chunk.astype(np.float64), np.nan)  # which is refused by its row
     points = np.asarray(chunk)
     return Shard(np.require(points, _dtype(points), ["C", "A"]))
 
@@ -146,10 +148,20 @@ def _dtype(a: Any) -> Any:
     return np.float32 if a.dtype == np.float32 else np.float64
 
 
-def _check(partitions: Partitions) -> list[Shape]:
-    """Shapes of the partitions, if all values are finite and there are some at all."""
+def _check(partitions: Partitions, chunks: Any) -> list[Shape]:
+    """Shapes of the partitions, if all values are finite and there are some at all.
+
+    They must be as the chunks of the array say, where these are known.
+    """
     found = partitions.map("check", _inspect, partitions.shards)
     rows = [length for (length, *_), _ in found]
+    for i, ((length, width, _), _) in enumerate(found):
+        said, real = (chunks[0][i], chunks[1][0]), (length, width)
+        if any(known != has for known, has in zip(said, real, strict=True) if not np.isnan(known)):
+            raise ValueError(
+                f"partition {i} of X has shape {real}, but the chunks of X say {said}; "
+                "they must agree, or be NaN where they are not known."
+            )
     if not sum(rows):
         raise ValueError("X has 0 samples; there must be at least one.")
     for i, (_, bad) in enumerate(found):

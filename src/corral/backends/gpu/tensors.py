@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..._arrays import sound
 from ...inputs import library
 from ...rows import Shard
 from ...rows.passes import finite
@@ -86,7 +87,7 @@ def _tensor(X: Any, device: Any) -> Any:
     elif library(X) == "torch":
         tensor = X.detach()
     else:
-        tensor = _from_numpy(np.asarray(X))
+        tensor = _from_numpy(np.asarray(sound(X)))
     if tensor.is_complex():
         raise ValueError("Complex data not supported: X must hold real numbers.")
     if tensor.dtype not in (torch.float32, torch.float64):

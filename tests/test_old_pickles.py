@@ -1,0 +1,65 @@
+"""Pickles of earlier versions can be read: models answer as they did, and rules are the same."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pickles.make import FITTED, RULES, X
+from sklearn.base import clone
+
+from corral import ConstrainedKMeans, Pin, audit
+
+FILES = sorted((Path(__file__).parent / "pickles").glob("*.pickle"))
+VERSIONS = [path.stem for path in FILES]
+
+
+@pytest.fixture(params=FILES, ids=VERSIONS)
+def old(request):
+    return pickle.loads(request.param.read_bytes())
+
+
+def test_there_are_pickles():
+    assert VERSIONS == ["0.2.0", "0.4.0", "0.6.0"]
+
+
+def test_rules_are_the_same(old):
+    _, rules = old
+    assert rules == RULES
+    for rule, same in zip(rules, RULES, strict=True):
+        assert rule.to_dict() == same.to_dict()
+        assert repr(rule) == repr(same)
+
+
+def test_models_answer(old):
+    models, _ = old
+    for model in models:
+        # The rules move rows in the middle; the ends are nearest to their own clusters.
+        np.testing.assert_array_equal(model.predict(X[[0, -1]]), model.labels_[[0, -1]])
+        assert model.get_params().keys() == type(model)().get_params().keys()
+        assert repr(clone(model)) == repr(type(model)(2, random_state=0))
+        assert model.n_clusters_ == 2
+
+
+def test_reports_can_be_shown(old):
+    models, _ = old
+    for model in models:
+        report, now = model.report_, audit(X, model.labels_, FITTED, 2)
+        assert report.feasible
+        assert report.sizes == now.sizes
+        assert str(report).splitlines()[0] == str(now).splitlines()[0]
+        assert "<html" in report.to_html()
+        assert "<" in report._repr_html_()
+        assert report.how()
+        assert report.to_dict()["constraints"] == now.to_dict()["constraints"]
+
+
+def test_k_means_goes_on(old):
+    model = next(model for model in old[0] if isinstance(model, ConstrainedKMeans))
+    assert model.transform(X).shape == (6, 2)
+    assert model.assign(X, constraints=FITTED).tolist() == model.labels_.tolist()
+    again = pickle.loads(pickle.dumps(model))
+    assert again.get_params() == model.get_params()
+    assert again.fit(X, constraints=Pin({0: 0})).report_.feasible
