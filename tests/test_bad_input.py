@@ -149,6 +149,9 @@ PARAMETERS = [
     ("device", "tpu", "'cuda:N'"),
     ("device", "cuda:x", "'cuda:N'"),
     ("device", 5, "'cuda:N'"),
+    ("constraints", "sizes", "a constraint such as MustLink"),
+    ("constraints", MustLink([(0, 1)]), "n_samples= or index="),
+    ("constraints", iter(()), "a list of them"),
 ]
 
 

@@ -110,6 +110,7 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
     time_limit: float | None = field(default=None, kw_only=True)
     random_state: Any = field(default=None, kw_only=True)
     verbose: bool | int = field(default=False, kw_only=True)
+    constraints: Any = field(default=None, kw_only=True)
 
     def fit(
         self,
@@ -142,11 +143,8 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
         for name, allowed in {**always, **self._limits}.items():
             allowed.check(name, getattr(self, name))
         with talking(self.verbose):
-            points, (given, outside), names = (
-                self._points(X),
-                rules_for(X, constraints),
-                row_names(X),
-            )
+            points, names = self._points(X), row_names(X)
+            given, outside = rules_for(X, constraints, self.constraints)
             n = points.shape[0]
             weight = check_weights(sample_weight, n)
             random_state = make_random_state(self.random_state)

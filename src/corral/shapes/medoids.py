@@ -168,6 +168,8 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         Seconds; as in ``ConstrainedKMeans``.
     random_state : int, RandomState or None, default=None
     verbose : bool or int, default=False
+    constraints : Constraint, iterable of them, or None, default=None
+        Used if ``fit`` is given none; as in ``ConstrainedKMeans``.
 
     Attributes
     ----------
