@@ -151,7 +151,6 @@ PARAMETERS = [
     ("device", 5, "'cuda:N'"),
     ("constraints", "sizes", "a constraint such as MustLink"),
     ("constraints", MustLink([(0, 1)]), "n_samples= or index="),
-    ("constraints", iter(()), "a list of them"),
 ]
 
 

@@ -129,6 +129,11 @@ def test_row_numbers_alone_do_not_say_for_which_data_they_are(kind, options, rul
     assert repr(rule) in str(error.value)
 
 
+def test_what_can_be_read_once_is_refused():
+    with pytest.raises(TypeError, match=r"constraints is .* read only once; .* a list of them"):
+        ConstrainedKMeans(3, constraints=iter([SIZES])).fit(X)
+
+
 def test_no_pairs_are_for_all_data():
     ConstrainedKMeans(3, n_init=1, constraints=[MustLink([]), None]).fit(X)
 
