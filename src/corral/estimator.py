@@ -214,10 +214,10 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
             stay where they are, and labels come back in kind.
         y : ignored
         constraints : Constraint, iterable of them, or None
-            None means those of the constructor.  Rows are counted from 0.  Links and pins may also have names of rows, which are looked
-            up in the index of the data frame X.  Rules mean the rows of this X: for a part of it,
-            as in cross-validation, give ``ConstraintSet(constraints).subset(rows)``, or
-            ``.for_folds(index)`` with data frames.
+            None means those of the constructor.  Rows are counted from 0.  Links and pins may also
+            have names of rows, which are looked up in the index of the data frame X.  Rules mean
+            the rows of this X: for a part of it, as in cross-validation, give
+            ``ConstraintSet(constraints).subset(rows)``, or ``.for_folds(index)`` with data frames.
         sample_weight : array-like of shape (n_samples,), optional
             Sizes count points all the same; totals count their values.
         callback : callable, optional
