@@ -27,8 +27,8 @@ from imblearn.under_sampling import ClusterCentroids
 PAGE = Path(__file__).parents[1] / "docs" / "guide" / "other-packages.md"
 MANY, FEW = 60, 12
 X, Y = make_blobs([MANY, FEW], centers=[[0, 0], [6, 0]], random_state=0)
-CENTRED = [ConstrainedKMeans, ConstrainedKMedoids]
-ALL = [*CENTRED, ConstrainedGaussianMixture, ConstrainedKernelKMeans]
+CENTRED = [ConstrainedKMeans, ConstrainedKMedoids, ConstrainedGaussianMixture]
+ALL = [*CENTRED, ConstrainedKernelKMeans]
 
 
 @pytest.mark.parametrize("kind", CENTRED)

@@ -57,6 +57,7 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
     n_init : int or "auto", default="auto"
         Number of sets of seeds that start the search, while these take less than a third of its
         work; "auto" is six.  ADMM's centres start it as well.  ``effort`` lengthens the search.
+        Not used, with a warning, if ``init`` is an array.
     max_iter : int, default=1000
         Limit on the iterations of ADMM.
     tol : float or "auto", default="auto"

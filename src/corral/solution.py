@@ -76,7 +76,7 @@ def in_user_units(solution: Solution, table: Table) -> Solution:
 
 
 def check_answer(solution: Solution, report: Any, settings: Settings) -> None:
-    """Raise on a broken answer, warn of an unfinished one.
+    """Raise on a broken answer, warn of an unfinished one and of a parameter without use.
 
     Parameters
     ----------
@@ -109,6 +109,10 @@ def check_answer(solution: Solution, report: Any, settings: Settings) -> None:
             f"{empty} of {len(report.sizes)} clusters are empty: the points and rules found no "
             "use for more."
         )
+    if not isinstance(settings.init, str) and settings.n_init not in ("auto", 1):
+        what = "labels" if settings.init.ndim == 1 else "centres"
+        message = f"`n_init` is {settings.n_init}, but `init` has the {what}: there is one start."
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 
 def _warn(message: str) -> None:

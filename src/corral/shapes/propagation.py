@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics import pairwise_distances_chunked
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -27,7 +27,7 @@ PROPAGATED_ROWS = 10_000
 
 
 @dataclass(eq=False, repr=False)
-class LinkPropagation(TransformerMixin, BaseEstimator):
+class LinkPropagation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Spectral embedding of rows in which links pull and push the neighbours of their rows too.
 
     Must-links and cannot-links are spread over the graph of nearest neighbours, as in
