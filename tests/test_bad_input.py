@@ -154,6 +154,8 @@ PARAMETERS = [
     ("device", "tpu", "'cuda:N'"),
     ("device", "cuda:x", "'cuda:N'"),
     ("device", 5, "'cuda:N'"),
+    ("constraints", "sizes", "a constraint such as MustLink"),
+    ("constraints", MustLink([(0, 1)]), "n_samples= or index="),
 ]
 
 

@@ -69,7 +69,7 @@ FIT = ConstrainedKMeans(2).fit
 CALLS = [
     (lambda: ConstrainedKMeans(size_min=2), "ConstrainedKMeans", "ClusterSizes(minimum=...)"),
     (lambda: ConstrainedKMeans(2, size_max=9), "ConstrainedKMeans", "ClusterSizes(maximum=...)"),
-    (lambda: ConstrainedKMeans(constraints=RULE), "ConstrainedKMeans", "fit(X, constraints=...)"),
+    (lambda: ConstrainedKMeans(rules=RULE), "ConstrainedKMeans", "fit(X, constraints=...)"),
     (lambda: ConstrainedKMeans(k=2), "ConstrainedKMeans", "n_clusters"),
     (lambda: ConstrainedKMeans(n_cluster=2), "ConstrainedKMeans", "n_clusters"),
     (lambda: FIT(X, ml=[(0, 1)], cl=[]), "fit", "fit(X, constraints=MustLink(pairs))"),

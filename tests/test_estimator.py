@@ -665,3 +665,16 @@ def test_cross_validation_with_the_rules_of_each_part(cloud):
         assert np.isfinite(fitted.score(cloud[test]))
     with pytest.raises(ValueError, match="exact"):
         ConstraintSet(ClusterSizes([20, 10, 10])).subset(train)
+
+
+@pytest.mark.parametrize(
+    ("init", "what"), [(np.eye(3, 2), "centres"), (np.arange(40) % 3, "labels")]
+)
+def test_seeds_beside_a_start_that_was_given_are_warned_of(cloud, init, what):
+    with pytest.warns(RuntimeWarning, match=f"`n_init` is 4, but `init` has the {what}") as heard:
+        ConstrainedKMeans(3, init=init, n_init=4, random_state=0).fit(cloud)
+    assert heard[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for number in (1, "auto"):
+            ConstrainedKMeans(3, init=init, n_init=number, random_state=0).fit(cloud)

@@ -171,7 +171,7 @@ def test_fit_is_the_way_of_the_data():
 def test_one_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    versions = {corral.__version__, metadata.version("corral"), project["version"]}
+    versions = {corral.__version__, metadata.version(project["name"]), project["version"]}
     assert versions == {str(citation["version"])}
 
 

@@ -57,6 +57,7 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
     n_init : int or "auto", default="auto"
         Number of sets of seeds that start the search, while these take less than a third of its
         work; "auto" is six.  ADMM's centres start it as well.  ``effort`` lengthens the search.
+        Not used, with a warning, if ``init`` is an array.
     max_iter : int, default=1000
         Limit on the iterations of ADMM.
     tol : float or "auto", default="auto"
@@ -111,6 +112,9 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
     effort : float, default=1.0
         Work of the search, in units of the default: 2 lets it do twice as much.  The search counts
         work, not seconds, so a seed gives the same labels on a slow machine.
+    constraints : Constraint, iterable of them, or None, default=None
+        Used if ``fit`` is given none, for packages that call ``fit(X)``.  Rules with row numbers
+        need ``n_samples=`` or ``index=``; data of another length are refused.
 
     Attributes
     ----------
@@ -167,6 +171,7 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         prove: float | None = None,
         metric: str = "euclidean",
         effort: float = 1.0,
+        constraints: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.solver = solver
@@ -189,6 +194,7 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         self.prove = prove
         self.metric = metric
         self.effort = effort
+        self.constraints = constraints
 
     def fit(
         self,
@@ -209,10 +215,10 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
             stay where they are, and labels come back in kind.
         y : ignored
         constraints : Constraint, iterable of them, or None
-            Rows are counted from 0.  Links and pins may also have names of rows, which are looked
-            up in the index of the data frame X.  Rules mean the rows of this X: for a part of it,
-            as in cross-validation, give ``ConstraintSet(constraints).subset(rows)``, or
-            ``.for_folds(index)`` with data frames.
+            None means those of the constructor.  Rows are counted from 0.  Links and pins may also
+            have names of rows, which are looked up in the index of the data frame X.  Rules mean
+            the rows of this X: for a part of it, as in cross-validation, give
+            ``ConstraintSet(constraints).subset(rows)``, or ``.for_folds(index)`` with data frames.
         sample_weight : array-like of shape (n_samples,), optional
             Sizes count points all the same; totals count their values.
         callback : callable, optional
@@ -227,7 +233,8 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         refuse_others(y, unknown, ("constraints", "sample_weight", "callback"))
         backend = backend_of(X, self.device)
         with talking(self.verbose), backend.opened(self, sample_weight) as opened:
-            names, (given, outside) = row_names(X), rules_for(X, constraints)
+            names = row_names(X)
+            given, outside = rules_for(X, constraints, self.constraints)
             table = measured(opened, self.metric, names, column_names(X))
             n, scale, taken = sum(table.lengths), table.scale, table.metric.taken
             k, params, fewest = with_clusters(self.get_params(deep=False), n, given, names)

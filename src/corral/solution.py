@@ -77,7 +77,7 @@ def in_user_units(solution: Solution, table: Table) -> Solution:
 
 
 def check_answer(solution: Solution, report: Any, settings: Settings) -> None:
-    """Raise on a broken answer, warn of an unfinished one.
+    """Raise on a broken answer, warn of an unfinished one and of a parameter without use.
 
     Parameters
     ----------
@@ -105,6 +105,10 @@ def check_answer(solution: Solution, report: Any, settings: Settings) -> None:
         _warn(f"ADMM {cause} before it converged; {advice}.")
     if empty := of_empty(report.sizes, solution.sizes):
         _warn(empty)
+    if not isinstance(settings.init, str) and settings.n_init not in ("auto", 1):
+        what = "labels" if settings.init.ndim == 1 else "centres"
+        message = f"`n_init` is {settings.n_init}, but `init` has the {what}: there is one start."
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 
 def of_empty(sizes: Sequence[int], bounds: Any) -> str:

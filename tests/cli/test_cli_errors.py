@@ -434,7 +434,10 @@ def test_without_matplotlib(folder, corral, monkeypatch):
     done = corral(*BASE, "-k", 3, "--plot", "p.png")
     assert done.code == 2
     assert_one_sentence(done)
-    assert "needs matplotlib, which is not installed: pip install 'corral[plot]'" in done.err
+    assert (
+        "needs matplotlib, which is not installed: pip install 'corral-clustering[plot]'"
+        in done.err
+    )
 
 
 @pytest.mark.parametrize(
@@ -451,7 +454,7 @@ def test_without_the_module_of_a_format(mess, corral, monkeypatch, module, extra
     done = corral("fit", *words)
     assert done.code == 2
     assert_one_sentence(done)
-    assert f"{module}, which is not installed: pip install 'corral[{extra}]'" in done.err
+    assert f"{module}, which is not installed: pip install 'corral-clustering[{extra}]'" in done.err
 
 
 def test_force_overwrites(folder, corral):

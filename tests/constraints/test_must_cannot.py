@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Set
 
 import numpy as np
 import pandas as pd
@@ -199,3 +200,44 @@ def test_labels_that_are_too_short_are_refused():
         MustLink([(0, 5)]).violations([0, 1, 2])
     with pytest.raises(ValueError, match="1-D array of integers"):
         MustLink([(0, 1)]).violations([0.5, 1.0])
+
+
+class Edges(Set, Mapping):
+    """A set of pairs that is a mapping as well, as the edges of a networkx graph are."""
+
+    def __init__(self, pairs):
+        self.pairs = pairs
+
+    def __iter__(self):
+        return iter(self.pairs)
+
+    def __len__(self):
+        return len(self.pairs)
+
+    def __contains__(self, pair):
+        return pair in self.pairs
+
+    def __getitem__(self, pair):
+        return {}
+
+
+PAIRS = [(0, 3), (1, 4), (2, 5)]
+
+
+@BOTH
+@pytest.mark.parametrize("made", [Edges, iter, tuple, np.array, set, dict.fromkeys])
+def test_any_iterable_of_pairs_is_read(kind, made):
+    pairs = made(PAIRS).keys() if made == dict.fromkeys else made(PAIRS)
+    assert sorted(map(tuple, kind(pairs).pairs.tolist())) == PAIRS
+
+
+@BOTH
+def test_edges_of_graphs_are_pairs(kind):
+    networkx = pytest.importorskip("networkx")
+    numbered, named = networkx.Graph(PAIRS), networkx.Graph([("ann", "bob"), ("bob", "eve")])
+    for edges in (numbered.edges, numbered.edges(), list(numbered.edges)):
+        assert kind(edges) == kind(PAIRS)
+    assert kind(named.edges) == kind([("ann", "bob"), ("bob", "eve")])
+    assert kind(networkx.Graph().edges) == kind([])
+    with pytest.raises(ValueError, match=r"shape|differ in length|must be integers"):
+        kind(numbered.edges(data=True))

@@ -145,7 +145,7 @@ def test_what_is_no_table_of_numbers(client, given, message):
 
 def test_without_distributed_one_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ImportError, match=r"pip install corral\[dask\]"):
+    with pytest.raises(ImportError, match=r"pip install 'corral-clustering\[dask\]'"):
         hold(da.zeros((3, 2)))
 
 

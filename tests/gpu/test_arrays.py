@@ -109,7 +109,7 @@ def test_fewer_devices_than_asked_for(monkeypatch):
 def test_without_pytorch(monkeypatch):
     monkeypatch.setattr(tensors, "find_spec", lambda name: None)
     with pytest.raises(
-        ImportError, match=r"device='cuda' needs PyTorch: pip install corral\[gpu\]"
+        ImportError, match=r"device='cuda' needs PyTorch: pip install 'corral-clustering\[gpu\]'"
     ):
         hold(ROWS, "cuda")
     with pytest.raises(ImportError, match="X is a CuPy array, which needs PyTorch"):

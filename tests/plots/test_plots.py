@@ -303,7 +303,7 @@ def test_a_wrong_number_of_axes_is_refused(history):
 
 def test_without_matplotlib_one_sentence(monkeypatch, X):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'corral\[plot\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'corral-clustering\[plot\]'"):
         plot_clusters(X, LABELS)
 
 

@@ -162,7 +162,7 @@ def test_without_matplotlib_the_tables_are_there(report, text, no_pictures):
     full = Page(text)
     bare = Page(report.to_html())
     assert bare.tables == full.tables
-    assert "The pictures need matplotlib: pip install 'corral[plot]'." in bare.texts
+    assert "The pictures need matplotlib: pip install 'corral-clustering[plot]'." in bare.texts
 
 
 def test_a_report_alone_makes_a_page(report):

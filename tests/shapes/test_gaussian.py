@@ -142,6 +142,63 @@ def test_attributes_are_those_of_scikit_learns_mixtures(kind):
     assert np.allclose(ours.score_samples(X), theirs.score_samples(X))
     assert np.array_equal(ours.predict(X), theirs.predict(X))
     assert ours.bic(X) == pytest.approx(theirs.bic(X))
+    assert ours.aic(X) == pytest.approx(theirs.aic(X))
+    assert ours.precisions_.shape == theirs.precisions_.shape
+    assert np.array_equal(ours.cluster_centers_, ours.means_)
+    assert ours.n_iter_ >= 1
+
+
+@pytest.mark.parametrize("kind", COVARIANCES)
+def test_precisions_are_inverse_covariances(kind):
+    X = np.random.default_rng(20).normal(size=(40, 3)) * (1.0, 5.0, 0.2)
+    model = ConstrainedGaussianMixture(2, covariance=kind, random_state=0).fit(X)
+    if kind in ("full", "tied"):
+        ones = np.broadcast_to(np.eye(3), model.covariances_.shape)
+        assert np.allclose(model.precisions_ @ model.covariances_, ones)
+    else:
+        assert np.allclose(model.precisions_ * model.covariances_, 1.0)
+
+
+@pytest.mark.parametrize("kind", COVARIANCES)
+def test_drawn_rows_have_the_moments_of_the_mixture(kind):
+    X, _ = stretched(np.random.default_rng(21))
+    model = ConstrainedGaussianMixture(2, covariance=kind, random_state=0)
+    model.fit(X, constraints=ClusterSizes([20, 60]))
+    rows, labels = model.sample(20_000)
+    assert rows.shape == (20_000, 2)
+    assert np.all(np.diff(labels) >= 0)
+    assert np.allclose(np.bincount(labels) / 20_000, model.weights_, atol=0.02)
+    every = {
+        "full": lambda: model.covariances_,
+        "tied": lambda: np.stack([model.covariances_] * 2),
+        "diag": lambda: np.stack([np.diag(each) for each in model.covariances_]),
+        "spherical": lambda: np.stack([each * np.eye(2) for each in model.covariances_]),
+    }
+    for j, covariance in enumerate(every[kind]()):
+        own, width = rows[labels == j], np.sqrt(np.diag(covariance))
+        assert np.all(np.abs(own.mean(axis=0) - model.means_[j]) < 0.1 * width)
+        assert np.all(np.abs(np.cov(own.T) - covariance) < 0.1 * np.outer(width, width))
+    again = model.sample(20_000)
+    assert np.array_equal(again[0], rows)
+    with pytest.raises(ValueError, match="`n_samples` is 0; it must be an integer of at least 1"):
+        model.sample(0)
+
+
+def test_single_precision_is_kept():
+    X, _ = stretched(np.random.default_rng(22))
+    double = ConstrainedGaussianMixture(2, covariance="full", random_state=0)
+    single = ConstrainedGaussianMixture(2, covariance="full", random_state=0)
+    X = X.astype(np.float32)
+    double.fit(X.astype(np.float64)), single.fit(X)
+    assert np.array_equal(double.labels_, single.labels_)
+    for name in ("weights_", "means_", "covariances_", "precisions_", "cluster_centers_"):
+        assert getattr(single, name).dtype == np.float32
+        assert getattr(double, name).dtype == np.float64
+        assert np.allclose(getattr(single, name), getattr(double, name))
+    assert single.predict_proba(X).dtype == single.score_samples(X).dtype == np.float32
+    assert single.sample(3)[0].dtype == np.float32
+    assert single.score(X) == double.score(X)
+    assert double.predict_proba(X.astype(np.float64)).dtype == np.float64
 
 
 @pytest.mark.parametrize("kind", COVARIANCES)

@@ -312,3 +312,29 @@ def test_equal_clusters_are_numbered_by_their_first_row():
         labels = ConstrainedKMedoids(4, random_state=seed).fit(X[order]).labels_
         first = [labels.tolist().index(cluster) for cluster in range(4)]
         assert first == sorted(first)
+
+
+@pytest.mark.parametrize("rules", [None, ClusterSizes([20, 20])])
+def test_single_precision_is_kept(rules):
+    X = np.random.default_rng(20).normal(size=(40, 3)).astype(np.float32)
+    single = ConstrainedKMedoids(2, random_state=0).fit(X, constraints=rules)
+    double = ConstrainedKMedoids(2, random_state=0).fit(X.astype(np.float64), constraints=rules)
+    assert np.array_equal(single.labels_, double.labels_)
+    assert single.cluster_centers_.dtype == single.transform(X).dtype == np.float32
+    assert double.cluster_centers_.dtype == np.float64
+    assert np.array_equal(single.cluster_centers_, X[single.medoid_indices_])
+    assert np.allclose(single.transform(X), double.transform(X.astype(np.float64)))
+    assert single.n_iter_ == double.n_iter_ >= 1
+    sparse_one = ConstrainedKMedoids(2, random_state=0).fit(sparse.csr_array(X), constraints=rules)
+    assert sparse_one.cluster_centers_.dtype == np.float32
+
+
+@pytest.mark.parametrize("rules", [None, ClusterSizes([10, 10])])
+def test_draws_beside_medoids_that_were_given_are_warned_of(rules, recwarn):
+    X = np.random.default_rng(21).normal(size=(20, 2))
+    with pytest.warns(RuntimeWarning, match="`n_init` is 4, but `init` has the medoids"):
+        ConstrainedKMedoids(2, init=[0, 1], n_init=4, random_state=0).fit(X, constraints=rules)
+    recwarn.clear()
+    for number in (1, "auto"):
+        ConstrainedKMedoids(2, init=[0, 1], n_init=number).fit(X, constraints=rules)
+    assert not recwarn.list

@@ -146,3 +146,15 @@ def test_chunks_change_nothing(monkeypatch):
     whole = model.transform(new)
     monkeypatch.setattr(propagation, "CHUNK", 90)
     np.testing.assert_array_equal(model.transform(new), whole)
+
+
+def test_columns_have_names_and_frames_stay_frames():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(points(), index=[f"r{i}" for i in range(14)], columns=["a", "b"])
+    model = LinkPropagation(2, n_neighbors=3).set_output(transform="pandas")
+    found = model.fit_transform(frame, constraints=LINKS)
+    names = ["linkpropagation0", "linkpropagation1"]
+    assert model.get_feature_names_out().tolist() == found.columns.tolist() == names
+    assert found.index.equals(frame.index)
+    assert np.array_equal(found.to_numpy(), model.embedding_)
+    assert model.transform(frame[:3]).columns.tolist() == names

@@ -64,6 +64,7 @@ class Baseline(ClusterMixin, BaseEstimator, ABC):
     n_clusters: int = 8
     _: KW_ONLY
     random_state: Any = None
+    constraints: Any = None
 
     def fit(self, X: Any, y: Any = None, *, constraints: Any = None, **unknown: Any) -> Self:
         """Cluster the rows of X.
@@ -88,7 +89,7 @@ class Baseline(ClusterMixin, BaseEstimator, ABC):
         for declared in fields(self):
             if "limit" in declared.metadata:
                 declared.metadata["limit"].check(declared.name, getattr(self, declared.name))
-        given, outside = rules_for(X, constraints)
+        given, outside = rules_for(X, constraints, self.constraints)
         rules = self._usable(given, len(points))
         # Integers of NumPy, such as uint8, would overflow.
         params = self.get_params(deep=False).items()

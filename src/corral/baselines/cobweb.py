@@ -39,6 +39,8 @@ class COPCobweb(FirstSuccess):
         Random orders of the points to try; the first run that succeeds is the answer.
     random_state : int, RandomState or None, default=None
         Determines the order in which the points are added.
+    constraints : Constraint, iterable of them, or None, default=None
+        Used if ``fit`` is given none; as in ``ConstrainedKMeans``.
 
     Attributes
     ----------

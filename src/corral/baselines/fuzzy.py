@@ -42,6 +42,8 @@ class EquiSizedFCM(BestOfRuns):
     tol : float, default=1e-6
         Stop when no centre moves farther than this share of the standard deviation of the data.
     random_state : int, RandomState or None, default=None
+    constraints : Constraint, iterable of them, or None, default=None
+        Used if ``fit`` is given none; as in ``ConstrainedKMeans``.
 
     Attributes
     ----------

@@ -45,6 +45,8 @@ class PlainKMeans(Baseline):
     n_init : int, default=10
         Restarts from k-means++ seeds, of which the best is kept.
     random_state : int, RandomState or None, default=None
+    constraints : Constraint, iterable of them, or None, default=None
+        Used if ``fit`` is given none; as in ``ConstrainedKMeans``.
 
     Attributes
     ----------
@@ -93,6 +95,8 @@ class COPKMeans(FirstSuccess):
     max_iter : int, default=300
     random_state : int, RandomState or None, default=None
         Determines the initial centres, which are rows of X, and the order of the points.
+    constraints : Constraint, iterable of them, or None, default=None
+        Used if ``fit`` is given none; as in ``ConstrainedKMeans``.
 
     Attributes
     ----------
@@ -201,6 +205,8 @@ class MinSizeKMeans(BestOfRuns):
         Restarts, of which the best is kept; one if ``init`` is an array.
     max_iter : int, default=300
     random_state : int, RandomState or None, default=None
+    constraints : Constraint, iterable of them, or None, default=None
+        Used if ``fit`` is given none; as in ``ConstrainedKMeans``.
 
     Attributes
     ----------

@@ -32,6 +32,8 @@ class ConstrainedCompleteLink(Baseline):
     n_clusters : int, default=8
     random_state : ignored
         The method is deterministic; the parameter is there for the common interface.
+    constraints : Constraint, iterable of them, or None, default=None
+        Used if ``fit`` is given none; as in ``ConstrainedKMeans``.
 
     Attributes
     ----------
@@ -137,6 +139,8 @@ class E2CP(_Spectral):
         From 0, where nothing is propagated, to 1 (excluded).
     random_state : int, RandomState or None, default=None
         Used by k-means on the embedding.
+    constraints : Constraint, iterable of them, or None, default=None
+        Used if ``fit`` is given none; as in ``ConstrainedKMeans``.
 
     Attributes
     ----------
@@ -193,6 +197,8 @@ class ConstrainedNCut(_Spectral):
         Width of the Gaussian; "auto" is the mean distance to the neighbours, without the links.
     random_state : int, RandomState or None, default=None
         Used by k-means on the embedding.
+    constraints : Constraint, iterable of them, or None, default=None
+        Used if ``fit`` is given none; as in ``ConstrainedKMeans``.
 
     Attributes
     ----------

@@ -34,6 +34,8 @@ class PCKMeans(BestOfRuns):
     max_iter : int, default=300
     random_state : int, RandomState or None, default=None
         Determines the order of the assignment, and the centres that are drawn at random.
+    constraints : Constraint, iterable of them, or None, default=None
+        Used if ``fit`` is given none; as in ``ConstrainedKMeans``.
 
     Attributes
     ----------
@@ -248,6 +250,8 @@ class MPCKMeans(BestOfRuns):
     max_iter : int, default=100
     random_state : int, RandomState or None, default=None
         Determines the order of the assignment, and the centres that are drawn at random.
+    constraints : Constraint, iterable of them, or None, default=None
+        Used if ``fit`` is given none; as in ``ConstrainedKMeans``.
 
     Attributes
     ----------

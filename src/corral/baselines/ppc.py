@@ -51,6 +51,8 @@ class PPC(BestOfRuns):
     tol : float, default=1e-3
         Stop when the bound per point increases by less.
     random_state : int, RandomState or None, default=None
+    constraints : Constraint, iterable of them, or None, default=None
+        Used if ``fit`` is given none; as in ``ConstrainedKMeans``.
 
     Attributes
     ----------

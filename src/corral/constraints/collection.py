@@ -17,6 +17,7 @@ from .._text import refuse_keys
 from ._checks import FOLDS, Names, index_of, positions_of, table_of
 from .base import Constraint, Violations, fingerprint
 from .files import atomic_writer
+from .rows import RowRule
 
 Kind = TypeVar("Kind", bound=Constraint)
 
@@ -318,12 +319,14 @@ def _flat(constraints: Any) -> Iterator[Constraint]:
 logger = logging.getLogger(__name__)
 
 
-def rules_for(X: Any, constraints: Any) -> tuple[ConstraintSet, int]:
+def rules_for(X: Any, constraints: Any, own: Any = None) -> tuple[ConstraintSet, int]:
     """The constraints with names looked up in the index of X, and how many of them do not apply.
 
     Rules that do not apply come from :meth:`ConstraintSet.for_folds` and name rows outside X.
+    Without constraints it is ``own``, the parameter of an estimator.
     """
-    given, index = ConstraintSet(constraints), index_of(X)
+    given = _of_estimator(own) if constraints is None else ConstraintSet(constraints)
+    index = index_of(X)
     _refuse_slice(constraints, given, X)
     _refuse_other_index(given, fingerprint(index))
     if not given.named:
@@ -355,6 +358,28 @@ def _refuse_slice(constraints: Any, given: ConstraintSet, X: Any) -> None:
             "a list with a rule for each row of the data; give ConstraintSet(rules) for all rows, "
             "or ConstraintSet(rules).for_folds(index) in cross-validation."
         )
+
+
+def _of_estimator(own: Any) -> ConstraintSet:
+    """The constraints that an estimator has as a parameter.
+
+    It is fitted more than once, also by others and with a part of the rows.  So they cannot be read
+    only once, and rules with row numbers have to know for how many rows they are.
+    """
+    if isinstance(own, Iterator):
+        raise TypeError(
+            f"constraints is {own!r}, which can be read only once; as a parameter of an estimator "
+            "it must be a constraint, a list of them or a ConstraintSet."
+        )
+    given = ConstraintSet(own)
+    for rule in given:
+        if isinstance(rule, RowRule) and rule.n_parts and not rule.named and rule.n_samples is None:
+            raise ValueError(
+                f"constraints of the estimator hold {rule!r} with row numbers, but not for how "
+                "many rows they are; give the rule n_samples= or index=, or names of rows, or give "
+                "the constraints to fit."
+            )
+    return given
 
 
 def _refuse_other_index(given: ConstraintSet, found: str | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from numbers import Integral, Number
 from typing import Any, ClassVar, Self
@@ -179,6 +179,10 @@ def _as_names(values: Sequence[Any], what: str) -> NDArray[Any]:
 
 
 def listed(values: Any) -> Any:
-    """Read what can perhaps be read only once into a list; other values stay as they are."""
-    once = isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping, Sequence))
+    """Read what can perhaps be read only once into a list; other values stay as they are.
+
+    The edges of a networkx graph are a set and a mapping, from pairs to attributes.
+    """
+    kept = isinstance(values, (str, bytes, Mapping, Sequence)) and not isinstance(values, Set)
+    once = isinstance(values, Iterable) and not kept
     return list(values) if once and not hasattr(values, "__array__") else values

@@ -37,7 +37,7 @@ PANEL, FIGURE = (4.6, 3.2), (6.4, 4.8)
 #: Width of a column of a legend, about, in inches.
 LEGEND_COLUMN = 1.3
 
-MISSING = "pictures need matplotlib, which is not installed: pip install 'corral[plot]'"
+MISSING = "pictures need matplotlib, which is not installed: pip install 'corral-clustering[plot]'"
 
 
 def pyplot() -> Any:

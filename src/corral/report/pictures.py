@@ -31,7 +31,7 @@ MOST_ROWS = 20_000
 #: Most stored numbers in the sample, 8 bytes each: 8 MB.  With wide rows it holds fewer of them.
 MOST_ENTRIES = 1_000_000
 
-MISSING = "The pictures need matplotlib: pip install 'corral[plot]'."
+MISSING = "The pictures need matplotlib: pip install 'corral-clustering[plot]'."
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,6 +40,16 @@ from ..search.starts import group_labels
 from ..search.vary import Variation
 from ..settings import LIMITS, Limit, default_limit, make_random_state
 
+#: Precisions of X that are kept.
+FLOATS = [np.float64, np.float32]
+
+
+@dataclass
+class Tally:
+    """Answers that a fit has made: first ones and variations."""
+
+    answers: int = 0
+
 
 @dataclass(frozen=True)
 class Task:
@@ -59,6 +69,8 @@ class Task:
         Factor of the budget of searches.
     events : Events
         What happens in them.
+    tally : Tally
+        How many answers they made.
     """
 
     points: FloatArray
@@ -69,6 +81,7 @@ class Task:
     deadline: Deadline
     effort: float = 1.0
     events: Events = field(default_factory=Events)
+    tally: Tally = field(default_factory=Tally)
 
     @property
     def n_clusters(self) -> int:
@@ -110,6 +123,7 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
     time_limit: float | None = field(default=None, kw_only=True)
     random_state: Any = field(default=None, kw_only=True)
     verbose: bool | int = field(default=False, kw_only=True)
+    constraints: Any = field(default=None, kw_only=True)
 
     def fit(
         self,
@@ -142,11 +156,8 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
         for name, allowed in {**always, **self._limits}.items():
             allowed.check(name, getattr(self, name))
         with talking(self.verbose):
-            points, (given, outside), names = (
-                self._points(X),
-                rules_for(X, constraints),
-                row_names(X),
-            )
+            points, names = self._points(X), row_names(X)
+            given, outside = rules_for(X, constraints, self.constraints)
             n = points.shape[0]
             weight = check_weights(sample_weight, n)
             random_state = make_random_state(self.random_state)
@@ -199,10 +210,15 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
         return points
 
     def _store(self, X: Any, found: Found, report: Report) -> None:
-        """Set all fitted attributes, at the end so that a failed fit leaves none."""
-        validate_data(self, X, skip_check_array=True)
+        """Set all fitted attributes, at the end so that a failed fit leaves none.
+
+        Public arrays have the precision of X.
+        """
+        accepted: Any = {"accept_sparse": True, "ensure_all_finite": False, "dtype": FLOATS}
+        dtype = validate_data(self, X, **accepted).dtype
         for name, value in found.attributes.items():
-            setattr(self, name, value)
+            real = isinstance(value, np.ndarray) and value.dtype == np.float64
+            setattr(self, name, value.astype(dtype) if real and name[0] != "_" else value)
         self.labels_ = found.labels.astype(np.int32)
         self.n_clusters_ = len(report.sizes)
         names = getattr(self, "feature_names_in_", None) if found.space is None else None
@@ -235,6 +251,7 @@ def searched(
 
     def tell(name: str, answer: Answer | None) -> None:
         if not quiet:
+            task.tally.answers += 1
             events.found(name, None if answer is None else answer.objective)
 
     with one_blas_thread():
@@ -250,6 +267,7 @@ def searched(
         )
         best = found.top
     if found.tried and not quiet:
+        task.tally.answers += found.tried
         text = f"{found.tried} tried, {found.kept} of them the best when found"
         events.note("children", text)
         events.found("search", best.objective)

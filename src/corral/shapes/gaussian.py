@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import solve_triangular
+from scipy.linalg import cho_solve, solve_triangular
 from scipy.spatial.distance import cdist
 
 from .._typing import BoolArray, FloatArray, IntArray
@@ -60,6 +60,24 @@ class Gaussians:
             return np.asarray(matrices[0])
         variances: FloatArray = np.diagonal(matrices, axis1=1, axis2=2).copy()
         return variances if kind == "diag" else variances[:, 0]
+
+    def precisions(self, kind: str) -> FloatArray:
+        """Inverses of the covariances, in the same shape."""
+        if kind in ("diag", "spherical"):
+            return 1.0 / self.covariances(kind)
+        one = np.eye(self.means.shape[1])
+        inverse = np.stack([cho_solve((factor, True), one) for factor in self.factors])
+        return inverse if kind == "full" else np.asarray(inverse[0])
+
+    def drawn(
+        self, number: int, random_state: np.random.RandomState
+    ) -> tuple[FloatArray, IntArray]:
+        """Rows of the mixture, cluster by cluster, and their clusters."""
+        share = self.weights / self.weights.sum()
+        labels = np.repeat(np.arange(len(share)), random_state.multinomial(number, share))
+        noise = random_state.normal(size=(number, self.means.shape[1]))
+        factor = self.factors[labels % len(self.factors)]
+        return self.means[labels] + np.einsum("nij,nj->ni", factor, noise), labels
 
     def densities(self, points: FloatArray) -> FloatArray:
         """Logarithm of ``pi_j`` times the density of each point in each cluster, (n, k)."""

@@ -80,6 +80,8 @@ class ConstrainedKernelKMeans(ShapedClustering):
         Seconds; as in ``ConstrainedKMeans``.
     random_state : int, RandomState or None, default=None
     verbose : bool or int, default=False
+    constraints : Constraint, iterable of them, or None, default=None
+        Used if ``fit`` is given none; as in ``ConstrainedKMeans``.
 
     Attributes
     ----------

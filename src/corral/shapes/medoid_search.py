@@ -299,6 +299,7 @@ def _free(task: Task, shape: MedoidShape, init: IntArray | None, n_init: int | N
         objective = shape.objective(labels, clusters)
         answer = Answer(labels, clusters, objective, task.rules, None)
         task.events.found("swaps of medoids", objective)
+        task.tally.answers += 1
         best = answer if answer.beats(best) else best
     if best is None:
         raise OutOfTime

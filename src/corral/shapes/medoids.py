@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
@@ -28,7 +29,7 @@ from ..report import Report
 from ..rows.arcs import EARTH_RADIUS
 from ..rows.metrics import METRICS, refuse_columns
 from ..settings import LIMITS, Limit
-from .base import Found, ShapedClustering, Task
+from .base import FLOATS, Found, ShapedClustering, Task
 from .medoid_search import NO_MEDOID, MedoidShape, best_medoids, numbered
 
 #: Metrics of scikit-learn that take sparse rows.
@@ -162,13 +163,15 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         Medoids to start from: drawn, or indices of rows (of columns, if X has distances to
         candidates).
     n_init : int or "auto", default="auto"
-        How often medoids are drawn.
+        How often medoids are drawn; not used, with a warning, if ``init`` has medoids.
     effort : float, default=1.0
         Factor of the work of the search.
     time_limit : float, default=None
         Seconds; as in ``ConstrainedKMeans``.
     random_state : int, RandomState or None, default=None
     verbose : bool or int, default=False
+    constraints : Constraint, iterable of them, or None, default=None
+        Used if ``fit`` is given none; as in ``ConstrainedKMeans``.
 
     Attributes
     ----------
@@ -181,6 +184,8 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         The medoids, NaN for empty clusters.  Not there if distances are precomputed.
     inertia_ : float
         Sum of the distances, each times the weight of the row.
+    n_iter_ : int
+        Answers that the search made: first ones, and variations of the best.
     report_ : Report
         The audit; its inertia is this sum, recomputed.
     n_features_in_ : int
@@ -228,6 +233,9 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         shape = MedoidShape(distance, task.weight, rules, inside=self._inside(task.points))
         drawn = None if self.n_init == "auto" else int(self.n_init)
         init = _init(self.init, task.n_clusters, c)
+        if init is not None and drawn not in (None, 1):
+            message = f"`n_init` is {drawn}, but `init` has the medoids: there is one start."
+            warnings.warn(message, RuntimeWarning, stacklevel=3)
         said = "precomputed" if self._precomputed else repr(self.metric)
         task.events.note("clusters", f"medoids, metric {said}")
         task.events.note("distances", f"{in_digits(n)} x {in_digits(c)} numbers")
@@ -238,7 +246,7 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         medoids = np.where(used, found.clusters.at, NO_MEDOID)
         plain = not self._precomputed and self._accepted()["ensure_all_finite"] is True
         space = None if plain else distance[:, medoids[used]]
-        fitted = self._fitted(task.points, medoids)
+        fitted = {**self._fitted(task.points, medoids), "n_iter_": task.tally.answers}
         compared = HAVERSINE if self.metric == HAVERSINE else "euclidean"
         how = tuple(task.events.table())
         return Found(rules.to_rows(found.labels), fitted, how, space, compared)
@@ -276,7 +284,7 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
             If distances are precomputed, those of the new rows to all rows (or candidates) that
             the model was fitted with.
         """
-        labels: IntArray = self.transform(X).argmin(axis=1).astype(np.int32)
+        labels: IntArray = self._distances(X)[0].argmin(axis=1).astype(np.int32)
         return labels
 
     def transform(self, X: Any) -> FloatArray:
@@ -287,8 +295,14 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         X : array-like
             As in :meth:`predict`.
         """
+        found, dtype = self._distances(X)
+        return found.astype(dtype, copy=False)
+
+    def _distances(self, X: Any) -> tuple[FloatArray, Any]:
+        """The same in double precision, and the precision of X."""
         check_is_fitted(self)
-        points = validate_data(self, sound(X), reset=False, **self._accepted())
+        given = validate_data(self, sound(X), reset=False, **{**self._accepted(), "dtype": FLOATS})
+        points = given.astype(np.float64, copy=False)
         if self.metric == HAVERSINE:
             check_degrees(points, None)
         used = self.medoid_indices_ != NO_MEDOID
@@ -296,8 +310,9 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         if self._precomputed:
             found[:, used] = points[:, self.medoid_indices_[used]]
         else:
-            found[:, used] = distances(points, self.cluster_centers_[used], self.metric)
-        return found
+            centers = self.cluster_centers_[used].astype(np.float64)
+            found[:, used] = distances(points, centers, self.metric)
+        return found, given.dtype
 
     @property
     def _n_features_out(self) -> int:
@@ -332,6 +347,7 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         accepted = self._accepted()
         tags.input_tags.sparse = bool(accepted["accept_sparse"])
         tags.input_tags.allow_nan = accepted["ensure_all_finite"] == "allow-nan"

@@ -8,7 +8,7 @@ hold a descent where it is, and links alone often lead to the right shape.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,9 +29,9 @@ from ..rules import Rules, presolve
 from ..search.budget import Budget
 from ..search.descent import Answer, Descender
 from ..search.engine import Maker
-from ..settings import Limit
+from ..settings import COUNT, Limit, make_random_state
 from ..solution import of_empty
-from .base import Found, ShapedClustering, Task, kmeans_labels, searched
+from .base import FLOATS, Found, ShapedClustering, Task, kmeans_labels, searched
 from .gaussian import COVARIANCES, Gaussians, GaussianShape, parameters_of, target_of
 
 
@@ -59,6 +59,8 @@ class ConstrainedGaussianMixture(ShapedClustering):
         Seconds; as in ``ConstrainedKMeans``.
     random_state : int, RandomState or None, default=None
     verbose : bool or int, default=False
+    constraints : Constraint, iterable of them, or None, default=None
+        Used if ``fit`` is given none; as in ``ConstrainedKMeans``.
 
     Attributes
     ----------
@@ -69,6 +71,12 @@ class ConstrainedGaussianMixture(ShapedClustering):
     means_ : (n_clusters, n_features) array
     covariances_ : array
         (k, d, d) for "full", (d, d) for "tied", (k, d) for "diag", (k,) for "spherical".
+    precisions_ : array
+        Their inverses, in the same shape.
+    cluster_centers_ : (n_clusters, n_features) array
+        The means.
+    n_iter_ : int
+        Answers that the search made: first ones, and variations of the best.
     covariance_ : str
         The kind of covariance that was used.
     report_ : Report
@@ -115,6 +123,9 @@ class ConstrainedGaussianMixture(ShapedClustering):
             "weights_": clusters.weights,
             "means_": clusters.means,
             "covariances_": clusters.covariances(kind),
+            "precisions_": clusters.precisions(kind),
+            "cluster_centers_": clusters.means.copy(),
+            "n_iter_": task.tally.answers,
             "covariance_": kind,
             "_clusters": clusters,
         }
@@ -127,35 +138,65 @@ class ConstrainedGaussianMixture(ShapedClustering):
         ----------
         X : array-like of shape (n_samples, n_features)
         """
-        labels: IntArray = self._densities(X).argmax(axis=1).astype(np.int32)
+        labels: IntArray = self._densities(X)[0].argmax(axis=1).astype(np.int32)
         return labels
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of each cluster for each row, (n_samples, n_clusters)."""
-        log = self._densities(X)
+        log, dtype = self._densities(X)
         shares: FloatArray = np.exp(log - logsumexp(log, axis=1, keepdims=True))
-        return shares
+        return shares.astype(dtype, copy=False)
 
     def score_samples(self, X: Any) -> FloatArray:
         """Logarithm of the density of each row."""
-        log: FloatArray = logsumexp(self._densities(X), axis=1)
-        return log
+        log, dtype = self._densities(X)
+        found: FloatArray = logsumexp(log, axis=1)
+        return found.astype(dtype, copy=False)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean logarithm of the density of the rows."""
-        return float(self.score_samples(X).mean())
+        return float(logsumexp(self._densities(X)[0], axis=1).mean())
 
     def bic(self, X: Any) -> float:
         """Bayesian information criterion of the mixture on X; lower is better."""
-        log = self.score_samples(X)
-        free = parameters_of(self.covariance_, *self.means_.shape)
-        return float(-2.0 * log.sum() + free * np.log(len(log)))
+        return self._criterion(X, lambda n: float(np.log(n)))
 
-    def _densities(self, X: Any) -> FloatArray:
+    def aic(self, X: Any) -> float:
+        """Akaike's information criterion of the mixture on X; lower is better."""
+        return self._criterion(X, lambda _: 2.0)
+
+    def sample(self, n_samples: int = 1) -> tuple[FloatArray, IntArray]:
+        """Draw rows from the mixture, by ``random_state``.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+
+        Returns
+        -------
+        X : (n_samples, n_features) array
+            Cluster by cluster.
+        labels : (n_samples,) int array
+            The cluster of each row.
+        """
         check_is_fitted(self)
-        points = validate_data(self, sound(X), reset=False, dtype=np.float64)
+        COUNT.check("n_samples", n_samples)
         clusters: Gaussians = self._clusters
-        return clusters.densities(points)
+        found, labels = clusters.drawn(int(n_samples), make_random_state(self.random_state))
+        return found.astype(self.means_.dtype, copy=False), labels.astype(np.int32)
+
+    def _criterion(self, X: Any, price: Callable[[int], float]) -> float:
+        """Minus twice the log likelihood, and a price for each free parameter."""
+        log = logsumexp(self._densities(X)[0], axis=1)
+        free = parameters_of(self.covariance_, *self.means_.shape)
+        return float(-2.0 * log.sum() + free * price(len(log)))
+
+    def _densities(self, X: Any) -> tuple[FloatArray, Any]:
+        """Log densities in double precision, and the precision of X."""
+        check_is_fitted(self)
+        given = validate_data(self, sound(X), reset=False, dtype=FLOATS)
+        clusters: Gaussians = self._clusters
+        return clusters.densities(given.astype(np.float64, copy=False)), given.dtype
 
 
 #: Part of the time left that one start by k-means may take.  It only matters where the time limit

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -30,7 +30,7 @@ CHUNK = 2**22
 
 
 @dataclass(eq=False, repr=False)
-class LinkPropagation(TransformerMixin, BaseEstimator):
+class LinkPropagation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Spectral embedding of rows in which links pull and push the neighbours of their rows too.
 
     Must-links and cannot-links are spread over the graph of nearest neighbours, as in
@@ -47,6 +47,8 @@ class LinkPropagation(TransformerMixin, BaseEstimator):
         Width of the Gaussian; "auto" is the mean distance to the neighbours.
     alpha : float, default=0.8
         From 0, where nothing is propagated, to 1 (excluded).
+    constraints : Constraint, iterable of them, or None, default=None
+        Used if ``fit`` is given none; as in ``ConstrainedKMeans``.
 
     Attributes
     ----------
@@ -93,6 +95,7 @@ class LinkPropagation(TransformerMixin, BaseEstimator):
     n_neighbors: int = field(default=20, kw_only=True)
     scale: float | str = field(default="auto", kw_only=True)
     alpha: float = field(default=0.8, kw_only=True)
+    constraints: Any = field(default=None, kw_only=True)
 
     def fit(self, X: Any, y: Any = None, *, constraints: Any = None, **unknown: Any) -> Self:
         """Spread the links over the neighbours, and embed.
@@ -117,7 +120,7 @@ class LinkPropagation(TransformerMixin, BaseEstimator):
         check_magnitude(points, type(self).__name__)
         n = len(points)
         _check_size(n, self.n_components)
-        given, _ = rules_for(X, constraints)
+        given, _ = rules_for(X, constraints, self.constraints)
         links = ConstraintSet([rule for rule in given if isinstance(rule, (MustLink, CannotLink))])
         links.check(n, n)
         plain = path_distances(points, np.empty((0, 2), np.int64))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .._typing import IntArray
     from ..constraints import ConstraintSet
 
-MISSING = "the studio needs Bokeh, which is not installed: pip install 'corral[studio]'"
+MISSING = "the studio needs Bokeh, which is not installed: pip install 'corral-clustering[studio]'"
 
 #: Height of the page in a notebook, in pixels.
 HEIGHT = 760

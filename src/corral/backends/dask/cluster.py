@@ -28,7 +28,8 @@ def find_client() -> tuple[Any, bool]:
         distributed = importlib.import_module("distributed")
     except ImportError as error:
         raise ImportError(
-            "A fit of a Dask collection needs dask.distributed: pip install corral[dask]"
+            "A fit of a Dask collection needs dask.distributed: "
+            "pip install 'corral-clustering[dask]'"
         ) from error
     try:
         return distributed.get_client(), False

@@ -28,7 +28,7 @@ def hold(X: Any, device: str | None = None) -> Any:
     """
     if find_spec("torch") is None:
         asked = "X is a CuPy array, which" if device is None else f"device={device!r}"
-        raise ImportError(f"{asked} needs PyTorch: pip install corral[gpu]")
+        raise ImportError(f"{asked} needs PyTorch: pip install 'corral-clustering[gpu]'")
     from .device import DeviceShards
 
     points = _tensor(X, _device(device))
