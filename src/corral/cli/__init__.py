@@ -11,7 +11,10 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-MISSING = "corral: the command line needs click, which is not installed: pip install 'corral-clustering[cli]'"
+MISSING = (
+    "corral: the command line needs click, which is not installed: "
+    "pip install 'corral-clustering[cli]'"
+)
 
 
 def main() -> None:

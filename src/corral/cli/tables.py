@@ -233,7 +233,8 @@ def require(module: str, extra: str, what: str) -> None:
     """Raise an error if a module that only some formats need is not installed."""
     if find_spec(module) is None:
         raise ModuleNotFoundError(
-            f"{what} needs {module}, which is not installed: pip install 'corral-clustering[{extra}]'",
+            f"{what} needs {module}, which is not installed: "
+            f"pip install 'corral-clustering[{extra}]'",
             name=module,
         )
 
