@@ -231,6 +231,7 @@ def _search_level(
         lambda: any_answer(descender, problem.deadline),
         proven,
         making,
+        repeats=problem.settings.n_init != "auto",
     )
     if found.tried:
         text = f"{found.tried} tried, {found.kept} of them the best when found"

@@ -27,6 +27,7 @@ def search(
     rescue: Callable[[], Answer],
     enough: Callable[[float], bool] = lambda _: False,
     making: float = at.STEP,
+    repeats: bool = False,
 ) -> Population:
     """Make, descend, vary and select until the budget is spent or children have no success.
 
@@ -43,6 +44,8 @@ def search(
         Whether the objective of the makers' best answer ends the search.
     making : float
         Part of the work after which no further maker begins.
+    repeats : bool
+        Whether makers go on after an answer that another has given; others mostly end there too.
     """
     budget, random_state = descender.budget, descender.random_state
     most = max(min(at.PARENTS, at.PARENT_CLUSTERS // descender.rules.n_clusters), 1)
@@ -59,7 +62,7 @@ def search(
             answers.add(found)
             tell(name, found)
             descender.answered = answers.best is not None
-            if again:  # other starts end there too
+            if again and not repeats:
                 break
         if answers.best is None:
             answers.add(rescue())
