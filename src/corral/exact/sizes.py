@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from ..rules import Rules, SizeBounds, SoftSizes
 from ..rules.sums import scaled_bounds
 from ..search.compiled import compiled, part
 from .check import NoAssignment
+
+#: No node, and no cluster yet; numba would compile again for plain literals.
+NONE, ZERO = cast(int, np.int64(-1)), cast(int, np.int64(0))
 
 
 @dataclass(frozen=True)
@@ -276,9 +279,9 @@ def augment(
         for v in range(k + 1):
             length[v] = 0.0 if excess[v] > 0 else np.inf
             came_from[v], done[v] = -1, False
-        end = -1
+        end = NONE
         while True:
-            u, least = -1, np.inf
+            u, least = NONE, np.inf
             for v in range(k + 1):
                 if not done[v] and length[v] < least:
                     u, least = v, length[v]
@@ -307,7 +310,10 @@ def augment(
                 if there < length[v]:
                     length[v], came_from[v] = there, u
         if end < 0:
-            return not excess.any()
+            left = False
+            for v in range(k + 1):
+                left |= excess[v] != 0
+            return not left
         for v in range(k + 1):
             price[v] -= min(length[v], length[end])
         excess[end] += 1
@@ -330,7 +336,7 @@ def shift(
     cost: FloatArray, labels: IntArray, members: Members, row: int, to: int, paths: Paths
 ) -> None:
     """Move a row to another cluster, and look for the cheapest moves that the two have now."""
-    move, who, own, number = paths.move, paths.who, labels[row], 0
+    move, who, own, number = paths.move, paths.who, labels[row], ZERO
     labels[row] = to
     for b in range(cost.shape[1]):
         rise = cost[row, b] - cost[row, to]
@@ -345,7 +351,7 @@ def shift(
     first, far, end = members.start[2 * own], members.start[2 * own + 1], members.start[2 * own + 2]
     renew(cost, labels, members.order[first:far], own, number, paths)
     renew(cost, labels, members.came[: members.number[0]], own, number, paths)
-    left = 0
+    left = ZERO
     for y in range(number):
         if move[own, paths.stale[y]] > members.base[own, paths.stale[y]]:
             paths.stale[left] = paths.stale[y]

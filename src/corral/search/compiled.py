@@ -8,16 +8,18 @@ from typing import Any, TypeVar
 import numba
 
 #: No kernel allocates arrays, so none has to count who uses them: ``_nrt`` halves the time of
-#: compilation.  Division by zero gives infinity as in NumPy; threads run beside the kernels.
+#: compilation.  No C function calls them.  Division by zero gives infinity as in NumPy; threads run
+#: beside the kernels.
 OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
     "fastmath": {"reassoc", "contract"},
     "_nrt": False,
+    "no_cfunc_wrapper": True,
 }
 
-#: A function that Python does not call needs no wrappers, which take long to compile.
-NO_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+#: A function that Python does not call needs no wrapper, which takes long to compile.
+NO_WRAPPER: dict[str, Any] = {"no_cpython_wrapper": True}
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -37,7 +39,7 @@ def compiled(function: Kernel) -> Kernel:
 
 def part(function: Kernel) -> Kernel:
     """The same for a function that only kernels of its file call, which keep it on disk."""
-    made: Kernel = numba.njit(**OPTIONS, **NO_WRAPPERS)(function)
+    made: Kernel = numba.njit(**OPTIONS, **NO_WRAPPER)(function)
     return made
 
 
@@ -46,7 +48,7 @@ def inlined(function: Kernel) -> Kernel:
 
     A call hands over every array of its arguments, which takes longer than the function itself.
     """
-    made: Kernel = numba.njit(forceinline=True, **OPTIONS, **NO_WRAPPERS)(function)
+    made: Kernel = numba.njit(forceinline=True, **OPTIONS, **NO_WRAPPER)(function)
     return made
 
 
@@ -54,7 +56,8 @@ def spliced(function: Kernel) -> Kernel:
     """The same for a large function that is called at one place, whose source goes there.
 
     It is compiled once, with its caller; an inlined function is compiled before that as well.  Its
-    arguments are copied, so it must not take large tuples in a hot loop.
+    arguments are copied, so it must not take large tuples in a hot loop.  The time of the splicing
+    grows with the square of its length.
     """
     made: Kernel = numba.njit(inline="always", **OPTIONS)(function)
     return made

@@ -477,7 +477,7 @@ def move_rise(model: Model, state: State, scratch: Scratch, n: int) -> float:
     return rise
 
 
-@part
+@spliced
 def make_move(model: Model, state: State, scratch: Scratch, n: int) -> None:
     """Make the best move that was found, of n groups; its clusters are awake then."""
     for y in range(2 * n):
@@ -753,114 +753,6 @@ def best_exchange(
     return links, work
 
 
-@spliced
-def sweep(
-    model: Model,
-    state: State,
-    scratch: Scratch,
-    order: IntArray,
-    needy: int,
-    prices: FloatArray,
-    least: float,
-    margin: float,
-    scans: bool,
-    exchanges: bool,
-    allowance: float,
-) -> tuple[int, float]:
-    """Take the best move of each group in turn; the number of moves and the work.
-
-    The best shift of a group, Kempe chain or ejection of a group that a cannot-link bars; if none
-    pays, the best exchange.  The rise of each shift at the prices is noted for it where bounds hold
-    the shift back.  The rest is as in :func:`descend`.
-    """
-    labels, figure, flag, move = state.labels, state.figure, scratch.flag, scratch.move
-    ptr, other, tie, amount, kind = model.ptr, model.other, model.tie, model.amount, model.kind
-    near, gap, tally, rises = scratch.near, scratch.gap, scratch.tally, scratch.rise
-    best_of, moved, work = scratch.best, 0, 0.0
-    for turn in range(len(order)):
-        i = order[turn]
-        a, w = labels[i], model.group[WEIGHT, i]
-        if not flag[REACH, a] or model.pin[0, i] >= 0:
-            continue
-        number, linked, awake = tally[NEAR, a], ptr[i] < ptr[i + 1], flag[NOW, a]
-        clash = linked and barring(ptr, other, tie, labels, i, a) >= 0
-        wide, unit = clash or figure[EXCESS, a] > 0.0, unit_of(model, state, a)
-        prunes, per = kind < TABLE and not (wide or linked), 1.0 if kind >= TABLE else w
-        best, links, own, radius, leave, less = -least, 0, 0.0, 0.0, 0.0, 0.0
-        regret, target, pins = np.inf, -1, model.pin[1, i] >= 0
-        for r in range(-1, number + (len(state.load) if wide else needy)):
-            # It leaves its own cluster; then come the near ones; then, if it has to go, all others.
-            b, is_near = a, False
-            if r >= number:
-                if links > 0:
-                    break
-                b = r - number if wide else tally[NEEDY, r - number]
-            elif r >= 0:
-                b, is_near = near[a, r], True
-                rises[r] = np.inf
-            if r >= 0 and (b == a or not (awake or flag[NOW, b])):
-                continue
-            pinned = pin_price(model.pin, model.paid, i, a, b) if pins else 0.0
-            paid = pinned
-            for q in range(prices.shape[1]):
-                paid += amount[i, q] * (prices[b, q] - prices[a, q])
-            if prunes and is_near and state.place[NUMBER, b] > 0:
-                # The triangle inequality: it cannot be nearer than this.
-                away = gap[a, r] - radius
-                if away > radius and w * (away * away - own) + paid > margin:
-                    mass, saved = figure[MASS, b], figure[EXCESS, b] - leave
-                    if mass * w * away * away > (mass + w) * saved:
-                        work += 2.0
-                        continue
-            move[WHO, 0], move[TO, 0] = i, b if r >= 0 else -1
-            square, rise, more = half_shift(model, state, scratch, i, b, 1.0 if r >= 0 else -1.0)
-            work += unit
-            if r < 0:
-                own, radius, leave, less = square, np.sqrt(square), rise + more, more
-                continue
-            rise += leave + more + pinned
-            bar = -1
-            if linked:
-                rise += pair_price(ptr, other, tie, labels, i, b)
-                bar = barring(ptr, other, tie, labels, i, b)
-            if len(model.column) > 1:
-                rise += rows_rise(model, state, move, ONE)
-            paid += per * (square - own)
-            if is_near and (wide or figure[EXCESS, b] > 0.0 or less + more > 0.0):
-                rises[r] = paid
-            if bar < 0 and paid < regret:
-                regret, target = paid, b
-            if rise < best:
-                best, links = rise, 1
-                keep_move(move, ONE)
-            for way in range(2 if bar >= 0 and is_near else 0):
-                if way == 0:
-                    n = kempe_chain(model, labels, scratch.mark, move, i, b)
-                else:  # the group in the way goes to a third cluster
-                    c = best_of[bar]
-                    n = TWO if model.pin[0, bar] < 0 and c >= 0 and c != a and c != b else 0
-                    move[WHO, 0], move[TO, 0], move[WHO, 1], move[TO, 1] = i, b, bar, c
-                work += 20.0
-                if n > 0:
-                    rise = move_rise(model, state, scratch, n)
-                    work += n * (1.5 * unit + 20.0)
-                    if rise < best:
-                        best, links = rise, n
-                        keep_move(move, n)
-        scratch.regret[i], best_of[i] = regret, target
-        if links == 0 and exchanges:
-            links, done = best_exchange(
-                model, state, scratch, i, clash, prices, least, margin, scans, per * own, unit
-            )
-            work += done
-        if links > 0:
-            make_move(model, state, scratch, links)
-            moved += 1
-        if work > allowance:
-            break
-    return moved, work
-
-
 @compiled
 def descend(
     model: Model,
@@ -878,6 +770,10 @@ def descend(
     fresh: bool,
 ) -> tuple[int, float]:
     """Take the best move of each group in turn until none pays; the state changes in place.
+
+    The best shift of a group, Kempe chain or ejection of a group that a cannot-link bars; if none
+    pays, the best exchange.  The rise of each shift at the prices is noted for it where bounds hold
+    the shift back.
 
     Parameters
     ----------
@@ -906,41 +802,113 @@ def descend(
     -------
     moves, work
     """
-    labels, flag, tally, regret = state.labels, scratch.flag, scratch.tally, scratch.regret
-    m, moves, work, bounded = len(labels), 0, 0.0, model.amount.shape[1] > 0
-    for j in range(len(awake)):
+    labels, figure, flag, tally = state.labels, state.figure, scratch.flag, scratch.tally
+    ptr, other, tie, amount, kind = model.ptr, model.other, model.tie, model.amount, model.kind
+    near, gap, move, rises = scratch.near, scratch.gap, scratch.move, scratch.rise
+    m, k, moves, work, bounded = len(labels), len(awake), 0, 0.0, amount.shape[1] > 0
+    for j in range(k):
         flag[NOW, j], tally[READY, j] = awake[j], 0
     for i in range(m if fresh else 0):
-        regret[i], scratch.best[i] = np.inf, -1
-    for number in range(sweeps):
+        scratch.regret[i], scratch.best[i] = np.inf, -1
+    for sweep in range(sweeps):
         # The first sweep has no partners for exchanges yet: its clusters stay awake.
-        first = bounded and fresh and number == 0
+        first, moved, done = bounded and fresh and sweep == 0, 0, 0.0
         work += find_near(model, state, scratch, gaps)
         needy = find_needy(
             model.bound[LOWER], model.price[HARD], state.load, tally[NEEDY], flag[REACH]
         )
         if bounded and not first:
-            find_partners(model.pin, labels, flag[REACH], regret, scratch.partner, tally[READY])
+            pin, regrets = model.pin, scratch.regret
+            find_partners(pin, labels, flag[REACH], regrets, scratch.partner, tally[READY])
             work += m
-        for j in range(len(awake)):
+        for j in range(k):
             flag[CHANGED, j] = False
-        moved, done = sweep(
-            model,
-            state,
-            scratch,
-            order,
-            needy,
-            prices,
-            least,
-            margin,
-            scans,
-            bounded and not first,
-            allowance - work,
-        )
+        for turn in range(m):
+            i = order[turn]
+            a, w = labels[i], model.group[WEIGHT, i]
+            if not flag[REACH, a] or model.pin[0, i] >= 0:
+                continue
+            number, linked, now = tally[NEAR, a], ptr[i] < ptr[i + 1], flag[NOW, a]
+            clash = linked and barring(ptr, other, tie, labels, i, a) >= 0
+            wide, unit = clash or figure[EXCESS, a] > 0.0, unit_of(model, state, a)
+            prunes, per = kind < TABLE and not (wide or linked), 1.0 if kind >= TABLE else w
+            best, links, own, radius, leave, less = -least, 0, 0.0, 0.0, 0.0, 0.0
+            regret, target, pins = np.inf, -1, model.pin[1, i] >= 0
+            for r in range(-1, number + (k if wide else needy)):
+                # It leaves its own cluster; then come the near ones; then, if it must go, all.
+                b, is_near = a, False
+                if r >= number:
+                    if links > 0:
+                        break
+                    b = r - number if wide else tally[NEEDY, r - number]
+                elif r >= 0:
+                    b, is_near = near[a, r], True
+                    rises[r] = np.inf
+                if r >= 0 and (b == a or not (now or flag[NOW, b])):
+                    continue
+                pinned = pin_price(model.pin, model.paid, i, a, b) if pins else 0.0
+                paid = pinned
+                for q in range(prices.shape[1]):
+                    paid += amount[i, q] * (prices[b, q] - prices[a, q])
+                if prunes and is_near and state.place[NUMBER, b] > 0:
+                    # The triangle inequality: it cannot be nearer than this.
+                    away = gap[a, r] - radius
+                    if away > radius and w * (away * away - own) + paid > margin:
+                        mass, saved = figure[MASS, b], figure[EXCESS, b] - leave
+                        if mass * w * away * away > (mass + w) * saved:
+                            done += 2.0
+                            continue
+                sign = 1.0 if r >= 0 else -1.0
+                move[WHO, 0], move[TO, 0] = i, b if r >= 0 else -1
+                square, rise, more = half_shift(model, state, scratch, i, b, sign)
+                done += unit
+                if r < 0:
+                    own, radius, leave, less = square, np.sqrt(square), rise + more, more
+                    continue
+                rise += leave + more + pinned
+                bar = -1
+                if linked:
+                    rise += pair_price(ptr, other, tie, labels, i, b)
+                    bar = barring(ptr, other, tie, labels, i, b)
+                if len(model.column) > 1:
+                    rise += rows_rise(model, state, move, ONE)
+                paid += per * (square - own)
+                if is_near and (wide or figure[EXCESS, b] > 0.0 or less + more > 0.0):
+                    rises[r] = paid
+                if bar < 0 and paid < regret:
+                    regret, target = paid, b
+                if rise < best:
+                    best, links = rise, 1
+                    keep_move(move, ONE)
+                for way in range(2 if bar >= 0 and is_near else 0):
+                    if way == 0:
+                        n = kempe_chain(model, labels, scratch.mark, move, i, b)
+                    else:  # the group in the way goes to a third cluster
+                        c = scratch.best[bar]
+                        n = TWO if model.pin[0, bar] < 0 and c >= 0 and c != a and c != b else 0
+                        move[WHO, 0], move[TO, 0], move[WHO, 1], move[TO, 1] = i, b, bar, c
+                    done += 20.0
+                    if n > 0:
+                        rise = move_rise(model, state, scratch, n)
+                        done += n * (1.5 * unit + 20.0)
+                        if rise < best:
+                            best, links = rise, n
+                            keep_move(move, n)
+            scratch.regret[i], scratch.best[i] = regret, target
+            if links == 0 and bounded and not first:
+                links, tried = best_exchange(
+                    model, state, scratch, i, clash, prices, least, margin, scans, per * own, unit
+                )
+                done += tried
+            if links > 0:
+                make_move(model, state, scratch, links)
+                moved += 1
+            if done > allowance - work:
+                break
         moves, work = moves + moved, work + done
         if work > allowance:
             break
-        for j in range(len(awake)):
+        for j in range(k):
             flag[NOW, j] = flag[CHANGED, j] or (first and flag[NOW, j])
         if moved == 0 and not first:
             break

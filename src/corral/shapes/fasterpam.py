@@ -18,7 +18,7 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..deadline import Deadline
-from ..search.compiled import compiled, part
+from ..search.compiled import compiled, part, spliced
 
 #: Falls below this part of the objective are rounding.
 NEGLIGIBLE = 1e-12
@@ -102,7 +102,7 @@ def count_losses(state: Nearest) -> None:
         state.loss[state.near[o]] += state.d2[o] - state.d1[o]
 
 
-@part
+@spliced
 def swap(columns: FloatArray, state: Nearest, i: int, candidate: int) -> None:
     """Put a candidate in the place of medoid i."""
     near, second, d1, d2 = state.near, state.second, state.d1, state.d2
