@@ -134,12 +134,14 @@ def test_rules_that_cross_validation_takes_apart_are_refused(kind):
 
 
 def test_as_many_rules_as_rows_are_taken_where_they_cannot_be_a_part():
-    rules = [MustLink([(row, row + 1)]) for row in range(5)]
-    with pytest.raises(ValueError, match="list of 5 rules for 5 rows"):
-        model(n_clusters=1).fit(X[:5], constraints=rules)
-    known = [MustLink([(0, 1)], n_samples=5), *rules[:4]]
-    for taken in (ConstraintSet(rules[:4]) + Pin({0: 0}), (*rules[:4], None), known):
-        assert model(n_clusters=1).fit(X[:5], constraints=taken).report_.feasible
+    rules = [MustLink([(row, row + 1)]) for row in range(11)] + [ClusterSizes(minimum=1)]
+    with pytest.raises(ValueError, match="list of 12 rules for 12 rows"):
+        model(n_clusters=1).fit(X[:12], constraints=rules)
+    known = [MustLink([(0, 1)], n_samples=12), *rules[1:]]
+    for taken in (ConstraintSet(rules), tuple(rules), known):
+        assert model(n_clusters=1).fit(X[:12], constraints=taken).report_.feasible
+    few = [MustLink([(0, 1)]), CannotLink([(1, 2)]), ClusterSizes(minimum=1)]
+    assert model(n_clusters=2).fit(X[:3], constraints=few).report_.feasible
 
 
 def test_folds_take_their_own_of_as_many_rules_as_rows(spy):

@@ -23,6 +23,9 @@ Kind = TypeVar("Kind", bound=Constraint)
 
 FORMAT = "corral constraints"
 VERSION = 1
+#: Rules from which a list of as many rules as rows is taken for a part of a longer one; small
+#: problems often have as many rules as rows.
+LEAST_SLICE = 10
 #: Largest sum of the prices of all violations: objectives stay in the range of floats.
 MOST_TO_PAY = 1e300
 
@@ -352,7 +355,7 @@ def _refuse_slice(constraints: Any, given: ConstraintSet, X: Any) -> None:
     """
     rows = X.shape[0] if hasattr(X, "shape") else len(X) if isinstance(X, Sequence) else None
     sliced = type(constraints) is list and rows == len(constraints) == len(given)
-    if sliced and not any(rule.knows_rows for rule in given):
+    if sliced and len(given) >= LEAST_SLICE and not any(rule.knows_rows for rule in given):
         raise ValueError(
             f"constraints is a list of {rows} rules for {rows} rows, as cross-validation leaves of "
             "a list with a rule for each row of the data; give ConstraintSet(rules) for all rows, "
