@@ -121,7 +121,9 @@ class Descender:
         None also if the objective is above the target when rules are still broken.
         """
         self._clusters = clusters if self._clusters is None else self._clusters
-        labels, prices, rules = self.rounds(clusters, prices)
+        # Moves bring a child, or another answer of a sample, the rest of its way.
+        rounds = at.ITERATIONS if target == np.inf else 2
+        labels, prices, rules = self.rounds(clusters, prices, rounds)
         if not self._promising(labels, target):
             return None
         found = self.improved(labels, prices, rules, target=target)
@@ -200,7 +202,9 @@ class Descender:
         shape = self.shape.part(groups, len(some)) if len(groups) > len(some) else None
         return Piece(priced, Scratch.of(priced.model), Pinned.of(priced.model), shape)
 
-    def rounds(self, clusters: Any, prices: Found | None = None) -> tuple[IntArray, Found, Rules]:
+    def rounds(
+        self, clusters: Any, prices: Found | None = None, number: int = at.ITERATIONS
+    ) -> tuple[IntArray, Found, Rules]:
         """Rounds of prices, labels and centres; the labels need not obey the rules yet.
 
         Where the order of the sizes is free, the largest bounds go to the clusters that may hold
@@ -213,7 +217,7 @@ class Descender:
             capacity = rules.capacity
             rules = match_sizes(rules, counts if capacity is None else capacity)
         self.in_order_of(rules)
-        return *self._alternate(self.whole, clusters, prices, at.ITERATIONS), rules
+        return *self._alternate(self.whole, clusters, prices, number), rules
 
     def _alternate(
         self, piece: Piece, clusters: Any, prices: Found | None, rounds: int
