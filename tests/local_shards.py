@@ -38,5 +38,5 @@ def fit_shards(X, shards, rules, k, weight=None, **parameters):
     """A model fitted to X by a backend that keeps it in these shards."""
     kind = type("Here", (InShards,), {"shards": shards})
     with patch("corral.backends.BACKENDS", (kind,)):
-        model = ConstrainedKMeans(k, random_state=0, **parameters)
+        model = ConstrainedKMeans(k, **{"random_state": 0, **parameters})
         return model.fit(X, constraints=rules, sample_weight=weight)

@@ -201,11 +201,16 @@ def test_data_of_other_shapes(kind):
         "few different rows": rng.normal(size=(15, 3))[rng.integers(0, 15, N)],
         "heavy tails": rng.standard_t(2, size=(N, 3)),
     }[kind]
-    found = sharded(points, [SIZES])
-    assert brought_home(found) == ""
-    assert audit(points, found.labels_, [SIZES], K).feasible
-    model = ConstrainedKMeans(K, random_state=0).fit(points, constraints=SIZES)
-    assert found.inertia_ <= model.inertia_ * 1.02
+    # Of few different rows, the clusters that a seed finds differ by some per cent.
+    best = {"shards": np.inf, "memory": np.inf}
+    for seed in range(3):
+        found = sharded(points, [SIZES], random_state=seed)
+        assert brought_home(found) == ""
+        assert audit(points, found.labels_, [SIZES], K).feasible
+        model = ConstrainedKMeans(K, random_state=seed).fit(points, constraints=SIZES)
+        best["shards"] = min(best["shards"], found.inertia_)
+        best["memory"] = min(best["memory"], model.inertia_)
+    assert best["shards"] <= best["memory"] * 1.02
 
 
 def problem_of(rules, points=X, pieces=3, **parameters):

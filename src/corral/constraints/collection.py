@@ -354,7 +354,8 @@ def _refuse_slice(constraints: Any, given: ConstraintSet, X: Any) -> None:
     makes a list of them, which has as many entries as the training rows.
     """
     rows = X.shape[0] if hasattr(X, "shape") else len(X) if isinstance(X, Sequence) else None
-    sliced = type(constraints) is list and rows == len(constraints) == len(given)
+    counted = isinstance(rows, int)  # a Dask frame does not know its rows, and nothing slices it
+    sliced = type(constraints) is list and counted and rows == len(constraints) == len(given)
     if sliced and len(given) >= LEAST_SLICE and not any(rule.knows_rows for rule in given):
         raise ValueError(
             f"constraints is a list of {rows} rules for {rows} rows, as cross-validation leaves of "
