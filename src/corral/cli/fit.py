@@ -19,6 +19,8 @@ import click
 import numpy as np
 from click.core import ParameterSource
 
+import corral
+
 from ..deadline import Deadline, OutOfTime
 from ..exceptions import InfeasibleConstraintsError, SolverTimeoutError
 from . import options as opt
@@ -110,23 +112,17 @@ def make_estimator(method: str, n_clusters: int | str, **values: Any) -> Any:
     ValueError
         If an option was given that the method does not have.
     """
-    from .. import (
-        ConstrainedGaussianMixture,
-        ConstrainedKernelKMeans,
-        ConstrainedKMeans,
-        ConstrainedKMedoids,
-    )
-
     makers = {
-        "kmeans": ConstrainedKMeans,
-        "gaussian": ConstrainedGaussianMixture,
-        "medoids": ConstrainedKMedoids,
-        "kernel": ConstrainedKernelKMeans,
+        "kmeans": "ConstrainedKMeans",
+        "gaussian": "ConstrainedGaussianMixture",
+        "medoids": "ConstrainedKMedoids",
+        "kernel": "ConstrainedKernelKMeans",
     }
     _refuse_others(method)
     own = {name: values[option] for option, name in OWN[method].items() if name is not None}
     common = {name: values[name] for name in ("effort", "time_limit")}
-    return makers[method](n_clusters, random_state=values["seed"], **common, **own)
+    maker = getattr(corral, makers[method])  # imports this one alone
+    return maker(n_clusters, random_state=values["seed"], **common, **own)
 
 
 def _refuse_others(method: str) -> None:
