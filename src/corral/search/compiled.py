@@ -8,14 +8,15 @@ from typing import Any, TypeVar
 import numba
 
 #: No kernel allocates arrays, so none has to count who uses them: ``_nrt`` halves the time of
-#: compilation.  No C function calls them.  Division by zero gives infinity as in NumPy; threads run
-#: beside the kernels.
+#: compilation.  No C function calls them, and numba finds nothing to rewrite in them.  Division by
+#: zero gives infinity as in NumPy; threads run beside the kernels.
 OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
     "fastmath": {"reassoc", "contract"},
     "_nrt": False,
     "no_cfunc_wrapper": True,
+    "no_rewrites": True,
 }
 
 #: A function that Python does not call needs no wrapper, which takes long to compile.

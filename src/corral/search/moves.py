@@ -349,7 +349,7 @@ def cost_change(model: Model, state: State, scratch: Scratch, j: int, n: int) ->
     return rise
 
 
-@part
+@inlined
 def medoid_cost(model: Model, state: State, scratch: Scratch, j: int, n: int) -> float:
     """Cost of cluster j at its best medoid after the move.
 
