@@ -21,7 +21,7 @@ from ..deadline import NEVER, Deadline
 from ..numbers import FLOW_SECONDS, SAMPLED
 from ..rules import Rules, SizeBounds, SoftSizes
 from ..rules.sums import scaled_bounds
-from ..search.compiled import compiled, part
+from ..search.compiled import compiled, part, spliced
 from .check import NoAssignment
 
 #: No node, and no cluster yet; numba would compile again for plain literals.
@@ -331,7 +331,7 @@ def augment(
     return True
 
 
-@part
+@spliced
 def shift(
     cost: FloatArray, labels: IntArray, members: Members, row: int, to: int, paths: Paths
 ) -> None:
