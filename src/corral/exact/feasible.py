@@ -17,9 +17,10 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline, OutOfTime
-from ..numbers import PROGRAM_SECONDS
+from ..numbers import PIECE, PROGRAM_SECONDS
 from ..rules import Rules
 from ..rules.pairs import link_graph
+from ..search.compiled import compiled
 from .check import broken
 from .program import interruptible
 
@@ -244,26 +245,59 @@ def _placed(rules: Rules, deadline: Deadline, cost: FloatArray | None) -> Iterat
     It is the cheapest one if there are costs, then the first one, then that with most room.
     """
     graph, sums = link_graph(rules.n_groups, rules.apart), rules.sums()
-    allowed = np.ones((rules.n_groups, rules.n_clusters), bool)
-    allowed[rules.pins[:, 0]] = False
-    allowed[rules.pins[:, 0], rules.pins[:, 1]] = True
+    pin = np.full(rules.n_groups, -1)
+    pin[rules.pins[:, 0]] = rules.pins[:, 1]
+    amount = np.ascontiguousarray(sums.values.T)
     heavy = (np.abs(sums.values) / sums.unit).sum(axis=0) + np.diff(graph.indptr)
     heavy[rules.pins[:, 0]] = np.inf
-    first, unit = -np.arange(rules.n_clusters), sums.unit
-    for how in (("cheap",) if cost is not None else ()) + ("first", "spread"):
-        labels, room = np.full(rules.n_groups, -1), sums.upper.copy()
-        for g in np.argsort(-heavy, kind="stable"):
+    order = np.argsort(-heavy, kind="stable")
+    first, none = np.arange(float(rules.n_clusters))[None], np.zeros((1, rules.n_clusters))
+    tables = ([] if cost is None else [np.ascontiguousarray(cost, np.float64)]) + [first, none]
+    links = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
+    step = max(int(PIECE) // (rules.n_clusters * (1 + len(sums.unit))), 1)
+    for table in tables:
+        labels, room = np.full(rules.n_groups, -1), np.array(sums.upper.T, order="C")
+        spread = 1.0 / sums.unit[:, 0] if table is none else np.zeros(len(sums.unit))
+        for begin in range(0, rules.n_groups, step):
             deadline.check()
-            fits = allowed[g] & (room >= sums.values[:, g, None]).all(axis=0)
-            near = labels[graph.indices[graph.indptr[g] : graph.indptr[g + 1]]]
-            fits[near[near >= 0]] = False
-            if not fits.any():
+            some = order[begin : begin + step]
+            if not place_groups(some, amount, room, *links, pin, table, spread, labels):
                 break
-            if how == "cheap" and cost is not None:
-                score = -cost[g]
-            else:
-                score = first if how == "first" else (room / unit).sum(axis=0)
-            labels[g] = np.argmax(np.where(fits, score, -np.inf))
-            room[:, labels[g]] -= sums.values[:, g]
         else:
             yield labels
+
+
+@compiled
+def place_groups(
+    groups: IntArray,  # in the order in which they are placed
+    amount: FloatArray,  # (m, s)
+    room: FloatArray,  # what each cluster still holds of each sum, (k, s)
+    indptr: IntArray,  # cannot-links by group
+    indices: IntArray,
+    pin: IntArray,  # (m,), -1 where free
+    cost: FloatArray,  # (m, k), or one row for all groups
+    spread: FloatArray,  # what a unit of room is worth, (s,)
+    labels: IntArray,  # (m,), -1 where not placed yet; filled in
+) -> bool:
+    """Place groups one after another where they cost least; False if one finds no room."""
+    k, s = room.shape
+    for g in groups:
+        best, least = -1, np.inf
+        for j in range(k):
+            fits, value = pin[g] < 0 or pin[g] == j, cost[g if len(cost) > 1 else 0, j]
+            for t in range(s):
+                fits = fits and room[j, t] >= amount[g, t]
+                if spread[t] > 0.0:
+                    value -= spread[t] * room[j, t]
+            if not fits or value >= least:
+                continue
+            for e in range(indptr[g], indptr[g + 1]):
+                fits = fits and labels[indices[e]] != j
+            if fits:
+                best, least = j, value
+        if best < 0:
+            return False
+        labels[g] = best
+        for t in range(s):
+            room[best, t] -= amount[g, t]
+    return True

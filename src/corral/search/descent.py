@@ -329,9 +329,10 @@ class Descender:
         known = np.zeros(model.bound.shape[1:]) if prices is None else prices.prices
         margin = 0.0 if prices is None else at.MARGIN * prices.eps
         known, least = np.ascontiguousarray(known), 1e-10 * piece.priced.scale
-        done, fresh, gaps = 0.0, True, np.zeros(piece.n_clusters)
+        fresh, gaps, total = True, np.zeros(piece.n_clusters), 0.0
+        swept = np.zeros(3)  # groups looked at, gain and work since the last question
         while True:
-            _, work = descend(
+            did = descend(
                 model,
                 state,
                 piece.scratch,
@@ -346,14 +347,22 @@ class Descender:
                 at.PIECE,
                 fresh,
             )
+            turns, _, work = did
             self.budget.spend(work)
-            done += work
             if work <= at.PIECE or self.budget.deadline.passed:
                 return
-            if self.budget.over and done > at.PIECE:
-                return
+            swept += did
+            if swept[0] >= len(order):
+                total = total or abs(appraise(model, state)[0])
+                _, gain, work = swept
+                # At its rate the whole budget must be worth something, more so when that is spent.
+                least_drop = at.PROMISING if self.budget.over else at.ROUND_DROP
+                over = self.answered and self.budget.over
+                if over or gain * self.budget.work < least_drop * total * work:
+                    return
+                swept[:] = 0.0
             awake, fresh = piece.scratch.flag[0].copy(), False
-            order = np.roll(order, len(order) // 3)
+            order = np.roll(order, -turns)
 
     def placed(self) -> Answer | None:
         """Labels of groups placed one after another where there is room; None if some find none.

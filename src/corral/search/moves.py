@@ -698,13 +698,13 @@ def best_exchange(
     scans: bool,
     own: float,
     unit: float,
-) -> tuple[int, float]:
+) -> tuple[int, float, float]:
     """Find the best swap or ejection chain of group i where full clusters hold a shift back.
 
     Somebody else has to make room.  At the prices the rises of both groups add up, but for what
     centres follow, what the bounds leave, and what the prices are wrong by (the margin).  To mend a
-    broken rule all members of a cluster may be tried.  The number of groups, 0 if none pays, and
-    the work.
+    broken rule all members of a cluster may be tried.  The number of groups, 0 if none pays, the
+    rise, and the work.
     """
     labels, figure, move, partner = state.labels, state.figure, scratch.move, scratch.partner
     a, work, best, links, place = labels[i], 0.0, -least, 0, state.place
@@ -750,7 +750,7 @@ def best_exchange(
                 if rise < best:
                     best, links = rise, 2
                     keep_move(move, TWO)
-    return links, work
+    return links, best, work
 
 
 @compiled
@@ -768,7 +768,7 @@ def descend(
     scans: bool,
     allowance: float,
     fresh: bool,
-) -> tuple[int, float]:
+) -> tuple[int, float, float]:
     """Take the best move of each group in turn until none pays; the state changes in place.
 
     The best shift of a group, Kempe chain or ejection of a group that a cannot-link bars; if none
@@ -800,12 +800,17 @@ def descend(
 
     Returns
     -------
-    moves, work
+    turns : int
+        How many groups of the order were looked at in the last sweep.
+    gain : float
+        By how much moves lowered the objective and what broken rules pay.
+    work : float
     """
     labels, figure, flag, tally = state.labels, state.figure, scratch.flag, scratch.tally
     ptr, other, tie, amount, kind = model.ptr, model.other, model.tie, model.amount, model.kind
     near, gap, move, rises = scratch.near, scratch.gap, scratch.move, scratch.rise
-    m, k, moves, work, bounded = len(labels), len(awake), 0, 0.0, amount.shape[1] > 0
+    m, k, turns, bounded = len(labels), len(awake), 0, amount.shape[1] > 0
+    gain, work = 0.0, 0.0
     for j in range(k):
         flag[NOW, j], tally[READY, j] = awake[j], 0
     for i in range(m if fresh else 0):
@@ -824,7 +829,7 @@ def descend(
         for j in range(k):
             flag[CHANGED, j] = False
         for turn in range(m):
-            i = order[turn]
+            i, turns = order[turn], turn + 1
             a, w = labels[i], model.group[WEIGHT, i]
             if not flag[REACH, a] or model.pin[0, i] >= 0:
                 continue
@@ -896,23 +901,22 @@ def descend(
                             keep_move(move, n)
             scratch.regret[i], scratch.best[i] = regret, target
             if links == 0 and bounded and not first:
-                links, tried = best_exchange(
+                links, best, tried = best_exchange(
                     model, state, scratch, i, clash, prices, least, margin, scans, per * own, unit
                 )
                 done += tried
             if links > 0:
                 make_move(model, state, scratch, links)
-                moved += 1
+                moved, gain = moved + 1, gain - best
             if done > allowance - work:
                 break
-        moves, work = moves + moved, work + done
-        if work > allowance:
-            break
+        work += done
+        ended = work > allowance
         for j in range(k):
-            flag[NOW, j] = flag[CHANGED, j] or (first and flag[NOW, j])
-        if moved == 0 and not first:
+            flag[NOW, j] = flag[CHANGED, j] or ((first or ended) and flag[NOW, j])
+        if ended or (moved == 0 and not first):
             break
-    return moves, work
+    return turns, gain, work
 
 
 @compiled

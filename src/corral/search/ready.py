@@ -38,6 +38,7 @@ def make_ready() -> None:
     with one_blas_thread(), no_garbage_collection():
         descender = Descender(rules, shape, Budget(1e6, NEVER), np.random.RandomState(0))
         descender.from_clusters(np.array([[-1.0], [1.0]]))
+        descender.placed()
 
 
 @contextmanager
