@@ -133,12 +133,13 @@ def _searched(
 def _levelled(answers: list[Answer], makers: Makers) -> Iterator[tuple[str, Maker]]:
     """Makers of all rows from answers of a sample, the best first, and from seeds of all rows.
 
-    Seeds come first if they are better: a sample may mislead.
+    Seeds come first if they are better: a sample may mislead.  So may k-means without rules: the
+    best answer is tried whatever that takes.
     """
     if isinstance(makers.problem.settings.init, str):
         yield "seeds of all rows", lambda: makers.instead_of(answers[0])
-    for answer in answers:
-        if makers.budget.part >= at.STEP:
+    for i, answer in enumerate(answers):
+        if i and makers.budget.part >= at.STEP:
             return
         yield "all rows from the sample", partial(lambda each: each, answer)
 
