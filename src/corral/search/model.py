@@ -31,9 +31,11 @@ class Model(NamedTuple):
     in ``points``, sparse ones in ``data``, ``indices`` and ``indptr`` (CSR); the others are then
     empty.  The edges of group g are ``ptr[g]`` to ``ptr[g + 1]``.  Linear rows have the entries of
     ``x_gj`` at ``column[g * k + j]``.  The candidates for a medoid that are rows of group g are
-    ``first[g]`` to ``first[g + 1] - 1``.
+    ``first[g]`` to ``first[g + 1] - 1``.  A model is *rare* unless it has dense points, clusters
+    with means, and no rules but hard pins and bounded sums.
     """
 
+    rare: bool
     kind: int
     followed: int  # most members of a cluster whose medoid follows a move while it is valued
     radius: float
@@ -214,8 +216,10 @@ def _assembled(rules: Rules, parts: dict[str, Any], weight: FloatArray, mean: fl
         pin[1, groups] = np.arange(len(groups))
     ptr, other, tie = _edges(rules)
     square = parts.pop("square")
+    dense_means = parts["kind"] == MEANS and len(parts["points"]) > 0
     arrays: dict[str, Any] = dict(
         **parts,
+        rare=not dense_means or len(paid) + len(other) > 0 or rules.linear is not None,
         group=np.stack([weight, square]),
         amount=np.ascontiguousarray(sums.values.T),
         bound=np.stack([sums.lower.T, sums.upper.T]),
