@@ -38,7 +38,7 @@ moments = [now()]
 import corral.estimator, corral.cli.app
 moments.append(now())
 from corral.search.ready import make_ready
-make_ready()
+make_ready(rare=False)
 moments.append(now())
 code = corral.cli.app.run(sys.argv[2:])
 with open(sys.argv[1], "w") as file:

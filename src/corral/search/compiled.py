@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
-from numba.core import config
 from numba.core.compiler_lock import global_compiler_lock
 
 #: No kernel allocates arrays, so none has to count who uses them: ``_nrt`` halves the time of
@@ -23,6 +22,9 @@ OPTIONS: dict[str, Any] = {
 #: Level of LLVM's optimisation: at 3, numba's default, the kernels are not faster, and compilation
 #: takes longer by a sixth.
 LEVEL = 1
+
+#: Where numba reads the level when it compiles.
+CONFIG: Any = numba.config
 
 #: A function that Python does not call needs no wrapper, which takes long to compile.
 NO_WRAPPER: dict[str, Any] = {"no_cpython_wrapper": True}
@@ -73,12 +75,12 @@ def _made(function: Kernel, **options: Any) -> Kernel:
 
         def compile_at_level(signature: Any) -> Any:
             with global_compiler_lock:  # no other thread compiles at this level
-                default = config.OPT
-                config.OPT = type(default)(min(default, LEVEL))
+                default = CONFIG.OPT
+                CONFIG.OPT = type(default)(min(default, LEVEL))
                 try:
                     return compile_at_default(signature)
                 finally:
-                    config.OPT = default
+                    CONFIG.OPT = default
 
         made.compile = compile_at_level
     kernel: Kernel = made

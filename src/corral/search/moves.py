@@ -39,8 +39,8 @@ NOW, REACH, CHANGED = 0, 1, 2
 NEAR, READY, NEEDY = 0, 1, 2
 
 
-#: None if the model is not rare (:class:`.Model`): numba then leaves out what ``is None`` rules out,
-#: which halves the time of compilation.
+#: None if the model is not rare (:class:`.Model`): numba then leaves out what only rare models
+#: need, before it infers types, which takes half as long to compile and runs faster.
 Rare = bool | None
 
 
@@ -200,7 +200,7 @@ def measure(rare: Rare, model: Model, state: State, j: int) -> None:
     """What follows from the members of cluster j."""
     place, figure, sums, load, at = state.place, state.figure, state.sums, state.load, state.at
     length, mass, scale, excess = figure[LENGTH, j], figure[MASS, j], 0.0, 0.0
-    if rare is not None and model.kind == MEDOIDS:  # the candidate among the members where they cost least
+    if rare is not None and model.kind == MEDOIDS:  # the candidate where members cost least
         best, o = np.inf, place[HEAD, j]
         while o >= 0:
             for c in range(model.first[o], model.first[o + 1]):
@@ -316,9 +316,7 @@ def marked(mark: IntArray, move: IntArray, n: int) -> None:
 
 
 @spliced
-def cost_change(
-    rare: Rare, model: Model, state: State, scratch: Scratch, j: int, n: int
-) -> float:
+def cost_change(rare: Rare, model: Model, state: State, scratch: Scratch, j: int, n: int) -> float:
     """Rise of the objective of cluster j by the n groups of the move."""
     kind, points, sums, move = model.kind, model.points, state.sums, scratch.move
     step, rise, weight, number, length = scratch.step, 0.0, 0.0, state.place[NUMBER, j], 0.0
@@ -573,9 +571,7 @@ def least_rises(table: FloatArray, labels: IntArray, a: int, gap: FloatArray) ->
 
 
 @part
-def find_near(
-    rare: Rare, model: Model, state: State, scratch: Scratch, gaps: FloatArray
-) -> float:
+def find_near(rare: Rare, model: Model, state: State, scratch: Scratch, gaps: FloatArray) -> float:
     """Find the clusters whose groups are looked at, and the clusters that they look at; the work.
 
     These are the nearest of each cluster that is awake, and for others those awake ones that they
