@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any, TypeVar
 
 import numba
@@ -69,16 +70,18 @@ def spliced(function: Kernel) -> Kernel:
 
 def _made(function: Kernel, **options: Any) -> Kernel:
     """The function as numba compiles it, at the level of optimisation of the kernels."""
+    # Only the argument that may be None gives numba something to rewrite: branches to leave out.
+    options["no_rewrites"] = "rare" not in signature(function).parameters
     made: Any = numba.njit(**OPTIONS, **options)(function)
     if made is not function:
         compile_at_default = made.compile
 
-        def compile_at_level(signature: Any) -> Any:
+        def compile_at_level(types: Any) -> Any:
             with global_compiler_lock:  # no other thread compiles at this level
                 default = CONFIG.OPT
                 CONFIG.OPT = type(default)(min(default, LEVEL))
                 try:
-                    return compile_at_default(signature)
+                    return compile_at_default(types)
                 finally:
                     CONFIG.OPT = default
 

@@ -57,7 +57,8 @@ def make_ready(rare: bool = True, sized: bool = True) -> None:
     shape = MeansShape(MemoryRows(np.arange(4.0)[:, None]), 2)
     with one_blas_thread(), no_garbage_collection():
         descender = Descender(rules, shape, Budget(1e6, NEVER), np.random.RandomState(0))
-        descender.from_clusters(np.array([[-1.0], [1.0]]))
+        # All rows are near the first cluster, so that there is a price.
+        descender.from_clusters(np.array([[-1.0], [9.0]]))
         if sized:
             one = np.ones(2, np.int64)
             solve_units(np.array([[0.0, 1.0], [0.0, 1.0]]), Room.of(one, one))
