@@ -20,10 +20,6 @@ OPTIONS: dict[str, Any] = {
     "no_cfunc_wrapper": True,
 }
 
-#: Level of LLVM's optimisation: at 3, numba's default, the kernels are not faster, and compilation
-#: takes longer by a sixth.
-LEVEL = 1
-
 #: Where numba reads the level when it compiles.
 CONFIG: Any = numba.config
 
@@ -69,7 +65,10 @@ def spliced(function: Kernel) -> Kernel:
 
 
 def _made(function: Kernel, **options: Any) -> Kernel:
-    """The function as numba compiles it, at the level of optimisation of the kernels."""
+    """The function as numba compiles it, at level 1 of LLVM's optimisation.
+
+    At level 3, numba's default, kernels are not faster, and compilation takes longer by a sixth.
+    """
     # Only the argument that may be None gives numba something to rewrite: branches to leave out.
     options["no_rewrites"] = "rare" not in signature(function).parameters
     made: Any = numba.njit(**OPTIONS, **options)(function)
@@ -79,7 +78,7 @@ def _made(function: Kernel, **options: Any) -> Kernel:
         def compile_at_level(types: Any) -> Any:
             with global_compiler_lock:  # no other thread compiles at this level
                 default = CONFIG.OPT
-                CONFIG.OPT = type(default)(min(default, LEVEL))
+                CONFIG.OPT = type(default)(min(default, 1))
                 try:
                     return compile_at_default(types)
                 finally:
