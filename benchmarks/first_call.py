@@ -27,7 +27,7 @@ import numpy as np
 #: Seconds of wall time that a first call may take on two cores.
 TARGET = 8.0
 
-#: What the new process runs: the command, and before it the steps that are timed.
+#: What the new process runs: the command, with the steps that are timed.
 PROGRAM = """
 import json, sys, time
 
@@ -37,9 +37,14 @@ def now():
 moments = [now()]
 import corral.estimator, corral.cli.app
 moments.append(now())
-from corral.search.ready import make_ready
-make_ready()
-moments.append(now())
+ready_for = corral.estimator.ready_for
+
+def timed(*arguments):
+    moments.append(now())
+    ready_for(*arguments)
+    moments.append(now())
+
+corral.estimator.ready_for = timed
 code = corral.cli.app.run(sys.argv[2:])
 with open(sys.argv[1], "w") as file:
     json.dump(moments, file)
@@ -60,10 +65,10 @@ def call(folder: Path) -> dict[str, Seconds]:
         check=True,
     )
     whole = time.perf_counter() - begun, _used() - used
-    start, imported, ready = json.loads(times.read_text())
+    start, imported, begin, ready = json.loads(times.read_text())
     return {
         "imports": (imported[0] - start[0], imported[1] - start[1]),
-        "kernels": (ready[0] - imported[0], ready[1] - imported[1]),
+        "kernels": (ready[0] - begin[0], ready[1] - begin[1]),
         "whole": whole,
     }
 

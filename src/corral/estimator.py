@@ -238,7 +238,7 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
             table = measured(opened, self.metric, names, column_names(X))
             n, scale, taken = sum(table.lengths), table.scale, table.metric.taken
             k, params, fewest = with_clusters(self.get_params(deep=False), n, given, names)
-            ready_for(table.place, n, k)
+            ready_for(table, given, k)
             settings = make_settings(params, (n, table.n_features), callback).in_units(scale, taken)
             settings, random_state = with_limit(settings, n), make_random_state(self.random_state)
             prover = None

@@ -11,13 +11,14 @@ from corral import (
     CannotLink,
     ClusterSizes,
     ClusterTotals,
+    ConstraintSet,
     LinearConstraint,
     MustLink,
     Pin,
 )
 from corral.rows import METRICS, MemoryTable
 from corral.rules import presolve
-from corral.search import moves
+from corral.search import moves, ready
 from corral.search.model import (
     CHORDS,
     MEANS,
@@ -28,20 +29,23 @@ from corral.search.model import (
     model_of,
     table_model,
 )
-from corral.search.moves import Scratch, appraise, state_of
+from corral.search.moves import Scratch, appraise, rare_of, state_of
 
 N, D, K = 30, 4, 4
 
-# Kernels that only other kernels call are called through these.
-run = numba.njit(error_model="numpy")
+
+def run(kernel):
+    """Call a kernel that only other kernels call, as the model needs it."""
+    made = numba.njit(error_model="numpy")(kernel)
+    return lambda model, *arguments: made(rare_of(model), model, *arguments)
 
 
 @run
-def shift_rise(model, state, scratch, i, b):
+def shift_rise(rare, model, state, scratch, i, b):
     a, move, rise = state.labels[i], scratch.move, 0.0
     for j, sign in ((a, -1.0), (b, 1.0)):
         move[0, 0], move[1, 0] = i, b if sign > 0.0 else -1
-        _, cost, paid = moves.half_shift(model, state, scratch, i, j, sign)
+        _, cost, paid = moves.half_shift(rare, model, state, scratch, i, j, sign)
         rise += cost + paid
     rise += moves.pin_price(model.pin, model.paid, i, a, b)
     rise += moves.pair_price(model.ptr, model.other, model.tie, state.labels, i, b)
@@ -51,19 +55,19 @@ def shift_rise(model, state, scratch, i, b):
 
 
 @run
-def chain(model, state, scratch, i, b):
+def chain(rare, model, state, scratch, i, b):
     return moves.kempe_chain(model, state.labels, scratch.mark, scratch.move, i, b)
 
 
 @run
-def move_rise(model, state, scratch, n):
-    return moves.move_rise(model, state, scratch, n)
+def move_rise(rare, model, state, scratch, n):
+    return moves.move_rise(rare, model, state, scratch, n)
 
 
 @run
-def make(model, state, scratch, n):
+def make(rare, model, state, scratch, n):
     moves.keep_move(scratch.move, n)
-    moves.make_move(model, state, scratch, n)
+    moves.make_move(rare, model, state, scratch, n)
 
 
 def written(scratch, groups, to):
@@ -259,3 +263,32 @@ def test_a_part_rises_as_the_whole(kind, stored, name):
         whole[groups] = some[inside]
         rise = worth(part, inside) - worth(part, before)
         assert rise == pytest.approx(worth(model, whole) - worth(model, labels), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["none", "sums"])
+def test_kernels_without_what_is_rare_find_the_same(name):
+    model, labels, _ = model_in(MEANS, "dense", of_one_kind(name), 6)
+    assert not model.rare
+    found = []
+    for each in (model, model._replace(rare=True)):
+        state, none = state_of(each, labels), np.zeros(model.bound.shape[1:])
+        order, awake, gaps = np.arange(len(labels)), np.ones(K, bool), np.zeros(K)
+        arguments = order, awake, none, gaps, 50, 1e-9, 1.0, True, np.inf, True
+        moves.descend(each, state, Scratch.of(each), *arguments)
+        found.append((state.labels, *appraise(each, state)))
+    assert not np.array_equal(found[0][0], labels)
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_allclose(found[0][1:], found[1][1:], rtol=1e-12)
+
+
+@pytest.mark.parametrize("rule", [*every_rule(np.random.default_rng(7)), Pin({3: 1})])
+def test_the_kernels_made_ready_are_those_of_the_model(rule, monkeypatch):
+    made = []
+    monkeypatch.setattr(ready, "make_ready", lambda rare, sized: made.append(rare))
+    for stored in ("dense", "csr"):
+        for kind in (MEANS, CHORDS):
+            model, _, _ = model_in(kind, stored, lambda rng: [rule], 8)
+            points = sparse.csr_array(np.eye(N)) if stored == "csr" else np.eye(N)
+            metric = METRICS["cosine" if kind == CHORDS else "euclidean"]
+            ready.ready_for(MemoryTable(points, np.ones(N), metric=metric), ConstraintSet(rule), K)
+            assert made.pop() == model.rare

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any, TypeVar
 
 import numba
+from numba.core.compiler_lock import global_compiler_lock
 
 #: No kernel allocates arrays, so none has to count who uses them: ``_nrt`` halves the time of
-#: compilation.  No C function calls them, and numba finds nothing to rewrite in them.  Division by
-#: zero gives infinity as in NumPy; threads run beside the kernels.
+#: compilation.  No C function calls them.  Division by zero gives infinity as in NumPy; threads run
+#: beside the kernels.
 OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
     "fastmath": {"reassoc", "contract"},
     "_nrt": False,
     "no_cfunc_wrapper": True,
-    "no_rewrites": True,
 }
+
+#: Where numba reads the level when it compiles.
+CONFIG: Any = numba.config
 
 #: A function that Python does not call needs no wrapper, which takes long to compile.
 NO_WRAPPER: dict[str, Any] = {"no_cpython_wrapper": True}
@@ -32,16 +36,14 @@ def compiled(function: Kernel) -> Kernel:
     ``NUMBA_DISABLE_JIT=1`` it stays a Python function.
     """
     try:
-        made: Kernel = numba.njit(cache=True, **OPTIONS)(function)
+        return _made(function, cache=True)
     except RuntimeError:  # numba finds no folder for its cache
-        made = numba.njit(**OPTIONS)(function)
-    return made
+        return _made(function)
 
 
 def part(function: Kernel) -> Kernel:
     """The same for a function that only kernels of its file call, which keep it on disk."""
-    made: Kernel = numba.njit(**OPTIONS, **NO_WRAPPER)(function)
-    return made
+    return _made(function, **NO_WRAPPER)
 
 
 def inlined(function: Kernel) -> Kernel:
@@ -49,8 +51,7 @@ def inlined(function: Kernel) -> Kernel:
 
     A call hands over every array of its arguments, which takes longer than the function itself.
     """
-    made: Kernel = numba.njit(forceinline=True, **OPTIONS, **NO_WRAPPER)(function)
-    return made
+    return _made(function, forceinline=True, **NO_WRAPPER)
 
 
 def spliced(function: Kernel) -> Kernel:
@@ -60,5 +61,29 @@ def spliced(function: Kernel) -> Kernel:
     arguments are copied, so it must not take large tuples in a hot loop.  The time of the splicing
     grows with the square of its length.
     """
-    made: Kernel = numba.njit(inline="always", **OPTIONS)(function)
-    return made
+    return _made(function, inline="always")
+
+
+def _made(function: Kernel, **options: Any) -> Kernel:
+    """The function as numba compiles it, at level 1 of LLVM's optimisation.
+
+    At level 3, numba's default, kernels are not faster, and compilation takes longer by a sixth.
+    """
+    # Only the argument that may be None gives numba something to rewrite: branches to leave out.
+    options["no_rewrites"] = "rare" not in signature(function).parameters
+    made: Any = numba.njit(**OPTIONS, **options)(function)
+    if made is not function:
+        compile_at_default = made.compile
+
+        def compile_at_level(types: Any) -> Any:
+            with global_compiler_lock:  # no other thread compiles at this level
+                default = CONFIG.OPT
+                CONFIG.OPT = type(default)(min(default, 1))
+                try:
+                    return compile_at_default(types)
+                finally:
+                    CONFIG.OPT = default
+
+        made.compile = compile_at_level
+    kernel: Kernel = made
+    return kernel

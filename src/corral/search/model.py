@@ -31,9 +31,11 @@ class Model(NamedTuple):
     in ``points``, sparse ones in ``data``, ``indices`` and ``indptr`` (CSR); the others are then
     empty.  The edges of group g are ``ptr[g]`` to ``ptr[g + 1]``.  Linear rows have the entries of
     ``x_gj`` at ``column[g * k + j]``.  The candidates for a medoid that are rows of group g are
-    ``first[g]`` to ``first[g + 1] - 1``.
+    ``first[g]`` to ``first[g + 1] - 1``.  A model is *rare* unless its points are
+    dense, its clusters have means, and its only rules are hard pins and bounded sums.
     """
 
+    rare: bool
     kind: int
     followed: int  # most members of a cluster whose medoid follows a move while it is valued
     radius: float
@@ -214,6 +216,7 @@ def _assembled(rules: Rules, parts: dict[str, Any], weight: FloatArray, mean: fl
         pin[1, groups] = np.arange(len(groups))
     ptr, other, tie = _edges(rules)
     square = parts.pop("square")
+    parts["rare"] |= len(paid) + len(other) > 0 or rules.linear is not None
     arrays: dict[str, Any] = dict(
         **parts,
         group=np.stack([weight, square]),
@@ -248,6 +251,7 @@ def _no_points(m: int) -> dict[str, Any]:
     """What groups cost, where neither points nor a table tell it."""
     none, no_rows = np.zeros(0), np.zeros(1, np.int64)
     return {
+        "rare": True,
         "kind": MEANS,
         "followed": FOLLOWED,
         "radius": 1.0,
@@ -264,9 +268,10 @@ def _no_points(m: int) -> dict[str, Any]:
 def _points(rows: MemoryRows) -> dict[str, Any]:
     """Points about the middle of the rows; on a sphere, about its centre."""
     m, d = rows.shape
-    parts = _no_points(m) | {"points": np.zeros((0, d))}
     given: Any = rows.given[0]
     chord = isinstance(rows.distance, Chord)
+    rare = chord or sparse.issparse(given)
+    parts = _no_points(m) | {"rare": rare, "points": np.zeros((0, d))}
     if isinstance(rows.distance, Chord):
         parts |= {"kind": CHORDS, "radius": float(rows.distance.radius)}
     if sparse.issparse(given) and rows.off_centre and not chord:

@@ -16,7 +16,7 @@ searched again.
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -37,6 +37,11 @@ AFTER, BEFORE = 0, 1
 WHO, TO, BEST_WHO, BEST_TO = 0, 1, 2, 3
 NOW, REACH, CHANGED = 0, 1, 2
 NEAR, READY, NEEDY = 0, 1, 2
+
+
+#: None if the model is not rare (:class:`.Model`): numba then leaves out what only rare models
+#: need, before it infers types, which takes half as long to compile and runs faster.
+Rare = bool | None
 
 
 class State(NamedTuple):
@@ -105,34 +110,39 @@ def state_of(model: Model, labels: IntArray) -> State:
         at=np.zeros(len(model.home)),
     )
     state.place[HEAD] = -1
-    count(model, state)
+    count(rare_of(model), model, state)
     return state
 
 
+def rare_of(model: Model) -> Rare:
+    """Whether a kernel needs the code for what few problems have."""
+    return True if model.rare else None
+
+
 @compiled
-def count(model: Model, state: State) -> None:
+def count(rare: Rare, model: Model, state: State) -> None:
     """Fill the state from its labels."""
     for i in range(len(state.labels)):
-        change(model, state, i, state.labels[i], 1.0)
+        change(rare, model, state, i, state.labels[i], 1.0)
     for j in range(len(state.load)):
-        measure(model, state, j)
+        measure(rare, model, state, j)
 
 
 @part
-def change(model: Model, state: State, i: int, j: int, sign: float) -> None:
+def change(rare: Rare, model: Model, state: State, i: int, j: int, sign: float) -> None:
     """Put group i into cluster j, or take it out; :func:`measure` follows when all are there."""
     link, place, load, sums, points = state.link, state.place, state.load, state.sums, model.points
     w, first = sign * model.group[WEIGHT, i], place[HEAD, j]
     state.figure[MASS, j] += w
     for q in range(load.shape[1]):
         load[j, q] += sign * model.amount[i, q]
-    if len(model.column) > 1:
+    if rare is not None and len(model.column) > 1:
         entry_changed(model, state, i * len(load) + j, sign)
-    if model.kind == MEDOIDS:
-        change_costs(points, model.first, link[AFTER], state.at, i, first, sign)
-    elif model.kind != TABLE and len(points) > 0:
+    if rare is None or (model.kind < TABLE and len(points) > 0):
         for f in range(sums.shape[1]):
             sums[j, f] += w * points[i, f]
+    elif model.kind == MEDOIDS:
+        change_costs(points, model.first, link[AFTER], state.at, i, first, sign)
     elif model.kind != TABLE:
         length = w * w * model.group[SQUARE, i]
         for z in range(model.indptr[i], model.indptr[i + 1]):
@@ -186,11 +196,11 @@ def change_costs(
 
 
 @part
-def measure(model: Model, state: State, j: int) -> None:
+def measure(rare: Rare, model: Model, state: State, j: int) -> None:
     """What follows from the members of cluster j."""
     place, figure, sums, load, at = state.place, state.figure, state.sums, state.load, state.at
     length, mass, scale, excess = figure[LENGTH, j], figure[MASS, j], 0.0, 0.0
-    if model.kind == MEDOIDS:  # the candidate among the members where they cost least
+    if rare is not None and model.kind == MEDOIDS:  # the candidate where members cost least
         best, o = np.inf, place[HEAD, j]
         while o >= 0:
             for c in range(model.first[o], model.first[o + 1]):
@@ -198,12 +208,12 @@ def measure(model: Model, state: State, j: int) -> None:
                     best, place[MEDOID, j] = at[c], c
             o = state.link[AFTER, o]
         figure[COST, j] = best if place[NUMBER, j] > 0 else 0.0
-    if len(model.points) > 0:  # the length of a sparse sum follows the changes
+    if rare is None or len(model.points) > 0:  # the length of a sparse sum follows the changes
         length = 0.0
         for f in range(sums.shape[1]):
             length += sums[j, f] * sums[j, f]
         figure[LENGTH, j] = length
-    if model.kind == CHORDS:
+    if rare is not None and model.kind == CHORDS:
         scale = model.radius / np.sqrt(length) if length > 0.0 else 0.0
     elif mass > 0.0:
         scale = 1.0 / mass
@@ -222,22 +232,22 @@ def sum_price(bound: FloatArray, price: FloatArray, load: float, j: int, q: int)
 
 
 @inlined
-def squared(model: Model, state: State, i: int, j: int) -> float:
+def squared(rare: Rare, model: Model, state: State, i: int, j: int) -> float:
     """Squared distance of group i to the centre of cluster j; its cost there, if in a table.
 
     The centre of an empty cluster is wherever its first group is.
     """
     points, sums, found, scale = model.points, state.sums, 0.0, state.figure[SCALE, j]
-    if model.kind == TABLE:
+    if rare is not None and model.kind == TABLE:
         return points[i, j]
     if state.place[NUMBER, j] == 0:
         return 0.0
-    if model.kind == MEDOIDS:
+    if rare is not None and model.kind == MEDOIDS:
         return points[i, state.place[MEDOID, j]]
-    for f in range(sums.shape[1] if len(points) > 0 else 0):
+    for f in range(sums.shape[1] if rare is None or len(points) > 0 else 0):
         gap = points[i, f] - scale * sums[j, f]
         found += gap * gap
-    if len(points) == 0:
+    if rare is not None and len(points) == 0:
         for z in range(model.indptr[i], model.indptr[i + 1]):
             found += model.data[z] * sums[j, model.indices[z]]
         found = model.group[SQUARE, i] - 2.0 * scale * found
@@ -248,17 +258,17 @@ def squared(model: Model, state: State, i: int, j: int) -> float:
 
 @inlined
 def centre_rise(
-    kind: int, radius: float, mass: float, length: float, w: float, square: float
+    rare: Rare, model: Model, mass: float, length: float, w: float, square: float
 ) -> float:
     """Rise of the objective when weight w at this squared distance joins a cluster.
 
     If w is negative, it leaves.
     """
-    if kind == MEANS:
+    if rare is None or model.kind == MEANS:
         after = mass + w
         return mass * w / after * square if after > 1e-12 * mass else w * square
-    stiff = np.sqrt(length) / radius
-    after, gone, square_radius = stiff + w, stiff * w * square, radius * radius
+    stiff, square_radius = np.sqrt(length) / model.radius, model.radius * model.radius
+    after, gone = stiff + w, stiff * w * square
     rest = after * after - gone / square_radius
     now = np.sqrt(rest) if rest > 0.0 else 0.0
     return 2.0 * gone / (after + now) if after > 0.0 else 2.0 * square_radius * (after - now)
@@ -266,22 +276,22 @@ def centre_rise(
 
 @inlined
 def half_shift(
-    model: Model, state: State, scratch: Scratch, i: int, j: int, sign: float
+    rare: Rare, model: Model, state: State, scratch: Scratch, i: int, j: int, sign: float
 ) -> tuple[float, float, float]:
     """What cluster j feels of a shift of group i: it joins, or leaves if the sign is negative.
 
     The squared distance, the rise of the objective and that of the price of the sums.  The shift
     is in the scratch; clusters around medoids look there.
     """
-    square, figure, w = squared(model, state, i, j), state.figure, model.group[WEIGHT, i]
-    if model.kind == MEDOIDS:
-        marked(scratch.mark, scratch.move, ONE)
-        rise = medoid_cost(model, state, scratch, j, ONE) - figure[COST, j]
+    square, figure = squared(rare, model, state, i, j), state.figure
+    if rare is None or model.kind < TABLE:
+        mass, length, w = figure[MASS, j], figure[LENGTH, j], sign * model.group[WEIGHT, i]
+        rise = centre_rise(rare, model, mass, length, w, square)
     elif model.kind == TABLE:
         rise = sign * square
     else:
-        mass, length = figure[MASS, j], figure[LENGTH, j]
-        rise = centre_rise(model.kind, model.radius, mass, length, sign * w, square)
+        marked(scratch.mark, scratch.move, ONE)
+        rise = medoid_cost(model, state, scratch, j, ONE) - figure[COST, j]
     paid = -figure[EXCESS, j]
     for q in range(state.load.shape[1]):
         load = state.load[j, q] + sign * model.amount[i, q]
@@ -306,46 +316,46 @@ def marked(mark: IntArray, move: IntArray, n: int) -> None:
 
 
 @spliced
-def cost_change(model: Model, state: State, scratch: Scratch, j: int, n: int) -> float:
+def cost_change(rare: Rare, model: Model, state: State, scratch: Scratch, j: int, n: int) -> float:
     """Rise of the objective of cluster j by the n groups of the move."""
     kind, points, sums, move = model.kind, model.points, state.sums, scratch.move
     step, rise, weight, number, length = scratch.step, 0.0, 0.0, state.place[NUMBER, j], 0.0
     mass, now, dense = state.figure[MASS, j], state.figure[LENGTH, j], len(points) > 0
-    for y in range(n if kind != MEDOIDS else 0):
+    for y in range(n if rare is None or kind != MEDOIDS else 0):
         sign, g = side(state.labels, move, y, j), move[WHO, y]
         if sign == 0.0:
             continue
-        if kind == TABLE:
+        if rare is not None and kind == TABLE:
             rise += sign * points[g, j]
             continue
         w = sign * model.group[WEIGHT, g]
         weight += w
         number += 1 if sign > 0.0 else -1
-        if dense:
+        if rare is None or dense:
             for f in range(len(step)):
                 step[f] += w * points[g, f]
         else:
             for z in range(model.indptr[g], model.indptr[g + 1]):
                 step[model.indices[z]] += w * model.data[z]
-    if kind == MEDOIDS:
-        rise = medoid_cost(model, state, scratch, j, n) - state.figure[COST, j]
-    elif kind != TABLE:
-        if dense:
-            for f in range(len(step)):
-                length += step[f] * (step[f] + 2.0 * sums[j, f])
-                step[f] = 0.0
-        for y in range(0 if dense else n):
-            g = move[WHO, y]
-            for z in range(model.indptr[g], model.indptr[g + 1]):
-                f = model.indices[z]
-                length += step[f] * (step[f] + 2.0 * sums[j, f])
-                step[f] = 0.0
-        if kind == MEANS and weight == 0.0 and mass > 0.0:
-            rise = -length / mass
-        else:
-            rise = -worth(kind, model.radius, mass, now)
-            if number > 0:
-                rise += worth(kind, model.radius, mass + weight, now + length)
+    if rare is not None and kind == TABLE:
+        return rise
+    if rare is not None and kind == MEDOIDS:
+        return medoid_cost(model, state, scratch, j, n) - state.figure[COST, j]
+    if rare is None or dense:
+        for f in range(len(step)):
+            length += step[f] * (step[f] + 2.0 * sums[j, f])
+            step[f] = 0.0
+    for y in range(0 if rare is None or dense else n):
+        g = move[WHO, y]
+        for z in range(model.indptr[g], model.indptr[g + 1]):
+            f = model.indices[z]
+            length += step[f] * (step[f] + 2.0 * sums[j, f])
+            step[f] = 0.0
+    if (rare is None or kind == MEANS) and weight == 0.0 and mass > 0.0:
+        return -length / mass
+    rise = -worth(rare, model, mass, now)
+    if number > 0:
+        rise += worth(rare, model, mass + weight, now + length)
     return rise
 
 
@@ -385,10 +395,10 @@ def medoid_cost(model: Model, state: State, scratch: Scratch, j: int, n: int) ->
 
 
 @inlined
-def worth(kind: int, radius: float, mass: float, length: float) -> float:
+def worth(rare: Rare, model: Model, mass: float, length: float) -> float:
     """What a cluster costs but for a constant of its members."""
-    if kind == CHORDS:
-        return -2.0 * radius * np.sqrt(length) if length > 0.0 else 0.0
+    if rare is not None and model.kind == CHORDS:
+        return -2.0 * model.radius * np.sqrt(length) if length > 0.0 else 0.0
     return -length / mass if mass > 0.0 else 0.0
 
 
@@ -440,7 +450,7 @@ def touched(labels: IntArray, move: IntArray, x: int) -> int:
 
 
 @part
-def move_rise(model: Model, state: State, scratch: Scratch, n: int) -> float:
+def move_rise(rare: Rare, model: Model, state: State, scratch: Scratch, n: int) -> float:
     """Rise of objective and prices by a move of n groups: a swap, or a chain of any kind."""
     move, mark, labels, load, rise = scratch.move, scratch.mark, state.labels, state.load, 0.0
     marked(mark, move, n)
@@ -453,12 +463,14 @@ def move_rise(model: Model, state: State, scratch: Scratch, n: int) -> float:
                 break
         if known:
             continue
-        rise += cost_change(model, state, scratch, j, n) - state.figure[EXCESS, j]
+        rise += cost_change(rare, model, state, scratch, j, n) - state.figure[EXCESS, j]
         for q in range(load.shape[1]):
             then = load[j, q]
             for y in range(n):
                 then += side(labels, move, y, j) * model.amount[move[WHO, y], q]
             rise += sum_price(model.bound, model.price, then, j, q)
+    if rare is None:
+        return rise
     for y in range(n):
         g, b = move[WHO, y], move[TO, y]
         a = labels[g]
@@ -478,13 +490,13 @@ def move_rise(model: Model, state: State, scratch: Scratch, n: int) -> float:
 
 
 @spliced
-def make_move(model: Model, state: State, scratch: Scratch, n: int) -> None:
+def make_move(rare: Rare, model: Model, state: State, scratch: Scratch, n: int) -> None:
     """Make the best move that was found, of n groups; its clusters are awake then."""
     for y in range(2 * n):
         g = scratch.move[BEST_WHO, y // 2]
         j = scratch.move[BEST_TO, y // 2] if y % 2 else state.labels[g]
-        change(model, state, g, j, 1.0 if y % 2 else -1.0)
-        measure(model, state, j)
+        change(rare, model, state, g, j, 1.0 if y % 2 else -1.0)
+        measure(rare, model, state, j)
         scratch.flag[NOW, j] = scratch.flag[CHANGED, j] = True
 
 
@@ -559,7 +571,7 @@ def least_rises(table: FloatArray, labels: IntArray, a: int, gap: FloatArray) ->
 
 
 @part
-def find_near(model: Model, state: State, scratch: Scratch, gaps: FloatArray) -> float:
+def find_near(rare: Rare, model: Model, state: State, scratch: Scratch, gaps: FloatArray) -> float:
     """Find the clusters whose groups are looked at, and the clusters that they look at; the work.
 
     These are the nearest of each cluster that is awake, and for others those awake ones that they
@@ -575,9 +587,11 @@ def find_near(model: Model, state: State, scratch: Scratch, gaps: FloatArray) ->
     for a in range(k):
         if not flag[NOW, a]:
             continue
-        if kind == TABLE:
+        if rare is not None and kind == TABLE:
             least_rises(points, state.labels, a, gaps)
-        work += len(state.labels) if kind == TABLE else k * (sums.shape[1] + 2.0)
+            work += len(state.labels)
+        else:
+            work += k * (sums.shape[1] + 2.0)
         have = 0
         for j in range(k):
             top, found = gap[a, have - 1] if have == width else np.inf, 0.0
@@ -585,9 +599,9 @@ def find_near(model: Model, state: State, scratch: Scratch, gaps: FloatArray) ->
                 continue
             if place[NUMBER, j] == 0:
                 found = 0.0  # an empty cluster is near everywhere
-            elif kind == TABLE:
+            elif rare is not None and kind == TABLE:
                 found = gaps[j]
-            elif kind == MEDOIDS:
+            elif rare is not None and kind == MEDOIDS:
                 found = points[model.home[place[MEDOID, a]], place[MEDOID, j]]
             else:
                 for f in range(sums.shape[1]):
@@ -604,7 +618,7 @@ def find_near(model: Model, state: State, scratch: Scratch, gaps: FloatArray) ->
                 p -= 1
             gap[a, p], near[a, p] = found, j
         number[a] = have
-        for p in range(have if kind < TABLE else 0):
+        for p in range(have if rare is None or kind < TABLE else 0):
             gap[a, p] = np.sqrt(gap[a, p])
     for a in range(k):
         for p in range(min(number[a], width) if flag[NOW, a] else 0):
@@ -675,18 +689,19 @@ def room_at_prices(bound: FloatArray, load: FloatArray, prices: FloatArray, j: i
 
 
 @part
-def unit_of(model: Model, state: State, a: int) -> float:
+def unit_of(rare: Rare, model: Model, state: State, a: int) -> float:
     """Work of valuing one shift of a group of cluster a."""
     read: float = state.sums.shape[1]
-    if model.kind == MEDOIDS:
+    if rare is not None and model.kind == MEDOIDS:
         read = 2.0 * min(state.place[NUMBER, a], model.followed)
-    elif len(model.points) == 0:
+    elif rare is not None and len(model.points) == 0:
         read = 2.0 * len(model.data) / len(state.labels)
     return 6.0 + read
 
 
 @spliced
 def best_exchange(
+    rare: Rare,
     model: Model,
     state: State,
     scratch: Scratch,
@@ -737,15 +752,17 @@ def best_exchange(
             work += 2.0
             if labels[g] != b or model.pin[0, g] >= 0:
                 continue
-            bar = barring(ptr, other, tie, labels, g, a)
-            swaps = bar < 0 or bar == i
+            swaps = True
+            if rare is not None:
+                bar = barring(ptr, other, tie, labels, g, a)
+                swaps = bar < 0 or bar == i
             tried += swaps
             for turn in range(2 if p <= ready else 1):
                 c = a if turn == 0 else scratch.best[g]
                 if not (swaps if turn == 0 else c >= 0 and c != a and c != b):
                     continue
                 move[WHO, 0], move[TO, 0], move[WHO, 1], move[TO, 1] = i, b, g, c
-                rise = move_rise(model, state, scratch, TWO)
+                rise = move_rise(rare, model, state, scratch, TWO)
                 work += 6.0 * unit + 30.0
                 if rise < best:
                     best, links = rise, 2
@@ -753,8 +770,15 @@ def best_exchange(
     return links, best, work
 
 
+def descend(model: Model, *arguments: Any) -> tuple[int, float, float]:
+    """Descend with the kernel that the model needs: :func:`descended` has the parameters."""
+    found: tuple[int, float, float] = descended(rare_of(model), model, *arguments)
+    return found
+
+
 @compiled
-def descend(
+def descended(
+    rare: Rare,
     model: Model,
     state: State,
     scratch: Scratch,
@@ -777,7 +801,7 @@ def descend(
 
     Parameters
     ----------
-    model, state, scratch
+    rare, model, state, scratch
     order : (m,) array
         In which groups are looked at.
     awake : (k,) array
@@ -818,7 +842,7 @@ def descend(
     for sweep in range(sweeps):
         # The first sweep has no partners for exchanges yet: its clusters stay awake.
         first, moved, done = bounded and fresh and sweep == 0, 0, 0.0
-        work += find_near(model, state, scratch, gaps)
+        work += find_near(rare, model, state, scratch, gaps)
         needy = find_needy(
             model.bound[LOWER], model.price[HARD], state.load, tally[NEEDY], flag[REACH]
         )
@@ -833,12 +857,16 @@ def descend(
             a, w = labels[i], model.group[WEIGHT, i]
             if not flag[REACH, a] or model.pin[0, i] >= 0:
                 continue
-            number, linked, now = tally[NEAR, a], ptr[i] < ptr[i + 1], flag[NOW, a]
-            clash = linked and barring(ptr, other, tie, labels, i, a) >= 0
-            wide, unit = clash or figure[EXCESS, a] > 0.0, unit_of(model, state, a)
-            prunes, per = kind < TABLE and not (wide or linked), 1.0 if kind >= TABLE else w
+            number, now, clash, linked, pins = tally[NEAR, a], flag[NOW, a], False, False, False
+            if rare is not None:
+                linked, pins = ptr[i] < ptr[i + 1], model.pin[1, i] >= 0
+                clash = linked and barring(ptr, other, tie, labels, i, a) >= 0
+            wide, unit = clash or figure[EXCESS, a] > 0.0, unit_of(rare, model, state, a)
+            prunes, per = not (wide or linked), w
+            if rare is not None and kind >= TABLE:
+                prunes, per = False, 1.0
             best, links, own, radius, leave, less = -least, 0, 0.0, 0.0, 0.0, 0.0
-            regret, target, pins = np.inf, -1, model.pin[1, i] >= 0
+            regret, target = np.inf, -1
             for r in range(-1, number + (k if wide else needy)):
                 # It leaves its own cluster; then come the near ones; then, if it must go, all.
                 b, is_near = a, False
@@ -851,7 +879,9 @@ def descend(
                     rises[r] = np.inf
                 if r >= 0 and (b == a or not (now or flag[NOW, b])):
                     continue
-                pinned = pin_price(model.pin, model.paid, i, a, b) if pins else 0.0
+                pinned = 0.0
+                if rare is not None and pins:
+                    pinned = pin_price(model.pin, model.paid, i, a, b)
                 paid = pinned
                 for q in range(prices.shape[1]):
                     paid += amount[i, q] * (prices[b, q] - prices[a, q])
@@ -865,17 +895,17 @@ def descend(
                             continue
                 sign = 1.0 if r >= 0 else -1.0
                 move[WHO, 0], move[TO, 0] = i, b if r >= 0 else -1
-                square, rise, more = half_shift(model, state, scratch, i, b, sign)
+                square, rise, more = half_shift(rare, model, state, scratch, i, b, sign)
                 done += unit
                 if r < 0:
                     own, radius, leave, less = square, np.sqrt(square), rise + more, more
                     continue
                 rise += leave + more + pinned
                 bar = -1
-                if linked:
+                if rare is not None and linked:
                     rise += pair_price(ptr, other, tie, labels, i, b)
                     bar = barring(ptr, other, tie, labels, i, b)
-                if len(model.column) > 1:
+                if rare is not None and len(model.column) > 1:
                     rise += rows_rise(model, state, move, ONE)
                 paid += per * (square - own)
                 if is_near and (wide or figure[EXCESS, b] > 0.0 or less + more > 0.0):
@@ -885,6 +915,8 @@ def descend(
                 if rise < best:
                     best, links = rise, 1
                     keep_move(move, ONE)
+                if rare is None:
+                    continue
                 for way in range(2 if bar >= 0 and is_near else 0):
                     if way == 0:
                         n = kempe_chain(model, labels, scratch.mark, move, i, b)
@@ -894,7 +926,7 @@ def descend(
                         move[WHO, 0], move[TO, 0], move[WHO, 1], move[TO, 1] = i, b, bar, c
                     done += 20.0
                     if n > 0:
-                        rise = move_rise(model, state, scratch, n)
+                        rise = move_rise(rare, model, state, scratch, n)
                         done += n * (1.5 * unit + 20.0)
                         if rise < best:
                             best, links = rise, n
@@ -902,11 +934,22 @@ def descend(
             scratch.regret[i], scratch.best[i] = regret, target
             if links == 0 and bounded and not first:
                 links, best, tried = best_exchange(
-                    model, state, scratch, i, clash, prices, least, margin, scans, per * own, unit
+                    rare,
+                    model,
+                    state,
+                    scratch,
+                    i,
+                    clash,
+                    prices,
+                    least,
+                    margin,
+                    scans,
+                    per * own,
+                    unit,
                 )
                 done += tried
             if links > 0:
-                make_move(model, state, scratch, links)
+                make_move(rare, model, state, scratch, links)
                 moved, gain = moved + 1, gain - best
             if done > allowance - work:
                 break
@@ -919,12 +962,21 @@ def descend(
     return turns, gain, work
 
 
-@compiled
 def appraise(model: Model, state: State) -> tuple[float, float, float]:
     """The objective of the state, the price of soft rules, and how far hard rules are broken."""
+    found: tuple[float, float, float] = appraised(rare_of(model), model, state)
+    return found
+
+
+@compiled
+def appraised(rare: Rare, model: Model, state: State) -> tuple[float, float, float]:
+    """The same, by the kernel that the model needs."""
     labels, load, tie, objective, soft, hard = state.labels, state.load, model.tie, 0.0, 0.0, 0.0
     for i in range(len(labels)):
-        a, at, square = labels[i], model.pin[1, i], squared(model, state, i, labels[i])
+        a, at, square = labels[i], model.pin[1, i], squared(rare, model, state, i, labels[i])
+        if rare is None:
+            objective += square * model.group[WEIGHT, i]
+            continue
         objective += square * (1.0 if model.kind >= TABLE else model.group[WEIGHT, i])
         soft += model.paid[at, a] if at >= 0 else 0.0
         for z in range(model.ptr[i], model.ptr[i + 1]):
@@ -941,7 +993,7 @@ def appraise(model: Model, state: State) -> tuple[float, float, float]:
                 hard += paid
             else:
                 soft += paid
-    for r in range(len(state.rows)):
+    for r in range(0 if rare is None else len(state.rows)):
         hard += row_price(model.row_bound, state.rows[r], r)
     return objective, soft, hard
 

@@ -12,11 +12,21 @@ from contextlib import contextmanager
 from functools import cache
 
 import numpy as np
+from scipy import sparse
 
 from .._arrays import one_blas_thread
-from ..constraints import ClusterSizes
+from ..constraints import (
+    CannotLink,
+    ClusterSizes,
+    Constraint,
+    ConstraintSet,
+    LinearConstraint,
+    MustLink,
+    Pin,
+)
 from ..deadline import NEVER
-from ..rows import MemoryRows
+from ..exact.sizes import Room, solve_units
+from ..rows import MemoryRows, Table
 from ..rules import presolve
 from .budget import Budget
 from .descent import Descender
@@ -24,21 +34,35 @@ from .far import sampled_near
 from .shape import MeansShape
 
 
-def ready_for(place: str, n_rows: int, n_clusters: int) -> None:
+def ready_for(table: Table, rules: ConstraintSet, n_clusters: int) -> None:
     """Make the kernels ready, unless rows and their sample are searched elsewhere, without them."""
-    if place == "memory" or sampled_near(n_rows, n_clusters):
-        make_ready()
+    if table.place == "memory" or sampled_near(sum(table.lengths), n_clusters):
+        rare = table.metric.bounded or sparse.issparse(getattr(table, "points", None))
+        sized = any(isinstance(rule, ClusterSizes) for rule in rules)
+        make_ready(rare or any(_is_rare(rule) for rule in rules), sized)
+
+
+def _is_rare(rule: Constraint) -> bool:
+    """Whether the rule makes a model rare (:class:`.Model`)."""
+    if isinstance(rule, MustLink | Pin):
+        return bool(np.isfinite(rule.weight).any())
+    return isinstance(rule, CannotLink | LinearConstraint)
 
 
 @cache
-def make_ready() -> None:
-    """Compile or load all kernels, once in a process."""
-    rules = presolve(ClusterSizes(minimum=1, maximum=2), 4, 2)
-    shape = MeansShape(MemoryRows(np.arange(4.0)[:, None]), 2)
+def make_ready(rare: bool = True, sized: bool = True) -> None:
+    """Compile or load the kernels, once in a process: for rare models or others, and for sizes."""
+    given = [ClusterSizes(minimum=1, maximum=2), *([CannotLink([(0, 1)])] if rare else [])]
+    rules = presolve(given, 4, 2)
+    # Three rows are alike, so that the cluster that takes two of them has a price.
+    shape = MeansShape(MemoryRows(np.eye(4)[:, :1]), 2)
     with one_blas_thread(), no_garbage_collection():
         descender = Descender(rules, shape, Budget(1e6, NEVER), np.random.RandomState(0))
         descender.from_clusters(np.array([[-1.0], [1.0]]))
         descender.placed()
+        if sized:
+            one = np.ones(2, np.int64)
+            solve_units(np.array([[0.0, 1.0], [0.0, 1.0]]), Room.of(one, one))
 
 
 @contextmanager
