@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from itertools import islice
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from .._arrays import sound
 from .._text import suggestion
 from .._typing import FloatArray, IntArray, Matrix
 from ..constraints import CannotLink, ConstraintSet, MustLink
-from ..constraints._checks import as_pairs, positions_of, table_of
+from ..constraints._checks import as_pairs, check_count, positions_of, table_of
 from ..constraints.collection import rules_for
 from ..inputs import brought
 from ..settings import make_random_state
@@ -85,8 +84,7 @@ def next_pairs(
     """
     if not hasattr(model, "labels_"):
         raise NotFittedError(f"{type(model).__name__} has no labels_; call its fit first.")
-    if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
-        raise ValueError(f"`n` is {n!r}; it must be an integer of at least 1.")
+    check_count(n, "`n`")
     if strategy not in STRATEGIES:
         hint, allowed = suggestion(strategy, STRATEGIES), ", ".join(map(repr, STRATEGIES))
         raise ValueError(f"`strategy` is {strategy!r}{hint}; it must be one of {allowed}.")

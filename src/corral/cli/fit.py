@@ -93,7 +93,7 @@ method_options = stacked(
         ("rbf", "linear", "poly", "sigmoid", "laplacian", "cosine", "chi2", "additive_chi2"),
         "With --method kernel: how similar two rows are.",
     ),
-    click.option(
+    opt.option(
         "--gamma",
         callback=read_gamma,
         default="scale",
@@ -196,22 +196,22 @@ Exit codes: 0 feasible, 2 bad input, 3 infeasible, 4 not decided within the time
     ("raise", "relax"),
     "Rules that contradict each other: end with exit code 3, or break them least.",
 )
-@click.option(
+@opt.option(
     "--prove",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
     help="Seconds to spend on a proof of how good the answer is.",
 )
-@click.option(
+@opt.option(
     "--prices",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
     help="Seconds to spend on the price of each rule: what the inertia would be without it.",
 )
-@click.option("--describe", is_flag=True, help="Say what characterises each cluster.")
-@click.option("--keep-best", is_flag=True, help="Ctrl-C ends with the best answer so far.")
+@opt.option("--describe", is_flag=True, help="Say what characterises each cluster.")
+@opt.option("--keep-best", is_flag=True, help="Ctrl-C ends with the best answer so far.")
 @opt.labels_options
-@click.option("--model", type=click.Path(), help="JSON file of the clusters, for corral assign.")
+@opt.option("--model", type=click.Path(), help="JSON file of the clusters, for corral assign.")
 @opt.picture_options
 @opt.printing_options
 def fit(

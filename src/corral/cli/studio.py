@@ -40,10 +40,10 @@ reads both, here and in corral fit."""
 @opt.rule_options
 @opt.seed_option
 @opt.effort_option
-@click.option(
+@opt.option(
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Port; 0: a free one."
 )
-@click.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
+@opt.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
 @opt.debug_option
 def studio(seed: int, effort: float, port: int, browser: bool, **options: Any) -> int:
     """Open a page in which to look at POINTS, set rules, fit, and see what changed.
@@ -51,11 +51,12 @@ def studio(seed: int, effort: float, port: int, browser: bool, **options: Any) -
     Missing numbers become the mean of their column, and the page says so, unless --missing drop.
     """
     from ..studio import Studio
+    from .rules import pairs_not_known
 
     asked = opt.Options(**options)
     data, rules, n_clusters = read(asked)
     beside = None if asked.points == "-" else Path(asked.points)
-    unknown = tuple(_unknown(asked.constraints))
+    unknown = tuple(pairs_not_known(asked.constraints, len(data)))
     shown = Studio(
         data, rules, n_clusters, seed, port, effort=effort, unknown=unknown, beside=beside
     )
@@ -66,14 +67,6 @@ def studio(seed: int, effort: float, port: int, browser: bool, **options: Any) -
     if shown.saved is not None:
         click.echo(f"All changes are saved in {shown.saved}; --rules reads it.")
     return 0
-
-
-def _unknown(paths: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The pairs that nobody could judge in earlier studios, from files of rules."""
-    from ..constraints.collection import unknown_of
-
-    for path in paths:
-        yield from unknown_of(Path(path).read_text(encoding="utf-8"))
 
 
 def read(asked: opt.Options) -> tuple[Data, ConstraintSet, int]:
