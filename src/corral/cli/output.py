@@ -198,28 +198,35 @@ def write_labels(
     ValueError
         They cannot be written there; the message says where they are instead.
     """
-    from .tables import write_csv, write_table
+    from .tables import write_table
 
     if output is None and as_json:
         return
     decimal = points.table.decimal
-    buffer = io.StringIO()
-    write_csv(buffer, columns, decimal)
-    text = buffer.getvalue()
     try:
         if output is not None:
             write_table(output, columns, decimal, ids, beside=written.beside(output))
         else:
+            text = _as_text(columns, decimal)
             click.echo(visible(text) if sys.stdout.isatty() else text, nl=False)
     except BrokenPipeError:  # the reader has had enough
         raise
     except Exception as error:
         place = "the standard output" if output is None else repr(output)
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        instead = _rescued(text, printed=output is not None)
+        instead = _rescued(_as_text(columns, decimal), printed=output is not None)
         raise ValueError(
             f"the labels cannot be written to {place}: {' '.join(why.split())}; {instead}."
         ) from error
+
+
+def _as_text(columns: dict[str, Any], decimal: str) -> str:
+    """A table as CSV."""
+    from .tables import write_csv
+
+    buffer = io.StringIO()
+    write_csv(buffer, columns, decimal)
+    return buffer.getvalue()
 
 
 def _rescued(text: str, *, printed: bool) -> str:
