@@ -56,7 +56,8 @@ def sound(values: Any, what: str = "X") -> Any:
 
 def _refuse_huge(values: Any, what: str) -> None:
     """Raise ValueError for numbers beyond the range of floats, which NumPy holds as objects."""
-    kinds = np.ravel(getattr(values, "dtypes", getattr(values, "dtype", object))).tolist()
+    kind: Any = getattr(values, "dtype", object)
+    kinds = np.ravel(getattr(values, "dtypes", kind)).tolist()
     if object not in kinds or hasattr(values, "compute"):
         return
     try:

@@ -52,10 +52,11 @@ class Limit:
 
     def _fits(self, value: Any) -> bool:
         """Whether a number is a float, or an integer of 64 bits; True for anything else."""
-        if not isinstance(value, Real) or not abs(value) < np.inf:
+        if not isinstance(value, Real) or value in (np.inf, -np.inf) or value != value:
             return True
         try:
-            return abs(float(value)) < (2.0**63 if self.number is Integral else np.inf)
+            most = np.iinfo(np.int64).max if self.number is Integral else np.inf
+            return abs(float(value)) < most
         except OverflowError:
             return False
 

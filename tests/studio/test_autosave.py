@@ -27,7 +27,7 @@ def points(tmp_path):
 
 def asked(points=None):
     """A session in which questions wait."""
-    session = Session(DATA, autosave=None if points is None else Autosave(points))
+    session = Session(DATA, autosave=None if points is None else Autosave.beside(points))
     session.interview = Interview(waiting=WAITING)
     return session
 
@@ -134,3 +134,19 @@ def test_pairs_that_are_none_are_refused(unknown):
     do(session, {"do": "load", "text": json_of(ConstraintSet(), [(0, 8)])})
     assert "rows must lie in [0, 7]" in session.message
     assert session.interview.unknown == ()
+
+
+def test_a_file_of_the_users_name_is_written_and_none_is_replaced(tmp_path):
+    wanted = tmp_path / "answers.json"
+    wanted.write_text("of somebody else")
+    session = Session(DATA, autosave=Autosave(wanted))
+    session.interview = Interview(waiting=WAITING)
+    reply(session, "same")
+    assert wanted.read_text() == "of somebody else"
+    assert ConstraintSet.from_json(tmp_path / "answers-2.json") == session.document.rules
+    with pytest.raises(ValueError, match="its folder does not exist"):
+        Autosave(tmp_path / "nowhere" / "answers.json")
+
+
+def test_without_a_file_the_page_says_that_answers_live_in_the_session():
+    assert "live in this session only" in told(asked())["saved"]

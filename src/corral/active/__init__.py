@@ -20,6 +20,7 @@ from ..constraints import CannotLink, ConstraintSet, MustLink
 from ..constraints._checks import as_pairs, check_count, positions_of, table_of
 from ..constraints.collection import rules_for
 from ..inputs import brought
+from ..rows import METRICS
 from ..settings import make_random_state
 from .known import Known
 from .strategies import STRATEGIES, Questions, Scene
@@ -124,6 +125,9 @@ def _scene(
     if skip.size and not 0 <= skip.min() <= skip.max() < rows:
         raise ValueError(f"`skip` names row {skip.max()}; rows must lie in [0, {rows - 1}].")
     known = Known.of(rules, rows, k)
+    metric = getattr(model, "metric", None)
+    if isinstance(metric, str) and metric in METRICS:
+        points = METRICS[metric].embedded(points)  # where the model compares them
     squares = np.square(pairwise_distances(points, _centers(points, labels, k)))
     return Scene(points, squares, labels, known, skip, rng)
 

@@ -37,6 +37,7 @@ EPILOG = """\b
 Examples:
   corral ask points.csv -k 3 -o answers.json
   corral ask shops.csv -k 4 --id-column shop --columns x,y -o answers.json --questions 20
+  corral ask cities.csv -k 6 --columns lat,lon --metric haversine -o answers.json
   corral fit points.csv -k 3 --rules answers.json -o labels.csv
 
 Each answer is written at once, so nothing is lost when you stop or press Ctrl-C. If the output file
@@ -115,6 +116,7 @@ class Session:
 
 @click.command(epilog=EPILOG, short_help="Ask which pairs of rows belong together.")
 @opt.data_options
+@opt.metric_option
 @opt.weight_option
 @opt.clusters_option
 @opt.rule_options
@@ -186,7 +188,7 @@ def ask(
     )
     session = Session(points, output, before, known, skip)
     chosen: Any = {"n_init": n_init, "effort": effort, "time_limit": time_limit, "n_jobs": jobs}
-    model = ConstrainedKMeans(n_clusters, random_state=seed, **chosen)
+    model = ConstrainedKMeans(n_clusters, random_state=seed, metric=asked.metric, **chosen)
     interview(session, model, rules, (questions, batch, strategy))
     counts = ", ".join(f"{session.replies.count(word)} {word}" for word in VALUES)
     click.echo(f"{len(session.replies)} answers: {counts}")

@@ -357,9 +357,9 @@ def _refuse_slice(constraints: Any, given: ConstraintSet, X: Any) -> None:
     if sliced and not any(rule.knows_rows for rule in given):
         raise ValueError(
             f"constraints is a list with {plural(len(constraints), 'entry', 'entries')}, and X has "
-            f"{plural(rows, 'row')}: cross-validation leaves such a list of one with an entry for "
-            "each row of all data.  If it is complete, give ConstraintSet(rules) or a tuple; in "
-            "cross-validation give ConstraintSet(rules).for_folds(index)."
+            f"{plural(len(constraints), 'row')}: cross-validation leaves such a list of one with "
+            "an entry for each row of all data.  If it is complete, give ConstraintSet(rules) or "
+            "a tuple; in cross-validation give ConstraintSet(rules).for_folds(index)."
         )
 
 

@@ -115,9 +115,8 @@ class ConstrainedGaussianMixture(ShapedClustering):
 
     def _search(self, task: Task) -> Found:
         starts = kmeans_starts(task)
-        kinds, why = (self.covariance,), "as given"
-        if self.covariance == "auto":
-            kinds, why = likely_kinds(task)
+        auto = self.covariance == "auto"
+        kinds, why = likely_kinds(task) if auto else ((self.covariance,), "as given")
         chosen = best_kind(task, kinds, starts)
         kind, found = chosen.kind, chosen.answer
         task.events.note("clusters", f"Gaussian, covariance {kind!r}")
