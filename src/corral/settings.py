@@ -274,6 +274,11 @@ def _whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
+def called_init(init: Any, X: Any, n_clusters: int, random_state: np.random.RandomState) -> Any:
+    """What a callable ``init`` gives, called as scikit-learn does; anything else as it is."""
+    return init(X, n_clusters, random_state=random_state) if callable(init) else init
+
+
 def _init(init: Any, shape: tuple[int, int], n_clusters: int) -> str | FloatArray | IntArray:
     """The name of a start, or centres or labels as arrays."""
     if isinstance(init, str):

@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import corral
+from corral import ConstrainedKMeans, ConstraintSet
 from corral.studio.data import (
     COMPONENTS,
     EARTH,
@@ -20,6 +22,8 @@ from corral.studio.data import (
     plane_of,
     views_of,
 )
+from corral.studio.export import python_lines
+from corral.studio.fitting import Task, fitted
 from corral.studio.state import about, row_values, selection
 
 HOSTILE = "<script>alert(1)</script>"
@@ -272,11 +276,6 @@ def test_what_are_no_places_is_refused(columns, message):
 def test_the_command_line_finds_the_places(tmp_path):
     path = tmp_path / "cities.csv"
     pd.DataFrame(CITIES).to_csv(path, index=False)
-    words = [str(path), "-k", "2", "--metric", "haversine", "--no-browser"]
-    with studio_command.make_context("studio", words) as context:
-        values = dict(context.params)
-    for name in ("seed", "effort", "port", "browser"):
-        values.pop(name)
-    data, _, _ = read(Options(**values))
+    data, _, _ = read_file(path, "-k", "2", "--metric", "haversine")
     assert data.features == ("lat", "lon")
     assert data.metric == "haversine"

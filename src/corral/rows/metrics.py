@@ -26,6 +26,8 @@ from .sphere import Chord, OnSphere
 LATITUDE = re.compile(r"lat(itude)?|breite(ngrad)?", re.IGNORECASE)
 LONGITUDE = re.compile(r"lo?ng?(itude)?|l(ae|ä)nge(ngrad)?", re.IGNORECASE)
 
+#: Names of the columns of places, and the largest of their degrees.
+DEGREES = {LATITUDE: 90.0, LONGITUDE: 180.0}
 #: Radius of the sphere on which a squared distance is one less the cosine.
 COSINE_RADIUS = 0.5**0.5
 
@@ -206,7 +208,7 @@ def place_of(columns: Mapping[str, Any]) -> tuple[str, str] | None:
     """
     found = [
         next((name for name, values in columns.items() if _is(form, most, name, values)), None)
-        for form, most in ((LATITUDE, 90.0), (LONGITUDE, 180.0))
+        for form, most in DEGREES.items()
     ]
     latitude, longitude = found
     return None if latitude is None or longitude is None else (latitude, longitude)

@@ -39,6 +39,7 @@ from ..search.shape import Shape
 from ..search.starts import group_labels
 from ..search.vary import Variation
 from ..settings import LIMITS, Limit, default_limit, make_random_state
+from ..versions import Versioned
 
 #: Precisions of X that are kept.
 FLOATS = [np.float64, np.float32]
@@ -109,7 +110,7 @@ class Found:
 
 
 @dataclass(eq=False, repr=False)
-class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
+class ShapedClustering(Versioned, ClusterMixin, BaseEstimator, ABC):
     """Base class: ``fit`` checks, presolves, searches, audits and stores.
 
     A subclass is a dataclass whose fields are its parameters.  It names their allowed values in
