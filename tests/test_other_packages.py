@@ -30,12 +30,16 @@ needs_imblearn = pytest.mark.skipif(KMeansSMOTE is None, reason="needs imbalance
 PAGE = Path(__file__).parents[1] / "docs" / "guide" / "other-packages.md"
 MANY, FEW = 60, 12
 X, Y = make_blobs([MANY, FEW], centers=[[0, 0], [6, 0]], random_state=0)
-CENTRED = [ConstrainedKMeans, ConstrainedKMedoids, ConstrainedGaussianMixture]
-ALL = [*CENTRED, ConstrainedKernelKMeans]
+ALL = [
+    ConstrainedKMeans,
+    ConstrainedKMedoids,
+    ConstrainedGaussianMixture,
+    ConstrainedKernelKMeans,
+]
 
 
 @needs_imblearn
-@pytest.mark.parametrize("kind", CENTRED)
+@pytest.mark.parametrize("kind", ALL)
 @pytest.mark.parametrize("voting", ["soft", "hard"])
 def test_every_centre_of_a_class_stands_for_as_many_rows_as_the_rules_say(kind, voting):
     rules = ClusterSizes(minimum=3, maximum=7)

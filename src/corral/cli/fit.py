@@ -136,20 +136,6 @@ def _refuse_others(method: str) -> None:
             )
 
 
-def centers_of(model: Any, points: Points) -> FloatArray:
-    """Centres of the clusters among the points: those of the model, or the means of its labels."""
-    if hasattr(model, "cluster_centers_"):
-        return np.asarray(model.cluster_centers_)
-    weight = np.ones(len(points.X)) if points.weight is None else points.weight
-    centers = np.zeros((model.n_clusters_, points.X.shape[1]))
-    for j in np.unique(model.labels_):
-        own = model.labels_ == j
-        # A cluster whose rows all have no weight has their plain mean.
-        share = weight[own] if weight[own].any() else None
-        centers[j] = np.average(points.X[own], axis=0, weights=share)
-    return centers
-
-
 def as_lists(centers: FloatArray) -> list[list[float] | None]:
     """Centres for JSON; null for a cluster that has none because the rules leave it empty."""
     return [center.tolist() if np.isfinite(center).all() else None for center in centers]
@@ -277,7 +263,7 @@ def fit(
     seconds = clock.elapsed
     if stopped:
         click.echo("corral: interrupted; the answer is the best so far", err=True)
-    centers = centers_of(fitted, points)
+    centers = np.asarray(fitted.cluster_centers_)
     columns = {**others, **label_columns(fitted.labels_, points, centers)}
     # The labels come first: nothing that fails later can lose them.
     where: Any = {"output": output, "as_json": as_json}
