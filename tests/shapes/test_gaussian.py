@@ -236,8 +236,7 @@ def test_empty_clusters_are_told_unless_the_sizes_ask_for_them():
         ConstrainedGaussianMixture(2, random_state=0).fit(X)
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("seed", "weighted"), [(0, False), (1, True), (2, False)])
 def test_the_choice_is_the_fit_of_least_bic(seed, weighted):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 3)) * rng.uniform(0.3, 3.0, (3, 1, 3)).repeat(20, axis=1).reshape(
