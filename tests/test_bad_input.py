@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import re
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -15,6 +17,8 @@ from corral import (
     CannotLink,
     ClusterSizes,
     ClusterTotals,
+    ConstrainedGaussianMixture,
+    ConstrainedKernelKMeans,
     ConstrainedKMeans,
     ConstrainedKMedoids,
     ConstraintSet,
@@ -577,3 +581,68 @@ def test_an_error_leaves_the_constraints_and_the_data_alone(X):
         model().fit(X, constraints=rules)
     np.testing.assert_array_equal(X, before)
     assert rules == kept
+
+
+HUGE = {
+    "an integer": 10**400,
+    "below": -(10**400),
+    "more digits than Python writes": 10**5000,
+    "a fraction": Fraction(10**400),
+    "a decimal": Decimal("1e400"),
+}
+
+
+def fitted_with(kind):
+    return {
+        name: lambda value, name=name: kind(**{"n_clusters": 2, name: value}).fit(POINTS)
+        for name in kind().get_params()
+        if name not in ("constraints", "verbose")
+    }
+
+
+POINTS = np.arange(2.0 * N).reshape(N, 2)
+TAKERS = {
+    "a size": lambda value: ClusterSizes([value, 3]),
+    "a bound of sizes": lambda value: ClusterSizes(minimum=value),
+    "the weight of sizes": lambda value: ClusterSizes(minimum=1, weight=value),
+    "an amount": lambda value: ClusterTotals([value] * N, maximum=3),
+    "a bound of totals": lambda value: ClusterTotals([1] * N, minimum=[value, 1]),
+    "the weight of totals": lambda value: ClusterTotals([1] * N, maximum=3, weight=value),
+    "a share": lambda value: GroupShares([0, 1] * 6, minimum={0: value}),
+    "the weight of shares": lambda value: GroupShares([0, 1] * 6, minimum=0.1, weight=value),
+    "a row of a pair": lambda value: MustLink([(0, value)]),
+    "the weight of a pair": lambda value: CannotLink([(0, 1)], weight=[value]),
+    "a number of rows": lambda value: MustLink([(0, 1)], n_samples=value),
+    "a cluster of a pin": lambda value: Pin({0: value}),
+    "the weight of a pin": lambda value: Pin({0: 0}, weight=value),
+    "a coefficient": lambda value: LinearConstraint([[value] * 24], 0, 1),
+    "a bound of a linear row": lambda value: LinearConstraint([[1] * 24], 0, [value]),
+    "a row of a subset": lambda value: ClusterTotals([1] * N, maximum=3).subset([value]),
+    "a label": lambda value: MustLink([(0, 1)]).violations([value, 0]),
+    "a point": lambda value: model().fit([[value, 0]] * N),
+    "a cell of a frame": lambda value: model().fit(pd.DataFrame({"x": [value, *range(11)]})),
+    "a new point": lambda value: model().fit(POINTS).predict([[value, 0]]),
+    "the weight of a row": lambda value: model().fit(POINTS, sample_weight=[value] * N),
+    "a first centre": lambda value: model(init=[[value, 0]] * K).fit(POINTS),
+    "clusters of an audit": lambda value: audit(POINTS, [0] * N, [], value),
+    "rows of a sample": lambda value: MIXTURE.sample(value),
+    **{f"{name} of k-means": take for name, take in fitted_with(ConstrainedKMeans).items()},
+    **{f"{name} of medoids": take for name, take in fitted_with(ConstrainedKMedoids).items()},
+    **{f"{name} of kernels": take for name, take in fitted_with(ConstrainedKernelKMeans).items()},
+    **{
+        f"{name} of mixtures": take
+        for name, take in fitted_with(ConstrainedGaussianMixture).items()
+    },
+}
+MIXTURE = ConstrainedGaussianMixture(2, covariance="tied", random_state=0).fit(POINTS)
+#: These count processes and have no effect.
+NO_EFFECT = ("n_jobs of k-means",)
+
+
+@pytest.mark.parametrize("value", HUGE.values(), ids=HUGE)
+@pytest.mark.parametrize("name", [name for name in TAKERS if name not in NO_EFFECT])
+def test_numbers_that_no_float_holds_are_refused(name, value):
+    with pytest.raises((ValueError, TypeError)) as refused:
+        TAKERS[name](value)
+    assert not isinstance(refused.value, OverflowError)
+    assert len(str(refused.value)) < 1500

@@ -50,7 +50,7 @@ def test_every_conflict_is_contradictory_and_needs_all_of_its_parts(block):
         n, k, rules, every = next(problems)
         X = np.random.default_rng(n).random((n, 2))
         with pytest.raises(InfeasibleConstraintsError) as error:
-            ConstrainedKMeans(k, n_init=1, random_state=0).fit(X, constraints=rules)
+            ConstrainedKMeans(k, n_init=1, random_state=0).fit(X, constraints=tuple(rules))
         assert every.faults(error.value.conflict) == [], (rules, str(error.value))
         assert error.value.irreducible
 

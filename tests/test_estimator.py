@@ -678,3 +678,19 @@ def test_seeds_beside_a_start_that_was_given_are_warned_of(cloud, init, what):
         warnings.simplefilter("error")
         for number in (1, "auto"):
             ConstrainedKMeans(3, init=init, n_init=number, random_state=0).fit(cloud)
+
+
+def test_a_function_gives_the_start_as_in_scikit_learn():
+    X = np.random.default_rng(3).normal(size=(30, 2))
+    calls = []
+
+    def init(points, n_clusters, random_state):
+        calls.append((points is X, n_clusters, type(random_state)))
+        return X[:n_clusters]
+
+    found = ConstrainedKMeans(3, init=init, random_state=0).fit(X)
+    same = ConstrainedKMeans(3, init=X[:3], random_state=0).fit(X)
+    np.testing.assert_array_equal(found.labels_, same.labels_)
+    assert calls == [(True, 3, np.random.RandomState)]
+    with pytest.raises(ValueError, match=r"`init` has shape \(2, 2\)"):
+        ConstrainedKMeans(3, init=lambda X, k, random_state: X[:2]).fit(X)

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import pickle
+import re
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 from pickles.make import FITTED, RULES, X
 from sklearn.base import clone
+from sklearn.exceptions import InconsistentVersionWarning
 
-from corral import ConstrainedKMeans, Pin, audit
+import corral
+from corral import (
+    ConstrainedGaussianMixture,
+    ConstrainedKernelKMeans,
+    ConstrainedKMeans,
+    ConstrainedKMedoids,
+    LinkPropagation,
+    Pin,
+    audit,
+)
+from corral.baselines import COPKMeans
 
 FILES = sorted((Path(__file__).parent / "pickles").glob("*.pickle"))
 VERSIONS = [path.stem for path in FILES]
@@ -63,3 +76,32 @@ def test_k_means_goes_on(old):
     again = pickle.loads(pickle.dumps(model))
     assert again.get_params() == model.get_params()
     assert again.fit(X, constraints=Pin({0: 0})).report_.feasible
+
+
+ESTIMATORS = [
+    ConstrainedKMeans(2, random_state=0),
+    ConstrainedKMedoids(2, random_state=0),
+    ConstrainedGaussianMixture(2, covariance="tied", random_state=0),
+    ConstrainedKernelKMeans(2, random_state=0),
+    COPKMeans(2, random_state=0),
+    LinkPropagation(2, n_neighbors=3),
+]
+
+
+@pytest.mark.parametrize("model", ESTIMATORS, ids=lambda model: type(model).__name__)
+def test_pickles_hold_the_version_and_newer_ones_are_told(model):
+    model = clone(model).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = pickle.loads(pickle.dumps(model))
+    assert vars(again).keys() == vars(model).keys()
+    assert model.__getstate__()["_corral_version"] == corral.__version__
+    for version in ("99.0.0", "0.6.0.dev1+local", 7):
+        newer = type(model).__new__(type(model))
+        with pytest.warns(InconsistentVersionWarning, match=re.escape(f"{version} of corral")):
+            newer.__setstate__({**model.__getstate__(), "_corral_version": version})
+        assert vars(newer).keys() == vars(model).keys()
+    older = type(model).__new__(type(model))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        older.__setstate__({**model.__getstate__(), "_corral_version": "0.1.0"})

@@ -38,7 +38,8 @@ def _compat() -> Any:
 def sound(values: Any, what: str = "X") -> Any:
     """The values as they are; ValueError for masked entries, and for indices outside the shape.
 
-    Conversions would drop the mask, and compiled code would follow the indices.
+    Conversions would drop the mask, and compiled code would follow the indices.  Numbers that no
+    float can hold are refused too.
     """
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         place = np.argwhere(np.ma.getmaskarray(values))[0].tolist()
@@ -49,7 +50,32 @@ def sound(values: Any, what: str = "X") -> Any:
         )
     if sparse.issparse(values):
         _refuse_indices(values, what)
+    _refuse_huge(values, what)
     return values
+
+
+def _refuse_huge(values: Any, what: str) -> None:
+    """Raise ValueError for numbers beyond the range of floats, which NumPy holds as objects."""
+    kind: Any = getattr(values, "dtype", object)
+    kinds = np.ravel(getattr(values, "dtypes", kind)).tolist()
+    if object not in kinds or hasattr(values, "compute"):
+        return
+    try:
+        array = np.asarray(values)
+        if array.dtype == object:
+            array.astype(np.float64)
+    except OverflowError:
+        raise beyond_floats(what) from None
+    except (TypeError, ValueError):  # no numbers, or rows that differ in length
+        return
+
+
+def beyond_floats(what: str) -> ValueError:
+    """The error for a number that is no float."""
+    most = np.finfo(np.float64).max
+    return ValueError(
+        f"{what} has a number beyond the range of floats; magnitudes may be up to {most:.3g}."
+    )
 
 
 def _refuse_indices(values: Any, what: str) -> None:

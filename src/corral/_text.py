@@ -13,6 +13,8 @@ from typing import Any, ParamSpec
 
 #: Numbers from here on are written with an exponent.  Up to here floats hold whole numbers exactly.
 MANY = 1e15
+#: Characters at the beginning and at the end of a long value that messages show.
+HALF = 40
 
 
 def in_digits(value: Any, digits: int = 6, most: float = MANY) -> str:
@@ -37,6 +39,21 @@ def in_digits(value: Any, digits: int = 6, most: float = MANY) -> str:
     if abs(value) < most and (whole or abs(value) >= 10.0 ** (digits - 1)):
         return f"{round(value):,}"
     return f"{float(value):.{digits}g}" if abs(value) >= most else f"{float(value):,.{digits}g}"
+
+
+def shown(value: Any) -> str:
+    """Write a wrong value for a message; a long one is shortened.
+
+    Examples
+    --------
+    >>> shown(-1), shown(10**5000), len(shown("x" * 1000))
+    ('-1', 'an int of too many digits', 83)
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes integers of up to 4,300 digits
+        return f"an {type(value).__name__} of too many digits"
+    return text if len(text) <= 2 * HALF else f"{text[:HALF]}...{text[-HALF:]}"
 
 
 Arguments = ParamSpec("Arguments")

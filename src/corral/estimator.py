@@ -29,15 +29,18 @@ from .report import Report
 from .rows import Table, measured
 from .rules import presolve
 from .search.ready import ready_for
-from .settings import Settings, make_random_state, make_settings, with_limit
+from .settings import Settings, called_init, make_random_state, make_settings, with_limit
 from .solution import Solution, check_answer, in_user_units
 from .solve import solve
+from .versions import Versioned
 
 if TYPE_CHECKING:
     from .proof.fitted import Prover
 
 
-class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, BaseEstimator):
+class ConstrainedKMeans(
+    Versioned, NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, BaseEstimator
+):
     """K-means clustering that obeys rules.
 
     Every answer obeys every hard constraint; if no answer can, ``fit`` raises
@@ -52,12 +55,13 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         "projected" takes every rule.  "algorithm1" is the paper's algorithm to the letter; it
         takes exact sizes, pairs and linear equalities.  "exact" goes on by branch and bound until
         the answer is proven optimal, or ``time_limit`` ends it; for some hundreds of rows.
-    init : {"k-means++", "random"}, array of k centres or array of n labels, default="k-means++"
-        Where to start.  "random" is a random assignment.
+    init : {"k-means++", "random"}, array of k centres or n labels, callable, default="k-means++"
+        Where to start.  "random" is a random assignment.  A callable is called once, as
+        ``init(X, n_clusters, random_state=random_state)``, and gives such an array.
     n_init : int or "auto", default="auto"
         Number of sets of seeds that start the search, while these take less than a third of its
         work; "auto" is six.  ADMM's centres start it as well.  ``effort`` lengthens the search.
-        Not used, with a warning, if ``init`` is an array.
+        Not used, with a warning, if ``init`` gives an array.
     max_iter : int, default=1000
         Limit on the iterations of ADMM.
     tol : float or "auto", default="auto"
@@ -239,8 +243,10 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
             n, scale, taken = sum(table.lengths), table.scale, table.metric.taken
             k, params, fewest = with_clusters(self.get_params(deep=False), n, given, names)
             ready_for(table, given, k)
+            random_state = make_random_state(self.random_state)
+            params["init"] = called_init(self.init, X, k, random_state)
             settings = make_settings(params, (n, table.n_features), callback).in_units(scale, taken)
-            settings, random_state = with_limit(settings, n), make_random_state(self.random_state)
+            settings = with_limit(settings, n)
             prover = None
             try:
                 first = settings.deadline.first
@@ -292,10 +298,9 @@ class ConstrainedKMeans(NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         return self.fit(X, y, constraints=constraints, **fit_params).transform(X)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Let a pickle of an earlier version have the defaults of parameters that came later."""
-        state = vars(type(self)()) | state
+        """Let a pickle of an earlier version have what came later."""
         if "cluster_centers_" in state:
-            state.setdefault("n_clusters_", len(state["cluster_centers_"]))
+            state = {"n_clusters_": len(state["cluster_centers_"]), **state}
         super().__setstate__(state)
 
     def __sklearn_tags__(self) -> Any:

@@ -22,6 +22,7 @@ from .exceptions import SolverTimeoutError
 from .inputs import brought
 from .report import Report
 from .report.text import Prices
+from .settings import POSITIVE
 
 
 def price_rules(
@@ -69,8 +70,7 @@ def price_rules(
     check_is_fitted(model)
     if not isinstance(model, ConstrainedKMeans):
         raise TypeError(f"prices need a fitted ConstrainedKMeans, not {type(model).__name__}.")
-    if not 0 < time_limit < np.inf:
-        raise ValueError(f"`time_limit` is {time_limit!r}; it must be a finite number above 0.")
+    POSITIVE.check("time_limit", time_limit)
     rules, _ = rules_for(X, constraints)
     labels = np.asarray(brought(model.labels_), np.int64)
     if len(rules) != len(model.report_.entries):

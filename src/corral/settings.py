@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from ._arrays import sound
 from ._scale import NO_SCALE, Scale, largest, times
+from ._text import shown
 from ._typing import FloatArray, IntArray
 from .deadline import Deadline
 from .numbers import COARSE, COARSE_EACH, FIT_SECONDS, TIMED_ROWS
@@ -46,10 +47,22 @@ class Limit:
             number = self.number is not None and isinstance(value, self.number)
             right = number and not isinstance(value, bool) and self._holds(value)
         if not right:
-            raise ValueError(f"`{name}` is {value!r}; it must be {self._allowed()}.")
+            huge = "" if self._fits(value) else " that fits into 64 bits"
+            raise ValueError(f"`{name}` is {shown(value)}; it must be {self._allowed()}{huge}.")
+
+    def _fits(self, value: Any) -> bool:
+        """Whether a number is a float, or an integer of 64 bits; True for anything else."""
+        if not isinstance(value, Real) or value in (np.inf, -np.inf) or value != value:
+            return True
+        try:
+            most = np.iinfo(np.int64).max if self.number is Integral else np.inf
+            return abs(float(value)) < most
+        except OverflowError:
+            return False
 
     def _holds(self, value: Any) -> bool:
-        return bool(self.above < value < np.inf and self.least <= value <= self.most)
+        inside = self.above < value < np.inf and self.least <= value <= self.most
+        return bool(inside and self._fits(value))
 
     def _allowed(self) -> str:
         options = [repr(word) for word in self.words]
@@ -261,6 +274,11 @@ def _whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
+def called_init(init: Any, X: Any, n_clusters: int, random_state: np.random.RandomState) -> Any:
+    """What a callable ``init`` gives, called as scikit-learn does; anything else as it is."""
+    return init(X, n_clusters, random_state=random_state) if callable(init) else init
+
+
 def _init(init: Any, shape: tuple[int, int], n_clusters: int) -> str | FloatArray | IntArray:
     """The name of a start, or centres or labels as arrays."""
     if isinstance(init, str):
@@ -336,8 +354,8 @@ def make_random_state(random_state: Any) -> np.random.RandomState:
         return check_random_state(random_state)  # type: ignore[no-any-return]
     except ValueError as error:
         raise ValueError(
-            f"`random_state` is {random_state!r}; it must be None, an integer in [0, 2**32 - 1] or "
-            "a RandomState."
+            f"`random_state` is {shown(random_state)}; it must be None, an integer in "
+            "[0, 2**32 - 1] or a RandomState."
         ) from error
 
 

@@ -141,3 +141,32 @@ def test_row_numbers_where_rows_were_dropped(folder, reply):
     assert isinstance(rule, CannotLink)
     assert frozenset(map(str, rule.pairs[0])) == frozenset(pairs_asked(done.out)[0])
     assert 1 not in rule.pairs
+
+
+def test_pairs_that_nobody_could_judge_stay_in_the_file(folder, reply):
+    done = reply(["?", "s", "?", "q"], *NEAR, "--batch", 4)
+    first, _, third, *_ = pairs_asked(done.out)
+    rows = [[int(name[1:]) for name in pair] for pair in (first, third)]
+    assert json.loads((folder / "answers.json").read_text())["unknown"] == rows
+    again = reply(["d", "?", "u", "s", "q"], *NEAR, "--batch", 9)
+    assert json.loads((folder / "answers.json").read_text())["unknown"] == rows
+    other = reply(["q"], *NEAR[:5], "-o", "other.json", "--rules", "answers.json")
+    asked = {frozenset(pair) for pair in (*pairs_asked(again.out), *pairs_asked(other.out))}
+    assert not {frozenset(first), frozenset(third)} & asked
+
+
+def test_they_are_rows_of_the_file_also_where_rows_are_dropped(folder, reply):
+    text = (folder / "near.csv").read_text().replace("p0,0,0", "p0,,0")
+    (folder / "near.csv").write_text(text)
+    done = reply(["?", "q"], *NEAR, "--missing", "drop")
+    pair = [int(name[1:]) for name in pairs_asked(done.out)[0]]
+    assert json.loads((folder / "answers.json").read_text())["unknown"] == [pair]
+    again = reply(["q"], *NEAR, "--missing", "drop")
+    assert set(map(frozenset, pairs_asked(again.out))).isdisjoint(
+        map(frozenset, pairs_asked(done.out)[:1])
+    )
+    other = json.loads((folder / "answers.json").read_text()) | {"unknown": [[0, 12]]}
+    (folder / "answers.json").write_text(json.dumps(other))
+    refused = reply(["q"], *NEAR, "--missing", "drop")
+    assert refused.code == 2
+    assert '"unknown" is not of these points' in refused.err

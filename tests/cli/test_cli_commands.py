@@ -8,6 +8,7 @@ import json
 import sys
 from shutil import get_terminal_size
 
+import click
 import pytest
 
 from corral import (
@@ -19,7 +20,7 @@ from corral import (
     __version__,
     baselines,
 )
-from corral.cli.app import COMMANDS
+from corral.cli.app import COMMANDS, app
 from corral.cli.compare import methods
 from corral.cli.output import FitProgress
 
@@ -232,3 +233,28 @@ def test_choose_refuses_what_is_no_range(folder, corral):
         assert "no range" in done.err
     done = corral("choose", "points.csv", "--sizes", "3,4,5")
     assert "--min-size" in done.err
+
+
+@pytest.mark.parametrize("command", [app, *COMMANDS], ids=lambda command: command.name)
+def test_an_option_given_twice_is_refused_unless_it_takes_many(command):
+    """Whatever the option: the last would win in silence."""
+    own = [one for one in command.params if isinstance(one, click.Option) and not one.is_eager]
+    for option in own:
+        words = [*option.opts[:1], *option.secondary_opts[:1]]
+        if not option.is_flag:
+            words = [words[0], "1", words[0], "2"]
+        told = ""
+        try:
+            command.make_context("corral", words)
+        except click.UsageError as error:
+            told = error.format_message()
+        single = not option.multiple and (not option.is_flag or option.secondary_opts)
+        assert ("give it once" in told) == bool(single), (words, told)
+
+
+def test_what_is_given_twice_is_said(folder, corral):
+    done = corral("fit", "near.csv", "--id-column", "id", "-k", 3, "--n-clusters", 4)
+    assert done.code == 2
+    assert "'-k' / '--n-clusters': it is given as '3' and '4'; give it once" in done.err
+    done = corral("fit", "near.csv", "--header", "-k", 3, "--no-header")
+    assert "it is given both ways" in done.err

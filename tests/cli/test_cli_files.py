@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -82,7 +84,7 @@ def test_a_finished_file_takes_the_place_of_the_old_one(tmp_path):
 
 
 @pytest.mark.parametrize("option", ["-o", "--report", "--plot"])
-def test_a_file_that_cannot_be_written_is_bad_input(folder, corral, option, monkeypatch):
+def test_a_file_that_cannot_be_written_is_bad_input(folder, corral, labels_of, option, monkeypatch):
     pytest.importorskip("matplotlib")
     name = {"-o": "l.csv", "--report": "r.html", "--plot": "p.png"}[option]
 
@@ -94,7 +96,11 @@ def test_a_file_that_cannot_be_written_is_bad_input(folder, corral, option, monk
     before = sorted(folder.iterdir())
     done = corral("fit", "near.csv", "--id-column", "id", "-k", 2, option, name, "--quiet")
     assert done.code == 2
-    assert done.err == f"corral: {name}: Permission denied\n"
+    if option == "-o":
+        assert f"the labels cannot be written to {name!r}: Permission denied" in done.err
+        assert len(rescued(done.err, labels_of)) == 12
+    else:
+        assert done.err == f"corral: {name}: Permission denied\n"
     assert sorted(folder.iterdir()) == before
 
 
@@ -248,3 +254,64 @@ def test_force_writes_through_a_link(folder, corral):
     assert corral(*FIT, "-o", "link.csv", "--force").code == 0
     assert (folder / "link.csv").is_symlink()
     assert (folder / "real.csv").read_text().startswith("id,label")
+
+
+def rescued(text, labels_of):
+    """The labels of the file that a message names."""
+    path = Path(re.search(r"they are in '(.*?)'\.", text)[1])
+    found = labels_of(path.read_text())
+    path.unlink()
+    return found
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device without room")
+@pytest.mark.parametrize("command", ["fit", "assign"])
+def test_labels_are_kept_where_their_file_cannot_be_written(folder, corral, labels_of, command):
+    words = ("near.csv", "--id-column", "id")
+    wanted = labels_of(corral("fit", *words, "-k", 3, "--model", "m.json").out)
+    (folder / "full.csv").symlink_to("/dev/full")
+    how = ("-k", 3) if command == "fit" else ("--model", "m.json")
+    done = corral(command, *words, *how, "--force", "-o", "full.csv")
+    assert done.code == 2
+    assert "the labels cannot be written to 'full.csv': No space left on device" in done.err
+    assert rescued(done.err, labels_of) == wanted
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of processes")
+@pytest.mark.parametrize("room", [0, 60])
+def test_labels_are_printed_where_no_file_has_room(folder, corral, labels_of, room):
+    import resource
+
+    words = ("fit", "near.csv", "--id-column", "id", "-k", 3)
+    wanted = corral(*words).out
+    (folder / "old.csv").write_text("old")
+    for name in ("new.csv", "old.csv"):
+        done = subprocess.run(
+            [sys.executable, "-m", "corral.cli", *map(str, words), "-o", name, "--force"],
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room)),
+            env={**os.environ, "TMPDIR": str(folder)},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 2, done.stderr
+        assert "they are on the standard output" in done.stderr
+        assert labels_of(done.stdout) == labels_of(wanted)
+    assert (folder / "old.csv").read_text() == "old"
+    assert not [path for path in folder.glob("*new*") if path.is_file()]
+    assert not list(folder.glob("corral-labels-*"))
+
+
+def test_labels_that_cannot_be_printed_are_kept(folder, corral, labels_of, monkeypatch):
+    words = ("fit", "near.csv", "--id-column", "id", "-k", 3)
+    wanted = corral(*words).out
+
+    def full(text=None, **options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("corral.cli.output.click.echo", full)
+        patch.setattr("corral.cli.app.say", lambda text, err: sys.stderr.write(text))
+        done = corral(*words)
+    assert done.code == 2
+    assert "cannot be written to the standard output: No space left on device" in done.err
+    assert rescued(done.err, labels_of) == labels_of(wanted)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import numpy as np
 import pytest
 from metrics_of import arcs
 from sklearn.metrics.pairwise import cosine_distances
+
+from corral import ConstrainedKMeans
+from corral.active import next_pairs
 
 PLACES = np.array(
     [[60.0, 179.0], [61.0, -179.0], [60.0, -178.0], [1.0, 2.0], [2.0, 3.0], [1.0, 0.0]]
@@ -119,10 +123,41 @@ def test_what_no_number_of_clusters_obeys_names_the_ids(corral, tmp_path):
         ("--metric cosine --prove 1", "lower bounds are known for metric='euclidean' alone"),
         ("--metric manhattan", "'manhattan' is not one of"),
         ("--metric cosine --method kernel", "--metric is not for --method kernel"),
-        ("-k few", "'few' is neither fewest nor an integer of at least 1"),
     ],
 )
 def test_what_has_no_meaning_is_refused(corral, more, message):
     done = corral(*f"{FIT} {more}".split())
     assert done.code == 2
     assert message in done.err
+
+
+def test_a_number_of_clusters_that_is_none_is_refused(corral):
+    done = corral(*FIT.replace("-k 2", "-k few").split())
+    assert done.code == 2
+    assert "'few' is neither fewest nor an integer of at least 1" in done.err
+
+
+def test_questions_are_about_places_on_the_ground(corral, monkeypatch):
+    """Rows 0 to 2 are neighbours across the date line; in degrees they are far apart."""
+    monkeypatch.setattr("sys.stdin", io.StringIO("q\n"))
+    words = "ask places.csv --id-column id -k 2 -o a.json --strategy margin"
+    done = corral(*words.split(), "--metric", "haversine")
+    assert done.code == 0, done.err
+    model = ConstrainedKMeans(2, metric="haversine", random_state=0).fit(PLACES)
+    first = next_pairs(model, PLACES, n=1, strategy="margin").tolist()[0]
+    assert all(f"p{row}" in done.out for row in first)
+    refused = corral(*words.split(), "--metric", "haversine", "--scale", "standard")
+    assert refused.code == 2
+    assert "changes degrees" in refused.err
+
+
+@pytest.mark.parametrize("metric", ["cosine", "haversine"])
+def test_questions_do_not_depend_on_how_a_place_is_written(metric):
+    """The same places, turned around the axis or of other lengths: the same questions."""
+    model = ConstrainedKMeans(2, metric=metric, random_state=0).fit(PLACES)
+    if metric == "haversine":
+        other = np.column_stack([PLACES[:, 0], (PLACES[:, 1] + 270.0) % 360.0 - 180.0])
+    else:
+        other = PLACES * np.arange(1.0, 7.0)[:, None]
+    asked = [next_pairs(model, X, n=4, strategy="margin").tolist() for X in (PLACES, other)]
+    assert asked[0] == asked[1]

@@ -127,21 +127,24 @@ def test_a_wrong_number_of_rows_is_refused(make, message):
 @pytest.mark.parametrize("kind", [list, tuple, ConstraintSet])
 def test_rules_that_cross_validation_takes_apart_are_refused(kind):
     """As many rules as rows: scikit-learn would give each fold some of them."""
-    rules = kind([MustLink([(row, row + 1)]) for row in range(20)] * 2)
-    search = GridSearchCV(model(), {"n_clusters": [2, 3]}, cv=2, error_score="raise")
-    with pytest.raises(ValueError, match=r"a list of 20 rules for 20 rows.*for_folds\(index\)"):
-        search.fit(X, constraints=rules)
+    search = GridSearchCV(model(n_clusters=1), {"n_init": [1, 2]}, cv=2, error_score="raise")
+    for n in (2, 4, 6, len(X)):
+        rules = kind([MustLink([(0, 1)])] * n)
+        message = f"a list with {n // 2} entr.*, and X has {n // 2} row.*for_folds"
+        with pytest.raises(ValueError, match=message):
+            search.fit(X[:n], constraints=rules)
 
 
 def test_as_many_rules_as_rows_are_taken_where_they_cannot_be_a_part():
-    rules = [MustLink([(row, row + 1)]) for row in range(11)] + [ClusterSizes(minimum=1)]
-    with pytest.raises(ValueError, match="list of 12 rules for 12 rows"):
-        model(n_clusters=1).fit(X[:12], constraints=rules)
-    known = [MustLink([(0, 1)], n_samples=12), *rules[1:]]
-    for taken in (ConstraintSet(rules), tuple(rules), known):
-        assert model(n_clusters=1).fit(X[:12], constraints=taken).report_.feasible
-    few = [MustLink([(0, 1)]), CannotLink([(1, 2)]), ClusterSizes(minimum=1)]
-    assert model(n_clusters=2).fit(X[:3], constraints=few).report_.feasible
+    for n in (2, 3, 12):
+        rules = [MustLink([(row, row + 1)]) for row in range(n - 1)] + [ClusterSizes(minimum=1)]
+        parts = [[rule] for rule in rules]
+        for refused in (rules, parts):
+            with pytest.raises(ValueError, match=f"a list with {n} entries, and X has {n} rows"):
+                model(n_clusters=1).fit(X[:n], constraints=refused)
+        known = [MustLink([(0, 1)], n_samples=n), *rules[1:]]
+        for taken in (ConstraintSet(rules), tuple(rules), known, parts[:-1], [rules]):
+            assert model(n_clusters=1).fit(X[:n], constraints=taken).report_.feasible
 
 
 def test_folds_take_their_own_of_as_many_rules_as_rows(spy):

@@ -212,3 +212,16 @@ def test_masked_rows_are_named(client):
     array = da.from_array(np.arange(16.0).reshape(8, 2), chunks=(4, 2))
     with pytest.raises(ValueError, match="at row 5, column 1"):
         hold(da.ma.masked_equal(array, 11.0))
+
+
+@pytest.mark.parametrize("said", [(5, 5), (3, 6)])
+def test_lazy_results_of_chunks_that_misstate_the_rows_are_refused(client, said):
+    array = da.from_array(np.ones((8, 2)), chunks=(4, 2))
+    wrong = da.Array(array.dask, array.name, (said, (2,)), dtype=array.dtype)
+    lazy = by_rows(wrong, np.add, np.ones(2))
+    with pytest.raises(
+        ValueError, match=rf"partition [01] of X has shape \(4,\).*say \([{said[0]}{said[1]}],"
+    ):
+        lazy.compute()
+    unknown = da.Array(array.dask, array.name, ((np.nan, np.nan), (2,)), dtype=array.dtype)
+    np.testing.assert_array_equal(by_rows(unknown, np.add, np.ones(2)).compute(), 2.0)

@@ -236,10 +236,46 @@ def test_empty_clusters_are_told_unless_the_sizes_ask_for_them():
         ConstrainedGaussianMixture(2, random_state=0).fit(X)
 
 
-def test_the_choice_by_bic_says_of_what():
-    X, _ = stretched(np.random.default_rng(1))
-    told = ConstrainedGaussianMixture(2, random_state=0).fit(X).report_.how()
-    assert "least BIC of the hard clusters" in told
+@pytest.mark.parametrize(("seed", "weighted"), [(0, False), (1, True), (2, False)])
+def test_the_choice_is_the_fit_of_least_bic(seed, weighted):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 3)) * rng.uniform(0.3, 3.0, (3, 1, 3)).repeat(20, axis=1).reshape(
+        -1, 3
+    )
+    weight = rng.integers(1, 4, 60) if weighted else None
+    models = {
+        kind: ConstrainedGaussianMixture(3, covariance=kind, random_state=seed)
+        for kind in ("auto", *COVARIANCES)
+    }
+    bic = {k: m.fit(X, sample_weight=weight).bic(X, weight) for k, m in models.items()}
+    auto = models["auto"]
+    assert bic["auto"] == min(bic.values()) == bic[auto.covariance_]
+    np.testing.assert_array_equal(auto.labels_, models[auto.covariance_].labels_)
+    assert auto.n_iter_ == models[auto.covariance_].n_iter_
+    assert "least BIC: spherical" in auto.report_.how()
+
+
+def test_links_choose_one_of_the_fits_too():
+    X, labels = stretched(np.random.default_rng(1))
+    pairs = np.random.default_rng(0).integers(0, len(X), (60, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    same = labels[pairs[:, 0]] == labels[pairs[:, 1]]
+    rules = [MustLink(pairs[same]), CannotLink(pairs[~same])]
+    auto = ConstrainedGaussianMixture(2, random_state=0).fit(X, constraints=rules)
+    own = ConstrainedGaussianMixture(2, covariance=auto.covariance_, random_state=0)
+    np.testing.assert_array_equal(auto.labels_, own.fit_predict(X, constraints=rules))
+    assert "links held back, obeyed" in auto.report_.how()
+
+
+@pytest.mark.parametrize("criterion", ["bic", "aic"])
+def test_criteria_of_weights_are_those_of_rows_given_twice(criterion):
+    X, _ = stretched(np.random.default_rng(3), n=10)
+    weight = np.random.default_rng(4).integers(1, 4, len(X))
+    model = ConstrainedGaussianMixture(2, covariance="full", random_state=0).fit(X)
+    of = getattr(model, criterion)
+    assert of(X, weight) == pytest.approx(of(X.repeat(weight, axis=0)))
+    with pytest.raises(ValueError, match=r"`sample_weight` has shape \(3,\)"):
+        of(X, np.ones(3))
 
 
 def test_weights_of_two_are_rows_given_twice():

@@ -236,3 +236,17 @@ def test_bad_input(parameters, X, words):
     with pytest.raises(ValueError, match=words):
         model.fit(X)
     assert not hasattr(model, "labels_")
+
+
+def test_centres_are_the_means_in_the_units_of_x():
+    X = np.random.default_rng(5).normal(size=(20, 2)).astype(np.float32)
+    weight = np.random.default_rng(6).integers(0, 3, 20).astype(float)
+    model = ConstrainedKernelKMeans(3, random_state=0).fit(X, sample_weight=weight)
+    for j in range(3):
+        own = model.labels_ == j
+        mean = np.average(X[own], axis=0, weights=weight[own])
+        np.testing.assert_allclose(model.cluster_centers_[j], mean, rtol=1e-5)
+    assert model.cluster_centers_.dtype == np.float32
+    assert model.n_iter_ >= 0
+    model = ConstrainedKernelKMeans(3, kernel="precomputed", random_state=0)
+    assert not hasattr(model.fit(X @ X.T), "cluster_centers_")

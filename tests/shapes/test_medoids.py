@@ -338,3 +338,80 @@ def test_draws_beside_medoids_that_were_given_are_warned_of(rules, recwarn):
     for number in (1, "auto"):
         ConstrainedKMedoids(2, init=[0, 1], n_init=number).fit(X, constraints=rules)
     assert not recwarn.list
+
+
+COVARIANCE = np.array([[2.0, 0.5], [0.5, 1.0]])
+WITH_PARAMS = {
+    "minkowski": {"p": 3},
+    "seuclidean": {"V": np.array([1.0, 9.0])},
+    "mahalanobis": {"VI": np.linalg.inv(COVARIANCE)},
+}
+
+
+@pytest.mark.parametrize("name", [*WITH_PARAMS, "callable"])
+@pytest.mark.parametrize("given", [True, False])
+def test_parameters_of_the_metric_are_those_of_scipy(name, given):
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(20, 2)), rng.normal(size=(5, 2))
+    params = WITH_PARAMS.get(name, {"power": 0.5}) if given else {}
+    if name == "callable":
+        metric, plain = (lambda x, y, power=1.0: np.abs(x - y).sum() ** power), None
+    else:
+        metric, plain = name, dict(params)
+    if not given and name == "seuclidean":
+        plain = {"V": X.var(axis=0, ddof=1)}
+    if not given and name == "mahalanobis":
+        plain = {"VI": np.linalg.inv(np.cov(X.T))}
+
+    def between(one, other):
+        if plain is None:
+            return np.abs(one[:, None] - other).sum(axis=2) ** params.get("power", 1.0)
+        return cdist(one, other, metric, **plain)
+
+    rules = ClusterSizes(minimum=4)
+    model = ConstrainedKMedoids(3, metric=metric, metric_params=params or None, random_state=0)
+    labels = model.fit_predict(X, constraints=rules)
+    far = between(X, X)
+    same = ConstrainedKMedoids(3, metric="precomputed", random_state=0).fit(far, constraints=rules)
+    assert model.inertia_ == pytest.approx(same.inertia_)
+    assert model.inertia_ == pytest.approx(far[np.arange(20), model.medoid_indices_[labels]].sum())
+    np.testing.assert_allclose(model.transform(new), between(new, model.cluster_centers_))
+
+
+@pytest.mark.parametrize(
+    ("metric", "params", "message"),
+    [
+        ("minkowski", [3], "`metric_params` is .*; it must be a dict"),
+        ("haversine", {"p": 3}, "metric='haversine' has no parameters"),
+        ("precomputed", {"p": 3}, "metric='precomputed' has no parameters"),
+    ],
+)
+def test_wrong_parameters_of_a_metric_are_refused(metric, params, message):
+    model = ConstrainedKMedoids(2, metric=metric, metric_params=params)
+    with pytest.raises(ValueError, match=message):
+        model.fit(np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="covariance of X has no inverse"):
+        ConstrainedKMedoids(2, metric="mahalanobis").fit(np.ones((4, 2)))
+
+
+@pytest.mark.parametrize("sparse_rows", [False, True])
+def test_medoids_to_start_from_are_indices_coordinates_or_a_function(sparse_rows):
+    X = np.random.default_rng(1).integers(0, 3, (30, 2)).astype(float)
+    at = [3, 17, 29]
+    X[at] = [[5, 5], [5, 5], [9, 9]]
+    given = sparse.csr_array(X) if sparse_rows else X
+    calls = []
+
+    def init(points, n_clusters, random_state):
+        calls.append((points.shape, n_clusters, type(random_state)))
+        return X[at]
+
+    wanted = ConstrainedKMedoids(3, init=at, random_state=0).fit(given)
+    for start in (X[at], X[at].tolist(), init):
+        found = ConstrainedKMedoids(3, init=start, random_state=0).fit(given)
+        np.testing.assert_array_equal(found.labels_, wanted.labels_)
+        np.testing.assert_array_equal(found.medoid_indices_, wanted.medoid_indices_)
+    assert calls == [((30, 2), 3, np.random.RandomState)]
+    for wrong, fault in (([5, 4.5], "equals no row of X"), ([9, 9], "fewer rows than it is given")):
+        with pytest.raises(ValueError, match=fault):
+            ConstrainedKMedoids(3, init=[[5, 5], [9, 9], wrong]).fit(given)

@@ -27,7 +27,7 @@ def points(tmp_path):
 
 def asked(points=None):
     """A session in which questions wait."""
-    session = Session(DATA, autosave=None if points is None else Autosave(points))
+    session = Session(DATA, autosave=None if points is None else Autosave.beside(points))
     session.interview = Interview(waiting=WAITING)
     return session
 
@@ -119,7 +119,7 @@ def test_a_file_that_cannot_be_written_is_said_and_tried_again(points):
 def test_without_a_file_of_data_nothing_is_written():
     session = asked()
     reply(session, "same")
-    assert told(session)["saved"] is None
+    assert told(session)["saved"].startswith("Rules and answers live in this session only")
 
 
 @pytest.mark.parametrize(
@@ -134,3 +134,15 @@ def test_pairs_that_are_none_are_refused(unknown):
     do(session, {"do": "load", "text": json_of(ConstraintSet(), [(0, 8)])})
     assert "rows must lie in [0, 7]" in session.message
     assert session.interview.unknown == ()
+
+
+def test_a_file_of_the_users_name_is_written_and_none_is_replaced(tmp_path):
+    wanted = tmp_path / "answers.json"
+    wanted.write_text("of somebody else")
+    session = Session(DATA, autosave=Autosave(wanted))
+    session.interview = Interview(waiting=WAITING)
+    reply(session, "same")
+    assert wanted.read_text() == "of somebody else"
+    assert ConstraintSet.from_json(tmp_path / "answers-2.json") == session.document.rules
+    with pytest.raises(ValueError, match="its folder does not exist"):
+        Autosave(tmp_path / "nowhere" / "answers.json")

@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import corral
+from corral import ConstrainedKMeans, ConstraintSet
 from corral.studio.data import (
     COMPONENTS,
     EARTH,
@@ -20,6 +22,8 @@ from corral.studio.data import (
     plane_of,
     views_of,
 )
+from corral.studio.export import python_lines
+from corral.studio.fitting import Task, fitted
 from corral.studio.state import about, row_values, selection
 
 HOSTILE = "<script>alert(1)</script>"
@@ -163,7 +167,7 @@ def test_places_are_found_by_name_and_range():
         X = np.column_stack(list(arrays.values()))
         return Data("places", X, tuple(arrays), arrays)
 
-    assert made(lat=[47.0, 48.0], lon=[8.0, 9.0]).place == ("lon", "lat")
+    assert made(lat=[47.0, 48.0], lon=[8.0, 9.0]).place == ("lat", "lon")
     assert made(Latitude=[47.0], Longitude=[181.0]).place is None
     assert made(lat=[47.0], other=[8.0]).place is None
     data = made(lat=[47.0, -33.9, 60.0], lng=[8.0, 151.2, -150.0])
@@ -227,3 +231,51 @@ def test_scripts_of_the_page_fetch_nothing_and_write_no_html():
         text = file.read_text(encoding="utf-8")
         assert "://" not in text, file
         assert not any(word in text for word in ("innerHTML", "outerHTML", "eval(")), file
+
+
+CITIES = {
+    "height": [400.0, 10.0, 0.0, 5.0],
+    "lon": [179.0, -179.0, 2.0, 3.0],
+    "lat": [60.0, 61.0, 1.0, 2.0],
+}
+
+
+def test_places_are_compared_on_the_ground_if_that_is_asked_for():
+    frame = pd.DataFrame(CITIES)
+    data = data_of(frame, metric="haversine")
+    assert data.features == ("lat", "lon")
+    np.testing.assert_array_equal(data.X, frame[["lat", "lon"]])
+    assert "lat, lon, by great-circle distance" in data.using
+    answer = fitted(Task(data, ConstraintSet(), 2))
+    own = ConstrainedKMeans(2, metric="haversine", random_state=0).fit(frame[["lat", "lon"]])
+    np.testing.assert_array_equal(answer.labels, own.labels_)
+    assert answer.inertia == own.inertia_
+    assert "metric='haversine'" in python_lines(answer.task)
+    # In degrees, the first two are at opposite ends.
+    plain = data_of(frame)
+    assert any("'lat' and 'lon' are compared as plain numbers" in said for said in plain.told)
+    assert not any("plain numbers" in said for said in data.told)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"a": [1.0], "b": [2.0], "c": [3.0]}, "3 columns of numbers, none of them called lat"),
+        ({"lat": [1.0, np.nan], "lon": [2.0, 3.0]}, "row 1 of `X` has no place"),
+        ({"longitude": [1.0], "y": [2.0]}, "takes the latitude first"),
+        ({"a": [91.0], "b": [0.0]}, "row 0 of `X` has"),
+    ],
+)
+def test_what_are_no_places_is_refused(columns, message):
+    with pytest.raises(ValueError, match=message):
+        data_of(pd.DataFrame(columns), metric="haversine")
+    with pytest.raises(ValueError, match="`metric` is 'manhattan'"):
+        data_of(pd.DataFrame(columns), metric="manhattan")
+
+
+def test_the_command_line_finds_the_places(tmp_path):
+    path = tmp_path / "cities.csv"
+    pd.DataFrame(CITIES).to_csv(path, index=False)
+    data, _, _ = read_file(path, "-k", "2", "--metric", "haversine")
+    assert data.features == ("lat", "lon")
+    assert data.metric == "haversine"

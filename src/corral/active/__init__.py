@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from itertools import islice
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,10 @@ from .._arrays import sound
 from .._text import suggestion
 from .._typing import FloatArray, IntArray, Matrix
 from ..constraints import CannotLink, ConstraintSet, MustLink
-from ..constraints._checks import as_pairs, positions_of, table_of
+from ..constraints._checks import as_pairs, check_count, positions_of, table_of
 from ..constraints.collection import rules_for
 from ..inputs import brought
+from ..rows import METRICS
 from ..settings import make_random_state
 from .known import Known
 from .strategies import STRATEGIES, Questions, Scene
@@ -85,8 +85,7 @@ def next_pairs(
     """
     if not hasattr(model, "labels_"):
         raise NotFittedError(f"{type(model).__name__} has no labels_; call its fit first.")
-    if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
-        raise ValueError(f"`n` is {n!r}; it must be an integer of at least 1.")
+    check_count(n, "`n`")
     if strategy not in STRATEGIES:
         hint, allowed = suggestion(strategy, STRATEGIES), ", ".join(map(repr, STRATEGIES))
         raise ValueError(f"`strategy` is {strategy!r}{hint}; it must be one of {allowed}.")
@@ -126,6 +125,9 @@ def _scene(
     if skip.size and not 0 <= skip.min() <= skip.max() < rows:
         raise ValueError(f"`skip` names row {skip.max()}; rows must lie in [0, {rows - 1}].")
     known = Known.of(rules, rows, k)
+    metric = getattr(model, "metric", None)
+    if isinstance(metric, str) and metric in METRICS:
+        points = METRICS[metric].embedded(points)  # where the model compares them
     squares = np.square(pairwise_distances(points, _centers(points, labels, k)))
     return Scene(points, squares, labels, known, skip, rng)
 

@@ -8,6 +8,7 @@ each row as seen from the centre, averaged.  Medoids are rows, compared by any m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -178,7 +179,12 @@ def check_places(points: Any, metric: str, what: str = "X") -> None:
 
 
 def sum_of_distances(
-    X: Any, labels: IntArray, medoids: IntArray, metric: Any, weight: FloatArray | None = None
+    X: Any,
+    labels: IntArray,
+    medoids: IntArray,
+    metric: Any,
+    weight: FloatArray | None = None,
+    params: Mapping[str, Any] | None = None,
 ) -> float:
     r"""Weighted distances to the medoids, :math:`\sum_i w_i d(x_i, m_{l(i)})`.
 
@@ -192,6 +198,8 @@ def sum_of_distances(
         As :func:`sklearn.metrics.pairwise_distances` takes it; by haversine, X is in degrees and
         distances are in kilometres.
     weight : (n,) array, optional
+    params : dict, optional
+        Parameters of the metric, by keyword.
 
     Examples
     --------
@@ -206,11 +214,13 @@ def sum_of_distances(
         own = np.flatnonzero(labels == j)
         if metric == "precomputed":
             distance = X[own, medoids[j]]
-        elif metric == "euclidean" and not sparse.issparse(X):
+        elif metric == "euclidean" and not params and not sparse.issparse(X):
             distance = cdist(X[own], X[[medoids[j]]])[:, 0]
         elif metric == "haversine":
             distance = RADIUS * arcs(np.radians(X[medoids[j]]), np.radians(X[own]))
         else:
-            distance = pairwise_distances(X[own], X[[medoids[j]]], metric=metric)[:, 0]
+            distance = pairwise_distances(X[own], X[[medoids[j]]], metric=metric, **(params or {}))[
+                :, 0
+            ]
         total += float(w[own] @ distance)
     return total

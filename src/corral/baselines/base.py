@@ -19,6 +19,7 @@ from ..constraints.collection import rules_for
 from ..inputs import check_magnitude, refuse_others
 from ..report import audit
 from ..settings import COUNT, Limit, check_n_clusters, make_random_state
+from ..versions import Versioned
 
 
 class DeadEndError(RuntimeError):
@@ -50,7 +51,7 @@ Run: TypeAlias = Callable[[np.random.RandomState], Answer]
 
 
 @dataclass(eq=False, repr=False)
-class Baseline(ClusterMixin, BaseEstimator, ABC):
+class Baseline(Versioned, ClusterMixin, BaseEstimator, ABC):
     """Base class: ``fit`` validates, runs the method, audits the labels and stores the result.
 
     A subclass is a dataclass whose fields are its parameters, declared with :func:`parameter`.

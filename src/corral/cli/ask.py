@@ -12,7 +12,7 @@ import click
 from ..exceptions import InfeasibleConstraintsError
 from . import options as opt
 from .fit import fit_model, load
-from .output import FINE, check_output, check_printing, say
+from .output import FINE, check_output, check_printing, say, write_text
 
 if TYPE_CHECKING:
     from .. import ConstrainedKMeans, ConstraintSet
@@ -37,6 +37,7 @@ EPILOG = """\b
 Examples:
   corral ask points.csv -k 3 -o answers.json
   corral ask shops.csv -k 4 --id-column shop --columns x,y -o answers.json --questions 20
+  corral ask cities.csv -k 6 --columns lat,lon --metric haversine -o answers.json
   corral fit points.csv -k 3 --rules answers.json -o labels.csv
 
 Each answer is written at once, so nothing is lost when you stop or press Ctrl-C. If the output file
@@ -45,11 +46,17 @@ exists, its rules count and the new answers are added to it."""
 
 @dataclass
 class Session:
-    """The answers of this run, and the rules of the file that they are added to."""
+    """The answers of this run, and what the file holds that they are added to.
+
+    ``before`` are its rules, and ``not_known`` its pairs of rows that nobody could judge.  ``skip``
+    are such pairs of other files, which are not asked about either.
+    """
 
     points: Points
     path: str
     before: ConstraintSet
+    not_known: tuple[tuple[int, int], ...] = ()
+    skip: tuple[tuple[int, int], ...] = ()
     pairs: list[tuple[int, int]] = field(default_factory=list)
     replies: list[str] = field(default_factory=list)
 
@@ -71,6 +78,7 @@ class Session:
     def write(self) -> None:
         """Write the rules of the file and all answers, completely or not at all."""
         from .. import CannotLink, MustLink
+        from ..constraints.collection import json_of
 
         names, rules = self.points.names, self.before
         for kind, reply in ((MustLink, SAME), (CannotLink, DIFFERENT)):
@@ -79,7 +87,9 @@ class Session:
             )
             links = [(names[row], names[other]) for row, other in chosen]
             rules = rules.with_(kind(links) if links else None)
-        rules.to_json(self.path)
+        rows = self.points.kept.tolist()
+        now = [(rows[one], rows[other]) for one, other in self._not_known_now]
+        write_text(self.path, json_of(rules, [*self.not_known, *now]))
 
     def under(self, rules: ConstraintSet) -> ConstraintSet:
         """The rules with the answers."""
@@ -89,18 +99,29 @@ class Session:
 
     @property
     def unknown(self) -> list[tuple[int, int]]:
-        """Pairs that were not answered."""
+        """Pairs of points that nobody could judge, now or before."""
+        place = {row: number for number, row in enumerate(self.points.kept.tolist())}
+        before = [
+            (place[row], place[other])
+            for row, other in (*self.not_known, *self.skip)
+            if row in place and other in place
+        ]
+        return [*before, *self._not_known_now]
+
+    @property
+    def _not_known_now(self) -> list[tuple[int, int]]:
         both = zip(self.pairs, self.replies, strict=True)
         return [pair for pair, reply in both if reply is UNKNOWN]
 
 
 @click.command(epilog=EPILOG, short_help="Ask which pairs of rows belong together.")
 @opt.data_options
+@opt.metric_option
 @opt.weight_option
 @opt.clusters_option
 @opt.rule_options
 @opt.solver_options
-@click.option(
+@opt.option(
     "-o",
     "--answers",
     "output",
@@ -108,7 +129,7 @@ class Session:
     required=True,
     help="JSON file that the answers are added to; --rules of corral fit reads it.",
 )
-@click.option(
+@opt.option(
     "--questions",
     type=click.IntRange(1),
     default=20,
@@ -116,7 +137,7 @@ class Session:
     metavar="N",
     help="Stop after so many questions.",
 )
-@click.option(
+@opt.option(
     "--batch",
     type=click.IntRange(1),
     default=3,
@@ -148,6 +169,7 @@ def ask(
     answers. A pair whose answer follows from others is never asked.
     """
     from .. import ConstrainedKMeans, ConstraintSet
+    from .rules import pairs_not_known
 
     asked = opt.Options(**options)
     if asked.points == "-":
@@ -158,11 +180,15 @@ def ask(
     check_output("--answers", output, force=True, inputs=asked.files)
     exists = Path(output).exists()
     before = ConstraintSet.from_json(output) if exists else ConstraintSet()
+    others = asked.constraints
     asked = replace(asked, constraints=(*asked.constraints, *([output] if exists else [])))
     points, rules, n_clusters = load(asked, quiet=False)
-    session = Session(points, output, before)
+    known, skip = (
+        tuple(pairs_not_known(paths, points.n_rows)) for paths in ([output] * exists, others)
+    )
+    session = Session(points, output, before, known, skip)
     chosen: Any = {"n_init": n_init, "effort": effort, "time_limit": time_limit, "n_jobs": jobs}
-    model = ConstrainedKMeans(n_clusters, random_state=seed, **chosen)
+    model = ConstrainedKMeans(n_clusters, random_state=seed, metric=asked.metric, **chosen)
     interview(session, model, rules, (questions, batch, strategy))
     counts = ", ".join(f"{session.replies.count(word)} {word}" for word in VALUES)
     click.echo(f"{len(session.replies)} answers: {counts}")

@@ -33,7 +33,7 @@ of the model."""
 
 @click.command(epilog=EPILOG, short_help="Assign new rows to the clusters of a fit.")
 @opt.file_options
-@click.option(
+@opt.option(
     "--model",
     "path",
     type=click.Path(exists=True, dir_okay=False),

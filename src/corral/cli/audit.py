@@ -37,7 +37,7 @@ Exit codes: 0 every hard rule is obeyed, 1 a hard rule is broken, 2 bad input.""
 @click.command(epilog=EPILOG, short_help="Say which rules the labels of a file break.")
 @opt.data_options
 @click.argument("labels", type=click.Path(exists=True, dir_okay=False))
-@click.option(
+@opt.option(
     "--label-column", metavar="NAME", default="label", show_default=True, help="Column of LABELS."
 )
 @opt.metric_option

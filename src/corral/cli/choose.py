@@ -47,7 +47,7 @@ def read_numbers(_: Any, __: Any, text: str) -> Sequence[int]:
 @click.command(epilog=EPILOG, short_help="Compare several numbers of clusters, and suggest one.")
 @opt.data_options
 @opt.weight_option
-@click.option(
+@opt.option(
     "-k",
     "--n-clusters",
     "numbers",
@@ -61,7 +61,7 @@ def read_numbers(_: Any, __: Any, text: str) -> Sequence[int]:
 @opt.seed_option
 @opt.effort_option
 @opt.time_limit_option("For all fits together; what is not known then stays empty.")
-@click.option("--plot", type=click.Path(), help="Picture of the figures: .png, .pdf, .svg.")
+@opt.option("--plot", type=click.Path(), help="Picture of the figures: .png, .pdf, .svg.")
 @opt.force_option
 @opt.printing_options
 def choose(

@@ -193,7 +193,7 @@ class Line:
 @opt.seed_option
 @opt.effort_option
 @opt.time_limit_option("For corral's own solvers; the other methods have no limit.")
-@click.option("-o", "--output", type=click.Path(), help="The table: .csv, .xlsx and others.")
+@opt.option("-o", "--output", type=click.Path(), help="The table: .csv, .xlsx and others.")
 @opt.force_option
 @opt.printing_options
 def compare(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .fit import picture_of
-from .options import debug_option, picture_options
+from .options import debug_option, option, picture_options
 from .output import FINE, Written, check_output, say
 
 if TYPE_CHECKING:
@@ -40,9 +40,7 @@ Examples:
 
 
 @click.command(epilog=EPILOG, short_help="Cluster real data under rules.")
-@click.option(
-    "--save", type=click.Path(file_okay=False), help="Folder to write the demo's files to."
-)
+@option("--save", type=click.Path(file_okay=False), help="Folder to write the demo's files to.")
 @picture_options
 @debug_option
 def demo(save: str | None, report: str | None, plot: str | None, force: bool) -> int:

@@ -93,7 +93,7 @@ method_options = stacked(
         ("rbf", "linear", "poly", "sigmoid", "laplacian", "cosine", "chi2", "additive_chi2"),
         "With --method kernel: how similar two rows are.",
     ),
-    click.option(
+    opt.option(
         "--gamma",
         callback=read_gamma,
         default="scale",
@@ -134,20 +134,6 @@ def _refuse_others(method: str) -> None:
                 f"--{option.replace('_', '-')} is not for --method {method}; it is for --method "
                 f"{others}."
             )
-
-
-def centers_of(model: Any, points: Points) -> FloatArray:
-    """Centres of the clusters among the points: those of the model, or the means of its labels."""
-    if hasattr(model, "cluster_centers_"):
-        return np.asarray(model.cluster_centers_)
-    weight = np.ones(len(points.X)) if points.weight is None else points.weight
-    centers = np.zeros((model.n_clusters_, points.X.shape[1]))
-    for j in np.unique(model.labels_):
-        own = model.labels_ == j
-        # A cluster whose rows all have no weight has their plain mean.
-        share = weight[own] if weight[own].any() else None
-        centers[j] = np.average(points.X[own], axis=0, weights=share)
-    return centers
 
 
 def as_lists(centers: FloatArray) -> list[list[float] | None]:
@@ -196,22 +182,22 @@ Exit codes: 0 feasible, 2 bad input, 3 infeasible, 4 not decided within the time
     ("raise", "relax"),
     "Rules that contradict each other: end with exit code 3, or break them least.",
 )
-@click.option(
+@opt.option(
     "--prove",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
     help="Seconds to spend on a proof of how good the answer is.",
 )
-@click.option(
+@opt.option(
     "--prices",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
     help="Seconds to spend on the price of each rule: what the inertia would be without it.",
 )
-@click.option("--describe", is_flag=True, help="Say what characterises each cluster.")
-@click.option("--keep-best", is_flag=True, help="Ctrl-C ends with the best answer so far.")
+@opt.option("--describe", is_flag=True, help="Say what characterises each cluster.")
+@opt.option("--keep-best", is_flag=True, help="Ctrl-C ends with the best answer so far.")
 @opt.labels_options
-@click.option("--model", type=click.Path(), help="JSON file of the clusters, for corral assign.")
+@opt.option("--model", type=click.Path(), help="JSON file of the clusters, for corral assign.")
 @opt.picture_options
 @opt.printing_options
 def fit(
@@ -277,7 +263,7 @@ def fit(
     seconds = clock.elapsed
     if stopped:
         click.echo("corral: interrupted; the answer is the best so far", err=True)
-    centers = centers_of(fitted, points)
+    centers = np.asarray(fitted.cluster_centers_)
     columns = {**others, **label_columns(fitted.labels_, points, centers)}
     # The labels come first: nothing that fails later can lose them.
     where: Any = {"output": output, "as_json": as_json}

@@ -2,18 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import click
-from click import option
 from click.shell_completion import CompletionItem
 
 #: What stands for the least number of clusters that the rules allow.
 FEWEST = "fewest"
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Once(click.Option):
+    """An option that is refused if it is given twice, unless it is made for many values.
+
+    Of a flag only the opposite is refused.
+    """
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Let the parser collect all values."""
+        many, self.multiple = self.multiple, True
+        super().add_to_parser(parser, ctx)
+        self.multiple = many
+
+    def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> Any:
+        """The only value that was given."""
+        if not self.multiple and self.name in opts:
+            given = opts[self.name]
+            often = len(set(given) if self.is_flag else given)
+            if often > 1 and not ctx.resilient_parsing:
+                said = "both ways" if self.is_flag else f"as {' and '.join(map(repr, given))}"
+                raise click.BadParameter(f"it is given {said}; give it once.", ctx, self)
+            opts = {**opts, self.name: given[-1]}
+        return super().consume_value(ctx, opts)
+
+
+#: ``click.option`` of this class; all commands use it.
+option = partial(click.option, cls=Once)
 
 _FILE = click.Path(exists=True, dir_okay=False)
 _POINTS = click.Path(exists=True, dir_okay=False, allow_dash=True)

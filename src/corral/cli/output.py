@@ -192,17 +192,59 @@ def write_labels(
     """Write the labels to a file or to the standard output, unless JSON will have them.
 
     ``ids`` is the name of the column of ids.
-    """
-    from .tables import write_csv, write_table
 
+    Raises
+    ------
+    ValueError
+        They cannot be written there; the message says where they are instead.
+    """
+    from .tables import write_table
+
+    if output is None and as_json:
+        return
     decimal = points.table.decimal
-    if output is not None:
-        write_table(output, columns, decimal, ids, beside=written.beside(output))
-    elif not as_json:
-        buffer = io.StringIO()
-        write_csv(buffer, columns, decimal)
-        text = buffer.getvalue()
-        click.echo(visible(text) if sys.stdout.isatty() else text, nl=False)
+    try:
+        if output is not None:
+            write_table(output, columns, decimal, ids, beside=written.beside(output))
+        else:
+            text = _as_text(columns, decimal)
+            click.echo(visible(text) if sys.stdout.isatty() else text, nl=False)
+    except BrokenPipeError:  # the reader has had enough
+        raise
+    except Exception as error:
+        place = "the standard output" if output is None else repr(output)
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        instead = _rescued(_as_text(columns, decimal), printed=output is not None)
+        raise ValueError(
+            f"the labels cannot be written to {place}: {' '.join(why.split())}; {instead}."
+        ) from error
+
+
+def _as_text(columns: dict[str, Any], decimal: str) -> str:
+    """A table as CSV."""
+    from .tables import write_csv
+
+    buffer = io.StringIO()
+    write_csv(buffer, columns, decimal)
+    return buffer.getvalue()
+
+
+def _rescued(text: str, *, printed: bool) -> str:
+    """Keep labels in a temporary file, or print them if that fails; say where they are."""
+    name = None
+    try:
+        descriptor, name = tempfile.mkstemp(prefix="corral-labels-", suffix=".csv")
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except OSError:
+        if name is not None:
+            Path(name).unlink()
+    else:
+        return f"they are in {name!r}"
+    if not printed or sys.stdout is None:
+        return "they are lost, because no temporary file could be written either"
+    click.echo(text, nl=False)
+    return "they are on the standard output, because no temporary file could be written either"
 
 
 def print_report(

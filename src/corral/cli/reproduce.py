@@ -9,7 +9,7 @@ from types import ModuleType
 
 import click
 
-from .options import debug_option, seed_option
+from .options import debug_option, option, seed_option
 
 #: Names of the experiments, as in ``reproduction.EXPERIMENTS``.
 NAMES = (
@@ -42,18 +42,18 @@ Names: {", ".join(NAMES)}."""
 
 @click.command(epilog=EPILOG, short_help="Run the paper's experiments and write a page.")
 @click.argument("names", nargs=-1, type=click.Choice(NAMES), metavar="[NAME]...")
-@click.option("--quick", is_flag=True, help="A small version, to see that it works.")
+@option("--quick", is_flag=True, help="A small version, to see that it works.")
 @seed_option
-@click.option(
+@option(
     "--out",
     type=click.Path(file_okay=False),
     default="docs/reproduction",
     show_default=True,
     help="Folder for the page and its pictures.",
 )
-@click.option("--cache", type=click.Path(file_okay=False), help="Folder for the results.")
-@click.option("--fresh", is_flag=True, help="Discard earlier results and run everything again.")
-@click.option(
+@option("--cache", type=click.Path(file_okay=False), help="Folder for the results.")
+@option("--fresh", is_flag=True, help="Discard earlier results and run everything again.")
+@option(
     "--jobs",
     type=click.IntRange(1),
     default=1,

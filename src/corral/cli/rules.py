@@ -6,6 +6,7 @@ import math
 import re
 import warnings
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from .. import (
     CannotLink,
@@ -214,3 +215,17 @@ def _number(part: str, text: str, option: str) -> float:
     if math.isnan(number):
         raise ValueError(f"{option} is {text!r}, but {part!r} is not a number.")
     return number
+
+
+def pairs_not_known(paths: Sequence[str], n_rows: int) -> Iterator[tuple[int, int]]:
+    """The pairs of rows that nobody could judge, from files of rules."""
+    from ..constraints.collection import unknown_of
+
+    for path in paths:
+        for pair in unknown_of(Path(path).read_text(encoding="utf-8")):
+            if max(pair) >= n_rows:
+                raise ValueError(
+                    f'{path}: the pair {pair} of "unknown" is not of these points; rows must lie '
+                    f"in [0, {n_rows - 1}]."
+                )
+            yield pair

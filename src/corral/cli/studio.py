@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import options as opt
+from .output import say
 
 if TYPE_CHECKING:
     from .. import ConstraintSet
@@ -26,24 +27,27 @@ Examples:
   corral studio points.csv
   corral studio class.csv -k 5 --id-column name --share sex:0.4:
   corral studio shops.csv -k 4 --rules rules.json --no-browser
+  corral studio cities.csv -k 6 --metric haversine
 
 The page is served to this machine only, at an address with a secret token; Ctrl-C ends it. Columns
-without numbers are not clustered by; they serve for names and shares. Each change is saved to
-POINTS.studio.json, a new file beside POINTS. The page saves rules as a JSON file, too; --rules
-reads both, here and in corral fit."""
+without numbers are not clustered by; they serve for names and shares. --metric haversine clusters
+by the columns called lat and lon, or latitude and longitude, unless --columns names others. Each
+change is saved to POINTS.studio.json, a new file beside POINTS. The page saves rules as a JSON
+file, too; --rules reads both, here and in corral fit."""
 
 
 @click.command(epilog=EPILOG, short_help="Look, set rules and fit in a page on this machine.")
 @opt.data_options
+@opt.metric_option
 @opt.weight_option
 @opt.clusters_option
 @opt.rule_options
 @opt.seed_option
 @opt.effort_option
-@click.option(
+@opt.option(
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Port; 0: a free one."
 )
-@click.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
+@opt.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
 @opt.debug_option
 def studio(seed: int, effort: float, port: int, browser: bool, **options: Any) -> int:
     """Open a page in which to look at POINTS, set rules, fit, and see what changed.
@@ -51,14 +55,16 @@ def studio(seed: int, effort: float, port: int, browser: bool, **options: Any) -
     Missing numbers become the mean of their column, and the page says so, unless --missing drop.
     """
     from ..studio import Studio
+    from ..studio.autosave import Autosave
+    from .rules import pairs_not_known
 
     asked = opt.Options(**options)
     data, rules, n_clusters = read(asked)
-    beside = None if asked.points == "-" else Path(asked.points)
-    unknown = tuple(_unknown(asked.constraints))
-    shown = Studio(
-        data, rules, n_clusters, seed, port, effort=effort, unknown=unknown, beside=beside
-    )
+    autosave = None if asked.points == "-" else Autosave.beside(Path(asked.points))
+    unknown = tuple(pairs_not_known(asked.constraints, len(data)))
+    own: Any = {"effort": effort, "unknown": unknown, "autosave": autosave}
+    shown = Studio(data, rules, n_clusters, seed, port, **own)
+    say(data.using)
     click.echo(f"The studio is at {shown.url}\nCtrl-C ends it.")
     if browser:
         shown.open()
@@ -68,16 +74,9 @@ def studio(seed: int, effort: float, port: int, browser: bool, **options: Any) -
     return 0
 
 
-def _unknown(paths: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The pairs that nobody could judge in earlier studios, from files of rules."""
-    from ..constraints.collection import unknown_of
-
-    for path in paths:
-        yield from unknown_of(Path(path).read_text(encoding="utf-8"))
-
-
 def read(asked: opt.Options) -> tuple[Data, ConstraintSet, int]:
     """The data, the rules and the number of clusters that the options name."""
+    from ..studio.data import HAVERSINE
     from .data import load_points
     from .rules import columns_of_rules, count_clusters, make_rules, number_columns
     from .tables import read_table
@@ -93,6 +92,8 @@ def read(asked: opt.Options) -> tuple[Data, ConstraintSet, int]:
     numbers, notices = _numeric(table)
     id_column = asked.id_column or _names_column(table, numbers)
     asked = replace(asked, id_column=id_column, missing="mean")
+    if asked.metric == HAVERSINE:
+        asked = _of_places(asked, table, numbers)
     others = [*(name for name in table.columns if name not in numbers), *columns_of_rules(asked)]
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -100,6 +101,14 @@ def read(asked: opt.Options) -> tuple[Data, ConstraintSet, int]:
         rules = make_rules(asked, points, n_clusters)
     notices += [str(warning.message) for warning in said]
     return _data(points, numbers, asked, notices), rules, n_clusters
+
+
+def _of_places(asked: opt.Options, table: Table, numbers: dict[str, Any]) -> opt.Options:
+    """Latitude and longitude as the columns to cluster by, unless some are named; no gaps."""
+    from ..studio.data import degrees_of
+
+    columns = asked.columns or degrees_of(numbers, table.name)
+    return replace(asked, columns=columns, missing="error")
 
 
 def _numeric(table: Table) -> tuple[dict[str, Any], list[str]]:
@@ -154,6 +163,7 @@ def _data(
         weight=points.weight,
         notices=tuple(notices),
         lines=tuple(_reading(points, asked)),
+        metric=asked.metric,
     )
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import chain, islice, repeat
-from numbers import Number
+from numbers import Integral, Number
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._arrays import sound
-from .._text import suggestion
+from .._arrays import beyond_floats, sound
+from .._text import shown, suggestion
 from .._typing import BoolArray, FloatArray, IntArray
 
 Names: TypeAlias = Sequence[Any] | None
@@ -118,6 +118,16 @@ NAMES_HINT = (
 """Hint for messages about row numbers that are not integers: they may be names."""
 
 
+def check_count(value: Any, what: str, more: str = "") -> None:
+    """Raise ``ValueError`` unless it is an integer of at least 1 that 64 bits hold."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or not 1 <= value < 2**63:
+        huge = " and below 2**63" if whole and value >= 1 else ""
+        raise ValueError(
+            f"{what} is {shown(value)}; it must be an integer of at least 1{huge}{more}."
+        )
+
+
 def as_numbers(values: ArrayLike, what: str, kinds: str = "iuf") -> FloatArray:
     """Copy numbers to float64; NaN, text and dtype kinds not in ``kinds`` raise."""
     array = as_array(values, what)
@@ -127,11 +137,16 @@ def as_numbers(values: ArrayLike, what: str, kinds: str = "iuf") -> FloatArray:
         if array.ndim == 0 and not isinstance(values, Number):
             raise ValueError(f"{what} must be numbers, not {kind_of(values)}.")
         try:
-            array = array.astype(np.float64)
+            array.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{what} must be numbers: {error}.") from error
-    # Adding 0.0 turns -0.0 into 0.0, so that equal numbers have equal bytes.
-    array = array.astype(np.float64) + 0.0
+    given = array
+    with np.errstate(over="ignore"):
+        # Adding 0.0 turns -0.0 into 0.0, so that equal numbers have equal bytes.
+        array = given.astype(np.float64) + 0.0
+    for value in given[np.isinf(array)].flat:
+        if str(value).lstrip("+-").lower() not in ("inf", "infinity"):
+            raise beyond_floats(what)
     wrong = np.isnan(array)
     if wrong.any():
         raise ValueError(f"{what}{_place(wrong)} is NaN; a number is needed.")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._text import refuse_keys
-from ._checks import FOLDS, Names, index_of, positions_of, table_of
+from ._checks import FOLDS, Names, index_of, plural, positions_of, table_of
 from .base import Constraint, Violations, fingerprint
 from .files import atomic_writer
 from .rows import RowRule
@@ -23,9 +23,6 @@ Kind = TypeVar("Kind", bound=Constraint)
 
 FORMAT = "corral constraints"
 VERSION = 1
-#: Rules from which a list of as many rules as rows is taken for a part of a longer one; small
-#: problems often have as many rules as rows.
-LEAST_SLICE = 10
 #: Largest sum of the prices of all violations: objectives stay in the range of floats.
 MOST_TO_PAY = 1e300
 
@@ -348,19 +345,21 @@ def rules_for(X: Any, constraints: Any, own: Any = None) -> tuple[ConstraintSet,
 
 
 def _refuse_slice(constraints: Any, given: ConstraintSet, X: Any) -> None:
-    """Refuse a list that may be what cross-validation has left of a longer one.
+    """Refuse a list that may be what cross-validation has left of a longer sequence.
 
     scikit-learn takes the entries of the training rows of whatever has as many entries as X, and
-    makes a list of them, which has as many entries as the training rows.
+    makes a list of them, which has as many entries as the training rows.  A list of the user's
+    with as many entries as rows looks the same; a tuple or a ConstraintSet is always complete.
     """
     rows = X.shape[0] if hasattr(X, "shape") else len(X) if isinstance(X, Sequence) else None
     counted = isinstance(rows, int)  # a Dask frame does not know its rows, and nothing slices it
-    sliced = type(constraints) is list and counted and rows == len(constraints) == len(given)
-    if sliced and len(given) >= LEAST_SLICE and not any(rule.knows_rows for rule in given):
+    sliced = type(constraints) is list and counted and rows == len(constraints)
+    if sliced and not any(rule.knows_rows for rule in given):
         raise ValueError(
-            f"constraints is a list of {rows} rules for {rows} rows, as cross-validation leaves of "
-            "a list with a rule for each row of the data; give ConstraintSet(rules) for all rows, "
-            "or ConstraintSet(rules).for_folds(index) in cross-validation."
+            f"constraints is a list with {plural(len(constraints), 'entry', 'entries')}, and X has "
+            f"{plural(len(constraints), 'row')}: cross-validation leaves such a list of one with "
+            "an entry for each row of all data.  If it is complete, give ConstraintSet(rules) or "
+            "a tuple; in cross-validation give ConstraintSet(rules).for_folds(index)."
         )
 
 

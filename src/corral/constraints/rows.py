@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from numbers import Integral, Number
+from numbers import Number
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -59,10 +59,7 @@ class RowRule(Constraint, kind=False):
     def _set_count(self, n_samples: Any) -> None:
         """Set the number of rows, in the constructor after the other fields."""
         if n_samples is not None:
-            whole = isinstance(n_samples, Integral) and not isinstance(n_samples, bool)
-            if not whole or n_samples < 1:
-                allowed = "it must be an integer of at least 1, or None"
-                raise ValueError(f"n_samples is {n_samples!r}; {allowed}.")
+            _checks.check_count(n_samples, "n_samples", ", or None")
             n_samples = int(n_samples)
             self._refuse_rows_from(n_samples, f"n_samples is {n_samples}")
         self._set(n_samples=n_samples)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -19,7 +18,7 @@ from .._typing import FloatArray, IntArray
 from ..audit import Findings, InMemory, PointPieces, centres_of, examine
 from ..audit.distances import check_places
 from ..constraints import Constraint
-from ..constraints._checks import as_numbers, refuse
+from ..constraints._checks import as_numbers, check_count, refuse
 from ..constraints.collection import rules_for
 from ..constraints.files import atomic_writer
 from ..plots._style import feature_names
@@ -321,8 +320,7 @@ def audit(
     kinds = [np.float64, np.float32]
     points = check_array(sound(X), accept_sparse="csr", dtype=kinds, input_name="X")
     points = sparse.csr_array(points) if sparse.issparse(points) else points
-    if not isinstance(n_clusters, Integral) or isinstance(n_clusters, bool) or n_clusters < 1:
-        raise ValueError(f"`n_clusters` is {n_clusters!r}; it must be an integer of at least 1.")
+    check_count(n_clusters, "`n_clusters`")
     k = int(n_clusters)
     label = checked_labels(labels, points.shape[0], k)
     weight = checked_weights(sample_weight, len(label))

@@ -7,7 +7,8 @@ metric says which points those are (``embedded``), where the user's centres are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,11 @@ from .distance import EUCLIDEAN, Distance
 from .memory import MemoryRows
 from .sphere import Chord, OnSphere
 
+LATITUDE = re.compile(r"lat(itude)?|breite(ngrad)?", re.IGNORECASE)
+LONGITUDE = re.compile(r"lo?ng?(itude)?|l(ae|ä)nge(ngrad)?", re.IGNORECASE)
+
+#: Names of the columns of places, and the largest of their degrees.
+DEGREES = {LATITUDE: 90.0, LONGITUDE: 180.0}
 #: Radius of the sphere on which a squared distance is one less the cosine.
 COSINE_RADIUS = 0.5**0.5
 
@@ -188,6 +194,28 @@ def _divided(points: Any, by: FloatArray) -> Any:
     """CSR rows, each divided by a number."""
     data = points.data / np.repeat(by, np.diff(points.indptr)).astype(points.dtype)
     return sparse.csr_array((data, points.indices, points.indptr), shape=points.shape)
+
+
+def place_of(columns: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The first columns of numbers that are latitude and longitude in degrees by name and values.
+
+    Examples
+    --------
+    >>> place_of(
+    ...     {"height": np.zeros(2), "Lon": np.array([8.0, 9.0]), "lat": np.array([47.0, 48.0])}
+    ... )
+    ('lat', 'Lon')
+    """
+    found = [
+        next((name for name, values in columns.items() if _is(form, most, name, values)), None)
+        for form, most in DEGREES.items()
+    ]
+    latitude, longitude = found
+    return None if latitude is None or longitude is None else (latitude, longitude)
+
+
+def _is(form: re.Pattern[str], most: float, name: str, values: Any) -> bool:
+    return form.fullmatch(name.strip()) is not None and bool(np.nanmax(np.abs(values)) <= most)
 
 
 def refuse_columns(columns: Sequence[Any] | None) -> None:

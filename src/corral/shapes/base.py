@@ -39,6 +39,7 @@ from ..search.shape import Shape
 from ..search.starts import group_labels
 from ..search.vary import Variation
 from ..settings import LIMITS, Limit, default_limit, make_random_state
+from ..versions import Versioned
 
 #: Precisions of X that are kept.
 FLOATS = [np.float64, np.float32]
@@ -109,7 +110,7 @@ class Found:
 
 
 @dataclass(eq=False, repr=False)
-class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
+class ShapedClustering(Versioned, ClusterMixin, BaseEstimator, ABC):
     """Base class: ``fit`` checks, presolves, searches, audits and stores.
 
     A subclass is a dataclass whose fields are its parameters.  It names their allowed values in
@@ -162,7 +163,8 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
             weight = check_weights(sample_weight, n)
             random_state = make_random_state(self.random_state)
             k, params, fewest = with_clusters(self.get_params(deep=False), n, given, names)
-            limit = default_limit(n) if params["time_limit"] is None else params["time_limit"]
+            given_limit = params["time_limit"]
+            limit = self._default_limit(n) if given_limit is None else given_limit
             deadline = Deadline.after(limit)
             try:
                 rules = presolve(given, n, k, names=names, deadline=deadline.first)
@@ -202,6 +204,10 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
     def _audited(self, report: Report, task: Task, found: Found) -> Report:
         """The report of an answer with the inertia as the estimator defines it."""
         return report
+
+    def _default_limit(self, n_rows: int) -> float:
+        """Seconds that a fit may take if the user gave no limit."""
+        return default_limit(n_rows)
 
     def _points(self, X: Any) -> FloatArray:
         """The rows of X as the search wants them, checked."""

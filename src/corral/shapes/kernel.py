@@ -89,6 +89,11 @@ class ConstrainedKernelKMeans(ShapedClustering):
     n_clusters_ : int
     inertia_ : float
         Weighted sum of the squared distances to the centre of one's own cluster, in feature space.
+    cluster_centers_ : (n_clusters, n_features) array
+        Means of the rows of each cluster in the units of X, NaN for empty ones.  The centres that
+        k-means found are in feature space.  Not there if the kernel is precomputed.
+    n_iter_ : int
+        Iterations of k-means on the feature vectors, as in ``ConstrainedKMeans``.
     report_ : Report
         The audit, in feature space.
     n_features_in_ : int
@@ -165,12 +170,15 @@ class ConstrainedKernelKMeans(ShapedClustering):
             machine = machine_of_members(matrix, task.weight, labels, task.n_clusters)
         else:
             machine = machine_of_centers(rows, spectrum.projection(), model.cluster_centers_)
-        attributes = {
+        attributes: dict[str, Any] = {
             "inertia_": model.inertia_,
+            "n_iter_": model.n_iter_,
             "_kernel": kernel,
             "_sample": sample,
             "_machine": machine,
         }
+        if self.kernel != "precomputed":
+            attributes["cluster_centers_"] = _means(task, labels)
         kind = "exact" if size == n else f"Nystroem, of {size} rows"
         how = (
             ("clusters", f"means in the feature space of the kernel {self._name!r}"),
@@ -249,6 +257,16 @@ def _sample(task: Task, size: int) -> IntArray:
         return np.arange(size)
     heavy = np.flatnonzero(task.weight > 0.0)
     return np.sort(task.random_state.choice(heavy, min(size, len(heavy)), replace=False))
+
+
+def _means(task: Task, labels: IntArray) -> FloatArray:
+    """Weighted means of the rows; of rows without weight, their plain mean."""
+    means = np.full((task.n_clusters, task.points.shape[1]), np.nan)
+    for j in np.unique(labels):
+        own = labels == j
+        weight = task.weight[own]
+        means[j] = np.average(task.points[own], axis=0, weights=weight if weight.any() else None)
+    return means
 
 
 def _kmeans(task: Task, features: FloatArray) -> ConstrainedKMeans:

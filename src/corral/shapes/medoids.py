@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from numbers import Real
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +20,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._arrays import sound
-from .._text import in_digits
+from .._text import in_digits, shown
 from .._typing import FloatArray, IntArray, Matrix
 from ..audit.distances import sum_of_distances
 from ..deadline import NEVER, Deadline
@@ -28,7 +30,7 @@ from ..proof.relaxation import memory_at
 from ..report import Report
 from ..rows.arcs import EARTH_RADIUS
 from ..rows.metrics import METRICS, refuse_columns
-from ..settings import LIMITS, Limit
+from ..settings import LIMITS, Limit, called_init, check_centers
 from .base import FLOATS, Found, ShapedClustering, Task
 from .medoid_search import NO_MEDOID, MedoidShape, best_medoids, numbered
 
@@ -62,7 +64,11 @@ class OneNumber:
 
 
 def distances(
-    points: Matrix, others: Matrix, metric: Any, deadline: Deadline = NEVER
+    points: Matrix,
+    others: Matrix,
+    metric: Any,
+    deadline: Deadline = NEVER,
+    params: Mapping[str, Any] = MappingProxyType({}),
 ) -> FloatArray:
     """Distance of each row from each of the others, as scikit-learn defines the metric.
 
@@ -71,19 +77,50 @@ def distances(
     Only that can take long; it raises OutOfTime.
     """
     if callable(metric):
-        asked = OneNumber(metric, deadline)
+        asked = OneNumber(partial(metric, **params), deadline)
         # Of other rows than the points themselves both orders are asked for.
         found = pairwise_distances(points, others[:], metric=asked)
-    elif metric == "euclidean" and not sparse.issparse(points):
+    elif metric == "euclidean" and not params and not sparse.issparse(points):
         found = cdist(points, others)  # from differences, so that no digits cancel
     elif metric == HAVERSINE:
         found = EARTH_RADIUS * haversine_distances(np.radians(points), np.radians(others))
     else:
-        found = pairwise_distances(points, others, metric=metric)
+        found = pairwise_distances(points, others, metric=metric, **params)
     return np.asarray(found, np.float64)
 
 
-def candidate_distances(points: Matrix, metric: Any, deadline: Deadline) -> FloatArray:
+def check_params(metric: Any, params: Any) -> dict[str, Any]:
+    """Parameters of the metric by name; ValueError where it takes none."""
+    if params is None:
+        return {}
+    if not isinstance(params, Mapping) or not all(isinstance(name, str) for name in params):
+        raise ValueError(f"`metric_params` is {shown(params)}; it must be a dict, or None.")
+    if params and isinstance(metric, str) and metric in ("precomputed", HAVERSINE):
+        raise ValueError(
+            f"`metric_params` is {shown(params)}, but metric={metric!r} has no parameters."
+        )
+    return dict(params)
+
+
+def known_params(metric: Any, params: Mapping[str, Any], points: Matrix) -> dict[str, Any]:
+    """The parameters with what SciPy would take from the rows, so that new rows have the same."""
+    named, known = metric if isinstance(metric, str) else "", dict(params)
+    if named == "seuclidean" and "V" not in known:
+        known["V"] = np.var(points, axis=0, ddof=1)
+    if named == "mahalanobis" and "VI" not in known:
+        try:
+            known["VI"] = np.linalg.inv(np.atleast_2d(np.cov(points.T))).T
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                "the covariance of X has no inverse, which metric='mahalanobis' needs; give "
+                "metric_params={'VI': ...}."
+            ) from None
+    return known
+
+
+def candidate_distances(
+    points: Matrix, metric: Any, deadline: Deadline, params: Mapping[str, Any]
+) -> FloatArray:
     """Distances (n, c) of the rows to all candidates; ValueError or MemoryError if they are wrong.
 
     Precomputed distances are the points themselves.
@@ -91,7 +128,11 @@ def candidate_distances(points: Matrix, metric: Any, deadline: Deadline) -> Floa
     given = isinstance(metric, str) and metric == "precomputed"
     n, c = points.shape if given else (points.shape[0], points.shape[0])
     check_memory(n, c)
-    found = np.asarray(points, np.float64) if given else distances(points, points, metric, deadline)
+    found = (
+        np.asarray(points, np.float64)
+        if given
+        else distances(points, points, metric, deadline, params)
+    )
     name = "X" if given else "`metric`"
     wrong = ~(np.isfinite(found) & (found >= 0.0))
     if wrong.any():
@@ -159,9 +200,14 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         symmetric: j is the medoid.  Any other matrix has the distances of the rows to candidates,
         of which ``n_clusters`` different ones become medoids; these candidates are no rows and
         obey no rules.
-    init : "k-medoids++" or array-like of shape (n_clusters,), default="k-medoids++"
-        Medoids to start from: drawn, or indices of rows (of columns, if X has distances to
-        candidates).
+    init : "k-medoids++", array-like or callable, default="k-medoids++"
+        Medoids to start from: drawn; ``n_clusters`` indices of rows (of columns, if X has distances
+        to candidates); their coordinates, (n_clusters, n_features), which must be those of rows; or
+        a function ``init(X, n_clusters, random_state=...)`` that gives one of these arrays.
+    metric_params : dict, default=None
+        Parameters of the metric, as ``pairwise_distances`` takes them by keyword: ``p`` of
+        "minkowski", ``V`` of "seuclidean", ``VI`` of "mahalanobis", or those of the function.
+        Without ``V`` or ``VI`` it is the variance, or the inverse covariance, of X.
     n_init : int or "auto", default="auto"
         How often medoids are drawn; not used, with a warning, if ``init`` has medoids.
     effort : float, default=1.0
@@ -220,9 +266,13 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
     metric: Any = "euclidean"
     init: Any = field(default="k-medoids++", kw_only=True)
     n_init: int | str = field(default="auto", kw_only=True)
+    metric_params: Any = field(default=None, kw_only=True)
 
     def _search(self, task: Task) -> Found:
-        distance = candidate_distances(task.points, self.metric, task.deadline)
+        params = known_params(
+            self.metric, check_params(self.metric, self.metric_params), task.points
+        )
+        distance = candidate_distances(task.points, self.metric, task.deadline, params)
         n, c = distance.shape
         if c < task.n_clusters:
             raise ValueError(
@@ -232,14 +282,17 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         rules = task.rules
         shape = MedoidShape(distance, task.weight, rules, inside=self._inside(task.points))
         drawn = None if self.n_init == "auto" else int(self.n_init)
-        init = _init(self.init, task.n_clusters, c)
+        given = called_init(self.init, task.points, task.n_clusters, task.random_state)
+        places = None if self._precomputed else task.points
+        init = _init(given, task.n_clusters, c, places)
         if init is not None and drawn not in (None, 1):
             message = f"`n_init` is {drawn}, but `init` has the medoids: there is one start."
             warnings.warn(message, RuntimeWarning, stacklevel=3)
         said = "precomputed" if self._precomputed else repr(self.metric)
         task.events.note("clusters", f"medoids, metric {said}")
         task.events.note("distances", f"{in_digits(n)} x {in_digits(c)} numbers")
-        found = best_medoids(task, shape, self.metric, init, drawn)
+        plain_metric = None if params else self.metric  # k-means knows no parameters
+        found = best_medoids(task, shape, plain_metric, init, drawn)
         if init is None:
             found = numbered(found, rules, task.weight)
         used = np.bincount(found.labels, minlength=task.n_clusters) > 0
@@ -247,6 +300,7 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         plain = not self._precomputed and self._accepted()["ensure_all_finite"] is True
         space = None if plain else distance[:, medoids[used]]
         fitted = {**self._fitted(task.points, medoids), "n_iter_": task.tally.answers}
+        fitted["_metric_params"] = params
         compared = HAVERSINE if self.metric == HAVERSINE else "euclidean"
         how = tuple(task.events.table())
         return Found(rules.to_rows(found.labels), fitted, how, space, compared)
@@ -267,7 +321,9 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         used = np.unique(labels)
         if self._inside(task.points) and np.any(labels[medoids[used]] != used):
             raise BrokenAnswerError("the medoid of a cluster is in another one.")
-        total = sum_of_distances(task.points, labels, medoids, self.metric, task.weight)
+        params = found.attributes["_metric_params"]
+        of: Any = {"weight": task.weight, "params": params}
+        total = sum_of_distances(task.points, labels, medoids, self.metric, **of)
         name = self.metric if isinstance(self.metric, str) else "callable"
         return replace(report, inertia=total, metric=name, unit=UNITS.get(name, ""))
 
@@ -311,7 +367,8 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
             found[:, used] = points[:, self.medoid_indices_[used]]
         else:
             centers = self.cluster_centers_[used].astype(np.float64)
-            found[:, used] = distances(points, centers, self.metric)
+            params = getattr(self, "_metric_params", {})  # pickles before 0.7.0 have none
+            found[:, used] = distances(points, centers, self.metric, params=params)
         return found, given.dtype
 
     @property
@@ -354,16 +411,19 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         return tags
 
 
-def _init(init: Any, n_clusters: int, n_candidates: int) -> IntArray | None:
+def _init(init: Any, n_clusters: int, n_candidates: int, places: Matrix | None) -> IntArray | None:
     """Medoids to start from, checked; None if they are drawn."""
     if isinstance(init, str):
         Limit(None, words=("k-medoids++",)).check("init", init)
         return None
-    medoids = np.asarray(init)
+    medoids = np.asarray(sound(init, "`init`"))
+    if medoids.ndim == 2 and places is not None:
+        medoids = _rows_at(check_centers(medoids, (n_clusters, places.shape[1])), places)
     whole = medoids.shape == (n_clusters,) and np.issubdtype(medoids.dtype, np.integer)
     if not whole or len(np.unique(medoids)) < n_clusters:
         raise ValueError(
-            f"`init` is {init!r}; it must be 'k-medoids++' or {n_clusters} different indices."
+            f"`init` is {shown(init)}; it must be 'k-medoids++', {n_clusters} different indices, "
+            "or the coordinates of as many rows."
         )
     outside = medoids[(medoids < 0) | (medoids >= n_candidates)]
     if len(outside):
@@ -371,3 +431,21 @@ def _init(init: Any, n_clusters: int, n_candidates: int) -> IntArray | None:
             f"`init` names candidate {outside[0]}; indices must lie in [0, {n_candidates - 1}]."
         )
     return medoids.astype(np.int64)
+
+
+def _rows_at(places: FloatArray, points: Matrix) -> IntArray:
+    """A row of its own at each place."""
+    given: Any = points
+    rows = given.toarray() if sparse.issparse(points) else given
+    found: list[int] = []
+    for number, place in enumerate(places):
+        there = np.flatnonzero((rows == place).all(axis=1))
+        free = np.setdiff1d(there, found)
+        if not len(free):
+            fault = "equals no row of X" if not len(there) else "has fewer rows than it is given"
+            raise ValueError(
+                f"`init` has {shown(place.tolist())} at medoid {number}, which {fault}; medoids "
+                "are different rows."
+            )
+        found.append(int(free[0]))
+    return np.array(found)

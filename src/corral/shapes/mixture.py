@@ -10,28 +10,33 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._arrays import sound
+from .._text import in_digits
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints import CannotLink, ConstraintSet, MustLink
 from ..deadline import OutOfTime
 from ..exceptions import SolverTimeoutError
+from ..inputs import check_weights
 from ..rules import Rules, presolve
 from ..search.budget import Budget
 from ..search.descent import Answer, Descender
 from ..search.engine import Maker
+from ..search.events import Events
 from ..settings import COUNT, Limit, make_random_state
 from ..solution import of_empty
-from .base import FLOATS, Found, ShapedClustering, Task, kmeans_labels, searched
+from .base import FLOATS, Found, ShapedClustering, Tally, Task, kmeans_labels, searched
 from .gaussian import COVARIANCES, Gaussians, GaussianShape, parameters_of, target_of
 
 
@@ -51,8 +56,8 @@ class ConstrainedGaussianMixture(ShapedClustering):
         "full": one matrix a cluster; "tied": one for all; "diag": variances of the features;
         "spherical": one variance a cluster.  "auto" tries all of them.  If there are enough links,
         some are held back in turn, and the covariance whose clusters obey most of these is taken;
-        otherwise the one of least BIC of the hard clusters: each row counts by the density of its
-        own cluster, where :meth:`bic` counts all clusters.  ``report_.how()`` says which and why.
+        otherwise the one whose fit has the least :meth:`bic`.  The answer is that fit, the same as
+        with this kind given.  ``report_.how()`` says which and why.
     effort : float, default=1.0
         Factor of the work of the search.
     time_limit : float, default=None
@@ -109,12 +114,14 @@ class ConstrainedGaussianMixture(ShapedClustering):
     covariance: str = "auto"
 
     def _search(self, task: Task) -> Found:
-        kind, why, starts = self.covariance, "as given", kmeans_starts(task)
-        if kind == "auto":
-            kind, why = choose_covariance(task, starts)
+        starts = kmeans_starts(task)
+        auto = self.covariance == "auto"
+        kinds, why = likely_kinds(task) if auto else ((self.covariance,), "as given")
+        chosen = best_kind(task, kinds, starts)
+        kind, found = chosen.kind, chosen.answer
         task.events.note("clusters", f"Gaussian, covariance {kind!r}")
-        task.events.note("covariance", why)
-        found = fit_gaussians(task, kind, starts)
+        task.events.note("covariance", "; ".join(filter(None, (why, chosen.why))))
+        task.events.rows.extend(chosen.task.events.rows)
         clusters, labels = found.clusters, task.rules.to_rows(found.labels)
         sizes = np.bincount(labels, minlength=task.n_clusters)
         if empty := of_empty(sizes.tolist(), found.rules.sizes):
@@ -125,11 +132,17 @@ class ConstrainedGaussianMixture(ShapedClustering):
             "covariances_": clusters.covariances(kind),
             "precisions_": clusters.precisions(kind),
             "cluster_centers_": clusters.means.copy(),
-            "n_iter_": task.tally.answers,
+            "n_iter_": chosen.task.tally.answers,
             "covariance_": kind,
             "_clusters": clusters,
         }
         return Found(labels, attributes, tuple(task.events.table()))
+
+    def _default_limit(self, n_rows: int) -> float:
+        """That of all fits: "auto" makes one for each kind."""
+        return super()._default_limit(n_rows) * (
+            len(COVARIANCES) if self.covariance == "auto" else 1
+        )
 
     def predict(self, X: Any) -> IntArray:
         """Most likely cluster of each row, free of constraints.
@@ -157,13 +170,20 @@ class ConstrainedGaussianMixture(ShapedClustering):
         """Mean logarithm of the density of the rows."""
         return float(logsumexp(self._densities(X)[0], axis=1).mean())
 
-    def bic(self, X: Any) -> float:
-        """Bayesian information criterion of the mixture on X; lower is better."""
-        return self._criterion(X, lambda n: float(np.log(n)))
+    def bic(self, X: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Bayesian information criterion of the mixture on X; lower is better.
 
-    def aic(self, X: Any) -> float:
-        """Akaike's information criterion of the mixture on X; lower is better."""
-        return self._criterion(X, lambda _: 2.0)
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        sample_weight : array-like of shape (n_samples,), optional
+            A row of weight 2 counts as two rows.
+        """
+        return self._criterion(X, sample_weight, bic_of)
+
+    def aic(self, X: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Akaike's information criterion of the mixture on X; parameters as in :meth:`bic`."""
+        return self._criterion(X, sample_weight, aic_of)
 
     def sample(self, n_samples: int = 1) -> tuple[FloatArray, IntArray]:
         """Draw rows from the mixture, by ``random_state``.
@@ -185,11 +205,17 @@ class ConstrainedGaussianMixture(ShapedClustering):
         found, labels = clusters.drawn(int(n_samples), make_random_state(self.random_state))
         return found.astype(self.means_.dtype, copy=False), labels.astype(np.int32)
 
-    def _criterion(self, X: Any, price: Callable[[int], float]) -> float:
-        """Minus twice the log likelihood, and a price for each free parameter."""
-        log = logsumexp(self._densities(X)[0], axis=1)
+    def _criterion(
+        self,
+        X: Any,
+        sample_weight: ArrayLike | None,
+        of: Callable[[FloatArray, FloatArray, int], float],
+    ) -> float:
+        """A criterion of the densities, weights and number of free parameters."""
+        log = self._densities(X)[0]
+        weight = check_weights(sample_weight, len(log))
         free = parameters_of(self.covariance_, *self.means_.shape)
-        return float(-2.0 * log.sum() + free * price(len(log)))
+        return of(log, np.ones(len(log)) if weight is None else weight, free)
 
     def _densities(self, X: Any) -> tuple[FloatArray, Any]:
         """Log densities in double precision, and the precision of X."""
@@ -202,7 +228,7 @@ class ConstrainedGaussianMixture(ShapedClustering):
 #: Part of the time left that one start by k-means may take.  It only matters where the time limit
 #: ends a fit; a larger part leaves less for the descents that follow.
 START_SHARE = 0.3
-#: Part of the time left that the choice of the covariance may take; the rest is for the fit.  It
+#: Part of the time left that the fits without some links may take; the rest is for the fit.  It
 #: only matters where the time limit ends a fit.
 CHOICE_SHARE = 0.6
 #: Parts in which links are held back in turn.  More parts keep more links for each fit, and take as
@@ -300,40 +326,76 @@ def kmeans_starts(task: Task) -> list[IntArray]:
     return starts
 
 
-def choose_covariance(task: Task, starts: Sequence[IntArray]) -> tuple[str, str]:
-    """The kind of covariance, and why in words.
+def bic_of(log: FloatArray, weight: FloatArray, free: int) -> float:
+    """Bayes's criterion of log densities (n, k), weights of the rows, and free parameters."""
+    rows = float(np.log(max(weight.sum(), 1.0)))
+    return float(-2.0 * weight @ logsumexp(log, axis=1)) + free * rows
 
-    A link that is held back and obeyed all the same speaks for the kind.  Where links are few, or
-    do not decide, BIC does.
+
+def aic_of(log: FloatArray, weight: FloatArray, free: int) -> float:
+    """Akaike's criterion of the same."""
+    return float(-2.0 * weight @ logsumexp(log, axis=1)) + 2.0 * free
+
+
+def likely_kinds(task: Task) -> tuple[tuple[str, ...], str]:
+    """The kinds of covariance that most links speak for, and why in words.
+
+    A link that is held back and obeyed all the same speaks for the kind.  Where links are few, all
+    kinds are likely.
     """
-    soon = replace(task, deadline=task.deadline.share(CHOICE_SHARE))
     links = _Links.of(task.given)
-    kinds: tuple[str, ...] = COVARIANCES
-    why = least = "least BIC of the hard clusters"
-    if len(links) >= HELD_BACK_PARTS * HELD_BACK_EACH:
-        obeyed, asked = _obeyed(soon, links)
-        if asked >= HELD_BACK_PARTS * HELD_BACK_EACH:
-            kinds = tuple(kind for kind in COVARIANCES if obeyed[kind] == max(obeyed.values()))
-            counts = ", ".join(f"{kind} {obeyed[kind]}" for kind in COVARIANCES)
-            why = f"of {asked} links held back, obeyed: {counts}"
-    if len(kinds) == 1:
-        return kinds[0], why
-    bic = _bic(soon, kinds, starts)
-    chosen = min(bic, key=lambda kind: bic[kind])
-    return chosen, why if why == least else f"{why}; of equals the {least}"
+    least = HELD_BACK_PARTS * HELD_BACK_EACH
+    soon = replace(_again(task), deadline=task.deadline.share(CHOICE_SHARE))
+    obeyed, asked = _obeyed(soon, links) if len(links) >= least else ({}, 0)
+    if asked < least:
+        return COVARIANCES, ""
+    counts = ", ".join(f"{kind} {obeyed[kind]}" for kind in COVARIANCES)
+    kinds = tuple(kind for kind in COVARIANCES if obeyed[kind] == max(obeyed.values()))
+    return kinds, f"of {asked} links held back, obeyed: {counts}"
 
 
-def _bic(task: Task, kinds: tuple[str, ...], starts: Sequence[IntArray]) -> dict[str, float]:
-    """BIC of the hard clustering with each kind, as far as there is time."""
-    rows = float(np.log(max(task.weight.sum(), 1.0)))
-    free = {kind: parameters_of(kind, task.n_clusters, task.points.shape[1]) for kind in kinds}
-    bic = {kinds[0]: np.inf}
-    with suppress(OutOfTime):
-        for kind in kinds:
-            task.deadline.check()
-            found = fit_gaussians(task, kind, starts, children=False)
-            bic[kind] = found.objective + free[kind] * rows
-    return bic
+@dataclass(frozen=True)
+class _Candidate:
+    """The fit with one kind of covariance: its task, with the events, and its answer.
+
+    ``why`` says why it was chosen.
+    """
+
+    kind: str
+    task: Task
+    answer: Answer
+    why: str = ""
+
+    @property
+    def bic(self) -> float:
+        """Bayes's criterion of the fit."""
+        clusters: Gaussians = self.answer.clusters
+        free = parameters_of(self.kind, *clusters.means.shape)
+        return bic_of(clusters.densities(self.task.points), self.task.weight, free)
+
+    @property
+    def told(self) -> str:
+        cut = ", ended by the time limit" if self.task.deadline.passed else ""
+        return f"{self.kind} {in_digits(self.bic)}{cut}"
+
+
+def best_kind(task: Task, kinds: Sequence[str], starts: Sequence[IntArray]) -> _Candidate:
+    """The fit of least BIC; each is that of its kind alone, in an equal part of the time."""
+    fits = []
+    for number, kind in enumerate(kinds):
+        own = replace(_again(task), deadline=task.deadline.share(1.0 / (len(kinds) - number)))
+        answer = fit_gaussians(own, kind, starts)
+        fits.append(_Candidate(kind, own, answer))
+    if len(fits) == 1:
+        return fits[0]
+    told = "; ".join(fit.told for fit in fits)
+    return replace(min(fits, key=lambda fit: fit.bic), why=f"least BIC: {told}")
+
+
+def _again(task: Task) -> Task:
+    """The same task with events of its own; all draw the same random numbers."""
+    own = deepcopy(task.random_state)
+    return replace(task, random_state=own, events=Events(task.events.clock), tally=Tally())
 
 
 def _labels(task: Task, kind: str, starts: Sequence[IntArray]) -> IntArray:

@@ -19,6 +19,7 @@ from ..constraints import CannotLink, ConstraintSet, MustLink
 from ..constraints.collection import rules_for
 from ..inputs import check_magnitude, refuse_others
 from ..settings import COUNT, POSITIVE, Limit
+from ..versions import Versioned
 
 #: Eigenvalue, of at most 1, above which a component is extended to new rows by its equation.
 LEAST_EIGENVALUE = 1e-3
@@ -30,7 +31,7 @@ CHUNK = 2**22
 
 
 @dataclass(eq=False, repr=False)
-class LinkPropagation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LinkPropagation(Versioned, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Spectral embedding of rows in which links pull and push the neighbours of their rows too.
 
     Must-links and cannot-links are spread over the graph of nearest neighbours, as in

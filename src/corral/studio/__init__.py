@@ -13,6 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .autosave import Autosave
 from .data import Data, data_of
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Studio:
         *,
         effort: float = 1.0,
         unknown: tuple[tuple[int, int], ...] = (),
-        beside: Path | None = None,
+        autosave: Autosave | None = None,
     ) -> None:
         try:
             from .server import Server
@@ -72,7 +73,6 @@ class Studio:
             if (error.name or "").split(".")[0] not in ("bokeh", "tornado", "jinja2"):
                 raise
             raise ModuleNotFoundError(MISSING, name="bokeh") from error
-        from .autosave import Autosave
         from .session import Session
 
         self._session = Session(
@@ -82,7 +82,7 @@ class Studio:
             seed=seed,
             effort=effort,
             unknown=unknown,
-            autosave=None if beside is None else Autosave(beside),
+            autosave=autosave,
             post=lambda function: server.post(function),
         )
         self._server = server = Server(port)
@@ -163,6 +163,8 @@ def studio(
     random_state: int = 0,
     port: int = 0,
     effort: float = 1.0,
+    metric: str = "euclidean",
+    save: str | os.PathLike[str] | None = None,
 ) -> Studio:
     """Open the studio on data: see the clusters, set rules, fit, and look at what changed.
 
@@ -183,6 +185,13 @@ def studio(
         Port on 127.0.0.1; 0 chooses a free one.
     effort : float, default=1.0
         Work of all fits, as in :class:`ConstrainedKMeans`.
+    metric : {"euclidean", "cosine", "haversine"}, default="euclidean"
+        As in :class:`ConstrainedKMeans`.  By haversine the studio clusters by the columns that are
+        called latitude and longitude, or lat and lon, or by the only two.
+    save : path, optional
+        JSON file that rules and answers are saved to after each change.  If it exists, it stays as
+        it is, and the next free name like it is taken.  Without it they live in the session:
+        ``constraints`` has the rules, and the page can save them.
 
     Returns
     -------
@@ -197,4 +206,6 @@ def studio(
     >>> shown = studio([[0.0, 1.0], [5.0, 6.0]], n_clusters=2)  # doctest: +SKIP
     >>> shown.open()  # doctest: +SKIP
     """
-    return Studio(data_of(X, names), constraints, n_clusters, random_state, port, effort=effort)
+    data, autosave = data_of(X, names, metric), None if save is None else Autosave(Path(save))
+    own: Any = {"effort": effort, "autosave": autosave}
+    return Studio(data, constraints, n_clusters, random_state, port, **own)

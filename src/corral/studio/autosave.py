@@ -1,25 +1,30 @@
-"""A file beside the data that holds rules and answers after each change."""
+"""A file that holds rules and answers after each change."""
 
 from __future__ import annotations
 
 import os
 from itertools import chain, count
 from pathlib import Path
+from typing import Self
 
 from ..constraints.files import atomic_writer
 
+#: What the page says where there is no such file.
+NOT_SAVED = "Rules and answers live in this session only; Save rules keeps them in a file."
+
 
 class Autosave:
-    """Writes texts to a file of its own beside the data.
+    """Writes texts to a file of its own.
 
     A file that is there already is never written over: it may hold the answers of an earlier
-    studio.  The file is made by the first text, and each text replaces the one before as a whole,
-    so that a process that ends while it writes loses at most the last change.
+    studio; the next free name is taken.  The file is made by the first text, and each text replaces
+    the one before as a whole, so that a process that ends while it writes loses at most the last
+    change.
 
     Parameters
     ----------
-    data : Path
-        The file of the data.
+    wanted : Path
+        Name of the file.
 
     Attributes
     ----------
@@ -32,8 +37,10 @@ class Autosave:
         Why the last text could not be written; "" if it could.
     """
 
-    def __init__(self, data: Path) -> None:
-        self._data = data
+    def __init__(self, wanted: Path) -> None:
+        if not wanted.parent.is_dir():
+            raise ValueError(f"{str(wanted)!r} cannot be saved: its folder does not exist.")
+        self._wanted = wanted
         self._claimed = False
         self.written, self.failed = False, ""
         self.earlier: Path | None = None
@@ -42,7 +49,7 @@ class Autosave:
     def _next(self) -> Path:
         """The first name that is free."""
         for end in chain([""], (f"-{number}" for number in count(2))):
-            path = self._data.with_name(f"{self._data.name}.studio{end}.json")
+            path = self._wanted.with_name(f"{self._wanted.stem}{end}{self._wanted.suffix}")
             if not os.path.lexists(path):
                 break
             self.earlier = path
@@ -68,16 +75,21 @@ class Autosave:
             except FileExistsError:
                 self.path = self._next()
 
+    @classmethod
+    def beside(cls, data: Path) -> Self:
+        """A file beside that of the data."""
+        return cls(data.with_name(f"{data.name}.studio.json"))
+
     @property
     def words(self) -> str:
         """Where changes are saved, for the page."""
         name = self.path.name
         if self.failed:
-            text = f"NOT saved to {name!r} beside the data: {self.failed}. Use Save rules."
+            text = f"NOT saved to {name!r}: {self.failed}. Use Save rules."
         elif self.written:
-            text = f"All changes are saved in {name!r} beside the data."
+            text = f"All changes are saved in {name!r}."
         else:
-            text = f"Each change will be saved to {name!r} beside the data."
+            text = f"Each change will be saved to {name!r}."
         if self.earlier is not None:
             text += f" {self.earlier.name!r} is of an earlier studio; Load rules reads it."
         return text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +11,8 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import plural
+from ..rows.metrics import METRICS, place_of, refuse_columns
+from ..settings import LIMITS
 
 #: Columns that the page lists for choices and shows for a row; more would not fit a page.
 MOST_COLUMNS = 200
@@ -24,8 +25,9 @@ MOST_NAMESAKES = 5
 #: Points that are drawn.  Of more rows a random sample of this size is drawn; all are clustered.
 MOST_POINTS = 200_000
 
-LATITUDE = re.compile(r"lat(itude)?|breite(ngrad)?", re.IGNORECASE)
-LONGITUDE = re.compile(r"lo?ng?(itude)?|l(ae|ä)nge(ngrad)?", re.IGNORECASE)
+HAVERSINE = "haversine"
+#: What the page says about the metrics.
+COMPARED = {"cosine": "cosine distance", HAVERSINE: "great-circle distance"}
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class Data:
         What the user has to know about the data, such as missing values.
     lines : tuple of str
         Python lines that make ``X``, and ``table`` if the columns are from a file.
+    metric : str
+        What rows are compared by; that of the estimator.
     """
 
     title: str
@@ -59,6 +63,7 @@ class Data:
     weight: FloatArray | None = None
     notices: tuple[str, ...] = ()
     lines: tuple[str, ...] = ("# X is the data that the studio was given.",)
+    metric: str = "euclidean"
 
     def __len__(self) -> int:
         return len(self.X)
@@ -92,14 +97,8 @@ class Data:
 
     @cached_property
     def place(self) -> tuple[str, str] | None:
-        """The columns of longitude and latitude, if there are such."""
-        found = []
-        for form, most in ((LONGITUDE, 180.0), (LATITUDE, 90.0)):
-            for name in self.number_columns:
-                if form.fullmatch(name.strip()) and np.abs(self.columns[name]).max() <= most:
-                    found.append(name)
-                    break
-        return (found[0], found[1]) if len(found) == 2 else None
+        """The columns of latitude and longitude, if there are such."""
+        return place_of({name: self.columns[name] for name in self.number_columns})
 
     @cached_property
     def shown(self) -> IntArray:
@@ -113,6 +112,12 @@ class Data:
     def told(self) -> tuple[str, ...]:
         """All notices, also those about what does not fit the page."""
         notices = list(self.notices)
+        plain = self.place if self.metric == "euclidean" else None
+        if plain is not None and set(plain) <= set(self.features):
+            notices.append(
+                f"Degrees of {plain[0]!r} and {plain[1]!r} are compared as plain numbers. With the "
+                "metric haversine the studio compares places by their distance on the ground."
+            )
         if len(self.columns) > MOST_COLUMNS:
             notices.append(
                 f"{self.title} has {len(self.columns):,} columns. The page lists the first "
@@ -134,7 +139,8 @@ class Data:
             count = f"all {used:,} columns" if used > 1 else "the only column"
         names = ", ".join(self.features[:MOST_USED])
         more = f" and {used - MOST_USED:,} more" if used > MOST_USED else ""
-        return f"Clustering by {count}: {names}{more}."
+        how = f", by {COMPARED[self.metric]}" if self.metric in COMPARED else ""
+        return f"Clustering by {count}: {names}{more}{how}."
 
     def find(self, text: str) -> IntArray:
         """Rows by their names or numbers, which commas separate.
@@ -196,11 +202,13 @@ def texts_of(values: Any) -> list[str]:
     return [str(value) for value in values]
 
 
-def data_of(X: Any, names: Any = None) -> Data:
+def data_of(X: Any, names: Any = None, metric: str = "euclidean") -> Data:
     """The rows of an array or a data frame; missing numbers become the mean of their column.
 
-    Columns of a data frame that hold no numbers are not clustered; they are there for shares.
+    Columns of a data frame that hold no numbers are not clustered; they are there for shares.  By
+    haversine latitude and longitude alone are clustered.
     """
+    LIMITS["metric"].check("metric", metric)
     alike: tuple[str, ...] = ()
     if getattr(X, "columns", None) is None:
         try:
@@ -218,12 +226,40 @@ def data_of(X: Any, names: Any = None) -> Data:
     features = tuple(name for name, values in columns.items() if values.dtype.kind == "f")
     if not features:
         raise ValueError("`X` has no column of numbers to cluster by.")
+    if metric == HAVERSINE:
+        features = degrees_of({name: columns[name] for name in features}, "`X`")
     columns, notices = without_gaps(columns)
     texts = None if names is None else tuple(map(str, names))
     made = np.column_stack([columns[name] for name in features])
     if texts is not None and len(texts) != len(made):
         raise ValueError(f"`names` has {len(texts)} entries, but X has {len(made)} rows.")
-    return Data("data", made, features, columns, texts, notices=(*alike, *notices))
+    told = (*alike, *notices)
+    return Data("data", made, features, columns, texts, notices=told, metric=metric)
+
+
+def degrees_of(columns: Mapping[str, Any], what: str) -> tuple[str, ...]:
+    """The columns of latitude and longitude: those called so, or the only two.
+
+    Raises
+    ------
+    ValueError
+        There are none, or they hold something else.
+    """
+    found = place_of(columns) or tuple(columns)
+    if len(found) != 2:
+        raise ValueError(
+            f"{what} has {len(columns)} columns of numbers, none of them called lat and lon in "
+            "degrees; the metric haversine takes two, latitude and longitude."
+        )
+    refuse_columns(found)
+    places = np.column_stack([columns[name] for name in found])
+    if not np.isfinite(places).all():
+        row = int(np.argmin(np.isfinite(places).all(axis=1)))
+        raise ValueError(f"row {row} of {what} has no place; the metric haversine needs all.")
+    fault = METRICS[HAVERSINE].fault(places)
+    if fault is not None:
+        raise ValueError(f"row {fault[0]} of {what} has {fault[1]}.")
+    return found
 
 
 def without_gaps(columns: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -352,7 +388,7 @@ def plane_of(data: Data, x: str, y: str) -> Plane:
 
 def _map(data: Data) -> Plane:
     """Mercator's projection: angles on the map are those on the ground."""
-    longitude, latitude = (np.radians(data.columns[name]) for name in data.place or ())
+    latitude, longitude = (np.radians(data.columns[name]) for name in data.place or ())
     north = np.clip(latitude, -np.radians(POLE), np.radians(POLE))
     y = EARTH * np.log(np.tan(np.pi / 4 + north / 2))
     return Plane(EARTH * longitude, y, "longitude", "latitude", is_map=True)

@@ -55,10 +55,11 @@ def python_lines(task: Task, order: IntArray | None = None) -> str:
             f"before = np.array({task.known.tolist()})  # the clusters before, -1 for none",
             f"rules = [*rules, Pin(before, weight={task.stay!r})]",
         ]
-    effort = "" if task.effort == 1.0 else f", effort={task.effort!r}"
+    more = "" if data.metric == "euclidean" else f", metric={data.metric!r}"
+    more += "" if task.effort == 1.0 else f", effort={task.effort!r}"
     weight = ", sample_weight=weight" if data.weight is not None else ""
     lines += [
-        f"model = ConstrainedKMeans({task.n_clusters}, random_state={task.seed}{effort})",
+        f"model = ConstrainedKMeans({task.n_clusters}, random_state={task.seed}{more})",
         f"model.fit(X, constraints=rules{weight})",
         "labels = model.labels_",
     ]

@@ -219,8 +219,9 @@ def fitted(
     stopped: Callable[[], bool] = bool,
 ) -> Any:
     """Fit the task."""
-    model = ConstrainedKMeans(task.n_clusters, random_state=task.seed, effort=task.effort)
     data, rules = task.data, ConstraintSet([task.rules, task.pins])
+    given: Any = {"random_state": task.seed, "effort": task.effort, "metric": data.metric}
+    model = ConstrainedKMeans(task.n_clusters, **given)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what ended early is said in the answer
         model.fit(data.X, constraints=rules, sample_weight=data.weight, callback=callback)

@@ -21,6 +21,7 @@ from ..constraints import (
     Pin,
 )
 from ..plots._style import colour
+from .autosave import NOT_SAVED
 from .data import MOST_COLUMNS, Data, views_of
 from .session import Session
 
@@ -85,7 +86,7 @@ class Told:
             "running": running,
             "conflict": clash,
             "can": session.can,
-            "saved": session.autosave and session.autosave.words,
+            "saved": session.autosave.words if session.autosave else NOT_SAVED,
             "unsaved": bool(session.autosave and session.autosave.failed),
             "questions": _questions(session),
             **self._known[key],

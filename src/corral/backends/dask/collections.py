@@ -67,8 +67,26 @@ def by_rows(X: Any, function: Callable[..., FloatArray], *args: Any) -> Any:
     )
 
 
-def _apply(chunk: Any, function: Callable[..., FloatArray], args: tuple[Any, ...]) -> FloatArray:
+def _apply(
+    chunk: Any,
+    function: Callable[..., FloatArray],
+    args: tuple[Any, ...],
+    block_info: Any = None,
+) -> FloatArray:
+    """The function of the rows of a chunk, which must be as many as the array says."""
+    if block_info:
+        here, said = block_info[0]["chunk-location"], block_info[None]["chunk-shape"][0]
+        _refuse_shape(here[0], (len(chunk),), (said,))
     return function(_make_shard(chunk).points, *args)
+
+
+def _refuse_shape(number: int, real: tuple[int, ...], said: tuple[float, ...]) -> None:
+    """Raise ValueError if a partition has not the shape of its chunk, where that is known."""
+    if any(known != has for known, has in zip(said, real, strict=True) if not np.isnan(known)):
+        raise ValueError(
+            f"partition {number} of X has shape {real}, but the chunks of X say {said}; they must "
+            "agree, or be NaN where they are not known."
+        )
 
 
 def _rows(X: Any) -> list[int]:
@@ -156,12 +174,7 @@ def _check(partitions: Partitions, chunks: Any) -> list[Shape]:
     found = partitions.map("check", _inspect, partitions.shards)
     rows = [length for (length, *_), _ in found]
     for i, ((length, width, _), _) in enumerate(found):
-        said, real = (chunks[0][i], chunks[1][0]), (length, width)
-        if any(known != has for known, has in zip(said, real, strict=True) if not np.isnan(known)):
-            raise ValueError(
-                f"partition {i} of X has shape {real}, but the chunks of X say {said}; "
-                "they must agree, or be NaN where they are not known."
-            )
+        _refuse_shape(i, (length, width), (chunks[0][i], chunks[1][0]))
     if not sum(rows):
         raise ValueError("X has 0 samples; there must be at least one.")
     for i, (_, bad) in enumerate(found):
