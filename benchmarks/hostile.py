@@ -18,7 +18,7 @@ from collections import Counter, defaultdict
 from fnmatch import fnmatch
 
 from hostile_cases import commands, data, files, numbers, processes, rules, studio, tables
-from hostile_cases.case import Case
+from hostile_cases.case import RULES, Case, made, points
 from hostile_cases.runner import Outcome, outcomes
 
 GROUPS = (data, rules, numbers, processes, tables, commands, files, studio)
@@ -40,13 +40,15 @@ def cases(only: str | None) -> list[Case]:
 
 
 def warm() -> None:
-    """Import what cases need, so that each process starts with it; nothing is fitted here."""
+    """Import what cases need and fit once, so that each process starts with compiled kernels."""
     import pandas  # noqa: F401
 
     import corral
 
     for name in corral.__all__:
         getattr(corral, name)
+    for kind in data.ESTIMATORS:
+        data.model(kind).fit(points(), constraints=made(RULES))
 
 
 def table(ended: list[Outcome]) -> None:

@@ -36,9 +36,10 @@ def _compat() -> Any:
 
 
 def sound(values: Any, what: str = "X") -> Any:
-    """The values as they are; ValueError for masked entries, and for indices outside the shape.
+    """The values as they are; ValueError for masked entries, dates, and indices outside the shape.
 
-    Conversions would drop the mask, and compiled code would follow the indices.
+    Conversions would drop the mask and make numbers of dates, and compiled code would follow the
+    indices.
     """
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         place = np.argwhere(np.ma.getmaskarray(values))[0].tolist()
@@ -49,6 +50,10 @@ def sound(values: Any, what: str = "X") -> Any:
         )
     if sparse.issparse(values):
         _refuse_indices(values, what)
+    dtype = getattr(values, "dtype", None)
+    kinds = [dtype] if dtype is not None else list(getattr(values, "dtypes", ()))
+    if any(getattr(kind, "kind", None) in ("m", "M") for kind in kinds):
+        raise ValueError(f"{what} holds dates or times, which have no unit here; give numbers.")
     return values
 
 

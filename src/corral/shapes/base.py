@@ -26,7 +26,14 @@ from ..exact import NoAssignment
 from ..exceptions import BrokenAnswerError, InfeasibleConstraintsError
 from ..feasibility import with_clusters
 from ..infeasible import conflict_of, out_of_time
-from ..inputs import check_magnitude, check_weights, refuse_others, row_names, talking
+from ..inputs import (
+    brought,
+    check_magnitude,
+    check_weights,
+    refuse_others,
+    row_names,
+    talking,
+)
 from ..report import Report
 from ..rules import Rules, presolve
 from ..search.budget import Budget
@@ -205,7 +212,7 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
 
     def _points(self, X: Any) -> FloatArray:
         """The rows of X as the search wants them, checked."""
-        points: FloatArray = check_array(sound(X), dtype=np.float64, input_name="X", estimator=self)
+        points: FloatArray = check_array(sound(brought(X)), dtype=np.float64, input_name="X", estimator=self)
         check_magnitude(points, type(self).__name__)
         return points
 
