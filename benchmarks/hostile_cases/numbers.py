@@ -34,22 +34,22 @@ SCALES = (1e-320, 1e-308, 1e-200, 1e-160, 1e-20, 1e20, 1e100, 1e160, 1e300, 4e30
 #: Bad parameters of every estimator, and of some.
 PARAMETERS: dict[str, tuple[Any, ...]] = {
     "n_clusters": (0, -1, 2.5, "three", None, True, NAN, N + 1, HUGE),
-    "time_limit": (-1, NAN, "1 s", True, -INF),
+    "time_limit": (-1, NAN, "1 s", True, -INF, INF, HUGE),
     "effort": (0, -1.0, NAN, INF, "much", HUGE),
     "random_state": (-1, 1.5, "seed", 2**32, HUGE),
     "verbose": ("loud",),
 }
 KMEANS = {
     "init": ("kmeans", 7, [["a", "b"]] * K, np.full((K, D), NAN), np.zeros((K, D + 1)), [HUGE] * N),
-    "n_init": (0, -1, 1.5, "many", HUGE),
-    "max_iter": (0, 1.5, HUGE),
+    "n_init": (0, -1, 1.5, "many"),
+    "max_iter": (0, 1.5),
     "tol": (-1, NAN, HUGE),
     "rho": (0, NAN, INF, HUGE),
-    "max_samples": (0, -1, "few", HUGE),
+    "max_samples": (0, -1, "few"),
     "prove": (-1, NAN, HUGE),
     "device": ("tpu", "cuda:x", 5),
     "metric": ("manhattan", None, 3),
-    "record_x": (5, (0,), (HUGE,)),
+    "record_x": (5, (0,)),
     "on_infeasible": ("ignore",),
     "solver": ("lloyd",),
 }
@@ -150,22 +150,30 @@ def _prices(factor: float) -> None:
     """Soft rules at the ends of floats; hard ones are obeyed all the same."""
     import corral
 
-    soft = [corral.MustLink([(0, 1), (2, 3)], weight=[factor, factor])]
-    soft += [corral.ClusterTotals([factor] * N, maximum=factor, weight=1.0)]
-    soft += [corral.ClusterSizes([4, 4, 4], weight=factor)]
     hard = RULES[:2]
-    fit = lambda: model("kmeans").fit(points(), constraints=[*made(hard), *soft])  # noqa: E731
-    refused_or(fit, lambda fitted: obeys(fitted.labels_, hard))
+
+    def fit() -> Any:
+        soft = [corral.MustLink([(0, 1), (2, 3)], weight=[factor, factor])]
+        soft += [corral.ClusterTotals([factor] * N, maximum=factor, weight=1.0)]
+        soft += [corral.ClusterSizes([4, 4, 4], weight=factor)]
+        return model("kmeans").fit(points(), constraints=[*made(hard), *soft]).labels_
+
+    refused_or(fit, lambda labels: obeys(labels, hard))
 
 
 def _price_report(factor: float) -> None:
     import corral
 
-    rules = made([totals([factor] * N, high=5 * factor), *RULES[:1]])
-    fitted = model("kmeans").fit(points(), constraints=rules)
-    report = corral.price_rules(fitted, points(), constraints=rules, time_limit=2)
-    if not np.isfinite(report.inertia):
-        raise Wrong(f"inertia {report.inertia}")
+    def prices() -> Any:
+        rules = made([totals([factor] * N, high=5 * factor), *RULES[:1]])
+        fitted = model("kmeans").fit(points(), constraints=rules)
+        return corral.price_rules(fitted, points(), constraints=rules, time_limit=2)
+
+    def check(report: Any) -> None:
+        if not np.isfinite(report.inertia):
+            raise Wrong(f"inertia {report.inertia}")
+
+    refused_or(prices, check)
 
 
 def _new_rows(kind: str, factor: float) -> None:
@@ -228,9 +236,9 @@ def cases() -> Iterator[Case]:
             yield Case("weights", f"{kind}-{what}", partial(_weights, kind, weight))
         for what, weight in SOUND_WEIGHTS.items():
             yield Case("weights", f"{kind}-{what}", partial(_sound_weights, kind, weight))
-        for limit in (0.0, 1e-300, 1e-9, 0.001, 0.05, INF):
+        for limit in (0.0, 1e-300, 1e-9, 0.001, 0.05):
             yield Case("limits", f"{kind}-{limit:g}", partial(_limited, kind, limit))
-    for exponent in (-900, -300, 300, 900):
+    for exponent in (-900, -300, 300, 450):
         run = partial(_scale_changes_nothing, exponent)
         yield Case("scales", f"kmeans-power-{exponent}", run)
     for scale in (1e19, 1e160, 1e307):
