@@ -195,6 +195,9 @@ def _bad(name: str, data: bytes | Callable[[], bytes], line: str, word: str) -> 
 def _sound(ending: str, data: bytes, options: str) -> None:
     prepare()
     Path(f"given{ending}").write_bytes(data)
+    if "--decimal" in options:  # which holds for files of pairs, too
+        Path("ml.csv").write_text("0;1\n", encoding="utf-8")
+        Path("cl.csv").write_text("2;5\n", encoding="utf-8")
     rules = "--must-link ml.csv --cannot-link cl.csv --sizes 5,4,3 --json"
     ended = shell(f"{FIT.format(ending=ending)} {options} {rules}")
     if ended.code:
