@@ -1,10 +1,8 @@
-"""Requests to the studio's server without its token, with large bodies or bad commands."""
+"""Requests to the studio's server without its token, with large bodies, and bad actions."""
 
 from __future__ import annotations
 
-import json
 import socket
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from functools import partial
@@ -59,28 +57,38 @@ def _request(text: str) -> None:
     shown.stop()
 
 
-#: Commands of the page that must change nothing.
-COMMANDS: dict[str, Any] = {
-    "text": "{",
-    "null": None,
-    "list": [],
+#: Actions of the page that must change nothing but the message.
+ACTIONS: dict[str, dict[str, Any]] = {
+    "nothing": {},
     "unknown": {"do": "explode"},
-    "no-rows": {"do": "together", "rows": [99]},
-    "huge": {"do": "set", "field": "n_clusters", "value": 10**400},
+    "list": {"do": ["together"]},
+    "clusters-none": {"do": "clusters"},
+    "clusters-huge": {"do": "clusters", "n": "1" + "0" * 400},
+    "clusters-integer": {"do": "clusters", "n": 10**400},
+    "clusters-nan": {"do": "clusters", "n": "nan"},
+    "sizes-words": {"do": "sizes", "exact": "a, b"},
+    "sizes-huge": {"do": "sizes", "least": 10**400},
+    "totals-unknown": {"do": "totals", "column": "z", "most": "1"},
+    "shares-none": {"do": "shares"},
+    "together-none": {"do": "together"},
+    "drop-none": {"do": "drop", "number": 99},
+    "load-text": {"do": "load", "text": "{"},
 }
 
 
-def _command(value: Any) -> None:
-    """A command that is no command is an error of a known kind, and the rules stay."""
+def _action(action: dict[str, Any]) -> None:
+    """An action that cannot be done says why, and the rules stay as they are."""
     from corral.studio.actions import do
     from corral.studio.data import data_of
     from corral.studio.session import Session
 
     session = Session(data_of(points()))
-    before = repr(session.state)
-    refused(lambda: do(session, value), kind=(ValueError, TypeError, KeyError, AttributeError))
-    if repr(session.state) != before:
-        raise Wrong("the state changed")
+    before = repr(session.document)
+    do(session, action)
+    if not (session.failed and session.message):
+        raise Wrong(f"no message for {action!r:.100}")
+    if repr(session.document) != before:
+        raise Wrong("the rules changed")
 
 
 def _data(value: Any) -> None:
@@ -90,9 +98,11 @@ def _data(value: Any) -> None:
 
 
 def cases() -> Iterator[Case]:
-    """Requests, commands and rows."""
+    """Requests, actions and rows."""
     for what, text in REQUESTS.items():
         yield Case("studio", f"request-{what}", partial(_request, text))
+    for what, action in ACTIONS.items():
+        yield Case("studio", f"action-{what}", partial(_action, action))
     rows = {"none": None, "text": "a", "no-rows": points()[:0], "inf": points() * float("inf")}
     for what, value in rows.items():
         yield Case("studio", f"rows-{what}", partial(_data, value))

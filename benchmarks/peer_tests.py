@@ -1,0 +1,312 @@
+"""Tests of scikit-learn and k-means-constrained, run on corral through a shim.
+
+``python benchmarks/peer_tests.py`` runs scikit-learn's estimator checks on corral's estimators, and
+those of its tests of ``KMeans`` that use the class.  ``--kmc FOLDER`` also runs the tests of
+k-means-constrained in a checkout of its repository; its releases ship none.  Every failure is
+listed with the reason why corral differs.  The exit code is 1 if one has none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import os
+import sys
+import tempfile
+import warnings
+from collections import Counter
+from contextlib import redirect_stdout
+from importlib import import_module
+from importlib.util import find_spec
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
+from sklearn.utils.estimator_checks import check_estimator
+
+import corral
+
+REPOSITORY = "https://github.com/joshlk/k-means-constrained"
+
+#: Attributes of corral's fits that the shim has, too.
+FITTED = ("cluster_centers_", "labels_", "inertia_", "n_iter_", "n_features_in_")
+
+#: Tests that fail, by the name of the function, and why corral differs.
+REASONS = {
+    "check_sample_weight_equivalence_on_dense_data[ConstrainedKMedoids]": "a medoid is a row: its "
+    "labels are numbered by rows, which the check repeats and shuffles",
+    "check_sample_weight_equivalence_on_sparse_data[ConstrainedKMedoids]": "a medoid is a row: its "
+    "labels are numbered by rows, which the check repeats and shuffles",
+    "test_kmeans_results": "asks for the number of Lloyd's iterations; n_iter_ counts the search's",
+    "test_kmeans_relocated_clusters": "asks for the number of Lloyd's iterations",
+    "test_k_means_1_iteration": "asks for one iteration of Lloyd's; max_iter is that of ADMM",
+    "test_all_init": "gives a callable as init",
+    "test_kmeans_init_auto_with_initial_centroids": "reads the private attribute _n_init",
+    "test_n_init_auto": "reads the private attribute _n_init",
+    "test_sample_weight_init": "calls the private method _init_centroids",
+    "test_sample_weight_zero": "calls the private method _init_centroids",
+    "test_kmeans_verbose": "asks for lines that Lloyd's and Elkan's iterations print",
+    "test_warning_n_init_precomputed_centers": "the RuntimeWarning has other words",
+    "test_kmeans_warns_less_centers_than_unique_points": "fewer distinct points than clusters leave "
+    "clusters empty without a warning; the report shows their sizes",
+    "test_relocating_with_duplicates": "warns with other words",
+    "test_warning_elkan_1_cluster": "there is no algorithm elkan",
+    "test_wrong_params": "ValueError with other words for the shape of init",
+    "test_feature_names_out": "the shim delegates; names begin with corral's class",
+    "test_k_means_explicit_init_shape": "ValueError with other words; gives a callable as init",
+    "test_max_iter_error": "ValueError with other words",
+    "test_score": "max_iter=1 does not cut the search, so both fits are the best one",
+    "test_spare_not_implemented": "sparse rows are clustered",
+}
+
+
+class KMeans(ClusterMixin, TransformerMixin, BaseEstimator):
+    """scikit-learn's parameters on top of ``ConstrainedKMeans``."""
+
+    def __init__(
+        self,
+        n_clusters: Any = 8,
+        *,
+        init: Any = "k-means++",
+        n_init: Any = "auto",
+        max_iter: Any = 300,
+        tol: Any = 1e-4,
+        verbose: Any = 0,
+        random_state: Any = None,
+        copy_x: Any = True,
+        algorithm: Any = "lloyd",
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.copy_x = copy_x
+        self.algorithm = algorithm
+
+    def _rules(self, n_samples: int) -> Any:
+        return None
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
+        """Fit ``ConstrainedKMeans`` and take over what it found."""
+        names = ("init", "n_init", "max_iter", "tol", "verbose", "random_state")
+        model = corral.ConstrainedKMeans(
+            self.n_clusters, **{name: getattr(self, name) for name in names}
+        )
+        rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        model.fit(X, sample_weight=sample_weight, constraints=self._rules(rows))
+        self._model = model
+        for name in FITTED:
+            setattr(self, name, getattr(model, name))
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Labels of the fitted rows, which obey the rules."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Distances to the centres of a fit."""
+        return self.fit(X, sample_weight=sample_weight).transform(X)
+
+    def predict(self, X: Any) -> Any:
+        """The nearest centre of each row."""
+        return self._at_centres().predict(X)
+
+    def transform(self, X: Any) -> Any:
+        """Distances to the centres."""
+        return self._at_centres().transform(X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Minus the inertia of the nearest centres."""
+        return self._at_centres().score(X, sample_weight=sample_weight)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the distances."""
+        return self._model.get_feature_names_out(input_features)
+
+    def _at_centres(self) -> Any:
+        return self._model
+
+
+class KMeansConstrained(KMeans):
+    """k-means-constrained's parameters: sizes of all clusters between two bounds."""
+
+    def __init__(
+        self,
+        n_clusters: Any = 8,
+        size_min: Any = None,
+        size_max: Any = None,
+        init: Any = "k-means++",
+        n_init: Any = 10,
+        max_iter: Any = 300,
+        tol: Any = 1e-4,
+        verbose: Any = False,
+        random_state: Any = None,
+        copy_x: Any = True,
+        n_jobs: Any = 1,
+    ) -> None:
+        super().__init__(
+            n_clusters,
+            init=init,
+            n_init=n_init,
+            max_iter=max_iter,
+            tol=tol,
+            verbose=verbose,
+            random_state=random_state,
+            copy_x=copy_x,
+        )
+        self.size_min = size_min
+        self.size_max = size_max
+        self.n_jobs = n_jobs
+
+    def _rules(self, n_samples: int) -> Any:
+        bounds = {"minimum": self.size_min, "maximum": self.size_max}
+        given = {name: value for name, value in bounds.items() if value is not None}
+        return corral.ClusterSizes(**given) if given else None
+
+
+class Results:
+    """A plugin of pytest: keeps the tests that use the shim, and how each ended."""
+
+    def __init__(self, shim: type) -> None:
+        self.shim = shim
+        self.ended: dict[str, tuple[str, str]] = {}
+        self.left_out = 0
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        """Leave out the tests of other classes and of private functions."""
+        kept = [item for item in items if self._uses(item)]
+        self.left_out += len(items) - len(kept)
+        items[:] = kept
+
+    def _uses(self, item: Any) -> bool:
+        given = getattr(item, "callspec", None)
+        if given is not None and any(value is self.shim for value in given.params.values()):
+            return True
+        module, seen, waiting = item.module, set(), [item.function]
+        while waiting:  # the function, and those of its module that it calls
+            function = waiting.pop()
+            names = set(inspect.unwrap(function).__code__.co_names) - seen
+            seen |= names
+            if self.shim.__name__ in names:
+                return True
+            found = (getattr(module, name, None) for name in names)
+            waiting += [one for one in found if inspect.isfunction(one)]
+        return False
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Keep the outcome; an error before the test is one of the test."""
+        if report.when == "call" or report.outcome != "passed":
+            text = getattr(report.longrepr, "reprcrash", None)
+            message = text.message.splitlines()[0] if text is not None else str(report.longrepr)
+            self.ended[report.nodeid.rpartition("::")[2]] = (report.outcome, message)
+
+
+def run(paths: list[Path], shim: type) -> Results:
+    """Run the tests of some files, in a folder without settings of pytest."""
+    results = Results(shim)
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Path(folder) / "pytest.ini"
+        settings.write_text("[pytest]\nxfail_strict = false\n", encoding="utf-8")
+        options = ["-p", "no:cacheprovider", "-c", str(settings), "--rootdir", folder]
+        with redirect_stdout(StringIO()):
+            pytest.main([*options, *map(str, paths)], [results])
+    return results
+
+
+def of_scikit_learn() -> Results:
+    """The tests of ``KMeans``, with the shim in its place before they are imported."""
+    import sklearn.cluster
+
+    sklearn.cluster.KMeans = KMeans
+    module = find_spec("sklearn.cluster.tests.test_k_means")
+    if module is None or module.origin is None:
+        raise SystemExit("this scikit-learn is installed without its tests; install its wheel")
+    # The fixture of the seed is scikit-learn's own, in a file that pytest would find in its folder.
+    os.environ.setdefault("SKLEARN_TESTS_GLOBAL_RANDOM_SEED", "42")
+    return run([Path(module.origin)], KMeans)
+
+
+def of_k_means_constrained(folder: Path) -> Results:
+    """The tests of a checkout, with the shim in place of the class."""
+    package = import_module("k_means_constrained")
+    package.KMeansConstrained = KMeansConstrained
+    import_module("k_means_constrained.k_means_constrained_").KMeansConstrained = KMeansConstrained
+    return run(sorted((folder / "tests").glob("test_*.py")), KMeansConstrained)
+
+
+def of_checks() -> dict[str, tuple[str, str]]:
+    """scikit-learn's estimator checks on each estimator."""
+    ended = {}
+    for name in (
+        *("ConstrainedKMeans", "ConstrainedKMedoids", "ConstrainedKernelKMeans"),
+        *("ConstrainedGaussianMixture", "LinkPropagation"),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = check_estimator(getattr(corral, name)(), on_skip=None, on_fail=None)
+        for check in found:
+            message = str(check["exception"] or "").splitlines()[:1]
+            ended[f"{check['check_name']}[{name}]"] = (check["status"], "".join(message))
+    return ended
+
+
+def table(rows: dict[str, dict[str, tuple[str, str]]]) -> list[str]:
+    """Print counts by package and the failures; give those without a reason."""
+    unexplained = []
+    print(f"{'tests':<34}  passed  failed  skipped")
+    for name, ended in rows.items():
+        count = Counter(outcome for outcome, _ in ended.values())
+        failed = count["failed"] + count["xfail"]
+        print(f"{name:<34}  {count['passed']:6d}  {failed:6d}  {count['skipped']:7d}")
+    for name, ended in rows.items():
+        failures = {
+            test: said for test, (outcome, said) in ended.items() if outcome in ("failed", "xfail")
+        }
+        by_reason: dict[str, list[str]] = {}
+        for test in failures:
+            reason = REASONS.get(test) or REASONS.get(test.partition("[")[0])
+            if reason is None:
+                unexplained.append(f"{name}: {test}: {failures[test]}")
+            else:
+                by_reason.setdefault(reason, []).append(test)
+        print(f"\n{name}:" if failures else f"\n{name}: no failures")
+        for reason, tests in by_reason.items():
+            print(f"  {len(tests)} x {tests[0].partition('[')[0]}: {reason}")
+    return unexplained
+
+
+def main() -> int:
+    """Run all that can be run here; print a table and every failure."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--kmc", type=Path, metavar="FOLDER", help=f"a checkout of {REPOSITORY}")
+    options = parser.parse_args()
+    np.random.seed(0)
+    rows, left_out = {"scikit-learn, estimator checks": of_checks()}, {}
+    results = of_scikit_learn()
+    rows["scikit-learn, test_k_means.py"] = results.ended
+    left_out["scikit-learn"] = results.left_out
+    if options.kmc is None or find_spec("k_means_constrained") is None:
+        print(
+            "k-means-constrained is left out: pip install k-means-constrained, git clone "
+            f"{REPOSITORY}, and give its folder by --kmc\n"
+        )
+    else:
+        results = of_k_means_constrained(options.kmc)
+        rows["k-means-constrained"] = results.ended
+        left_out["k-means-constrained"] = results.left_out
+    unexplained = table(rows)
+    for name, count in left_out.items():
+        print(f"\n{name}: {count} tests of other classes or private functions are left out")
+    print("\nunexplained: " + ("" if unexplained else "none"))
+    print("\n".join(f"  {line}" for line in unexplained))
+    return int(bool(unexplained))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
