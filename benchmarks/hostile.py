@@ -87,9 +87,10 @@ def main() -> int:
             print(f"{outcome.kind}: {outcome.text}\n    {repeat}", flush=True)
     table(ended)
     slowest = sorted(ended, key=lambda outcome: -outcome.seconds)[:3]
-    print(f"\n{len(ended)} cases, {time.monotonic() - begun:.0f} s; slowest " + ", ".join(
-        f"{one.case.name} ({one.seconds:.1f} s)" for one in slowest
-    ))
+    print(
+        f"\n{len(ended)} cases, {time.monotonic() - begun:.0f} s; slowest "
+        + ", ".join(f"{one.case.name} ({one.seconds:.1f} s)" for one in slowest)
+    )
     for reason, count in Counter(one.text for one in ended if one.kind == "skipped").items():
         print(f"skipped {count}: {reason}")
     return int(any(outcome.kind in FAILURES for outcome in ended))

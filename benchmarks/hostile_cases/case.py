@@ -17,15 +17,15 @@ CLEAR = (ValueError, TypeError)
 N, D, K = 12, 2, 3
 
 
-class Wrong(Exception):
+class WrongError(Exception):
     """A silent wrong answer: a rule is broken, or bad input was accepted."""
 
 
-class Unclear(Exception):
+class UnclearError(Exception):
     """An error whose message does not say what is wrong."""
 
 
-class Skipped(Exception):
+class SkippedError(Exception):
     """What the case needs is not installed."""
 
 
@@ -80,20 +80,20 @@ def made(rules: Iterable[Rule]) -> list[Any]:
 
 
 def obeys(labels: Any, rules: list[Rule], n: int = N, k: int = K) -> None:
-    """Raise Wrong unless there is a label for each row and each hard rule is obeyed."""
+    """Raise WrongError unless there is a label for each row and each hard rule is obeyed."""
     labels = np.asarray(labels)
     if labels.shape != (n,):
-        raise Wrong(f"labels have shape {labels.shape}, not ({n},)")
+        raise WrongError(f"labels have shape {labels.shape}, not ({n},)")
     if labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() >= k:
-        raise Wrong(f"labels {labels.tolist()} are not numbers of {k} clusters")
+        raise WrongError(f"labels {labels.tolist()} are not numbers of {k} clusters")
     if bad := broken(terms(rules, n, k), labels.tolist(), k):
-        raise Wrong(f"labels {labels.tolist()} break {bad[0]}")
+        raise WrongError(f"labels {labels.tolist()} break {bad[0]}")
 
 
 def same(one: Any, two: Any, what: str) -> None:
-    """Raise Wrong unless two arrays are equal."""
+    """Raise WrongError unless two arrays are equal."""
     if not np.array_equal(one, two):
-        raise Wrong(f"{what}: {np.asarray(one).tolist()} and {np.asarray(two).tolist()}")
+        raise WrongError(f"{what}: {np.asarray(one).tolist()} and {np.asarray(two).tolist()}")
 
 
 def refused(act: Callable[[], Any], *words: str, kind: Any = CLEAR) -> None:
@@ -103,9 +103,9 @@ def refused(act: Callable[[], Any], *words: str, kind: Any = CLEAR) -> None:
     except kind as error:
         text = str(error)
         if missing := [word for word in words if word.lower() not in text.lower()] or not text:
-            raise Unclear(f"{type(error).__name__} {text!r} lacks {missing}") from None
+            raise UnclearError(f"{type(error).__name__} {text!r} lacks {missing}") from None
         return
-    raise Wrong(f"no error, but {given!r:.200}")
+    raise WrongError(f"no error, but {given!r:.200}")
 
 
 def refused_or(act: Callable[[], Any], check: Callable[[Any], None], kind: Any = CLEAR) -> None:
@@ -114,16 +114,16 @@ def refused_or(act: Callable[[], Any], check: Callable[[Any], None], kind: Any =
         given = act()
     except kind as error:
         if not str(error):
-            raise Unclear(f"{type(error).__name__} without a message") from None
+            raise UnclearError(f"{type(error).__name__} without a message") from None
         return
     check(given)
 
 
 def needs(name: str) -> Any:
-    """A package, or Skipped."""
+    """A package, or SkippedError."""
     from importlib import import_module
 
     try:
         return import_module(name)
     except ImportError:
-        raise Skipped(f"{name} is not installed") from None
+        raise SkippedError(f"{name} is not installed") from None

@@ -11,10 +11,14 @@ from .shell import OPTIONS, fails, prepare
 
 #: Rules in a file that cannot be, with a word of the sentence.
 RULES_FILES = {
-    "huge-shape": ('{"kind": "LinearConstraint", "shape": [100000000, 180], "row": [], "column": [], '
-    '"value": [], "lower": null, "upper": 1}', "rules.json"),
+    "huge-shape": (
+        '{"kind": "LinearConstraint", "shape": [100000000, 180], "row": [], "column": [], '
+        '"value": [], "lower": null, "upper": 1}',
+        "rules.json",
+    ),
     "other-rows": (
-        '{"kind": "ClusterTotals", "values": [1, 2], "minimum": null, "maximum": 1}', "length 2"
+        '{"kind": "ClusterTotals", "values": [1, 2], "minimum": null, "maximum": 1}',
+        "length 2",
     ),
 }
 

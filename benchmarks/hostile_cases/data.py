@@ -104,7 +104,10 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "huge-integer": (lambda: [[10**400, 0]] * N, "float"),
     "frame-of-words": (lambda: _frame(b=["w"] * N), "could not convert"),
     "frame-missing": (lambda: _frame(b=[None] + [1.0] * (N - 1)), "NaN"),
-    "frame-names-twice": (lambda: needs("pandas").DataFrame(points(), columns=["a", "a"]), "unique"),
+    "frame-names-twice": (
+        lambda: needs("pandas").DataFrame(points(), columns=["a", "a"]),
+        "unique",
+    ),
     "frame-mixed-names": (lambda: _frame(**{"c": 1.0}).rename(columns={"c": 3}), "names"),
 }
 #: What only k-means, which reads Dask arrays, is asked.

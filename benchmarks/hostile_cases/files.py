@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from .case import Case, Unclear, Wrong, obeys
+from .case import Case, UnclearError, WrongError, obeys
 from .shell import OPTIONS, RULES, fails, labelled, labels_in, prepare, shell, unfinished
 
 FIT = f"corral fit plain.csv {OPTIONS}"
@@ -65,21 +65,21 @@ def _written(line: str) -> None:
     prepare()
     labelled(line, RULES)
     if left := unfinished():
-        raise Wrong(f"{left} was left")
+        raise WrongError(f"{left} was left")
 
 
 def _lost(line: str) -> None:
     prepare()
     fails(line)
     if left := unfinished():
-        raise Wrong(f"{left} was left")
+        raise WrongError(f"{left} was left")
 
 
 def _broken_pipe() -> None:
     prepare()
     ended = shell(f"{FIT} | head -c 5; exit ${{PIPESTATUS[0]}}")
     if "Traceback" in ended.err:
-        raise Unclear(ended.err[-300:])
+        raise UnclearError(ended.err[-300:])
 
 
 def _mode(mode: int) -> None:
@@ -90,7 +90,7 @@ def _mode(mode: int) -> None:
     labelled(f"{FIT} --force -o out.csv", RULES)
     found = stat.S_IMODE(Path("out.csv").stat().st_mode)
     if found != mode:
-        raise Wrong(f"mode {found:o}, not {mode:o}")
+        raise WrongError(f"mode {found:o}, not {mode:o}")
 
 
 def _link() -> None:
@@ -100,7 +100,7 @@ def _link() -> None:
     Path("out.csv").symlink_to("target.csv")
     labelled(f"{FIT} --force -o out.csv", RULES, path="target.csv")
     if not Path("out.csv").is_symlink():
-        raise Wrong("the link was replaced")
+        raise WrongError("the link was replaced")
 
 
 def _appears() -> None:
@@ -117,7 +117,7 @@ def _appears() -> None:
     if "mine" in texts:
         others = [text for text in texts if text != "mine"]
         if code != 2 or len(others) != 1:
-            raise Wrong(f"exit code {code}, {len(others)} files of labels")
+            raise WrongError(f"exit code {code}, {len(others)} files of labels")
         texts = others
     obeys(labels_in(texts[0]), RULES)
 
@@ -140,9 +140,9 @@ def _file_limit() -> None:
         check=False,
     )
     if ended.returncode != 2:
-        raise Wrong(f"exit code {ended.returncode}: {ended.stderr[-200:]!r}")
+        raise WrongError(f"exit code {ended.returncode}: {ended.stderr[-200:]!r}")
     if Path("out.csv").exists():
-        raise Wrong("a part of out.csv was written")
+        raise WrongError("a part of out.csv was written")
 
 
 #: Options that make a fit long, so that a signal comes while it runs.
@@ -165,20 +165,20 @@ def _signalled(number: int, options: str, delay: float) -> None:
         os.kill(job.pid, number)
     _, said = job.communicate()
     if b"Traceback" in said:
-        raise Unclear(said.decode()[-300:])
+        raise UnclearError(said.decode()[-300:])
     # A signal before Python's handlers are there ends the process by itself.
     if job.returncode not in (0, 128 + number, -number):
-        raise Unclear(f"exit code {job.returncode}: {said.decode()[-200:]}")
+        raise UnclearError(f"exit code {job.returncode}: {said.decode()[-200:]}")
     try:
         os.killpg(job.pid, 0)
     except ProcessLookupError:
         pass
     else:
-        raise Wrong("processes stay")
+        raise WrongError("processes stay")
     if left := unfinished():
-        raise Wrong(f"{left} was left")
+        raise WrongError(f"{left} was left")
     if job.returncode and Path("out.csv").exists():
-        raise Wrong("out.csv was written")
+        raise WrongError("out.csv was written")
 
 
 def cases() -> Iterator[Case]:
@@ -197,7 +197,11 @@ def cases() -> Iterator[Case]:
     for what, case in others.items():
         yield Case("outputs", what, case)
     for number in (signal.SIGINT, signal.SIGTERM):
-        for what, options in {"": "", "-jobs-2": "--jobs 2", "-medoids": "--method medoids"}.items():
+        for what, options in {
+            "": "",
+            "-jobs-2": "--jobs 2",
+            "-medoids": "--method medoids",
+        }.items():
             for delay in (1.0, 6.0):
                 name = f"cli-{number.name}{what}-{delay:g}"
                 yield Case("signals", name, partial(_signalled, number, options, delay))

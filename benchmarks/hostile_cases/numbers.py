@@ -14,7 +14,7 @@ from .case import (
     D,
     K,
     N,
-    Wrong,
+    WrongError,
     made,
     obeys,
     points,
@@ -171,7 +171,7 @@ def _price_report(factor: float) -> None:
 
     def check(report: Any) -> None:
         if not np.isfinite(report.inertia):
-            raise Wrong(f"inertia {report.inertia}")
+            raise WrongError(f"inertia {report.inertia}")
 
     refused_or(prices, check)
 

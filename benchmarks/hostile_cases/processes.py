@@ -16,9 +16,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from .case import RULES, Case, K, Unclear, Wrong, made, needs, obeys, points, refused, same, sizes
+from .case import (
+    RULES,
+    Case,
+    UnclearError,
+    WrongError,
+    made,
+    needs,
+    obeys,
+    points,
+    refused,
+    same,
+    sizes,
+)
 from .data import ESTIMATORS, model
 
 ROOT = Path(__file__).parents[2]
@@ -44,10 +54,10 @@ def _threads(kind: str, count: int) -> None:
     for job in jobs:
         job.join()
     if _blas() != before:
-        raise Wrong(f"BLAS had {before} threads and has {_blas()}")
+        raise WrongError(f"BLAS had {before} threads and has {_blas()}")
     for i, X in enumerate(data):
         if i not in found:
-            raise Unclear(f"thread {i} of {count} ended without an answer")
+            raise UnclearError(f"thread {i} of {count} ended without an answer")
         obeys(found[i], rules, 90)
         same(found[i], fit(X), "labels in a thread and alone")
 
@@ -55,7 +65,9 @@ def _threads(kind: str, count: int) -> None:
 def _one_model_in_threads() -> None:
     fitted = model("kmeans").fit(points())
     answers: list[Any] = []
-    jobs = [threading.Thread(target=lambda: answers.append(fitted.predict(points()))) for _ in "abc"]
+    jobs = [
+        threading.Thread(target=lambda: answers.append(fitted.predict(points()))) for _ in "abc"
+    ]
     for job in jobs:
         job.start()
     for job in jobs:
@@ -77,7 +89,7 @@ def _in_child(act: Callable[[], Any]) -> None:
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if code:
         said = Path("child").read_text(encoding="utf-8") if Path("child").exists() else ""
-        raise Unclear(f"the fork ended with {code}: {said}")
+        raise UnclearError(f"the fork ended with {code}: {said}")
 
 
 def _fit(kind: str = "kmeans") -> None:
@@ -110,7 +122,9 @@ def _pool(method: str) -> None:
 
 
 def _labels(seed: int) -> Any:
-    return model("kmeans").set_params(random_state=seed).fit(points(), constraints=made(RULES)).labels_
+    return (
+        model("kmeans").set_params(random_state=seed).fit(points(), constraints=made(RULES)).labels_
+    )
 
 
 #: Programs that a process of its own runs, with a line that is printed at the end.
@@ -145,7 +159,7 @@ def _program(
         preexec_fn=limits,
     )
     if ended.returncode or ended.stdout.split()[-1:] != ["obeyed"]:
-        raise Unclear(f"exit code {ended.returncode}: {ended.stderr[-300:]}")
+        raise UnclearError(f"exit code {ended.returncode}: {ended.stderr[-300:]}")
 
 
 ENVIRONMENTS: dict[str, Callable[[], None]] = {
@@ -177,11 +191,11 @@ ENVIRONMENTS: dict[str, Callable[[], None]] = {
 def _interrupted(kind: str, number: int, delay: float) -> None:
     """A signal in a fit raises at once what the handler raises, and the next fit is sound."""
 
-    class Ended(Exception):
+    class EndedError(Exception):
         pass
 
     def end(*_: object) -> None:
-        raise Ended
+        raise EndedError
 
     signal.signal(number, end)
     threading.Timer(delay, os.kill, (os.getpid(), number)).start()
@@ -189,10 +203,10 @@ def _interrupted(kind: str, number: int, delay: float) -> None:
     try:
         for seed in range(1000):
             model(kind).set_params(random_state=seed).fit(points(3000, 8), constraints=[])
-    except Ended:
+    except EndedError:
         late = time.monotonic() - begun - delay
         if late > 10.0:
-            raise Wrong(f"the signal was noticed after {late:.0f} s") from None
+            raise WrongError(f"the signal was noticed after {late:.0f} s") from None
     signal.signal(number, signal.SIG_DFL)
     _fit(kind)
 
@@ -205,14 +219,14 @@ def _old(version: str, ask: Callable[[Any], Any]) -> None:
     for fitted in models:
         ask((fitted, X))
     if not rules:
-        raise Wrong("no rules")
+        raise WrongError("no rules")
 
 
 ASKED: dict[str, Callable[[Any], Any]] = {
     "predict": lambda pair: same(
         pair[0].predict(pair[1][[0, -1]]), pair[0].labels_[[0, -1]], "labels"
     ),
-    "report": lambda pair: str(pair[0].report_) or (_ for _ in ()).throw(Wrong("no report")),
+    "report": lambda pair: str(pair[0].report_) or (_ for _ in ()).throw(WrongError("no report")),
     "html": lambda pair: pair[0].report_.to_html(),
     "refit": lambda pair: obeys(pair[0].fit(pair[1]).labels_, [], len(pair[1]), 2),
     "again": lambda pair: pickle.loads(pickle.dumps(pair[0])).predict(pair[1]),
@@ -251,7 +265,7 @@ def _closed_cluster() -> None:
             obeys(labels, [], 3000)
     except Exception as error:
         if not str(error):
-            raise Unclear(f"{type(error).__name__} without a message") from None
+            raise UnclearError(f"{type(error).__name__} without a message") from None
 
 
 def cases() -> Iterator[Case]:

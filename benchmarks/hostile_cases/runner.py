@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -14,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .case import Case, Skipped, Unclear, Wrong
+from .case import Case, SkippedError, UnclearError, WrongError
 
 #: Seconds after which a case hangs.
 PATIENCE = 30.0
@@ -33,11 +34,11 @@ class Outcome:
 def _judge(case: Case) -> tuple[str, str]:
     try:
         case.run()
-    except Skipped as reason:
+    except SkippedError as reason:
         return "skipped", str(reason)
-    except Wrong as error:
+    except WrongError as error:
         return "wrong", str(error)
-    except Unclear as error:
+    except UnclearError as error:
         return "crash", str(error)
     except BaseException as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
@@ -86,10 +87,8 @@ class _Running:
         spent = time.monotonic() - self.since
         if not pid and spent < PATIENCE:
             return None
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         if not pid:
             os.waitpid(self.pid, 0)
             kind, text = "hang", f"no end after {PATIENCE:.0f} s"

@@ -12,7 +12,7 @@ from typing import Any
 
 from fuzzing.rules import Rule
 
-from .case import N, Unclear, Wrong, link, obeys, points, sizes
+from .case import N, UnclearError, WrongError, link, obeys, points, sizes
 
 #: Rows that commands cluster: ``plain.csv`` has two columns, ``shops.csv`` also names and values.
 KINDS = ["a", "b"] * (N // 2)
@@ -65,22 +65,22 @@ def fails(line: str, *words: str, code: int = 2, silent: bool = False) -> None:
     """The line ends with that code and one sentence with these words, and no traceback."""
     ended = shell(line)
     if "Traceback" in ended.err or "unexpected" in ended.err or ended.code < 0:
-        raise Unclear(f"exit code {ended.code}: {ended.err[-300:]}")
+        raise UnclearError(f"exit code {ended.code}: {ended.err[-300:]}")
     if ended.code == 0:
-        raise Wrong(f"exit code 0, and {ended.out[:200]!r} {ended.err[-200:]!r}")
+        raise WrongError(f"exit code 0, and {ended.out[:200]!r} {ended.err[-200:]!r}")
     if ended.code != code:
-        raise Unclear(f"exit code {ended.code}, not {code}: {ended.err[-300:]}")
+        raise UnclearError(f"exit code {ended.code}, not {code}: {ended.err[-300:]}")
     if not silent and "corral:" not in ended.err:
-        raise Unclear(f"no sentence, but {ended.err[-300:]!r}")
+        raise UnclearError(f"no sentence, but {ended.err[-300:]!r}")
     if missing := [word for word in words if word.lower() not in ended.err.lower()]:
-        raise Unclear(f"{ended.err[-300:]!r} lacks {missing}")
+        raise UnclearError(f"{ended.err[-300:]!r} lacks {missing}")
 
 
 def labelled(line: str, rules: list[Rule], n: int = N, path: str | None = "out.csv") -> Ended:
     """The line ends with 0, and the labels in the file or on the standard output obey the rules."""
     ended = shell(line)
     if ended.code:
-        raise Unclear(f"exit code {ended.code}: {ended.err[-300:]}")
+        raise UnclearError(f"exit code {ended.code}: {ended.err[-300:]}")
     text = ended.out if path is None else Path(path).read_text(encoding="utf-8")
     obeys(labels_in(text), rules, n)
     return ended

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from .case import Case, Unclear, Wrong, needs, points, refused
+from .case import Case, UnclearError, WrongError, needs, points, refused
 
 #: First lines of requests that must not be answered with the page.
 REQUESTS = {
@@ -27,7 +27,8 @@ REQUESTS = {
     "chunks": "POST /{token}/ HTTP/1.1\r\nTransfer-Encoding: chunked",
     "other-host": "GET /{token}/ HTTP/1.1\r\nHost: evil.example",
     "other-origin": "GET /{token}/ws HTTP/1.1\r\nOrigin: http://evil.example\r\nUpgrade: websocket"
-    "\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+    "\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+    "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
 }
 
 
@@ -50,10 +51,10 @@ def _request(text: str) -> None:
         except ConnectionResetError:
             answer = b"reset"
     if b" 200 " in answer or b" 101 " in answer:
-        raise Wrong(f"answered with {answer!r}")
+        raise WrongError(f"answered with {answer!r}")
     with urllib.request.urlopen(shown.url, timeout=20) as page:
         if page.status != 200:
-            raise Unclear("the page is gone after the request")
+            raise UnclearError("the page is gone after the request")
     shown.stop()
 
 
@@ -86,9 +87,9 @@ def _action(action: dict[str, Any]) -> None:
     before = repr(session.document)
     do(session, action)
     if not (session.failed and session.message):
-        raise Wrong(f"no message for {action!r:.100}")
+        raise WrongError(f"no message for {action!r:.100}")
     if repr(session.document) != before:
-        raise Wrong("the rules changed")
+        raise WrongError("the rules changed")
 
 
 def _data(value: Any) -> None:

@@ -212,7 +212,9 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
 
     def _points(self, X: Any) -> FloatArray:
         """The rows of X as the search wants them, checked."""
-        points: FloatArray = check_array(sound(brought(X)), dtype=np.float64, input_name="X", estimator=self)
+        points: FloatArray = check_array(
+            sound(brought(X)), dtype=np.float64, input_name="X", estimator=self
+        )
         check_magnitude(points, type(self).__name__)
         return points
 

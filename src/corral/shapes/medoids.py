@@ -301,7 +301,9 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
     def _distances(self, X: Any) -> tuple[FloatArray, Any]:
         """The same in double precision, and the precision of X."""
         check_is_fitted(self)
-        given = validate_data(self, sound(brought(X)), reset=False, **{**self._accepted(), "dtype": FLOATS})
+        given = validate_data(
+            self, sound(brought(X)), reset=False, **{**self._accepted(), "dtype": FLOATS}
+        )
         points = given.astype(np.float64, copy=False)
         if self.metric == HAVERSINE:
             check_degrees(points, None)

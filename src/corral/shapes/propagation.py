@@ -116,7 +116,9 @@ class LinkPropagation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         refuse_others(y, unknown, ("constraints",))
         for name, allowed in self._limits.items():
             allowed.check(name, getattr(self, name))
-        points: FloatArray = check_array(sound(brought(X)), dtype=np.float64, input_name="X", estimator=self)
+        points: FloatArray = check_array(
+            sound(brought(X)), dtype=np.float64, input_name="X", estimator=self
+        )
         check_magnitude(points, type(self).__name__)
         n = len(points)
         _check_size(n, self.n_components)
