@@ -259,10 +259,14 @@ def dates(X):
     return (np.datetime64("2020-01-01") + np.arange(X.size)).reshape(X.shape)
 
 
+def polars(X):
+    return pytest.importorskip("polars").DataFrame(dates(X))
+
+
 @pytest.mark.parametrize(
     "spoil",
-    [masked, lambda X: broken_csr(), dates, lambda X: pd.DataFrame(dates(X))],
-    ids=["mask", "indices", "dates", "frame of dates"],
+    [masked, lambda X: broken_csr(), dates, lambda X: pd.DataFrame(dates(X)), polars],
+    ids=["mask", "indices", "dates", "frame of dates", "polars"],
 )
 @pytest.mark.parametrize(
     "ask",

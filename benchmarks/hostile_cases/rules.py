@@ -78,7 +78,6 @@ MADE: dict[str, tuple[Callable[[Any], Any], str]] = {
     "linear-crossed": (lambda c: c.LinearConstraint(np.ones((1, 6)), lower=2, upper=1), "lower"),
     "set-of-words": (lambda c: c.ConstraintSet(["sizes"]), "constraint"),
     "set-of-itself": (lambda c: c.ConstraintSet(_circle()), "itself"),
-    "labels-masked": (lambda c: c.from_labels(_masked([0, 1])), "masked"),
 }
 
 
@@ -95,7 +94,6 @@ FITTED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "totals-of-fewer": (lambda c: c.ClusterTotals([1.0] * (N - 1), maximum=20), str(N - 1)),
     "totals-of-more": (lambda c: c.ClusterTotals([1.0] * (N + 1), maximum=20), str(N + 1)),
     "groups-of-fewer": (lambda c: c.GroupShares(["a"] * 3, minimum=0.1), "3"),
-    "sizes-of-none": (lambda c: c.ClusterSizes([]), "0"),
     "sizes-of-four": (lambda c: c.ClusterSizes([3, 3, 3, 3]), "4"),
     "sizes-too-few": (lambda c: c.ClusterSizes([1, 1, 1]), "3"),
     "sizes-too-many": (lambda c: c.ClusterSizes([9, 9, 9]), "27"),

@@ -52,9 +52,14 @@ def sound(values: Any, what: str = "X") -> Any:
         _refuse_indices(values, what)
     dtype = getattr(values, "dtype", None)
     kinds = [dtype] if dtype is not None else list(getattr(values, "dtypes", ()))
-    if any(getattr(kind, "kind", None) in ("m", "M") for kind in kinds):
+    # NumPy and pandas say it by the kind, polars by a method.
+    if any(getattr(kind, "kind", "") in ("m", "M") or _temporal(kind) for kind in kinds):
         raise ValueError(f"{what} holds dates or times, which have no unit here; give numbers.")
     return values
+
+
+def _temporal(dtype: Any) -> bool:
+    return bool(getattr(dtype, "is_temporal", bool)())
 
 
 def _refuse_indices(values: Any, what: str) -> None:

@@ -224,7 +224,7 @@ class ShapedClustering(ClusterMixin, BaseEstimator, ABC):
         Public arrays have the precision of X.
         """
         accepted: Any = {"accept_sparse": True, "ensure_all_finite": False, "dtype": FLOATS}
-        dtype = validate_data(self, X, **accepted).dtype
+        dtype = validate_data(self, brought(X), **accepted).dtype
         for name, value in found.attributes.items():
             real = isinstance(value, np.ndarray) and value.dtype == np.float64
             setattr(self, name, value.astype(dtype) if real and name[0] != "_" else value)
