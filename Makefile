@@ -8,11 +8,12 @@ TOOLS := $(VENV)/.tools
 INSTALL := -m pip install --quiet --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit test-browser test-lowest docs wheel bench clean
+.PHONY: help demo test lint types unit coverage test-browser test-lowest docs wheel bench clean
 
 help:
 	@echo "make demo         cluster the wine data under rules; prints a report, writes build/demo.png"
-	@echo "make test         lint, types, all tests and their coverage (also one by one: lint, types, unit)"
+	@echo "make test         lint, types and all tests (also one by one: lint, types, unit)"
+	@echo "make coverage     all tests, and the share of the lines that they run"
 	@echo "make test-browser the studio in Chromium; screenshots and recordings are kept in build/browser"
 	@echo "make test-lowest  all tests with the lowest allowed versions (Python 3.11 or 3.12, no PyTorch)"
 	@echo "make docs         build the pages into docs/_build/html"
@@ -49,8 +50,14 @@ types: $(TOOLS)
 	$(BIN)/mypy
 
 # One BLAS thread for each of the two workers, so that they do not compete for the cores.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
 unit: $(TOOLS)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term:skip-covered
+	$(PYTEST)
+
+# Tracing takes a while, so `make test` leaves it out.
+coverage: $(TOOLS)
+	$(PYTEST) --cov --cov-report=term:skip-covered
 
 # An environment of its own, which also sees the packages of $(VENV).
 BROWSER_VENV := build/browser-venv

@@ -256,7 +256,20 @@ def test_data_that_cannot_be_clustered_are_refused(X, spoil, parts):
         estimator.predict(X)
 
 
-@pytest.mark.parametrize("spoil", [masked, lambda X: broken_csr()], ids=["mask", "indices"])
+def dates(X):
+    """As many days as X has entries; a conversion to numbers would take them."""
+    return (np.datetime64("2020-01-01") + np.arange(X.size)).reshape(X.shape)
+
+
+def polars(X):
+    return pytest.importorskip("polars").DataFrame(dates(X))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [masked, lambda X: broken_csr(), dates, lambda X: pd.DataFrame(dates(X)), polars],
+    ids=["mask", "indices", "dates", "frame of dates", "polars"],
+)
 @pytest.mark.parametrize(
     "ask",
     [
@@ -271,8 +284,30 @@ def test_data_that_cannot_be_clustered_are_refused(X, spoil, parts):
     ],
 )
 def test_masks_and_wrong_indices_are_refused_wherever_rows_come_in(X, ask, spoil):
-    with pytest.raises(ValueError, match=r"X has a masked entry at row 1|X is a sparse array with"):
+    with pytest.raises(
+        ValueError, match=r"X has a masked entry at row 1|X is a sparse array with|X holds d"
+    ):
         ask(X, spoil(X))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        ConstrainedKMeans,
+        ConstrainedKMedoids,
+        ConstrainedKernelKMeans,
+        ConstrainedGaussianMixture,
+        COPKMeans,
+    ],
+)
+def test_tensors_with_gradients_are_rows_as_any(X, kind):
+    torch = pytest.importorskip("torch")
+    tensor = torch.tensor(X, requires_grad=True)
+    plain = kind(K, random_state=0).fit(X)
+    given = kind(K, random_state=0).fit(tensor)
+    np.testing.assert_array_equal(plain.labels_, given.labels_)
+    if hasattr(plain, "predict"):
+        np.testing.assert_array_equal(plain.predict(X), given.predict(tensor))
 
 
 def test_a_mask_that_hides_nothing_is_no_mask(X):

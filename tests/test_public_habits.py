@@ -120,4 +120,4 @@ def test_the_lowest_versions_are_those_of_the_project(tmp_path):
 
 def test_coverage_below_ninety_percent_fails():
     assert SETTINGS["tool"]["coverage"]["report"]["fail_under"] >= 90
-    assert re.search(r"^unit:.*\n\t.*--cov\b", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert re.search(r"^coverage:.*\n\t.*--cov\b", (ROOT / "Makefile").read_text(), re.MULTILINE)

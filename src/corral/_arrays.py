@@ -36,10 +36,10 @@ def _compat() -> Any:
 
 
 def sound(values: Any, what: str = "X") -> Any:
-    """The values as they are; ValueError for masked entries, and for indices outside the shape.
+    """The values as they are; ValueError for masked entries, dates, and indices outside the shape.
 
-    Conversions would drop the mask, and compiled code would follow the indices.  Numbers that no
-    float can hold are refused too.
+    Conversions would drop the mask and make numbers of dates, and compiled code would follow the
+    indices.  Numbers that no float can hold are refused too.
     """
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         place = np.argwhere(np.ma.getmaskarray(values))[0].tolist()
@@ -50,6 +50,11 @@ def sound(values: Any, what: str = "X") -> Any:
         )
     if sparse.issparse(values):
         _refuse_indices(values, what)
+    dtype = getattr(values, "dtype", None)
+    kinds = [dtype] if dtype is not None else list(getattr(values, "dtypes", ()))
+    # NumPy and pandas say it by the kind, polars by a method.
+    if any(getattr(kind, "kind", "") in ("m", "M") or _temporal(kind) for kind in kinds):
+        raise ValueError(f"{what} holds dates or times, which have no unit here; give numbers.")
     _refuse_huge(values, what)
     return values
 
@@ -76,6 +81,10 @@ def beyond_floats(what: str) -> ValueError:
     return ValueError(
         f"{what} has a number beyond the range of floats; magnitudes may be up to {most:.3g}."
     )
+
+
+def _temporal(dtype: Any) -> bool:
+    return bool(getattr(dtype, "is_temporal", bool)())
 
 
 def _refuse_indices(values: Any, what: str) -> None:

@@ -23,7 +23,7 @@ from .constraints.collection import rules_for
 from .deadline import Deadline
 from .estimator import ConstrainedKMeans
 from .exceptions import InfeasibleConstraintsError, SolverTimeoutError
-from .inputs import check_weights
+from .inputs import brought, check_weights
 from .plots._style import BROKEN, GREY, colour, panels, plain, whole_numbers
 from .settings import LIMITS, Limit, check_n_clusters, make_random_state
 
@@ -278,7 +278,7 @@ def choose_n_clusters(
     Limit(Integral, least=0).check("n_subsamples", n_subsamples)
     deadline, (rules, _) = Deadline.after(time_limit), rules_for(X, constraints)
     dtypes = [np.float64, np.float32]
-    points = check_array(sound(X), accept_sparse="csr", dtype=dtypes, input_name="X")
+    points = check_array(sound(brought(X)), accept_sparse="csr", dtype=dtypes, input_name="X")
     numbers = sorted({check_n_clusters(k, points.shape[0]) for k in n_clusters})
     if not numbers:
         raise ValueError("`n_clusters` is empty; give one number at least, such as range(2, 9).")

@@ -247,6 +247,13 @@ def test_numbers_of_a_text_file_are_numbers_where_cells_have_types(folder, corra
         assert list(columns[name]) == list(given[name])
 
 
+@pytest.mark.parametrize("cell", [[1.0], [1.0, 2.0], 10**400])
+def test_a_cell_that_is_no_number_is_refused(cell):
+    table = tables.Table("cells.parquet", {"x": [cell] * 3})
+    with pytest.raises(ValueError, match=r"cells.parquet.*column 'x'.* is not a finite number"):
+        table.numbers("x")
+
+
 @pytest.mark.parametrize("ending", ["xlsx", "parquet"])
 def test_a_gap_leaves_the_other_numbers_numbers(folder, corral, ending):
     pytest.importorskip({"xlsx": "openpyxl", "parquet": "pyarrow"}[ending])
@@ -254,6 +261,13 @@ def test_a_gap_leaves_the_other_numbers_numbers(folder, corral, ending):
     known = read_table(f"labels.{ending}").columns["known"]
     assert (known[0], known[11]) == (2, 0)
     assert all(cell in ("", None) for cell in known[1:11])
+
+
+@pytest.mark.parametrize("words", [("--columns", "x,x"), ("--columns", "x", "--columns", "y,x")])
+def test_a_column_named_twice_is_refused(folder, corral, words):
+    done = corral("fit", "points.csv", "-k", 2, "--id-column", "id", *words)
+    assert done.code == 2
+    assert "--columns names 'x' twice" in done.err
 
 
 @pytest.mark.parametrize("name", ["shop", "id", "Label"])

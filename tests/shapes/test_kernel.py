@@ -162,6 +162,16 @@ def test_a_shift_changes_no_optimum(sample_weight):
     )
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-9])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear"])
+def test_equal_rows_have_a_kernel_without_negative_eigenvalues(kernel, scale):
+    """All inner products are equal, so what is left after centring is rounding."""
+    X = np.full((12, 2), scale)
+    model = ConstrainedKernelKMeans(3, kernel=kernel, random_state=0)
+    model.fit(X, constraints=ClusterSizes([5, 4, 3]))
+    assert sorted(np.bincount(model.labels_)) == [3, 4, 5]
+
+
 def test_minus_squared_distances_need_no_shift():
     """They are positive semidefinite for coefficients that sum to 0, which is enough."""
     X = points(30)

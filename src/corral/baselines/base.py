@@ -16,7 +16,7 @@ from .._arrays import sound
 from .._typing import FloatArray, IntArray
 from ..constraints import CannotLink, Constraint, ConstraintSet, MustLink
 from ..constraints.collection import rules_for
-from ..inputs import check_magnitude, refuse_others
+from ..inputs import brought, check_magnitude, refuse_others
 from ..report import audit
 from ..settings import COUNT, Limit, check_n_clusters, make_random_state
 from ..versions import Versioned
@@ -84,7 +84,7 @@ class Baseline(Versioned, ClusterMixin, BaseEstimator, ABC):
         self
         """
         refuse_others(y, unknown, ("constraints",))
-        points = check_array(sound(X), dtype=np.float64, input_name="X", estimator=self)
+        points = check_array(sound(brought(X)), dtype=np.float64, input_name="X", estimator=self)
         check_magnitude(points, type(self).__name__)
         k = check_n_clusters(self.n_clusters, len(points))
         for declared in fields(self):

@@ -137,6 +137,9 @@ def _chosen(options: Options, table: Table, used_elsewhere: Sequence[str]) -> Se
     chosen = wanted or [name for name in table.columns if name not in others]
     if not chosen:
         raise ValueError(f"{table.name} has no column left to cluster by; see --columns.")
+    twice = next((name for i, name in enumerate(chosen) if name in chosen[:i]), None)
+    if twice is not None:
+        raise ValueError(f"--columns names {twice!r} twice; give each column once.")
     return chosen
 
 

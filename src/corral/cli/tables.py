@@ -247,9 +247,11 @@ def as_numbers(cells: Sequence[Any], decimal: str) -> FloatArray:
     """All cells as numbers, NaN where they are none."""
     if decimal == ".":
         try:
-            return np.asarray(cells, dtype=np.float64)
-        except (TypeError, ValueError):
-            pass
+            values = np.asarray(cells, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            values = np.empty((0, 0))
+        if values.ndim == 1:  # not lists in cells
+            return values
     return np.array([_number(cell, decimal) for cell in cells])
 
 
@@ -259,7 +261,7 @@ def _number(cell: Any, decimal: str) -> float:
             # A point would separate thousands.
             return float(cell.replace(".", "?").replace(",", "."))
         return float(cell)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return float("nan")
 
 

@@ -26,7 +26,14 @@ from ..exact import NoAssignment
 from ..exceptions import BrokenAnswerError, InfeasibleConstraintsError
 from ..feasibility import with_clusters
 from ..infeasible import conflict_of, out_of_time
-from ..inputs import check_magnitude, check_weights, refuse_others, row_names, talking
+from ..inputs import (
+    brought,
+    check_magnitude,
+    check_weights,
+    refuse_others,
+    row_names,
+    talking,
+)
 from ..report import Report
 from ..rules import Rules, presolve
 from ..search.budget import Budget
@@ -211,7 +218,9 @@ class ShapedClustering(Versioned, ClusterMixin, BaseEstimator, ABC):
 
     def _points(self, X: Any) -> FloatArray:
         """The rows of X as the search wants them, checked."""
-        points: FloatArray = check_array(sound(X), dtype=np.float64, input_name="X", estimator=self)
+        points: FloatArray = check_array(
+            sound(brought(X)), dtype=np.float64, input_name="X", estimator=self
+        )
         check_magnitude(points, type(self).__name__)
         return points
 
@@ -221,7 +230,7 @@ class ShapedClustering(Versioned, ClusterMixin, BaseEstimator, ABC):
         Public arrays have the precision of X.
         """
         accepted: Any = {"accept_sparse": True, "ensure_all_finite": False, "dtype": FLOATS}
-        dtype = validate_data(self, X, **accepted).dtype
+        dtype = validate_data(self, brought(X), **accepted).dtype
         for name, value in found.attributes.items():
             real = isinstance(value, np.ndarray) and value.dtype == np.float64
             setattr(self, name, value.astype(dtype) if real and name[0] != "_" else value)

@@ -167,11 +167,14 @@ class Spectrum:
             If there are negative eigenvalues.
         """
         root = np.sqrt(weight / weight.mean())
-        values, vectors = eigh(_centred(root * kernel * root[:, None], root))
+        weighted = root * kernel * root[:, None]
+        values, vectors = eigh(_centred(weighted, root))
         least, most = float(values[0]), max(float(values[-1]), 0.0)
         enough = max(-least, 0.0)
         added = enough if shift == "auto" else float(shift)
-        if least + added < LEAST_EIGENVALUE * (most + added):
+        # Centring rounds in units of the kernel itself, whose centred part may be much smaller.
+        noise = len(kernel) * np.finfo(np.float64).eps * float(np.linalg.norm(weighted))
+        if least + added < min(LEAST_EIGENVALUE * (most + added), -noise):
             raise ValueError(
                 "the kernel is not positive semidefinite: its centred matrix has the eigenvalue "
                 f"{least:.3g}, and the largest is {most:.3g}.  A shift of the diagonal makes it so "

@@ -183,13 +183,15 @@ class GaussianShape:
 
     def penalty(self, clusters: Gaussians) -> float:
         """The priors of covariances and weights."""
-        target = _shaped(self.target, self.kind)
         prior = 0.0
         for factor in clusters.factors:
-            z = solve_triangular(factor, target, lower=True)
-            trace = np.trace(solve_triangular(factor, z.T, lower=True))
-            prior += float(2.0 * np.log(np.diag(factor)).sum() + trace)
+            z = solve_triangular(factor, self._target_factor, lower=True)
+            prior += float(2.0 * np.log(np.diag(factor)).sum() + (z * z).sum())
         return self.strength * prior - 2.0 * float(np.log(clusters.weights).sum())
+
+    @cached_property
+    def _target_factor(self) -> FloatArray:
+        return np.asarray(np.linalg.cholesky(_shaped(self.target, self.kind)))
 
     # Variations compare clusters by their means, in units of the target covariance.
 

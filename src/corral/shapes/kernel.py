@@ -16,6 +16,7 @@ from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline, OutOfTime
 from ..estimator import ConstrainedKMeans
 from ..exceptions import SolverTimeoutError
+from ..inputs import brought
 from ..settings import COUNT, NOT_NEGATIVE, POSITIVE, Limit
 from .base import Found, ShapedClustering, Task
 from .features import (
@@ -196,7 +197,7 @@ class ConstrainedKernelKMeans(ShapedClustering):
             If the kernel is precomputed, the kernel of these rows with the rows of the fit.
         """
         check_is_fitted(self)
-        points = validate_data(self, sound(X), reset=False, dtype=np.float64)
+        points = validate_data(self, sound(brought(X)), reset=False, dtype=np.float64)
         machine: Machine = self._machine
         matrix = self._matrix(self._kernel, points, self._sample, machine.rows, NEVER)
         return machine.nearest(matrix).astype(np.int32)

@@ -25,7 +25,7 @@ from .._typing import FloatArray, IntArray, Matrix
 from ..audit.distances import sum_of_distances
 from ..deadline import NEVER, Deadline
 from ..exceptions import BrokenAnswerError
-from ..inputs import check_magnitude, column_names
+from ..inputs import brought, check_magnitude, column_names
 from ..proof.relaxation import memory_at
 from ..report import Report
 from ..rows.arcs import EARTH_RADIUS
@@ -357,7 +357,9 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
     def _distances(self, X: Any) -> tuple[FloatArray, Any]:
         """The same in double precision, and the precision of X."""
         check_is_fitted(self)
-        given = validate_data(self, sound(X), reset=False, **{**self._accepted(), "dtype": FLOATS})
+        given = validate_data(
+            self, sound(brought(X)), reset=False, **{**self._accepted(), "dtype": FLOATS}
+        )
         points = given.astype(np.float64, copy=False)
         if self.metric == HAVERSINE:
             check_degrees(points, None)
@@ -394,7 +396,7 @@ class ConstrainedKMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sha
         }
 
     def _points(self, X: Any) -> Any:
-        points = check_array(sound(X), input_name="X", estimator=self, **self._accepted())
+        points = check_array(sound(brought(X)), input_name="X", estimator=self, **self._accepted())
         if not self._precomputed:
             check_magnitude(points, type(self).__name__)
         if self.metric == HAVERSINE:

@@ -28,7 +28,7 @@ from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints import CannotLink, ConstraintSet, MustLink
 from ..deadline import OutOfTime
 from ..exceptions import SolverTimeoutError
-from ..inputs import check_weights
+from ..inputs import brought, check_weights
 from ..rules import Rules, presolve
 from ..search.budget import Budget
 from ..search.descent import Answer, Descender
@@ -220,7 +220,7 @@ class ConstrainedGaussianMixture(ShapedClustering):
     def _densities(self, X: Any) -> tuple[FloatArray, Any]:
         """Log densities in double precision, and the precision of X."""
         check_is_fitted(self)
-        given = validate_data(self, sound(X), reset=False, dtype=FLOATS)
+        given = validate_data(self, sound(brought(X)), reset=False, dtype=FLOATS)
         clusters: Gaussians = self._clusters
         return clusters.densities(given.astype(np.float64, copy=False)), given.dtype
 

@@ -17,7 +17,7 @@ from ..baselines.base import Links
 from ..baselines.pairwise import embed, link_affinity, path_distances, reach
 from ..constraints import CannotLink, ConstraintSet, MustLink
 from ..constraints.collection import rules_for
-from ..inputs import check_magnitude, refuse_others
+from ..inputs import brought, check_magnitude, refuse_others
 from ..settings import COUNT, POSITIVE, Limit
 from ..versions import Versioned
 
@@ -117,7 +117,9 @@ class LinkPropagation(Versioned, ClassNamePrefixFeaturesOutMixin, TransformerMix
         refuse_others(y, unknown, ("constraints",))
         for name, allowed in self._limits.items():
             allowed.check(name, getattr(self, name))
-        points: FloatArray = check_array(sound(X), dtype=np.float64, input_name="X", estimator=self)
+        points: FloatArray = check_array(
+            sound(brought(X)), dtype=np.float64, input_name="X", estimator=self
+        )
         check_magnitude(points, type(self).__name__)
         n = len(points)
         _check_size(n, self.n_components)
@@ -153,7 +155,7 @@ class LinkPropagation(Versioned, ClassNamePrefixFeaturesOutMixin, TransformerMix
         (n_samples, n_components) array
         """
         check_is_fitted(self)
-        points = validate_data(self, sound(X), reset=False, dtype=np.float64)
+        points = validate_data(self, sound(brought(X)), reset=False, dtype=np.float64)
         size = max(1, CHUNK // len(self._points))
         # Each distance by itself: products of matrices round by the batch, and give no zeros.
         chunks = (
