@@ -12,10 +12,12 @@ silent wrong answer (a broken rule, bad input accepted, lost labels with exit co
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections import Counter, defaultdict
 from fnmatch import fnmatch
+from pathlib import Path
 
 from hostile_cases import commands, data, files, numbers, processes, rules, studio, tables
 from hostile_cases.case import RULES, Case, made, points
@@ -45,6 +47,9 @@ def warm() -> None:
 
     import corral
 
+    # New processes work in other folders, where a relative path would lead elsewhere.
+    paths = (str(Path(corral.__file__).parents[1]), os.environ.get("PYTHONPATH", ""))
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     for name in corral.__all__:
         getattr(corral, name)
     for kind in data.ESTIMATORS:
