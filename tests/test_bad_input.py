@@ -655,7 +655,9 @@ TAKERS = {
     "a row of a subset": lambda value: ClusterTotals([1] * N, maximum=3).subset([value]),
     "a label": lambda value: MustLink([(0, 1)]).violations([value, 0]),
     "a point": lambda value: model().fit([[value, 0]] * N),
-    "a cell of a frame": lambda value: model().fit(pd.DataFrame({"x": [value, *range(11)]})),
+    "a cell of a frame": lambda value: model().fit(
+        pd.DataFrame({"x": [value, *range(11)]}, dtype=object)
+    ),
     "a new point": lambda value: model().fit(POINTS).predict([[value, 0]]),
     "the weight of a row": lambda value: model().fit(POINTS, sample_weight=[value] * N),
     "a first centre": lambda value: model(init=[[value, 0]] * K).fit(POINTS),

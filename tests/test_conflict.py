@@ -20,7 +20,7 @@ from corral.constraints import (
     Pin,
 )
 from corral.deadline import Deadline, OutOfTime
-from corral.exact import can_be_placed
+from corral.exact import place_by_room
 from corral.exceptions import InfeasibleConstraintsError
 from corral.infeasible import explain, shrunk
 from corral.rules import presolve
@@ -64,14 +64,14 @@ def test_what_is_feasible_has_no_conflict(seed):
         assert explain(n, k, ConstraintSet(rules)) is None
     else:
         loose = presolve(rules, n, k, contract=False)
-        assert not can_be_placed(loose)
+        assert place_by_room(loose) is None
 
 
 def test_placing_groups_answers_easy_questions():
     pairs, pins = CannotLink([(0, 1), (1, 2), (3, 4)]), Pin({5: 1, 6: 0})
     sizes, values = ClusterSizes([3, 4], ordered=True), ClusterTotals(range(7), maximum=15)
-    assert can_be_placed(presolve([pairs, pins, sizes, values], 7, 2))
-    assert can_be_placed(presolve(ClusterSizes(minimum=3), 7, 2))
+    assert place_by_room(presolve([pairs, pins, sizes, values], 7, 2)) is not None
+    assert place_by_room(presolve(ClusterSizes(minimum=3), 7, 2)) is not None
 
 
 def test_an_odd_cycle_in_the_users_names():

@@ -14,7 +14,7 @@ from .constraints import CannotLink, ClusterSizes, ClusterTotals, ConstraintSet,
 from .constraints._checks import Names
 from .constraints.collection import rules_for
 from .deadline import NEVER, Deadline, OutOfTime
-from .exact import can_be_placed, feasible
+from .exact import feasible, place_by_room
 from .exceptions import InfeasibleConstraintsError
 from .infeasible import explain, out_of_time
 from .inputs import row_names
@@ -242,7 +242,7 @@ def _clash(
         rules = presolve(hard, n, k, names=names, deadline=deadline)
     except InfeasibleConstraintsError as seen:
         return seen
-    if can_be_placed(rules, deadline) or feasible(rules, deadline) is not None:
+    if place_by_room(rules, deadline) is not None or feasible(rules, deadline) is not None:
         return None
     message = f"No assignment to {k} clusters obeys these together: {hard.phrase(names)}."
     return InfeasibleConstraintsError(message, hard)

@@ -18,7 +18,7 @@ from .admm.projected import recorder_of
 from .constraints import ConstraintSet, MustLink
 from .constraints._checks import Names, plural
 from .deadline import NEVER, Deadline, OutOfTime
-from .exact import NoAssignment, assign_relaxed, can_be_placed, feasible
+from .exact import NoAssignment, assign_relaxed, feasible, place_by_room
 from .exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
 from .problem import Problem, uncontracted
 from .rows import Table
@@ -228,7 +228,7 @@ class _Search:
     def _decide(self, constraints: ConstraintSet) -> bool:
         try:
             rules = presolve(constraints, self.n_samples, self.n_clusters)
-            if can_be_placed(rules, self.deadline):
+            if place_by_room(rules, self.deadline) is not None:
                 return False
             if rules.n_groups * rules.n_clusters <= self.most_entries:
                 return feasible(rules, self.deadline) is None

@@ -46,10 +46,7 @@ DEFAULTS = Options()
 
 
 def solve_projected(
-    rules: Rules,
-    rows: MemoryRows,
-    start_labels: IntArray,
-    options: Options = DEFAULTS,
+    rules: Rules, rows: MemoryRows, start_labels: IntArray, options: Options = DEFAULTS
 ) -> Relaxation:
     """Relax the assignment, let the clusters separate, and make x almost binary.
 

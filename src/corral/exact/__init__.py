@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from .check import Assignment, NoAssignment, broken, matching_order
 from .dispatch import assign, feasible
-from .feasible import can_be_placed, place_by_room
+from .feasible import place_by_room
 from .program import assign_relaxed, violation
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "assign",
     "assign_relaxed",
     "broken",
-    "can_be_placed",
     "feasible",
     "matching_order",
     "place_by_room",

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline, OutOfTime
@@ -200,29 +201,10 @@ def peel(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:
             return None
         labels[left] = found
     last = np.concatenate([*sweeps[::-1], np.empty(0, np.int64)])
-    _place(rules, labels, last, deadline.first)
+    graph, k = link_graph(rules.n_groups, rules.apart), rules.n_clusters
+    first, none = np.arange(float(k))[None], np.zeros((rules.n_groups, 0))
+    place_groups(last, none, np.zeros((k, 0)), *_links(graph), _pins(rules), first, none[0], labels)
     return labels
-
-
-def _place(rules: Rules, labels: IntArray, last: IntArray, deadline: Deadline) -> None:
-    """Place groups one by one, each where no neighbour placed before it is."""
-    graph = link_graph(rules.n_groups, rules.apart)
-    pin = np.full(rules.n_groups, -1)
-    pin[rules.pins[:, 0]] = rules.pins[:, 1]
-    clusters = range(rules.n_clusters)
-    for g in last:
-        deadline.check()
-        taken = set(labels[graph.indices[graph.indptr[g] : graph.indptr[g + 1]]].tolist())
-        labels[g] = pin[g] if pin[g] >= 0 else next(j for j in clusters if j not in taken)
-
-
-def can_be_placed(rules: Rules, deadline: Deadline = NEVER) -> bool:
-    """Whether groups placed from the largest to the smallest obey all hard rules.
-
-    False says nothing.  Most of the questions in the search for a smaller conflict are answered by
-    this in a millisecond.  OutOfTime is raised at the deadline.
-    """
-    return place_by_room(rules, deadline) is not None
 
 
 def place_by_room(
@@ -230,8 +212,9 @@ def place_by_room(
 ) -> IntArray | None:
     """Labels that obey all hard rules, or None if this method finds none.
 
-    With costs each group goes to the cheapest cluster with room; sizes then hold in their order.
-    OutOfTime is raised at the deadline.
+    Groups are placed from the largest to the smallest, which answers most of the questions in the
+    search for a smaller conflict in a millisecond.  With costs each group goes to the cheapest
+    cluster with room; sizes then hold in their order.  OutOfTime is raised at the deadline.
     """
     for labels in _placed(rules, deadline, cost):
         if not broken(rules, labels, any_order=cost is None):
@@ -245,15 +228,13 @@ def _placed(rules: Rules, deadline: Deadline, cost: FloatArray | None) -> Iterat
     It is the cheapest one if there are costs, then the first one, then that with most room.
     """
     graph, sums = link_graph(rules.n_groups, rules.apart), rules.sums()
-    pin = np.full(rules.n_groups, -1)
-    pin[rules.pins[:, 0]] = rules.pins[:, 1]
     amount = np.ascontiguousarray(sums.values.T)
     heavy = (np.abs(sums.values) / sums.unit).sum(axis=0) + np.diff(graph.indptr)
     heavy[rules.pins[:, 0]] = np.inf
     order = np.argsort(-heavy, kind="stable")
     first, none = np.arange(float(rules.n_clusters))[None], np.zeros((1, rules.n_clusters))
     tables = ([] if cost is None else [np.ascontiguousarray(cost, np.float64)]) + [first, none]
-    links = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
+    links, pin = _links(graph), _pins(rules)
     step = max(int(PIECE) // (rules.n_clusters * (1 + len(sums.unit))), 1)
     for table in tables:
         labels, room = np.full(rules.n_groups, -1), np.array(sums.upper.T, order="C")
@@ -265,6 +246,18 @@ def _placed(rules: Rules, deadline: Deadline, cost: FloatArray | None) -> Iterat
                 break
         else:
             yield labels
+
+
+def _links(graph: sparse.csr_array) -> tuple[IntArray, IntArray]:
+    """Where the neighbours of each group begin, and the neighbours."""
+    return graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
+
+
+def _pins(rules: Rules) -> IntArray:
+    """The cluster of each group that is pinned, -1 of others."""
+    pin = np.full(rules.n_groups, -1)
+    pin[rules.pins[:, 0]] = rules.pins[:, 1]
+    return pin
 
 
 @compiled

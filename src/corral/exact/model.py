@@ -202,11 +202,7 @@ def _add_cliques(rows: _Rows, cliques: Cliques) -> None:
 
 
 def _add_per_cluster(
-    rows: _Rows,
-    values: FloatArray | IntArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    *more: Entries,
+    rows: _Rows, values: FloatArray | IntArray, lower: FloatArray, upper: FloatArray, *more: Entries
 ) -> None:
     """``lower[j] <= sum_g values[g] x_gj + more entries of row j <= upper[j]``."""
     group = np.flatnonzero(values)

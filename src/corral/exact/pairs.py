@@ -218,10 +218,7 @@ def _core_rules(rules: Rules, core: PairGraph, groups: IntArray, numbers: IntArr
 
 
 def descend(
-    graph: PairGraph,
-    cost: FloatArray,
-    deadline: Deadline = NEVER,
-    start: IntArray | None = None,
+    graph: PairGraph, cost: FloatArray, deadline: Deadline = NEVER, start: IntArray | None = None
 ) -> IntArray | None:
     """Labels that no single move improves, or None if they break a hard pair.
 

@@ -33,11 +33,7 @@ T = TypeVar("T")
 #: with row minima subtracted and a typical cost of 1000, so that its fixed absolute gap of 1e-6 is
 #: 1e-9 of a typical cost; no relative gap is added to it.  Feasibility jump is a heuristic that
 #: ends at no time limit, and without it small programs take a third of the time.
-OPTIONS = {
-    "threads": 1,
-    "mip_rel_gap": 0.0,
-    "mip_heuristic_run_feasibility_jump": False,
-}
+OPTIONS = {"threads": 1, "mip_rel_gap": 0.0, "mip_heuristic_run_feasibility_jump": False}
 
 
 def solve_model(

@@ -330,23 +330,10 @@ class Descender:
         margin = 0.0 if prices is None else at.MARGIN * prices.eps
         known, least = np.ascontiguousarray(known), 1e-10 * piece.priced.scale
         fresh, gaps, total = True, np.zeros(piece.n_clusters), 0.0
+        how = known, gaps, at.ITERATIONS, least, margin, rise > 3, at.PIECE
         swept = np.zeros(3)  # groups looked at, gain and work since the last question
         while True:
-            did = descend(
-                model,
-                state,
-                piece.scratch,
-                order,
-                awake,
-                known,
-                gaps,
-                at.ITERATIONS,
-                least,
-                margin,
-                rise > 3,
-                at.PIECE,
-                fresh,
-            )
+            did = descend(model, state, piece.scratch, order, awake, *how, fresh)
             turns, _, work = did
             self.budget.spend(work)
             if work <= at.PIECE or self.budget.deadline.passed:
@@ -381,12 +368,7 @@ class Descender:
         return Answer(labels, clusters, objective, rules, None)
 
     def _obeying(
-        self,
-        piece: Piece,
-        labels: IntArray,
-        prices: Found | None,
-        awake: BoolArray,
-        target: float,
+        self, piece: Piece, labels: IntArray, prices: Found | None, awake: BoolArray, target: float
     ) -> tuple[IntArray, float] | None:
         """Labels after moves at a penalty that rises until no hard rule is broken."""
         penalty, rise = self.penalty, 0

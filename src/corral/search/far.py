@@ -434,12 +434,7 @@ class _Descent:
         return own, to
 
     def _filled(
-        self,
-        passes: Passes,
-        labels: ShardLabels,
-        held: FloatArray,
-        rows: IntArray,
-        until: Deadline,
+        self, passes: Passes, labels: ShardLabels, held: FloatArray, rows: IntArray, until: Deadline
     ) -> _Step:
         """The labels with some single rows moved to the cheapest clusters with room, in bulk.
 
@@ -465,12 +460,7 @@ class _Descent:
         return _Step(labels.patched(rows[moved], to[moved]), np.inf, None)
 
     def _opened(
-        self,
-        passes: Passes,
-        labels: ShardLabels,
-        sums: FloatArray,
-        rows: IntArray,
-        until: Deadline,
+        self, passes: Passes, labels: ShardLabels, sums: FloatArray, rows: IntArray, until: Deadline
     ) -> _Step:
         """The labels with some rows assigned anew, given what all others use of the bounds."""
         if not len(rows):

@@ -38,7 +38,6 @@ WHO, TO, BEST_WHO, BEST_TO = 0, 1, 2, 3
 NOW, REACH, CHANGED = 0, 1, 2
 NEAR, READY, NEEDY = 0, 1, 2
 
-
 #: None if the model is not rare (:class:`.Model`): numba then leaves out what only rare models
 #: need, before it infers types, which takes half as long to compile and runs faster.
 Rare = bool | None
@@ -772,8 +771,7 @@ def best_exchange(
 
 def descend(model: Model, *arguments: Any) -> tuple[int, float, float]:
     """Descend with the kernel that the model needs: :func:`descended` has the parameters."""
-    found: tuple[int, float, float] = descended(rare_of(model), model, *arguments)
-    return found
+    return descended(rare_of(model), model, *arguments)
 
 
 @compiled
@@ -782,53 +780,25 @@ def descended(
     model: Model,
     state: State,
     scratch: Scratch,
-    order: IntArray,
-    awake: BoolArray,
-    prices: FloatArray,
-    gaps: FloatArray,
+    order: IntArray,  # in which groups are looked at, (m,)
+    awake: BoolArray,  # clusters that may have changed, (k,)
+    prices: FloatArray,  # of the sums: they tell which clusters are worth a look, (k, q)
+    gaps: FloatArray,  # is written over, (k,)
     sweeps: int,
-    least: float,
-    margin: float,
-    scans: bool,
-    allowance: float,
-    fresh: bool,
+    least: float,  # a rise below minus this is a gain
+    margin: float,  # error of the prices up to which an exchange is tried
+    scans: bool,  # whether all members of a cluster may be tried to mend a broken rule
+    allowance: float,  # work after which it ends early
+    fresh: bool,  # whether it begins anew, and does not go on after an early end
 ) -> tuple[int, float, float]:
     """Take the best move of each group in turn until none pays; the state changes in place.
 
     The best shift of a group, Kempe chain or ejection of a group that a cannot-link bars; if none
-    pays, the best exchange.  The rise of each shift at the prices is noted for it where bounds hold
-    the shift back.
-
-    Parameters
-    ----------
-    rare, model, state, scratch
-    order : (m,) array
-        In which groups are looked at.
-    awake : (k,) array
-        Clusters that may have changed; moves between two others are not looked for.
-    prices : (k, q) array
-        Of the sums: they tell which clusters are worth a look.
-    gaps : (k,) array
-        Is written over.
-    sweeps : int
-    least : float
-        Rise below minus this is a gain.
-    margin : float
-        Error of the prices up to which an exchange is tried.
-    scans : bool
-        Whether all members of a cluster may be tried for an exchange that mends a broken rule.
-    allowance : float
-        Work after which it ends early; ``scratch.flag`` has the clusters that are still awake then.
-    fresh : bool
-        Whether it begins anew; if not, it goes on where such an end came.
-
-    Returns
-    -------
-    turns : int
-        How many groups of the order were looked at in the last sweep.
-    gain : float
-        By how much moves lowered the objective and what broken rules pay.
-    work : float
+    pays, the best exchange.  Moves between two clusters that are not awake are not looked for.  The
+    rise of each shift at the prices is noted for it where bounds hold the shift back.  After an
+    early end ``scratch.flag`` has the clusters that are still awake.  The result is the number of
+    groups that were looked at in the last sweep, by how much moves lowered the objective and what
+    broken rules pay, and the work.
     """
     labels, figure, flag, tally = state.labels, state.figure, scratch.flag, scratch.tally
     ptr, other, tie, amount, kind = model.ptr, model.other, model.tie, model.amount, model.kind
@@ -964,8 +934,7 @@ def descended(
 
 def appraise(model: Model, state: State) -> tuple[float, float, float]:
     """The objective of the state, the price of soft rules, and how far hard rules are broken."""
-    found: tuple[float, float, float] = appraised(rare_of(model), model, state)
-    return found
+    return appraised(rare_of(model), model, state)
 
 
 @compiled

@@ -61,24 +61,10 @@ class Blocks:
         share, inside, value = np.empty(k), np.empty(k, np.int64), 0.0
         by_sum = np.ascontiguousarray(prices.T)
         every = -(-m // max(len(kept), 1))
+        filled = share, inside, load, curvature, kept, clusters, chosen, counts
         for part, block in self.blocks(deadline):
             amount = np.ascontiguousarray(sums.amount[part])
-            value += soft_loads(
-                block,
-                amount,
-                by_sum,
-                eps,
-                part.start,
-                every,
-                share,
-                inside,
-                load,
-                curvature,
-                kept,
-                clusters,
-                chosen,
-                counts,
-            )
+            value += soft_loads(block, amount, by_sum, eps, part.start, every, *filled)
         share, own = kept[: counts[1]], sums.amount[chosen[: counts[1]]]
         if not whole:
             each = np.full(len(share), counts[2] / max(len(share), 1))

@@ -68,10 +68,7 @@ def by_rows(X: Any, function: Callable[..., FloatArray], *args: Any) -> Any:
 
 
 def _apply(
-    chunk: Any,
-    function: Callable[..., FloatArray],
-    args: tuple[Any, ...],
-    block_info: Any = None,
+    chunk: Any, function: Callable[..., FloatArray], args: tuple[Any, ...], block_info: Any = None
 ) -> FloatArray:
     """The function of the rows of a chunk, which must be as many as the array says."""
     if block_info:
