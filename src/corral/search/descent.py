@@ -336,7 +336,7 @@ class Descender:
             did = descend(model, state, piece.scratch, order, awake, *how, fresh)
             turns, _, work = did
             self.budget.spend(work)
-            if work <= at.PIECE or self.budget.deadline.passed:
+            if not turns or self.budget.deadline.passed:
                 return
             swept += did
             if swept[0] >= len(order):

@@ -788,7 +788,7 @@ def descended(
     least: float,  # a rise below minus this is a gain
     margin: float,  # error of the prices up to which an exchange is tried
     scans: bool,  # whether all members of a cluster may be tried to mend a broken rule
-    allowance: float,  # work after which it ends early
+    allowance: float,  # work after which it ends early, or as much as that of setting up
     fresh: bool,  # whether it begins anew, and does not go on after an early end
 ) -> tuple[int, float, float]:
     """Take the best move of each group in turn until none pays; the state changes in place.
@@ -797,8 +797,8 @@ def descended(
     pays, the best exchange.  Moves between two clusters that are not awake are not looked for.  The
     rise of each shift at the prices is noted for it where bounds hold the shift back.  After an
     early end ``scratch.flag`` has the clusters that are still awake.  The result is the number of
-    groups that were looked at in the last sweep, by how much moves lowered the objective and what
-    broken rules pay, and the work.
+    groups that were looked at in the last sweep if that ended early, else 0, by how much moves
+    lowered the objective and what broken rules pay, and the work.
     """
     labels, figure, flag, tally = state.labels, state.figure, scratch.flag, scratch.tally
     ptr, other, tie, amount, kind = model.ptr, model.other, model.tie, model.amount, model.kind
@@ -812,7 +812,8 @@ def descended(
     for sweep in range(sweeps):
         # The first sweep has no partners for exchanges yet: its clusters stay awake.
         first, moved, done = bounded and fresh and sweep == 0, 0, 0.0
-        work += find_near(rare, model, state, scratch, gaps)
+        setup = find_near(rare, model, state, scratch, gaps)
+        work, allowance = work + setup, setup + max(allowance, setup) if sweep == 0 else allowance
         needy = find_needy(
             model.bound[LOWER], model.price[HARD], state.load, tally[NEEDY], flag[REACH]
         )
@@ -822,8 +823,7 @@ def descended(
             work += m
         for j in range(k):
             flag[CHANGED, j] = False
-        for turn in range(m):
-            i, turns = order[turn], turn + 1
+        for turn, i in enumerate(order):
             a, w = labels[i], model.group[WEIGHT, i]
             if not flag[REACH, a] or model.pin[0, i] >= 0:
                 continue
@@ -922,9 +922,9 @@ def descended(
                 make_move(rare, model, state, scratch, links)
                 moved, gain = moved + 1, gain - best
             if done > allowance - work:
+                turns = turn + 1
                 break
-        work += done
-        ended = work > allowance
+        work, ended = work + done, turns > 0
         for j in range(k):
             flag[NOW, j] = flag[CHANGED, j] or ((first or ended) and flag[NOW, j])
         if ended or (moved == 0 and not first):
