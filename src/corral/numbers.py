@@ -134,7 +134,7 @@ EXACT = 1 << 22
 #: Work of a search with effort 1, in about nanoseconds: a part that every search has; for each
 #: number of X that the coarse level sees, times clusters; and for each number of X, times clusters.
 #: Twice the work of the first two ends 0.5 % lower on the cells of the grid with sums.
-WORK, WORK_EACH, WORK_ALL = 2.2e8, 30.0, 30.0
+WORK, WORK_EACH, WORK_ALL = 2.5e8, 30.0, 30.0
 #: Work of a child, or of a round of prices, labels and centres, beside its entries; of a pass over
 #: the groups, or an iteration of ADMM, beside its entries; and of such an iteration for each entry.
 #: They are nanoseconds of one core, so that the budget of small problems is not spent twice.

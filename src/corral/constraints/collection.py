@@ -23,6 +23,9 @@ Kind = TypeVar("Kind", bound=Constraint)
 
 FORMAT = "corral constraints"
 VERSION = 1
+#: Rows from which a list with as many entries may be a part of a longer one: nobody cross-validates
+#: on fewer, and small problems often have as many rules as rows.
+LEAST_SLICE = 10
 #: Largest sum of the prices of all violations: objectives stay in the range of floats.
 MOST_TO_PAY = 1e300
 
@@ -352,8 +355,9 @@ def _refuse_slice(constraints: Any, given: ConstraintSet, X: Any) -> None:
     with as many entries as rows looks the same; a tuple or a ConstraintSet is always complete.
     """
     rows = X.shape[0] if hasattr(X, "shape") else len(X) if isinstance(X, Sequence) else None
-    counted = isinstance(rows, int)  # a Dask frame does not know its rows, and nothing slices it
-    sliced = type(constraints) is list and counted and rows == len(constraints)
+    # A Dask frame does not know its rows, and nothing slices it.
+    some = isinstance(rows, int) and rows >= LEAST_SLICE
+    sliced = type(constraints) is list and some and rows == len(constraints)
     if sliced and not any(rule.knows_rows for rule in given):
         raise ValueError(
             f"constraints is a list with {plural(len(constraints), 'entry', 'entries')}, and X has "
