@@ -192,7 +192,7 @@ ODD: dict[str, Callable[[], Any]] = {
     "all-equal": lambda: np.ones((N, D)),
     "two-places": lambda: np.repeat([[0.0, 0.0], [1.0, 1.0]], N // 2, 0),
     "one-feature": lambda: points()[:, :1],
-    "wide": lambda: points(d=100),
+    "wide": lambda: points(d=200),
     "pandas": lambda: _frame(),
     "pandas-index-twice": lambda: needs("pandas").DataFrame(points(), index=[7] * N),
     "pandas-nullable": lambda: _frame().convert_dtypes(),

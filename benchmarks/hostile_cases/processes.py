@@ -169,7 +169,7 @@ ENVIRONMENTS: dict[str, Callable[[], None]] = {
     "home-unset": partial(_program, HOME=None),
     "locked-cache": partial(_program, NUMBA_CACHE_DIR="/proc/cache", NUMBA_OPT="0"),
     "cache-is-a-file": partial(_program, NUMBA_CACHE_DIR="/dev/null/cache"),
-    "optimised": partial(_program, flags=("-O",)),
+    "optimised": partial(_program, flags=("-OO",)),
     "utf8-off": partial(_program, LC_ALL="C", PYTHONUTF8="0", LANG=None),
     "warnings-are-errors": partial(_program, flags=("-W", "error:::corral")),
     "few-files": partial(
