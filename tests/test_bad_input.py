@@ -683,3 +683,23 @@ def test_numbers_that_no_float_holds_are_refused(name, value):
         TAKERS[name](value)
     assert not isinstance(refused.value, OverflowError)
     assert len(str(refused.value)) < 1500
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        ConstrainedKMeans,
+        ConstrainedKMedoids,
+        ConstrainedGaussianMixture,
+        ConstrainedKernelKMeans,
+        COPKMeans,
+    ],
+)
+def test_names_of_several_types_are_refused_before_the_rules_are_looked_at(make):
+    points = pd.DataFrame(np.arange(24.0).reshape(12, 2), columns=["a", 1])
+    contradiction = [MustLink([(0, 1)]), CannotLink([(0, 1)])]
+    with pytest.raises(TypeError, match=r"X has columns .* of the types int, str"):
+        make(2).fit(points, constraints=contradiction)
+    points.columns = points.columns.astype(str)
+    with pytest.raises(InfeasibleConstraintsError):
+        make(2).fit(points, constraints=contradiction)

@@ -39,7 +39,7 @@ def sound(values: Any, what: str = "X") -> Any:
     """The values as they are; ValueError for masked entries, dates, and indices outside the shape.
 
     Conversions would drop the mask and make numbers of dates, and compiled code would follow the
-    indices.  Numbers that no float can hold are refused too.
+    indices.  Numbers that no float can hold are refused too, and names of columns of several types.
     """
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         place = np.argwhere(np.ma.getmaskarray(values))[0].tolist()
@@ -56,7 +56,18 @@ def sound(values: Any, what: str = "X") -> Any:
     if any(getattr(kind, "kind", "") in ("m", "M") or _temporal(kind) for kind in kinds):
         raise ValueError(f"{what} holds dates or times, which have no unit here; give numbers.")
     _refuse_huge(values, what)
+    _refuse_names(values, what)
     return values
+
+
+def _refuse_names(values: Any, what: str) -> None:
+    """Raise TypeError, as scikit-learn, for a data frame with names of columns of several types."""
+    kinds = sorted({type(name).__name__ for name in getattr(values, "columns", ())})
+    if len(kinds) > 1 and "str" in kinds:
+        raise TypeError(
+            f"{what} has columns whose names are of the types {', '.join(kinds)}; they must all be "
+            "strings, or none of them: X.columns = X.columns.astype(str) makes them strings."
+        )
 
 
 def _refuse_huge(values: Any, what: str) -> None:
