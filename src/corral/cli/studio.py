@@ -64,8 +64,8 @@ def studio(seed: int, effort: float, port: int, browser: bool, **options: Any) -
     unknown = tuple(pairs_not_known(asked.constraints, len(data)))
     own: Any = {"effort": effort, "unknown": unknown, "autosave": autosave}
     shown = Studio(data, rules, n_clusters, seed, port, **own)
-    say(data.using)
     click.echo(f"The studio is at {shown.url}\nCtrl-C ends it.")
+    say(data.using)
     if browser:
         shown.open()
     shown.wait()
