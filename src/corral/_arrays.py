@@ -50,12 +50,13 @@ def sound(values: Any, what: str = "X") -> Any:
         )
     if sparse.issparse(values):
         _refuse_indices(values, what)
-    dtype = getattr(values, "dtype", None)
-    kinds = [dtype] if dtype is not None else list(getattr(values, "dtypes", ()))
+    kind: Any = getattr(values, "dtype", object)
+    kinds = np.ravel(getattr(values, "dtypes", kind)).tolist()
     # NumPy and pandas say it by the kind, polars by a method.
     if any(getattr(kind, "kind", "") in ("m", "M") or _temporal(kind) for kind in kinds):
         raise ValueError(f"{what} holds dates or times, which have no unit here; give numbers.")
-    _refuse_huge(values, what)
+    if object in kinds and not hasattr(values, "compute"):
+        _refuse_huge(values, what)
     _refuse_names(values, what)
     return values
 
@@ -72,10 +73,6 @@ def _refuse_names(values: Any, what: str) -> None:
 
 def _refuse_huge(values: Any, what: str) -> None:
     """Raise ValueError for numbers beyond the range of floats, which NumPy holds as objects."""
-    kind: Any = getattr(values, "dtype", object)
-    kinds = np.ravel(getattr(values, "dtypes", kind)).tolist()
-    if object not in kinds or hasattr(values, "compute"):
-        return
     try:
         array = np.asarray(values)
         if array.dtype == object:

@@ -119,7 +119,7 @@ def test_a_file_that_cannot_be_written_is_said_and_tried_again(points):
 def test_without_a_file_of_data_nothing_is_written():
     session = asked()
     reply(session, "same")
-    assert told(session)["saved"].startswith("Rules and answers live in this session only")
+    assert told(session)["saved"].startswith("Rules and answers are lost when the studio ends")
 
 
 @pytest.mark.parametrize(

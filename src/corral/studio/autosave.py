@@ -10,7 +10,7 @@ from typing import Self
 from ..constraints.files import atomic_writer
 
 #: What the page says where there is no such file.
-NOT_SAVED = "Rules and answers live in this session only; Save rules keeps them in a file."
+NOT_SAVED = "Rules and answers are lost when the studio ends; Save rules keeps them in a file."
 
 
 class Autosave:
