@@ -79,7 +79,7 @@ RIDGE_END = 0.1
 
 #: Factor by which the temperature of the soft assignment falls.  Larger: more passes, prices that
 #: follow more closely.
-COOLING = 0.3
+COOLING = 0.1
 #: Mean miss of the bounds, in mean loads, at which prices are good enough at the last temperature,
 #: and at those before it.  With 0.1 for the latter up to a third of the passes is saved, but 20,000
 #: rows of Zipf populations in 400 clusters end with a miss of 0.1 instead of 0.005.
@@ -88,11 +88,11 @@ PRICE_ACCURACY, TRACKED = 5e-3, 0.03
 UNDECIDED = 0.02
 #: Largest difference of costs, in temperatures, at which a cluster has a share at all, and longest
 #: step of a price by the mean amount.
-NO_SHARE = 30.0
+NO_SHARE = 10.0
 #: Part of the curvature that is added to its diagonal at first; the factor by which it falls after
 #: a step that raised the dual as promised, and rises after one that raised it by less; it rises by
 #: the square of that after a step that is taken back.
-DAMPING, DAMPING_STEP = 1e-3, 10.0
+DAMPING, DAMPING_STEP = 1e-3, 4.0
 #: Clusters with a share of a group up to which all such groups count for the curvature; of groups
 #: with more, which are many at high temperatures, so many products count.  With 12 groups for 400
 #: clusters every second step had to be taken back.

@@ -183,7 +183,7 @@ def find_prices(
     while True:
         heat = eps * here.undecided  # what deciding the others may still gain
         last = here.undecided <= few or heat <= at.ROUND_DROP * abs(here.value) or eps <= coldest
-        damping = at.DAMPING
+        damping, growth = at.DAMPING, 2.0
         for _ in range(at.ITERATIONS):
             accuracy = at.PRICE_ACCURACY if last else at.TRACKED
             # What misses cost is little against the objective, or against the temperature.
@@ -196,11 +196,11 @@ def find_prices(
             there, passes = _look(costs, sums, moved, eps, deadline), passes + 1
             gain = there.value - here.value
             if gain >= 0.0:
-                here, prices = there, moved
-                damping *= at.DAMPING_STEP ** (-1.0 if gain > 0.5 * promised else 1.0)
-                damping = max(damping, HALF_DIGITS)
+                here, prices, growth = there, moved, 2.0
+                kept = 1.0 - (2.0 * min(gain / promised, 1.0) - 1.0) ** 3 if promised > 0.0 else 1.0
+                damping = max(damping * max(kept, 1.0 / at.DAMPING_STEP), HALF_DIGITS)
             else:
-                damping *= at.DAMPING_STEP**2
+                damping, growth = damping * at.DAMPING_STEP * growth, 2.0 * growth
         if last or until.passed:
             return Found(prices, eps, passes)
         eps *= min(max(at.COOLING, 0.8 * few / max(here.undecided, 1)), 0.8)
