@@ -182,7 +182,7 @@ def find_prices(
         here, passes = _look(costs, sums, prices, eps, deadline), passes + 1
     while True:
         heat = eps * here.undecided  # what deciding the others may still gain
-        last = here.undecided <= few or heat <= at.ROUND_DROP * abs(here.value) or eps <= coldest
+        last = here.undecided <= few or eps <= coldest
         damping, growth = at.DAMPING, 2.0
         for _ in range(at.ITERATIONS):
             accuracy = at.PRICE_ACCURACY if last else at.TRACKED
