@@ -35,8 +35,9 @@ def problem(seed, m=M, k=K, q=Q):
 
 
 def soft(cost, sums, prices, eps):
-    """Shares and the soft dual by their definitions."""
+    """Shares and the soft dual by their definitions, over the clusters that have a share."""
     priced = cost + sums.amount @ prices.T
+    priced[priced > priced.min(axis=1, keepdims=True) + at.NO_SHARE * eps] = np.inf
     held = np.where(prices > 0, prices * sums.upper, prices * sums.lower)
     value = float((-eps * logsumexp(-priced / eps, axis=1)).sum() - held.sum())
     return softmax(-priced / eps, axis=1), value
