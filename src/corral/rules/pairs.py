@@ -379,6 +379,15 @@ class Pairs:
         loops = self.apart[self.apart[:, 0] == self.apart[:, 1]]
         return whole.and_also(clique_cover(self.n_groups, np.concatenate([apart, loops])))
 
+    @cached_property
+    def clique(self) -> IntArray:
+        """The clique of each group, -1 if it is in none; of several, the largest one."""
+        cliques, clique = self.cliques, np.full(self.n_groups, -1)
+        for c in np.argsort(-cliques.size, kind="stable").tolist():
+            members = cliques.members[cliques.start[c] : cliques.start[c + 1]]
+            clique[members[clique[members] < 0]] = c
+        return clique
+
     def part(self, place: IntArray, n_groups: int) -> Pairs:
         """The pairs between groups whose place is not negative, by place."""
         return Pairs(

@@ -8,11 +8,13 @@ in five needs more (the penalty management of HGS-CVRP).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from .. import numbers as at
 from .._typing import BoolArray, FloatArray, IntArray
@@ -74,7 +76,7 @@ class Piece:
 
     priced: Priced
     scratch: Scratch
-    pinned: Pinned
+    clique: IntArray  # of cannot-links, that each group is in, or -1, (m,)
     shape: Shape | None  # for rounds; None if there are none for a part of the clusters
 
     @property
@@ -97,7 +99,7 @@ class Descender:
         self.rules, self.shape, self.budget = rules, shape, budget
         self.random_state, self.penalty = random_state, 1.0
         priced = shape.priced(rules)
-        self.whole = Piece(priced, Scratch.of(priced.model), Pinned.all(rules), shape)
+        self.whole = Piece(priced, Scratch.of(priced.model), rules.pairs.clique, shape)
         self._order = rules
         self._clusters: Any = None  # those of the first maker
         self.answered = False  # whether the search has an answer, so that the deadline may end it
@@ -200,7 +202,7 @@ class Descender:
             return self.whole
         priced = self.whole.priced.part(groups, some, labels)
         shape = self.shape.part(groups, len(some)) if len(groups) > len(some) else None
-        return Piece(priced, Scratch.of(priced.model), Pinned.of(priced.model), shape)
+        return Piece(priced, Scratch.of(priced.model), self.whole.clique[groups], shape)
 
     def rounds(
         self, clusters: Any, prices: Found | None = None, number: int = at.ITERATIONS
@@ -230,11 +232,12 @@ class Descender:
         sums = Sums(piece.priced.model.amount, *piece.priced.model.bound)
         best: tuple[IntArray, Found] | None = None
         for _ in range(rounds):
-            costs = PinnedCosts(shape.costs(clusters, deadline), piece.pinned)
+            costs = PinnedCosts(shape.costs(clusters, deadline), piece.priced.model)
             scale = scale or scale_of(costs, deadline)
             prices = find_prices(costs, sums, scale, prices, deadline, self.budget.deadline)
             labels = place(costs, sums.amount, prices, deadline)
-            work = at.CHILD_WORK + 0.5 * m * k * (d + 10.0)
+            matched = place_cliques(piece, clusters, prices, labels)
+            work = at.CHILD_WORK + 0.5 * m * k * (d + 10.0) + 10.0 * matched * k
             self.budget.spend(work + prices.passes * work_of_pass(sums))
             clusters = shape.clusters(labels, clusters)
             # What is outside the bounds counts at the highest price of its sum.
@@ -405,50 +408,53 @@ def neighbours(shape: Shape, clusters: Any, some: BoolArray) -> BoolArray:
     return found
 
 
-@dataclass(frozen=True)
-class Pinned:
-    """Groups whose clusters are known, and what groups pay in each cluster for soft pins."""
+def place_cliques(piece: Piece, clusters: Any, prices: Found, labels: IntArray) -> int:
+    """Place each clique of cannot-links anew, where it costs least at the prices.
 
-    groups: IntArray  # (p,)
-    clusters: IntArray  # (p,)
-    priced: IntArray  # groups with soft pins, (u,)
-    paid: FloatArray  # (u, k)
-
-    @classmethod
-    def all(cls, rules: Rules) -> Pinned:
-        """The pins of all groups."""
-        priced, paid = rules.soft_pins.of_groups(rules.n_clusters)
-        return cls(rules.pins[:, 0], rules.pins[:, 1], priced, paid)
-
-    @classmethod
-    def of(cls, model: Model) -> Pinned:
-        """The pins of a part of the groups."""
-        groups, priced = (np.flatnonzero(row >= 0) for row in model.pin)
-        return cls(groups, model.pin[0, groups], priced, model.paid)
+    Its groups go to different clusters by linear assignment (the Hungarian method).  The result is
+    the number of groups that were placed.
+    """
+    k, shape, model = piece.n_clusters, piece.shape, piece.priced.model
+    order = np.argsort(piece.clique, kind="stable")
+    order = order[piece.clique[order] >= 0]
+    if shape is None or not len(order):
+        return 0
+    start = np.flatnonzero(np.diff(piece.clique[order], prepend=-1, append=-1))
+    block = np.searchsorted(start, np.arange(0, len(order), max(at.EXACT // k, k)))
+    for first, last in itertools.pairwise([*np.unique(block).tolist(), len(start) - 1]):
+        groups, begin = order[start[first] : start[last]], start[first : last + 1] - start[first]
+        cost = shape.some_costs(groups, clusters) + model.amount[groups] @ prices.prices.T
+        cost = with_pins(model, groups, cost)
+        for a, b in itertools.pairwise(begin.tolist()):
+            if b - a > 1:
+                labels[groups[a:b]] = linear_sum_assignment(cost[a:b])[1]
+    return len(order)
 
 
 class PinnedCosts(Blocks):
     """Costs at which pinned groups stay where they are, and soft pins have their price."""
 
-    def __init__(self, costs: Blocks, pinned: Pinned) -> None:
-        self._costs, self._pinned = costs, pinned
+    def __init__(self, costs: Blocks, model: Model) -> None:
+        self._costs, self._model = costs, model
 
     def blocks(self, deadline: Deadline) -> Iterator[tuple[slice, FloatArray]]:
         """The blocks of the costs, with pins."""
-        pins = self._pinned
-        if not (len(pins.groups) or len(pins.priced)):
-            yield from self._costs.blocks(deadline)
-            return
         for part, block in self._costs.blocks(deadline):
-            inside = (pins.groups >= part.start) & (pins.groups < part.stop)
-            own, cluster = pins.groups[inside] - part.start, pins.clusters[inside]
-            changed = block.copy()
-            here = changed[own, cluster]
-            changed[own] += 1e3 * (1.0 + np.abs(block[own]).max(initial=0.0))
-            changed[own, cluster] = here
-            near = (pins.priced >= part.start) & (pins.priced < part.stop)
-            changed[pins.priced[near] - part.start] += pins.paid[near]
-            yield part, changed
+            yield part, with_pins(self._model, part, block)
+
+
+def with_pins(model: Model, groups: slice | IntArray, cost: FloatArray) -> FloatArray:
+    """Costs of some groups, (g, k), at which pins are kept and soft pins have their price."""
+    pin, place = model.pin[:, groups]
+    held, soft = np.flatnonzero(pin >= 0), np.flatnonzero(place >= 0)
+    if not (len(held) or len(soft)):
+        return cost
+    changed = cost.copy()
+    here = changed[held, pin[held]]
+    changed[held] += 1e3 * (1.0 + np.abs(cost[held]).max(initial=0.0))
+    changed[held, pin[held]] = here
+    changed[soft] += model.paid[place[soft]]
+    return changed
 
 
 def match_sizes(rules: Rules, counts: FloatArray) -> Rules:
