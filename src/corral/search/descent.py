@@ -301,11 +301,13 @@ class Descender:
         m, k = rules.n_groups, rules.n_clusters
         quick = rules.quickly_exact and self.shape.follows and m * k <= at.EXACT
         most = self.budget.spent + at.STEP * self.budget.work
+        # A flow with places of cliques has so many more arcs and nodes.
+        each = 400.0 if rules.sizes is not None and len(rules.pairs) else 50.0
         while quick and self.budget.spent < most and not self.budget.deadline.passed:
             cost = self.shape.table(answer.clusters)
             try:
                 exact = assign(rules, cost, incumbent=answer.labels, deadline=self.deadline)
-                self.budget.spend(at.CHILD_WORK + 50.0 * m * k)
+                self.budget.spend(at.CHILD_WORK + each * m * k)
                 moved, awake = exact.labels != answer.labels, np.zeros(k, bool)
                 awake[exact.labels[moved]] = awake[answer.labels[moved]] = True
                 found = self.improved(exact.labels, answer.prices, rules, awake)
