@@ -47,12 +47,12 @@ def main() -> None:
 
 def _warm_up() -> None:
     """Import and compile everything before the first fit is timed."""
-    from corral import ClusterSizes, ClusterTotals, ConstrainedKMeans
+    from corral import CannotLink, ClusterSizes, ClusterTotals, ConstrainedKMeans
 
     X = np.random.default_rng(0).standard_normal((200, 3))
     KMeans(4, n_init=1, random_state=0).fit(X)
     rules = [ClusterSizes(minimum=30, maximum=80), ClusterTotals(np.ones(200), maximum=80)]
-    for some in ([], rules[:1], rules):
+    for some in ([], rules[:1], rules, [CannotLink([(0, 1)])]):
         ConstrainedKMeans(4, random_state=0, time_limit=20).fit(X, constraints=some)
 
 

@@ -68,7 +68,7 @@ def search(
             answers.add(rescue())
             tell("exact solver", answers.best)
         done = enough(answers.top.objective)
-        while not (done or budget.over or answers.idle):
+        while not (done or answers.idle or (budget.over and not answers.unfilled(budget))):
             parent = answers.parent()
             if len(answers.answers) > 1 and random_state.randint(2):
                 clusters = variation.crossed(parent, answers.parent())

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .. import numbers as at
+from .budget import Budget
 from .descent import Answer
 
 
@@ -68,6 +70,15 @@ class Population:
         drawn = self.random_state.randint(len(self.answers), size=2)
         chosen: Answer = min((self.answers[i] for i in drawn), key=lambda each: each.objective)
         return chosen
+
+    def unfilled(self, budget: Budget) -> bool:
+        """Whether the best answer has an empty cluster that the next children may fill.
+
+        They go on after the work of the budget is done, but not after the deadline.
+        """
+        used = len(np.unique(self.top.labels))
+        left = used < self.top.rules.n_clusters and self.without_success < at.WIDTH
+        return left and not budget.deadline.passed
 
     @property
     def idle(self) -> bool:

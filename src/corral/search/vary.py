@@ -35,8 +35,14 @@ class Variation:
         self._amount = np.ascontiguousarray(rules.sums().and_(rules.soft_sums).values.T)
 
     def local(self, answer: Answer) -> Varied:
-        """A variation of few clusters, each kind that there is with the same chance."""
+        """A variation of few clusters, each kind that there is with the same chance.
+
+        Half of those of an answer with an empty cluster fill it.
+        """
         k, kinds = self.rules.n_clusters, [self._reseeded]
+        empty = np.flatnonzero(np.bincount(answer.labels, minlength=k) == 0)
+        if len(empty) and self.random_state.randint(2):
+            return self._relocated(answer, empty)
         if k > 2:
             kinds.append(self._relocated)
         if self.rules.sizes_vary:
@@ -96,23 +102,25 @@ class Variation:
         a, b = divmod(int(draw.choice(k * k, p=gain / gain.sum())), k)
         return a, b
 
-    def _relocated(self, answer: Answer) -> Varied:
-        """A cluster whose groups cost little elsewhere is given up, and a costly one is split."""
+    def _relocated(self, answer: Answer, among: IntArray | None = None) -> Varied:
+        """A cluster whose groups cost little elsewhere is given up, and a costly one is split.
+
+        The first is one of some clusters, drawn if they are not given.
+        """
         labels, k, draw = answer.labels.copy(), self.rules.n_clusters, self.random_state
         own = self._own_costs(answer)
         cost = np.bincount(labels, own, minlength=k)
         if cost.sum() <= 0.0:
             return self._reseeded(answer)
         split = int(draw.choice(k, p=cost / cost.sum()))
-        # Of some clusters, the one whose groups cost least elsewhere.
-        some = draw.choice(k, min(at.WIDTH, k), replace=False)
+        some = draw.choice(k, min(at.WIDTH, k), replace=False) if among is None else among
         some = some[some != split]
         if not len(some) or np.count_nonzero(labels == split) < 2:
             return self._reseeded(answer)
         members = np.flatnonzero(_within(labels, some, k))
-        if not len(members):
-            return self._reseeded(answer)
-        costs = self.shape.some_costs(members, answer.clusters)
+        costs = np.empty((0, k))
+        if len(members):
+            costs = self.shape.some_costs(members, answer.clusters)
         costs[np.arange(len(members)), labels[members]] = np.inf
         rise = costs.min(axis=1) - own[members]
         loss = np.bincount(labels[members], rise, minlength=k)[some]
