@@ -139,7 +139,7 @@ WORK, WORK_EACH, WORK_ALL = 2.5e8, 30.0, 30.0
 #: Work of a child, or of a round of prices, labels and centres, beside its entries; of a pass over
 #: the groups, or an iteration of ADMM, beside its entries; and of such an iteration for each entry.
 #: They are nanoseconds of one core, so that the budget of small problems is not spent twice.
-CHILD_WORK, PASS_WORK, ADMM_WORK = 5e5, 3e5, 8.0
+CHILD_WORK, PASS_WORK, ADMM_WORK = 5e5, 1.5e5, 8.0
 #: Work of a descent between two looks at the deadline.
 PIECE = 3e7
 #: Groups of the coarse level, at least, and for each cluster.  20,000 rows in 20 clusters end

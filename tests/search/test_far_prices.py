@@ -54,11 +54,11 @@ def test_loads_keep_their_bounds(data, rule, few, monkeypatch):
     sums = Sums(values.T, lower.T, upper.T)
     found = find_prices(_FarCosts(at, 0.0), sums, rows.spread / N)
     prices, load = found.prices, at.soft_loads(found.prices, found.eps).load
-    assert sums.missed(load) <= 1.2 * PRICE_ACCURACY
+    assert sums.size(sums.miss(load)) <= 1.2 * PRICE_ACCURACY
     # A price is paid at a bound only, and of the right sign.
     middle = np.mean([lower.T, upper.T], axis=0).min()
     assert np.all(load[(prices > 0) & (lower < upper).T] > middle)
-    assert sums.missed(at.place(prices).sums) < 0.05
+    assert sums.size(sums.miss(at.place(prices).sums)) < 0.05
 
 
 def test_nothing_is_undecided_below_the_rounding_of_costs():

@@ -99,7 +99,7 @@ def test_prices_keep_sizes_with_the_curvature_in_factors(monkeypatch):
     sums = Sums(np.ones((4_000, 1)), np.full((100, 1), 40.0), np.full((100, 1), 40.0))
     found = find_prices(costs, sums, scale_of(costs))
     load = _look(costs, sums, found.prices, found.eps, NEVER).load
-    assert sums.missed(load, found.prices) <= at.PRICE_ACCURACY
+    assert sums.size(sums.miss(load, found.prices)) <= at.PRICE_ACCURACY
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -108,7 +108,7 @@ def test_the_soft_dual_is_below_the_least_cost(seed):
     least = np.inf
     for labels in product(range(K), repeat=M):
         chosen = np.eye(K)[list(labels)]
-        if np.all(sums.missed(chosen.T @ sums.amount) == 0.0):
+        if sums.size(sums.miss(chosen.T @ sums.amount)) == 0.0:
             least = min(least, float((chosen * cost).sum()))
     assert np.isfinite(least)
     found = find_prices(DenseCosts(cost), sums, scale_of(DenseCosts(cost)))

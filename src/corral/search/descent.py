@@ -438,11 +438,12 @@ class PinnedCosts(Blocks):
 
     def __init__(self, costs: Blocks, model: Model) -> None:
         self._costs, self._model = costs, model
+        self._pinned = bool((model.pin >= 0).any())
 
     def blocks(self, deadline: Deadline) -> Iterator[tuple[slice, FloatArray]]:
         """The blocks of the costs, with pins."""
         for part, block in self._costs.blocks(deadline):
-            yield part, with_pins(self._model, part, block)
+            yield part, with_pins(self._model, part, block) if self._pinned else block
 
 
 def with_pins(model: Model, groups: slice | IntArray, cost: FloatArray) -> FloatArray:

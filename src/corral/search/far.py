@@ -346,10 +346,10 @@ class _Descent:
     def _place(self, passes: Passes) -> Placement:
         """Rows in their cheapest clusters; drawn by their shares where too many are alike."""
         found = passes.place(self.prices.prices)
-        missed = self.sums.missed(found.sums)
+        missed = self.sums.size(self.sums.miss(found.sums))
         if missed > at.UNDECIDED:
             drawn = passes.place(self.prices.prices, self.prices.eps)
-            found = drawn if self.sums.missed(drawn.sums) < missed else found
+            found = drawn if self.sums.size(self.sums.miss(drawn.sums)) < missed else found
         return found
 
     def _measured(self, passes: Passes, labels: ShardLabels, exact: bool = False) -> FarAnswer:

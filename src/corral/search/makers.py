@@ -90,7 +90,7 @@ class Makers:
         except FloatingPointError:  # scales that differ too much; seeds start the search
             return None
         entries = problem.rules.n_groups * problem.n_clusters
-        self.budget.spend((at.PASS_WORK + at.ADMM_WORK * entries) * self.relaxed.n_iter)
+        self.budget.spend((2.0 * at.PASS_WORK + at.ADMM_WORK * entries) * self.relaxed.n_iter)
         centers: FloatArray = self.relaxed.centers + (problem.rows.middle - whole.rows.middle)
         return centers
 

@@ -18,7 +18,7 @@ make it here (:class:`Blocks`), rows on a GPU or with Dask where they are (:mod:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -55,6 +55,7 @@ class Blocks:
         curvature = np.zeros((size, size) if whole else (0, 0))
         some = max(size, at.CURVED_WORK // max(size * size, 1))
         some = min(some if whole else at.BENT * size // at.CHEAPEST, m)
+        some = 0 if whole and k <= at.FEW_SHARES else some
         kept = np.zeros((some, k if whole else at.CHEAPEST))
         clusters = np.zeros((0 if whole else some, at.CHEAPEST), np.int64)
         chosen, counts = np.zeros(some, np.int64), np.array([0, 0, 0, 1])
@@ -70,9 +71,17 @@ class Blocks:
             each = np.full(len(share), counts[2] / max(len(share), 1))
             bent = Curvature.of(share, clusters[: counts[1]], own, k, each)
             return Look(value, load, int(counts[0]), bent)
-        curvature = np.tril(curvature) + np.tril(curvature, -1).T
-        _add_curvature(curvature, share, own, every)
+        _complete(curvature, k)
+        if len(share):
+            _add_curvature(curvature, share, own, every)
         return Look(value, load, int(counts[0]), curvature)
+
+
+def _complete(curvature: FloatArray, k: int) -> None:
+    """Fill the blocks of two clusters above the diagonal from those below it."""
+    q, every = len(curvature) // k, np.arange(k)
+    curvature += curvature.T
+    curvature.reshape(k, q, k, q)[every, :, every, :] *= 0.5
 
 
 def _add_curvature(curvature: FloatArray, share: FloatArray, own: FloatArray, by: float) -> None:
@@ -104,6 +113,7 @@ class Sums:
         k = len(lower)
         self.mean = np.abs(amount).sum(axis=0) / max(len(amount), 1) + 1e-300
         self.load = np.abs(amount).sum(axis=0) / k + 1e-300
+        self.typical = np.tile(self.load * self.mean, k)
 
     def outside(self, labels: IntArray) -> FloatArray:
         """By how much the loads of labels miss their bounds, over all clusters, (q,)."""
@@ -112,30 +122,23 @@ class Sums:
         missed: FloatArray = np.abs(load - np.clip(load, self.lower, self.upper)).sum(axis=0)
         return missed
 
-    def missed(self, load: FloatArray, prices: FloatArray | None = None) -> float:
-        """Mean miss of the bounds, in mean loads; half of an amount would not show in labels.
+    def miss(self, load: FloatArray, prices: FloatArray | float = 0.0) -> FloatArray:
+        """By how much loads miss what the prices aim at: their bounds, else the nearest ones."""
+        nearest = np.minimum(np.maximum(load, self.lower), self.upper)
+        least = np.where(prices < 0.0, self.lower, nearest)
+        missed: FloatArray = load - np.where(prices > 0.0, self.upper, least)
+        return missed
 
-        With prices, a load that is not at the bound that its price is for misses it.
-        """
-        wanted = np.clip(load, self.lower, self.upper)
-        wanted = wanted if prices is None else self.wanted(load, prices)
-        miss = np.abs(load - wanted) - 0.5 * self.mean
-        return float((np.maximum(miss, 0.0) / self.load).mean()) if load.size else 0.0
-
-    def paid(self, load: FloatArray, prices: FloatArray) -> float:
-        """What the misses of the bounds cost at the prices: about what it takes to mend them."""
-        return float((np.abs(prices) * np.abs(load - self.wanted(load, prices))).sum())
+    def size(self, miss: FloatArray) -> float:
+        """Mean miss in mean loads; half of an amount would not show in labels."""
+        above = np.maximum(np.abs(miss) - 0.5 * self.mean, 0.0)
+        return float((above / self.load).mean()) if miss.size else 0.0
 
     def allowed(self, prices: FloatArray, before: FloatArray) -> FloatArray:
         """Prices that have changed, but 0 where the sign did, or where it is of no bound."""
         none = np.where(prices > 0.0, self.upper, self.lower)
-        changed = (np.sign(prices) * np.sign(before) < 0.0) | ~np.isfinite(none)
-        return np.where(changed, 0.0, prices)
-
-    def wanted(self, load: FloatArray, prices: FloatArray) -> FloatArray:
-        """Loads that the prices aim at: the bound that a price is for, else the nearest one."""
-        held = np.where(prices > 0.0, self.upper, np.where(prices < 0.0, self.lower, np.nan))
-        return np.where(np.isfinite(held), held, np.clip(load, self.lower, self.upper))
+        kept: FloatArray = np.where((prices * before >= 0.0) & np.isfinite(none), prices, 0.0)
+        return kept
 
 
 @dataclass(frozen=True)
@@ -173,11 +176,11 @@ def find_prices(
     (k, n_sums), m = sums.lower.shape, len(sums.amount)
     if not n_sums:
         return Found(np.zeros((k, 0)), scale, 0)
-    prices = np.zeros((k, n_sums)) if known is None else known.prices
+    prices = np.zeros((k, n_sums)) if known is None else sums.allowed(known.prices, known.prices)
     eps = scale if known is None else known.eps
     few, coldest = at.UNDECIDED * m + k * n_sums, HALF_DIGITS * scale
     here, passes = _look(costs, sums, prices, eps, deadline), 1
-    while eps < scale and (wrong := m * sums.missed(here.load)) > max(here.undecided, few):
+    while eps < scale and (wrong := m * sums.size(sums.miss(here.load))) > max(here.undecided, few):
         eps = min(eps * max(1.0 / at.COOLING, wrong / max(here.undecided, 1)), scale)
         here, passes = _look(costs, sums, prices, eps, deadline), passes + 1
     while True:
@@ -188,10 +191,11 @@ def find_prices(
             accuracy = at.PRICE_ACCURACY if last else at.TRACKED
             # What misses cost is little against the objective, or against the temperature.
             little = at.ROUND_DROP * abs(here.value) if last else eps * m
-            near = sums.paid(here.load, prices) <= little
-            if (near and sums.missed(here.load, prices) <= accuracy) or until.passed:
+            miss = sums.miss(here.load, prices)
+            near = float(np.vdot(np.abs(prices), np.abs(miss))) <= little
+            if (near and sums.size(miss) <= accuracy) or until.passed:
                 break
-            step, promised = _newton_step(here, sums, prices, eps, damping)
+            step, promised = _newton_step(here, miss, sums, prices, eps, damping)
             moved = sums.allowed(prices + step, prices)
             there, passes = _look(costs, sums, moved, eps, deadline), passes + 1
             gain = there.value - here.value
@@ -211,27 +215,29 @@ def _look(costs: Costs, sums: Sums, prices: FloatArray, eps: float, deadline: De
     """One pass over the costs; its value is that of the soft dual."""
     here = costs.look(sums, prices, eps, deadline)
     held = np.where(prices > 0.0, sums.upper, np.where(prices < 0.0, sums.lower, 0.0))
-    return replace(here, value=here.value - float((prices * held).sum()))
+    value = here.value - float(np.vdot(prices, held))
+    return Look(value, here.load, here.undecided, here.curvature)
 
 
 def _newton_step(
-    here: Look, sums: Sums, prices: FloatArray, eps: float, damping: float
+    here: Look, miss: FloatArray, sums: Sums, prices: FloatArray, eps: float, damping: float
 ) -> tuple[FloatArray, float]:
     """The step of the prices that are not held at zero, and the rise of the dual it promises."""
-    gradient = here.load - sums.wanted(here.load, prices)
-    free = np.flatnonzero(((prices != 0.0) | (gradient != 0.0)).ravel())
-    typical = np.broadcast_to(sums.load * sums.mean, prices.shape).ravel()[free]
-    step, wanted = np.zeros(prices.size), eps * gradient.ravel()[free]
-    added = (np.abs(gradient) * sums.mean).ravel()[free] / at.NO_SHARE * (damping / at.DAMPING)
+    gradient = miss.ravel()
+    free = np.flatnonzero((prices.ravel() != 0.0) | (gradient != 0.0))
+    step, wanted = np.zeros(prices.size), eps * gradient[free]
+    added = (np.abs(miss) * sums.mean).ravel()[free] * (damping / at.DAMPING / at.NO_SHARE)
     if isinstance(here.curvature, Curvature):
         bend = here.curvature.diagonal()[free]
-        added += damping * (bend + typical)
+        added += damping * (bend + sums.typical[free])
         step[free] = _solved(here.curvature, free, bend + added, added, wanted)
     else:
-        matrix = here.curvature[np.ix_(free, free)]
-        matrix[np.diag_indices_from(matrix)] += damping * (np.diag(matrix) + typical) + added
+        every = len(free) == len(step)
+        matrix = here.curvature.copy() if every else here.curvature[np.ix_(free, free)]
+        diagonal = matrix.ravel()[:: len(free) + 1]
+        diagonal += damping * (diagonal + sums.typical[free]) + added
         step[free] = np.linalg.solve(matrix, wanted)
-    return step.reshape(prices.shape), 0.5 * float(gradient.ravel() @ step)
+    return step.reshape(prices.shape), 0.5 * float(gradient @ step)
 
 
 def _solved(
