@@ -12,6 +12,7 @@ import pytest
 from pickles.make import FITTED, RULES, X
 from sklearn.base import clone
 from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.mixture import GaussianMixture
 
 import corral
 from corral import (
@@ -35,7 +36,7 @@ def old(request):
 
 
 def test_there_are_pickles():
-    assert VERSIONS == ["0.2.0", "0.4.0", "0.6.0"]
+    assert VERSIONS == ["0.2.0", "0.3.0", "0.4.0", "0.5.0", "0.6.0"]
 
 
 def test_rules_are_the_same(old):
@@ -54,6 +55,22 @@ def test_models_answer(old):
         assert model.get_params().keys() == type(model)().get_params().keys()
         assert repr(clone(model)) == repr(type(model)(2, random_state=0))
         assert model.n_clusters_ == 2
+
+
+def test_mixtures_have_what_follows_from_their_clusters(old):
+    for model in old[0]:
+        if isinstance(model, ConstrainedGaussianMixture):
+            np.testing.assert_array_equal(model.cluster_centers_, model.means_)
+            theirs = GaussianMixture(2, covariance_type=model.covariance_).fit(X)
+            theirs.weights_, theirs.means_ = model.weights_, model.means_
+            found = model.precisions_
+            theirs.precisions_cholesky_ = (
+                np.linalg.cholesky(found)
+                if found.ndim > 2 or model.covariance_ == "tied"
+                else np.sqrt(found)
+            )
+            np.testing.assert_allclose(model.predict_proba(X), theirs.predict_proba(X), atol=1e-9)
+            np.testing.assert_allclose(model.score_samples(X), theirs.score_samples(X))
 
 
 def test_reports_can_be_shown(old):

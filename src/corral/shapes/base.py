@@ -204,6 +204,12 @@ class ShapedClustering(Versioned, ClusterMixin, BaseEstimator, ABC):
         """Fit, and give the labels that obey the constraints; parameters as in :meth:`fit`."""
         return self.fit(X, y, constraints=constraints, **fit_params).labels_
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Let a pickle of version 0.5.0 have the number of clusters."""
+        if "report_" in state:
+            state = {"n_clusters_": len(state["report_"].sizes), **state}
+        super().__setstate__(state)
+
     @abstractmethod
     def _search(self, task: Task) -> Found:
         """Find labels that obey the rules."""
