@@ -188,7 +188,8 @@ class ShapedClustering(Versioned, ClusterMixin, BaseEstimator, ABC):
             space = points if found.space is None else found.space
             report = Report.of(InMemory(space), found.labels, given, k, weight, metric=found.metric)
             report = self._audited(report, task, found)
-        known = {"names": names, "plan": found, "fewest": fewest}
+        # What was found may hold all rows; the report keeps none of them.
+        known = {"names": names, "plan": Events(rows=found.table()), "fewest": fewest}
         report = replace(report, **known, outside=outside, ended=ended)
         if not report.feasible:
             raise BrokenAnswerError(f"the answer breaks a hard constraint:\n{report}")
