@@ -16,8 +16,8 @@ from .output import asks_here, rescued, say
 
 if TYPE_CHECKING:
     from .. import ConstraintSet
-    from ..studio import Studio
     from ..studio.data import Data
+    from ..studio.session import Session
     from .data import Points
     from .tables import Table
 
@@ -72,24 +72,21 @@ def studio(seed: int, effort: float, port: int, browser: bool, **options: Any) -
     if browser:
         shown.open()
     shown.wait()
-    _keep_the_rest(shown)
+    _keep_the_rest(shown._session)
     if shown.saved is not None:
         click.echo(f"All changes are saved in {shown.saved}; --rules reads it.")
     return 0
 
 
-def _keep_the_rest(shown: Studio) -> None:
+def _keep_the_rest(session: Session) -> None:
     """Ask about changes that no file holds, if the page got no answer; lose none in silence."""
-    autosave = shown.unkept
-    if autosave is None:
-        return
-    if autosave.agreed is None and asks_here():
+    if session.question and asks_here():
         with suppress(click.Abort):
-            shown.keep(click.confirm(autosave.question, default=True, err=True))
-        if shown.unkept is None:
-            return
-    where = rescued(shown.text, "studio.json", printed=True)
-    say(f"Rules and answers are not saved beside the data; {where}.")
+            session.answer_keep(click.confirm(session.question, default=True, err=True))
+    autosave = session.autosave
+    if autosave is not None and autosave.agreed is not False and session.unkept:
+        where = rescued(session.text, "studio.json", printed=True)
+        say(f"Rules and answers are not saved beside the data; {where}.")
 
 
 def read(asked: opt.Options) -> tuple[Data, ConstraintSet, int]:

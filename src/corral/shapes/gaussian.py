@@ -45,7 +45,7 @@ class Gaussians:
     """Clusters: weights (k,), means (k, d) and the lower Cholesky factors of the covariances.
 
     There is one factor, (1, d, d), if all clusters share it, and otherwise one for each.  Factors
-    of diagonal covariances are their diagonals, (k, d): nothing of them takes d times d steps.
+    of diagonal covariances are their diagonals, (k, d), but matrices in pickles before 0.7.0.
     """
 
     weights: FloatArray
@@ -63,14 +63,8 @@ class Gaussians:
     @property
     def diagonals(self) -> FloatArray:
         """The diagonals of the factors, (k, d) or (1, d)."""
-        if self.factors.ndim == 2:
-            return self.factors
-        return np.asarray(np.diagonal(self.factors, axis1=1, axis2=2))
-
-    @property
-    def diagonal(self) -> bool:
-        """Whether the factors are diagonals.  In pickles before 0.7.0 none are."""
-        return self.factors.ndim == 2
+        factors = self.factors
+        return factors if factors.ndim == 2 else np.diagonal(factors, axis1=1, axis2=2)
 
     def precisions(self, kind: str) -> FloatArray:
         """Inverses of the covariances, in the same shape."""
@@ -89,7 +83,7 @@ class Gaussians:
         noise = random_state.normal(size=(number, self.means.shape[1]))
         for j in range(len(share)):
             factor, own = self.factors[j % len(self.factors)], labels == j
-            noise[own] = noise[own] * factor if self.diagonal else noise[own] @ factor.T
+            noise[own] = noise[own] * factor if self.factors.ndim == 2 else noise[own] @ factor.T
         return self.means[labels] + noise, labels
 
     def densities(self, points: FloatArray) -> FloatArray:
@@ -101,13 +95,13 @@ class Gaussians:
 
     def _distances(self, points: FloatArray) -> FloatArray:
         """Squared distances of Mahalanobis of each point and each mean, (n, k)."""
-        if len(self.factors) == 1 and not self.diagonal:  # all points in the same coordinates
+        if len(self.factors) == 1 and self.factors.ndim == 3:  # all points in the same coordinates
             middle, factor = self.means.mean(axis=0), self.factors[0]
             here, there = whitened(points - middle, factor), whitened(self.means - middle, factor)
             return np.asarray(cdist(here, there, "sqeuclidean"))
         found = np.empty((len(points), len(self.means)))
         for j, mean in enumerate(self.means):
-            if self.diagonal:
+            if self.factors.ndim == 2:
                 found[:, j] = cdist(points, mean[None], "seuclidean", V=self.factors[j] ** 2)[:, 0]
                 found[:, j] **= 2
             else:
@@ -234,7 +228,7 @@ class GaussianShape:
         """The priors of covariances and weights."""
         prior = 2.0 * float(np.log(clusters.diagonals).sum())
         for factor in clusters.factors:
-            if clusters.diagonal:
+            if clusters.factors.ndim == 2:
                 z = np.sqrt(np.diag(self.target)) / factor
             else:
                 z = solve_triangular(factor, self._factor, lower=True, check_finite=False)

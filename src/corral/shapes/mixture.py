@@ -138,14 +138,6 @@ class ConstrainedGaussianMixture(ShapedClustering):
         }
         return Found(labels, attributes, tuple(task.events.table()))
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Let pickles of the versions 0.5.0 and 0.6.0 have what follows from their clusters."""
-        if "_clusters" in state:
-            clusters: Gaussians = state["_clusters"]
-            later = {"precisions_": clusters.precisions(state["covariance_"])}
-            state = {**later, "cluster_centers_": clusters.means.copy(), **state}
-        super().__setstate__(state)
-
     def _default_limit(self, n_rows: int) -> float:
         """That of all fits: "auto" makes one for each kind."""
         return super()._default_limit(n_rows) * (

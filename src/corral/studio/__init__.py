@@ -117,25 +117,6 @@ class Studio:
         autosave = self._session.autosave
         return autosave.path if autosave is not None and autosave.written else None
 
-    @property
-    def unkept(self) -> Autosave | None:
-        """The file that would hold changes that it does not hold; None if there are no such ones.
-
-        None also if the user does not want the file.
-        """
-        autosave = self._session.autosave
-        wanted = autosave is not None and autosave.agreed is not False
-        return autosave if wanted and self._session.unkept else None
-
-    def keep(self, agreed: bool) -> None:
-        """Save changes to the file, or do not: the answer to the question of the page."""
-        self._session.answer_keep(agreed)
-
-    @property
-    def text(self) -> str:
-        """The rules, and the questions that nobody could answer, as a file holds them."""
-        return self._session.text
-
     def open(self) -> None:
         """Open the page in the browser.
 

@@ -26,7 +26,7 @@ class Autosave:
     wanted : Path
         Name of the file.
     agreed : bool or None
-        Whether the user wants it.  None: nobody was asked; nothing is written until :meth:`answer`.
+        Whether the user wants it.  None: nobody has answered yet, and nothing is written.
 
     Attributes
     ----------
@@ -56,10 +56,6 @@ class Autosave:
                 break
             self.earlier = path
         return path
-
-    def answer(self, agreed: bool) -> None:
-        """Take the user's answer, for as long as the studio runs."""
-        self.agreed = agreed
 
     def write(self, text: str) -> None:
         """Replace the text of the file, if that is agreed; ``failed`` says what went wrong."""

@@ -158,7 +158,7 @@ class Session:
         """Save changes from now on, or do not."""
         if self.autosave is None:
             raise ValueError("there is no file of data beside which changes could be saved.")
-        self.autosave.answer(agreed)
+        self.autosave.agreed = agreed
         self.keep()
 
     def keep(self) -> None:
