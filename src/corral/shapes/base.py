@@ -26,14 +26,7 @@ from ..exact import NoAssignment
 from ..exceptions import BrokenAnswerError, InfeasibleConstraintsError
 from ..feasibility import with_clusters
 from ..infeasible import conflict_of, out_of_time
-from ..inputs import (
-    brought,
-    check_magnitude,
-    check_weights,
-    refuse_others,
-    row_names,
-    talking,
-)
+from ..inputs import brought, check_magnitude, check_weights, refuse_others, row_names, talking
 from ..report import Report
 from ..rules import Rules, presolve
 from ..search.budget import Budget
