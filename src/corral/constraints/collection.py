@@ -78,12 +78,9 @@ class ConstraintSet(Sequence[Constraint]):
     def __len__(self) -> int:
         return len(self._items)
 
-    # scikit-learn's cross-validation takes the entries of the training rows from whatever has as
-    # many entries as X.  What has an ``iloc`` it asks to do so by ``take``, as it does pandas.
-
     @property
     def iloc(self) -> Self:
-        """For scikit-learn, which then calls :meth:`take`."""
+        """For scikit-learn's cross-validation, which then takes rows by :meth:`take`."""
         return self
 
     def take(self, indices: Any, axis: int = 0) -> NoReturn:

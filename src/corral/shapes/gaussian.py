@@ -88,9 +88,8 @@ class Gaussians:
 
     def densities(self, points: FloatArray) -> FloatArray:
         """Logarithm of ``pi_j`` times the density of each point in each cluster, (n, k)."""
-        d = points.shape[1]
         log: FloatArray = -0.5 * self._distances(points) - np.log(self.diagonals).sum(axis=1)
-        log += np.log(self.weights) - 0.5 * d * np.log(2.0 * np.pi)
+        log += np.log(self.weights) - 0.5 * points.shape[1] * np.log(2.0 * np.pi)
         return log
 
     def _distances(self, points: FloatArray) -> FloatArray:
@@ -112,8 +111,7 @@ class Gaussians:
 
 def whitened(points: FloatArray, factor: FloatArray) -> FloatArray:
     """Points in coordinates in which the covariance with this factor is the identity."""
-    z = solve_triangular(factor, points.T, lower=True, check_finite=False).T
-    return np.asarray(z)
+    return np.asarray(solve_triangular(factor, points.T, lower=True, check_finite=False).T)
 
 
 @dataclass(frozen=True)
@@ -172,7 +170,8 @@ class GaussianShape:
         mass, means = mass_and_means(self.points, self.weight, rows, k)
         scatter = self._scatter(rows, means)
         for j in np.flatnonzero(np.bincount(rows, minlength=k) == 0):
-            far = self.weight * ((self._white - self._whitened(means)[rows]) ** 2).sum(axis=1)
+            gap = self._white - whitened(means, self._factor)[rows]
+            far = self.weight * (gap**2).sum(axis=1)
             means[j] = self.points[far.argmax()] if known is None else known.means[j]
         nu = self.strength
         weights = (mass + 1.0) / (mass.sum() + k)
@@ -237,10 +236,6 @@ class GaussianShape:
 
     # Variations compare clusters by their means, in units of the target covariance.
 
-    def _whitened(self, points: FloatArray) -> FloatArray:
-        """Points in coordinates in which the target covariance is the identity."""
-        return whitened(points, self._factor)
-
     @cached_property
     def _factor(self) -> FloatArray:
         return np.asarray(np.linalg.cholesky(self.target))
@@ -248,7 +243,7 @@ class GaussianShape:
     @cached_property
     def _white(self) -> FloatArray:
         """The rows, whitened."""
-        return self._whitened(self.points)
+        return whitened(self.points, self._factor)
 
     @cached_property
     def _groups(self) -> tuple[FloatArray, FloatArray]:
@@ -262,17 +257,17 @@ class GaussianShape:
     @cached_property
     def _white_groups(self) -> FloatArray:
         """The means of the groups, whitened."""
-        return self._whitened(self._groups[1])
+        return whitened(self._groups[1], self._factor)
 
     def own_costs(self, labels: IntArray, clusters: Gaussians) -> FloatArray:
         """Weight times squared distance to the own mean."""
         mass, _ = self._groups
-        gap = self._white_groups - self._whitened(clusters.means)[labels]
+        gap = self._white_groups - whitened(clusters.means, self._factor)[labels]
         return np.asarray(mass * (gap * gap).sum(axis=1))
 
     def gaps(self, clusters: Gaussians, others: Gaussians) -> FloatArray:
         """Squared distances of means."""
-        here, there = self._whitened(clusters.means), self._whitened(others.means)
+        here, there = whitened(clusters.means, self._factor), whitened(others.means, self._factor)
         return np.asarray(cdist(here, there, "sqeuclidean"))
 
     def some(self, clusters: Gaussians, chosen: IntArray) -> Gaussians:

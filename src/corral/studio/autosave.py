@@ -85,11 +85,6 @@ class Autosave:
         return cls(data.with_name(f"{data.name}.studio.json"), agreed=None)
 
     @property
-    def question(self) -> str:
-        """What the user is asked."""
-        return f"Keep rules and answers in {self.path.name!r}, beside the data, after each change?"
-
-    @property
     def words(self) -> str:
         """Where changes are saved, for the page."""
         name = self.path.name

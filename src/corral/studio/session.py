@@ -152,7 +152,8 @@ class Session:
         autosave = self.autosave
         if autosave is None or autosave.agreed is not None or not self.unkept:
             return ""
-        return autosave.question
+        name = autosave.path.name
+        return f"Keep rules and answers in {name!r}, beside the data, after each change?"
 
     def answer_keep(self, agreed: bool) -> None:
         """Save changes from now on, or do not."""
