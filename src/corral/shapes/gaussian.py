@@ -63,8 +63,7 @@ class Gaussians:
     @property
     def diagonals(self) -> FloatArray:
         """The diagonals of the factors, (k, d) or (1, d)."""
-        factors = self.factors
-        return factors if factors.ndim == 2 else np.diagonal(factors, axis1=1, axis2=2)
+        return self.factors if self.factors.ndim == 2 else np.diagonal(self.factors, 0, 1, 2)
 
     def precisions(self, kind: str) -> FloatArray:
         """Inverses of the covariances, in the same shape."""

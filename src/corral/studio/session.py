@@ -149,10 +149,9 @@ class Session:
     @property
     def question(self) -> str:
         """Whether changes shall be saved, in words; "" if that is known, or nothing has changed."""
-        autosave = self.autosave
-        if autosave is None or autosave.agreed is not None or not self.unkept:
+        if self.autosave is None or self.autosave.agreed is not None or not self.unkept:
             return ""
-        name = autosave.path.name
+        name = self.autosave.path.name
         return f"Keep rules and answers in {name!r}, beside the data, after each change?"
 
     def answer_keep(self, agreed: bool) -> None:
