@@ -12,6 +12,8 @@ import pytest
 from pickles.make import FITTED, RULES, X
 from sklearn.base import clone
 from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.mixture import GaussianMixture
+from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky
 
 import corral
 from corral import (
@@ -35,7 +37,7 @@ def old(request):
 
 
 def test_there_are_pickles():
-    assert VERSIONS == ["0.2.0", "0.4.0", "0.6.0"]
+    assert VERSIONS == ["0.2.0", "0.3.0", "0.4.0", "0.5.0", "0.6.0"]
 
 
 def test_rules_are_the_same(old):
@@ -54,6 +56,19 @@ def test_models_answer(old):
         assert model.get_params().keys() == type(model)().get_params().keys()
         assert repr(clone(model)) == repr(type(model)(2, random_state=0))
         assert model.n_clusters_ == 2
+
+
+def test_densities_are_those_of_the_parameters(old):
+    """Diagonal covariances were kept as matrices until 0.6.0."""
+    for model in old[0]:
+        if isinstance(model, ConstrainedGaussianMixture):
+            theirs = GaussianMixture(2, covariance_type=model.covariance_)
+            theirs.weights_, theirs.means_ = model.weights_, model.means_
+            theirs.precisions_cholesky_ = _compute_precision_cholesky(
+                model.covariances_, model.covariance_
+            )
+            np.testing.assert_allclose(model.predict_proba(X), theirs.predict_proba(X), atol=1e-9)
+            np.testing.assert_allclose(model.score_samples(X), theirs.score_samples(X))
 
 
 def test_reports_can_be_shown(old):

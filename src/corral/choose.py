@@ -131,11 +131,7 @@ size 3 the clusters hold at most 3 in all, but X has 4 samples.
         """Give all numbers as plain data, ready for JSON."""
         names = ("n_clusters", "feasible", "why", "inertia", "objective", "silhouette", "stability")
         rows = [{name: getattr(each, name) for name in names} for each in self.candidates]
-        return {
-            "n_clusters": self.n_clusters,
-            "suggestion": self.suggestion,
-            "candidates": rows,
-        }
+        return {"n_clusters": self.n_clusters, "suggestion": self.suggestion, "candidates": rows}
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, ax: Any = None) -> Any:
         """Draw inertia, silhouette and stability over the number of clusters.
@@ -351,9 +347,7 @@ class _Search:
         if not agreement:
             return replace(candidate, why=why)
         return replace(
-            candidate,
-            stability=float(np.mean(agreement)),
-            spread=float(np.std(agreement)),
+            candidate, stability=float(np.mean(agreement)), spread=float(np.std(agreement))
         )
 
     def _fit(self, k: int, rows: Any, rules: ConstraintSet, left: int) -> ConstrainedKMeans:

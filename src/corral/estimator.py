@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-)
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin
 from sklearn.utils.validation import validate_data
 
 from ._text import our_words
@@ -28,6 +24,7 @@ from .progress import Progress
 from .report import Report
 from .rows import Table, measured
 from .rules import presolve
+from .search.events import Events
 from .search.ready import ready_for
 from .settings import Settings, called_init, make_random_state, make_settings, with_limit
 from .solution import Solution, check_answer, in_user_units
@@ -262,8 +259,9 @@ class ConstrainedKMeans(
             settings.progress.finish(None if solution.may_violate else solution.objective)
             report = Report.of(table, solution.labels, given, k, table.weight, metric=self.metric)
             solution = in_user_units(solution, table)
-        known = {"history": solution.history, "names": names, "plan": solution.events}
-        known["fewest"] = fewest
+        # Without the clock, which knows the user's callback.
+        plan = None if solution.events is None else Events(rows=solution.events.table())
+        known = {"history": solution.history, "names": names, "plan": plan, "fewest": fewest}
         proof = proof and proof.confirmed(report.objective)
         ended = settings.ended if settings.exact else ended
         report = replace(report, **known, outside=outside, ended=ended, proof=proof)

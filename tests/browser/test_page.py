@@ -483,3 +483,33 @@ def test_the_command_serves_until_ctrl_c(points, pages):
         assert process.wait(120) == 0
     finally:
         process.kill()
+
+
+def test_the_page_asks_once_whether_to_keep_answers_beside_the_data(pages, tmp_path):
+    from corral import ConstraintSet
+    from corral.studio import Studio
+    from corral.studio.autosave import Autosave
+    from corral.studio.data import data_of
+
+    X = np.random.default_rng(0).normal(size=(8, 2))
+    for answer in ("yes", "no"):
+        autosave = Autosave.beside(tmp_path / f"{answer}.csv")
+        shown = Studio(data_of(X), None, 2, 0, 0, autosave=autosave)
+        try:
+            page = pages(shown.url)
+            expect(page.locator("#keep")).to_be_hidden()
+            rule(page, "together", "0", "1")
+            expect(page.locator("#keep")).to_contain_text(autosave.path.name)
+            page.screenshot(path=KEPT / f"keep-{answer}.png")
+            if AXE.exists():
+                assert serious_findings(page) == []
+            assert not autosave.path.exists()
+            press(page, f"#keep-{answer}")
+            expect(page.locator("#keep")).to_be_hidden()
+            rule(page, "apart", "0", "2")
+            expect(page.locator("#keep")).to_be_hidden()
+            assert autosave.path.exists() == (answer == "yes")
+        finally:
+            shown.stop()
+    kept = ConstraintSet.from_json(tmp_path / "yes.csv.studio.json")
+    assert [len(one.pairs) for one in kept] == [1, 1]

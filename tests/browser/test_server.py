@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import io
 import itertools
 import json
 import os
@@ -160,6 +161,7 @@ def test_ctrl_c_loses_nothing(tmp_path, monkeypatch, capsys):
     def person(studio):
         session = studio._session
         seen.append((session.interview.unknown, session.document.rules))
+        do(session, {"do": "keep", "says": "yes"})
         do(session, {"do": "together"}, [0, 2])
         session.interview = replace(session.interview, waiting=((0, 1), (1, 2)))
         do(session, {"do": "reply", "says": "unknown", "pair": [0, 1]})
@@ -173,3 +175,32 @@ def test_ctrl_c_loses_nothing(tmp_path, monkeypatch, capsys):
     assert run([*words, "--rules", str(kept)]) == 0
     assert seen[0] == ((), ConstraintSet())
     assert seen[1] == (((0, 1),), ConstraintSet(MustLink([(0, 2)])))
+
+
+@pytest.mark.parametrize("typed", [None, "y", "n", "\x04"], ids=["nobody", "yes", "no", "end"])
+def test_who_did_not_answer_the_page_is_asked_at_the_end(tmp_path, monkeypatch, capsys, typed):
+    """At a terminal; elsewhere, or at the end of the input, a temporary file takes the rules."""
+    from corral.cli import output
+    from corral.cli.app import run
+    from corral.studio import Studio
+
+    points, folder = tmp_path / "points.csv", tmp_path / "temporary"
+    points.write_text("name,a,b\nx,1,2\ny,3,4\nz,5,6\n", encoding="utf-8")
+    folder.mkdir()
+
+    def person(studio):
+        do(studio._session, {"do": "together"}, [0, 2])
+        studio.stop()
+
+    monkeypatch.setattr(Studio, "wait", person)
+    monkeypatch.setattr(output.tempfile, "tempdir", str(folder))
+    monkeypatch.setattr("sys.stdin", io.StringIO("" if typed == "\x04" else f"{typed}\n"))
+    monkeypatch.setattr("corral.cli.studio.asks_here", lambda: typed is not None)
+    assert run(["studio", str(points), "--no-browser"]) == 0
+    kept, elsewhere = tmp_path / "points.csv.studio.json", list(folder.glob("corral-studio-*"))
+    assert kept.exists() == (typed == "y")
+    assert len(elsewhere) == (typed in (None, "\x04"))
+    for path in [kept] if typed == "y" else elsewhere:
+        assert ConstraintSet.from_json(path) == ConstraintSet(MustLink([(0, 2)]))
+        said = capsys.readouterr()
+        assert str(path) in said.out + said.err

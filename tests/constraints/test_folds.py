@@ -124,7 +124,7 @@ def test_a_wrong_number_of_rows_is_refused(make, message):
         make()
 
 
-@pytest.mark.parametrize("kind", [list, tuple, ConstraintSet])
+@pytest.mark.parametrize("kind", [list, tuple])
 def test_rules_that_cross_validation_takes_apart_are_refused(kind):
     """As many rules as rows: scikit-learn would give each fold some of them."""
     search = GridSearchCV(model(n_clusters=1), {"n_init": [1, 2]}, cv=2, error_score="raise")
@@ -133,6 +133,21 @@ def test_rules_that_cross_validation_takes_apart_are_refused(kind):
         message = f"a list with {n // 2} entr.*, and X has {n // 2} row.*for_folds"
         with pytest.raises(ValueError, match=message):
             search.fit(X[:n], constraints=rules)
+
+
+@pytest.mark.parametrize("n", [4, 6, 9, 20, len(X)])
+@pytest.mark.parametrize("routing", [False, True])
+def test_cross_validation_cannot_take_a_set_apart(n, routing):
+    """For any number of rows, and whatever is made of an error of a fit."""
+    rules = ConstraintSet([MustLink([(0, 1)])] * n)
+    with sklearn.config_context(enable_metadata_routing=routing):
+        asked = model(n_clusters=1)
+        asked = asked.set_fit_request(constraints=True) if routing else asked
+        search = GridSearchCV(asked, {"n_init": [1, 2]}, cv=2)
+        with pytest.raises(ValueError, match=f"ConstraintSet with {n} entries .*for_folds"):
+            search.fit(X[:n], constraints=rules)
+    assert model(n_clusters=1).fit(X[:n], constraints=rules).report_.feasible
+    assert rules[np.int64(1)] == rules[1] == MustLink([(0, 1)])
 
 
 def test_as_many_rules_as_rows_are_taken_where_they_cannot_be_a_part():

@@ -52,11 +52,67 @@ def test_costs_are_minus_twice_the_log_densities(kind):
     X = np.random.default_rng(0).normal(size=(30, 3))
     shape, _ = shape_of(X, kind, k=3)
     clusters = shape.clusters(np.arange(30) % 3)
-    full = np.broadcast_to(clusters.factors @ clusters.factors.transpose(0, 2, 1), (3, 3, 3))
+    found = clusters.covariances(kind)
     for j in range(3):
-        log = multivariate_normal(clusters.means[j], full[j]).logpdf(X)
+        own = found if kind == "tied" else found[j]  # a number or a diagonal stands for a matrix
+        log = multivariate_normal(clusters.means[j], own).logpdf(X)
         expected = -2.0 * (log + np.log(clusters.weights[j]))
         assert np.allclose(shape.table(clusters)[:, j], expected)
+
+
+@pytest.mark.parametrize("kind", COVARIANCES)
+def test_covariances_are_those_of_the_rows_and_the_target(kind):
+    """Against NumPy's weighted covariance, with a cluster without rows."""
+    rng = np.random.default_rng(8)
+    X, weight = rng.normal(size=(40, 3)) + 1e3, rng.uniform(0.5, 2.0, 40)
+    labels, k = np.arange(40) % 2, 3
+    target = target_of(X, weight, labels, 2)
+    shape = GaussianShape(X, weight, presolve([], 40, k), kind, target)
+    mass = np.array([weight[labels == j].sum() for j in range(k)])
+    scatter = np.zeros((k, 3, 3))
+    for j in range(2):
+        own = labels == j
+        scatter[j] = np.cov(X[own].T, aweights=weight[own], ddof=0) * mass[j]
+    nu = 3.0 if kind == "full" else 1.0
+    if kind == "tied":
+        expected = (scatter.sum(axis=0) + nu * target) / (mass.sum() + nu)
+    else:
+        expected = (scatter + nu * target) / (mass + nu)[:, None, None]
+    if kind in ("diag", "spherical"):
+        expected = np.diagonal(expected, axis1=1, axis2=2)
+    if kind == "spherical":
+        expected = expected.mean(axis=1)
+    clusters = shape.clusters(labels)
+    np.testing.assert_allclose(clusters.covariances(kind), expected, rtol=1e-9, atol=1e-9)
+    pooled = scatter.sum(axis=0) / mass.sum()
+    np.testing.assert_allclose(np.diag(target), np.diag(pooled))
+    np.testing.assert_allclose(target[0, 1], 0.9 * pooled[0, 1])
+
+
+@pytest.mark.parametrize("value", [0.1, 0.7, 1e-5, 123.456])
+def test_what_rounding_leaves_of_a_constant_feature_is_no_spread(value):
+    """These have no exact mean in binary."""
+    for n in range(3, 40):
+        X = np.column_stack([np.arange(n) ** 2.0, np.full(n, value)])
+        target = target_of(X, np.ones(n), np.arange(n) % 2, 2)
+        assert target[1, 1] == 1.0
+
+
+@pytest.mark.parametrize("kind", ["diag", "spherical"])
+def test_diagonal_covariances_are_no_matrices(kind):
+    """A round takes d steps a row, not d squared; matrices of old pickles give the same."""
+    X = np.random.default_rng(10).normal(size=(20, 4))
+    shape, _ = shape_of(X, kind)
+    clusters = shape.clusters(np.arange(20) % 2)
+    assert clusters.factors.shape == (2, 4)
+    matrices = np.stack([np.diag(row) for row in clusters.factors])
+    old = type(clusters)(clusters.weights, clusters.means, matrices)
+    np.testing.assert_allclose(old.densities(X), clusters.densities(X))
+    np.testing.assert_allclose(old.covariances(kind), clusters.covariances(kind))
+    np.testing.assert_allclose(old.precisions(kind), clusters.precisions(kind))
+    drawn = [each.drawn(9, np.random.RandomState(0)) for each in (old, clusters)]
+    for found, same in zip(*drawn, strict=True):
+        np.testing.assert_allclose(found, same)
 
 
 @pytest.mark.parametrize("kind", COVARIANCES)

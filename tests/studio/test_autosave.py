@@ -25,10 +25,13 @@ def points(tmp_path):
     return tmp_path / "points.csv"
 
 
-def asked(points=None):
-    """A session in which questions wait."""
+def asked(points=None, agreed=True):
+    """A session in which questions wait, and the user's answer on the file beside the data."""
     session = Session(DATA, autosave=None if points is None else Autosave.beside(points))
     session.interview = Interview(waiting=WAITING)
+    if points is not None and agreed is not None:
+        do(session, {"do": "keep", "says": "yes" if agreed else "no"})
+        assert not session.failed, session.message
     return session
 
 
@@ -39,6 +42,46 @@ def reply(session, says):
 
 def told(session):
     return json.loads(Told(session).text())
+
+
+def test_nothing_is_written_beside_the_data_before_the_user_agrees(points):
+    session = asked(points, agreed=None)
+    assert told(session)["keep"] == "", "there is nothing to keep yet"
+    for says in ("same", "unknown"):
+        reply(session, says)
+        assert session.autosave.path.name in told(session)["keep"]
+        assert told(session)["saved"].startswith("Rules and answers are lost")
+        assert not list(points.parent.iterdir())
+    do(session, {"do": "keep", "says": "yes"})
+    # What was said before the answer is saved too, and nobody is asked again.
+    assert ConstraintSet.from_json(session.autosave.path) == session.document.rules
+    assert unknown_of(session.autosave.path.read_text("utf-8")) == session.interview.unknown
+    reply(session, "different")
+    assert told(session)["keep"] == ""
+    assert ConstraintSet.from_json(session.autosave.path) == session.document.rules
+
+
+def test_no_is_remembered(points):
+    session = asked(points, agreed=False)
+    for says in ("same", "unknown", "different"):
+        reply(session, says)
+        assert told(session)["keep"] == ""
+    assert not list(points.parent.iterdir())
+    assert told(session)["saved"].startswith("Rules and answers are lost")
+    assert not told(session)["unsaved"]
+
+
+@pytest.mark.parametrize("says", [None, "", "maybe", True])
+def test_other_answers_are_refused(points, says):
+    session = asked(points, agreed=None)
+    reply(session, "same")
+    do(session, {"do": "keep", "says": says})
+    assert session.failed
+    assert "must be 'yes' or 'no'" in session.message
+    assert told(session)["keep"]
+    assert not list(points.parent.iterdir())
+    do(none := asked(), {"do": "keep", "says": "yes"})
+    assert "no file of data" in none.message
 
 
 def test_each_answer_is_in_the_file_as_soon_as_it_is_given(points):

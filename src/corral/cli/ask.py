@@ -198,10 +198,7 @@ def ask(
 
 
 def interview(
-    session: Session,
-    model: ConstrainedKMeans,
-    rules: ConstraintSet,
-    plan: tuple[int, int, str],
+    session: Session, model: ConstrainedKMeans, rules: ConstraintSet, plan: tuple[int, int, str]
 ) -> None:
     """Fit, ask a few questions, and again, until the questions or the user end it.
 

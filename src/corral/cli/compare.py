@@ -83,11 +83,7 @@ class Method:
 
 
 def _own(
-    name: str,
-    kind: Callable[..., Any],
-    most_points: int | None = None,
-    *,
-    any_metric: bool = False,
+    name: str, kind: Callable[..., Any], most_points: int | None = None, *, any_metric: bool = False
 ) -> Method:
     """An estimator of corral."""
 

@@ -376,12 +376,7 @@ class KeepBest:
 
 
 def fit_model(
-    model: Any,
-    points: Points,
-    rules: ConstraintSet,
-    *,
-    quiet: bool,
-    keep_best: bool = False,
+    model: Any, points: Points, rules: ConstraintSet, *, quiet: bool, keep_best: bool = False
 ) -> bool:
     """Fit with a progress bar; print warnings; name the user's ids in contradictions.
 

@@ -214,7 +214,7 @@ def write_labels(
     except Exception as error:
         place = "the standard output" if output is None else repr(output)
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        instead = _rescued(_as_text(columns, decimal), printed=output is not None)
+        instead = rescued(_as_text(columns, decimal), "labels.csv", printed=output is not None)
         raise ValueError(
             f"the labels cannot be written to {place}: {' '.join(why.split())}; {instead}."
         ) from error
@@ -229,11 +229,19 @@ def _as_text(columns: dict[str, Any], decimal: str) -> str:
     return buffer.getvalue()
 
 
-def _rescued(text: str, *, printed: bool) -> str:
-    """Keep labels in a temporary file, or print them if that fails; say where they are."""
-    name = None
+def asks_here() -> bool:
+    """Whether a person at a terminal can be asked."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
+
+
+def rescued(text: str, kind: str, *, printed: bool) -> str:
+    """Keep a text in a temporary file, or print it if that fails; say where it is.
+
+    ``kind`` is a name for such files, such as "labels.csv".
+    """
+    name, (stem, ending) = None, kind.split(".")
     try:
-        descriptor, name = tempfile.mkstemp(prefix="corral-labels-", suffix=".csv")
+        descriptor, name = tempfile.mkstemp(prefix=f"corral-{stem}-", suffix=f".{ending}")
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
             file.write(text)
     except OSError:

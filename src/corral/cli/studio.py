@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import options as opt
-from .output import say
+from .output import asks_here, rescued, say
 
 if TYPE_CHECKING:
     from .. import ConstraintSet
     from ..studio.data import Data
+    from ..studio.session import Session
     from .data import Points
     from .tables import Table
 
@@ -31,9 +33,10 @@ Examples:
 
 The page is served to this machine only, at an address with a secret token; Ctrl-C ends it. Columns
 without numbers are not clustered by; they serve for names and shares. --metric haversine clusters
-by the columns called lat and lon, or latitude and longitude, unless --columns names others. Each
-change is saved to POINTS.studio.json, a new file beside POINTS. The page saves rules as a JSON
-file, too; --rules reads both, here and in corral fit."""
+by the columns called lat and lon, or latitude and longitude, unless --columns names others. After
+the first change the page asks once whether changes are to be saved to POINTS.studio.json, a new
+file beside POINTS. The page saves rules as a JSON file, too; --rules reads both, here and in corral
+fit."""
 
 
 @click.command(epilog=EPILOG, short_help="Look, set rules and fit in a page on this machine.")
@@ -69,9 +72,21 @@ def studio(seed: int, effort: float, port: int, browser: bool, **options: Any) -
     if browser:
         shown.open()
     shown.wait()
+    _keep_the_rest(shown._session)
     if shown.saved is not None:
         click.echo(f"All changes are saved in {shown.saved}; --rules reads it.")
     return 0
+
+
+def _keep_the_rest(session: Session) -> None:
+    """Ask about changes that no file holds, if the page got no answer; lose none in silence."""
+    if session.question and asks_here():
+        with suppress(click.Abort):
+            session.answer_keep(click.confirm(session.question, default=True, err=True))
+    autosave = session.autosave
+    if autosave is not None and autosave.agreed is not False and session.unkept:
+        where = rescued(session.text, "studio.json", printed=True)
+        say(f"Rules and answers are not saved beside the data; {where}.")
 
 
 def read(asked: opt.Options) -> tuple[Data, ConstraintSet, int]:

@@ -78,6 +78,19 @@ class ConstraintSet(Sequence[Constraint]):
     def __len__(self) -> int:
         return len(self._items)
 
+    @property
+    def iloc(self) -> Self:
+        """For scikit-learn's cross-validation, which then takes rows by :meth:`take`."""
+        return self
+
+    def take(self, indices: Any, axis: int = 0) -> NoReturn:
+        """Refuse to be taken apart by rows; single constraints are ``rules[i]``."""
+        raise ValueError(
+            f"a ConstraintSet with {plural(len(self), 'entry', 'entries')} cannot be taken apart "
+            "by rows, as cross-validation does if there are as many rows: its entries are no rows. "
+            "Give ConstraintSet(rules).for_folds(index)."
+        )
+
     def __eq__(self, other: object) -> bool:
         return self._items == other._items if isinstance(other, ConstraintSet) else NotImplemented
 
@@ -136,6 +149,10 @@ class ConstraintSet(Sequence[Constraint]):
         For cross-validation: ``fit`` looks up the index of the data frame that it receives, and
         applies :meth:`subset` of the rows with these names.  ``report_.outside`` counts the rules
         that do not apply to them, such as pairs with an end in another fold.
+
+        Without it scikit-learn takes a list of rules apart if it has as many entries as X has rows.
+        A ``ConstraintSet`` refuses that, and ``fit`` a list with an entry for each row from ten
+        rows on.  Of fewer rows, ``fit`` cannot tell a part of a list from a whole one.
 
         Parameters
         ----------

@@ -295,11 +295,7 @@ def _check_gap(name: str, gap: float) -> None:
 
 
 def random_links(
-    y: ArrayLike,
-    n_must_link: int,
-    n_cannot_link: int,
-    *,
-    random_state: Seed = None,
+    y: ArrayLike, n_must_link: int, n_cannot_link: int, *, random_state: Seed = None
 ) -> tuple[MustLink, CannotLink]:
     """Draw must-links inside the classes of `y` and cannot-links between them.
 

@@ -77,11 +77,7 @@ def _pairs(z: FloatArray, worth: float) -> Found:
 
 
 def _triangles(
-    z: FloatArray,
-    worth: float,
-    most: int,
-    random_state: np.random.RandomState,
-    deadline: Deadline,
+    z: FloatArray, worth: float, most: int, random_state: np.random.RandomState, deadline: Deadline
 ) -> list[Found]:
     """Violated triangles; of large matrices only some of the groups near each g are looked at."""
     m = len(z)

@@ -45,11 +45,7 @@ class View:
 
     @classmethod
     def of(
-        cls,
-        points: PointPieces,
-        labels: IntArray,
-        entries: Sequence[Entry],
-        centers: FloatArray,
+        cls, points: PointPieces, labels: IntArray, entries: Sequence[Entry], centers: FloatArray
     ) -> View:
         """Take a sample of the rows; the same arguments give the same sample.
 

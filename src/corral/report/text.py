@@ -71,10 +71,7 @@ MOST_MESSAGES = 3
 
 
 def to_text(
-    findings: Findings,
-    known: Mapping[str, Any],
-    prices: Prices | None,
-    names: Sequence[Any] | None,
+    findings: Findings, known: Mapping[str, Any], prices: Prices | None, names: Sequence[Any] | None
 ) -> str:
     """The summary with what else is known, a line for each constraint, and what is broken."""
     messages = [

@@ -26,14 +26,7 @@ from ..exact import NoAssignment
 from ..exceptions import BrokenAnswerError, InfeasibleConstraintsError
 from ..feasibility import with_clusters
 from ..infeasible import conflict_of, out_of_time
-from ..inputs import (
-    brought,
-    check_magnitude,
-    check_weights,
-    refuse_others,
-    row_names,
-    talking,
-)
+from ..inputs import brought, check_magnitude, check_weights, refuse_others, row_names, talking
 from ..report import Report
 from ..rules import Rules, presolve
 from ..search.budget import Budget
@@ -188,7 +181,8 @@ class ShapedClustering(Versioned, ClusterMixin, BaseEstimator, ABC):
             space = points if found.space is None else found.space
             report = Report.of(InMemory(space), found.labels, given, k, weight, metric=found.metric)
             report = self._audited(report, task, found)
-        known = {"names": names, "plan": found, "fewest": fewest}
+        # What was found may hold all rows; the report keeps none of them.
+        known = {"names": names, "plan": Events(rows=found.table()), "fewest": fewest}
         report = replace(report, **known, outside=outside, ended=ended)
         if not report.feasible:
             raise BrokenAnswerError(f"the answer breaks a hard constraint:\n{report}")
@@ -203,6 +197,12 @@ class ShapedClustering(Versioned, ClusterMixin, BaseEstimator, ABC):
     ) -> Any:
         """Fit, and give the labels that obey the constraints; parameters as in :meth:`fit`."""
         return self.fit(X, y, constraints=constraints, **fit_params).labels_
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Let a pickle of version 0.5.0 have the number of clusters."""
+        if "report_" in state:
+            state = {"n_clusters_": len(state["report_"].sizes), **state}
+        super().__setstate__(state)
 
     @abstractmethod
     def _search(self, task: Task) -> Found:

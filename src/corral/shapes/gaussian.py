@@ -44,7 +44,8 @@ COVARIANCES = ("spherical", "diag", "tied", "full")
 class Gaussians:
     """Clusters: weights (k,), means (k, d) and the lower Cholesky factors of the covariances.
 
-    There is one factor, (1, d, d), if all clusters share it, and otherwise one for each.
+    There is one factor, (1, d, d), if all clusters share it, and otherwise one for each.  Factors
+    of diagonal covariances are their diagonals, (k, d), but matrices in pickles before 0.7.0.
     """
 
     weights: FloatArray
@@ -53,13 +54,16 @@ class Gaussians:
 
     def covariances(self, kind: str) -> FloatArray:
         """Covariances in the shape that scikit-learn's mixtures give that kind."""
+        if kind in ("diag", "spherical"):
+            variances: FloatArray = self.diagonals**2
+            return variances if kind == "diag" else variances[:, 0].copy()
         matrices: FloatArray = self.factors @ self.factors.transpose(0, 2, 1)
-        if kind == "full":
-            return matrices
-        if kind == "tied":
-            return np.asarray(matrices[0])
-        variances: FloatArray = np.diagonal(matrices, axis1=1, axis2=2).copy()
-        return variances if kind == "diag" else variances[:, 0]
+        return matrices if kind == "full" else np.asarray(matrices[0])
+
+    @property
+    def diagonals(self) -> FloatArray:
+        """The diagonals of the factors, (k, d) or (1, d)."""
+        return self.factors if self.factors.ndim == 2 else np.diagonal(self.factors, 0, 1, 2)
 
     def precisions(self, kind: str) -> FloatArray:
         """Inverses of the covariances, in the same shape."""
@@ -76,19 +80,37 @@ class Gaussians:
         share = self.weights / self.weights.sum()
         labels = np.repeat(np.arange(len(share)), random_state.multinomial(number, share))
         noise = random_state.normal(size=(number, self.means.shape[1]))
-        factor = self.factors[labels % len(self.factors)]
-        return self.means[labels] + np.einsum("nij,nj->ni", factor, noise), labels
+        for j in range(len(share)):
+            factor, own = self.factors[j % len(self.factors)], labels == j
+            noise[own] = noise[own] * factor if self.factors.ndim == 2 else noise[own] @ factor.T
+        return self.means[labels] + noise, labels
 
     def densities(self, points: FloatArray) -> FloatArray:
         """Logarithm of ``pi_j`` times the density of each point in each cluster, (n, k)."""
-        d = points.shape[1]
-        log = np.empty((len(points), len(self.weights)))
-        for j, mean in enumerate(self.means):
-            factor = self.factors[j % len(self.factors)]
-            z = solve_triangular(factor, (points - mean).T, lower=True, check_finite=False)
-            log[:, j] = -0.5 * (z * z).sum(axis=0) - np.log(np.diag(factor)).sum()
-        log += np.log(self.weights) - 0.5 * d * np.log(2.0 * np.pi)
+        log: FloatArray = -0.5 * self._distances(points) - np.log(self.diagonals).sum(axis=1)
+        log += np.log(self.weights) - 0.5 * points.shape[1] * np.log(2.0 * np.pi)
         return log
+
+    def _distances(self, points: FloatArray) -> FloatArray:
+        """Squared distances of Mahalanobis of each point and each mean, (n, k)."""
+        if len(self.factors) == 1 and self.factors.ndim == 3:  # all points in the same coordinates
+            middle, factor = self.means.mean(axis=0), self.factors[0]
+            here, there = whitened(points - middle, factor), whitened(self.means - middle, factor)
+            return np.asarray(cdist(here, there, "sqeuclidean"))
+        found = np.empty((len(points), len(self.means)))
+        for j, mean in enumerate(self.means):
+            if self.factors.ndim == 2:
+                found[:, j] = cdist(points, mean[None], "seuclidean", V=self.factors[j] ** 2)[:, 0]
+                found[:, j] **= 2
+            else:
+                z = whitened(points - mean, self.factors[j])
+                found[:, j] = np.einsum("ij,ij->i", z, z)
+        return found
+
+
+def whitened(points: FloatArray, factor: FloatArray) -> FloatArray:
+    """Points in coordinates in which the covariance with this factor is the identity."""
+    return np.asarray(solve_triangular(factor, points.T, lower=True, check_finite=False).T)
 
 
 @dataclass(frozen=True)
@@ -144,17 +166,36 @@ class GaussianShape:
         Without known means it is at the row that is farthest from its own one.
         """
         rows, k = self.rules.to_rows(labels), self.rules.n_clusters
-        mass, means, scatter = moments(self.points, self.weight, rows, k)
+        mass, means = mass_and_means(self.points, self.weight, rows, k)
+        scatter = self._scatter(rows, means)
         for j in np.flatnonzero(np.bincount(rows, minlength=k) == 0):
-            far = self.weight * ((self._white - self._whitened(means)[rows]) ** 2).sum(axis=1)
+            gap = self._white - whitened(means, self._factor)[rows]
+            far = self.weight * (gap**2).sum(axis=1)
             means[j] = self.points[far.argmax()] if known is None else known.means[j]
         nu = self.strength
         weights = (mass + 1.0) / (mass.sum() + k)
         if self.kind == "tied":
-            mass, scatter = mass.sum(keepdims=True), scatter.sum(axis=0, keepdims=True)
-        raised = (scatter + nu * self.target) / (mass + nu)[:, None, None]
-        covariances = np.stack([_shaped(each, self.kind) for each in raised])
-        return Gaussians(weights, means, np.linalg.cholesky(covariances))
+            mass = mass.sum(keepdims=True)
+        if self.kind in ("tied", "full"):
+            raised = (scatter + nu * self.target) / (mass + nu)[:, None, None]
+            return Gaussians(weights, means, np.linalg.cholesky(raised))
+        variances = (scatter + nu * np.diag(self.target)) / (mass + nu)[:, None]
+        if self.kind == "spherical":
+            variances = np.repeat(variances.mean(axis=1, keepdims=True), len(self.target), axis=1)
+        return Gaussians(weights, means, np.sqrt(variances))
+
+    def _scatter(self, rows: IntArray, means: FloatArray) -> FloatArray:
+        """What the covariances need of the scatter of each cluster, by labels of the rows.
+
+        Matrices (k, d, d) for "full", their sum (1, d, d) for "tied", and otherwise diagonals.
+        """
+        if self.kind == "full":
+            return scatter_of(self.points, self.weight, rows, means)
+        centred = means[rows]
+        np.subtract(self.points, centred, out=centred)
+        if self.kind == "tied":
+            return np.asarray((centred * self.weight[:, None]).T @ centred)[None]
+        return sums_by(rows, np.square(centred, out=centred), self.weight, len(means))
 
     def costs(self, clusters: Gaussians, deadline: Deadline = NEVER) -> DenseCosts:
         """Minus twice the weighted log densities, summed over the rows of each group."""
@@ -168,7 +209,7 @@ class GaussianShape:
         """The same of some groups, given in order."""
         group = self.rules.row_groups
         every = len(groups) == self.rules.n_groups
-        rows = np.arange(len(group)) if every else np.flatnonzero(np.isin(group, groups))
+        rows = slice(None) if every else np.flatnonzero(np.isin(group, groups))
         cost = -2.0 * self.weight[rows, None] * clusters.densities(self.points[rows])
         if self.rules.group is None:
             return np.ascontiguousarray(cost)
@@ -183,21 +224,16 @@ class GaussianShape:
 
     def penalty(self, clusters: Gaussians) -> float:
         """The priors of covariances and weights."""
-        prior = 0.0
+        prior = 2.0 * float(np.log(clusters.diagonals).sum())
         for factor in clusters.factors:
-            z = solve_triangular(factor, self._target_factor, lower=True)
-            prior += float(2.0 * np.log(np.diag(factor)).sum() + (z * z).sum())
+            if clusters.factors.ndim == 2:
+                z = np.sqrt(np.diag(self.target)) / factor
+            else:
+                z = solve_triangular(factor, self._factor, lower=True, check_finite=False)
+            prior += float((z * z).sum())
         return self.strength * prior - 2.0 * float(np.log(clusters.weights).sum())
 
-    @cached_property
-    def _target_factor(self) -> FloatArray:
-        return np.asarray(np.linalg.cholesky(_shaped(self.target, self.kind)))
-
     # Variations compare clusters by their means, in units of the target covariance.
-
-    def _whitened(self, points: FloatArray) -> FloatArray:
-        """Points in coordinates in which the target covariance is the identity."""
-        return np.asarray(solve_triangular(self._factor, points.T, lower=True).T)
 
     @cached_property
     def _factor(self) -> FloatArray:
@@ -206,7 +242,7 @@ class GaussianShape:
     @cached_property
     def _white(self) -> FloatArray:
         """The rows, whitened."""
-        return self._whitened(self.points)
+        return whitened(self.points, self._factor)
 
     @cached_property
     def _groups(self) -> tuple[FloatArray, FloatArray]:
@@ -217,15 +253,20 @@ class GaussianShape:
         member = sparse.csr_array((weight, (group, np.arange(len(group)))), shape=(m, len(group)))
         return mass, np.asarray(member @ self.points) / member.sum(axis=1)[:, None]
 
+    @cached_property
+    def _white_groups(self) -> FloatArray:
+        """The means of the groups, whitened."""
+        return whitened(self._groups[1], self._factor)
+
     def own_costs(self, labels: IntArray, clusters: Gaussians) -> FloatArray:
         """Weight times squared distance to the own mean."""
-        mass, means = self._groups
-        gap = self._whitened(means) - self._whitened(clusters.means)[labels]
+        mass, _ = self._groups
+        gap = self._white_groups - whitened(clusters.means, self._factor)[labels]
         return np.asarray(mass * (gap * gap).sum(axis=1))
 
     def gaps(self, clusters: Gaussians, others: Gaussians) -> FloatArray:
         """Squared distances of means."""
-        here, there = self._whitened(clusters.means), self._whitened(others.means)
+        here, there = whitened(clusters.means, self._factor), whitened(others.means, self._factor)
         return np.asarray(cdist(here, there, "sqeuclidean"))
 
     def some(self, clusters: Gaussians, chosen: IntArray) -> Gaussians:
@@ -237,8 +278,7 @@ class GaussianShape:
         self, groups: IntArray, number: int, random_state: np.random.RandomState
     ) -> IntArray:
         """By k-means++ and squared distances of the means of the groups."""
-        mass, means = self._groups
-        points = self._whitened(means[groups])
+        mass, points = self._groups[0], self._white_groups[groups]
         seeds = plus_plus(points, mass[groups], number, random_state)
         return np.asarray(cdist(points, seeds, "sqeuclidean").argmin(axis=1))
 
@@ -248,7 +288,8 @@ class GaussianShape:
         means = np.where(mine[:, None], first.means, second.means)
         factors = first.factors
         if self.kind != "tied":
-            factors = np.where(mine[:, None, None], factors, second.factors)
+            mine = mine.reshape(-1, *(1,) * (factors.ndim - 1))
+            factors = np.where(mine, factors, second.factors)
         return Gaussians(weights / weights.sum(), means, factors)
 
     def moved(self, clusters: Gaussians, cluster: int, group: int) -> Gaussians:
@@ -261,21 +302,35 @@ class GaussianShape:
         """No rounds of a part: single moves are enough."""
 
 
-def moments(
+def sums_by(
+    labels: IntArray, values: FloatArray, weight: FloatArray, n_clusters: int
+) -> FloatArray:
+    """Weighted sum of the rows of values in each cluster, (k, d)."""
+    n = len(labels)
+    member = sparse.csr_array((weight, (labels, np.arange(n))), shape=(n_clusters, n))
+    return np.asarray(member @ values)
+
+
+def mass_and_means(
     points: FloatArray, weight: FloatArray, labels: IntArray, n_clusters: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Weight (k,), mean (k, d) and scatter (k, d, d) of each cluster; without rows all are 0."""
+) -> tuple[FloatArray, FloatArray]:
+    """Weight (k,) and mean (k, d) of each cluster; without weight both are 0."""
+    mass = np.bincount(labels, weight, n_clusters).astype(np.float64)
+    total = sums_by(labels, points, weight, n_clusters)
+    return mass, total / np.where(mass > 0.0, mass, 1.0)[:, None]
+
+
+def scatter_of(
+    points: FloatArray, weight: FloatArray, labels: IntArray, means: FloatArray
+) -> FloatArray:
+    """Scatter (k, d, d) of each cluster around its mean."""
     d = points.shape[1]
-    mass, means = np.zeros(n_clusters), np.zeros((n_clusters, d))
-    scatter = np.zeros((n_clusters, d, d))
-    for j in range(n_clusters):
+    scatter = np.zeros((len(means), d, d))
+    for j, mean in enumerate(means):
         own = labels == j
-        mass[j] = weight[own].sum()
-        if mass[j] > 0.0:
-            means[j] = weight[own] @ points[own] / mass[j]
-            centred = points[own] - means[j]
-            scatter[j] = (centred * weight[own, None]).T @ centred
-    return mass, means, scatter
+        centred = points[own] - mean
+        scatter[j] = (centred * weight[own, None]).T @ centred
+    return scatter
 
 
 def target_of(
@@ -287,10 +342,13 @@ def target_of(
     feature that is constant inside the clusters decides no more than a sharp one does.  A feature
     that is constant everywhere has the variance 1, which changes nothing.
     """
-    mass, _, scatter = moments(points, weight, labels, n_clusters)
-    pooled = scatter.sum(axis=0) / mass.sum()
-    total = np.diag(moments(points, weight, np.zeros_like(labels), 1)[2][0]) / mass.sum()
-    least = np.where(total > 0.0, LEAST_VARIANCE * total, 1.0)
+    mass, means = mass_and_means(points, weight, labels, n_clusters)
+    centred = points - means[labels]
+    pooled = (centred * weight[:, None]).T @ centred / mass.sum()
+    middle = weight @ points / mass.sum()
+    total = weight @ (points - middle) ** 2 / mass.sum()
+    varies = (total > 0.0) & (points != points[0]).any(axis=0)
+    least = np.where(varies, LEAST_VARIANCE * total, 1.0)
     target: FloatArray = (1.0 - CORRELATION_SHRINKAGE) * pooled
     np.fill_diagonal(target, np.maximum(np.diag(pooled), least))
     return target
@@ -302,12 +360,3 @@ def parameters_of(kind: str, n_clusters: int, n_features: int) -> int:
     full = d * (d + 1) // 2
     covariances = {"spherical": k, "diag": k * d, "tied": full, "full": k * full}
     return k - 1 + k * d + covariances[kind]
-
-
-def _shaped(covariance: FloatArray, kind: str) -> FloatArray:
-    """The best covariance of that kind: its diagonal, or the mean of that."""
-    if kind == "diag":
-        return np.diag(np.diag(covariance))
-    if kind == "spherical":
-        covariance = np.eye(len(covariance)) * (np.trace(covariance) / len(covariance))
-    return covariance

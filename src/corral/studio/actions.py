@@ -197,6 +197,14 @@ def _python(session: Session, action: Action, rows: IntArray) -> str:
     return python_lines(session.answer.task, session.answer.order)
 
 
+def _keep(session: Session, action: Action, rows: IntArray) -> None:
+    """Say whether changes are saved beside the data; asked once."""
+    says = action.get("says")
+    if says not in ("yes", "no"):
+        raise ValueError(f"{_quoted(says)} is no answer; it must be 'yes' or 'no'.")
+    session.answer_keep(says == "yes")
+
+
 # Fits and questions.
 
 
@@ -231,7 +239,7 @@ ACTIONS: dict[str, Callable[[Session, Action, IntArray], str | None]] = {
     step.__name__.removeprefix("_"): step
     for step in (
         *(_together, _apart, _pin, _clusters, _sizes, _totals, _shares, _drop, _drop_part),
-        *(_undo, _redo, _save, _load, _labels, _python, _fit, _calm, _stop, _ask, _reply),
+        *(_undo, _redo, _save, _load, _keep, _labels, _python, _fit, _calm, _stop, _ask, _reply),
     )
 }
 

@@ -14,7 +14,7 @@ NOT_SAVED = "Rules and answers are lost when the studio ends; Save rules keeps t
 
 
 class Autosave:
-    """Writes texts to a file of its own.
+    """Writes texts to a file of its own, if the user agrees.
 
     A file that is there already is never written over: it may hold the answers of an earlier
     studio; the next free name is taken.  The file is made by the first text, and each text replaces
@@ -25,6 +25,8 @@ class Autosave:
     ----------
     wanted : Path
         Name of the file.
+    agreed : bool or None
+        Whether the user wants it.  None: nobody has answered yet, and nothing is written.
 
     Attributes
     ----------
@@ -37,10 +39,10 @@ class Autosave:
         Why the last text could not be written; "" if it could.
     """
 
-    def __init__(self, wanted: Path) -> None:
+    def __init__(self, wanted: Path, *, agreed: bool | None = True) -> None:
         if not wanted.parent.is_dir():
             raise ValueError(f"{str(wanted)!r} cannot be saved: its folder does not exist.")
-        self._wanted = wanted
+        self._wanted, self.agreed = wanted, agreed
         self._claimed = False
         self.written, self.failed = False, ""
         self.earlier: Path | None = None
@@ -56,7 +58,9 @@ class Autosave:
         return path
 
     def write(self, text: str) -> None:
-        """Replace the text of the file; what goes wrong is kept in ``failed``."""
+        """Replace the text of the file, if that is agreed; ``failed`` says what went wrong."""
+        if not self.agreed:
+            return
         try:
             self._claim()
             with atomic_writer(self.path) as file:
@@ -77,14 +81,16 @@ class Autosave:
 
     @classmethod
     def beside(cls, data: Path) -> Self:
-        """A file beside that of the data."""
-        return cls(data.with_name(f"{data.name}.studio.json"))
+        """A file beside that of the data; the user is asked before it is made."""
+        return cls(data.with_name(f"{data.name}.studio.json"), agreed=None)
 
     @property
     def words(self) -> str:
         """Where changes are saved, for the page."""
         name = self.path.name
-        if self.failed:
+        if not self.agreed:
+            text = NOT_SAVED
+        elif self.failed:
             text = f"NOT saved to {name!r}: {self.failed}. Use Save rules."
         elif self.written:
             text = f"All changes are saved in {name!r}."

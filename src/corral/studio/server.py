@@ -97,11 +97,7 @@ class Guarded(BokehTornado):
 
     def resources(self, absolute_url: str | bool | None = None) -> Resources:
         """Bokeh's scripts from this server, whatever the environment says."""
-        return Resources(
-            mode="server",
-            root_url=f"/{self._token}/",
-            components=["bokeh"],
-        )
+        return Resources(mode="server", root_url=f"/{self._token}/", components=["bokeh"])
 
 
 class Server:

@@ -141,9 +141,29 @@ class Session:
     def _keepable(self) -> tuple[int, tuple[Pair, ...]]:
         return self.revision, self.interview.unknown
 
+    @property
+    def unkept(self) -> bool:
+        """Whether something has changed since it was saved last."""
+        return self._keepable != self._kept
+
+    @property
+    def question(self) -> str:
+        """Whether changes shall be saved, in words; "" if that is known, or nothing has changed."""
+        if self.autosave is None or self.autosave.agreed is not None or not self.unkept:
+            return ""
+        name = self.autosave.path.name
+        return f"Keep rules and answers in {name!r}, beside the data, after each change?"
+
+    def answer_keep(self, agreed: bool) -> None:
+        """Save changes from now on, or do not."""
+        if self.autosave is None:
+            raise ValueError("there is no file of data beside which changes could be saved.")
+        self.autosave.agreed = agreed
+        self.keep()
+
     def keep(self) -> None:
         """Save what has changed since it was saved last."""
-        if self.autosave is not None and self._keepable != self._kept:
+        if self.autosave is not None and self.unkept:
             self.autosave.write(self.text)
             if self.autosave.written:
                 self._kept = self._keepable

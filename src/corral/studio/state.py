@@ -87,6 +87,7 @@ class Told:
             "conflict": clash,
             "can": session.can,
             "saved": session.autosave.words if session.autosave else NOT_SAVED,
+            "keep": session.question,
             "unsaved": bool(session.autosave and session.autosave.failed),
             "questions": _questions(session),
             **self._known[key],

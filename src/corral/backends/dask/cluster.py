@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import logging
 import uuid
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
 from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
@@ -80,6 +83,29 @@ def close_client(client: Any) -> None:
     cluster.corral_folder.cleanup()
 
 
+@contextmanager
+def connected(client: Any, doing: str) -> Iterator[None]:
+    """Raise ConnectionError in place of what Dask says after its cluster was closed.
+
+    That is one of many errors, by what a call was about to do.  ``doing`` says what it was.
+    """
+    try:
+        yield
+    except (Exception, asyncio.CancelledError) as error:
+        running = client.status == "running"
+        if running and not isinstance(error, (CancelledError, asyncio.CancelledError)):
+            raise
+        what = (
+            "its tasks were cancelled, as Client.restart() and Client.cancel() do"
+            if running
+            else f"the client or its cluster was closed (the client is {client.status})"
+        )
+        raise ConnectionError(
+            f"Dask ended while corral {doing}: {what}. Nothing was fitted. Keep the client and its "
+            "cluster as they are until corral returns, and call it again."
+        ) from error
+
+
 class Partitions:
     """Futures of shards, one a partition, with their client."""
 
@@ -117,6 +143,7 @@ class Partitions:
         keys = [f"corral-{name}-{token}-{i}" for i in range(len(self))]
         # A task carries all its arguments, so that Dask can run it again elsewhere.
         with (
+            connected(self.client, f"sent the tasks {name!r} to {len(self)} partitions"),
             dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}),
             dask.annotate(workers=partial(_home, self._homes), allow_other_workers=True),
         ):
@@ -132,7 +159,8 @@ class Partitions:
         Without it, Dask moves a partition that it has copied from worker to worker, and its state
         with it.
         """
-        where, load = self.client.who_has(futures), Counter[str]()
+        with connected(self.client, "asked which worker holds which partition"):
+            where, load = self.client.who_has(futures), Counter[str]()
         self._homes = []
         for future in futures:
             home = min(where.get(future.key, ()), key=lambda worker: load[worker], default=None)
@@ -145,12 +173,15 @@ class Partitions:
         After Ctrl-C, or if a task fails, the tasks that wait for a worker are cancelled.
         """
         wait = importlib.import_module("distributed").wait
-        try:
-            wait(futures)  # a gather that is interrupted would log an error for each future
-            found: list[Any] = self.client.gather(futures)
-        except BaseException:
-            self.client.cancel(list(self._begun), force=True)
-            raise
+        name = "-".join(futures[0].key.split("-")[1:-2]) if futures else ""
+        with connected(self.client, f"computed the tasks {name!r} of {len(futures)} partitions"):
+            try:
+                wait(futures)  # a gather that is interrupted would log an error for each future
+                found: list[Any] = self.client.gather(futures)
+            except BaseException:
+                with suppress(Exception):  # of a client that is closed
+                    self.client.cancel(list(self._begun), force=True)
+                raise
         self._begun.clear()
         # Releasing futures sends a message, after which a client waits 10 ms.  They are kept until
         # the next results are here, so that the next submission leaves at once.

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._typing import FloatArray
 from ...rows import Shard
-from .cluster import Partitions, close_client, find_client
+from .cluster import Partitions, close_client, connected, find_client
 from .workers import DaskShards, Shape, shape
 
 #: Collections whose numbers of rows are remembered; give_back counts those of others again.
@@ -143,7 +143,8 @@ def _shards(client: Any, array: Any) -> list[Any]:
     make = importlib.import_module("dask").delayed(_make_shard, pure=False)
     chunks, name = array.to_delayed().ravel(), f"corral-shard-{uuid.uuid4().hex}"
     shards = [make(chunk, dask_key_name=f"{name}-{i}") for i, chunk in enumerate(chunks)]
-    futures: list[Any] = client.compute(shards)
+    with connected(client, f"opened the {len(shards)} partitions of X"):
+        futures: list[Any] = client.compute(shards)
     return futures
 
 

@@ -127,6 +127,8 @@
     seen("stop", running);
     seen("progress", running);
     at("message").textContent = running ? state.running : state.message;
+    seen("keep", state.keep);
+    at("keep-words").textContent = state.keep;
     seen("saved", state.saved);
     at("saved").textContent = state.saved || "";
     at("saved").classList.toggle("failed", state.unsaved);
@@ -221,6 +223,7 @@
 
   function wire() {
     for (const id of ["undo", "redo", "fit", "stop", "clear", "ask"]) at(id).onclick = () => send(id);
+    for (const says of ["yes", "no"]) at(`keep-${says}`).onclick = () => send("keep", {says});
     for (const id of ["save", "labels", "python"]) at(id).onclick = () => ask(id);
     for (const id of ["same", "different", "unknown"]) {
       at(id).onclick = () => send("reply", {says: id, pair: state.questions.card.pair});
