@@ -178,7 +178,8 @@ class Descender:
         part: IntArray = place_of[varied.labels[groups]]
         awake, prices = varied.awake[some], varied.prices
         known = None if prices is None else replace(prices, prices=prices.prices[some])
-        self.budget.spend(at.CHILD_WORK + len(groups) * (self.shape.shape[1] + 10.0))
+        size = piece.priced.model.points.size + len(piece.priced.model.data)
+        self.budget.spend(at.CHILD_WORK + 2.0 * size + 10.0 * len(groups))
         if varied.rules is not parent.rules and known is not None and piece.shape is not None:
             # Other bounds move many groups at once.
             part, known = self._alternate(piece, piece.shape.clusters(part), known, 1)
@@ -237,7 +238,7 @@ class Descender:
             prices = find_prices(costs, sums, scale, prices, deadline, self.budget.deadline)
             labels = place(costs, sums.amount, prices, deadline)
             matched = place_cliques(piece, clusters, prices, labels)
-            work = at.CHILD_WORK + 0.5 * m * k * (d + 10.0) + 10.0 * matched * k
+            work = at.CHILD_WORK + 0.5 * m * k * (d + 10.0) + matched * (2e3 + 10.0 * k)
             self.budget.spend(work + prices.passes * work_of_pass(sums))
             clusters = shape.clusters(labels, clusters)
             # What is outside the bounds counts at the highest price of its sum.
@@ -336,12 +337,12 @@ class Descender:
         known, least = np.ascontiguousarray(known), 1e-10 * piece.priced.scale
         fresh, gaps, total = True, np.zeros(piece.n_clusters), 0.0
         how = known, gaps, at.ITERATIONS, least, margin, rise > 3, at.PIECE
-        swept = np.zeros(3)  # groups looked at, gain and work since the last question
+        swept = np.zeros(3)  # groups that it came past, gain and work since the last question
         while True:
             did = descend(model, state, piece.scratch, order, awake, *how, fresh)
-            turns, _, work = did
+            seen, _, work = did
             self.budget.spend(work)
-            if not turns or self.budget.deadline.passed:
+            if not seen or self.budget.deadline.passed:
                 return
             swept += did
             if swept[0] >= len(order):
@@ -354,7 +355,7 @@ class Descender:
                     return
                 swept[:] = 0.0
             awake, fresh = piece.scratch.flag[0].copy(), False
-            order = np.roll(order, -turns)
+            order = np.roll(order, -(seen % len(order)))
 
     def placed(self) -> Answer | None:
         """Labels of groups placed one after another where there is room; None if some find none.
@@ -411,25 +412,27 @@ def neighbours(shape: Shape, clusters: Any, some: BoolArray) -> BoolArray:
 
 
 def place_cliques(piece: Piece, clusters: Any, prices: Found, labels: IntArray) -> int:
-    """Place each clique of cannot-links anew, where it costs least at the prices.
+    """Place each clique of cannot-links anew that is not apart, where it costs least at the prices.
 
     Its groups go to different clusters by linear assignment (the Hungarian method).  The result is
     the number of groups that were placed.
     """
     k, shape, model = piece.n_clusters, piece.shape, piece.priced.model
-    order = np.argsort(piece.clique, kind="stable")
-    order = order[piece.clique[order] >= 0]
-    if shape is None or not len(order):
+    members = np.flatnonzero(piece.clique >= 0)
+    if shape is None or not len(members):
         return 0
-    start = np.flatnonzero(np.diff(piece.clique[order], prepend=-1, append=-1))
+    clique = piece.clique[members]
+    order = np.lexsort((labels[members], clique))
+    alike = (np.diff(clique[order]) == 0) & (np.diff(labels[members[order]]) == 0)
+    order = order[np.isin(clique[order], clique[order[1:][alike]])]
+    start = np.flatnonzero(np.diff(clique[order], prepend=-1, append=-1))
     block = np.searchsorted(start, np.arange(0, len(order), max(at.EXACT // k, k)))
     for first, last in itertools.pairwise([*np.unique(block).tolist(), len(start) - 1]):
-        groups, begin = order[start[first] : start[last]], start[first : last + 1] - start[first]
-        cost = shape.some_costs(groups, clusters) + model.amount[groups] @ prices.prices.T
-        cost = with_pins(model, groups, cost)
-        for a, b in itertools.pairwise(begin.tolist()):
-            if b - a > 1:
-                labels[groups[a:b]] = linear_sum_assignment(cost[a:b])[1]
+        groups, begin = members[order[start[first] : start[last]]], start[first : last + 1]
+        paid: FloatArray = model.amount[groups] @ prices.prices.T
+        cost = with_pins(model, groups, shape.some_costs(groups, clusters) + paid)
+        for a, b in itertools.pairwise((begin - start[first]).tolist()):
+            labels[groups[a:b]] = linear_sum_assignment(cost[a:b])[1]
     return len(order)
 
 

@@ -54,6 +54,8 @@ class Makers:
         """Seeds; only the first are of groups that name all clusters."""
         problem, draws = self.problem, self.random_state
         rules, rows, init = problem.rules, problem.rows, problem.settings.init
+        m, d = rows.shape
+        self.budget.spend(problem.n_clusters * (at.PASS_WORK + min(m, at.EXACT // d) * (d + 4.0)))
         labelled = None
         if isinstance(init, str) and init == "k-means++":
             labelled = labelled_means(rules, rows, draws, others=number > 0)

@@ -168,10 +168,9 @@ def find_prices(
 
     The temperature begins at the scale of the costs.  With prices that are known it rises from
     theirs while more groups are in the wrong cluster than undecided: steps of the prices move these
-    and hardly any others.  Then it falls until few groups are undecided, or little depends on
-    those, or time is over at ``until``; at the deadline it raises OutOfTime.  Steps are those of
-    Levenberg and Marquardt: the damping falls where the dual rises by at least half of what a step
-    promises.
+    and hardly any others.  Then it falls until few groups are undecided, or time is over at
+    ``until``; at the deadline it raises OutOfTime.  Steps are those of Levenberg and Marquardt: the
+    damping falls where the dual rises by at least half of what a step promises.
     """
     (k, n_sums), m = sums.lower.shape, len(sums.amount)
     if not n_sums:
@@ -184,7 +183,6 @@ def find_prices(
         eps = min(eps * max(1.0 / at.COOLING, wrong / max(here.undecided, 1)), scale)
         here, passes = _look(costs, sums, prices, eps, deadline), passes + 1
     while True:
-        heat = eps * here.undecided  # what deciding the others may still gain
         last = here.undecided <= few or eps <= coldest
         damping, growth = at.DAMPING, 2.0
         for _ in range(at.ITERATIONS):

@@ -118,7 +118,7 @@ class Variation:
         if not len(some) or np.count_nonzero(labels == split) < 2:
             return self._reseeded(answer)
         members = np.flatnonzero(_within(labels, some, k))
-        costs = np.empty((0, k))
+        costs: FloatArray = np.empty((0, k))
         if len(members):
             costs = self.shape.some_costs(members, answer.clusters)
         costs[np.arange(len(members)), labels[members]] = np.inf
