@@ -237,8 +237,8 @@ class Descender:
             scale = scale or scale_of(costs, deadline)
             prices = find_prices(costs, sums, scale, prices, deadline, self.budget.deadline)
             labels = place(costs, sums.amount, prices, deadline)
-            matched = place_cliques(piece, clusters, prices, labels)
-            work = at.CHILD_WORK + 0.5 * m * k * (d + 10.0) + matched * (2e3 + 10.0 * k)
+            place_cliques(piece, clusters, prices, labels)
+            work = at.CHILD_WORK + 0.5 * m * k * (d + 10.0)
             self.budget.spend(work + prices.passes * work_of_pass(sums))
             clusters = shape.clusters(labels, clusters)
             # What is outside the bounds counts at the highest price of its sum.
@@ -411,16 +411,15 @@ def neighbours(shape: Shape, clusters: Any, some: BoolArray) -> BoolArray:
     return found
 
 
-def place_cliques(piece: Piece, clusters: Any, prices: Found, labels: IntArray) -> int:
+def place_cliques(piece: Piece, clusters: Any, prices: Found, labels: IntArray) -> None:
     """Place each clique of cannot-links anew that is not apart, where it costs least at the prices.
 
-    Its groups go to different clusters by linear assignment (the Hungarian method).  The result is
-    the number of groups that were placed.
+    Its groups go to different clusters by linear assignment (the Hungarian method).
     """
     k, shape, model = piece.n_clusters, piece.shape, piece.priced.model
     members = np.flatnonzero(piece.clique >= 0)
     if shape is None or not len(members):
-        return 0
+        return
     clique = piece.clique[members]
     order = np.lexsort((labels[members], clique))
     alike = (np.diff(clique[order]) == 0) & (np.diff(labels[members[order]]) == 0)
@@ -433,7 +432,6 @@ def place_cliques(piece: Piece, clusters: Any, prices: Found, labels: IntArray) 
         cost = with_pins(model, groups, shape.some_costs(groups, clusters) + paid)
         for a, b in itertools.pairwise((begin - start[first]).tolist()):
             labels[groups[a:b]] = linear_sum_assignment(cost[a:b])[1]
-    return len(order)
 
 
 class PinnedCosts(Blocks):
