@@ -129,22 +129,8 @@ class Session:
     required=True,
     help="JSON file that the answers are added to; --rules of corral fit reads it.",
 )
-@opt.option(
-    "--questions",
-    type=click.IntRange(1),
-    default=20,
-    show_default=True,
-    metavar="N",
-    help="Stop after so many questions.",
-)
-@opt.option(
-    "--batch",
-    type=click.IntRange(1),
-    default=3,
-    show_default=True,
-    metavar="N",
-    help="Questions between two fits.",
-)
+@opt.number_option("--questions", 20, "Stop after so many questions.")
+@opt.number_option("--batch", 3, "Questions between two fits.")
 @opt.choice_option(
     "--strategy",
     ("uncertainty", "margin", "explore", "random"),

@@ -165,6 +165,12 @@ def choice_option(name: str, choices: Sequence[str], text: str) -> Callable[[Any
     return option(name, type=kind, default=choices[0], show_default=True, help=text)
 
 
+def number_option(name: str, default: int, text: str) -> Callable[[Any], Any]:
+    """An option with a number from one on."""
+    kind = click.IntRange(1)
+    return option(name, type=kind, default=default, show_default=True, metavar="N", help=text)
+
+
 weight_option = column_option(
     "--weight", metavar="COLUMN", help="Weight of each row; sizes count rows all the same."
 )

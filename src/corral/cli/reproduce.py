@@ -9,7 +9,7 @@ from types import ModuleType
 
 import click
 
-from .options import debug_option, option, seed_option
+from .options import debug_option, number_option, option, seed_option
 
 #: Names of the experiments, as in ``reproduction.EXPERIMENTS``.
 NAMES = (
@@ -53,14 +53,7 @@ Names: {", ".join(NAMES)}."""
 )
 @option("--cache", type=click.Path(file_okay=False), help="Folder for the results.")
 @option("--fresh", is_flag=True, help="Discard earlier results and run everything again.")
-@option(
-    "--jobs",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Number of processes.",
-)
+@number_option("--jobs", 1, "Number of processes.")
 @debug_option
 def reproduce(
     names: tuple[str, ...],

@@ -63,6 +63,9 @@ class MemoryRows:
         self._square = self._squares()
         self.spread = float(self.weight @ self._square)
         far = self.off_centre
+        given_points: Any = points
+        if far and sparse.issparse(points) and 2 * given_points.nnz > np.prod(self.shape):
+            self.points = self._given = given_points.toarray()  # few of its entries are zero
         if far and not sparse.issparse(self.points):
             self.points = (self.points - self.middle).astype(self.dtype)
             self._local = np.zeros_like(self.middle)

@@ -70,11 +70,11 @@ def search(
         done = enough(answers.top.objective)
         while not (done or answers.idle or (budget.over and not answers.unfilled(budget))):
             parent = answers.parent()
-            if len(answers.answers) > 1 and random_state.randint(2):
+            if len(answers.answers) > 1 and not budget.over and random_state.randint(2):
                 clusters = variation.crossed(parent, answers.parent())
                 child = descender.from_clusters(clusters, parent.prices, parent.objective)
             else:
-                child = descender.from_varied(variation.local(parent), parent)
+                child = descender.from_varied(variation.local(parent, budget.over), parent)
             answers.add(child, parent)
         answers.add(descender.finished(answers.top))
     except OutOfTime:

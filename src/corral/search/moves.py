@@ -691,14 +691,13 @@ def room_at_prices(bound: FloatArray, load: FloatArray, prices: FloatArray, j: i
 def unit_of(rare: Rare, model: Model, state: State, a: int) -> float:
     """Work of valuing one shift of a group of cluster a."""
     read: float = state.sums.shape[1]
-    if rare is None:
-        return 6.0 + read
-    if model.kind == MEDOIDS:  # entries of a table far apart, unless the medoid stays
+    if rare is not None and model.kind == MEDOIDS:  # entries far apart, unless the medoid stays
         number = state.place[NUMBER, a]
         read = 8.0 * number if number <= model.followed else 8.0
-    elif len(model.points) == 0:
+    elif rare is not None and len(model.points) == 0:
         read = 2.0 * len(model.data) / len(state.labels)
-    return 12.0 + 2.0 * read
+    unit = 6.0 + read
+    return unit if rare is None else 2.0 * unit
 
 
 @spliced

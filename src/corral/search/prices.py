@@ -199,8 +199,9 @@ def find_prices(
             gain = there.value - here.value
             if gain >= 0.0:
                 here, prices, growth = there, moved, 2.0
-                kept = 1.0 - (2.0 * min(gain / promised, 1.0) - 1.0) ** 3 if promised > 0.0 else 1.0
-                damping = max(damping * max(kept, 1.0 / at.DAMPING_STEP), HALF_DIGITS)
+                trust = 2.0 * min(gain / promised, 1.0) - 1.0 if promised > 0.0 else 0.0
+                kept = max(1.0 - trust * trust * trust, 1.0 / at.DAMPING_STEP)
+                damping = max(damping * kept, HALF_DIGITS)
             else:
                 damping, growth = damping * at.DAMPING_STEP * growth, 2.0 * growth
         if last or until.passed:

@@ -34,14 +34,14 @@ class Variation:
         self._own: WeakKeyDictionary[Answer, FloatArray] = WeakKeyDictionary()
         self._amount = np.ascontiguousarray(rules.sums().and_(rules.soft_sums).values.T)
 
-    def local(self, answer: Answer) -> Varied:
+    def local(self, answer: Answer, fills: bool = False) -> Varied:
         """A variation of few clusters, each kind that there is with the same chance.
 
-        Half of those of an answer with an empty cluster fill it.
+        Half of those of an answer with an empty cluster fill it, or all of them.
         """
         k, kinds = self.rules.n_clusters, [self._reseeded]
         empty = np.flatnonzero(np.bincount(answer.labels, minlength=k) == 0)
-        if len(empty) and self.random_state.randint(2):
+        if len(empty) and (fills or self.random_state.randint(2)):
             return self._relocated(answer, empty)
         if k > 2:
             kinds.append(self._relocated)
@@ -112,7 +112,10 @@ class Variation:
         cost = np.bincount(labels, own, minlength=k)
         if cost.sum() <= 0.0:
             return self._reseeded(answer)
-        split = int(draw.choice(k, p=cost / cost.sum()))
+        share = cost / cost.sum()
+        if among is not None:  # a costly cluster that has no half of its own is not drawn for ever
+            share = (share + np.bincount(labels, minlength=k) / len(labels)) / 2.0
+        split = int(draw.choice(k, p=share))
         some = draw.choice(k, min(at.WIDTH, k), replace=False) if among is None else among
         some = some[some != split]
         if not len(some) or np.count_nonzero(labels == split) < 2:
