@@ -179,7 +179,7 @@ class Descender:
         awake, prices = varied.awake[some], varied.prices
         known = None if prices is None else replace(prices, prices=prices.prices[some])
         size = piece.priced.model.points.size + len(piece.priced.model.data)
-        self.budget.spend(at.CHILD_WORK + 2.0 * size + 10.0 * len(groups))
+        self.budget.spend(at.CHILD_WORK + 2.0 * size + at.WIDTH * len(groups))
         if varied.rules is not parent.rules and known is not None and piece.shape is not None:
             # Other bounds move many groups at once.
             part, known = self._alternate(piece, piece.shape.clusters(part), known, 1)
