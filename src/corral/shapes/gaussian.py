@@ -206,15 +206,14 @@ class GaussianShape:
         return self.some_costs(np.arange(self.rules.n_groups), clusters)
 
     def some_costs(self, groups: IntArray, clusters: Gaussians) -> FloatArray:
-        """The same of some groups, given in order."""
-        group = self.rules.row_groups
-        every = len(groups) == self.rules.n_groups
-        rows = slice(None) if every else np.flatnonzero(np.isin(group, groups))
+        """The same of some groups."""
+        group, m = self.rules.row_groups, self.rules.n_groups
+        place = np.full(m, -1)
+        place[groups] = np.arange(len(groups))
+        rows = slice(None) if len(groups) == m else np.flatnonzero(place[group] >= 0)
         cost = -2.0 * self.weight[rows, None] * clusters.densities(self.points[rows])
-        if self.rules.group is None:
-            return np.ascontiguousarray(cost)
         summed = np.zeros((len(groups), cost.shape[1]))
-        np.add.at(summed, np.searchsorted(groups, group[rows]), cost)
+        np.add.at(summed, place[group[rows]], cost)
         return summed
 
     def objective(self, labels: IntArray, clusters: Gaussians) -> float:
