@@ -113,9 +113,6 @@ WIDTH = 16
 #: groups of a Kempe chain.  With 12 and 48 partners answers of a part of the grid are the same
 #: within noise (0.05 %).
 LONGEST = 24
-#: Partners of an exchange that are tried: the first that no cannot-link keeps out.  With 24 a
-#: descent in clusters of 20 takes twice as long, and the answers of a search are worse.
-TRIED = 4
 #: Rise at the prices up to which a group without room is worth a swap, in their temperatures.
 MARGIN = 2.0
 #: Most members of a cluster whose medoid follows a move while it is valued.  In larger clusters a
@@ -136,7 +133,7 @@ EXACT = 1 << 22
 #: With a first part of 3.5e8, 282 cells of the grid take half as long again in the median as with
 #: 1.8e8, and end 0.08 % lower; a few with separated clusters end 5 to 15 % lower.  With a last part
 #: of 30, 130 cells take a fifth less time and end 0.2 % higher, those of 20,000 rows 0.5 %.
-WORK, WORK_EACH, WORK_ALL = 2.5e8, 30.0, 60.0
+WORK, WORK_EACH, WORK_ALL = 4e8, 30.0, 60.0
 #: Work of a child, or of a round of prices, labels and centres, beside its entries; of a pass over
 #: the groups, a seed, or half an iteration of ADMM, beside its entries; and of such an iteration
 #: for each entry.  They are nanoseconds of one core, so that small problems keep to the budget.

@@ -112,10 +112,11 @@ def _searched(
     if paper is not None:
         own.relaxed, centers = _algorithm1(problem, paper, random_state)
         makers = [("Algorithm 1", lambda: centers)]
-    elif problem.coarse < problem.rules.n_groups:
+    elif at.GROWTH * problem.coarse < problem.rules.n_groups:
         part = problem.part(draw(problem.rules, problem.coarse, random_state))
         until = problem.deadline.share(at.STEP)
         share = Budget.of(size_of(part.near), problem.n_clusters, effort, until)
+        share.work = min(share.work, at.STEP * budget.work)
         events.note("groups of the sample", part.rules.n_groups)
         of_part = Makers(part, random_state, share)
         with suppress(NoAssignment, OutOfTime):  # then all rows have starts of their own

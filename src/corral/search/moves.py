@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ..numbers import LONGEST, TRIED, WIDTH
+from ..numbers import LONGEST, WIDTH
 from .compiled import compiled, inlined, part, spliced
 from .model import CHORDS, MEANS, MEDOIDS, TABLE, Model
 
@@ -468,8 +468,13 @@ def move_rise(rare: Rare, model: Model, state: State, scratch: Scratch, n: int) 
             for y in range(n):
                 then += side(labels, move, y, j) * model.amount[move[WHO, y], q]
             rise += sum_price(model.bound, model.price, then, j, q)
-    if rare is None:
-        return rise
+    return rise + ties_rise(model, state, scratch, n)
+
+
+@part
+def ties_rise(model: Model, state: State, scratch: Scratch, n: int) -> float:
+    """Rise of the prices of pins, pairs and linear rows by a move of n groups."""
+    move, mark, labels, rise = scratch.move, scratch.mark, state.labels, 0.0
     for y in range(n):
         g, b = move[WHO, y], move[TO, y]
         a = labels[g]
@@ -485,6 +490,47 @@ def move_rise(rare: Rare, model: Model, state: State, scratch: Scratch, n: int) 
             rise += weight * agree * model.tie[PRICE, z]
     if len(model.column) > 1:
         rise += rows_rise(model, state, move, n)
+    return rise
+
+
+@inlined
+def exchange_rise(
+    model: Model, state: State, i: int, g: int, a: int, b: int, c: int, leave: float
+) -> float:
+    """Rise of objective and sums where i goes from a to b, and g from b to c; a swap if c is a.
+
+    With means in closed form.  ``leave`` is what cluster a feels where i leaves it.
+    """
+    points, sums, figure, load = model.points, state.sums, state.figure, state.load
+    w, v, n_features = model.group[WEIGHT, i], model.group[WEIGHT, g], sums.shape[1]
+    mass, other, square, along, far = figure[MASS, b], figure[MASS, c], 0.0, 0.0, 0.0
+    if c == a:
+        for f in range(n_features):
+            step = v * points[g, f] - w * points[i, f]
+            square += step * step
+            along += step * sums[b, f]
+            far += step * sums[a, f]
+        rise = (figure[LENGTH, b] * (w - v) / mass + 2.0 * along - square) / (mass + w - v)
+        rise += (figure[LENGTH, a] * (v - w) / other - 2.0 * far - square) / (other + v - w)
+    else:
+        for f in range(n_features):
+            centre = figure[SCALE, b] * sums[b, f]
+            into, out = points[i, f] - centre, points[g, f] - centre
+            along += w * into * into - v * out * out
+            step = w * into - v * out
+            square += step * step
+            step = points[g, f] - figure[SCALE, c] * sums[c, f]
+            far += step * step
+        far = other * v / (other + v) * far if other > 0.0 else 0.0
+        rise = leave + along - square / (mass + w - v) + far
+    rise -= figure[EXCESS, b] + figure[EXCESS, c]
+    for q in range(load.shape[1]):
+        into, out = model.amount[i, q], model.amount[g, q]
+        rise += sum_price(model.bound, model.price, load[b, q] + into - out, b, q)
+        then = load[c, q] + out
+        if c == a:
+            then -= into
+        rise += sum_price(model.bound, model.price, then, c, q)
     return rise
 
 
@@ -713,6 +759,7 @@ def best_exchange(
     margin: float,
     scans: bool,
     own: float,
+    leave: float,
     unit: float,
 ) -> tuple[int, float, float]:
     """Find the best swap or ejection chain of group i where full clusters hold a shift back.
@@ -736,12 +783,12 @@ def best_exchange(
         limit += 2.0 * own * (1.0 / max(place[NUMBER, a], 1) + 1.0 / max(members, 1))
         limit += np.inf if clash else figure[EXCESS, a] + figure[EXCESS, b]
         stride, at = max(members // (2 * partner.shape[1]), 1), 0
-        o, tried, p, end = place[HEAD, b], 0, 0, ready + (members if broken and scans else 0)
+        o, p, end = place[HEAD, b], 0, ready + (members if broken and scans else 0)
         work += 10.0
         while p < end:
             if p < ready:
                 g = partner[b, p]
-                if tried == TRIED or paid + scratch.regret[g] > limit:
+                if paid + scratch.regret[g] > limit:
                     p = ready
                     continue
             else:
@@ -757,14 +804,22 @@ def best_exchange(
             if rare is not None:
                 bar = barring(ptr, other, tie, labels, g, a)
                 swaps = bar < 0 or bar == i
-            tried += swaps
             for turn in range(2 if p <= ready else 1):
                 c = a if turn == 0 else scratch.best[g]
                 if not (swaps if turn == 0 else c >= 0 and c != a and c != b):
                     continue
                 move[WHO, 0], move[TO, 0], move[WHO, 1], move[TO, 1] = i, b, g, c
-                rise = move_rise(rare, model, state, scratch, TWO)
-                work += 6.0 * unit + 30.0
+                if rare is None:
+                    rise = exchange_rise(model, state, i, g, a, b, c, leave)
+                    work += unit
+                elif model.kind == MEANS and len(model.points) > 0:
+                    marked(scratch.mark, move, TWO)
+                    rise = exchange_rise(model, state, i, g, a, b, c, leave)
+                    rise += ties_rise(model, state, scratch, TWO)
+                    work += unit + 10.0
+                else:
+                    rise = move_rise(rare, model, state, scratch, TWO)
+                    work += 6.0 * unit + 30.0
                 if rise < best:
                     best, links = rise, 2
                     keep_move(move, TWO)
@@ -917,6 +972,7 @@ def descended(
                     margin,
                     scans,
                     per * own,
+                    leave,
                     unit,
                 )
                 done += tried
