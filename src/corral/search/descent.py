@@ -77,7 +77,7 @@ class Piece:
     priced: Priced
     scratch: Scratch
     clique: IntArray  # of cannot-links, that each group is in, or -1, (m,)
-    shape: Shape | None  # for rounds; None if there are none for a part of the clusters
+    shape: Shape | None  # None if there are no cliques to place
 
     @property
     def n_clusters(self) -> int:
@@ -99,7 +99,9 @@ class Descender:
         self.rules, self.shape, self.budget = rules, shape, budget
         self.random_state, self.penalty = random_state, 1.0
         priced = shape.priced(rules)
-        self.whole = Piece(priced, Scratch.of(priced.model), rules.pairs.clique, shape)
+        clique = rules.pairs.clique
+        linked = shape if clique.max(initial=-1) >= 0 else None
+        self.whole = Piece(priced, Scratch.of(priced.model), clique, linked)
         self._order = rules
         self._clusters: Any = None  # those of the first maker
         self.answered = False  # whether the search has an answer, so that the deadline may end it
@@ -180,19 +182,16 @@ class Descender:
         known = None if prices is None else replace(prices, prices=prices.prices[some])
         size = piece.priced.model.points.size + len(piece.priced.model.data)
         self.budget.spend(at.CHILD_WORK + 2.0 * size + at.WIDTH * len(groups))
-        if varied.rules is not parent.rules and known is not None and piece.shape is not None:
-            # Other bounds move many groups at once.
-            part, known = self._alternate(piece, piece.shape.clusters(part), known, 1)
-            awake = np.ones(len(some), bool)
+        if piece.shape is not None:
+            before = part.copy()
+            place_cliques(piece, piece.shape.clusters(part), known, part)
+            moved = part != before
+            awake[part[moved]] = awake[before[moved]] = True
         found = self._obeying(piece, part, known, awake, target)
         if found is None or found[1] >= target:
             return None
         labels, objective = varied.labels.copy(), parent.objective + found[1] - target
         labels[groups] = some[found[0]]
-        if prices is not None and known is not None:
-            every = prices.prices.copy()
-            every[some] = known.prices
-            prices = replace(prices, prices=every)
         clusters = self.shape.clusters(labels, parent.clusters)
         child = Answer(labels, clusters, objective, varied.rules, prices)
         return None if broken(varied.rules, labels) else child
@@ -202,8 +201,9 @@ class Descender:
         if len(some) == self.rules.n_clusters:
             return self.whole
         priced = self.whole.priced.part(groups, some, labels)
-        shape = self.shape.part(groups, len(some)) if len(groups) > len(some) else None
-        return Piece(priced, Scratch.of(priced.model), self.whole.clique[groups], shape)
+        clique = self.whole.clique[groups]
+        shape = self.shape.part(groups, len(some)) if clique.max(initial=-1) >= 0 else None
+        return Piece(priced, Scratch.of(priced.model), clique, shape)
 
     def rounds(
         self, clusters: Any, prices: Found | None = None, number: int = at.ITERATIONS
@@ -220,24 +220,16 @@ class Descender:
             capacity = rules.capacity
             rules = match_sizes(rules, counts if capacity is None else capacity)
         self.in_order_of(rules)
-        return *self._alternate(self.whole, clusters, prices, number), rules
-
-    def _alternate(
-        self, piece: Piece, clusters: Any, prices: Found | None, rounds: int
-    ) -> tuple[IntArray, Found]:
-        """Prices, labels and centres in turn, while the objective falls."""
-        deadline, before, scale, shape = self.deadline, np.inf, 0.0, piece.shape
-        if shape is None:
-            raise AssertionError("rounds need a shape")
-        (m, d), k = shape.shape, piece.n_clusters
-        sums = Sums(piece.priced.model.amount, *piece.priced.model.bound)
+        before, scale, shape = np.inf, 0.0, self.shape
+        (m, d), k, model = shape.shape, rules.n_clusters, self.whole.priced.model
+        sums = Sums(model.amount, *model.bound)
         best: tuple[IntArray, Found] | None = None
-        for _ in range(rounds):
-            costs = PinnedCosts(shape.costs(clusters, deadline), piece.priced.model)
+        for _ in range(number):
+            costs = PinnedCosts(shape.costs(clusters, deadline), model)
             scale = scale or scale_of(costs, deadline)
             prices = find_prices(costs, sums, scale, prices, deadline, self.budget.deadline)
             labels = place(costs, sums.amount, prices, deadline)
-            place_cliques(piece, clusters, prices, labels)
+            place_cliques(self.whole, clusters, prices, labels)
             work = at.CHILD_WORK + 0.5 * m * k * (d + 10.0)
             self.budget.spend(work + prices.passes * work_of_pass(sums))
             clusters = shape.clusters(labels, clusters)
@@ -251,7 +243,7 @@ class Descender:
             before = objective
         if best is None:
             raise AssertionError("there is one round at least")
-        return best
+        return *best, rules
 
     def improved(
         self,
@@ -411,7 +403,7 @@ def neighbours(shape: Shape, clusters: Any, some: BoolArray) -> BoolArray:
     return found
 
 
-def place_cliques(piece: Piece, clusters: Any, prices: Found, labels: IntArray) -> None:
+def place_cliques(piece: Piece, clusters: Any, prices: Found | None, labels: IntArray) -> None:
     """Place each clique of cannot-links anew that is not apart, where it costs least at the prices.
 
     Its groups go to different clusters by linear assignment (the Hungarian method).
@@ -428,8 +420,10 @@ def place_cliques(piece: Piece, clusters: Any, prices: Found, labels: IntArray) 
     block = np.searchsorted(start, np.arange(0, len(order), max(at.EXACT // k, k)))
     for first, last in itertools.pairwise([*np.unique(block).tolist(), len(start) - 1]):
         groups, begin = members[order[start[first] : start[last]]], start[first : last + 1]
-        paid: FloatArray = model.amount[groups] @ prices.prices.T
-        cost = with_pins(model, groups, shape.some_costs(groups, clusters) + paid)
+        paid = shape.some_costs(groups, clusters)
+        if prices is not None:
+            paid = paid + model.amount[groups] @ prices.prices.T
+        cost = with_pins(model, groups, paid)
         for a, b in itertools.pairwise((begin - start[first]).tolist()):
             labels[groups[a:b]] = linear_sum_assignment(cost[a:b])[1]
 

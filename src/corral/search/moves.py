@@ -591,16 +591,24 @@ def barring(
 @inlined
 def pair_price(
     ptr: IntArray, other: IntArray, tie: FloatArray, labels: IntArray, i: int, b: int
-) -> float:
-    """How far the price of the pairs of group i rises when it goes to cluster b."""
-    a, rise = labels[i], 0.0
+) -> tuple[float, float, int]:
+    """How far the price of the pairs of group i rises when it goes to cluster b.
+
+    That of all pairs and of soft ones, and a group of b that a hard cannot-link keeps it apart
+    from, or -1.
+    """
+    a, rise, soft, bar = labels[i], 0.0, 0.0, -1
     for z in range(ptr[i], ptr[i + 1]):
-        at = labels[other[z]]
-        if at == b:
-            rise += tie[PRICE, z]
-        elif at == a:
-            rise -= tie[PRICE, z]
-    return rise
+        at, o = labels[other[z]], other[z]
+        if at != a and at != b:
+            continue
+        price = tie[PRICE, z] if at == b else -tie[PRICE, z]
+        rise += price
+        if tie[HARD, z] == 0.0:
+            soft += price
+        elif at == b and bar < 0:
+            bar = o
+    return rise, soft, bar
 
 
 @part
@@ -733,6 +741,20 @@ def room_at_prices(bound: FloatArray, load: FloatArray, prices: FloatArray, j: i
     return left
 
 
+@inlined
+def chain_limit(
+    bound: FloatArray, state: State, prices: FloatArray, a: int, b: int, own: float
+) -> float:
+    """Rise at the prices up to which a chain between two clusters may pay.
+
+    What the bounds of both leave, and how far centres follow a group that costs so much now.
+    """
+    left = room_at_prices(bound, state.load, prices, a)
+    left += room_at_prices(bound, state.load, prices, b)
+    number_a, number_b = state.place[NUMBER, a], state.place[NUMBER, b]
+    return left + 2.0 * own * (1.0 / max(number_a, 1) + 1.0 / max(number_b, 1))
+
+
 @part
 def unit_of(rare: Rare, model: Model, state: State, a: int) -> float:
     """Work of valuing one shift of a group of cluster a."""
@@ -772,15 +794,13 @@ def best_exchange(
     labels, figure, move, partner = state.labels, state.figure, scratch.move, scratch.partner
     a, work, best, links, place = labels[i], 0.0, -least, 0, state.place
     ptr, other, tie = model.ptr, model.other, model.tie
-    room = room_at_prices(model.bound, state.load, prices, a)
     for r in range(scratch.tally[NEAR, a]):
         b, paid = scratch.near[a, r], scratch.rise[r]
         if paid == np.inf:
             continue
         broken = clash or figure[EXCESS, a] > 0.0 or figure[EXCESS, b] > 0.0
-        limit = margin + room + room_at_prices(model.bound, state.load, prices, b)
         members, ready = place[NUMBER, b], scratch.tally[READY, b]
-        limit += 2.0 * own * (1.0 / max(place[NUMBER, a], 1) + 1.0 / max(members, 1))
+        limit = margin + chain_limit(model.bound, state, prices, a, b, own)
         limit += np.inf if clash else figure[EXCESS, a] + figure[EXCESS, b]
         stride, at = max(members // (2 * partner.shape[1]), 1), 0
         o, p, end = place[HEAD, b], 0, ready + (members if broken and scans else 0)
@@ -885,11 +905,14 @@ def descended(
             if not flag[REACH, a] or model.pin[0, i] >= 0:
                 continue
             number, now, clash, linked, pins = tally[NEAR, a], flag[NOW, a], False, False, False
+            softly = False
             if rare is not None:
                 linked, pins = ptr[i] < ptr[i + 1], model.pin[1, i] >= 0
-                clash = linked and barring(ptr, other, tie, labels, i, a) >= 0
+                for z in range(ptr[i], ptr[i + 1]):
+                    softly |= tie[HARD, z] == 0.0
+                    clash |= labels[other[z]] == a and tie[HARD, z] > 0.0
             wide, unit = clash or figure[EXCESS, a] > 0.0, unit_of(rare, model, state, a)
-            prunes, per = not (wide or linked), w
+            prunes, per = not (wide or softly), w
             if rare is not None and kind >= TABLE:
                 prunes, per = False, 1.0
             best, links, own, radius, leave, less = -least, 0, 0.0, 0.0, 0.0, 0.0
@@ -928,10 +951,10 @@ def descended(
                     own, radius, leave, less = square, np.sqrt(square), rise + more, more
                     continue
                 rise += leave + more + pinned
-                bar = -1
+                bar, soft = -1, 0.0
                 if rare is not None and linked:
-                    rise += pair_price(ptr, other, tie, labels, i, b)
-                    bar = barring(ptr, other, tie, labels, i, b)
+                    tied, soft, bar = pair_price(ptr, other, tie, labels, i, b)
+                    rise += tied
                 if rare is not None and len(model.column) > 1:
                     rise += rows_rise(model, state, move, ONE)
                 paid += per * (square - own)
@@ -944,12 +967,21 @@ def descended(
                     keep_move(move, ONE)
                 if rare is None:
                     continue
-                for way in range(2 if bar >= 0 and is_near else 0):
+                if bar < 0 or not is_near:
+                    continue
+                # One group of a chain that pays has a gain of its own at the prices, as those of
+                # an exchange have together.
+                alone, limit = paid + soft, np.inf
+                if not (wide or figure[EXCESS, b] > 0.0):
+                    limit = chain_limit(model.bound, state, prices, a, b, per * own) + margin
+                done += 10.0
+                for way in range(2 if alone <= limit else 0):
                     if way == 0:
                         n = kempe_chain(model, labels, scratch.mark, move, i, b)
                     else:  # the group in the way goes to a third cluster
-                        c = scratch.best[bar]
-                        n = TWO if model.pin[0, bar] < 0 and c >= 0 and c != a and c != b else 0
+                        c, n = scratch.best[bar], 0
+                        if model.pin[0, bar] < 0 and c >= 0 and c != a and c != b:
+                            n = TWO if alone + scratch.regret[bar] <= limit else 0
                         move[WHO, 0], move[TO, 0], move[WHO, 1], move[TO, 1] = i, b, bar, c
                     done += 20.0
                     if n > 0:

@@ -51,7 +51,24 @@ class Variation:
             kinds.append(self._renamed)
         if k > 1 and self.shape.among_groups:
             kinds.append(self._replaced)
-        return kinds[self.random_state.randint(len(kinds))](answer)
+        varied = kinds[self.random_state.randint(len(kinds))](answer)
+        return self._ranked(varied) if varied.rules is answer.rules else varied
+
+    def _ranked(self, varied: Varied) -> Varied:
+        """The same with the bounds on sizes of the clusters that changed by their new sizes.
+
+        Where their order is free, the largest bounds go to the largest clusters.
+        """
+        rules, some = varied.rules, np.flatnonzero(varied.awake)
+        if not rules.sizes_vary or rules.sizes is None:
+            return varied
+        lower, upper = (bound[some] for bound in rules.sizes.aimed)
+        counts = np.bincount(varied.labels, rules.count, minlength=rules.n_clusters)[some]
+        order = np.arange(rules.n_clusters)
+        order[some[np.argsort(counts, kind="stable")]] = some[np.lexsort((upper, lower))]
+        if np.array_equal(rules.sizes.columns[:, order], rules.sizes.columns):
+            return varied
+        return replace(varied, rules=rules.with_sizes_in_order(order))
 
     def _exchanged(self, answer: Answer) -> Varied:
         """The bounds of two clusters exchanged, the nearer the likelier."""
