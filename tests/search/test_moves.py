@@ -48,7 +48,9 @@ def shift_rise(rare, model, state, scratch, i, b):
         _, cost, paid = moves.half_shift(rare, model, state, scratch, i, j, sign)
         rise += cost + paid
     rise += moves.pin_price(model.pin, model.paid, i, a, b)
-    rise += moves.pair_price(model.ptr, model.other, model.tie, state.labels, i, b)[0]
+    for edge in range(model.ptr[i], model.ptr[i + 1]):
+        beside = state.labels[model.other[edge]]
+        rise += model.tie[0, edge] * ((1.0 if beside == b else 0.0) - (1.0 if beside == a else 0.0))
     if len(model.column) > 1:
         rise += moves.rows_rise(model, state, move, np.int64(1))
     return rise

@@ -31,6 +31,7 @@ ONE, TWO = cast(int, np.int64(1)), cast(int, np.int64(2))
 WEIGHT, SQUARE = 0, 1
 LOWER, UPPER, ROW_PRICE = 0, 1, 2
 PRICE, HARD = 0, 1
+ALL, SOFT = 0, 1
 NUMBER, HEAD, MEDOID = 0, 1, 2
 MASS, LENGTH, SCALE, EXCESS, COST = 0, 1, 2, 3, 4
 AFTER, BEFORE = 0, 1
@@ -68,6 +69,8 @@ class Scratch(NamedTuple):
     mark: IntArray  # last move that a group was in, (m + 1,); at the end, the number of moves
     move: IntArray  # groups of a move and where they go, and those of the best one, (4, longest)
     step: FloatArray  # always 0 between two uses, (d,)
+    tied: FloatArray  # price of a group's pairs with each cluster, of all and of soft ones, (2, k)
+    bar: IntArray  # a group of each cluster that a cannot-link keeps it apart from, or -1, (k,)
     flag: BoolArray  # clusters that are awake, are looked at, have changed, (3, k)
     tally: IntArray  # near clusters, partners that are ready, clusters below a bound, (3, k)
 
@@ -86,6 +89,8 @@ class Scratch(NamedTuple):
             mark=np.zeros(m + 1, np.int64),
             move=np.zeros((4, max(LONGEST, 2)), np.int64),
             step=np.zeros(d),
+            tied=np.zeros((2, k)),
+            bar=np.full(k, -1, np.int64),
             flag=np.zeros((3, k), np.bool_),
             tally=np.zeros((3, k), np.int64),
         )
@@ -589,26 +594,26 @@ def barring(
 
 
 @inlined
-def pair_price(
-    ptr: IntArray, other: IntArray, tie: FloatArray, labels: IntArray, i: int, b: int
-) -> tuple[float, float, int]:
-    """How far the price of the pairs of group i rises when it goes to cluster b.
-
-    That of all pairs and of soft ones, and a group of b that a hard cannot-link keeps it apart
-    from, or -1.
-    """
-    a, rise, soft, bar = labels[i], 0.0, 0.0, -1
+def gather_pairs(model: Model, labels: IntArray, scratch: Scratch, i: int) -> bool:
+    """Write what the pairs of group i say of each cluster; whether some are soft."""
+    ptr, other, tie, softly = model.ptr, model.other, model.tie, False
+    tied, bar = scratch.tied, scratch.bar
     for z in range(ptr[i], ptr[i + 1]):
-        at, o = labels[other[z]], other[z]
-        if at != a and at != b:
-            continue
-        price = tie[PRICE, z] if at == b else -tie[PRICE, z]
-        rise += price
-        if tie[HARD, z] == 0.0:
-            soft += price
-        elif at == b and bar < 0:
-            bar = o
-    return rise, soft, bar
+        at = labels[other[z]]
+        tied[ALL, at] += tie[PRICE, z]
+        if tie[HARD, z] > 0.0:
+            bar[at] = other[z]
+        else:
+            softly, tied[SOFT, at] = True, tied[SOFT, at] + tie[PRICE, z]
+    return softly
+
+
+@inlined
+def forget_pairs(model: Model, labels: IntArray, scratch: Scratch, i: int) -> None:
+    """Take out what the pairs of group i say."""
+    for z in range(model.ptr[i], model.ptr[i + 1]):
+        at = labels[model.other[z]]
+        scratch.tied[ALL, at], scratch.tied[SOFT, at], scratch.bar[at] = 0.0, 0.0, -1
 
 
 @part
@@ -878,7 +883,7 @@ def descended(
     objective and what broken rules pay, and the work.
     """
     labels, figure, flag, tally = state.labels, state.figure, scratch.flag, scratch.tally
-    ptr, other, tie, amount, kind = model.ptr, model.other, model.tie, model.amount, model.kind
+    ptr, amount, kind = model.ptr, model.amount, model.kind
     near, gap, move, rises = scratch.near, scratch.gap, scratch.move, scratch.rise
     m, k, seen, bounded = len(labels), len(awake), 0, amount.shape[1] > 0
     gain, work = 0.0, 0.0
@@ -908,10 +913,12 @@ def descended(
             softly = False
             if rare is not None:
                 linked, pins = ptr[i] < ptr[i + 1], model.pin[1, i] >= 0
-                for z in range(ptr[i], ptr[i + 1]):
-                    softly |= tie[HARD, z] == 0.0
-                    clash |= labels[other[z]] == a and tie[HARD, z] > 0.0
+                if linked:
+                    softly = gather_pairs(model, labels, scratch, i)
+                    clash = scratch.bar[a] >= 0
+                    done += 4.0 * (ptr[i + 1] - ptr[i])
             wide, unit = clash or figure[EXCESS, a] > 0.0, unit_of(rare, model, state, a)
+            pays = softly or pins or clash or len(model.column) > 1  # for ties that moves change
             prunes, per = not (wide or softly), w
             if rare is not None and kind >= TABLE:
                 prunes, per = False, 1.0
@@ -953,8 +960,9 @@ def descended(
                 rise += leave + more + pinned
                 bar, soft = -1, 0.0
                 if rare is not None and linked:
-                    tied, soft, bar = pair_price(ptr, other, tie, labels, i, b)
-                    rise += tied
+                    tied, bar = scratch.tied, scratch.bar[b]
+                    rise += tied[ALL, b] - tied[ALL, a]
+                    soft = tied[SOFT, b] - tied[SOFT, a]
                 if rare is not None and len(model.column) > 1:
                     rise += rows_rise(model, state, move, ONE)
                 paid += per * (square - own)
@@ -984,13 +992,26 @@ def descended(
                             n = TWO if alone + scratch.regret[bar] <= limit else 0
                         move[WHO, 0], move[TO, 0], move[WHO, 1], move[TO, 1] = i, b, bar, c
                     done += 20.0
-                    if n > 0:
+                    if n == 0:
+                        continue
+                    if n == 2 and kind == MEANS and len(model.points) > 0:
+                        g, c = move[WHO, 1], move[TO, 1]
+                        rise = exchange_rise(model, state, i, g, a, b, c, leave)
+                        done += unit
+                        if not (rise < best or pays):
+                            continue
+                        marked(scratch.mark, move, TWO)
+                        rise += ties_rise(model, state, scratch, TWO)
+                        done += 20.0
+                    else:
                         rise = move_rise(rare, model, state, scratch, n)
                         done += n * (1.5 * unit + 20.0)
-                        if rise < best:
-                            best, links = rise, n
-                            keep_move(move, n)
+                    if rise < best:
+                        best, links = rise, n
+                        keep_move(move, n)
             scratch.regret[i], scratch.best[i] = regret, target
+            if rare is not None and linked:
+                forget_pairs(model, labels, scratch, i)
             if links == 0 and bounded and not first:
                 links, best, tried = best_exchange(
                     rare,
