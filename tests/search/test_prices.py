@@ -133,7 +133,7 @@ def test_prices_balance_equal_sizes_of_separated_blobs(unequal):
     if not unequal:
         np.testing.assert_array_equal(labels, costs.cost.argmin(axis=1))
     again = find_prices(costs, sums, scale_of(costs), found)
-    assert again.passes <= found.passes
+    assert again.work <= found.work
 
 
 def test_rows_that_are_alike_are_spread_as_the_prices_want():
@@ -150,4 +150,4 @@ def test_without_sums_there_are_no_prices():
     found = find_prices(costs, sums, 1.0)
     assert isinstance(found, Found)
     assert found.prices.shape == (3, 0)
-    assert found.passes == 0
+    assert found.work == 0.0

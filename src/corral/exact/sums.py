@@ -118,7 +118,7 @@ class _Search:
             return view
         bounds = soft.Sums(np.ascontiguousarray(sums.values.T), sums.lower.T, sums.upper.T)
         scale = _typical(self.cost)
-        found = soft.Found(start.T, scale if known is None else 1e-2 * scale, 0)
+        found = soft.Found(start.T, scale if known is None else 1e-2 * scale, 0.0)
         cost, before = self.cost, np.inf
         try:
             while True:

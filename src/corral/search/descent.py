@@ -25,7 +25,7 @@ from ..rules import Rules
 from .budget import Budget
 from .model import Model, Priced
 from .moves import Scratch, State, appraise, descend, restless, state_of
-from .prices import Blocks, Found, Sums, find_prices, nearest_of, place, scale_of, work_of_pass
+from .prices import Blocks, Found, Sums, find_prices, nearest_of, place, scale_of
 from .shape import Shape
 
 
@@ -137,6 +137,7 @@ class Descender:
         """Whether moves may bring labels below the target."""
         if target == np.inf or not self.shape.follows:
             return True
+        self.budget.spend(self.shape.making)
         objective = self.shape.objective(labels, self.shape.clusters(labels))
         return objective <= target + at.PROMISING * abs(target)
 
@@ -231,7 +232,7 @@ class Descender:
             labels = place(costs, sums.amount, prices, deadline)
             place_cliques(self.whole, clusters, prices, labels)
             work = at.CHILD_WORK + 0.5 * m * k * (d + 10.0)
-            self.budget.spend(work + prices.passes * work_of_pass(sums))
+            self.budget.spend(work + prices.work + shape.making)
             clusters = shape.clusters(labels, clusters)
             # What is outside the bounds counts at the highest price of its sum.
             paid = sums.outside(labels) @ np.abs(prices.prices).max(axis=0, initial=0.0)
@@ -274,6 +275,7 @@ class Descender:
             if found is None:
                 return best
             labels, objective = found
+            self.budget.spend(self.shape.making)
             clusters = self.shape.clusters(labels, clusters)
             if not self.shape.follows:
                 objective = self.shape.objective(labels, clusters) + rules.soft_cost(labels)
@@ -295,7 +297,7 @@ class Descender:
         quick = rules.quickly_exact and self.shape.follows and m * k <= at.EXACT
         most = self.budget.spent + at.STEP * self.budget.work
         # A flow with places of cliques has so many more arcs and nodes.
-        each = 400.0 if rules.sizes is not None and len(rules.pairs) else 50.0
+        each = 1000.0 if rules.sizes is not None and len(rules.pairs) else 50.0
         while quick and self.budget.spent < most and not self.budget.deadline.passed:
             cost = self.shape.table(answer.clusters)
             try:
@@ -374,6 +376,7 @@ class Descender:
         order = self.random_state.permutation(len(labels))
         while True:
             model = piece.priced.at(penalty, least)
+            self.budget.spend(self.shape.making * len(labels) / self.rules.n_groups)
             state = state_of(model, labels)
             self._descended(piece, model, state, order, awake, prices, rise)
             labels = state.labels

@@ -262,7 +262,7 @@ class _Descent:
         self.sums = Sums(amount, sums.lower.T - self.taken, sums.upper.T - self.taken)
         self.rows, self.pairs = rows.with_amounts(amount.T), _Linked(rules)
         self.cost = rows.spread / max(rows.shape[0], 1)  # mean cost of a group about the middle
-        none = Found(np.zeros(self.sums.lower.shape), self.cost, 0)
+        none = Found(np.zeros(self.sums.lower.shape), self.cost, 0.0)
         fits = prices is not None and prices.prices.shape == none.prices.shape
         self.prices = prices if prices is not None and fits else none
         self.rounding = 64.0 * float(np.finfo(rows.dtype).eps) * self.cost

@@ -500,11 +500,12 @@ def ties_rise(model: Model, state: State, scratch: Scratch, n: int) -> float:
 
 @inlined
 def exchange_rise(
-    model: Model, state: State, i: int, g: int, a: int, b: int, c: int, leave: float
+    model: Model, state: State, i: int, g: int, a: int, b: int, c: int, leave: float, best: float
 ) -> float:
     """Rise of objective and sums where i goes from a to b, and g from b to c; a swap if c is a.
 
-    With means in closed form.  ``leave`` is what cluster a feels where i leaves it.
+    With means in closed form.  ``leave`` is what cluster a feels where i leaves it.  Infinite
+    where it is not below the best one, which is often known before the sums.
     """
     points, sums, figure, load = model.points, state.sums, state.figure, state.load
     w, v, n_features = model.group[WEIGHT, i], model.group[WEIGHT, g], sums.shape[1]
@@ -529,6 +530,8 @@ def exchange_rise(
         far = other * v / (other + v) * far if other > 0.0 else 0.0
         rise = leave + along - square / (mass + w - v) + far
     rise -= figure[EXCESS, b] + figure[EXCESS, c]
+    if rise >= best:
+        return np.inf
     for q in range(load.shape[1]):
         into, out = model.amount[i, q], model.amount[g, q]
         rise += sum_price(model.bound, model.price, load[b, q] + into - out, b, q)
@@ -756,8 +759,14 @@ def chain_limit(
     """
     left = room_at_prices(bound, state.load, prices, a)
     left += room_at_prices(bound, state.load, prices, b)
+    return left + centres_follow(state, a, b, own)
+
+
+@inlined
+def centres_follow(state: State, a: int, b: int, own: float) -> float:
+    """How far two centres follow a group that costs so much now, at most about."""
     number_a, number_b = state.place[NUMBER, a], state.place[NUMBER, b]
-    return left + 2.0 * own * (1.0 / max(number_a, 1) + 1.0 / max(number_b, 1))
+    return 2.0 * own * (1.0 / max(number_a, 1) + 1.0 / max(number_b, 1))
 
 
 @part
@@ -768,9 +777,9 @@ def unit_of(rare: Rare, model: Model, state: State, a: int) -> float:
         number = state.place[NUMBER, a]
         read = 8.0 * number if number <= model.followed else 8.0
     elif rare is not None and len(model.points) == 0:
-        read = 2.0 * len(model.data) / len(state.labels)
-    unit = 6.0 + read
-    return unit if rare is None else 2.0 * unit
+        read = len(model.data) / len(state.labels)
+    unit = 6.0 + read + 2.0 * state.load.shape[1]
+    return unit if rare is None else 1.5 * unit
 
 
 @spliced
@@ -805,11 +814,13 @@ def best_exchange(
             continue
         broken = clash or figure[EXCESS, a] > 0.0 or figure[EXCESS, b] > 0.0
         members, ready = place[NUMBER, b], scratch.tally[READY, b]
-        limit = margin + chain_limit(model.bound, state, prices, a, b, own)
-        limit += np.inf if clash else figure[EXCESS, a] + figure[EXCESS, b]
+        saved = np.inf if clash else figure[EXCESS, a] + figure[EXCESS, b]
+        saved += centres_follow(state, a, b, own)
+        limit = margin + saved + room_at_prices(model.bound, state.load, prices, a)
+        limit += room_at_prices(model.bound, state.load, prices, b)
         stride, at = max(members // (2 * partner.shape[1]), 1), 0
         o, p, end = place[HEAD, b], 0, ready + (members if broken and scans else 0)
-        work += 10.0
+        work += unit
         while p < end:
             if p < ready:
                 g = partner[b, p]
@@ -822,7 +833,7 @@ def best_exchange(
                     p += 1
                     continue
             p += 1
-            work += 2.0
+            work += 2.0 + 2.0 * prices.shape[1]
             if labels[g] != b or model.pin[0, g] >= 0:
                 continue
             swaps = True
@@ -833,18 +844,25 @@ def best_exchange(
                 c = a if turn == 0 else scratch.best[g]
                 if not (swaps if turn == 0 else c >= 0 and c != a and c != b):
                     continue
+                # The bounds bind the loads; what prices say of these is none of the rise.
+                alone = paid + scratch.regret[g]
+                for q in range(prices.shape[1]):
+                    into, out = model.amount[i, q], model.amount[g, q]
+                    alone += prices[a, q] * into - prices[b, q] * (into - out) - prices[c, q] * out
+                if alone - saved >= best:
+                    continue
                 move[WHO, 0], move[TO, 0], move[WHO, 1], move[TO, 1] = i, b, g, c
                 if rare is None:
-                    rise = exchange_rise(model, state, i, g, a, b, c, leave)
+                    rise = exchange_rise(model, state, i, g, a, b, c, leave, best)
                     work += unit
                 elif model.kind == MEANS and len(model.points) > 0:
                     marked(scratch.mark, move, TWO)
-                    rise = exchange_rise(model, state, i, g, a, b, c, leave)
+                    rise = exchange_rise(model, state, i, g, a, b, c, leave, np.inf)
                     rise += ties_rise(model, state, scratch, TWO)
-                    work += unit + 10.0
+                    work += 2.0 * unit
                 else:
                     rise = move_rise(rare, model, state, scratch, TWO)
-                    work += 6.0 * unit + 30.0
+                    work += 4.0 * unit
                 if rise < best:
                     best, links = rise, 2
                     keep_move(move, TWO)
@@ -982,7 +1000,6 @@ def descended(
                 alone, limit = paid + soft, np.inf
                 if not (wide or figure[EXCESS, b] > 0.0):
                     limit = chain_limit(model.bound, state, prices, a, b, per * own) + margin
-                done += 10.0
                 for way in range(2 if alone <= limit else 0):
                     if way == 0:
                         n = kempe_chain(model, labels, scratch.mark, move, i, b)
@@ -991,21 +1008,22 @@ def descended(
                         if model.pin[0, bar] < 0 and c >= 0 and c != a and c != b:
                             n = TWO if alone + scratch.regret[bar] <= limit else 0
                         move[WHO, 0], move[TO, 0], move[WHO, 1], move[TO, 1] = i, b, bar, c
-                    done += 20.0
+                    done += unit
                     if n == 0:
                         continue
                     if n == 2 and kind == MEANS and len(model.points) > 0:
                         g, c = move[WHO, 1], move[TO, 1]
-                        rise = exchange_rise(model, state, i, g, a, b, c, leave)
+                        most = np.inf if pays else best
+                        rise = exchange_rise(model, state, i, g, a, b, c, leave, most)
                         done += unit
                         if not (rise < best or pays):
                             continue
                         marked(scratch.mark, move, TWO)
                         rise += ties_rise(model, state, scratch, TWO)
-                        done += 20.0
+                        done += unit
                     else:
                         rise = move_rise(rare, model, state, scratch, n)
-                        done += n * (1.5 * unit + 20.0)
+                        done += 2.0 * n * unit
                     if rise < best:
                         best, links = rise, n
                         keep_move(move, n)

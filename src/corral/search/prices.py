@@ -143,17 +143,11 @@ class Sums:
 
 @dataclass(frozen=True)
 class Found:
-    """Prices, (k, q), the temperature that they were found at, and the passes that it took."""
+    """Prices, (k, q), the temperature that they were found at, and the work that it took."""
 
     prices: FloatArray
     eps: float
-    passes: int
-
-
-def work_of_pass(sums: Sums) -> float:
-    """Work of a pass over all groups and of the step that follows, in nanoseconds."""
-    (k, q), m = sums.lower.shape, len(sums.amount)
-    return float(m * k * (3.0 + 2.0 * q) + 0.05 * (k * q) ** 3 + at.PASS_WORK)
+    work: float
 
 
 def find_prices(
@@ -174,14 +168,15 @@ def find_prices(
     """
     (k, n_sums), m = sums.lower.shape, len(sums.amount)
     if not n_sums:
-        return Found(np.zeros((k, 0)), scale, 0)
+        return Found(np.zeros((k, 0)), scale, 0.0)
     prices = np.zeros((k, n_sums)) if known is None else sums.allowed(known.prices, known.prices)
     eps = scale if known is None else known.eps
     few, coldest = at.UNDECIDED * m + k * n_sums, HALF_DIGITS * scale
-    here, passes = _look(costs, sums, prices, eps, deadline), 1
+    each = m * k * (3.0 + 2.0 * n_sums) + 2.0 * prices.size**2 + at.PASS_WORK
+    here, work = _look(costs, sums, prices, eps, deadline), each
     while eps < scale and (wrong := m * sums.size(sums.miss(here.load))) > max(here.undecided, few):
         eps = min(eps * max(1.0 / at.COOLING, wrong / max(here.undecided, 1)), scale)
-        here, passes = _look(costs, sums, prices, eps, deadline), passes + 1
+        here, work = _look(costs, sums, prices, eps, deadline), work + each
     while True:
         last = here.undecided <= few or eps <= coldest
         damping, growth = at.DAMPING, 2.0
@@ -195,7 +190,8 @@ def find_prices(
                 break
             step, promised = _newton_step(here, miss, sums, prices, eps, damping)
             moved = sums.allowed(prices + step, prices)
-            there, passes = _look(costs, sums, moved, eps, deadline), passes + 1
+            there = _look(costs, sums, moved, eps, deadline)
+            work += each + 0.05 * float(np.count_nonzero(step)) ** 3
             gain = there.value - here.value
             if gain >= 0.0:
                 here, prices, growth = there, moved, 2.0
@@ -205,9 +201,9 @@ def find_prices(
             else:
                 damping, growth = damping * at.DAMPING_STEP * growth, 2.0 * growth
         if last or until.passed:
-            return Found(prices, eps, passes)
+            return Found(prices, eps, work)
         eps *= min(max(at.COOLING, 0.8 * few / max(here.undecided, 1)), 0.8)
-        here, passes = _look(costs, sums, prices, eps, deadline), passes + 1
+        here, work = _look(costs, sums, prices, eps, deadline), work + each
 
 
 def _look(costs: Costs, sums: Sums, prices: FloatArray, eps: float, deadline: Deadline) -> Look:

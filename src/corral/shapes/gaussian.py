@@ -156,6 +156,11 @@ class GaussianShape:
         d = self.points.shape[1]
         return self.rules.n_groups, d + (d * (d + 1) // 2 if self.kind in ("full", "tied") else 0)
 
+    @property
+    def making(self) -> float:
+        """Work of making all clusters from labels, in about nanoseconds."""
+        return float(np.prod(self.shape))
+
     def priced(self, rules: Rules) -> Priced:
         """A table that every descent fills."""
         return table_model(rules)

@@ -77,6 +77,7 @@ class MedoidShape:
         self.follows, self.among_groups = inside, True
         each = m / self.n_clusters
         self.shape = (m, int(2.0 * each) if inside and each <= FOLLOWED else 4)
+        self.making = 2.0 * m * each if inside else float(self.cost.size)
 
     def priced(self, rules: Rules) -> Priced:
         """Costs at all candidates, or a table that every descent fills."""
