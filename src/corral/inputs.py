@@ -54,10 +54,15 @@ def outline(X: Any) -> Any:
 
 
 def check_points(X: Any, estimator: BaseEstimator) -> Matrix:
-    """A finite float array or CSR array; float32 is kept.  The errors are scikit-learn's."""
+    """A finite float array or CSR array; float32 is kept.  The errors are scikit-learn's.
+
+    A sparse array with few zeros becomes a dense one, which takes about as much memory.
+    """
     dtypes = [np.float64, np.float32]
     options = {"accept_sparse": "csr", "dtype": dtypes, "estimator": estimator}
     points = check_array(sound(X), input_name="X", **options)
+    if sparse.issparse(points) and 2 * points.nnz > np.prod(points.shape):
+        return points.toarray()
     return sparse.csr_array(points) if sparse.issparse(points) else points
 
 

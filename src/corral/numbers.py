@@ -15,8 +15,9 @@ from __future__ import annotations
 #: quarter and 0.82 times with four times this number, at the same inertia within 0.01 %.
 AT_REST = 1e-4
 #: Factor by which something grows that was not enough: the open groups of a program, the open rows
-#: elsewhere, which are as many at first for each row in the wrong cluster, and the penalty of hard
-#: rules.  More take fewer attempts, of which the last costs more.
+#: elsewhere, which are as many at first for each row in the wrong cluster, the penalty of hard
+#: rules, and the sample that starts all rows.  More take fewer attempts, of which the last costs
+#: more.  With a first sample only, fits of 200,000 rows end 0.7 % higher in the median.
 GROWTH = 4
 #: Groups that are looked at where all would take long: the open ones of the first program, and
 #: those whose costs give ADMM their scale in every iteration.  More make a program slower and a

@@ -112,18 +112,8 @@ def _searched(
     if paper is not None:
         own.relaxed, centers = _algorithm1(problem, paper, random_state)
         makers = [("Algorithm 1", lambda: centers)]
-    elif at.GROWTH * problem.coarse < problem.rules.n_groups:
-        part = problem.part(draw(problem.rules, problem.coarse, random_state))
-        until = problem.deadline.share(at.STEP)
-        share = Budget.of(size_of(part.near), problem.n_clusters, effort, until)
-        share.work = min(share.work, at.STEP * budget.work)
-        events.note("groups of the sample", part.rules.n_groups)
-        of_part = Makers(part, random_state, share)
-        with suppress(NoAssignment, OutOfTime):  # then all rows have starts of their own
-            coarse = _search_level(part, of_part, random_state, share, None, events)
-            makers = _levelled([_of_all(each, part, problem) for each in coarse.answers], own)
-        own.relaxed = of_part.relaxed
-        budget.work -= share.work
+    elif answers := _searched_samples(problem, own, random_state, events):
+        makers = _levelled(answers, own)
     making = at.STEP if makers is own else np.inf
     found = _search_level(problem, makers, random_state, budget, enough, events, making).top
     over = "the budget" if budget.over else "children without success"
@@ -131,18 +121,43 @@ def _searched(
     return _solution(problem, found, own.relaxed, events)
 
 
+def _searched_samples(
+    problem: Problem, own: Makers, random_state: np.random.RandomState, events: Events
+) -> list[Answer]:
+    """Answers of the last of ever larger samples, each of which starts from those before.
+
+    There are none of few rows, or if none of a sample obey the rules.
+    """
+    answers, size, until = list[Answer](), problem.coarse, problem.deadline.share(at.STEP)
+    while at.GROWTH * size < problem.rules.n_groups and not until.passed:
+        part = problem.part(draw(problem.rules, size, random_state))
+        budget = Budget.of(size_of(part.near), problem.n_clusters, problem.settings.effort, until)
+        budget.work = min(budget.work, at.STEP * own.budget.work)
+        own.budget.work -= budget.work
+        events.note("groups of a sample", part.rules.n_groups)
+        of_part = Makers(part, random_state, budget)
+        here = [_moved(each, problem, part) for each in answers]
+        makers = _levelled(here, of_part) if here else of_part
+        with suppress(NoAssignment, OutOfTime):  # then all rows have starts of their own
+            found = _search_level(part, makers, random_state, budget, None, events)
+            answers = [_moved(each, part, problem) for each in found.answers]
+        own.relaxed = own.relaxed or of_part.relaxed
+        size *= at.GROWTH
+    return answers
+
+
 def _levelled(answers: list[Answer], makers: Makers) -> Iterator[tuple[str, Maker]]:
-    """Makers of all rows from answers of a sample, the best first, and from seeds of all rows.
+    """Makers from answers of a sample, the best first, and from seeds of all rows here.
 
     Seeds come first if they are better: a sample may mislead.  So may k-means without rules: the
     best answer is tried whatever that takes.
     """
     if isinstance(makers.problem.settings.init, str):
-        yield "seeds of all rows", lambda: makers.instead_of(answers[0])
+        yield "seeds of all rows here", lambda: makers.instead_of(answers[0])
     for i, answer in enumerate(answers):
         if i and makers.budget.part >= at.STEP:
             return
-        yield "all rows from the sample", partial(lambda each: each, answer)
+        yield "from the sample", partial(lambda each: each, answer)
 
 
 def _why_home(problem: Problem) -> str:
@@ -179,7 +194,7 @@ def _searched_far(
     def search_near(
         part: Problem, random_state: np.random.RandomState
     ) -> tuple[FloatArray, Found | None]:
-        events.note("groups of the sample", part.rules.n_groups)
+        events.note("groups of a sample", part.rules.n_groups)
         effort, until = part.settings.effort, part.deadline
         budget = Budget.of(size_of(part.near), part.n_clusters, effort, until)
         own = Makers(part, random_state, budget)
@@ -241,9 +256,9 @@ def _search_level(
     return found
 
 
-def _of_all(answer: Answer, part: Problem, problem: Problem) -> Answer:
-    """An answer of a sample with its clusters about the middle of all rows."""
-    return replace(answer, clusters=part.shifted(answer.clusters, problem))
+def _moved(answer: Answer, of: Problem, to: Problem) -> Answer:
+    """An answer of one problem with its clusters about the middle of another's rows."""
+    return replace(answer, clusters=of.shifted(answer.clusters, to))
 
 
 def _algorithm1(
