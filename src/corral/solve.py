@@ -153,11 +153,11 @@ def _levelled(answers: list[Answer], makers: Makers) -> Iterator[tuple[str, Make
     best answer is tried whatever that takes.
     """
     if isinstance(makers.problem.settings.init, str):
-        yield "seeds of all rows here", lambda: makers.instead_of(answers[0])
+        yield "seeds", lambda: makers.instead_of(answers[0])
     for i, answer in enumerate(answers):
         if i and makers.budget.part >= at.STEP:
             return
-        yield "from the sample", partial(lambda each: each, answer)
+        yield "answer of the sample", partial(lambda each: each, answer)
 
 
 def _why_home(problem: Problem) -> str:
