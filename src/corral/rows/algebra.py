@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .._typing import FloatArray, Matrix
 
 #: What is this small, as a part of what it is computed from, has lost half of its digits or more.
 HALF_DIGITS = float(np.sqrt(np.finfo(np.float64).eps))
-
-
-def largest_eigenvalue(image: Any, direction: FloatArray, n_steps: int) -> float:
-    """Largest eigenvalue of a positive semidefinite matrix by power iteration.
-
-    ``image(vector)`` is the matrix times the vector; ``direction`` is where to start.
-    """
-    value = 0.0
-    for _ in range(n_steps):
-        length = np.linalg.norm(direction)
-        if length == 0.0:
-            break
-        direction = direction / length
-        moved = image(direction)
-        value = float(direction @ moved)
-        direction = moved
-    return value
 
 
 def as_dense(rows: Matrix) -> FloatArray:

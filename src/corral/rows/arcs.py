@@ -42,13 +42,19 @@ def to_degrees(points: FloatArray) -> FloatArray:
     return degrees
 
 
-def squared_arcs(squares: FloatArray) -> FloatArray:
-    """Squared arcs from squared chords, which are written over."""
+def arcs_of(squares: FloatArray) -> FloatArray:
+    """Arcs from squared chords, which are written over."""
     arcs = np.sqrt(squares, out=squares)
     arcs /= 2.0 * EARTH_RADIUS
     np.minimum(arcs, 1.0, out=arcs)
     np.arcsin(arcs, out=arcs)
     arcs *= 2.0 * EARTH_RADIUS
+    return arcs
+
+
+def squared_arcs(squares: FloatArray) -> FloatArray:
+    """Squared arcs from squared chords, which are written over."""
+    arcs = arcs_of(squares)
     return np.square(arcs, out=arcs)
 
 

@@ -19,7 +19,7 @@ from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
 from ..numbers import BLOCK_ENTRIES, FAR
 from ..rules import Contraction
-from .algebra import as_dense, largest_eigenvalue
+from .algebra import as_dense
 from .distance import EUCLIDEAN, Distance, plus_plus
 
 
@@ -223,10 +223,6 @@ class MemoryRows:
         """Weight of each cluster."""
         return sums_by(labels, self.weight, n_clusters)
 
-    def labels(self, labels: IntArray) -> IntArray:
-        """Labels of all groups, from what an assignment gave."""
-        return labels
-
     def inertia(self, labels: IntArray, centers: FloatArray) -> float:
         """Weighted sum of the squared distances to the centre of the own cluster."""
         return float(self.own_costs(labels, centers).sum())
@@ -259,15 +255,17 @@ class MemoryRows:
         """About so many of the points, evenly spaced."""
         return self.points[:: max(1, self.points.shape[0] // size)]
 
-    def separation_scale(self, n_steps: int = 20) -> float:
-        """The largest eigenvalue of the weighted covariance, by power iteration."""
+    def separation_scale(self) -> float:
+        """About the largest eigenvalue of the weighted covariance, by power iteration."""
+        value, moved = 0.0, self.row(int(np.argmax(self.weight * self._square)))
         if self.spread <= 0.0:
-            return 0.0
-
-        def image(direction: FloatArray) -> FloatArray:
+            return value
+        for _ in range(20):
+            length = np.linalg.norm(moved)
+            if length == 0.0:
+                break
+            direction = moved / length
             along = self.weight * (self.points @ direction - self._local @ direction)
-            moved: FloatArray = along @ self.points - along.sum() * self._local
-            return moved
-
-        heaviest = int(np.argmax(self.weight * self._square))
-        return largest_eigenvalue(image, self.row(heaviest), n_steps) / self.total_weight
+            moved = along @ self.points - along.sum() * self._local
+            value = float(direction @ moved)
+        return value / self.total_weight

@@ -18,7 +18,7 @@ from scipy import sparse
 from .._arrays import namespace
 from .._scale import sum_of_squares
 from .._typing import FloatArray
-from .arcs import EARTH_RADIUS, ArcRows, to_degrees, to_space
+from .arcs import EARTH_RADIUS, ArcRows, arcs_of, to_degrees, to_space
 from .distance import EUCLIDEAN, Distance
 from .memory import MemoryRows
 from .sphere import Chord, OnSphere
@@ -53,8 +53,12 @@ class Metric:
         return points
 
     def taken(self, centers: FloatArray) -> FloatArray:
-        """The user's centres as the solvers see them."""
-        return centers
+        """The user's centres as the solvers see them; ValueError for one without a place."""
+        fault = self.fault(centers)
+        if fault is not None:
+            raise ValueError(f"centre {fault[0]} has {fault[1]}.")
+        placed: FloatArray = self.embedded(centers)
+        return placed
 
     def given(self, centers: FloatArray) -> FloatArray:
         """Centres that the solvers found, as the user sees them."""
@@ -67,12 +71,6 @@ class Metric:
     def worth(self, lengths: FloatArray, weight: FloatArray | None) -> float:
         """The inertia of rows at these distances from their centres."""
         return sum_of_squares(lengths, weight)
-
-    def _refuse(self, centers: FloatArray) -> None:
-        """Raise ValueError for a centre that has no place in this metric."""
-        fault = self.fault(centers)
-        if fault is not None:
-            raise ValueError(f"centre {fault[0]} has {fault[1]}.")
 
 
 class Cosine(Metric):
@@ -88,12 +86,6 @@ class Cosine(Metric):
     def embedded(self, points: Any) -> Any:
         """Rows of the length of the sphere's radius."""
         return _of_length(points, COSINE_RADIUS)
-
-    def taken(self, centers: FloatArray) -> FloatArray:
-        """As rows."""
-        self._refuse(centers)
-        placed: FloatArray = _of_length(centers, COSINE_RADIUS)
-        return placed
 
     def given(self, centers: FloatArray) -> FloatArray:
         """Unit vectors."""
@@ -146,19 +138,13 @@ class Haversine(Metric):
         """Points in space, in kilometres from the centre of the earth."""
         return to_space(points)
 
-    def taken(self, centers: FloatArray) -> FloatArray:
-        """As rows."""
-        self._refuse(centers)
-        return to_space(centers)
-
     def given(self, centers: FloatArray) -> FloatArray:
         """Latitudes and longitudes in degrees."""
         return to_degrees(centers)
 
     def lengths(self, squares: FloatArray) -> FloatArray:
         """Arcs from squared chords."""
-        arcs: FloatArray = np.sqrt(squares) / (2.0 * EARTH_RADIUS)
-        return 2.0 * EARTH_RADIUS * np.arcsin(np.minimum(arcs, 1.0))
+        return arcs_of(squares)
 
 
 METRICS: dict[str, Metric] = {
@@ -206,11 +192,10 @@ def place_of(columns: Mapping[str, Any]) -> tuple[str, str] | None:
     ... )
     ('lat', 'Lon')
     """
-    found = [
+    latitude, longitude = (
         next((name for name, values in columns.items() if _is(form, most, name, values)), None)
         for form, most in DEGREES.items()
-    ]
-    latitude, longitude = found
+    )
     return None if latitude is None or longitude is None else (latitude, longitude)
 
 

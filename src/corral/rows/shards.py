@@ -204,11 +204,6 @@ class ShardRows:
         each = shares(self.shards, where)
         return float(sum(self.shards.map(passes.label_inertia, own, each=each)))
 
-    def labels(self, where: Any) -> IntArray:
-        """Labels of all groups."""
-        labels: IntArray = where() if isinstance(where, ShardLabels) else where
-        return labels
-
 
 class Passes:
     """Passes over all rows at some centres and at any prices of the amounts, (k, q)."""

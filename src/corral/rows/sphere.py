@@ -17,11 +17,11 @@ from scipy import sparse
 
 from .._typing import FloatArray, IntArray, Matrix
 from .algebra import HALF_DIGITS, row_lengths
-from .distance import SquaredEuclidean, Sums
+from .distance import Distance, Sums
 
 
 @dataclass(frozen=True)
-class OnSphere(SquaredEuclidean):
+class OnSphere(Distance):
     """Centres on a sphere; squared Euclidean distance where nothing else is said.
 
     ``origin`` is the centre of the sphere in the coordinates that centres are held in; None for

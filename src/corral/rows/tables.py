@@ -18,7 +18,7 @@ from .memory import MemoryRows
 from .metrics import METRICS, Metric
 from .passes import Ask, Where, brought, on_points
 from .protocol import Table
-from .shard import Each, Shards, embedded, multiplied
+from .shard import Each, Shards, moved
 from .shards import ShardRows, contracted_shards, fetch
 
 
@@ -107,8 +107,8 @@ class ShardTable:
     def _embedded(self, power: int) -> Shards:
         """Points as the solvers see them, in units of a power of two."""
         if self.metric.bounded:
-            return self.shards.transform(embedded, self.metric)
-        return self.shards.transform(multiplied, power) if power else self.shards
+            return self.shards.transform(moved, self.metric.embedded)
+        return self.shards.transform(moved, times, power) if power else self.shards
 
     def rows(self, group: IntArray | None) -> ShardRows:
         """The points, contracted where they are."""
