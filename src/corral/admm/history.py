@@ -197,7 +197,7 @@ class Recorder:
         """Rules that the last recorded x breaks when rounded: CardV + MLV + CLV."""
         return sum(self._violations[-1]) if self._violations else 0
 
-    def steady(self, tol: float, window: int = 10) -> bool:
+    def steady(self, tol: float, window: int) -> bool:
         """Whether the last ``window`` objectives have a standard deviation of at most ``tol``."""
         return len(self) >= window and float(np.std(self._objective[-window:])) <= tol
 

@@ -20,7 +20,6 @@ from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline, OutOfTime
 from ..numbers import PIECE, PROGRAM_SECONDS
 from ..rules import Rules
-from ..rules.pairs import link_graph
 from ..search.compiled import compiled
 from .check import broken
 from .program import interruptible
@@ -201,7 +200,7 @@ def peel(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:
             return None
         labels[left] = found
     last = np.concatenate([*sweeps[::-1], np.empty(0, np.int64)])
-    graph, k = link_graph(rules.n_groups, rules.apart), rules.n_clusters
+    graph, k = rules.pairs.links, rules.n_clusters
     first, none = np.arange(float(k))[None], np.zeros((rules.n_groups, 0))
     place_groups(last, none, np.zeros((k, 0)), *_links(graph), _pins(rules), first, none[0], labels)
     return labels
@@ -227,7 +226,7 @@ def _placed(rules: Rules, deadline: Deadline, cost: FloatArray | None) -> Iterat
 
     It is the cheapest one if there are costs, then the first one, then that with most room.
     """
-    graph, sums = link_graph(rules.n_groups, rules.apart), rules.sums()
+    graph, sums = rules.pairs.links, rules.sums()
     amount = np.ascontiguousarray(sums.values.T)
     heavy = (np.abs(sums.values) / sums.unit).sum(axis=0) + np.diff(graph.indptr)
     heavy[rules.pins[:, 0]] = np.inf

@@ -143,7 +143,7 @@ def solve_units(
     while excess.any():
         deadline.check()
         kind = 2 * labels + (margin > reach)
-        order = np.argsort(kind.astype(np.int16) if k < 2**14 else kind, kind="stable")
+        order = np.argsort(kind.astype(np.min_scalar_type(2 * k)), kind="stable")
         start = np.append(0, np.cumsum(np.bincount(kind, minlength=2 * k)))
         members = Members(order, start, base, np.empty(most * k, np.int64), np.zeros(1, np.int64))
         if not augment(cost, labels, members, size, excess, price, *arrays, paths, most):
@@ -440,7 +440,7 @@ def cheapest_flow(
             labels = np.zeros(m, np.int64)
             labels[row[flow > 0]] = cluster[flow > 0]
             return labels
-        levels /= 2.0**6
+        levels /= 4.0
 
 
 def _flow(

@@ -180,7 +180,7 @@ def karcher_means(members: Members, labels: IntArray, centers: FloatArray) -> Fl
         own = here[labels]
         chords = np.square(units - own).sum(axis=1)
         along = units - own + own * (0.5 * chords)[:, None]  # at right angles to the centre
-        sine = np.sqrt(np.maximum(chords * (1.0 - 0.25 * chords), 0.0))
+        sine = np.sqrt(np.maximum(chords * (1.0 - chords / 4.0), 0.0))
         arc = 2.0 * np.arcsin(np.minimum(0.5 * np.sqrt(chords), 1.0))
         before, value = value, float(members.weight @ np.square(arc))
         if not value < before:

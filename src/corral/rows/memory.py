@@ -19,7 +19,7 @@ from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
 from ..numbers import BLOCK_ENTRIES, FAR
 from ..rules import Contraction
-from .algebra import as_dense
+from .algebra import as_dense, rounded_off
 from .distance import EUCLIDEAN, Distance, plus_plus
 
 
@@ -91,9 +91,7 @@ class MemoryRows:
     def _squares(self) -> FloatArray:
         """Squared distances to the middle, zero where rounding could have made them."""
         size = row_norms(self.points, squared=True).astype(np.float64) + self._local @ self._local
-        squares = size - 2.0 * (self.points @ self._local)
-        rounding = 8.0 * np.finfo(self.points.dtype).eps * size
-        return np.where(squares > rounding, squares, 0.0)
+        return rounded_off(size - 2.0 * (self.points @ self._local), size, self.points.dtype)
 
     def single(self) -> MemoryRows:
         """The same in single precision, about their middle.

@@ -23,11 +23,11 @@ from .distance import EUCLIDEAN, Distance
 from .memory import MemoryRows
 from .sphere import Chord, OnSphere
 
-LATITUDE = re.compile(r"lat(itude)?|breite(ngrad)?", re.IGNORECASE)
-LONGITUDE = re.compile(r"lo?ng?(itude)?|l(ae|ä)nge(ngrad)?", re.IGNORECASE)
-
-#: Names of the columns of places, and the largest of their degrees.
-DEGREES = {LATITUDE: 90.0, LONGITUDE: 180.0}
+#: Names of the columns of places, and the least and the largest of their degrees.
+PLACES = {
+    "latitude": (re.compile(r"lat(itude)?|breite(ngrad)?", re.IGNORECASE), -90, 90),
+    "longitude": (re.compile(r"lo?ng?(itude)?|l(ae|ä)nge(ngrad)?", re.IGNORECASE), -180, 360),
+}
 #: Radius of the sphere on which a squared distance is one less the cosine.
 COSINE_RADIUS = 0.5**0.5
 
@@ -122,11 +122,7 @@ class Haversine(Metric):
 
     def fault(self, points: Any) -> tuple[int, str] | None:
         """Degrees out of range."""
-        lat, lon = points[:, 0], points[:, 1]
-        for name, values, least, most in (
-            ("latitude", lat, -90, 90),
-            ("longitude", lon, -180, 360),
-        ):
+        for (name, (_, least, most)), values in zip(PLACES.items(), points.T, strict=True):
             wrong = np.flatnonzero((values < least) | (values > most))
             if len(wrong):
                 row = int(wrong[0])
@@ -193,8 +189,8 @@ def place_of(columns: Mapping[str, Any]) -> tuple[str, str] | None:
     ('lat', 'Lon')
     """
     latitude, longitude = (
-        next((name for name, values in columns.items() if _is(form, most, name, values)), None)
-        for form, most in DEGREES.items()
+        next((name for name, values in columns.items() if _is(form, -least, name, values)), None)
+        for form, least, _ in PLACES.values()
     )
     return None if latitude is None or longitude is None else (latitude, longitude)
 

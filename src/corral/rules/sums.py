@@ -334,14 +334,6 @@ class Sums:
         mean = np.abs(self.values).mean(axis=1, keepdims=True)
         return np.where(mean > 0, mean, 1.0)
 
-    def part(self, groups: IntArray) -> Sums:
-        """The same bounds on the values of some groups."""
-        return replace(self, values=self.values[:, groups])
-
-    def scaled(self, share: float) -> Sums:
-        """Bounds times the share."""
-        return replace(self, lower=self.lower * share, upper=self.upper * share)
-
     def reached(self, labels: IntArray) -> FloatArray:
         """The sums that labels give, (r, k)."""
         k = self.lower.shape[1]

@@ -67,7 +67,7 @@ def solve_algorithm1(
         if options.progress is not None:
             residual = float(np.linalg.norm(list(state.residuals.values())))
             options.progress(len(recorder), state.objective, residual, recorder.broken)
-        converged = recorder.steady(options.tol)
+        converged = recorder.steady(options.tol, window=10)
         if len(recorder) % options.rho_every == 0:
             rho = min(rho * options.rho_growth, LARGEST_RHO)
         if options.deadline.passed:
