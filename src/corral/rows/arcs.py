@@ -60,25 +60,13 @@ def squared_arcs(squares: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Members:
-    """The rows that groups are made of, in the order of the groups.
+    """The rows that groups are made of, in the order of the groups."""
 
-    Attributes
-    ----------
-    points : (n, 3) array
-        In space.
-    weight : (n,) array
-    share : (n,) array
-        Part of the row in the weight of its group.
-    group : (n,) array
-    start : (m + 1,) array
-        Where the rows of each group begin.
-    """
-
-    points: FloatArray
-    weight: FloatArray
-    share: FloatArray
-    group: IntArray
-    start: IntArray
+    points: FloatArray  # in space, (n, 3)
+    weight: FloatArray  # (n,)
+    share: FloatArray  # part of the row in the weight of its group, (n,)
+    group: IntArray  # (n,)
+    start: IntArray  # where the rows of each group begin, (m + 1,)
 
     @classmethod
     def of(cls, points: FloatArray, weight: FloatArray, group: IntArray) -> Members:

@@ -209,13 +209,10 @@ class MemoryRows:
 
     def sums(self, labels: IntArray, n_clusters: int) -> FloatArray:
         """Weighted sums of the points of each cluster, (k, d)."""
-        return as_dense(self._members(labels, n_clusters) @ self.points)
-
-    def _members(self, labels: IntArray, k: int) -> Matrix:
-        """Weights of the groups in their clusters, (k, m)."""
         m = len(labels)
         # Each column has one entry, so its parts are at hand and nothing needs sorting.
-        return sparse.csc_array((self.weight, labels, np.arange(m + 1)), shape=(k, m))
+        entries = self.weight, labels, np.arange(m + 1)
+        return as_dense(sparse.csc_array(entries, shape=(n_clusters, m)) @ self.points)
 
     def mass(self, labels: IntArray, n_clusters: int) -> FloatArray:
         """Weight of each cluster."""
