@@ -9,7 +9,6 @@ packing sizes; the clause learning of CP-SAT solves most such problems in millis
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -105,14 +104,9 @@ def _model(rules: Rules, cp_model: Any, deadline: Deadline) -> tuple[Any, list[l
         for u, v in zip(x[a], x[b], strict=True):
             model.add_implication(u, v)
     _add_sizes(rules, cp_model, model, x)
-    for total in rules.totals:
-        for j in range(k):
-            deadline.check()
-            column = [row[j] for row in x]
-            lower, upper = total.lower[j] - total.give, total.upper[j] + total.give
-            _add_sum(model, column, total.values, float(lower), float(upper))
-    if rules.linear is not None:
-        rows, flat = rules.linear, [var for row in x for var in row]
+    flat = [var for row in x for var in row]
+    linear = [] if rules.linear is None else [rules.linear]
+    for rows in [*(total.as_rows(k) for total in rules.totals), *linear]:
         least, most = rows.lower - rows.give, rows.upper + rows.give
         for r in range(rows.A.shape[0]):
             deadline.check()
@@ -213,18 +207,8 @@ def place_by_room(
 
     Groups are placed from the largest to the smallest, which answers most of the questions in the
     search for a smaller conflict in a millisecond.  With costs each group goes to the cheapest
-    cluster with room; sizes then hold in their order.  OutOfTime is raised at the deadline.
-    """
-    for labels in _placed(rules, deadline, cost):
-        if not broken(rules, labels, any_order=cost is None):
-            return labels
-    return None
-
-
-def _placed(rules: Rules, deadline: Deadline, cost: FloatArray | None) -> Iterator[IntArray]:
-    """Place the groups, the largest first, each into a cluster with room for it.
-
-    It is the cheapest one if there are costs, then the first one, then that with most room.
+    cluster with room, and sizes hold in their order; if that fails, to the first one with room, or
+    to that with most room.  OutOfTime is raised at the deadline.
     """
     graph, sums = rules.pairs.links, rules.sums()
     amount = np.ascontiguousarray(sums.values.T)
@@ -244,7 +228,9 @@ def _placed(rules: Rules, deadline: Deadline, cost: FloatArray | None) -> Iterat
             if not place_groups(some, amount, room, *links, pin, table, spread, labels):
                 break
         else:
-            yield labels
+            if not broken(rules, labels, any_order=cost is None):
+                return labels
+    return None
 
 
 def _links(graph: sparse.csr_array) -> tuple[IntArray, IntArray]:

@@ -97,7 +97,7 @@ def solve_program(
     unit or the origin of the data.  Answers that obey the rules only within the tolerance of the
     solver are forbidden one by one.
     """
-    match = match_sizes and rules.sizes is not None and not rules.sizes.ordered
+    match = match_sizes and rules.sizes_vary
     known = None if incumbent is None else valued(rules, cost, incumbent, match)
     try:
         deadline.check()
@@ -191,8 +191,8 @@ def assign_relaxed(
         found = labels if values is None else _labels(values, cost)
         as_few = violation(rules, found) <= violation(rules, labels) * (1 + 1e-6) + 1e-6
         labels, proven = (found if as_few else labels), proven and as_few and values is not None
-    free = rules.sizes is not None and not rules.sizes.ordered
-    return replace(valued(rules, cost, labels, free), optimal=proven), violation(rules, labels)
+    answer = replace(valued(rules, cost, labels, rules.sizes_vary), optimal=proven)
+    return answer, violation(rules, labels)
 
 
 def violation(rules: Rules, labels: IntArray) -> float:

@@ -67,11 +67,6 @@ class Room:
         """The costs of the numbers of groups, of so many rows each; of one if sizes are soft."""
         return cls.of(-(-sizes.lower // each), sizes.upper // each, sizes.soft)
 
-    @property
-    def fixed(self) -> bool:
-        """Whether every cluster has one size."""
-        return bool(np.all(self.breaks[:, 0] == self.breaks[:, -1]))
-
     def fitting(self, rows: int) -> Room:
         """With sizes between 0 and the number of rows; NoAssignment if the rows do not fit."""
         lower, upper = np.maximum(self.breaks[:, 0], 0), self.breaks[:, -1]
@@ -149,7 +144,8 @@ def solve_units(
         if not augment(cost, labels, members, size, excess, price, *arrays, paths, most):
             raise NoAssignment
         margin[members.came[: members.number[0]]] = 0.0
-    return labels, price[:-1] - (price[:-1].mean() if room.fixed else price[-1])
+    fixed = np.all(room.breaks[:, 0] == room.breaks[:, -1])
+    return labels, price[:-1] - (price[:-1].mean() if fixed else price[-1])
 
 
 def _placed(

@@ -117,11 +117,6 @@ class Cliques:
         """The clique of each entry of ``members``."""
         return np.repeat(np.arange(len(self)), self.size)
 
-    def and_also(self, others: Cliques) -> Cliques:
-        """These cliques, then the others."""
-        start = np.concatenate([self.start, self.start[-1] + others.start[1:]])
-        return Cliques(start, np.concatenate([self.members, others.members]))
-
 
 def clique_cover(n_groups: int, pairs: IntArray) -> Cliques:
     """Cliques that contain every pair, found greedily.
@@ -366,7 +361,9 @@ class Pairs:
         whole, others = self.graph.complete(2)
         apart = np.stack([others.a, others.b], axis=1)[np.isinf(others.same)]
         loops = self.apart[self.apart[:, 0] == self.apart[:, 1]]
-        return whole.and_also(clique_cover(self.n_groups, np.concatenate([apart, loops])))
+        more = clique_cover(self.n_groups, np.concatenate([apart, loops]))
+        start = np.concatenate([whole.start, whole.start[-1] + more.start[1:]])
+        return Cliques(start, np.concatenate([whole.members, more.members]))
 
     @cached_property
     def clique(self) -> IntArray:

@@ -287,6 +287,11 @@ class TotalBounds:
         sums = sums_by(labels, self.values, len(self.lower))
         return _beyond(sums, self.lower, self.upper, self.give)
 
+    def as_rows(self, n_clusters: int) -> LinearRows:
+        """The same as linear rows, one for each cluster."""
+        A = sparse.kron(self.values[None, :], sparse.eye_array(n_clusters), format="csr")
+        return LinearRows(sparse.csr_array(A), self.lower, self.upper, self.give)
+
     def less(self, taken: FloatArray) -> TotalBounds:
         """Bounds less what each cluster has taken."""
         return replace(self, lower=self.lower - taken, upper=self.upper - taken)
