@@ -181,7 +181,7 @@ class Recorder:
         for name, value in residuals.items():
             self._residuals.setdefault(name, []).append(value)
         if labels is None and x is not None:
-            labels = round_to_labels(x)
+            labels = x.argmax(axis=1)
         last = self._violations[-1] if labels is None else self._count(labels)
         self._violations.append(last)
         if iteration in self._keep and x is not None:
@@ -239,9 +239,3 @@ class Recorder:
         too_many = np.maximum(size - upper, 0).sum()
         too_few = np.maximum(lower - size, 0).sum()
         return int(max(too_many, too_few))
-
-
-def round_to_labels(x: FloatArray) -> IntArray:
-    """Index of the largest entry of each row; the first of several."""
-    labels: IntArray = x.argmax(axis=1)
-    return labels
