@@ -149,7 +149,7 @@ def _in_order(rules: Rules, cost: FloatArray, until: Deadline, patience: float) 
     order[np.argsort(nearest, kind="stable")] = np.argsort(sizes.lower + sizes.upper, kind="stable")
     try:
         ordered = rules.with_sizes_in_order(order)
-        return np.asarray(assign(ordered, cost, deadline=until, patience=patience).labels)
+        return assign(ordered, cost, deadline=until, patience=patience).labels
     except (NoAssignment, OutOfTime):
         return None
 

@@ -301,15 +301,13 @@ class TotalBounds:
 class Sums:
     """Several bounded sums: ``lower[r, j] <= sum of values[r] over cluster j <= upper[r, j]``.
 
-    The bounds include the rounding that is allowed.  ``signed`` says where they were different
-    without it, (r, k).  ``price`` is that of a unit outside the bounds, (r, 1), infinite for hard
-    ones.
+    The bounds include the rounding that is allowed.  ``price`` is that of a unit outside the
+    bounds, (r, 1), infinite for hard ones.
     """
 
     values: FloatArray
     lower: FloatArray
     upper: FloatArray
-    signed: BoolArray
     price: FloatArray
 
     @classmethod
@@ -320,7 +318,6 @@ class Sums:
             np.array([each.values for each in bounds], float).reshape(len(bounds), n_groups),
             np.array([each.lower - each.give for each in bounds], float).reshape(shape),
             np.array([each.upper + each.give for each in bounds], float).reshape(shape),
-            np.array([each.lower < each.upper for each in bounds], bool).reshape(shape),
             np.array([each.price for each in bounds], float).reshape(-1, 1),
         )
 
