@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
@@ -111,7 +112,7 @@ def _refuse_indices(values: Any, what: str) -> None:
         ) from error
 
 
-def to_host(a: Any) -> Any:
+def to_host(a: Any) -> NDArray[Any]:
     """An array as NumPy's, floats as float64; on a GPU only PyTorch's are known."""
     host = np.asarray(a.cpu() if hasattr(a, "cpu") else a)
     return host.astype(np.float64, copy=False) if host.dtype.kind == "f" else host

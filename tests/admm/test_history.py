@@ -112,9 +112,9 @@ def test_an_objective_that_is_not_finite_is_refused(bad: float) -> None:
 def test_steady_looks_at_the_last_window_only() -> None:
     recorder = Recorder(2)
     for t, objective in enumerate([9.0, 5.0] + [1.0] * 10):
-        assert not recorder.steady(1e-5), t
+        assert not recorder.steady(1e-5, window=10), t
         recorder.record(np.eye(2), objective, 1.0, {})
-    assert recorder.steady(0.0)
+    assert recorder.steady(0.0, window=10)
     assert not recorder.steady(0.5, window=12)
 
 

@@ -22,7 +22,7 @@ POINTS, WEIGHT = RNG.normal(size=(N, D)), RNG.uniform(0.5, 2.0, N)
 AMOUNTS = np.stack([RNG.lognormal(0.0, 0.7, N), RNG.normal(size=N)], axis=1)
 CENTERS = RNG.normal(size=(K, D))
 ROWS, LABELS = np.flatnonzero(RNG.random(N) < 0.2), RNG.integers(0, K, N)
-PATCH = ROWS, LABELS[ROWS]
+PATCH, EVERY = (ROWS, LABELS[ROWS]), np.arange(len(LABELS))
 PARTS = RNG.uniform(0.0, 0.5, K)
 
 
@@ -51,8 +51,7 @@ PASSES = {
     "labels at": lambda each, q: passes.labels_at(each, where(q), PATCH, ROWS[::3]),
     "measured": lambda each, q: passes.measured(each, where(q), CENTERS, PATCH),
     "amounts": lambda each, q: passes.amounts_kept(each, where(q), PATCH),
-    "label_sums": lambda each, q: passes.label_sums(each, K, LABELS),
-    "label_inertia": lambda each, q: passes.label_inertia(each, CENTERS, LABELS),
+    "given": lambda each, q: passes.measured(each, where(q), CENTERS, (EVERY, LABELS)),
     "the audit's sums": lambda each, q: passes.on_points(each, piece_sums, K, LABELS, WEIGHT**2),
     "the audit's inertia": lambda each, q: passes.on_points(
         each, piece_inertia, CENTERS, LABELS, WEIGHT**2

@@ -16,7 +16,7 @@ Arrays are worked on in place; where points are dense, no (k, b) array is alloca
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import pairwise
 from operator import add
@@ -81,8 +81,8 @@ class Setup:
         """The same about groups ``start`` to ``stop``, counted from 0."""
         here = (self.pins[:, 0] >= start) & (self.pins[:, 0] < stop)
         first, last = np.searchsorted(self.pulled, [start, stop])
-        return Setup(
-            n_clusters=self.n_clusters,
+        return replace(
+            self,
             labels=self.labels[start:stop],
             weight=None if self.weight is None else self.weight[start:stop],
             metric=None if self.metric is None else self.metric[start:stop],
@@ -125,21 +125,12 @@ class Block:
         self.v1 = self.x + 0.0
         self.v2: Any = None
 
-    def start_sums(self) -> tuple[FloatArray, FloatArray]:
-        """``sum w x p`` (k, d) and ``sum w x`` (k,)."""
-        weighted = self.x if self.weight is None else self.x * self.weight
-        return self.point_sums(weighted), weighted.sum(axis=1).astype(np.float64)
-
     @cached_property
     def movable(self) -> FloatArray:
         """0 for the pinned groups, 1 for the others, (b,)."""
         movable: FloatArray = np.ones(self.x.shape[1], self.x.dtype)
         movable[self.pins[:, 0]] = 0.0
         return movable
-
-    def start_sphere(self) -> None:
-        """Begin the sphere's copy at the box copy, with a dual of zero."""
-        self.v2 = np.clip(self.v1, 0.0, 1.0)
 
     def set_diagonal(self, diagonal: float) -> None:
         """Hold ``1 / a`` for the x-system: a number, or a vector where some groups are pulled."""
@@ -159,10 +150,6 @@ class Block:
         np.take(self.x, self.pulled, axis=1, out=part, mode="clip")
         part += self.pull
         self.x[:, self.pulled] = part
-
-    def pulled_x(self) -> FloatArray:
-        """X of the pulled groups, (k, e)."""
-        return np.take(self.x, self.pulled, axis=1)
 
     def fix(self) -> None:
         """Write the pinned groups' known assignment into x."""
@@ -254,8 +241,7 @@ class Sums:
     radius: float  # sum_g r_g |v2 - 1/2|^2
 
     def __add__(self, other: Sums) -> Sums:
-        names = (field.name for field in fields(self))
-        return Sums(*(getattr(self, name) + getattr(other, name) for name in names))
+        return Sums(*map(add, vars(self).values(), vars(other).values()))
 
 
 def update_x(block: Block, step: Step, room: tuple[Any, Any]) -> tuple[FloatArray, FloatArray]:
@@ -359,18 +345,20 @@ class Blocks:
 
     def begin(self, setup: Setup) -> tuple[FloatArray, FloatArray]:
         """Cut the groups into blocks and set them to the start."""
-        self.deadline, self._blocks = setup.deadline, []
+        self.deadline, self._blocks, sums = setup.deadline, [], []
         for part in cut(self.points.shape[0], setup.n_clusters):
             self.deadline.check()
-            own = setup.part(part.start, part.stop)
-            self._blocks.append(Block(self.points[part], own))
-        points, mass = _added([block.start_sums() for block in self])
+            block = Block(self.points[part], setup.part(part.start, part.stop))
+            self._blocks.append(block)
+            weighted = block.x if block.weight is None else block.x * block.weight
+            sums.append((block.point_sums(weighted), _double(weighted.sum(axis=1))))
+        points, mass = _added(sums)
         return points, mass
 
     def start_sphere(self) -> None:
-        """Begin the sphere's copy in every block."""
+        """Begin the sphere's copy in every block at the box copy, with a dual of zero."""
         for block in self._blocks:
-            block.start_sphere()
+            block.v2 = np.clip(block.v1, 0.0, 1.0)
 
     def forward(self, step: Step) -> tuple[FloatArray, FloatArray]:
         """The first pass, summed over the blocks."""
@@ -391,7 +379,8 @@ class Blocks:
 
     def pulled_x(self) -> FloatArray:
         """X of the pulled groups, (k, e)."""
-        return np.concatenate([block.pulled_x() for block in self._blocks], axis=1)
+        parts = [np.take(block.x, block.pulled, axis=1) for block in self._blocks]
+        return np.concatenate(parts, axis=1)
 
     def pull(self, pull: FloatArray, stiffening: FloatArray) -> None:
         """Give each block its part."""

@@ -16,6 +16,9 @@ from scipy import sparse
 from .._typing import FloatArray, IntArray
 from ..rules import LinearRows, Rules
 
+#: What sums that are divided by are at least; their squares do not vanish.
+LEAST = float(np.sqrt(np.finfo(np.float64).tiny))
+
 
 class Totals:
     """Sums over each cluster that have bounds: sizes, capacities, quotas and the balance.
@@ -64,7 +67,7 @@ class Totals:
         bounds = zip(self._upper[:n_sizes], self._lower[:n_sizes], strict=True)
         keys = [side for both in bounds for side in both]
         self._by_size = np.lexsort(keys) if keys else np.arange(k)
-        self._unit = np.maximum(np.abs(values).sum(axis=1, keepdims=True) / k, 1e-300)
+        self._unit = np.maximum(np.abs(values).sum(axis=1, keepdims=True) / k, LEAST)
         self._dual = np.zeros_like(self._lower)
         self._copy: FloatArray | None = None
         self._rho = np.ones((len(rows), 1))
@@ -75,7 +78,7 @@ class Totals:
 
         The penalty of the balance is in proportion to the ridge.
         """
-        rho = self._rho = 1.0 / np.maximum(gram.diagonal(), 1e-300)[:, None]
+        rho = self._rho = 1.0 / np.maximum(gram.diagonal(), LEAST)[:, None]
         if self._balanced:
             rho[-1] = ridge * totals.shape[1] / self._weight
         if self._copy is None:
@@ -169,21 +172,6 @@ class Ties:
     def __len__(self) -> int:
         return len(self.offset)
 
-    @property
-    def degree(self) -> IntArray:
-        """Ties of each pulled group, (e,)."""
-        return np.bincount(self.groups, minlength=len(self.inverse))
-
-    @property
-    def share(self) -> FloatArray:
-        """One over the sum of ``inverse`` over the members of each tie, (t,)."""
-        return 1.0 / np.add.reduceat(self.inverse[self.groups], self.start[:-1])
-
-    @property
-    def reach(self) -> FloatArray:
-        """The largest ``inverse`` among the members of each tie, (t,)."""
-        return np.maximum.reduceat(self.inverse[self.groups], self.start[:-1])
-
 
 class TieCopies:
     """Copies of x for each tie, with their duals.
@@ -203,17 +191,19 @@ class TieCopies:
 
     def __init__(self, ties: Ties, x: FloatArray) -> None:
         dtype, shape = x.dtype, (len(ties), len(ties.inverse))
-        spread = ties.sign * ties.inverse[ties.groups]
+        own = ties.inverse[ties.groups]
         self._sum, apply = (
             sparse.csr_array((values.astype(dtype), ties.groups, ties.start), shape=shape)
-            for values in (ties.sign, spread)
+            for values in (ties.sign, ties.sign * own)
         )
+        share = 1.0 / np.add.reduceat(own, ties.start[:-1])
+        reach = np.maximum.reduceat(own, ties.start[:-1])
         self._apply = apply.T.tocsr()
         self._offset, self._lower, self._upper, self._share, self._reach = (
             column.astype(dtype)[:, None]
-            for column in (ties.offset, ties.lower, ties.upper, ties.share, ties.reach)
+            for column in (ties.offset, ties.lower, ties.upper, share, reach)
         )
-        self.degree = ties.degree.astype(dtype)
+        self.degree = np.bincount(ties.groups, minlength=shape[1]).astype(dtype)
         self._x = np.ascontiguousarray(x.T)
         self._force = np.zeros((len(ties), len(x)), dtype)
         self._change = np.zeros_like(self._force)

@@ -181,7 +181,7 @@ class Recorder:
         for name, value in residuals.items():
             self._residuals.setdefault(name, []).append(value)
         if labels is None and x is not None:
-            labels = round_to_labels(x)
+            labels = x.argmax(axis=1)
         last = self._violations[-1] if labels is None else self._count(labels)
         self._violations.append(last)
         if iteration in self._keep and x is not None:
@@ -197,7 +197,7 @@ class Recorder:
         """Rules that the last recorded x breaks when rounded: CardV + MLV + CLV."""
         return sum(self._violations[-1]) if self._violations else 0
 
-    def steady(self, tol: float, window: int = 10) -> bool:
+    def steady(self, tol: float, window: int) -> bool:
         """Whether the last ``window`` objectives have a standard deviation of at most ``tol``."""
         return len(self) >= window and float(np.std(self._objective[-window:])) <= tol
 
@@ -239,9 +239,3 @@ class Recorder:
         too_many = np.maximum(size - upper, 0).sum()
         too_few = np.maximum(lower - size, 0).sum()
         return int(max(too_many, too_few))
-
-
-def round_to_labels(x: FloatArray) -> IntArray:
-    """Index of the largest entry of each row; the first of several."""
-    labels: IntArray = x.argmax(axis=1)
-    return labels

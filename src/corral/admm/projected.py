@@ -115,7 +115,10 @@ class ProjectedSolver:
         self.totals = Totals(rules, metric, self.unit)
         self.pulled = pulled_groups(rules)
         self.pulled_metric = metric[self.pulled]
-        self.pinned = self._soft_pins(rules)
+        self.pinned: FloatArray | None = None  # what pulled groups pay for soft pins, (k, e)
+        if len(rules.soft_pins):
+            paid = rules.soft_pins.added_to(np.zeros((rules.n_groups, k)))[self.pulled]
+            self.pinned = (paid.T / (self.unit * self.pulled_metric)).astype(blocks.dtype)
         setup = Setup.of(rules, start_labels, weight, metric, self.totals.values, self.pulled)
         # If the deadline has passed before the beginning, there is one iteration all the same.
         deadline = options.deadline.first if options.deadline.passed else options.deadline
@@ -146,7 +149,11 @@ class ProjectedSolver:
         sums = self.blocks.backward(step, theta)
         # The copies and duals of the other rules.
         self.totals.update(totals - gram @ theta)
-        self._update_pulls(step.now.box)
+        if len(self.pulled):
+            x = self.blocks.pulled_x()
+            self.ties.update(x, step.now.box)
+            if self.linear is not None:
+                self.linear.update(x, step.now.box)
         objective = self._objective(sums, offsets)
         self.centers = self.rows.centres(sums.points, sums.mass, self.centers)
         if step.now.phase > GRADUATE:
@@ -207,23 +214,6 @@ class ProjectedSolver:
                 stiffening = stiffening + rho * self.linear.diagonal / self.pulled_metric
             self.blocks.pull(pull, stiffening)
         return self.blocks.forward(step)
-
-    def _soft_pins(self, rules: Rules) -> FloatArray | None:
-        """What the pulled groups pay for soft pins, (k, e), as the x-update sees costs."""
-        if not len(rules.soft_pins):
-            return None
-        paid = rules.soft_pins.added_to(np.zeros((rules.n_groups, rules.n_clusters)))[self.pulled]
-        priced: FloatArray = paid.T / (self.unit * self.pulled_metric)
-        return priced.astype(self.blocks.dtype)
-
-    def _update_pulls(self, rho: float) -> None:
-        """Copies and duals of pairs and linear rows."""
-        if not len(self.pulled):
-            return
-        x = self.blocks.pulled_x()
-        self.ties.update(x, rho)
-        if self.linear is not None:
-            self.linear.update(x, rho)
 
     def _objective(self, sums: Sums, offsets: FloatArray) -> float:
         """``sum_gj w_g z1_gj cost_gj`` from the sums of the pass.

@@ -8,6 +8,7 @@ Integer programs can take any time and end with the deadline or when ``patience`
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -148,24 +149,21 @@ def _in_order(rules: Rules, cost: FloatArray, until: Deadline, patience: float) 
     order[np.argsort(nearest, kind="stable")] = np.argsort(sizes.lower + sizes.upper, kind="stable")
     try:
         ordered = rules.with_sizes_in_order(order)
-        return np.asarray(assign(ordered, cost, deadline=until, patience=patience).labels)
+        return assign(ordered, cost, deadline=until, patience=patience).labels
     except (NoAssignment, OutOfTime):
         return None
 
 
 def _any(rules: Rules, cost: FloatArray, deadline: Deadline) -> Assignment:
     """Groups placed where there is room, or any labels that obey the rules, sizes in some order."""
-    try:
+    labels, match = None, False
+    with suppress(OutOfTime):
         labels = place_by_room(rules, deadline.first, cost) if rules.linear is None else None
-    except OutOfTime:
-        labels = None
-    if labels is not None:
-        return replace(valued(rules, cost, labels, match=False), optimal=False)
-    labels = feasible(rules, deadline, cost)
+    if labels is None:
+        labels, match = feasible(rules, deadline, cost), rules.sizes_vary
     if labels is None:
         raise NoAssignment
-    free = rules.sizes is not None and not rules.sizes.ordered
-    return replace(valued(rules, cost, labels, match=free), optimal=False)
+    return replace(valued(rules, cost, labels, match), optimal=False)
 
 
 def feasible(

@@ -9,7 +9,6 @@ packing sizes; the clause learning of CP-SAT solves most such problems in millis
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -20,7 +19,6 @@ from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline, OutOfTime
 from ..numbers import PIECE, PROGRAM_SECONDS
 from ..rules import Rules
-from ..rules.pairs import link_graph
 from ..search.compiled import compiled
 from .check import broken
 from .program import interruptible
@@ -106,14 +104,9 @@ def _model(rules: Rules, cp_model: Any, deadline: Deadline) -> tuple[Any, list[l
         for u, v in zip(x[a], x[b], strict=True):
             model.add_implication(u, v)
     _add_sizes(rules, cp_model, model, x)
-    for total in rules.totals:
-        for j in range(k):
-            deadline.check()
-            column = [row[j] for row in x]
-            lower, upper = total.lower[j] - total.give, total.upper[j] + total.give
-            _add_sum(model, column, total.values, float(lower), float(upper))
-    if rules.linear is not None:
-        rows, flat = rules.linear, [var for row in x for var in row]
+    flat = [var for row in x for var in row]
+    linear = [] if rules.linear is None else [rules.linear]
+    for rows in [*(total.as_rows(k) for total in rules.totals), *linear]:
         least, most = rows.lower - rows.give, rows.upper + rows.give
         for r in range(rows.A.shape[0]):
             deadline.check()
@@ -201,7 +194,7 @@ def peel(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:
             return None
         labels[left] = found
     last = np.concatenate([*sweeps[::-1], np.empty(0, np.int64)])
-    graph, k = link_graph(rules.n_groups, rules.apart), rules.n_clusters
+    graph, k = rules.pairs.links, rules.n_clusters
     first, none = np.arange(float(k))[None], np.zeros((rules.n_groups, 0))
     place_groups(last, none, np.zeros((k, 0)), *_links(graph), _pins(rules), first, none[0], labels)
     return labels
@@ -214,20 +207,10 @@ def place_by_room(
 
     Groups are placed from the largest to the smallest, which answers most of the questions in the
     search for a smaller conflict in a millisecond.  With costs each group goes to the cheapest
-    cluster with room; sizes then hold in their order.  OutOfTime is raised at the deadline.
+    cluster with room, and sizes hold in their order; if that fails, to the first one with room, or
+    to that with most room.  OutOfTime is raised at the deadline.
     """
-    for labels in _placed(rules, deadline, cost):
-        if not broken(rules, labels, any_order=cost is None):
-            return labels
-    return None
-
-
-def _placed(rules: Rules, deadline: Deadline, cost: FloatArray | None) -> Iterator[IntArray]:
-    """Place the groups, the largest first, each into a cluster with room for it.
-
-    It is the cheapest one if there are costs, then the first one, then that with most room.
-    """
-    graph, sums = link_graph(rules.n_groups, rules.apart), rules.sums()
+    graph, sums = rules.pairs.links, rules.sums()
     amount = np.ascontiguousarray(sums.values.T)
     heavy = (np.abs(sums.values) / sums.unit).sum(axis=0) + np.diff(graph.indptr)
     heavy[rules.pins[:, 0]] = np.inf
@@ -245,7 +228,9 @@ def _placed(rules: Rules, deadline: Deadline, cost: FloatArray | None) -> Iterat
             if not place_groups(some, amount, room, *links, pin, table, spread, labels):
                 break
         else:
-            yield labels
+            if not broken(rules, labels, any_order=cost is None):
+                return labels
+    return None
 
 
 def _links(graph: sparse.csr_array) -> tuple[IntArray, IntArray]:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ..rules import Cliques, LinearRows, Rules, SizeBounds, TotalBounds
+from ..rules import Cliques, LinearRows, Rules, SizeBounds
 
 #: Rows, columns and values of some entries.
 Entries = tuple[IntArray, IntArray, FloatArray]
@@ -68,11 +68,11 @@ def build(rules: Rules, *, match_sizes: bool = False, elastic: bool = False) -> 
     if rules.sizes is not None:
         _add_sizes(rows, rules.count, rules.sizes, match_sizes and rules.sizes_vary, elastic)
     for total in rules.totals:
-        _add_total(rows, total, elastic)
+        _add_linear(rows, total.as_rows(k), mean_size(total.values), elastic)
     for total in rules.soft_totals:
         _add_soft(rows, total.values, total.lower, total.upper, total.price)
     if rules.linear is not None:
-        _add_linear(rows, rules.linear, elastic)
+        _add_linear(rows, rules.linear, row_sizes(rules.linear), elastic)
     return rows.model()
 
 
@@ -288,19 +288,11 @@ def _matched(rows: _Rows, sizes: SizeBounds) -> list[Entries | None]:
     return [(cluster, y, bound) for bound in -bounds[kind].T.astype(float)]
 
 
-def _add_total(rows: _Rows, total: TotalBounds, elastic: bool) -> None:
-    """Totals; violations are counted in units of the mean absolute value."""
-    scale = float(_row_scales(total.values, np.zeros(len(total.values), np.int64), 1)[0])
-    give = [_give(rows, rows.k, 1.0 / (mean_size(total.values) * scale))] if elastic else []
-    lower, upper = total.lower - total.give, total.upper + total.give
-    _add_per_cluster(rows, total.values * scale, lower * scale, upper * scale, *give)
-
-
-def _add_linear(rows: _Rows, linear: LinearRows, elastic: bool) -> None:
-    """Linear rows; violations are counted in units of the mean absolute coefficient."""
+def _add_linear(rows: _Rows, linear: LinearRows, unit: FloatArray | float, elastic: bool) -> None:
+    """Linear rows; violations are counted in these units."""
     own, size = linear.A.tocoo(), linear.A.shape[0]
     scale = _row_scales(own.data, own.coords[0], size)
-    give = [_give(rows, size, 1.0 / (row_sizes(linear) * scale))] if elastic else []
+    give = [_give(rows, size, 1.0 / (unit * scale))] if elastic else []
     entries = _joined((*own.coords, own.data * scale[own.coords[0]]), *give)
     lower, upper = linear.lower - linear.give, linear.upper + linear.give
     rows.add(entries, lower * scale, upper * scale)

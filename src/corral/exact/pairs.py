@@ -129,7 +129,7 @@ def _solve_core(
         if known is not None:
             return known, False
     found = solve_program(part, cost, incumbent=known, deadline=programs)
-    return np.asarray(found.labels), found.optimal
+    return found.labels, found.optimal
 
 
 def _match_cliques(

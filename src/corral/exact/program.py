@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -96,7 +97,7 @@ def solve_program(
     unit or the origin of the data.  Answers that obey the rules only within the tolerance of the
     solver are forbidden one by one.
     """
-    match = match_sizes and rules.sizes is not None and not rules.sizes.ordered
+    match = match_sizes and rules.sizes_vary
     known = None if incumbent is None else valued(rules, cost, incumbent, match)
     try:
         deadline.check()
@@ -112,7 +113,7 @@ def solve_program(
             values, optimal = solve_model(model, columns, objective, len(cost), deadline)
             if values is None:
                 raise OutOfTime
-            labels: IntArray = values[: cost.size].reshape(cost.shape).argmax(axis=1)
+            labels = _labels(values, cost)
             if not broken(rules, labels, any_order=match):
                 break
             if not optimal:
@@ -132,7 +133,7 @@ def valued(rules: Rules, cost: FloatArray, labels: IntArray, match: bool) -> Ass
     """The labels with their cost, the sizes in the best order if that is free."""
     order = None
     if match and rules.sizes is not None:
-        order = matching_order(rules.sizes, rules.sizes_of(labels))
+        order = _closest_order(rules.sizes, rules.sizes_of(labels))
     placed = rules if order is None else rules.with_sizes_in_order(order)
     return Assignment(labels, cost_of(placed, cost, labels), order=order)
 
@@ -173,7 +174,8 @@ def assign_relaxed(
     groups, clusters = rules.pins.T
     np.add.at(own, groups, 1.0)
     np.add.at(own, (groups, clusters), -1.0)
-    values, proven = _solve(model, breaking, cost, deadline)
+    every = np.ones(len(breaking), bool)
+    values, proven = solve_model(model, every, breaking, len(cost), deadline)
     if values is None:
         raise OutOfTime
     labels = _labels(values, cost)
@@ -181,13 +183,16 @@ def assign_relaxed(
         least = float(breaking @ values)
         most = np.array([least + 1e-6 * max(1.0, abs(least))])
         no_more = model.with_rows(sparse.csr_array(breaking[None, :]), np.array([-np.inf]), most)
-        labels, proven = _cheapest(rules, no_more, cost, labels, deadline)
-    order = None
-    if rules.sizes is not None and not rules.sizes.ordered:
-        order = _closest_order(rules.sizes, rules.sizes_of(labels))
-    placed = rules if order is None else rules.with_sizes_in_order(order)
-    total = cost_of(placed, cost, labels)
-    return Assignment(labels, total, proven, order), violation(rules, labels)
+        objective = _objective(no_more, cost - cost.min(axis=1, keepdims=True))
+        try:
+            values, proven = solve_model(no_more, every, objective, len(cost), deadline)
+        except (OutOfTime, NoAssignment):
+            values = None
+        found = labels if values is None else _labels(values, cost)
+        as_few = violation(rules, found) <= violation(rules, labels) * (1 + 1e-6) + 1e-6
+        labels, proven = (found if as_few else labels), proven and as_few and values is not None
+    answer = replace(valued(rules, cost, labels, rules.sizes_vary), optimal=proven)
+    return answer, violation(rules, labels)
 
 
 def violation(rules: Rules, labels: IntArray) -> float:
@@ -214,31 +219,8 @@ def violation(rules: Rules, labels: IntArray) -> float:
     return amount
 
 
-def _solve(
-    model: Model, objective: FloatArray, cost: FloatArray, deadline: Deadline
-) -> tuple[FloatArray | None, bool]:
-    return solve_model(model, np.ones(len(objective), bool), objective, len(cost), deadline)
-
-
 def _labels(values: FloatArray, cost: FloatArray) -> IntArray:
     return np.asarray(values[: cost.size].reshape(cost.shape).argmax(axis=1))
-
-
-def _cheapest(
-    rules: Rules, model: Model, cost: FloatArray, labels: IntArray, deadline: Deadline
-) -> tuple[IntArray, bool]:
-    """Labels of least cost that break no more than the given ones, and whether it is proven."""
-    objective = _objective(model, cost - cost.min(axis=1, keepdims=True))
-    try:
-        values, proven = _solve(model, objective, cost, deadline)
-    except (OutOfTime, NoAssignment):
-        return labels, False
-    if values is None:
-        return labels, False
-    found = _labels(values, cost)
-    if violation(rules, found) > violation(rules, labels) * (1 + 1e-6) + 1e-6:
-        return labels, False
-    return found, proven
 
 
 def _closest_order(sizes: SizeBounds, counted: IntArray) -> IntArray:
@@ -258,6 +240,7 @@ def interruptible(call: Callable[[], T], stop: Callable[[], object]) -> T:
     results: list[T] = []
     errors: list[BaseException] = []
     cancelled, done = threading.Event(), threading.Event()
+    wait = partial(done.wait, 0.1)
 
     def work() -> None:
         try:
@@ -274,14 +257,14 @@ def interruptible(call: Callable[[], T], stop: Callable[[], object]) -> T:
         thread.start()
         # Not by `join`: before Python 3.13 an interrupted one takes the thread for ended.  Without
         # a timeout the wait cannot be interrupted on every system.
-        while not done.wait(0.1):
+        while not wait():
             pass
         thread.join()
     except BaseException:
         cancelled.set()  # read by a thread that begins only now
         while thread.is_alive():
             stop()
-            done.wait(0.1)
+            wait()
         raise
     if errors:
         raise errors[0]

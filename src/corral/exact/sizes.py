@@ -67,11 +67,6 @@ class Room:
         """The costs of the numbers of groups, of so many rows each; of one if sizes are soft."""
         return cls.of(-(-sizes.lower // each), sizes.upper // each, sizes.soft)
 
-    @property
-    def fixed(self) -> bool:
-        """Whether every cluster has one size."""
-        return bool(np.all(self.breaks[:, 0] == self.breaks[:, -1]))
-
     def fitting(self, rows: int) -> Room:
         """With sizes between 0 and the number of rows; NoAssignment if the rows do not fit."""
         lower, upper = np.maximum(self.breaks[:, 0], 0), self.breaks[:, -1]
@@ -143,13 +138,14 @@ def solve_units(
     while excess.any():
         deadline.check()
         kind = 2 * labels + (margin > reach)
-        order = np.argsort(kind.astype(np.int16) if k < 2**14 else kind, kind="stable")
+        order = np.argsort(kind.astype(np.min_scalar_type(2 * k)), kind="stable")
         start = np.append(0, np.cumsum(np.bincount(kind, minlength=2 * k)))
         members = Members(order, start, base, np.empty(most * k, np.int64), np.zeros(1, np.int64))
         if not augment(cost, labels, members, size, excess, price, *arrays, paths, most):
             raise NoAssignment
         margin[members.came[: members.number[0]]] = 0.0
-    return labels, price[:-1] - (price[:-1].mean() if room.fixed else price[-1])
+    fixed = np.all(room.breaks[:, 0] == room.breaks[:, -1])
+    return labels, price[:-1] - (price[:-1].mean() if fixed else price[-1])
 
 
 def _placed(
@@ -440,7 +436,7 @@ def cheapest_flow(
             labels = np.zeros(m, np.int64)
             labels[row[flow > 0]] = cluster[flow > 0]
             return labels
-        levels /= 2.0**6
+        levels /= 4.0
 
 
 def _flow(

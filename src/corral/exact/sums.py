@@ -13,6 +13,7 @@ are left as a small program.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -74,7 +75,8 @@ def solve_sums(
     if search.labels is None:
         search.offer(_shared_out(rules, cost, view, until))
     if search.labels is None:
-        search.offer(search.placed(view, until))
+        with suppress(OutOfTime):
+            search.offer(place_by_room(rules, until, cost + search.sums.values.T @ view.prices))
     optimal = search.close(view, deadline, first)
     if search.labels is None:
         raise OutOfTime
@@ -227,13 +229,6 @@ class _Search:
         repair += sums_by(graph.component[rows], rise, len(own))
         repair += sums_by(graph.component[graph.a], graph.paid(labels), len(own))
         return labels, repair
-
-    def placed(self, view: View, until: Deadline) -> IntArray | None:
-        """Labels of groups placed one after another at the prices, where there is room."""
-        try:
-            return place_by_room(self.rules, until, self.cost + self.sums.values.T @ view.prices)
-        except OutOfTime:
-            return None
 
     def close(self, view: View, deadline: Deadline, first: bool) -> bool:
         """Solve for more and more open groups until the answer is proven; whether it is."""

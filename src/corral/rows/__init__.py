@@ -1,24 +1,20 @@
 """Contracted points wherever they are: the protocol, its form in memory, its form in shards."""
 
-from .distance import EUCLIDEAN, Distance, SquaredEuclidean, plus_plus
 from .memory import MemoryRows
-from .metrics import METRICS, Metric
+from .metrics import METRICS
 from .passes import Look
 from .protocol import Rows, Table
 from .shard import Each, LocalShards, Shard, Shards
-from .shards import Passes, Placement, ShardLabels, ShardRows, contracted_shards
+from .shards import Passes, Placement, ShardLabels, ShardRows
 from .tables import MemoryTable, ShardTable, distances_to, measured
 
 __all__ = [
-    "EUCLIDEAN",
     "METRICS",
-    "Distance",
     "Each",
     "LocalShards",
     "Look",
     "MemoryRows",
     "MemoryTable",
-    "Metric",
     "Passes",
     "Placement",
     "Rows",
@@ -27,10 +23,7 @@ __all__ = [
     "ShardRows",
     "ShardTable",
     "Shards",
-    "SquaredEuclidean",
     "Table",
-    "contracted_shards",
     "distances_to",
     "measured",
-    "plus_plus",
 ]

@@ -12,21 +12,9 @@ from .._typing import FloatArray, Matrix
 HALF_DIGITS = float(np.sqrt(np.finfo(np.float64).eps))
 
 
-def largest_eigenvalue(image: Any, direction: FloatArray, n_steps: int) -> float:
-    """Largest eigenvalue of a positive semidefinite matrix by power iteration.
-
-    ``image(vector)`` is the matrix times the vector; ``direction`` is where to start.
-    """
-    value = 0.0
-    for _ in range(n_steps):
-        length = np.linalg.norm(direction)
-        if length == 0.0:
-            break
-        direction = direction / length
-        moved = image(direction)
-        value = float(direction @ moved)
-        direction = moved
-    return value
+def rounded_off(squares: FloatArray, size: FloatArray, dtype: Any) -> FloatArray:
+    """Squared distances, 0 where rounding of terms of this size could have made them."""
+    return np.where(squares > 8.0 * np.finfo(dtype).eps * size, squares, 0.0)
 
 
 def as_dense(rows: Matrix) -> FloatArray:

@@ -42,37 +42,31 @@ def to_degrees(points: FloatArray) -> FloatArray:
     return degrees
 
 
-def squared_arcs(squares: FloatArray) -> FloatArray:
-    """Squared arcs from squared chords, which are written over."""
+def arcs_of(squares: FloatArray) -> FloatArray:
+    """Arcs from squared chords, which are written over."""
     arcs = np.sqrt(squares, out=squares)
     arcs /= 2.0 * EARTH_RADIUS
     np.minimum(arcs, 1.0, out=arcs)
     np.arcsin(arcs, out=arcs)
     arcs *= 2.0 * EARTH_RADIUS
+    return arcs
+
+
+def squared_arcs(squares: FloatArray) -> FloatArray:
+    """Squared arcs from squared chords, which are written over."""
+    arcs = arcs_of(squares)
     return np.square(arcs, out=arcs)
 
 
 @dataclass(frozen=True)
 class Members:
-    """The rows that groups are made of, in the order of the groups.
+    """The rows that groups are made of, in the order of the groups."""
 
-    Attributes
-    ----------
-    points : (n, 3) array
-        In space.
-    weight : (n,) array
-    share : (n,) array
-        Part of the row in the weight of its group.
-    group : (n,) array
-    start : (m + 1,) array
-        Where the rows of each group begin.
-    """
-
-    points: FloatArray
-    weight: FloatArray
-    share: FloatArray
-    group: IntArray
-    start: IntArray
+    points: FloatArray  # in space, (n, 3)
+    weight: FloatArray  # (n,)
+    share: FloatArray  # part of the row in the weight of its group, (n,)
+    group: IntArray  # (n,)
+    start: IntArray  # where the rows of each group begin, (m + 1,)
 
     @classmethod
     def of(cls, points: FloatArray, weight: FloatArray, group: IntArray) -> Members:
@@ -174,7 +168,7 @@ def karcher_means(members: Members, labels: IntArray, centers: FloatArray) -> Fl
         own = here[labels]
         chords = np.square(units - own).sum(axis=1)
         along = units - own + own * (0.5 * chords)[:, None]  # at right angles to the centre
-        sine = np.sqrt(np.maximum(chords * (1.0 - 0.25 * chords), 0.0))
+        sine = np.sqrt(np.maximum(chords * (1.0 - chords / 4.0), 0.0))
         arc = 2.0 * np.arcsin(np.minimum(0.5 * np.sqrt(chords), 1.0))
         before, value = value, float(members.weight @ np.square(arc))
         if not value < before:

@@ -2,13 +2,12 @@
 
 Everything else sees costs of rows in clusters and nothing of how they are made.  A distance whose
 costs are linear in the features, ``offset_j - 2 p . c_j`` up to a constant of the row, runs through
-every solver, the kernels of ADMM included; it is one new class with these methods.
+every solver, the kernels of ADMM included; it is one new class of :class:`Distance`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -20,22 +19,26 @@ from .algebra import as_dense, row_lengths
 Sums = Callable[[], FloatArray]
 
 
-class Distance(Protocol):
-    """Costs linear in the features, and the centres that make them least.
+class Distance:
+    """Squared Euclidean distance to the mean: k-means; others say what is different about theirs.
 
-    Centres are held relative to an origin, the mean of all points; ``local`` is that origin in the
-    coordinates of the points at hand.  ``mass`` is the weight of a cluster where sums of points
-    come with it.  Where squared distances come with it, it is what :meth:`stiffness` gives.
+    Costs are linear in the features.  Centres make them least and are held relative to an origin,
+    the mean of all points; ``local`` is that origin in the coordinates of the points at hand.
+    ``mass`` is the weight of a cluster where sums of points come with it.  Where squared distances
+    come with it, it is what :meth:`stiffness` gives.
     """
 
     def about(self, mean: FloatArray) -> Distance:
-        """The same distance in coordinates about this point."""
+        """The same distance in coordinates about this point; a shift changes nothing here."""
+        return self
 
     def stiffness(self, sums: Sums, mass: FloatArray, local: FloatArray) -> FloatArray:
         """How stiff clusters hold their centres, (k,), from sums of points and of weights.
 
-        A centre that is off by s costs the cluster ``stiffness * |s|^2`` more than its best one.
+        A centre that is off by s costs the cluster ``stiffness * |s|^2`` more than its best one:
+        here by its weight (Huygens).
         """
+        return mass
 
     def joined(
         self, means: Matrix, weight: FloatArray, count: IntArray
@@ -44,73 +47,39 @@ class Distance(Protocol):
 
         In every cluster, the rows of a group cost what the point does and a constant.
         """
-
-    def beyond(self, centers: FloatArray, before: FloatArray, step: float) -> FloatArray:
-        """Centres moved on, by this part of their way from where they were before."""
-
-    def offsets(self, centers: FloatArray, local: FloatArray) -> FloatArray:
-        """The part of the costs that depends on the cluster alone, (k,)."""
-
-    def centres(
-        self, sums: FloatArray, mass: FloatArray, local: FloatArray, fallback: FloatArray | None
-    ) -> FloatArray:
-        """Best centres from sums of points and of weights; without weight, the fallback."""
-
-    def between(self, centers: FloatArray, others: FloatArray) -> FloatArray:
-        """Squared distances between centres, (k, l)."""
-
-    def gained(self, mass: FloatArray, centers: FloatArray, means: FloatArray) -> FloatArray:
-        """How far the objective falls when each centre moves to the mean of its cluster, (k,)."""
-
-
-class SquaredEuclidean:
-    """Squared Euclidean distance to the mean: k-means."""
-
-    def about(self, mean: FloatArray) -> Distance:
-        """The same: a shift of the data changes nothing."""
-        return self
-
-    def stiffness(self, sums: Sums, mass: FloatArray, local: FloatArray) -> FloatArray:
-        """The weight of the cluster (Huygens)."""
-        return mass
-
-    def joined(
-        self, means: Matrix, weight: FloatArray, count: IntArray
-    ) -> tuple[Matrix, FloatArray, float]:
-        """As they are."""
         return means, weight, 0.0
 
     def beyond(self, centers: FloatArray, before: FloatArray, step: float) -> FloatArray:
-        """On the straight line."""
+        """Centres moved on, by this part of their way from where they were before."""
         return centers + step * (centers - before)
 
     def offsets(self, centers: FloatArray, local: FloatArray) -> FloatArray:
-        """``|mu_j|^2 + 2 mu_j . local``: what ``|p - mu_j|^2`` has besides ``p``."""
+        """The clusters' part of the costs, (k,): ``|mu_j|^2 + 2 mu_j . local``."""
         norms: FloatArray = (centers * centers).sum(axis=1) + 2.0 * (centers @ local)
         return norms
 
     def centres(
         self, sums: FloatArray, mass: FloatArray, local: FloatArray, fallback: FloatArray | None
     ) -> FloatArray:
-        """Weighted means; the origin where there is neither weight nor a fallback."""
+        """Best centres from sums of points and of weights; without weight, the fallback or 0."""
         tiny = mass <= np.finfo(float).tiny
         centers: FloatArray = sums / np.where(tiny, 1.0, mass)[:, None] - local
         centers[tiny] = 0.0 if fallback is None else fallback[tiny]
         return centers
 
     def between(self, centers: FloatArray, others: FloatArray) -> FloatArray:
-        """Squared Euclidean distances."""
+        """Squared distances between centres, (k, l)."""
         squares: FloatArray = cdist(centers, others, "sqeuclidean")
         return squares
 
     def gained(self, mass: FloatArray, centers: FloatArray, means: FloatArray) -> FloatArray:
-        """``W_j |mu_j' - mu_j|^2`` (Huygens)."""
+        """How far the objective falls when each centre moves to the mean of its cluster, (k,)."""
         gains: FloatArray = mass * ((means - centers) ** 2).sum(axis=1)
         return gains
 
 
 #: The distance of k-means.
-EUCLIDEAN = SquaredEuclidean()
+EUCLIDEAN = Distance()
 
 
 def plus_plus(

@@ -19,7 +19,7 @@ from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
 from ..numbers import BLOCK_ENTRIES, FAR
 from ..rules import Contraction
-from .algebra import as_dense, largest_eigenvalue
+from .algebra import as_dense, rounded_off
 from .distance import EUCLIDEAN, Distance, plus_plus
 
 
@@ -91,9 +91,7 @@ class MemoryRows:
     def _squares(self) -> FloatArray:
         """Squared distances to the middle, zero where rounding could have made them."""
         size = row_norms(self.points, squared=True).astype(np.float64) + self._local @ self._local
-        squares = size - 2.0 * (self.points @ self._local)
-        rounding = 8.0 * np.finfo(self.points.dtype).eps * size
-        return np.where(squares > rounding, squares, 0.0)
+        return rounded_off(size - 2.0 * (self.points @ self._local), size, self.points.dtype)
 
     def single(self) -> MemoryRows:
         """The same in single precision, about their middle.
@@ -211,21 +209,14 @@ class MemoryRows:
 
     def sums(self, labels: IntArray, n_clusters: int) -> FloatArray:
         """Weighted sums of the points of each cluster, (k, d)."""
-        return as_dense(self._members(labels, n_clusters) @ self.points)
-
-    def _members(self, labels: IntArray, k: int) -> Matrix:
-        """Weights of the groups in their clusters, (k, m)."""
         m = len(labels)
         # Each column has one entry, so its parts are at hand and nothing needs sorting.
-        return sparse.csc_array((self.weight, labels, np.arange(m + 1)), shape=(k, m))
+        entries = self.weight, labels, np.arange(m + 1)
+        return as_dense(sparse.csc_array(entries, shape=(n_clusters, m)) @ self.points)
 
     def mass(self, labels: IntArray, n_clusters: int) -> FloatArray:
         """Weight of each cluster."""
         return sums_by(labels, self.weight, n_clusters)
-
-    def labels(self, labels: IntArray) -> IntArray:
-        """Labels of all groups, from what an assignment gave."""
-        return labels
 
     def inertia(self, labels: IntArray, centers: FloatArray) -> float:
         """Weighted sum of the squared distances to the centre of the own cluster."""
@@ -259,15 +250,17 @@ class MemoryRows:
         """About so many of the points, evenly spaced."""
         return self.points[:: max(1, self.points.shape[0] // size)]
 
-    def separation_scale(self, n_steps: int = 20) -> float:
-        """The largest eigenvalue of the weighted covariance, by power iteration."""
+    def separation_scale(self) -> float:
+        """About the largest eigenvalue of the weighted covariance, by power iteration."""
+        value, moved = 0.0, self.row(int(np.argmax(self.weight * self._square)))
         if self.spread <= 0.0:
-            return 0.0
-
-        def image(direction: FloatArray) -> FloatArray:
+            return value
+        for _ in range(20):
+            length = np.linalg.norm(moved)
+            if length == 0.0:
+                break
+            direction = moved / length
             along = self.weight * (self.points @ direction - self._local @ direction)
-            moved: FloatArray = along @ self.points - along.sum() * self._local
-            return moved
-
-        heaviest = int(np.argmax(self.weight * self._square))
-        return largest_eigenvalue(image, self.row(heaviest), n_steps) / self.total_weight
+            moved = along @ self.points - along.sum() * self._local
+            value = float(direction @ moved)
+        return value / self.total_weight

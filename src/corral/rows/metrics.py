@@ -18,16 +18,16 @@ from scipy import sparse
 from .._arrays import namespace
 from .._scale import sum_of_squares
 from .._typing import FloatArray
-from .arcs import EARTH_RADIUS, ArcRows, to_degrees, to_space
+from .arcs import EARTH_RADIUS, ArcRows, arcs_of, to_degrees, to_space
 from .distance import EUCLIDEAN, Distance
 from .memory import MemoryRows
 from .sphere import Chord, OnSphere
 
-LATITUDE = re.compile(r"lat(itude)?|breite(ngrad)?", re.IGNORECASE)
-LONGITUDE = re.compile(r"lo?ng?(itude)?|l(ae|ä)nge(ngrad)?", re.IGNORECASE)
-
-#: Names of the columns of places, and the largest of their degrees.
-DEGREES = {LATITUDE: 90.0, LONGITUDE: 180.0}
+#: Names of the columns of places, and the least and the largest of their degrees.
+PLACES = {
+    "latitude": (re.compile(r"lat(itude)?|breite(ngrad)?", re.IGNORECASE), -90, 90),
+    "longitude": (re.compile(r"lo?ng?(itude)?|l(ae|ä)nge(ngrad)?", re.IGNORECASE), -180, 360),
+}
 #: Radius of the sphere on which a squared distance is one less the cosine.
 COSINE_RADIUS = 0.5**0.5
 
@@ -53,8 +53,12 @@ class Metric:
         return points
 
     def taken(self, centers: FloatArray) -> FloatArray:
-        """The user's centres as the solvers see them."""
-        return centers
+        """The user's centres as the solvers see them; ValueError for one without a place."""
+        fault = self.fault(centers)
+        if fault is not None:
+            raise ValueError(f"centre {fault[0]} has {fault[1]}.")
+        placed: FloatArray = self.embedded(centers)
+        return placed
 
     def given(self, centers: FloatArray) -> FloatArray:
         """Centres that the solvers found, as the user sees them."""
@@ -67,12 +71,6 @@ class Metric:
     def worth(self, lengths: FloatArray, weight: FloatArray | None) -> float:
         """The inertia of rows at these distances from their centres."""
         return sum_of_squares(lengths, weight)
-
-    def _refuse(self, centers: FloatArray) -> None:
-        """Raise ValueError for a centre that has no place in this metric."""
-        fault = self.fault(centers)
-        if fault is not None:
-            raise ValueError(f"centre {fault[0]} has {fault[1]}.")
 
 
 class Cosine(Metric):
@@ -88,12 +86,6 @@ class Cosine(Metric):
     def embedded(self, points: Any) -> Any:
         """Rows of the length of the sphere's radius."""
         return _of_length(points, COSINE_RADIUS)
-
-    def taken(self, centers: FloatArray) -> FloatArray:
-        """As rows."""
-        self._refuse(centers)
-        placed: FloatArray = _of_length(centers, COSINE_RADIUS)
-        return placed
 
     def given(self, centers: FloatArray) -> FloatArray:
         """Unit vectors."""
@@ -130,11 +122,7 @@ class Haversine(Metric):
 
     def fault(self, points: Any) -> tuple[int, str] | None:
         """Degrees out of range."""
-        lat, lon = points[:, 0], points[:, 1]
-        for name, values, least, most in (
-            ("latitude", lat, -90, 90),
-            ("longitude", lon, -180, 360),
-        ):
+        for (name, (_, least, most)), values in zip(PLACES.items(), points.T, strict=True):
             wrong = np.flatnonzero((values < least) | (values > most))
             if len(wrong):
                 row = int(wrong[0])
@@ -146,19 +134,13 @@ class Haversine(Metric):
         """Points in space, in kilometres from the centre of the earth."""
         return to_space(points)
 
-    def taken(self, centers: FloatArray) -> FloatArray:
-        """As rows."""
-        self._refuse(centers)
-        return to_space(centers)
-
     def given(self, centers: FloatArray) -> FloatArray:
         """Latitudes and longitudes in degrees."""
         return to_degrees(centers)
 
     def lengths(self, squares: FloatArray) -> FloatArray:
         """Arcs from squared chords."""
-        arcs: FloatArray = np.sqrt(squares) / (2.0 * EARTH_RADIUS)
-        return 2.0 * EARTH_RADIUS * np.arcsin(np.minimum(arcs, 1.0))
+        return arcs_of(squares)
 
 
 METRICS: dict[str, Metric] = {
@@ -206,11 +188,10 @@ def place_of(columns: Mapping[str, Any]) -> tuple[str, str] | None:
     ... )
     ('lat', 'Lon')
     """
-    found = [
-        next((name for name, values in columns.items() if _is(form, most, name, values)), None)
-        for form, most in DEGREES.items()
-    ]
-    latitude, longitude = found
+    latitude, longitude = (
+        next((name for name, values in columns.items() if _is(form, -least, name, values)), None)
+        for form, least, _ in PLACES.values()
+    )
     return None if latitude is None or longitude is None else (latitude, longitude)
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -105,13 +106,7 @@ class Look:
 
     def __add__(self, other: Look) -> Look:
         """Of the groups of both."""
-        return Look(
-            self.value + other.value,
-            self.load + other.load,
-            self.undecided + other.undecided,
-            self.curvature + other.curvature,
-            self.blind + other.blind,
-        )
+        return Look(*map(add, vars(self).values(), vars(other).values()))
 
 
 @dataclass(frozen=True)
@@ -156,6 +151,13 @@ def doubles(shard: Shard, a: Any) -> Any:
     return shard.xp.astype(a, shard.xp.float64)
 
 
+def weights(shard: Shard, part: slice) -> Any:
+    """The weights of some rows in double precision."""
+    if shard.weight is None:
+        return shard.xp.ones_like(shard.points[part][:, 0], dtype=shard.xp.float64)
+    return doubles(shard, shard.weight[part])
+
+
 def on_points(shard: Shard, function: Any, *args: Any) -> Any:
     """``function(points, *args)`` of the points of a shard."""
     return function(shard.points, *args)
@@ -163,8 +165,7 @@ def on_points(shard: Shard, function: Any, *args: Any) -> Any:
 
 def rows_of(shard: Shard, rows: IntArray) -> FloatArray:
     """Some of the points."""
-    points: FloatArray = to_host(shard.points[shard.put(rows)])
-    return points
+    return to_host(shard.points[shard.put(rows)])
 
 
 def finite(shard: Shard) -> int:
@@ -182,9 +183,9 @@ def moments(shard: Shard, about: FloatArray) -> tuple[float, FloatArray, float]:
     total, sums, spread = 0.0, np.zeros(d), 0.0
     for part in chunks(shard, d):
         q = doubles(shard, shard.points[part]) - shard.double(about)
-        wq = q if shard.weight is None else q * doubles(shard, shard.weight[part])[:, None]
-        weight = None if shard.weight is None else shard.weight[part]
-        total += float(q.shape[0] if weight is None else shard.xp.sum(doubles(shard, weight)))
+        weight = weights(shard, part)
+        wq = q if shard.weight is None else q * weight[:, None]
+        total += float(shard.xp.sum(weight))
         sums += to_host(shard.xp.sum(wq, axis=0))
         spread += float(shard.xp.sum(wq * q))
     return total, sums, spread
@@ -239,7 +240,7 @@ def soft_loads(shard: Shard, ask: Ask, temperature: float) -> Look:
     bent = Bent(shard, k, n_sums)
     for part in chunks(shard, k):
         share, top = _softmax(shard, here.costs(part))
-        most, own = _largest(shard, share), here.amounts(part)
+        most, own = xp.max(share, axis=1), here.amounts(part)
         value -= xp.sum(doubles(shard, top) - xp.log(doubles(shard, most)))
         undecided += xp.sum(doubles(shard, most < 1.0 / (1.0 + DECIDED)))
         load += doubles(shard, share.T @ own)
@@ -273,25 +274,20 @@ class Bent:
     def matrix(self) -> FloatArray:
         """The curvature, (k q, k q)."""
         (k, q), every = self.shape, np.arange(self.shape[0])
-        matrix: FloatArray = -to_host(self._products)
+        matrix = -to_host(self._products)
         matrix.reshape(k, q, k, q)[every, :, every, :] += to_host(self._own).reshape(k, q, q)
         return matrix
 
 
 def _softmax(shard: Shard, logits: Any) -> tuple[Any, Any]:
     """Shares of each row, which add up to one, and the largest logits; NumPy's are written over."""
-    top = _largest(shard, logits)
+    top = shard.xp.max(logits, axis=1)
     if shard.xp is not np:
         return shard.xp.softmax(logits, 1), top
     logits -= top[:, None]
     np.exp(logits, out=logits)
     logits /= logits.sum(axis=1, keepdims=True)
     return logits, top
-
-
-def _largest(shard: Shard, values: Any) -> Any:
-    """The largest value of each row."""
-    return shard.xp.max(values, axis=1)
 
 
 def _soft_loads_near(shard: Shard, ask: Ask, near: Ask, temperature: float) -> Look:
@@ -316,7 +312,7 @@ def _soft_loads_near(shard: Shard, ask: Ask, near: Ask, temperature: float) -> L
         # No other cluster costs less than this at the prices now.
         beyond = reach[part] + xp.sum(xp.where(own > 0.0, own * least, own * most), axis=1)
         blind += int(xp.sum(doubles(shard, beyond < -temperature * top)))
-        largest, flat = _largest(shard, share), where.reshape(-1)
+        largest, flat = xp.max(share, axis=1), where.reshape(-1)
         value -= float(xp.sum(doubles(shard, top) - xp.log(doubles(shard, largest))))
         undecided += int(xp.sum(doubles(shard, largest < 1.0 / (1.0 + DECIDED))))
         for q in range(n_sums):
@@ -349,7 +345,7 @@ def _cheapest(shard: Shard, near: Ask) -> tuple[Any, Any, Any]:
                 cost = np.take_along_axis(priced, where, axis=1)
             else:
                 cost, where = priced.topk(t, dim=1, largest=False, sorted=False)
-            own, reach = here.amounts(part), _largest(shard, cost) + (np.inf if t == here.k else 0)
+            own, reach = here.amounts(part), xp.max(cost, axis=1) + (np.inf if t == here.k else 0)
             for q in range(len(prices)):
                 cost = cost - own[:, q : q + 1] * prices[q][where]
             parts.append((xp.astype(where, xp.int32), cost, reach))
@@ -433,24 +429,23 @@ def _first_of_each(shard: Shard, order: Any, where: Any, parts: FloatArray, k: i
 
 def margins_of(shard: Shard, ask: Ask) -> FloatArray:
     """What the next best cluster of each row costs more."""
-    margins: FloatArray = to_host(placed_at(shard, ask).margin)
-    return margins
+    return to_host(placed_at(shard, ask).margin)
 
 
 def rows_within(shard: Shard, ask: Ask, reach: float) -> IntArray:
     """Rows whose margin is at most this."""
-    rows: IntArray = to_host(shard.xp.nonzero(placed_at(shard, ask).margin <= reach)[0])
-    return rows
+    return to_host(shard.xp.nonzero(placed_at(shard, ask).margin <= reach)[0])
 
 
 def labels_of(shard: Shard, where: Where, patch: Patch) -> Any:
     """The clusters of a shard's rows, where the rows are; the rows of the patch are elsewhere."""
     known: dict[str, Any] = shard.memo.setdefault("labels", {})
     if where.key not in known:
-        labels, (rows, moved) = placed_at(shard, where.ask).labels, patch
-        if len(rows):
+        rows, moved = patch[0], shard.put(patch[1].astype(np.int32))
+        labels = moved if len(rows) == len(shard) else placed_at(shard, where.ask).labels
+        if 0 < len(rows) < len(shard):
             labels = labels + 0
-            labels[shard.put(rows)] = shard.put(moved.astype(np.int32))
+            labels[shard.put(rows)] = moved
         known[where.key] = labels
         for old in [*known][:-KEPT]:
             del known[old]
@@ -459,14 +454,12 @@ def labels_of(shard: Shard, where: Where, patch: Patch) -> Any:
 
 def brought(shard: Shard, where: Where, patch: Patch) -> IntArray:
     """The clusters as a NumPy array."""
-    labels: IntArray = to_host(labels_of(shard, where, patch))
-    return labels
+    return to_host(labels_of(shard, where, patch))
 
 
 def labels_at(shard: Shard, where: Where, patch: Patch, rows: IntArray) -> IntArray:
     """The clusters of some rows."""
-    labels: IntArray = to_host(labels_of(shard, where, patch)[shard.put(rows)])
-    return labels
+    return to_host(labels_of(shard, where, patch)[shard.put(rows)])
 
 
 def measured(
@@ -480,16 +473,6 @@ def measured(
 def amounts_kept(shard: Shard, where: Where, patch: Patch) -> FloatArray:
     """Sums of the amounts of the clusters, (k, q)."""
     return amounts_by(shard, labels_of(shard, where, patch), len(where.ask.offsets))
-
-
-def label_sums(shard: Shard, k: int, labels: IntArray) -> tuple[FloatArray, FloatArray]:
-    """``sum w p`` and ``sum w`` of given labels."""
-    return sums_by_label(shard, shard.put(labels), k)
-
-
-def label_inertia(shard: Shard, centers: FloatArray, labels: IntArray) -> float:
-    """Weighted sum of the squared distances of rows to the centres of given labels."""
-    return inertia_by(shard, shard.put(labels), centers)
 
 
 def amounts_by(shard: Shard, where: Any, k: int) -> FloatArray:
@@ -506,10 +489,8 @@ def sums_by_label(shard: Shard, where: Any, k: int) -> tuple[FloatArray, FloatAr
     xp, d = shard.xp, shard.points.shape[1]
 
     def columns(part: slice) -> Any:
-        points = doubles(shard, shard.points[part])
-        one = xp.ones_like(points[:, :1])
-        weight = one if shard.weight is None else doubles(shard, shard.weight[part])[:, None]
-        return xp.concat([points * weight, weight], axis=1)
+        weight = weights(shard, part)[:, None]
+        return xp.concat([doubles(shard, shard.points[part]) * weight, weight], axis=1)
 
     total = _sums_of(shard, where, k, d + 1, columns)
     return total[:, :-1], total[:, -1]
@@ -541,8 +522,7 @@ def _sums_of(
         lengths = own.bincount(minlength=k)
         ordered = values[own.sort(stable=True).indices]
         sums += xp.segment_reduce(ordered, "sum", lengths=lengths, axis=0, unsafe=True)
-    host: FloatArray = to_host(sums)
-    return host
+    return to_host(sums)
 
 
 def inertia_by(shard: Shard, where: Any, centers: FloatArray) -> float:
@@ -551,7 +531,5 @@ def inertia_by(shard: Shard, where: Any, centers: FloatArray) -> float:
     total = xp.zeros((), dtype=xp.float64, device=shard.points.device)
     for part in chunks(shard, 4 * shard.points.shape[1]):
         off = doubles(shard, shard.points[part]) - center[where[part]]
-        squares = xp.sum(off * off, axis=1)
-        weight = None if shard.weight is None else doubles(shard, shard.weight[part])
-        total += xp.sum(squares if weight is None else squares * weight)
+        total += xp.sum(xp.sum(off * off, axis=1) * weights(shard, part))
     return float(total)

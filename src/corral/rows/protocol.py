@@ -10,7 +10,6 @@ import numpy as np
 from .._scale import Scale
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline
-from .distance import Distance
 from .metrics import Metric
 from .shard import Each
 
@@ -30,20 +29,8 @@ class Rows(Protocol):
     scatter: float  # inertia inside the groups, the same for every assignment
 
     @property
-    def distance(self) -> Distance:
-        """How costs and centres are made."""
-
-    @property
     def middle(self) -> FloatArray:
         """The point that centres are relative to, (d,)."""
-
-    @property
-    def total_weight(self) -> float:
-        """Sum of all weights."""
-
-    @property
-    def spread(self) -> float:
-        """Weighted sum of the squared distances to the middle."""
 
     def take(self, groups: IntArray) -> Any:
         """Some of the groups in this process's memory, a :class:`.memory.MemoryRows`."""
@@ -62,12 +49,6 @@ class Rows(Protocol):
     def nearest(self, centers: FloatArray, deadline: Deadline = NEVER) -> IntArray:
         """The nearest centre of each group, (m,); raises OutOfTime after the deadline."""
 
-    def offsets(self, centers: FloatArray) -> FloatArray:
-        """The part of the costs that depends on the cluster alone, (k,)."""
-
-    def centres(self, sums: Any, mass: FloatArray, fallback: FloatArray | None) -> FloatArray:
-        """Centres from sums of points and of weights."""
-
     def means(self, where: Any, n_clusters: int, fallback: FloatArray | None = None) -> FloatArray:
         """Centres of the clusters; one without weight keeps its fallback."""
 
@@ -75,12 +56,6 @@ class Rows(Protocol):
         self, where: Any, n_clusters: int, centers: FloatArray
     ) -> tuple[FloatArray, float]:
         """Centres of the clusters, and the inertia there; one without weight keeps its own."""
-
-    def inertia(self, where: Any, centers: FloatArray) -> float:
-        """Weighted sum of the squared distances to the centre of the own cluster."""
-
-    def labels(self, where: Any) -> IntArray:
-        """Labels of all groups, (m,)."""
 
 
 class Table(Protocol):

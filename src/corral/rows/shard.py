@@ -14,7 +14,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from .._arrays import namespace
-from .._scale import times
 from .._typing import FloatArray, IntArray
 
 #: Rows of a shard that are elsewhere than the others, and where.
@@ -137,14 +136,9 @@ def shifted(shard: Shard, middle: FloatArray) -> Shard:
     return shard.like(points=shard.xp.astype(moved, shard.points.dtype))
 
 
-def multiplied(shard: Shard, exponent: int) -> Shard:
-    """The same rows times a power of two."""
-    return shard.like(points=times(shard.points, exponent))
-
-
-def embedded(shard: Shard, metric: Any) -> Shard:
-    """The same rows as a metric embeds them."""
-    return shard.like(points=metric.embedded(shard.points))
+def moved(shard: Shard, function: Callable[..., Any], *args: Any) -> Shard:
+    """The same rows with the points ``function(points, *args)``."""
+    return shard.like(points=function(shard.points, *args))
 
 
 def with_amounts(shard: Shard, amounts: FloatArray | None) -> Shard:

@@ -80,11 +80,6 @@ class ShardRows:
         return total, sums, spread
 
     @property
-    def total_weight(self) -> float:
-        """Sum of all weights."""
-        return self._moments[0]
-
-    @property
     def middle(self) -> FloatArray:
         """Weighted mean of all points."""
         return self._moments[1]
@@ -106,7 +101,7 @@ class ShardRows:
 
     @property
     def _centred(self) -> bool:
-        return bool(self.middle @ self.middle * self.total_weight > FAR * self.spread)
+        return bool(self.middle @ self.middle * self._moments[0] > FAR * self.spread)
 
     @cached_property
     def local(self) -> FloatArray:
@@ -161,53 +156,36 @@ class ShardRows:
         """The nearest centre of each group."""
         return self.at(centers, deadline).place(np.zeros((len(centers), 0))).labels()
 
-    def offsets(self, centers: FloatArray) -> FloatArray:
-        """The clusters' part of the costs, (k,)."""
-        return self.distance.offsets(centers, self.local)
-
     def centres(self, sums: Any, mass: FloatArray, fallback: FloatArray | None) -> FloatArray:
         """Centres relative to the middle from sums of points and of weights."""
         return self.distance.centres(sums, mass, self.local, fallback)
 
     def means(self, where: Any, n_clusters: int, fallback: FloatArray | None = None) -> FloatArray:
         """Centres of the clusters of labels, an array or those of a pass."""
-        if isinstance(where, ShardLabels):
-            sums, mass, _ = where.measured(np.zeros((n_clusters, self.shape[1])))
-        else:
-            sums, mass = self._sums(where, n_clusters)
+        sums, mass, _ = self._kept(where).measured(np.zeros((n_clusters, self.shape[1])))
         return self.centres(sums, mass, fallback)
 
     def measured(
         self, where: Any, n_clusters: int, centers: FloatArray
     ) -> tuple[FloatArray, float]:
         """By one pass over the shards: the inertia at the centres given, less what it falls."""
-        if not isinstance(where, ShardLabels):
-            means = self.means(where, n_clusters, centers)
-            return means, self.inertia(where, means)
-        sums, mass, cost = where.measured(centers + self.local)
+        sums, mass, cost = self._kept(where).measured(centers + self.local)
         means = self.centres(sums, mass, centers)
         held = self.distance.stiffness(lambda: sums, mass, self.local)
         fallen = float(self.distance.gained(held, centers, means).sum())
         return means, max(cost - fallen, 0.0)
 
-    def _sums(self, labels: IntArray, n_clusters: int) -> tuple[FloatArray, FloatArray]:
-        """Sums of the points and of the weights of the clusters."""
-        parts = self.shards.map(passes.label_sums, n_clusters, each=shares(self.shards, labels))
-        sums, mass = (reduce(add, column) for column in zip(*parts, strict=True))
-        return sums, mass
-
     def inertia(self, where: Any, centers: FloatArray) -> float:
         """Weighted sum of the squared distances to the centre of the own cluster."""
-        own = centers + self.local
-        if isinstance(where, ShardLabels):
-            return where.measured(own)[2]
-        each = shares(self.shards, where)
-        return float(sum(self.shards.map(passes.label_inertia, own, each=each)))
+        return self._kept(where).measured(centers + self.local)[2]
 
-    def labels(self, where: Any) -> IntArray:
-        """Labels of all groups."""
-        labels: IntArray = where() if isinstance(where, ShardLabels) else where
-        return labels
+    def _kept(self, where: Any) -> ShardLabels:
+        """Labels that stay with the rows, also of an array of labels."""
+        if isinstance(where, ShardLabels):
+            return where
+        ask = self.at(np.zeros((0, self.shape[1])))._ask(np.zeros((0, 0)))
+        patches = patches_of(self.shards, np.arange(len(where)), where)
+        return ShardLabels(self.shards, Where(ask, ask.key), patches)
 
 
 class Passes:
@@ -219,8 +197,8 @@ class Passes:
 
     def _ask(self, prices: FloatArray, temperature: float = 0.0) -> Ask:
         unit = self.rows.unit[: prices.shape[1]]
-        offsets, priced = self.rows.offsets(self.centers), (prices * unit).T
-        return Ask(self.centers, offsets, priced, unit, uuid4().hex, temperature)
+        offsets = self.rows.distance.offsets(self.centers, self.rows.local)
+        return Ask(self.centers, offsets, (prices * unit).T, unit, uuid4().hex, temperature)
 
     def soft_loads(self, prices: FloatArray, temperature: float) -> Look:
         """The soft assignment of all rows at the prices and the temperature.

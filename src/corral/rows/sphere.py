@@ -17,23 +17,22 @@ from scipy import sparse
 
 from .._typing import FloatArray, IntArray, Matrix
 from .algebra import HALF_DIGITS, row_lengths
-from .distance import SquaredEuclidean, Sums
+from .distance import Distance, Sums
 
 
 @dataclass(frozen=True)
-class OnSphere(SquaredEuclidean):
+class OnSphere(Distance):
     """Centres on a sphere; squared Euclidean distance where nothing else is said.
 
-    ``origin`` is the centre of the sphere in the coordinates that centres are held in; None for
-    the zero of these.
+    ``origin`` is the centre of the sphere in the coordinates that centres are held in.
     """
 
     radius: float
-    origin: FloatArray | None = None
+    origin: FloatArray | float = 0.0
 
     def about(self, mean: FloatArray) -> OnSphere:
         """The sphere seen from this point."""
-        return replace(self, origin=(0.0 if self.origin is None else self.origin) - mean)
+        return replace(self, origin=self.origin - mean)
 
     def centres(
         self, sums: FloatArray, mass: FloatArray, local: FloatArray, fallback: FloatArray | None
@@ -47,7 +46,7 @@ class OnSphere(SquaredEuclidean):
         none = length <= HALF_DIGITS * self.radius * mass  # it is rounding
         centers = self._placed(sums)
         if none.any():
-            centers[none] = self._placed(-self._origin(sums)[None])[0]
+            centers[none] = self._placed(np.zeros((1, sums.shape[1])) - self.origin)[0]
             if fallback is not None:
                 centers[none] = fallback[none]
         return centers
@@ -74,14 +73,11 @@ class OnSphere(SquaredEuclidean):
     def beyond(self, centers: FloatArray, before: FloatArray, step: float) -> FloatArray:
         """The straight line beyond the centre, brought back to the sphere."""
         moved = centers + step * (centers - before)
-        return self._placed(moved - self._origin(moved))
-
-    def _origin(self, like: FloatArray) -> FloatArray:
-        return np.zeros(like.shape[-1]) if self.origin is None else self.origin
+        return self._placed(moved - self.origin)
 
     def _from_origin(self, sums: FloatArray, mass: FloatArray, local: FloatArray) -> FloatArray:
         """Sums of points as seen from the centre of the sphere."""
-        seen: FloatArray = sums - mass[:, None] * (local + self._origin(sums))
+        seen: FloatArray = sums - mass[:, None] * (local + self.origin)
         return seen
 
     def _placed(self, directions: FloatArray) -> FloatArray:
@@ -90,7 +86,7 @@ class OnSphere(SquaredEuclidean):
         none = length[..., 0] == 0.0
         placed: FloatArray = directions * (self.radius / np.where(length > 0.0, length, 1.0))
         placed[none, 0] = self.radius
-        return placed + self._origin(placed)
+        return placed + self.origin
 
 
 class Chord(OnSphere):

@@ -14,11 +14,12 @@ from sklearn.utils.extmath import row_norms
 from .._scale import Scale, exponent_of, largest, times
 from .._typing import FloatArray, IntArray, Matrix
 from ..settings import LIMITS
+from .algebra import rounded_off
 from .memory import MemoryRows
 from .metrics import METRICS, Metric
 from .passes import Ask, Where, brought, on_points
 from .protocol import Table
-from .shard import Each, Shards, embedded, multiplied
+from .shard import Each, Shards, moved
 from .shards import ShardRows, contracted_shards, fetch
 
 
@@ -107,8 +108,8 @@ class ShardTable:
     def _embedded(self, power: int) -> Shards:
         """Points as the solvers see them, in units of a power of two."""
         if self.metric.bounded:
-            return self.shards.transform(embedded, self.metric)
-        return self.shards.transform(multiplied, power) if power else self.shards
+            return self.shards.transform(moved, self.metric.embedded)
+        return self.shards.transform(moved, times, power) if power else self.shards
 
     def rows(self, group: IntArray | None) -> ShardRows:
         """The points, contracted where they are."""
@@ -150,7 +151,7 @@ def distances_to(
     centers = metric.taken(times(centers, -unit))
     squares: FloatArray = euclidean_distances(points, centers, squared=True)
     size = row_norms(points, squared=True)[:, None] + row_norms(centers, squared=True)
-    squares[squares <= 8.0 * np.finfo(squares.dtype).eps * size] = 0.0
+    squares = rounded_off(squares, size, squares.dtype)
     distances: FloatArray = times(metric.lengths(squares), unit)
     return distances.astype(dtype, copy=False) if metric.bounded else distances
 

@@ -6,6 +6,7 @@ are raised, and what is left is put into plain arrays (:mod:`.rules`).  No point
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -31,7 +32,7 @@ from .contradictions import raise_contradictions
 from .facts import Facts
 from .pairs import Cliques, PairGraph, Pairs, SoftPairs, pair_keys, unique_pairs
 from .rules import Contraction, Rules
-from .sums import LinearRows, SizeBounds, SoftPins, SoftSizes, Sums, TotalBounds, in_units
+from .sums import LinearRows, SizeBounds, SoftPins, SoftSizes, TotalBounds, in_units
 
 __all__ = [
     "Cliques",
@@ -42,9 +43,7 @@ __all__ = [
     "Rules",
     "SizeBounds",
     "SoftPairs",
-    "SoftPins",
     "SoftSizes",
-    "Sums",
     "TotalBounds",
     "presolve",
 ]
@@ -115,14 +114,14 @@ def _amounts(
     sizes, totals = list(rules.of_kind(ClusterSizes)), []
     for total in rules.of_kind(ClusterTotals):
         counted = _as_sizes(total, n, k)
-        try:
-            fits = counted is not None and _possible(merge_sizes([*sizes, counted], n, k), n)
-        except ValueError:  # sizes in any order, and totals of clusters by number
-            fits = False
-        if counted is not None and fits:
-            sizes.append(counted)
-        else:
-            totals.append(total)
+        if counted is not None:
+            with suppress(ValueError):  # sizes in any order, and totals of clusters by number
+                least, most, _ = merge_sizes([*sizes, counted], n, k)
+                # If no sizes are between the bounds, the solver finds the conflict.
+                if np.all(least <= most) and least.sum() <= n <= most.sum():
+                    sizes.append(counted)
+                    continue
+        totals.append(total)
     return sizes, totals
 
 
@@ -143,12 +142,6 @@ def _as_sizes(total: ClusterTotals, n: int, k: int) -> ClusterSizes | None:
     tied = bool(np.ptp(least) or np.ptp(most))
     bounds = (least.astype(np.int64), most.astype(np.int64))
     return ClusterSizes(minimum=bounds[0], maximum=bounds[1], ordered=tied)
-
-
-def _possible(bounds: tuple[IntArray, IntArray, bool], n: int) -> bool:
-    """Whether some sizes are between the bounds; if not, the solver finds the conflict."""
-    lower, upper, _ = bounds
-    return bool(np.all(lower <= upper) and lower.sum() <= n <= upper.sum())
 
 
 def _sizes(given: list[ClusterSizes], n: int, k: int) -> SizeBounds | None:

@@ -50,7 +50,7 @@ def find_wrong_sizes(facts: Facts) -> Found:
 
 def find_group_too_large(facts: Facts) -> Found:
     """Find a must-link group that is larger than the maximum size of every cluster."""
-    count = np.bincount(facts.group)
+    count = facts.count
     sizes = facts.fewest_sizes(lambda bounds: bool(count.max() > bounds[1].max()))
     if not sizes:
         return None
@@ -69,7 +69,7 @@ def find_group_too_large(facts: Facts) -> Found:
 
 def find_unreachable_sizes(facts: Facts) -> Found:
     """Find a size that no set of must-link groups adds up to."""
-    count = np.bincount(facts.group)
+    count = facts.count
     # Enough single rows fill every gap between sums of groups.
     if not facts.sizes or np.count_nonzero(count == 1) >= count.max() - 1:
         return None
@@ -121,7 +121,7 @@ def _groups_in_words(count: IntArray) -> str:
 
 def find_crowded_sizes(facts: Facts) -> Found:
     """Find must-link groups of which the clusters have room for fewer than there are."""
-    count = np.bincount(facts.group)
+    count = facts.count
     if count.max() == 1:
         return None
     sizes = facts.fewest_sizes(lambda bounds: crowd(count, bounds[1])[0] > 0)
@@ -185,13 +185,9 @@ def find_wrong_sums(facts: Facts) -> Found:
 
 def find_crowded_totals(facts: Facts) -> Found:
     """Find rows or must-link groups whose values are more than the clusters have room for."""
-    for total in facts.totals:
-        if total.maximum is None or total.values.min() < 0:
-            continue
-        rule = total.take([total.n_parts - 1])
-        room = rule.bounds(facts.k)[1]
+    for every, rule, room in facts.capacities():
         for group in (np.arange(facts.n), *([facts.group] if len(facts.must.values) else [])):
-            values = sums_by(group, total.values, int(group.max()) + 1)
+            values = sums_by(group, every, int(group.max()) + 1)
             number, fit = crowd(values, room)
             if number:
                 chosen = np.argsort(-values, kind="stable")[:number]
@@ -332,7 +328,7 @@ def find_unreachable_rows(facts: Facts) -> Found:
     if not facts.linear:
         return None
     alone = np.arange(facts.n), np.full(facts.n, -1)
-    pinned = np.full(int(facts.group.max()) + 1, -1)
+    pinned = np.full(len(facts.count), -1)
     pinned[facts.group[facts.pins.values[:, 0]]] = facts.pins.values[:, 1]
     for group, cluster in (alone, (facts.group, pinned)):
         for rule in facts.linear:

@@ -113,10 +113,9 @@ def find_pinned_too_many(facts: Facts) -> Found:
     """Find a cluster with more rows than its maximum, counting pinned rows and their groups."""
     if not facts.sizes or not len(facts.pins.values):
         return None
-    count = np.bincount(facts.group)
     rows, clusters = facts.pins.values.T
     groups, first = np.unique(facts.group[rows], return_index=True)
-    pinned = np.bincount(clusters[first], weights=count[groups], minlength=facts.k)
+    pinned = np.bincount(clusters[first], weights=facts.count[groups], minlength=facts.k)
     over = np.flatnonzero(pinned > facts.most(facts.merged(facts.sizes)))
     if not len(over):
         return None
@@ -133,7 +132,7 @@ def find_pinned_too_many(facts: Facts) -> Found:
     )
     conflict = ConstraintSet([*_enough_pins(facts, pins, most + 1), *sizes])
     # A group, or a part of it, that is free to leave the cluster fits into another one.
-    largest = count[facts.group[rows[pins]]].max()
+    largest = facts.count[facts.group[rows[pins]]].max()
     return sentence, conflict, bool(np.sort(bounds[1])[-2] >= largest)
 
 
@@ -143,14 +142,10 @@ def find_pinned_total(facts: Facts) -> Found:
         return None
     rows, clusters = facts.pins.values.T
     groups, first = np.unique(facts.group[rows], return_index=True)
-    for total in facts.totals:
-        if total.maximum is None or total.values.min() < 0:
-            continue
-        rule = total.take([total.n_parts - 1])
-        most = rule.bounds(facts.k)[1]
-        values = sums_by(facts.group, total.values, int(facts.group.max()) + 1)[groups]
+    for every, rule, most in facts.capacities():
+        values = sums_by(facts.group, every, len(facts.count))[groups]
         pinned = sums_by(clusters[first], values, facts.k)
-        over = np.flatnonzero(pinned > most + RELATIVE_TOLERANCE * total.values.sum())
+        over = np.flatnonzero(pinned > most + RELATIVE_TOLERANCE * every.sum())
         if not len(over):
             continue
         cluster = int(over[0])
@@ -173,7 +168,7 @@ def find_pinned_total(facts: Facts) -> Found:
 def _enough_pins(facts: Facts, pins: IntArray, needed: int) -> Iterator[ConstraintSet]:
     """Yield pins and must-links that put ``needed`` rows into a cluster, largest groups first."""
     rows = facts.pins.values[pins, 0]
-    count = np.bincount(facts.group)[facts.group[rows]]
+    count = facts.count[facts.group[rows]]
     for number in np.argsort(-count, kind="stable"):
         if needed <= 0:
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from .._typing import IntArray
+from .._typing import FloatArray, IntArray
 from ..constraints import (
     CannotLink,
     ClusterSizes,
@@ -91,6 +91,7 @@ class Facts:
         self.totals, self.shares = hard.of_kind(ClusterTotals), hard.of_kind(GroupShares)
         self.linear = hard.of_kind(LinearConstraint)
         self.group, self.n, self.k, self.names = components(n, self.must.values), n, k, names
+        self.count = np.bincount(self.group)  # rows of each group
 
     @cached_property
     def apart(self) -> IntArray:
@@ -98,7 +99,7 @@ class Facts:
 
         A group with a cannot-link inside is paired with itself.
         """
-        return unique_pairs(self.group[self.cannot.values], int(self.group.max(initial=-1)) + 1)
+        return unique_pairs(self.group[self.cannot.values], len(self.count))
 
     @cached_property
     def _graph(self) -> sparse.csr_array:
@@ -157,6 +158,13 @@ class Facts:
         """Return the largest size of each cluster; unordered, any entry may be a cluster's."""
         _, upper, ordered = bounds
         return upper if ordered else np.full(self.k, upper.max())
+
+    def capacities(self) -> Iterator[tuple[FloatArray, ClusterTotals, FloatArray]]:
+        """Values that are not negative, with the largest totals of the clusters as a rule."""
+        for total in self.totals:
+            if total.maximum is not None and total.values.min() >= 0:
+                rule = total.take([total.n_parts - 1])
+                yield total.values, rule, rule.bounds(self.k)[1]
 
     def fewest_sizes(self, clash: Callable[[Bounds], bool]) -> list[ClusterSizes]:
         """Return sides of size bounds that clash, as few as possible; empty if they do not."""

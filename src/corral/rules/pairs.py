@@ -16,7 +16,6 @@ from itertools import combinations
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
-from scipy.sparse.csgraph import connected_components
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints._checks import sums_by
@@ -33,7 +32,7 @@ def link_graph(n: int, pairs: IntArray) -> sparse.csr_array:
 def _one_way(n: int, pairs: IntArray) -> sparse.coo_array:
     """An entry for each link, from its first to its second vertex."""
     # SciPy's graph routines take 32-bit indices.
-    ends = pairs.astype(np.int32 if n < 2**31 else np.int64)
+    ends = pairs.astype(np.int32 if n <= np.iinfo(np.int32).max else np.int64)
     return sparse.coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n))
 
 
@@ -117,11 +116,6 @@ class Cliques:
     def of_member(self) -> IntArray:
         """The clique of each entry of ``members``."""
         return np.repeat(np.arange(len(self)), self.size)
-
-    def and_also(self, others: Cliques) -> Cliques:
-        """These cliques, then the others."""
-        start = np.concatenate([self.start, self.start[-1] + others.start[1:]])
-        return Cliques(start, np.concatenate([self.members, others.members]))
 
 
 def clique_cover(n_groups: int, pairs: IntArray) -> Cliques:
@@ -262,11 +256,7 @@ class PairGraph:
     @cached_property
     def component(self) -> IntArray:
         """The connected component of each group."""
-        if not len(self.a):
-            return np.arange(self.n_groups)
-        ones, shape = np.ones(len(self.a), np.int8), (self.n_groups, self.n_groups)
-        links = sparse.coo_array((ones, (self.a, self.b)), shape=shape)
-        return np.asarray(connected_components(links, directed=False)[1])
+        return components(self.n_groups, np.stack([self.a, self.b], axis=1))
 
     def complete(self, more_than: int) -> tuple[Cliques, PairGraph]:
         """Components of more than so many groups that are cliques, and the graph of the others.
@@ -366,18 +356,14 @@ class Pairs:
         return link_graph(self.n_groups, self.apart)
 
     @cached_property
-    def neighbours(self) -> list[list[int]]:
-        """The groups that each group is linked with by hard cannot-links."""
-        near = np.split(self.links.indices, self.links.indptr[1:-1])
-        return [each.tolist() for each in near]
-
-    @cached_property
     def cliques(self) -> Cliques:
         """Cliques that contain every hard cannot-link: whole components, and a cover of others."""
         whole, others = self.graph.complete(2)
         apart = np.stack([others.a, others.b], axis=1)[np.isinf(others.same)]
         loops = self.apart[self.apart[:, 0] == self.apart[:, 1]]
-        return whole.and_also(clique_cover(self.n_groups, np.concatenate([apart, loops])))
+        more = clique_cover(self.n_groups, np.concatenate([apart, loops]))
+        start = np.concatenate([whole.start, whole.start[-1] + more.start[1:]])
+        return Cliques(start, np.concatenate([whole.members, more.members]))
 
     @cached_property
     def clique(self) -> IntArray:

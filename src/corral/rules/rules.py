@@ -22,37 +22,18 @@ from .sums import LinearRows, SizeBounds, SoftPins, Sums, TotalBounds
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """What the labels of ``m`` groups have to obey.
-
-    Attributes
-    ----------
-    n_clusters : int
-    count : (m,) array
-        Number of rows of each group, which is what cluster sizes count.
-    group : (n,) array or None
-        The group of each row; None if every group is one row.
-    pins : (p, 2) array
-        Pairs (group, cluster) of known assignments.
-    pairs : Pairs
-    sizes : SizeBounds or None
-        With soft sizes too; if all are soft, the hard bounds allow every size.
-    totals : tuple of TotalBounds
-    linear : LinearRows or None
-    soft_pins : SoftPins
-    soft_totals : tuple of TotalBounds
-        Those with a finite price.
-    """
+    """What the labels of ``m`` groups have to obey."""
 
     n_clusters: int
-    count: IntArray
-    group: IntArray | None = None
-    pins: IntArray = field(default_factory=no_pairs)
+    count: IntArray  # rows of each group, which is what cluster sizes count, (m,)
+    group: IntArray | None = None  # of each row, (n,); None if every group is one row
+    pins: IntArray = field(default_factory=no_pairs)  # known (group, cluster), (p, 2)
     pairs: Pairs
-    sizes: SizeBounds | None = None
+    sizes: SizeBounds | None = None  # if all are soft, the hard bounds allow every size
     totals: tuple[TotalBounds, ...] = ()
     linear: LinearRows | None = None
     soft_pins: SoftPins = field(default_factory=SoftPins.none)
-    soft_totals: tuple[TotalBounds, ...] = ()
+    soft_totals: tuple[TotalBounds, ...] = ()  # those with a finite price
 
     @property
     def n_groups(self) -> int:
@@ -233,21 +214,16 @@ class Rules:
         might be out of reach for the sample alone.
         """
         part, m = self.part(groups), self.n_groups
-        totals, soft = (
-            tuple(
-                replace(own, values=own.values + (whole.values.sum() / m - own.values.mean()))
-                for whole, own in zip(of_all, of_part, strict=True)
-            )
-            for of_all, of_part in (
-                (self.totals, part.totals),
-                (self.soft_totals, part.soft_totals),
-            )
-        )
-        share = len(groups) / m
+
+        def sampled(total: TotalBounds) -> TotalBounds:
+            own = total.values[groups]
+            shifted = own + (total.values.sum() / m - own.mean())
+            return replace(total, values=shifted).scaled(len(groups) / m)
+
         return replace(
             part.scaled(part.n_rows / self.n_rows),
-            totals=tuple(total.scaled(share) for total in totals),
-            soft_totals=tuple(total.scaled(share) for total in soft),
+            totals=tuple(map(sampled, self.totals)),
+            soft_totals=tuple(map(sampled, self.soft_totals)),
         )
 
     def scaled(self, share: float) -> Rules:
@@ -399,5 +375,4 @@ class Contraction:
 
 
 def _squared_norms(X: sparse.csr_array) -> FloatArray:
-    squares = sparse.csr_array((np.square(X.data, dtype=np.float64), X.indices, X.indptr), X.shape)
-    return np.asarray(squares.sum(axis=1)).ravel()
+    return np.asarray(X.astype(np.float64).power(2).sum(axis=1)).ravel()

@@ -287,6 +287,11 @@ class TotalBounds:
         sums = sums_by(labels, self.values, len(self.lower))
         return _beyond(sums, self.lower, self.upper, self.give)
 
+    def as_rows(self, n_clusters: int) -> LinearRows:
+        """The same as linear rows, one for each cluster."""
+        A = sparse.kron(self.values[None, :], sparse.eye_array(n_clusters), format="csr")
+        return LinearRows(sparse.csr_array(A), self.lower, self.upper, self.give)
+
     def less(self, taken: FloatArray) -> TotalBounds:
         """Bounds less what each cluster has taken."""
         return replace(self, lower=self.lower - taken, upper=self.upper - taken)
@@ -296,15 +301,13 @@ class TotalBounds:
 class Sums:
     """Several bounded sums: ``lower[r, j] <= sum of values[r] over cluster j <= upper[r, j]``.
 
-    The bounds include the rounding that is allowed.  ``signed`` says where they were different
-    without it, (r, k).  ``price`` is that of a unit outside the bounds, (r, 1), infinite for hard
-    ones.
+    The bounds include the rounding that is allowed.  ``price`` is that of a unit outside the
+    bounds, (r, 1), infinite for hard ones.
     """
 
     values: FloatArray
     lower: FloatArray
     upper: FloatArray
-    signed: BoolArray
     price: FloatArray
 
     @classmethod
@@ -315,7 +318,6 @@ class Sums:
             np.array([each.values for each in bounds], float).reshape(len(bounds), n_groups),
             np.array([each.lower - each.give for each in bounds], float).reshape(shape),
             np.array([each.upper + each.give for each in bounds], float).reshape(shape),
-            np.array([each.lower < each.upper for each in bounds], bool).reshape(shape),
             np.array([each.price for each in bounds], float).reshape(-1, 1),
         )
 
@@ -333,14 +335,6 @@ class Sums:
         """Mean absolute value of each sum, (r, 1); 1 where all values are 0."""
         mean = np.abs(self.values).mean(axis=1, keepdims=True)
         return np.where(mean > 0, mean, 1.0)
-
-    def part(self, groups: IntArray) -> Sums:
-        """The same bounds on the values of some groups."""
-        return replace(self, values=self.values[:, groups])
-
-    def scaled(self, share: float) -> Sums:
-        """Bounds times the share."""
-        return replace(self, lower=self.lower * share, upper=self.upper * share)
 
     def reached(self, labels: IntArray) -> FloatArray:
         """The sums that labels give, (r, k)."""

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
 from ..._typing import FloatArray, IntArray, Matrix
-from ..history import Options, Recorder, Relaxation, round_to_labels
+from ..history import Options, Recorder, Relaxation
 from .data import NO_RULES, Copy, Data, Equalities, Links, PaperRules, State, inner
 
 __all__ = ["DEFAULTS", "PaperRules", "solve_algorithm1", "start", "step"]
@@ -67,13 +67,13 @@ def solve_algorithm1(
         if options.progress is not None:
             residual = float(np.linalg.norm(list(state.residuals.values())))
             options.progress(len(recorder), state.objective, residual, recorder.broken)
-        converged = recorder.steady(options.tol)
+        converged = recorder.steady(options.tol, window=10)
         if len(recorder) % options.rho_every == 0:
             rho = min(rho * options.rho_growth, LARGEST_RHO)
         if options.deadline.passed:
             break
     return Relaxation(
-        labels=round_to_labels(state.x),
+        labels=state.x.argmax(axis=1),
         x=np.ascontiguousarray(state.x),
         centers=np.ascontiguousarray(data.centers(state.w)),
         history=recorder.history(),

@@ -278,7 +278,7 @@ def _equalities(rules: Rules) -> LinearRows | None:
         values.append(np.ones(len(rows)))
     for number, total in enumerate(rules.totals):
         values.append(_exact(total.lower, total.upper, f"total {number} of cluster"))
-        blocks.append(sparse.kron(total.values[None, :], sparse.eye_array(k), format="csr"))
+        blocks.append(total.as_rows(k).A)
     if rules.linear is not None:
         given = rules.linear
         values.append(_exact(given.lower, given.upper, "linear row"))

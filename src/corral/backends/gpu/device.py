@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
 
-from ...rows import Each, Shard
+from ...rows import Each, LocalShards, Shard
 
 
-class DeviceShards:
+class DeviceShards(LocalShards):
     """One shard on one device, of float32 or float64; see :class:`corral.rows.Shards`."""
 
     def __init__(self, shard: Shard) -> None:
-        self.shard = shard
+        super().__init__([shard])
         self.dtype: Any = np.dtype(str(shard.points.dtype).removeprefix("torch."))
-        self.lengths: Sequence[int] = [len(shard)]
-        self.n_features = int(shard.points.shape[1])
 
     def map(self, function: Callable[..., Any], *args: Any, each: Each = None) -> list[Any]:
         """The result for the one shard."""
-        (own,) = [()] if each is None else list(each)
         with full_products():
-            return [function(self.shard, *args, *own)]
+            return super().map(function, *args, each=each)
 
     def transform(
         self, function: Callable[..., Shard], *args: Any, each: Each = None
     ) -> DeviceShards:
         """The shard that the function makes."""
-        (made,) = self.map(function, *args, each=each)
-        return DeviceShards(made)
+        return DeviceShards(*self.map(function, *args, each=each))
 
 
 @contextmanager
