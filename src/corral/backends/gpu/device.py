@@ -17,6 +17,7 @@ class DeviceShards(LocalShards):
 
     def __init__(self, shard: Shard) -> None:
         super().__init__([shard])
+        self.shard = shard
         self.dtype: Any = np.dtype(str(shard.points.dtype).removeprefix("torch."))
 
     def map(self, function: Callable[..., Any], *args: Any, each: Each = None) -> list[Any]:
