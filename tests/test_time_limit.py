@@ -164,8 +164,9 @@ def test_a_fit_ends_with_its_limit_and_says_so(kind):
         assert not caught
         return
     ended = f"by the time limit of {LIMIT} s"
-    assert [warning.category for warning in caught] == [ConvergenceWarning]
-    assert ended in str(caught[0].message)
+    # A second one where clusters stayed empty, as on a machine that does little in that time.
+    assert {warning.category for warning in caught} == {ConvergenceWarning}
+    assert [ended in str(warning.message) for warning in caught].count(True) == 1
     assert f"ended    {ended}" in str(model.report_)
     assert model.report_.how().endswith(ended)
     assert model.report_.to_dict()["plan"]["ended"] == ended
