@@ -131,7 +131,7 @@ def known_params(metric: Any, params: Mapping[str, Any], points: Matrix) -> dict
             f"must be of shape ({d}, {d})."
         )
     p = known.get("p")
-    if named == "minkowski" and isinstance(p, Real) and not p > 0.0:
+    if named == "minkowski" and isinstance(p, Real) and not float(p) > 0.0:
         raise ValueError(f"`metric_params` has p={p}; metric='minkowski' needs p > 0.")
     return known
 
