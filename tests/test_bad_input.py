@@ -240,6 +240,8 @@ DATA = [
     (lambda X: [["a", "b"]] * N, ["could not convert string to float"]),
     (lambda X: X + 1j, ["Complex data"]),
     (lambda X: masked(X), ["X", "masked", "row 1, column 0"]),
+    (lambda X: list(masked(X)), ["X", "masked", "row 1, column 0"]),
+    (lambda X: (*X[:2], *masked(X)[:2], *X[:2]), ["X", "masked", "row 3, column 0"]),
     (lambda X: broken_csr(), ["X", "indices", "(12, 2)"]),
     (lambda X: broken_csr().tocsr().T, ["X", "indices"]),
 ]
@@ -400,6 +402,8 @@ OTHERS = [
     (lambda: GroupShares(masked(["a", "b"])), ["groups", "row 1", "masked"]),
     (lambda: ClusterTotals(masked([1, 2]), maximum=5), ["values", "row 1", "masked"]),
     (lambda: ClusterTotals([1, 2], maximum=masked([5, 5])), ["maximum", "row 1", "masked"]),
+    (lambda: ClusterTotals([1, 2], maximum=np.ma.masked), ["maximum", "has a masked entry;"]),
+    (lambda: MustLink(list(masked([[0, 1], [2, 3]]))), ["pairs", "row 1, column 0", "masked"]),
     (lambda: MustLink(masked([[0, 1], [2, 3]])), ["pairs", "row 1, column 0", "masked"]),
     (lambda: MustLink([(0, 1), (1, 2)], masked([1.0, 2.0])), ["weight", "row 1", "masked"]),
     (lambda: Pin(masked([0, 1])), ["pins", "row 1", "masked"]),

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pickles.make import FITTED, RULES, X
+from pickles.others import BROKEN, LINKS, METHODS
 from sklearn.base import clone
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.mixture import GaussianMixture
@@ -28,6 +29,8 @@ from corral import (
 from corral.baselines import COPKMeans
 
 FILES = sorted((Path(__file__).parent / "pickles").glob("*.pickle"))
+#: What ``pickles/others.py`` wrote.
+OTHERS = sorted((Path(__file__).parent / "pickles").glob("*.others"))
 VERSIONS = [path.stem for path in FILES]
 
 
@@ -91,6 +94,50 @@ def test_k_means_goes_on(old):
     again = pickle.loads(pickle.dumps(model))
     assert again.get_params() == model.get_params()
     assert again.fit(X, constraints=Pin({0: 0})).report_.feasible
+
+
+@pytest.fixture(params=OTHERS, ids=[path.stem for path in OTHERS], scope="module")
+def others(request):
+    return pickle.loads(request.param.read_bytes())
+
+
+def test_there_are_pickles_of_all_else(others):
+    assert [path.stem for path in OTHERS] == VERSIONS
+    assert {*METHODS, "MinSizeKMeans", "soft"} <= others.keys()
+    assert sum(name.startswith("broken") for name in others) == len(RULES)
+
+
+def test_messages_of_broken_rules_are_those_of_today(others):
+    broken = 0
+    for rule, name in zip(
+        RULES, (each for each in others if each.startswith("broken")), strict=True
+    ):
+        report, now = others[name], audit(X, BROKEN, rule, 2)
+        (old,), (new,) = report.entries, now.entries
+        assert old.violations.messages() == new.violations.messages()
+        assert str(report) == str(now)
+        assert "<html" in report.to_html()
+        broken += report.entries[0].violations.count > 0
+    assert broken >= 5
+    report = others["soft"].report_
+    assert "<html" in report.to_html()
+    assert any(entry.violations.messages() for entry in report.entries)
+
+
+def test_other_methods_and_results_go_on(others):
+    for name, found in others.items():
+        again = pickle.loads(pickle.dumps(found))
+        assert repr(again) == repr(found)
+        if name in METHODS:
+            assert audit(X, found.labels_, LINKS, 2).sizes == found.report_.sizes
+            fitted = again.fit(X, constraints=LINKS)
+            assert fitted.get_params() == found.get_params()
+    if "proof" in others:
+        assert "\nproof " in str(others["proof"].report_)
+    if "choice" in others:
+        assert str(others["choice"])
+        propagation = others["propagation"]
+        np.testing.assert_array_equal(propagation.transform(X), propagation.embedding_)
 
 
 ESTIMATORS = [

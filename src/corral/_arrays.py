@@ -42,12 +42,12 @@ def sound(values: Any, what: str = "X") -> Any:
     Conversions would drop the mask and make numbers of dates, and compiled code would follow the
     indices.  Numbers that no float can hold are refused too, and names of columns of several types.
     """
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        place = np.argwhere(np.ma.getmaskarray(values))[0].tolist()
-        where = [f"{name} {i}" for name, i in zip(("row", "column"), place, strict=False)]
+    place = _masked_at(values)
+    if place is not None:
+        where = ", ".join(f"{name} {i}" for name, i in zip(("row", "column"), place, strict=False))
         raise ValueError(
-            f"{what} has a masked entry at {', '.join(where)}; no entry may be masked, fill it or "
-            "leave its row out."
+            f"{what} has a masked entry{where and ' at '}{where}; no entry may be masked, fill it "
+            "or leave its row out."
         )
     if sparse.issparse(values):
         _refuse_indices(values, what)
@@ -60,6 +60,15 @@ def sound(values: Any, what: str = "X") -> Any:
         _refuse_huge(values, what)
     _refuse_names(values, what)
     return values
+
+
+def _masked_at(values: Any) -> list[int] | None:
+    """Indices of the first masked entry of an array, or of a list of arrays; None without one."""
+    if isinstance(values, np.ma.MaskedArray):
+        return next(iter(np.argwhere(np.ma.getmaskarray(values)).tolist()), None)
+    rows = enumerate(values) if isinstance(values, (list, tuple)) else ()
+    arrays = ((i, row) for i, row in rows if isinstance(row, np.ma.MaskedArray) and row.ndim)
+    return next(([i, *at] for i, row in arrays if (at := _masked_at(row)) is not None), None)
 
 
 def _refuse_names(values: Any, what: str) -> None:

@@ -384,12 +384,18 @@ def test_parameters_of_the_metric_are_those_of_scipy(name, given):
         ("minkowski", [3], "`metric_params` is .*; it must be a dict"),
         ("haversine", {"p": 3}, "metric='haversine' has no parameters"),
         ("precomputed", {"p": 3}, "metric='precomputed' has no parameters"),
+        ("mahalanobis", {"VI": np.eye(1)}, r"VI of shape \(1, 1\), but X has 2 features"),
+        ("mahalanobis", {"VI": np.eye(5)}, r"VI of shape \(5, 5\), .* must be of shape \(2, 2\)"),
+        ("seuclidean", {"V": [1.0, 2.0, 3.0]}, "metric='seuclidean' refuses: .* dimension"),
+        ("minkowski", {"p": -1}, "p=-1; metric='minkowski' needs p > 0"),
+        ("minkowski", {"q": 3}, r"is \{'q': 3\}, which metric='minkowski' refuses: "),
+        ("cityblock", {"w": [1, 2]}, "metric='cityblock' refuses: .*'w'"),
     ],
 )
 def test_wrong_parameters_of_a_metric_are_refused(metric, params, message):
     model = ConstrainedKMedoids(2, metric=metric, metric_params=params)
     with pytest.raises(ValueError, match=message):
-        model.fit(np.zeros((2, 2)))
+        model.fit(np.eye(2))
     with pytest.raises(ValueError, match="covariance of X has no inverse"):
         ConstrainedKMedoids(2, metric="mahalanobis").fit(np.ones((4, 2)))
 

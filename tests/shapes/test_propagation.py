@@ -140,6 +140,13 @@ def test_fitted_rows_have_their_embedding_in_any_batch():
     np.testing.assert_array_equal(together, alone)
 
 
+def test_of_equal_fitted_rows_the_first_counts():
+    X = np.repeat(points(7), 2, axis=0)
+    model = LinkPropagation(2, n_neighbors=3).fit(X, constraints=CannotLink([(1, 13)]))
+    assert not np.array_equal(model.embedding_[0], model.embedding_[1])
+    np.testing.assert_array_equal(model.transform(X), np.repeat(model.embedding_[::2], 2, axis=0))
+
+
 def test_chunks_change_nothing(monkeypatch):
     model = LinkPropagation(3, n_neighbors=5).fit(points(30), constraints=LINKS)
     new = points(50, seed=1)

@@ -92,9 +92,12 @@ class _Links(RowRule, kind=False):
         text = partial(self._describe, where=where, ends=ends[where])
         return Violations(len(where), amount, where, text)
 
-    def _describe(self, pair: int, names: Names, *, where: IntArray, ends: IntArray) -> str:
+    def _describe(
+        self, pair: int, names: Names, *, ends: IntArray, where: IntArray | None = None
+    ) -> str:
         i, j = (name_of(int(row), names) for row in self.pairs[pair])
-        a, b = ends[np.searchsorted(where, pair)]
+        # Pickles before 0.6.0 have the ends of all pairs.
+        a, b = ends[pair if where is None else np.searchsorted(where, pair)]
         if self._together:
             return f"samples {i} and {j} must be together, but are in clusters {a} and {b}"
         return f"samples {i} and {j} must not be together, but are both in cluster {a}"

@@ -382,4 +382,4 @@ def checked_centers(centers: ArrayLike, shape: tuple[int, int]) -> FloatArray:
     return mean
 
 
-know_old_names(Report)
+know_old_names()

@@ -85,7 +85,15 @@ def distances(
     elif metric == HAVERSINE:
         found = EARTH_RADIUS * haversine_distances(np.radians(points), np.radians(others))
     else:
-        found = pairwise_distances(points, others, metric=metric, **params)
+        try:
+            found = pairwise_distances(points, others, metric=metric, **params)
+        except (TypeError, ValueError) as error:
+            if not params:
+                raise
+            said = str(error).partition("\n")[0]
+            raise ValueError(
+                f"`metric_params` is {shown(params)}, which metric={metric!r} refuses: {said}"
+            ) from error
     return np.asarray(found, np.float64)
 
 
@@ -115,6 +123,16 @@ def known_params(metric: Any, params: Mapping[str, Any], points: Matrix) -> dict
                 "the covariance of X has no inverse, which metric='mahalanobis' needs; give "
                 "metric_params={'VI': ...}."
             ) from None
+    # SciPy checks neither: it would read other numbers, and give no distances.
+    d = points.shape[1]
+    if named == "mahalanobis" and np.shape(known["VI"]) != (d, d):
+        raise ValueError(
+            f"`metric_params` has VI of shape {np.shape(known['VI'])}, but X has {d} features; it "
+            f"must be of shape ({d}, {d})."
+        )
+    p = known.get("p")
+    if named == "minkowski" and isinstance(p, Real) and not float(p) > 0.0:
+        raise ValueError(f"`metric_params` has p={p}; metric='minkowski' needs p > 0.")
     return known
 
 

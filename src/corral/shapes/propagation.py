@@ -67,7 +67,7 @@ class LinkPropagation(Versioned, ClassNamePrefixFeaturesOutMixin, TransformerMix
     The embedding y solves ``W y = lambda D y`` with the similarities W and their row sums D.  A new
     row has no links: its embedding is ``sum_i w_i y_i / (lambda sum_i w_i)`` of its nearest
     neighbours, with the Gaussian similarities w.  A new row that equals a fitted row has that row's
-    embedding.
+    embedding; of equal fitted rows with other links, that of the first.
 
     References
     ----------
