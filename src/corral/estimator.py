@@ -94,11 +94,11 @@ class ConstrainedKMeans(
         Groups of points that ADMM sees, at most, drawn at random; all points are searched from its
         centres.  "auto" is 2,000, or 40,000 by the clusters if that is less, and at least five for
         each cluster.  None means all groups, as do
-        ``repair=False``, ``record_x``, linear constraints and "algorithm1".  Of more than 5,000
-        groups, and 50 for each cluster, a sample of that many is searched first, and ADMM sees no
-        others.  On a GPU and with Dask the number is that of the sample which is searched in
-        memory (20,000 and at least 100 for each cluster), and None is "auto".  ``history_`` is
-        about the points that ADMM saw.
+        ``repair=False``, ``record_x``, linear constraints and "algorithm1".  Of more than 8,000
+        groups, and 200 for each cluster, a sample of a quarter of that is searched first, and ADMM
+        sees no others, unless it is to see all.  On a GPU and with Dask the number is that of the
+        sample which is searched in memory (20,000 and at least 100 for each cluster), and None is
+        "auto".  ``history_`` is about the points that ADMM saw.
     device : str, default=None
         "cuda" or "cuda:1" works on that GPU, which needs PyTorch.  A tensor or CuPy array that is
         on a GPU stays there without this parameter.
@@ -251,7 +251,7 @@ class ConstrainedKMeans(
                 problem = Problem.of(rules, table.rows(rules.group), settings)
                 prover = _prover(given, table, settings, k, random_state)
                 paper = paper_problem(given, table, settings, k)
-                solution = solve(problem, random_state, paper, prover.enough if prover else None)
+                solution = solve(problem, random_state, paper)
             except NoAnswer as failure:
                 solution = relax_or_raise(failure, given, table, k, settings, random_state, names)
             ended, dtype = settings.ended, table.dtype
