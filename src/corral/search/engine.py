@@ -71,8 +71,8 @@ def search(
         while not (done or answers.idle or (budget.over and not answers.unfilled(budget))):
             parent = answers.parent()
             if len(answers.answers) > 1 and not budget.over and random_state.randint(2):
-                clusters = variation.crossed(parent, answers.parent())
-                child = descender.from_clusters(clusters, parent.prices, parent.objective)
+                made = variation.crossed(parent, answers.parent())
+                child = descender.from_crossed(made, parent)
             else:
                 child = descender.from_varied(variation.local(parent, budget.over), parent)
             answers.add(child, parent)

@@ -115,7 +115,7 @@ class Priced(NamedTuple):
             "paid": paid,
         }
         if len(model.other):
-            edges, number = _spans(model.ptr, groups)
+            edges, number = spans(model.ptr, groups)
             inside = place[model.other[edges]] >= 0
             owner = np.repeat(np.arange(len(groups)), number)[inside]
             parts |= {
@@ -138,7 +138,7 @@ def _starts(number: IntArray) -> IntArray:
     return np.concatenate([[0], np.cumsum(number)]).astype(np.int64)
 
 
-def _spans(start: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
+def spans(start: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
     """Entries of some runs of a compressed table, which begin at ``start``; and their lengths."""
     number = start[chosen + 1] - start[chosen]
     before = np.cumsum(number) - number
@@ -150,7 +150,7 @@ def _points_part(model: Model, groups: IntArray, some: IntArray) -> dict[str, An
     if model.kind == TABLE:
         return {"points": np.ascontiguousarray(model.points[np.ix_(groups, some)])}
     if model.kind == MEDOIDS:
-        candidates, number = _spans(model.first, groups)
+        candidates, number = spans(model.first, groups)
         return {
             "points": np.ascontiguousarray(model.points[np.ix_(groups, candidates)]),
             "home": np.repeat(np.arange(len(groups)), number),
@@ -158,7 +158,7 @@ def _points_part(model: Model, groups: IntArray, some: IntArray) -> dict[str, An
         }
     if len(model.points):
         return {"points": model.points[groups]}
-    entries, number = _spans(model.indptr, groups)
+    entries, number = spans(model.indptr, groups)
     data, indices = model.data[entries], model.indices[entries]
     return {"data": data, "indices": indices, "indptr": _starts(number)}
 
@@ -168,11 +168,11 @@ def _linear_part(
 ) -> dict[str, Any]:
     """Linear rows of some groups and clusters, with bounds less what the groups outside add."""
     k, others = model.bound.shape[1], np.flatnonzero(outside)
-    stay, _ = _spans(model.column, others * k + labels[others])
+    stay, _ = spans(model.column, others * k + labels[others])
     n_rows = model.row_bound.shape[1]
     bound = model.row_bound.copy()
     bound[:2] -= np.bincount(model.row[stay], model.value[stay], minlength=n_rows)
-    entries, number = _spans(model.column, (groups[:, None] * k + some).ravel())
+    entries, number = spans(model.column, (groups[:, None] * k + some).ravel())
     return {
         "column": _starts(number),
         "row": model.row[entries],
@@ -183,10 +183,10 @@ def _linear_part(
 
 def _graph_part(model: Model, groups: IntArray, place: IntArray) -> dict[str, Any]:
     """The graph of the nodes of some groups, and the edges between these."""
-    nodes, number = _spans(model.node, groups)
+    nodes, number = spans(model.node, groups)
     here = np.full(model.graph.shape[1], -1, np.int64)
     here[nodes] = np.arange(len(nodes))
-    edges, degree = _spans(model.graph[0], nodes)
+    edges, degree = spans(model.graph[0], nodes)
     near = here[model.adjacent[edges]]
     owner = np.repeat(np.arange(len(nodes)), degree)[near >= 0]
     ptr = _starts(np.bincount(owner, minlength=len(nodes)))

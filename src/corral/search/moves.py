@@ -643,9 +643,10 @@ def find_touched(model: Model, labels: IntArray, touch: IntArray, i: int) -> boo
 @inlined
 def held(rare: Rare, model: Model, state: State, scratch: Scratch, n: int) -> bool:
     """Whether clusters stay connected, where they have to be."""
-    if rare is None or len(model.node) == 1:
-        return True
-    return stays_connected(model, state, scratch, n)
+    found = True
+    if rare is not None and len(model.node) > 1:
+        found = stays_connected(model, state, scratch, n)
+    return found
 
 
 @inlined
@@ -1030,6 +1031,12 @@ def descended(
             a, w = labels[i], model.group[WEIGHT, i]
             if not flag[REACH, a] or model.pin[0, i] >= 0:
                 continue
+            if rare is not None and len(model.node) > 1:
+                scratch.touch[-1] += 1
+                if not find_touched(model, labels, scratch.touch, i) and hollow == 0:
+                    scratch.regret[i], scratch.best[i] = np.inf, -1
+                    done += 4.0
+                    continue
             number, now, clash, linked, pins = tally[NEAR, a], flag[NOW, a], False, False, False
             softly = False
             if rare is not None:
@@ -1039,12 +1046,6 @@ def descended(
                     clash = scratch.bar[a] >= 0
                     done += 4.0 * (ptr[i + 1] - ptr[i])
             wide, unit = clash or figure[EXCESS, a] > 0.0, unit_of(rare, model, state, a)
-            if rare is not None and len(model.node) > 1:
-                scratch.touch[-1] += 1
-                if not find_touched(model, labels, scratch.touch, i) and hollow == 0:
-                    scratch.regret[i], scratch.best[i] = np.inf, -1
-                    done += 4.0
-                    continue
             pays = softly or pins or clash or len(model.column) > 1  # for ties that moves change
             prunes, per = not (wide or softly), w
             if rare is not None and kind >= TABLE:
