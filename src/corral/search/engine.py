@@ -49,7 +49,9 @@ def search(
     """
     budget, random_state = descender.budget, descender.random_state
     most = max(min(at.PARENTS, at.PARENT_CLUSTERS // descender.rules.n_clusters), 1)
-    answers = Population(random_state, budget.patience, most)
+    # There are many more local optima where clusters are connected.
+    patience = budget.patience * (1 if descender.rules.adjacency is None else at.GROWTH)
+    answers = Population(random_state, patience, most)
     try:
         for name, make in makers:
             if answers.answers and budget.part >= making:
