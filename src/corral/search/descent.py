@@ -27,7 +27,7 @@ from .model import Model, Priced
 from .moves import Scratch, State, appraise, descend, restless, state_of
 from .prices import Blocks, Found, Sums, find_prices, nearest_of, place, scale_of
 from .shape import Shape
-from .territory import mended, recut
+from .territory import balance, mended, recut
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,7 +380,8 @@ class Descender:
     def _recut(self, model: Model, labels: IntArray, awake: BoolArray) -> None:
         """Cut clusters that break a rule anew, with those next to them; these are awake then."""
         before = labels.copy()
-        if recut(model, labels, awake, self.random_state):
+        made = recut(model, labels, awake, self.random_state)
+        if balance(model, labels, self.random_state, self.deadline) or made:
             moved = labels != before
             awake[labels[moved]] = awake[before[moved]] = True
         self.budget.spend(at.CHILD_WORK * float(np.count_nonzero(awake)))
