@@ -377,11 +377,11 @@ class Descender:
             awake, fresh = piece.scratch.flag[0].copy(), False
             order = np.roll(order, -(seen % len(order)))
 
-    def _recut(self, model: Model, labels: IntArray, awake: BoolArray) -> None:
+    def _recut(self, model: Model, labels: IntArray, awake: BoolArray, attempts: int) -> None:
         """Cut clusters that break a rule anew, with those next to them; these are awake then."""
         before = labels.copy()
         made = recut(model, labels, awake, self.random_state)
-        if balance(model, labels, self.random_state, self.deadline) or made:
+        if balance(model, labels, self.random_state, self.deadline, attempts) or made:
             moved = labels != before
             awake[labels[moved]] = awake[before[moved]] = True
         self.budget.spend(at.CHILD_WORK * float(np.count_nonzero(awake)))
@@ -427,7 +427,8 @@ class Descender:
             penalty, least = penalty * at.GROWTH, least * at.GROWTH
             restless(model, state, awake)
             if len(model.node) > 1:
-                self._recut(piece.priced.at(penalty, least), labels, awake)
+                attempts = at.ITERATIONS if target == np.inf else 2
+                self._recut(piece.priced.at(penalty, least), labels, awake, attempts)
         self.penalty *= at.PENALTY_DRIFT**-2 if rise else at.PENALTY_DRIFT
         return labels, objective + soft
 

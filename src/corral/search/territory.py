@@ -289,14 +289,14 @@ class Merged:
             self.gap = np.sqrt(np.einsum("ij,ij->i", step, step)) + 1e-9
 
     def cut(
-        self, random_state: np.random.RandomState, bound: FloatArray | None = None
+        self, random_state: np.random.RandomState, factor: float = 1.0
     ) -> tuple[IntArray, float] | None:
         """Labels of the groups by the best cut of a tree, and what the two clusters cost then.
 
-        But for a constant of the groups.  None if these are not connected, or if pins allow no cut.
+        But for a constant of the groups.  The price of what is outside the bounds of the first
+        cluster is so many times that of the other.  None if these are not connected, or if pins allow no cut.
         """
         model, m, q = self.model, len(self.groups), self.model.amount.shape[1]
-        bound = model.bound if bound is None else bound
         length = random_state.uniform(0.5, 1.5, size=len(self.near))
         if self.gap is not None and random_state.randint(2):
             length *= self.gap
@@ -312,7 +312,8 @@ class Merged:
             pair = self.pair if turn == 0 else self.pair[::-1]  # the subtree is in the first
             total = _worth(model, sub, rest, turn, d)
             for side, j in zip((sub, rest), pair, strict=True):
-                total = total + _outside(side[:, d : d + q], bound[:, j]) @ model.price[0]
+                price = model.price[0] * (factor if j == self.pair[0] else 1.0)
+                total = total + _outside(side[:, d : d + q], model.bound[:, j]) @ price
             pins = sub[:, d + q + 1 - turn] + rest[:, d + q + turn]  # in the wrong one
             total = np.where(pins > 0.5, np.inf, total)
             least = int(np.argmin(total))
@@ -423,32 +424,53 @@ def recut(
 
 
 def balance(
-    model: Model, labels: IntArray, random_state: np.random.RandomState, until: Deadline
+    model: Model,
+    labels: IntArray,
+    random_state: np.random.RandomState,
+    until: Deadline,
+    attempts: int,
 ) -> bool:
     """Hand what clusters have outside their bounds on to others that have room; in place.
 
-    Along a way of adjacent clusters each pair is cut anew, so that the first obeys its bounds.
-    Whether that lowered what is outside, at its price.
+    Along a way of adjacent clusters each pair is cut anew, so that the first obeys its bounds: on a
+    short way to a cluster with room first, then at random until what is outside is less.  Many
+    clusters have one attempt each.  Whether that lowered what is outside, at its price.
     """
     done, (lower, upper) = False, model.bound
-    for a in random_state.permutation(len(lower)).tolist() if model.amount.shape[1] else ():
-        for _ in range(at.ITERATIONS):
+    if not model.amount.shape[1]:
+        return False
+    many = np.count_nonzero((_outside(_loads(model, labels), model.bound) > 0.0).any(axis=1))
+    for a in random_state.permutation(len(lower)).tolist():
+        for attempt in range(attempts if many <= at.WIDTH else 1):
             load = _loads(model, labels)
             outside = _outside(load, model.bound) * model.price[0]
             r = int(outside[a].argmax())
             if outside[a, r] <= 0.0 or until.passed:
                 break
-            over = bool(load[a, r] > upper[a, r])
-            room = (upper - load if over else load - lower)[:, r]
-            need = load[a, r] - upper[a, r] if over else lower[a, r] - load[a, r]
-            trial, path = labels.copy(), _way(model, labels, a, room, float(need), random_state)
-            if all(
-                _handed(model, trial, c, d, d == path[-1], random_state) for c, d in pairwise(path)
-            ):
-                load = _loads(model, trial)
-                left = _outside(load, model.bound) * model.price[0]
-                if left.sum() < outside.sum() * (1.0 - 1e-9):
-                    labels[:], done = trial, True
+            pairs, trial, most = adjacent_pairs(model, labels), labels.copy(), outside.sum()
+            way = [a]
+            if attempt == 0:
+                over = bool(load[a, r] > upper[a, r])
+                room = (upper - load if over else load - lower)[:, r]
+                need = load[a, r] - upper[a, r] if over else lower[a, r] - load[a, r]
+                way = _way(pairs, a, room, float(need), random_state)
+            for hop in range(at.WIDTH):
+                if attempt:
+                    near = pairs[(pairs == way[-1]).any(axis=1)]
+                    others = np.setdiff1d(near, way[-2:])
+                    if not len(others):
+                        break
+                    way.append(int(others[random_state.randint(len(others))]))
+                if hop + 1 >= len(way) or not _handed(
+                    model, trial, way[hop], way[hop + 1], random_state
+                ):
+                    break
+                left = (_outside(_loads(model, trial), model.bound) * model.price[0]).sum()
+                if left < most * (1.0 - 1e-9):
+                    labels[:], most, done = trial, left, True
+                    break
+                if attempt:
+                    pairs = adjacent_pairs(model, trial)
     return done
 
 
@@ -460,15 +482,13 @@ def _loads(model: Model, labels: IntArray) -> FloatArray:
 
 
 def _way(
-    model: Model,
-    labels: IntArray,
+    pairs: IntArray,
     a: int,
     room: FloatArray,
     need: float,
     random_state: np.random.RandomState,
 ) -> list[int]:
     """Adjacent clusters on a short way from one to another with room, or with most of it."""
-    pairs = adjacent_pairs(model, labels)
     before, queue = {a: -1}, [a]
     for c in queue:
         if c != a and room[c] >= need and random_state.randint(2):
@@ -488,30 +508,23 @@ def _way(
 
 
 def _handed(
-    model: Model,
-    labels: IntArray,
-    c: int,
-    d: int,
-    last: bool,
-    random_state: np.random.RandomState,
+    model: Model, labels: IntArray, c: int, d: int, random_state: np.random.RandomState
 ) -> bool:
-    """Cut two clusters so that the first obeys its bounds, and the last one too; in place.
+    """Cut two clusters so that the first obeys its bounds and the other nearly; in place.
 
     The best of some trees, up to the first that does; False if none can be cut.
     """
-    bound = model.bound
-    if not last:
-        bound = bound.copy()
-        bound[:, d] = [[-np.inf], [np.inf]]
     groups = np.flatnonzero((labels == c) | (labels == d))
     merged, best = Merged(model, groups, (c, d)), None
     for _ in range(at.LONGEST):
-        found = merged.cut(random_state, bound)
+        found = merged.cut(random_state, float(at.GROWTH))
         if found is None or not (best is None or found[1] < best[1]):
             continue
         best = found
         loads = (model.amount[groups[found[0] == j]].sum(axis=0) for j in (c, d))
-        if not any(_outside(load, bound[:, j]).any() for load, j in zip(loads, (c, d), strict=True)):
+        if not any(
+            _outside(load, model.bound[:, j]).any() for load, j in zip(loads, (c, d), strict=True)
+        ):
             break
     if best is None:
         return False
