@@ -380,11 +380,11 @@ class Descender:
     def _recut(self, model: Model, labels: IntArray, awake: BoolArray, attempts: int) -> None:
         """Cut clusters that break a rule anew, with those next to them; these are awake then."""
         before = labels.copy()
-        made = recut(model, labels, awake, self.random_state)
-        if balance(model, labels, self.random_state, self.deadline, attempts) or made:
-            moved = labels != before
-            awake[labels[moved]] = awake[before[moved]] = True
-        self.budget.spend(at.CHILD_WORK * float(np.count_nonzero(awake)))
+        cuts = recut(model, labels, awake, self.random_state)
+        cuts += balance(model, labels, self.random_state, self.deadline, attempts)
+        moved = labels != before
+        awake[labels[moved]] = awake[before[moved]] = True
+        self.budget.spend(at.PASS_WORK * cuts)
 
     def placed(self) -> Answer | None:
         """Labels of groups placed one after another where there is room; None if some find none.
@@ -427,7 +427,7 @@ class Descender:
             penalty, least = penalty * at.GROWTH, least * at.GROWTH
             restless(model, state, awake)
             if len(model.node) > 1:
-                attempts = at.ITERATIONS if target == np.inf else 2
+                attempts = at.ITERATIONS if target == np.inf else 1
                 self._recut(piece.priced.at(penalty, least), labels, awake, attempts)
         self.penalty *= at.PENALTY_DRIFT**-2 if rise else at.PENALTY_DRIFT
         return labels, objective + soft

@@ -405,22 +405,20 @@ def _worth(
 
 def recut(
     model: Model, labels: IntArray, some: BoolArray, random_state: np.random.RandomState
-) -> bool:
+) -> int:
     """Cut some clusters anew, each with one that is adjacent, where that costs less; in place.
 
-    Whether a cut was made.
+    The number of cuts that were tried.
     """
     pairs = adjacent_pairs(model, labels)
     pairs = pairs[some[pairs].any(axis=1)]
-    done = False
     for a, b in pairs[random_state.permutation(len(pairs))].tolist():
         groups = np.flatnonzero((labels == a) | (labels == b))
         merged = Merged(model, groups, (a, b))
         now, found = merged.cost(labels[groups]), merged.cut(random_state)
         if found is not None and found[1] < now - 1e-9 * abs(now):
             labels[groups] = found[0]
-            done = True
-    return done
+    return len(pairs)
 
 
 def balance(
@@ -429,16 +427,16 @@ def balance(
     random_state: np.random.RandomState,
     until: Deadline,
     attempts: int,
-) -> bool:
+) -> int:
     """Hand what clusters have outside their bounds on to others that have room; in place.
 
     Along a way of adjacent clusters each pair is cut anew, so that the first obeys its bounds: on a
     short way to a cluster with room first, then at random until what is outside is less.  Many
-    clusters have one attempt each.  Whether that lowered what is outside, at its price.
+    clusters have one attempt each.  The number of cuts that were tried.
     """
-    done, (lower, upper) = False, model.bound
+    cuts, (lower, upper) = 0, model.bound
     if not model.amount.shape[1]:
-        return False
+        return cuts
     many = np.count_nonzero((_outside(_loads(model, labels), model.bound) > 0.0).any(axis=1))
     for a in random_state.permutation(len(lower)).tolist():
         for attempt in range(attempts if many <= at.WIDTH else 1):
@@ -461,17 +459,19 @@ def balance(
                     if not len(others):
                         break
                     way.append(int(others[random_state.randint(len(others))]))
-                if hop + 1 >= len(way) or not _handed(
-                    model, trial, way[hop], way[hop + 1], random_state
-                ):
+                if hop + 1 >= len(way):
+                    break
+                tried = _handed(model, trial, way[hop], way[hop + 1], random_state)
+                cuts += abs(tried)
+                if tried < 0:
                     break
                 left = (_outside(_loads(model, trial), model.bound) * model.price[0]).sum()
                 if left < most * (1.0 - 1e-9):
-                    labels[:], most, done = trial, left, True
+                    labels[:], most = trial, left
                     break
                 if attempt:
                     pairs = adjacent_pairs(model, trial)
-    return done
+    return cuts
 
 
 def _loads(model: Model, labels: IntArray) -> FloatArray:
@@ -509,14 +509,14 @@ def _way(
 
 def _handed(
     model: Model, labels: IntArray, c: int, d: int, random_state: np.random.RandomState
-) -> bool:
+) -> int:
     """Cut two clusters so that the first obeys its bounds and the other nearly; in place.
 
-    The best of some trees, up to the first that does; False if none can be cut.
+    The best of some trees, up to the first that does.  Their number, negative if none can be cut.
     """
     groups = np.flatnonzero((labels == c) | (labels == d))
     merged, best = Merged(model, groups, (c, d)), None
-    for _ in range(at.LONGEST):
+    for tried in range(1, at.LONGEST + 1):
         found = merged.cut(random_state, float(at.GROWTH))
         if found is None or not (best is None or found[1] < best[1]):
             continue
@@ -527,9 +527,9 @@ def _handed(
         ):
             break
     if best is None:
-        return False
+        return -tried
     labels[groups] = best[0]
-    return True
+    return tried
 
 
 def adjacent_pairs(model: Model, labels: IntArray) -> IntArray:
