@@ -1,6 +1,6 @@
 """Connected clusters: Guerry's departments, US counties, a large grid, and peers.
 
-    python benchmarks/territories.py guerry counties grid peers brute
+    python benchmarks/territories.py guerry counties grid peers
 
 Parts that need more packages say which (bokeh_sampledata, shapely, spopt, pygeoda, libpysal and
 geopandas).  Guerry's data are read from the folder in ``CORRAL_DATA``.
@@ -8,6 +8,7 @@ geopandas).  Guerry's data are read from the folder in ``CORRAL_DATA``.
 
 from __future__ import annotations
 
+import argparse
 import os
 import time
 import warnings
@@ -99,10 +100,7 @@ def county_polygons():
         x, y = albers(np.asarray(county["lons"], float), np.asarray(county["lats"], float))
         ends = np.flatnonzero(np.isnan(x))
         parts = zip(np.split(x, ends), np.split(y, ends), strict=True)
-        rings = [
-            np.column_stack(part)
-            for part in parts
-        ]
+        rings = [np.column_stack(part) for part in parts]
         rings = [ring[~np.isnan(ring[:, 0])] for ring in rings]
         made = shapely.union_all(
             [shapely.make_valid(shapely.Polygon(r)) for r in rings if len(r) > 3]
@@ -184,3 +182,122 @@ def large_grid():
         model, took = timed(X, 200, rules, random_state=0, time_limit=120.0)
         found = f"feasible {model.report_.feasible}, {model.inertia_:.6g}"
         shown(f"{len(X)} cells, 200 regions, {100 * give:g} %", found, f"{took:.1f} s")
+
+
+# Peers
+
+
+def examples():
+    """Names, z-scored variables and neighbours of libpysal's examples and of grids of cells."""
+    import geopandas
+    import libpysal
+
+    for name, shapes in (
+        ("georgia", "G_utm.shp"),
+        ("tokyo", "tokyomet262.shp"),
+        ("virginia", "virginia.shp"),
+        ("mexico", "mexicojoin.shp"),
+    ):
+        folder = Path(libpysal.examples.__path__[0]) / name
+        frame = geopandas.read_file(folder / shapes)
+        numbers = frame.select_dtypes("number")
+        numbers = numbers.loc[:, numbers.nunique() > len(frame) // 3].iloc[:, -5:]
+        X = numbers.to_numpy(float)
+        yield name, (X - X.mean(axis=0)) / X.std(axis=0), frame, (5, 10)
+    for side, sizes in ((20, (5, 20)), (50, (20, 50)), (100, (100,))):
+        rng = np.random.default_rng(side)
+        y, x = np.divmod(np.arange(side * side), side)
+        waves = [np.sin(x / a) + np.cos(y / b) for a, b in ((3, 7), (9, 4), (5, 5))]
+        X = np.column_stack(waves) + 0.3 * rng.normal(size=(side * side, 3))
+        X = (X - X.mean(axis=0)) / X.std(axis=0)
+        boxes = geopandas.GeoSeries.from_wkt(
+            [
+                f"POLYGON (({a} {b}, {a + 1} {b}, {a + 1} {b + 1}, {a} {b + 1}, {a} {b}))"
+                for a, b in zip(x, y, strict=True)
+            ]
+        )
+        yield f"grid {side} x {side}", X, geopandas.GeoDataFrame(geometry=boxes), sizes
+
+
+def peer_methods(X, frame, w, k, small):
+    """Labels by the methods of spopt and pygeoda, as pairs of name and function."""
+    import geopandas
+    from spopt.region import RegionKMeansHeuristic, Skater, WardSpatial
+
+    columns = [f"v{i}" for i in range(X.shape[1])]
+    data = geopandas.GeoDataFrame(dict(zip(columns, X.T, strict=True)), geometry=frame.geometry)
+
+    def fitted(kind, *arguments, **options):
+        model = kind(*arguments, **options)
+        model.solve()
+        return np.asarray(model.labels_)
+
+    yield "spopt Ward", lambda: fitted(WardSpatial, data, w, columns, n_clusters=k)
+    if small:
+        yield "spopt SKATER", lambda: fitted(Skater, data, w, columns, n_clusters=k)
+        yield "spopt k-means", lambda: fitted(RegionKMeansHeuristic, X, k, w)
+    try:
+        import pygeoda
+    except ImportError:
+        return
+    geoda = pygeoda.open(data)
+    rook, columns = pygeoda.rook_weights(geoda), [geoda[name] for name in columns]
+
+    def clusters(method, *arguments, **options):
+        found = method(k, rook, columns, *arguments, **options)
+        return np.asarray(found["Clusters"])
+
+    yield "pygeoda SKATER", lambda: clusters(pygeoda.skater)
+    yield "pygeoda REDCAP", lambda: clusters(pygeoda.redcap, "fullorder-wardlinkage")
+    yield "pygeoda Ward", lambda: clusters(pygeoda.schc, "ward")
+    if small:
+        yield "pygeoda AZP", lambda: clusters(pygeoda.azp_greedy)
+        yield "pygeoda AZP annealing", lambda: clusters(pygeoda.azp_sa, cooling_rate=0.85)
+
+
+def peers():
+    """The sum of squares within clusters of peers by ours, and their seconds by ours."""
+    import libpysal
+
+    for name, X, frame, sizes in examples():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            w = libpysal.weights.Rook.from_dataframe(frame, use_index=False)
+            # Peers do not take several components: the largest.
+            inside = w.component_labels == np.bincount(w.component_labels).argmax()
+            frame, X = frame[inside].reset_index(drop=True), X[inside]
+            w = libpysal.weights.Rook.from_dataframe(frame, use_index=False)
+        rule = Connected(w)
+        for k in sizes:
+            model, took = timed(X, k, rule, random_state=0)
+            shown(f"{name}, k = {k}", f"{model.inertia_:.6g}", f"{took:.2f} s")
+            for method, solve in peer_methods(X, frame, w, k, len(X) <= 500):
+                begun = time.perf_counter()
+                try:
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        labels = np.unique(solve(), return_inverse=True)[1]
+                except Exception as error:
+                    shown(f"  {method}", type(error).__name__, str(error)[:80])
+                    continue
+                seconds = time.perf_counter() - begun
+                parts = [X[labels == j] for j in range(labels.max() + 1)]
+                inertia = sum(((part - part.mean(axis=0)) ** 2).sum() for part in parts)
+                whole = rule.violations(labels).count == 0
+                found = f"{inertia / model.inertia_:.4f} of ours, {len(parts)} groups"
+                ratio = f"{seconds / took:.2f} of our time"
+                shown(f"  {method}", found, ratio, f"connected {whole}")
+
+
+def main():
+    """Run the parts that were named."""
+    known = {"guerry": guerry, "counties": counties, "grid": large_grid, "peers": peers}
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", nargs="+", choices=known)
+    ConstrainedKMeans(2).fit([[0.0], [1.0], [2.0]], constraints=Connected([(0, 1), (1, 2)]))
+    for part in parser.parse_args().part:
+        known[part]()
+
+
+if __name__ == "__main__":
+    main()

@@ -27,11 +27,21 @@ UNEVEN = Connected([(0, 1), (1, 2), (2, 5), (3, 4)])
 @pytest.mark.parametrize(
     ("rules", "n", "k", "words"),
     [
-        ([PARTS], 6, 2, ["3 parts", "samples 0, 3, 5", "sample 5 has no neighbour", "n_clusters is 2"]),
+        (
+            [PARTS],
+            6,
+            2,
+            ["3 parts", "samples 0, 3, 5", "sample 5 has no neighbour", "n_clusters is 2"],
+        ),
         ([PARTS, MustLink([(1, 3)])], 5, 2, ["samples 1 and 3", "no path of neighbours"]),
         ([PARTS, Pin({0: 1, 4: 1})], 5, 2, ["samples 0 and 4", "pinned to cluster 1", "no path"]),
         ([PATH, Pin({0: 0, 2: 1, 5: 0})], 6, 2, ["samples 0, 1 hang on sample 2", "elsewhere"]),
-        ([UNEVEN, ClusterSizes(minimum=3)], 6, 2, ["samples 3, 4 are connected with no", "at least 3"]),
+        (
+            [UNEVEN, ClusterSizes(minimum=3)],
+            6,
+            2,
+            ["samples 3, 4 are connected with no", "at least 3"],
+        ),
         (
             [PARTS, ClusterTotals([1.0, 2, 3, 1, 1], minimum=2.5)],
             5,

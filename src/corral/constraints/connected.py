@@ -50,6 +50,12 @@ class Connected(RowRule):
     points : (n_samples, 2) array, optional
         Where the rows are, for ``bridge="nearest"``.
 
+    Notes
+    -----
+    ``predict`` places new rows at the nearest centre, whatever their neighbours; ``assign`` takes a
+    graph of the new rows.  A part of the data has the edges between its own rows.  Rows on a GPU or
+    with Dask are brought into memory.
+
     Examples
     --------
     >>> path = Connected([(0, 1), (1, 2), (2, 3)])
