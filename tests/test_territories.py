@@ -118,7 +118,7 @@ def test_all_estimators_keep_clusters_connected(make):
 def test_sparse_rows():
     from scipy import sparse
 
-    X, rule, graph, rng = field()
+    _X, rule, graph, rng = field()
     rows = sparse.random_array((40, 30), density=0.1, rng=rng, format="csr")
     model = ConstrainedKMeans(4, random_state=0).fit(rows, constraints=rule)
     assert connected(graph, model.labels_)
@@ -133,7 +133,7 @@ def test_joined_rows_that_are_far_apart_are_connected_by_their_cluster():
 
 
 def test_dearer_borders_are_shorter():
-    X, rule, graph, rng = field(80)
+    _X, rule, graph, rng = field(80)
     features = rng.normal(size=(80, 3))
     cuts = []
     for price in (0.0, 1.0, 10.0):
@@ -155,7 +155,7 @@ def test_given_labels_are_mended():
 
 
 def test_exact_is_no_worse_and_has_a_bound():
-    X, k, graph, rules = instance(3)
+    X, _k, graph, rules = instance(3)
     model = ConstrainedKMeans(2, solver="exact", random_state=0).fit(X, constraints=rules[:1])
     best = min(inertia(X, labels) for labels in obeying(X, 2, graph, rules[:1]))
     assert model.inertia_ == pytest.approx(best)
@@ -172,7 +172,7 @@ def test_the_least_violation_counts_parts():
 
 
 def test_new_rows_are_assigned_under_a_graph_of_their_own():
-    X, rule, graph, rng = field()
+    X, rule, _graph, rng = field()
     model = ConstrainedKMeans(2, random_state=0).fit(X, constraints=rule)
     path = Connected([(i, i + 1) for i in range(5)])
     labels = model.assign(rng.normal(size=(6, 2)), constraints=path)

@@ -31,7 +31,7 @@ UNEVEN = Connected([(0, 1), (1, 2), (2, 5), (3, 4)])
             [PARTS],
             6,
             2,
-            ["3 parts", "samples 0, 3, 5", "sample 5 has no neighbour", "n_clusters is 2"],
+            ["3 parts", "samples 0, 3, 5", "sample 5 has no neighbour"],
         ),
         ([PARTS, MustLink([(1, 3)])], 5, 2, ["samples 1 and 3", "no path of neighbours"]),
         ([PARTS, Pin({0: 1, 4: 1})], 5, 2, ["samples 0 and 4", "pinned to cluster 1", "no path"]),
@@ -40,7 +40,7 @@ UNEVEN = Connected([(0, 1), (1, 2), (2, 5), (3, 4)])
             [UNEVEN, ClusterSizes(minimum=3)],
             6,
             2,
-            ["samples 3, 4 are connected with no", "at least 3"],
+            ["samples 3, 4 are connected", "at least 3"],
         ),
         (
             [PARTS, ClusterTotals([1.0, 2, 3, 1, 1], minimum=2.5)],

@@ -1,4 +1,4 @@
-"""Connected clusters in the search: labels that are mended, cuts of trees, moves, against networkx."""
+"""Connected clusters in the search, against networkx: labels mended, cuts of trees, moves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from corral.rows import MemoryRows
 from corral.rules import presolve
 from corral.search.compiled import compiled
 from corral.search.model import model_of
-from corral.search.moves import Scratch, stays_connected, state_of
+from corral.search.moves import Scratch, state_of, stays_connected
 from corral.search.territory import Merged, balance, mended, recut
 
 N, K = 24, 4
@@ -76,7 +76,7 @@ def test_moves_are_allowed_that_keep_clusters_connected(seed):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_a_cut_is_the_best_of_its_tree(seed):
-    rng, points, graph, rules = problem(seed, ClusterTotals(np.arange(N) % 5 + 1.0, maximum=30))
+    _rng, points, graph, rules = problem(seed, ClusterTotals(np.arange(N) % 5 + 1.0, maximum=30))
     model = model_of(rules, MemoryRows(points)).at(2.0)
     groups = np.arange(N)
     labels, cost = Merged(model, groups, (1, 2)).cut(np.random.RandomState(seed))
