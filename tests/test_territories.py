@@ -92,7 +92,7 @@ def field(n=40, seed=0):
     [
         ConstrainedKMeans,
         ConstrainedKMedoids,
-        ConstrainedGaussianMixture,
+        lambda k, **more: ConstrainedGaussianMixture(k, covariance="tied", **more),
         ConstrainedKernelKMeans,
         lambda k, **more: ConstrainedKMeans(k, metric="cosine", **more),
         lambda k, **more: ConstrainedKMeans(k, metric="haversine", **more),

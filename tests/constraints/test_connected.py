@@ -153,7 +153,7 @@ def test_prices_are_soft_must_links():
     ],
 )
 def test_bad_input(make, words):
-    with pytest.raises(ValueError, match="\\S") as error:
+    with pytest.raises(ValueError, match=r"\S") as error:
         make()
     for word in words:
         assert word in str(error.value)

@@ -49,7 +49,7 @@ def search(
     """
     budget, random_state = descender.budget, descender.random_state
     most = max(min(at.PARENTS, at.PARENT_CLUSTERS // descender.rules.n_clusters), 1)
-    if descender.rules.adjacency is not None:
+    if descender.rules.adjacency is not None and descender.shape.follows:
         # There are many more local optima where clusters are connected.
         budget.work *= at.GROWTH
         budget.patience *= at.GROWTH
