@@ -430,7 +430,8 @@ class Descender:
                 penalty, least = penalty * at.GROWTH, least * at.GROWTH
             restless(model, state, awake)
             if len(model.node) > 1:
-                attempts = at.ITERATIONS if target == np.inf else 1
+                # A child whose clusters moves and cuts do not mend soon has one attempt each time.
+                attempts = at.ITERATIONS if target == np.inf else int(rise > 2)
                 self._recut(piece.priced.at(penalty, least), labels, awake, attempts)
         self.penalty *= at.PENALTY_DRIFT**-2 if rise else at.PENALTY_DRIFT
         return labels, objective + soft

@@ -51,7 +51,7 @@ def search(
     most = max(min(at.PARENTS, at.PARENT_CLUSTERS // descender.rules.n_clusters), 1)
     if descender.rules.adjacency is not None and descender.shape.follows:
         # There are many more local optima where clusters are connected.
-        budget.work *= at.GROWTH
+        budget.work += (at.GROWTH - 1) * at.WORK
         budget.patience *= at.GROWTH
     answers = Population(random_state, budget.patience, most)
     try:

@@ -439,7 +439,7 @@ def balance(
         return cuts
     many = np.count_nonzero((_outside(_loads(model, labels), model.bound) > 0.0).any(axis=1))
     for a in random_state.permutation(len(lower)).tolist():
-        for attempt in range(attempts if many <= at.WIDTH else 1):
+        for attempt in range(attempts if many <= at.WIDTH else min(attempts, 1)):
             load = _loads(model, labels)
             outside = _outside(load, model.bound) * model.price[0]
             r = int(outside[a].argmax())
