@@ -53,6 +53,7 @@ DEPTH = {name: depth for depth, layer in enumerate(LAYERS) for name in layer}
 #: What comes with an extra; only the backends may import it.
 EXTRAS = {
     "backends": {"torch", "cupy", "array_api_compat", "dask", "distributed"},
+    "constraints": {"shapely"},
     "proof": {"torch"},
     "studio": {"bokeh", "tornado", "jinja2"},
 }

@@ -49,6 +49,10 @@ def search(
     """
     budget, random_state = descender.budget, descender.random_state
     most = max(min(at.PARENTS, at.PARENT_CLUSTERS // descender.rules.n_clusters), 1)
+    if descender.rules.adjacency is not None and descender.shape.follows:
+        # There are many more local optima where clusters are connected.
+        budget.work += (at.GROWTH - 1) * at.WORK
+        budget.patience *= at.GROWTH
     answers, failed = Population(random_state, budget.patience, most), 0
     try:
         for name, make in makers:
@@ -72,8 +76,8 @@ def search(
         while not (answers.idle or (budget.over and not answers.unfilled(budget))):
             parent = answers.parent()
             if len(answers.answers) > 1 and not budget.over and random_state.randint(2):
-                clusters = variation.crossed(parent, answers.parent())
-                child = descender.from_clusters(clusters, parent.prices, parent.objective)
+                crossed = variation.crossed(parent, answers.parent())
+                child = descender.from_crossed(crossed, parent)
             else:
                 child = descender.from_varied(variation.local(parent, budget.over), parent)
             answers.add(child, parent)

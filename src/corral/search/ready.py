@@ -18,6 +18,7 @@ from .._arrays import one_blas_thread
 from ..constraints import (
     CannotLink,
     ClusterSizes,
+    Connected,
     Constraint,
     ConstraintSet,
     LinearConstraint,
@@ -31,7 +32,9 @@ from ..rules import presolve
 from .budget import Budget
 from .descent import Descender
 from .far import sampled_near
+from .model import model_of
 from .shape import MeansShape
+from .territory import Merged, mended
 
 
 def ready_for(table: Table, rules: ConstraintSet, n_clusters: int) -> None:
@@ -40,13 +43,15 @@ def ready_for(table: Table, rules: ConstraintSet, n_clusters: int) -> None:
         rare = table.metric.bounded or sparse.issparse(getattr(table, "points", None))
         sized = any(isinstance(rule, ClusterSizes) for rule in rules)
         make_ready(rare or any(_is_rare(rule) for rule in rules), sized)
+        if any(isinstance(rule, Connected) for rule in rules):
+            make_trees_ready()
 
 
 def _is_rare(rule: Constraint) -> bool:
     """Whether the rule makes a model rare (:class:`.Model`)."""
     if isinstance(rule, MustLink | Pin):
         return bool(np.isfinite(rule.weight).any())
-    return isinstance(rule, CannotLink | LinearConstraint)
+    return isinstance(rule, CannotLink | LinearConstraint | Connected)
 
 
 @cache
@@ -63,6 +68,17 @@ def make_ready(rare: bool = True, sized: bool = True) -> None:
         if sized:
             one = np.ones(2, np.int64)
             solve_units(np.array([[0.0, 1.0], [0.0, 1.0]]), Room.of(one, one))
+
+
+@cache
+def make_trees_ready() -> None:
+    """The same for what only connected clusters need."""
+    rules = presolve(Connected([(0, 1), (1, 2), (2, 3)]), 4, 2)
+    priced = model_of(rules, MemoryRows(np.eye(4)[:, :1]))
+    with no_garbage_collection():
+        random_state = np.random.RandomState(0)
+        mended(rules, np.array([0, 1, 0, 1]), np.zeros((4, 2)), random_state)
+        Merged(priced.model, np.arange(4), (0, 1)).cut(random_state)
 
 
 @contextmanager

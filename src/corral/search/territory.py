@@ -1,0 +1,544 @@
+"""Labels whose clusters are connected: mended, grown, cut from spanning trees.
+
+*Mend*: of each cluster its largest connected part is kept, with what is pinned there, and all other
+groups join neighbouring clusters, the cheapest first.  *Cut*: a spanning tree of the groups of a
+cluster is cut into two where that costs least (SKATER, Assuncao and others 2006; with random trees
+recombination, as in redistricting).
+"""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from .. import numbers as at
+from .._typing import BoolArray, FloatArray, IntArray
+from ..deadline import Deadline
+from ..rules import Adjacency, Rules
+from .compiled import compiled, inlined
+from .model import CHORDS, MEANS, TABLE, Model, spans
+
+
+def mended(
+    rules: Rules, labels: IntArray, cost: FloatArray, random_state: np.random.RandomState
+) -> IntArray | None:
+    """Labels near the given ones whose clusters are connected; None if this method finds none.
+
+    ``cost`` is what groups cost in clusters, (m, k).  Groups that are pinned keep their labels.
+    """
+    net, k = rules.adjacency, rules.n_clusters
+    if net is None or net.holds(labels):
+        return labels
+    pinned = np.full(rules.n_groups, -1, np.int64)
+    pinned[rules.pins[:, 0]] = rules.pins[:, 1]
+    labels = np.where(pinned >= 0, pinned, labels)
+    special = net.scattered | (pinned >= 0)
+    for attempt in range(at.ITERATIONS if special.any() else 1):
+        locked: IntArray | None = np.where(special, labels, -1)
+        if special.any():
+            locked = _joined(net, locked, cost, random_state.permutation(k))  # type: ignore[arg-type]
+        if locked is not None:
+            kept = _kept(rules, net, np.where(locked >= 0, locked, labels), locked, cost)
+            if kept is not None:
+                grow(net.ptr, net.near, net.group, cost, kept, *_heap(len(net.near)))
+                if net.holds(kept) and not np.any(kept < 0):
+                    return kept
+        free = np.flatnonzero(special & (pinned < 0))
+        if not len(free) and attempt >= 1:
+            break
+        noise = random_state.uniform(size=(len(free), k)) * (attempt + 1.0)
+        spread = np.ptp(cost[free], axis=1, keepdims=True) / at.ITERATIONS
+        labels[free] = (cost[free] + noise * spread).argmin(axis=1)
+    return None
+
+
+def _joined(net: Adjacency, locked: IntArray, cost: FloatArray, order: IntArray) -> IntArray | None:
+    """Lock also groups on the cheapest paths that connect the locked groups of each cluster.
+
+    Clusters come one after another in an order; None if all paths of one are blocked.
+    """
+    locked = locked.copy()
+    for j in order.tolist():
+        nodes = np.flatnonzero(locked[net.group] == j)
+        if not len(nodes):
+            continue
+        least = float(cost[:, j].min())
+        part = net.parts(np.where(locked == j, 0, -1))
+        while len(set(part[nodes].tolist())) > 1:
+            start = np.flatnonzero((locked[net.group] == j) & (part == part[nodes[0]]))
+            path = _path(net, locked, j, start, cost[:, j] - least)
+            if path is None:
+                return None
+            locked[net.group[path]] = j
+            part = net.parts(np.where(locked == j, 0, -1))
+    return locked
+
+
+def _path(
+    net: Adjacency, locked: IntArray, j: int, start: IntArray, price: FloatArray
+) -> list[int] | None:
+    """The cheapest path from some nodes to another locked node of the cluster (Dijkstra)."""
+    begun = set(start.tolist())
+    step = 1e-9 + float(price.mean())
+    queue = [(0.0, v, -1) for v in begun]
+    before: dict[int, int] = {}
+    while queue:
+        far, v, last = heapq.heappop(queue)
+        if v in before:
+            continue
+        before[v] = last
+        if locked[net.group[v]] == j and v not in begun:
+            path = [v]
+            while before[path[-1]] >= 0:
+                path.append(before[path[-1]])
+            return path
+        for u in net.near[net.ptr[v] : net.ptr[v + 1]].tolist():
+            g = int(net.group[u])
+            if u not in before and (locked[g] == j or (locked[g] < 0 and not net.scattered[g])):
+                heapq.heappush(queue, (far + step + float(price[g]), u, v))
+    return None
+
+
+def _kept(
+    rules: Rules, net: Adjacency, labels: IntArray, locked: IntArray, cost: FloatArray
+) -> IntArray | None:
+    """Labels of the part that is kept of each cluster, -1 elsewhere.
+
+    Each component of the graph gets a cluster at least; None if there are too few.
+    """
+    k, own = rules.n_clusters, labels[net.group]
+    part = net.parts(labels)
+    number = int(part.max()) + 1
+    size = np.bincount(part, rules.count[net.group] / np.diff(net.first)[net.group], number)
+    held = np.zeros(number, bool)
+    held[part[locked[net.group] >= 0]] = True
+    label_of, component_of = np.zeros(number, np.int64), np.zeros(number, np.int64)
+    label_of[part], component_of[part] = own, net.component
+    kept = np.full(k, -1)
+    for p in np.lexsort((size, held)).tolist():  # the last one counts
+        kept[label_of[p]] = p
+    covered = np.zeros(int(net.component.max()) + 1, np.int64)
+    np.add.at(covered, component_of[kept[kept >= 0]], 1)
+    single = {}
+    for c in np.flatnonzero(covered == 0).tolist():
+        free = [
+            j
+            for j in range(k)
+            if kept[j] < 0 or (not held[kept[j]] and covered[component_of[kept[j]]] > 1)
+        ]
+        if not free:
+            return None
+        inside = np.flatnonzero(component_of == c)
+        j, best = free[0], -1
+        overlap = [p for p in inside.tolist() if label_of[p] in free]
+        if overlap:
+            best = max(overlap, key=lambda p: size[p])
+            j = int(label_of[best])
+        else:
+            j = min(free, key=lambda each: 0.0 if kept[each] < 0 else float(size[kept[each]]))
+        if kept[j] >= 0:
+            covered[component_of[kept[j]]] -= 1
+        kept[j] = best
+        covered[c] += 1
+        if best < 0:
+            groups = np.unique(net.group[net.component == c])
+            single[j] = int(groups[cost[groups, j].argmin()])
+    found = np.full(rules.n_groups, -1, np.int64)
+    for j in range(k):
+        if kept[j] >= 0:
+            found[net.group[part == kept[j]]] = j
+    for j, group in single.items():
+        found[group] = j
+    return np.where(locked >= 0, locked, found)
+
+
+def _heap(size: int) -> tuple[FloatArray, IntArray]:
+    """Room for a queue of so many entries."""
+    return np.empty(size + 1), np.empty((2, size + 1), np.int64)
+
+
+@inlined
+def push(key: FloatArray, item: IntArray, size: int, value: float, first: int, second: int) -> None:
+    """Put an entry into a heap of so many."""
+    here = size
+    while here > 0 and key[(here - 1) // 2] > value:
+        up = (here - 1) // 2
+        key[here], item[0, here], item[1, here] = key[up], item[0, up], item[1, up]
+        here = up
+    key[here], item[0, here], item[1, here] = value, first, second
+
+
+@inlined
+def pop(key: FloatArray, item: IntArray, size: int) -> None:
+    """Take the least entry out of a heap, which has so many then."""
+    last, here = key[size], 0
+    while 2 * here + 1 < size:
+        down = 2 * here + 1
+        if down + 1 < size and key[down + 1] < key[down]:
+            down += 1
+        if key[down] >= last:
+            break
+        key[here], item[0, here], item[1, here] = key[down], item[0, down], item[1, down]
+        here = down
+    key[here], item[0, here], item[1, here] = last, item[0, size], item[1, size]
+
+
+@compiled
+def grow(
+    ptr: IntArray,
+    near: IntArray,
+    group: IntArray,
+    cost: FloatArray,
+    labels: IntArray,
+    key: FloatArray,
+    item: IntArray,
+) -> None:
+    """Give groups without a label that of a neighbour, the cheapest first; in place.
+
+    ``key`` and ``item`` are a heap of what groups cost, the node and the cluster.
+    """
+    size, begin = 0, 0
+    while begin < len(group) or size > 0:
+        if begin < len(group):
+            v, begin = begin, begin + 1
+            if labels[group[v]] < 0:
+                continue
+        else:
+            v, j = item[0, 0], item[1, 0]
+            size -= 1
+            pop(key, item, size)
+            if labels[group[v]] >= 0:
+                continue
+            labels[group[v]] = j
+        j = labels[group[v]]
+        for z in range(ptr[v], ptr[v + 1]):
+            g = group[near[z]]
+            if labels[g] < 0:
+                push(key, item, size, cost[g, j], near[z], j)
+                size += 1
+
+
+@compiled
+def span(
+    ptr: IntArray,
+    near: IntArray,
+    length: FloatArray,
+    root: int,
+    order: IntArray,
+    before: IntArray,
+    key: FloatArray,
+    item: IntArray,
+) -> int:
+    """Find the shortest spanning tree (Prim): vertices in order, and the one before each.
+
+    ``before`` is -1 everywhere at first.  The number of vertices that were reached.
+    """
+    count, size, v, last = 0, 1, root, root
+    key[0], item[0, 0], item[1, 0] = 0.0, root, root
+    while size > 0:
+        v, last = item[0, 0], item[1, 0]
+        size -= 1
+        pop(key, item, size)
+        if before[v] >= 0:
+            continue
+        before[v], order[count] = last, v
+        count += 1
+        for z in range(ptr[v], ptr[v + 1]):
+            if before[near[z]] < 0:
+                push(key, item, size, length[z], near[z], v)
+                size += 1
+    return count
+
+
+@compiled
+def sum_subtrees(order: IntArray, before: IntArray, values: FloatArray) -> None:
+    """Add the values of each vertex of a tree to those of the one before it, from its leaves on."""
+    for turn in range(len(order) - 1, 0, -1):
+        v = order[turn]
+        for f in range(values.shape[1]):
+            values[before[v], f] += values[v, f]
+
+
+class Merged:
+    """Two adjacent clusters as one, to be cut anew by random spanning trees.
+
+    The groups are all that the two clusters have, or shall have.
+    """
+
+    def __init__(self, model: Model, groups: IntArray, pair: tuple[int, int]) -> None:
+        self.model, self.groups, self.pair = model, groups, pair
+        self.values, self.start = _values(model, groups, pair)
+        m = len(groups)
+        place = np.full(len(model.amount), -1, np.int64)
+        place[groups] = np.arange(m)
+        nodes, number = spans(model.node, groups)
+        edges, degree = spans(model.graph[0], nodes)
+        here = np.repeat(np.repeat(np.arange(m), number), degree)
+        there = place[model.graph[1, model.adjacent[edges]]]
+        inside = (there >= 0) & (here != there)
+        self.here, self.near = here[inside], there[inside]
+        self.ptr = np.concatenate([[0], np.cumsum(np.bincount(self.here, minlength=m))])
+        self.gap: FloatArray | None = None
+        if len(model.points) and model.kind in (MEANS, CHORDS):
+            step = model.points[groups[self.here]] - model.points[groups[self.near]]
+            self.gap = np.sqrt(np.einsum("ij,ij->i", step, step)) + 1e-9
+
+    def cut(
+        self, random_state: np.random.RandomState, factor: float = 1.0
+    ) -> tuple[IntArray, float] | None:
+        """Labels of the groups by the best cut of a tree, and what the two clusters cost then.
+
+        But for a constant of the groups.  The price of what is outside the bounds of the first
+        cluster is so many times that of the other.  None if the groups are not connected, or if
+        pins allow no cut.
+        """
+        model, m, q = self.model, len(self.groups), self.model.amount.shape[1]
+        length = random_state.uniform(0.5, 1.5, size=len(self.near))
+        if self.gap is not None and random_state.randint(2):
+            length *= self.gap
+        order, before = np.empty(m, np.int64), np.full(m, -1, np.int64)
+        sums, root = self.values.copy(), int(random_state.randint(max(m, 1)))
+        heap = _heap(len(length))
+        if m < 2 or span(self.ptr, self.near, length, root, order, before, *heap) < m:
+            return None
+        sum_subtrees(order, before, sums)
+        whole, sub = sums[root], sums[order[1:]]
+        rest, d = whole - sub, self.start
+        best: tuple[float, int, int] | None = None
+        for turn in (0, 1):
+            pair = self.pair if turn == 0 else self.pair[::-1]  # the subtree is in the first
+            total = _worth(model, sub, rest, turn, d)
+            for side, j in zip((sub, rest), pair, strict=True):
+                price = model.price[0] * (factor if j == self.pair[0] else 1.0)
+                total = total + _outside(side[:, d : d + q], model.bound[:, j]) @ price
+            pins = sub[:, d + q + 1 - turn] + rest[:, d + q + turn]  # in the wrong one
+            total = np.where(pins > 0.5, np.inf, total)
+            least = int(np.argmin(total))
+            if np.isfinite(total[least]) and (best is None or total[least] < best[0]):
+                best = float(total[least]), least + 1, turn
+        if best is None:
+            return None
+        inside = np.zeros(m, bool)
+        inside[order[best[1]]] = True
+        for v in order[best[1] + 1 :].tolist():  # from the root on
+            inside[v] = inside[before[v]]
+        a, b = self.pair if best[2] == 0 else self.pair[::-1]
+        found = np.where(inside, a, b)
+        return (found, best[0]) if _both_connected(model, self.groups, found) else None
+
+    def cost(self, labels: IntArray) -> float:
+        """What the two clusters cost, as :meth:`cut` counts it."""
+        q, d, model = self.model.amount.shape[1], self.start, self.model
+        sides = [self.values[labels == j].sum(axis=0, keepdims=True) for j in self.pair]
+        total = float(_worth(model, sides[0], sides[1], 0, d)[0])
+        for side, j in zip(sides, self.pair, strict=True):
+            total += float(_outside(side[0, d : d + q], model.bound[:, j]) @ model.price[0])
+        return total
+
+
+def _outside(load: FloatArray, bound: FloatArray) -> FloatArray:
+    """By how much loads miss lower and upper bounds."""
+    missed: FloatArray = np.maximum(np.maximum(load - bound[1], bound[0] - load), 0.0)
+    return missed
+
+
+def _both_connected(model: Model, groups: IntArray, labels: IntArray) -> bool:
+    """Whether the pieces of the groups are, too: the tree joins the pieces of a group."""
+    nodes, number = spans(model.node, groups)
+    if number.max() == 1:
+        return True
+    place = np.full(model.graph.shape[1], -1, np.int64)
+    place[nodes] = np.arange(len(nodes))
+    edges, degree = spans(model.graph[0], nodes)
+    near, own = place[model.adjacent[edges]], np.repeat(labels, number)
+    here = np.repeat(np.arange(len(nodes)), degree)[near >= 0]
+    near = near[near >= 0]
+    same = own[here] == own[near]
+    ends, shape = (here[same], near[same]), (len(nodes), len(nodes))
+    graph = sparse.coo_array((np.ones(same.sum()), ends), shape=shape)
+    parts: int = csgraph.connected_components(graph, directed=False)[0]
+    return parts == len(np.unique(labels))
+
+
+def _values(model: Model, groups: IntArray, pair: tuple[int, int]) -> tuple[FloatArray, int]:
+    """What is summed over subtrees: for the cost, the bounded sums, and pins to each of the two.
+
+    And how many columns are for the cost.
+    """
+    w = model.group[0, groups]
+    if model.kind in (MEANS, CHORDS):
+        points = model.points[groups] if len(model.points) else np.zeros((len(groups), 0))
+        own = np.column_stack([w, w[:, None] * points])
+    elif model.kind == TABLE:
+        own = model.points[np.ix_(groups, np.array(pair))]
+    else:
+        own = np.zeros((len(groups), 1))
+    pins = np.stack([model.pin[0, groups] == j for j in pair], axis=1)
+    values = np.column_stack([own, model.amount[groups], pins])
+    return np.ascontiguousarray(values, np.float64), own.shape[1]
+
+
+def _worth(
+    model: Model,
+    sub: FloatArray,
+    rest: FloatArray,
+    turn: int,
+    d: int,
+) -> FloatArray:
+    """What the two sides of each cut cost, but for a constant of the groups."""
+    if model.kind == TABLE:
+        table: FloatArray = sub[:, turn] + rest[:, 1 - turn]
+        return table
+    total = np.zeros(len(sub))
+    if model.kind in (MEANS, CHORDS):
+        for side in (sub, rest):
+            length = np.einsum("ij,ij->i", side[:, 1:d], side[:, 1:d])
+            if model.kind == MEANS:
+                total -= length / np.maximum(side[:, 0], 1e-300)
+            else:
+                total -= 2.0 * model.radius * np.sqrt(length)
+    return total
+
+
+def recut(
+    model: Model, labels: IntArray, some: BoolArray, random_state: np.random.RandomState
+) -> int:
+    """Cut some clusters anew, each with one that is adjacent, where that costs less; in place.
+
+    The number of cuts that were tried.
+    """
+    pairs = adjacent_pairs(model, labels)
+    pairs = pairs[some[pairs].any(axis=1)]
+    for a, b in pairs[random_state.permutation(len(pairs))].tolist():
+        groups = np.flatnonzero((labels == a) | (labels == b))
+        merged = Merged(model, groups, (a, b))
+        now, found = merged.cost(labels[groups]), merged.cut(random_state)
+        if found is not None and found[1] < now - 1e-9 * abs(now):
+            labels[groups] = found[0]
+    return len(pairs)
+
+
+def balance(
+    model: Model,
+    labels: IntArray,
+    random_state: np.random.RandomState,
+    until: Deadline,
+    attempts: int,
+) -> int:
+    """Hand what clusters have outside their bounds on to others that have room; in place.
+
+    Along a way of adjacent clusters each pair is cut anew, so that the first obeys its bounds: on a
+    short way to a cluster with room first, then at random until what is outside is less.  Many
+    clusters have one attempt each.  The number of cuts that were tried.
+    """
+    cuts, (lower, upper) = 0, model.bound
+    if not model.amount.shape[1]:
+        return cuts
+    many = np.count_nonzero((_outside(_loads(model, labels), model.bound) > 0.0).any(axis=1))
+    for a in random_state.permutation(len(lower)).tolist():
+        for attempt in range(attempts if many <= at.WIDTH else min(attempts, 1)):
+            load = _loads(model, labels)
+            outside = _outside(load, model.bound) * model.price[0]
+            r = int(outside[a].argmax())
+            if outside[a, r] <= 0.0 or until.passed:
+                break
+            pairs, trial, most = adjacent_pairs(model, labels), labels.copy(), outside.sum()
+            way = [a]
+            if attempt == 0:
+                over = bool(load[a, r] > upper[a, r])
+                room = (upper - load if over else load - lower)[:, r]
+                need = load[a, r] - upper[a, r] if over else lower[a, r] - load[a, r]
+                way = _way(pairs, a, room, float(need), random_state)
+            for hop in range(at.WIDTH):
+                if attempt:
+                    near = pairs[(pairs == way[-1]).any(axis=1)]
+                    others = np.setdiff1d(near, way[-2:])
+                    if not len(others):
+                        break
+                    way.append(int(others[random_state.randint(len(others))]))
+                if hop + 1 >= len(way):
+                    break
+                tried = _handed(model, trial, way[hop], way[hop + 1], random_state)
+                cuts += abs(tried)
+                if tried < 0:
+                    break
+                left = (_outside(_loads(model, trial), model.bound) * model.price[0]).sum()
+                if left < most * (1.0 - 1e-9):
+                    labels[:], most = trial, left
+                    break
+                if attempt:
+                    pairs = adjacent_pairs(model, trial)
+    return cuts
+
+
+def _loads(model: Model, labels: IntArray) -> FloatArray:
+    """Bounded sums of the clusters, (k, q)."""
+    load = np.zeros(model.bound.shape[1:])
+    np.add.at(load, labels, model.amount)
+    return load
+
+
+def _way(
+    pairs: IntArray,
+    a: int,
+    room: FloatArray,
+    need: float,
+    random_state: np.random.RandomState,
+) -> list[int]:
+    """Adjacent clusters on a short way from one to another with room, or with most of it."""
+    before, queue = {a: -1}, [a]
+    for c in queue:
+        if c != a and room[c] >= need and random_state.randint(2):
+            break
+        near = pairs[(pairs == c).any(axis=1)]
+        others = near[near != c]
+        for d in others[random_state.permutation(len(others))].tolist():
+            if d not in before:
+                before[d] = c
+                queue.append(d)
+    else:
+        c = max(queue[1:], key=lambda each: room[each], default=a)
+    path = [c]
+    while before[path[-1]] >= 0:
+        path.append(before[path[-1]])
+    return path[::-1]
+
+
+def _handed(
+    model: Model, labels: IntArray, c: int, d: int, random_state: np.random.RandomState
+) -> int:
+    """Cut two clusters so that the first obeys its bounds and the other nearly; in place.
+
+    The best of some trees, up to the first that does.  Their number, negative if none can be cut.
+    """
+    groups = np.flatnonzero((labels == c) | (labels == d))
+    merged, tried = Merged(model, groups, (c, d)), 0
+    best: tuple[IntArray, float] | None = None
+    while tried < at.LONGEST:
+        tried += 1
+        found = merged.cut(random_state, float(at.GROWTH))
+        if found is None or not (best is None or found[1] < best[1]):
+            continue
+        best = found
+        loads = (model.amount[groups[found[0] == j]].sum(axis=0) for j in (c, d))
+        if not any(
+            _outside(load, model.bound[:, j]).any() for load, j in zip(loads, (c, d), strict=True)
+        ):
+            break
+    if best is None:
+        return -tried
+    labels[groups] = best[0]
+    return tried
+
+
+def adjacent_pairs(model: Model, labels: IntArray) -> IntArray:
+    """Pairs of clusters that have neighbours in each other, the smaller number first, (c, 2)."""
+    own = labels[model.graph[1, :-1]]
+    here = np.repeat(own, np.diff(model.graph[0]))
+    there = own[model.adjacent]
+    k = int(model.bound.shape[1])
+    keys = np.unique(here[here < there] * k + there[here < there])
+    return np.stack(np.divmod(keys, k), axis=1)
