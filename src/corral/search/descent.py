@@ -437,7 +437,8 @@ class Descender:
             restless(model, state, awake)
             if len(model.node) > 1:
                 # A child whose clusters moves and cuts do not mend soon has one attempt each time.
-                attempts = at.ITERATIONS if target == np.inf else int(rise > 2)
+                whole = target == np.inf and not self.budget.over
+                attempts = at.ITERATIONS if whole else int(rise > 2)
                 self._recut(piece.priced.at(penalty, least), labels, awake, attempts)
         self.penalty *= at.PENALTY_DRIFT**-2 if rise else at.PENALTY_DRIFT
         return labels, objective + soft

@@ -452,7 +452,7 @@ def balance(
                 room = (upper - load if over else load - lower)[:, r]
                 need = load[a, r] - upper[a, r] if over else lower[a, r] - load[a, r]
                 way = _way(pairs, a, room, float(need), random_state)
-            for hop in range(at.WIDTH):
+            for hop in range(min(at.WIDTH, len(lower))):
                 if attempt:
                     near = pairs[(pairs == way[-1]).any(axis=1)]
                     others = np.setdiff1d(near, way[-2:])
@@ -517,7 +517,7 @@ def _handed(
     groups = np.flatnonzero((labels == c) | (labels == d))
     merged, tried = Merged(model, groups, (c, d)), 0
     best: tuple[IntArray, float] | None = None
-    while tried < at.LONGEST:
+    while tried < min(at.LONGEST, len(groups)):
         tried += 1
         found = merged.cut(random_state, float(at.GROWTH))
         if found is None or not (best is None or found[1] < best[1]):
