@@ -29,6 +29,7 @@ LAYERS = [
     {"_scale", "progress", "search.events"},
     {"constraints", "settings"},
     {"rules", "audit", "metrics", "datasets", "inputs"},
+    {"named"},
     {"rows"},
     {"problem", "admm", "backends", "search.compiled"},
     {"search.prices"},

@@ -19,6 +19,7 @@ from ._typing import FloatArray, IntArray
 from .backends import Backend, InMemory, backend_of
 from .constraints import ConstraintSet
 from .constraints._checks import Names
+from .constraints.clusters import called, read_cluster_names
 from .constraints.collection import rules_for
 from .deadline import Deadline, OutOfTime
 from .exact import NoAssignment, assign
@@ -34,6 +35,7 @@ class NewRows(TransformerMixin):
     """Methods of an estimator with fitted ``cluster_centers_``."""
 
     cluster_centers_: Any
+    cluster_names: Any
     device: str | None
     metric: str
     time_limit: float | None
@@ -107,10 +109,12 @@ class NewRows(TransformerMixin):
         SolverTimeoutError
             If ``time_limit`` ran out first.
         """
-        backend, (given, _) = self._checked(X), rules_for(X, constraints)
+        clusters = read_cluster_names(self.cluster_names)
+        backend, (given, _) = self._checked(X), rules_for(X, constraints, None, clusters)
         with self._table(X, backend, sample_weight) as table:
             centers, deadline = self._centers.astype(np.float64), Deadline.after(self.time_limit)
-            labels = place(table.home(), given, centers, deadline, row_names(X))
+            names = called(row_names(X), clusters, sum(table.lengths))
+            labels = place(table.home(), given, centers, deadline, names)
             k, weight = len(centers), table.weight
             report = Report.of(table, labels, given, k, weight, metric=self.metric)
         if not report.feasible:

@@ -18,6 +18,7 @@ from .._typing import BoolArray, FloatArray, IntArray
 from . import _checks
 from ._checks import Names, name_of, plural, refuse, shortened
 from .base import Constraint, Violations, numbers_from_json
+from .clusters import cluster_name
 from .files import read_weighted_pairs, write_pairs
 from .rows import RowRule, listed, look_up, starts_with_name
 
@@ -94,7 +95,7 @@ class _Links(RowRule, kind=False):
 
     def _describe(self, pair: int, names: Names, *, where: IntArray, ends: IntArray) -> str:
         i, j = (name_of(int(row), names) for row in self.pairs[pair])
-        a, b = ends[np.searchsorted(where, pair)]
+        a, b = (cluster_name(end, names) for end in ends[np.searchsorted(where, pair)])
         if self._together:
             return f"samples {i} and {j} must be together, but are in clusters {a} and {b}"
         return f"samples {i} and {j} must not be together, but are both in cluster {a}"

@@ -17,6 +17,7 @@ from .._text import in_digits
 from .._typing import FloatArray, IntArray, Matrix
 from ..audit import Entry, Findings, PointPieces
 from ..constraints import CannotLink, Constraint, ConstraintSet, MustLink
+from ..constraints.clusters import ClusterNames
 from ..plots import plot_assignment, plot_clusters, plot_convergence
 from ..plots.bounds import draw_measure, measure_sizes, measure_totals
 
@@ -126,7 +127,11 @@ class Pictures:
 
 
 def to_pictures(
-    findings: Findings, view: View | None, history: History | None, features: Any = None
+    findings: Findings,
+    view: View | None,
+    history: History | None,
+    features: Any = None,
+    clusters: ClusterNames = None,
 ) -> Pictures:
     """Draw all pictures that can be drawn; without matplotlib there is a sentence instead."""
     try:
@@ -135,17 +140,19 @@ def to_pictures(
         return Pictures(f'<p class="note">{escape(MISSING)}</p>')
     drawn = [] if history is None or not len(history) else list(_courses(history, view))
     return Pictures(
-        picture_of_clusters(findings, view, features),
-        _framed(*_bounds(findings, view)),
+        picture_of_clusters(findings, view, features, clusters),
+        _framed(*_bounds(findings, view, clusters)),
         "\n".join(_framed(*each) for each in drawn),
     )
 
 
-def picture_of_clusters(findings: Findings, view: View | None, features: Any = None) -> str:
+def picture_of_clusters(
+    findings: Findings, view: View | None, features: Any = None, clusters: ClusterNames = None
+) -> str:
     """The clusters in the plane, as HTML."""
     if view is None or not len(view.rows):
         return ""
-    return _framed(*_clusters(findings, view, features))
+    return _framed(*_clusters(findings, view, features, clusters))
 
 
 def _framed(caption: str, figure: Figure) -> str:
@@ -155,29 +162,33 @@ def _framed(caption: str, figure: Figure) -> str:
     )
 
 
-def _bounds(findings: Findings, view: View | None) -> tuple[str, Figure]:
+def _bounds(
+    findings: Findings, view: View | None, clusters: ClusterNames = None
+) -> tuple[str, Figure]:
     """Sizes, totals and shares against their bounds, a panel each, in one picture."""
     rules = [entry.constraint for entry in findings.entries]
     measures = [measure_sizes(findings.sizes, rules)]
     if view is not None:
-        measures += measure_totals(view.labels, rules, len(findings.sizes))
+        measures += measure_totals(view.labels, rules, len(findings.sizes), clusters)
     columns = min(len(measures), 2)
     rows = -(-len(measures) // columns)
     figure = _figure(5.4 * columns, 3.0 * rows)
     places = figure.subplots(rows, columns, squeeze=False).ravel()
     for place, measure in zip(places, measures, strict=False):
-        draw_measure(place, measure)
+        draw_measure(place, measure, clusters)
     for place in places[len(measures) :]:
         place.set_axis_off()
     return "Sizes and totals of the clusters, with their bounds", figure
 
 
-def _clusters(findings: Findings, view: View, features: Any) -> tuple[str, Figure]:
+def _clusters(
+    findings: Findings, view: View, features: Any, clusters: ClusterNames
+) -> tuple[str, Figure]:
     figure = _figure(7.6, 4.8)
     rules = [entry.constraint for entry in findings.entries]
     labels, links = view.labels[view.rows], view.links(rules)
     own: Any = {"centers": view.centers, "features": features, "ax": figure.subplots()}
-    own["sizes"] = findings.sizes
+    own |= {"sizes": findings.sizes, "names": clusters}
     plot_clusters(view.points, labels, links, **own, metric=findings.metric)
     caption = "The clusters"
     if links:

@@ -178,7 +178,9 @@ def named_clusters(rules: ConstraintSet, n_clusters: int) -> set[int]:
         elif isinstance(rule, ClusterTotals):
             if _per_cluster((rule.minimum, rule.maximum)):
                 return set(range(n_clusters))
-        elif not isinstance(rule, (MustLink, CannotLink, GroupShares)):
+        elif isinstance(rule, GroupShares):
+            found |= set(map(int, rule.clusters or ()))
+        elif not isinstance(rule, (MustLink, CannotLink)):
             return set(range(n_clusters))
     return found
 
