@@ -186,7 +186,7 @@ def test_prices_of_rules_know_the_price_of_leaving(X, minutes):
 
 
 @pytest.mark.parametrize(
-    "previous, stay, said",
+    ("previous", "stay", "said"),
     [
         ([0, 1], 1.0, "2 labels, but X has 60 samples"),
         (np.full(60, 3), 1.0, r"previous\[0\]. is 3, but n_clusters is 3"),

@@ -30,7 +30,7 @@ from .rules import presolve
 from .search.events import Events
 from .search.ready import ready_for
 from .settings import Settings, called_init, make_random_state, make_settings, with_limit
-from .solution import Solution, check_answer, in_user_units
+from .solution import Solution, check_answer, in_numbers_of, in_user_units
 from .solve import solve
 from .versions import Versioned
 
@@ -288,6 +288,7 @@ class ConstrainedKMeans(
             ended, dtype = settings.ended, table.dtype
             solution, proof = prover.proven(solution) if prover else (solution, None)
             settings.progress.finish(None if solution.may_violate else solution.objective)
+            solution = in_numbers_of(solution, before, given, settings.init)
             report = Report.of(table, solution.labels, given, k, table.weight, metric=self.metric)
             report = report.named(rows, clusters, before)
             solution = in_user_units(solution, table)

@@ -47,7 +47,7 @@ BOTH = {
 }
 
 
-@pytest.mark.parametrize("named, numbered", BOTH.values(), ids=BOTH)
+@pytest.mark.parametrize(("named", "numbered"), BOTH.values(), ids=BOTH)
 @given(labels=st.lists(st.integers(0, 2), min_size=8, max_size=8))
 @settings(max_examples=30, deadline=None)
 def test_names_and_numbers_find_the_same_violations(named, numbered, labels):
@@ -58,7 +58,7 @@ def test_names_and_numbers_find_the_same_violations(named, numbered, labels):
     np.testing.assert_array_equal(found.where, wanted.where)
 
 
-@pytest.mark.parametrize("named, numbered", BOTH.values(), ids=BOTH)
+@pytest.mark.parametrize(("named", "numbered"), BOTH.values(), ids=BOTH)
 def test_a_named_rule_is_refused_until_its_names_are_looked_up(named, numbered):
     assert named.clusters_named
     assert not numbered.clusters_named
@@ -69,7 +69,7 @@ def test_a_named_rule_is_refused_until_its_names_are_looked_up(named, numbered):
         named.check(8, 3)
 
 
-@pytest.mark.parametrize("named, numbered", BOTH.values(), ids=BOTH)
+@pytest.mark.parametrize(("named", "numbered"), BOTH.values(), ids=BOTH)
 def test_named_rules_survive_files_and_pickles(named, numbered, tmp_path):
     rules = ConstraintSet([named, numbered])
     rules.to_json(tmp_path / "rules.json")
@@ -114,7 +114,7 @@ def test_phrases_say_which_clusters_have_bounds():
 
 
 @pytest.mark.parametrize(
-    "make, said",
+    ("make", "said"),
     [
         (lambda: ClusterTotals(VALUES, maximum={"": 3}), "must be a name"),
         (lambda: ClusterTotals(VALUES, maximum={0: 3}), "the cluster 0"),
@@ -136,7 +136,7 @@ def test_wrong_names_are_refused_where_they_are_given(make, said):
 
 
 @pytest.mark.parametrize(
-    "rule, said",
+    ("rule", "said"),
     [
         (ClusterTotals(VALUES, maximum={"nort": 3}), r"'nort' \(did you mean 'north'\?\)"),
         (ClusterSizes({"north": 8}), "cluster 'south' has none"),
@@ -154,7 +154,7 @@ def test_shares_in_a_cluster_that_is_not_there():
 
 
 @pytest.mark.parametrize(
-    "names, said",
+    ("names", "said"),
     [
         ("abc", "a str"),
         (["a", "b", "a"], "'a' twice, at 0 and 2"),

@@ -13,6 +13,7 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import plural
+from ..constraints.clusters import read_cluster_names
 from ..constraints.files import atomic_writer
 from .options import Options
 from .tables import Table, read_table
@@ -187,18 +188,24 @@ MODEL = {"format": "corral model", "version": 1}
 
 
 def write_model(
-    path: str, space: Space, centers: FloatArray, beside: Callable[[str], object] | None = None
+    path: str,
+    space: Space,
+    centers: FloatArray,
+    beside: Callable[[str], object] | None = None,
+    names: Sequence[str] | None = None,
 ) -> None:
     """Write what ``corral assign`` needs, completely or not at all; see ``atomic_writer``."""
     arrays = {"middle": space.middle, "width": space.width, "fill": space.fill, "centers": centers}
     values = {name: array.tolist() for name, array in arrays.items()}
     document = {**MODEL, "columns": space.columns, "metric": space.metric, **values}
+    if names is not None:
+        document["clusters"] = list(names)
     with atomic_writer(path, beside) as file:
         file.write(json.dumps(document, allow_nan=False) + "\n")
 
 
-def read_model(path: str) -> tuple[Space, FloatArray]:
-    """Read the columns, their scale and the centres from a file of :func:`write_model`."""
+def read_model(path: str) -> tuple[Space, FloatArray, tuple[str, ...] | None]:
+    """Read the columns, their scale, the centres and the names of clusters of a model's file."""
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
@@ -214,9 +221,10 @@ def read_model(path: str) -> tuple[Space, FloatArray]:
         metric = found.get("metric", "euclidean")  # files of corral before 0.5 have none
         known = metric in ("euclidean", "cosine", "haversine")
         fits = every.shape == (3 + len(centers), len(names))
+        clusters = read_cluster_names(found.get("clusters"), len(centers))
         complete = known and fits and bool((width > 0).all())
     except (KeyError, TypeError, ValueError):
-        complete = False
+        complete, clusters = False, None
     if not complete or not np.isfinite(every).all():
         raise ValueError(f"{path} is not complete; write it again with corral fit --model.")
-    return Space(names, middle, width, fill, metric), centers
+    return Space(names, middle, width, fill, metric), centers, clusters

@@ -21,6 +21,7 @@ from click.core import ParameterSource
 
 import corral
 
+from ..constraints.clusters import called
 from ..deadline import Deadline, OutOfTime
 from ..exceptions import InfeasibleConstraintsError, SolverTimeoutError
 from . import options as opt
@@ -46,6 +47,7 @@ from .output import (
 if TYPE_CHECKING:
     from .. import Constraint, ConstraintSet
     from .._typing import FloatArray, IntArray
+    from ..constraints.previous import Previous
     from ..progress import Progress
     from .data import Points, Space
 
@@ -120,7 +122,9 @@ def make_estimator(method: str, n_clusters: int | str, **values: Any) -> Any:
     }
     _refuse_others(method)
     own = {name: values[option] for option, name in OWN[method].items() if name is not None}
-    common = {name: values[name] for name in ("effort", "time_limit")}
+    common = {name: values[name] for name in ("effort", "time_limit", "cluster_names")}
+    if values["init"] is not None:
+        own["init"] = values["init"]
     maker = getattr(corral, makers[method])  # imports this one alone
     return maker(n_clusters, random_state=values["seed"], **common, **own)
 
@@ -154,6 +158,9 @@ Examples:
   corral fit people.parquet -k 5 --scale standard --share sex:0.4: --min-size 10 --plot p.png
   corral fit cities.csv -k 6 --columns lat,lon --metric haversine --max-size 20 -o regions.csv
   corral fit stops.csv -k fewest --capacity load:900 --method medoids --metric haversine
+  corral fit shops.csv --clusters reps.csv --total minutes --id-column shop -o labels.csv
+  corral fit shops.csv --clusters reps.csv --total minutes --id-column shop --previous labels.csv \\
+    --stay 0.5 -o new-labels.csv --changes moved.csv
   zcat big.csv.gz | corral fit - -k 8 --rules rules.json --model model.json > labels.csv
 
 The labels are written to the output file, or to the standard output if there is none: id, label,
@@ -174,7 +181,10 @@ Exit codes: 0 feasible, 2 bad input, 3 infeasible, 4 not decided within the time
 @opt.metric_option
 @opt.weight_option
 @opt.clusters_or_fewest_option
+@opt.named_option
+@opt.bases_option
 @opt.rule_options
+@opt.previous_options
 @method_options
 @opt.solver_options
 @opt.choice_option(
@@ -223,6 +233,11 @@ def fit(
     force: bool,
     quiet: bool,
     as_json: bool,
+    bases: str | None,
+    previous: str | None,
+    previous_column: str,
+    stay: float | None,
+    changes: str | None,
     **options: Any,
 ) -> int:
     """Cluster the rows of POINTS (CSV, TSV, Excel, Parquet or npy) so that the rules are obeyed.
@@ -230,12 +245,17 @@ def fit(
     A dash reads CSV from the standard input.
     """
     from .data import write_model
+    from .tables import write_table
 
     output = None if output == "-" else output
     asked = opt.Options(**options)
     files = {"--output": output, "--model": model, "--report": report, "--plot": plot}
-    for option, path in files.items():
-        check_output(option, path, force=force, inputs=asked.files)
+    read = [*asked.files, *([] if previous is None else [previous])]
+    for option, path in {**files, "--changes": changes}.items():
+        check_output(option, path, force=force, inputs=read)
+    for option, value in (("--stay", stay), ("--changes", changes)):
+        if value is not None and previous is None:
+            raise ValueError(f"{option} is {value!r}, but --previous is not given; give both.")
     if output is None or as_json:
         check_printing("JSON" if as_json else "the labels", "open it" if as_json else "give -o")
     written = Written(force=force)
@@ -243,6 +263,8 @@ def fit(
         raise ValueError(f"--prices is for --method kmeans, but --method is {method}.")
     points, rules, n_clusters = load(asked, quiet=quiet)
     others = columns_before(points, asked.id_column, keep_columns)
+    start = bases_of(asked, points, method, bases)
+    before = previous_answer(asked, points, (previous, previous_column), stay, quiet=quiet)
     clock = Deadline.after(None)
     fitted = make_estimator(
         method,
@@ -258,19 +280,29 @@ def fit(
         on_infeasible=on_infeasible,
         prove=prove,
         metric=asked.metric,
+        cluster_names=asked.cluster_names,
+        init=None if bases == "fix" else start,
     )
-    stopped = fit_model(fitted, points, rules, quiet=quiet, keep_best=keep_best)
+    stopped = False
+    if bases == "fix":
+        assign_to(start, fitted, points, rules, before)
+    else:
+        how: Any = {"quiet": quiet, "keep_best": keep_best, "previous": before}
+        stopped = fit_model(fitted, points, rules, **how)
     seconds = clock.elapsed
     if stopped:
         click.echo("corral: interrupted; the answer is the best so far", err=True)
     centers = np.asarray(fitted.cluster_centers_)
-    columns = {**others, **label_columns(fitted.labels_, points, centers)}
+    names = asked.cluster_names
+    columns = {**others, **label_columns(fitted.labels_, points, centers, names)}
     # The labels come first: nothing that fails later can lose them.
     where: Any = {"output": output, "as_json": as_json}
     write_labels(columns, points, written, ids=asked.id_column, **where)
     if model is not None:
-        write_model(model, points.space, centers, written.beside(model))
+        write_model(model, points.space, centers, written.beside(model), names)
     found = replace(priced(fitted, points, rules, prices), **told(points))
+    if found.changes is not None:
+        found = replace(found, changes=replace(found.changes, names=points.called))
     values = {"seconds": round(seconds, 3), "centers": as_lists(centers)}
     if method == "kmeans":
         values["n_iter"] = int(fitted.n_iter_)
@@ -279,16 +311,86 @@ def fit(
         say(f"\n{found.describe()}", err=output is None)
     if report is not None:
         written.text(report, found.to_html(title=f"corral: {Path(points.table.name).name}"))
+    if changes is not None and found.changes is not None:
+        rows = found.changes.columns()
+        write_table(changes, rows, points.table.decimal, "id", beside=written.beside(changes))
     if plot is not None:
-        look: Any = {"metric": asked.metric, "features": points.space.columns}
+        look: Any = {"metric": asked.metric, "features": points.space.columns, "names": names}
         written.picture(plot, picture_of(points.X, rules, fitted.labels_, centers, **look))
     return written.code(INTERRUPTED if stopped else FINE)
+
+
+def bases_of(
+    asked: opt.Options, points: Points, method: str, bases: str | None
+) -> FloatArray | None:
+    """Where the clusters start, or stay, as points; None if the file of clusters does not say."""
+    named = asked.named
+    if bases is not None and method != "kmeans":
+        raise ValueError(f"--bases is for --method kmeans, but --method is {method}.")
+    if named is None or method != "kmeans":
+        if bases is not None:
+            raise ValueError("--bases is given without --clusters, whose table has the bases.")
+        return None
+    columns = points.space.columns
+    found = named.bases(columns, degrees=asked.metric == "haversine")
+    if found is None:
+        if bases is not None:
+            wanted = " and ".join(map(repr, columns))
+            raise ValueError(
+                f"--bases is {bases!r}, but {named.table.name} has no columns {wanted} with a base "
+                "for each cluster."
+            )
+        return None
+    return points.space.points(found)
+
+
+def previous_answer(
+    asked: opt.Options,
+    points: Points,
+    file: tuple[str | None, str],
+    stay: float | None,
+    *,
+    quiet: bool,
+) -> Previous | None:
+    """The labels of ``--previous``, from a file and its column."""
+    from .clusters import read_previous_labels
+
+    path, column = file
+    if path is None:
+        return None
+    with spoken_warnings(quiet):
+        return read_previous_labels(path, column, points, asked.id_column, asked.named, stay)
+
+
+def assign_to(
+    centers: FloatArray | None,
+    model: Any,
+    points: Points,
+    rules: ConstraintSet,
+    before: Previous | None = None,
+) -> None:
+    """Make a fitted model of given centres, to which the rows are assigned under the rules."""
+    from .. import audit
+
+    if centers is None:  # not reached: the bases are there
+        raise ValueError("--bases fix needs bases.")
+    model.cluster_centers_, model.n_features_in_ = centers, centers.shape[1]
+    names, weight, k = model.cluster_names, points.weight, len(centers)
+    given = rules if before is None else rules.with_(before.pins)
+    try:
+        labels = model.assign(points.X, constraints=given, sample_weight=weight)
+    except InfeasibleConstraintsError as clash:
+        raise with_ids(clash, points, k, names) from clash
+    found = audit(points.X, labels, given, k, weight, centers, model.metric, names)
+    model.labels_, model.n_iter_, model.n_clusters_ = labels, 0, k
+    model.report_ = found.named(points.called, names, before)
 
 
 @click.command(epilog=CHECK_EPILOG, short_help="Say whether the rules can be obeyed, or why not.")
 @opt.data_options
 @opt.weight_option
 @opt.clusters_option
+@opt.named_option
 @opt.rule_options
 @opt.time_limit_option("After it the question is left undecided, with exit code 4.")
 @opt.printing_options
@@ -296,8 +398,10 @@ def check(time_limit: float | None, quiet: bool, as_json: bool, **options: Any) 
     """Say whether the rules can be obeyed, or which of them contradict each other."""
     from ..feasibility import check as decide
 
-    points, rules, n_clusters = load(opt.Options(**options), quiet=quiet)
-    found = decide(len(points.X), rules, n_clusters, time_limit=time_limit, index=points.called)
+    asked = opt.Options(**options)
+    points, rules, n_clusters = load(asked, quiet=quiet)
+    own: Any = {"index": points.called, "cluster_names": asked.cluster_names}
+    found = decide(len(points.X), rules, n_clusters, time_limit=time_limit, **own)
     if found.feasible is None:
         raise SolverTimeoutError(found.message, time_limit or 0.0, "undecided")
     if as_json:
@@ -376,7 +480,13 @@ class KeepBest:
 
 
 def fit_model(
-    model: Any, points: Points, rules: ConstraintSet, *, quiet: bool, keep_best: bool = False
+    model: Any,
+    points: Points,
+    rules: ConstraintSet,
+    *,
+    quiet: bool,
+    keep_best: bool = False,
+    previous: Previous | None = None,
 ) -> bool:
     """Fit with a progress bar; print warnings; name the user's ids in contradictions.
 
@@ -391,6 +501,8 @@ def fit_model(
     ):
         try:
             given: Any = {"constraints": rules, "sample_weight": points.weight}
+            if previous is not None:
+                given |= {"previous": previous, "stay": previous.stay}
             if isinstance(model, ConstrainedKMeans):
                 given["callback"] = stop or progress
             model.fit(points.X, **given)
@@ -401,12 +513,15 @@ def fit_model(
         except InfeasibleConstraintsError as clash:
             fewest = model.n_clusters == opt.FEWEST
             k = len(points.X) if fewest else int(model.n_clusters)
-            raise with_ids(clash, points, k) from clash
+            raise with_ids(clash, points, k, model.cluster_names) from clash
     return stop is not None and stop.asked
 
 
 def with_ids(
-    clash: InfeasibleConstraintsError, points: Points, n_clusters: int
+    clash: InfeasibleConstraintsError,
+    points: Points,
+    n_clusters: int,
+    clusters: tuple[str, ...] | None = None,
 ) -> InfeasibleConstraintsError:
     """The same contradiction with the user's ids, if there are ids and the time is enough."""
     from ..infeasible import explain
@@ -415,7 +530,8 @@ def with_ids(
         return clash
     n, deadline = len(points.X), Deadline.after(RENAME_SECONDS)
     try:
-        again = explain(n, n_clusters, clash.conflict, deadline=deadline, names=points.called)
+        names = called(points.called, clusters, n)
+        again = explain(n, n_clusters, clash.conflict, deadline=deadline, names=names)
     except OutOfTime:
         return clash
     return again or clash
@@ -428,6 +544,7 @@ def picture_of(
     centers: FloatArray,
     metric: str = "euclidean",
     features: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
 ) -> Any:
     """A figure of the clusters."""
     from matplotlib.figure import Figure
@@ -435,6 +552,6 @@ def picture_of(
     from ..plots import plot_clusters
 
     figure = Figure(figsize=(8.0, 5.6), layout="constrained")
-    own: Any = {"centers": centers, "metric": metric, "features": features}
+    own: Any = {"centers": centers, "metric": metric, "features": features, "names": names}
     plot_clusters(X, labels, rules, **own, ax=figure.subplots())
     return figure

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, TypeVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from .clusters import Clusters
 
 #: What stands for the least number of clusters that the rules allow.
 FEWEST = "fewest"
@@ -126,6 +129,21 @@ class Options:
     share: tuple[str, ...]
     pin: tuple[str, ...]
     constraints: tuple[str, ...]
+    clusters: str | None = None
+
+    @cached_property
+    def named(self) -> Clusters | None:
+        """What the file of ``--clusters`` says; None if there is none."""
+        if self.clusters is None:
+            return None
+        from .clusters import read_clusters
+
+        return read_clusters(self.clusters, self.decimal)
+
+    @property
+    def cluster_names(self) -> tuple[str, ...] | None:
+        """Names of the clusters; None if they have none."""
+        return None if self.named is None else self.named.names
 
     @property
     def fewest(self) -> bool:
@@ -135,7 +153,8 @@ class Options:
     @property
     def files(self) -> tuple[str, ...]:
         """The files that the command reads, which it must not overwrite."""
-        return (self.points, *self.must_link, *self.cannot_link, *self.constraints)
+        clusters = () if self.clusters is None else (self.clusters,)
+        return (self.points, *self.must_link, *self.cannot_link, *self.constraints, *clusters)
 
 
 def stacked(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
@@ -233,6 +252,15 @@ clusters_or_fewest_option = option(
 )
 
 
+named_option = option(
+    "--clusters",
+    type=_FILE,
+    help="Table of the clusters: name, minimum, maximum, latitude and longitude of a base. "
+    "Minimum and maximum bound the rows, or the --total COLUMN without bounds; a column "
+    "'maximum minutes' bounds that total.",
+)
+
+
 def _soft_option(name: str, text: str) -> Callable[[Any], Any]:
     """An option that makes rules soft."""
     return option(name, type=click.FloatRange(0), metavar="WEIGHT", help=text)
@@ -296,6 +324,32 @@ rule_options = stacked(
         multiple=True,
         help="Rules of all kinds: a JSON file of ConstraintSet.to_json.",
     ),
+)
+
+bases_option = option(
+    "--bases",
+    type=click.Choice(["start", "fix"]),
+    help="Whether the clusters start at their bases in --clusters, or have them as fixed centres; "
+    "by default they start there, if the table has bases.",
+)
+
+#: The answer before.
+previous_options = stacked(
+    option("--previous", type=_FILE, help="Labels of an earlier fit, by id; new rows are free."),
+    option(
+        "--previous-column",
+        default="label",
+        show_default=True,
+        metavar="NAME",
+        help="Column of --previous with the labels.",
+    ),
+    option(
+        "--stay",
+        type=click.FloatRange(0),
+        metavar="PRICE",
+        help="Price of each row that leaves its cluster of --previous; inf if none may.",
+    ),
+    option("--changes", type=click.Path(), help="Table of the rows that moved or are new."),
 )
 
 seed_option = option(

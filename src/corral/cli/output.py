@@ -168,8 +168,10 @@ def columns_before(points: Points, id_column: str | None, keep_columns: bool) ->
     return columns
 
 
-def label_columns(labels: IntArray, points: Points, centers: FloatArray) -> dict[str, Any]:
-    """The label of each point, and its distance to the centre of the cluster."""
+def label_columns(
+    labels: IntArray, points: Points, centers: FloatArray, names: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """The label of each point, as a name if there are any, and its distance to the centre."""
     if points.space.metric == "euclidean":
         distances = np.linalg.norm(points.X - centers[labels], axis=1)
     else:
@@ -177,7 +179,8 @@ def label_columns(labels: IntArray, points: Points, centers: FloatArray) -> dict
 
         every = distances_to(points.X, centers, METRICS[points.space.metric])
         distances = every[np.arange(len(labels)), labels]
-    return {"label": labels, "distance": distances}
+    called = labels if names is None else [names[label] for label in labels.tolist()]
+    return {"label": called, "distance": distances}
 
 
 def write_labels(
@@ -271,7 +274,8 @@ def print_report(
     """
     if as_json:
         names = ("id", "label", "distance")
-        rows = zip(points.names, *(columns[name].tolist() for name in names[1:]), strict=True)
+        cells = (np.asarray(columns[name]).tolist() for name in names[1:])
+        rows = zip(points.names, *cells, strict=True)
         found = {**report.to_dict(), **(values or {})}
         if output is None:
             found["labels"] = [dict(zip(names, row, strict=True)) for row in rows]

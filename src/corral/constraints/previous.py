@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,13 @@ from .._arrays import sound
 from .._text import shown
 from .._typing import IntArray
 from ._checks import as_entries, as_numbers, index_of, kind_of, plural, table_of
+from .base import Constraint
 from .clusters import ClusterNames, numbers_of_clusters, read_cluster_names
+from .links import CannotLink, MustLink
 from .pins import Pin
+from .shares import GroupShares
+from .sizes import ClusterSizes
+from .totals import ClusterTotals
 
 #: What stands for no cluster in a list of labels, besides -1, None and NaN.
 NO_NAME = ("", "-1", "nan")
@@ -92,6 +97,8 @@ def read_previous(
     >>> before.labels, before.pins
     (array([ 1, -1,  0]), Pin(2 rows, 2 soft))
     """
+    if isinstance(previous, Previous):
+        return previous
     if previous is None:
         if stay is not None:
             raise ValueError(
@@ -181,6 +188,30 @@ def _refuse(wrong: Any, array: Any) -> None:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(
-            f"`previous[{row}]` is {shown(array.tolist()[row])}; a label is a whole number from 0, a name "
-            "of a cluster, or -1, None or NaN for a row that is free."
+            f"`previous[{row}]` is {shown(array.tolist()[row])}; a label is a whole number from "
+            "0, a name of a cluster, or -1, None or NaN for a row that is free."
         )
+
+
+def named_clusters(rules: Iterable[Constraint], n_clusters: int) -> set[int]:
+    """Clusters whose number matters to a rule, so that it cannot be exchanged with another's."""
+    found: set[int] = set()
+    for rule in rules:
+        if isinstance(rule, Pin):
+            found |= set(rule.clusters.tolist())
+        elif isinstance(rule, ClusterSizes):
+            bounds = (rule.sizes, rule.minimum, rule.maximum)
+            if rule.ordered and _per_cluster(bounds):
+                return set(range(n_clusters))
+        elif isinstance(rule, ClusterTotals):
+            if _per_cluster((rule.minimum, rule.maximum)):
+                return set(range(n_clusters))
+        elif isinstance(rule, GroupShares):
+            found |= set(map(int, rule.clusters or ()))
+        elif not isinstance(rule, (MustLink, CannotLink)):
+            return set(range(n_clusters))
+    return found
+
+
+def _per_cluster(bounds: Sequence[Any]) -> bool:
+    return any(bound is not None and np.ndim(bound) > 0 for bound in bounds)

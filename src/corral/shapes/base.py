@@ -151,7 +151,7 @@ class ShapedClustering(Versioned, NamedClusters, ClusterMixin, BaseEstimator, AB
             As in ``ConstrainedKMeans.fit``.
         sample_weight : array-like of shape (n_samples,), optional
         previous, stay
-            As in ``ConstrainedKMeans.fit``.
+            As in ``ConstrainedKMeans.fit``; both or none.
         **unknown
             Refused, as by ``ConstrainedKMeans``.
 
@@ -170,6 +170,11 @@ class ShapedClustering(Versioned, NamedClusters, ClusterMixin, BaseEstimator, AB
             given, outside = rules_for(X, constraints, self.constraints, clusters)
             n = points.shape[0]
             names, before = called(rows, clusters, n), read_previous(previous, stay, X, clusters)
+            if before is not None and stay is None:
+                raise ValueError(
+                    f"`previous` is given to {type(self).__name__} without `stay`; give the price "
+                    "of a row that leaves its cluster, or inf."
+                )
             given = given.with_(before.pins if before else None)
             weight = check_weights(sample_weight, n)
             random_state = make_random_state(self.random_state)

@@ -16,13 +16,14 @@ from .._typing import BoolArray, FloatArray, IntArray
 from ..active import answer, next_pairs
 from ..constraints import Constraint, ConstraintSet, Pin
 from ..constraints._checks import plural
+from ..constraints.previous import named_clusters
 from ..deadline import Deadline, OutOfTime
 from ..estimator import ConstrainedKMeans
 from ..exceptions import InfeasibleConstraintsError, SolverTimeoutError
 from ..infeasible import explain
 from ..progress import Progress
 from .data import Data
-from .rules import named_clusters, parts
+from .rules import parts
 
 Pair = tuple[int, int]
 
