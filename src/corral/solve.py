@@ -129,6 +129,8 @@ def _searched_samples(
     There are none of few rows, or if none of a sample obey the rules.
     """
     answers, size, until = list[Answer](), problem.coarse, problem.deadline.share(at.STEP)
+    if problem.rules.adjacency is not None:  # a sample of the groups is not connected
+        return answers
     while at.GROWTH * size < problem.rules.n_groups and not until.passed:
         part = problem.part(draw(problem.rules, size, random_state))
         budget = Budget.of(size_of(part.near), problem.n_clusters, problem.settings.effort, until)

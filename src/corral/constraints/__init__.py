@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .base import Constraint, Violations
 from .collection import ConstraintSet
+from .connected import Connected
 from .files import read_pairs, write_pairs
 from .linear import LinearConstraint
 from .links import CannotLink, MustLink
@@ -16,6 +17,7 @@ __all__ = [
     "CannotLink",
     "ClusterSizes",
     "ClusterTotals",
+    "Connected",
     "Constraint",
     "ConstraintSet",
     "GroupShares",

@@ -71,6 +71,8 @@ def broken(rules: Rules, labels: IntArray, *, any_order: bool = False) -> tuple[
         kinds.append("totals")
     if rules.linear is not None and rules.linear.excess(labels).any():
         kinds.append("linear")
+    if rules.adjacency is not None and not rules.adjacency.holds(labels):
+        kinds.append("connected")
     return tuple(kinds)
 
 

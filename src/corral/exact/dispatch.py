@@ -104,6 +104,13 @@ def _exact(
     def answer(labels: IntArray, warm: FloatArray | None = None, proven: bool = True) -> Assignment:
         return Assignment(labels, cost_of(rules, cost, labels), proven, order, warm=warm)
 
+    if rules.adjacency is not None:
+        labels = pinned.argmin(axis=1)
+        if _obeyed(rules, labels):
+            return answer(labels)
+        return solve_program(
+            rules, pinned, incumbent=incumbent, deadline=programs, match_sizes=match
+        )
     if not rules.bounded:
         labels, proven = solve_pairs(rules, pinned, until, programs)
         if not proven and incumbent is not None:
@@ -183,12 +190,12 @@ def feasible(
         cost = np.random.default_rng(0).random((rules.n_groups, rules.n_clusters))
     try:
         pinned = with_pins(rules, cost)
-        if not rules.bounded and not len(rules.together):
+        if not rules.bounded and not len(rules.together) and rules.adjacency is None:
             return peel(rules, deadline)
         if rules.quickly_exact and rules.sizes is not None and not rules.sizes_vary:
             return solve_nested(rules, pinned, rules.sizes, deadline)
         labels = place_by_room(rules, deadline)
-        if labels is None and cost.size > PROGRAM_ENTRIES:
+        if labels is None and cost.size > PROGRAM_ENTRIES and rules.adjacency is None:
             # CP-SAT takes minutes for as many groups.
             soon = deadline.within(20.0 * PROGRAM_SECONDS)
             labels = solve_sums(rules, pinned, deadline=soon, until=deadline, first=True).labels

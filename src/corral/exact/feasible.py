@@ -18,7 +18,7 @@ from scipy import sparse
 from .._typing import FloatArray, IntArray
 from ..deadline import NEVER, Deadline, OutOfTime
 from ..numbers import PIECE, PROGRAM_SECONDS
-from ..rules import Rules
+from ..rules import Adjacency, Rules
 from ..search.compiled import compiled
 from .check import broken
 from .program import interruptible
@@ -104,6 +104,8 @@ def _model(rules: Rules, cp_model: Any, deadline: Deadline) -> tuple[Any, list[l
         for u, v in zip(x[a], x[b], strict=True):
             model.add_implication(u, v)
     _add_sizes(rules, cp_model, model, x)
+    if rules.adjacency is not None:
+        _connect(rules.adjacency, model, x, deadline)
     flat = [var for row in x for var in row]
     linear = [] if rules.linear is None else [rules.linear]
     for rows in [*(total.as_rows(k) for total in rules.totals), *linear]:
@@ -114,6 +116,31 @@ def _model(rules: Rules, cp_model: Any, deadline: Deadline) -> tuple[Any, list[l
             chosen = [flat[c] for c in rows.A.indices[part]]
             _add_sum(model, chosen, rows.A.data[part], float(least[r]), float(most[r]))
     return model, x
+
+
+def _connect(net: Adjacency, model: Any, x: list[list[Any]], deadline: Deadline) -> None:
+    """Every cluster has a tree: each node is its root, or has a neighbour there as its parent.
+
+    Ranks that rise along the tree leave no circles.
+    """
+    p, k = net.n_nodes, len(x[0])
+    rank = [model.new_int_var(0, max(p - 1, 0), "") for _ in range(p)]
+    roots: list[list[Any]] = [[] for _ in range(k)]
+    for v in range(p):
+        deadline.check()
+        own, root = x[int(net.group[v])], model.new_bool_var("")
+        options = [root]
+        for u in net.near[net.ptr[v] : net.ptr[v + 1]].tolist():
+            options.append(model.new_bool_var(""))
+            model.add(rank[v] >= rank[u] + 1).only_enforce_if(options[-1])
+            for mine, theirs in zip(own, x[int(net.group[u])], strict=True):
+                model.add_bool_or([~options[-1], ~mine, theirs])
+        model.add_exactly_one(options)
+        for j in range(k):
+            roots[j].append(model.new_bool_var(""))
+            model.add_bool_or([~root, ~own[j], roots[j][-1]])
+    for each in roots:
+        model.add_at_most_one(each)
 
 
 def _add_sizes(rules: Rules, cp_model: Any, model: Any, x: list[list[Any]]) -> None:

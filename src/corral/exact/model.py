@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ..rules import Cliques, LinearRows, Rules, SizeBounds
+from ..rules import Adjacency, Cliques, LinearRows, Rules, SizeBounds
 
 #: Rows, columns and values of some entries.
 Entries = tuple[IntArray, IntArray, FloatArray]
@@ -73,6 +73,8 @@ def build(rules: Rules, *, match_sizes: bool = False, elastic: bool = False) -> 
         _add_soft(rows, total.values, total.lower, total.upper, total.price)
     if rules.linear is not None:
         _add_linear(rows, rules.linear, row_sizes(rules.linear), elastic)
+    if rules.adjacency is not None:
+        _add_connection(rows, rules.adjacency, elastic)
     return rows.model()
 
 
@@ -286,6 +288,30 @@ def _matched(rows: _Rows, sizes: SizeBounds) -> list[Entries | None]:
     rows.add((cluster, y, one), np.ones(rows.k), np.ones(rows.k))
     rows.add((kind, y, one), number.astype(float), number.astype(float))
     return [(cluster, y, bound) for bound in -bounds[kind].T.astype(float)]
+
+
+def _add_connection(rows: _Rows, net: Adjacency, elastic: bool) -> None:
+    """A flow of one commodity in each cluster, from its root to all of its nodes.
+
+    ``inflow + supply - outflow = x`` at every node, ``inflow + supply <= p x`` and ``supply <= p
+    root``, with one root at most; in an elastic model each further root counts one.
+    """
+    p, k, arcs = net.n_nodes, rows.k, len(net.near)
+    root = rows.new_columns(np.zeros(p * k), integral=True)
+    supply = rows.new_columns(np.zeros(p * k), ceiling=float(p))
+    flow = rows.new_columns(np.zeros(arcs * k), ceiling=float(p))
+    at = np.arange(p * k)
+    own = (net.group[:, None] * k + np.arange(k)).ravel()
+    out = (net.here[:, None] * k + np.arange(k)).ravel()
+    into = (net.near[:, None] * k + np.arange(k)).ravel()
+    one, many = np.ones(p * k), np.ones(arcs * k)
+    arriving = [(into, flow, many), (at, supply, one)]
+    rows.add(_joined(*arriving, (out, flow, -many), (at, own, -one)), 0.0 * one, 0.0 * one)
+    least = np.full(p * k, -np.inf)
+    rows.add(_joined(*arriving, (at, own, -p * one)), least, 0.0 * one)
+    rows.add(_joined((at, supply, one), (at, root, -p * one)), least, 0.0 * one)
+    more = [_give(rows, k, 1.0, (-1.0,))] if elastic else []
+    rows.add(_joined((at % k, root, one), *more), np.full(k, -np.inf), np.ones(k))
 
 
 def _add_linear(rows: _Rows, linear: LinearRows, unit: FloatArray | float, elastic: bool) -> None:

@@ -201,7 +201,8 @@ def violation(rules: Rules, labels: IntArray) -> float:
     A broken must-link, cannot-link or pin counts 1; a size counts 1 for each point too many or
     too few (unordered sizes in their best order); a total counts the amount by which it misses its
     bound divided by the mean absolute value, so that its unit does not matter; a linear row counts
-    the amount by which it misses its bound divided by the mean absolute coefficient.
+    the amount by which it misses its bound divided by the mean absolute coefficient; a cluster
+    that must be connected counts its parts beyond one.
     """
     amount = float(np.count_nonzero(labels[rules.pins[:, 0]] != rules.pins[:, 1]))
     apart, together = labels[rules.apart], labels[rules.together]
@@ -216,6 +217,8 @@ def violation(rules: Rules, labels: IntArray) -> float:
         amount += float(total.excess(labels).sum()) / mean_size(total.values)
     if rules.linear is not None:
         amount += float((rules.linear.excess(labels) / row_sizes(rules.linear)).sum())
+    if rules.adjacency is not None:
+        amount += float(rules.adjacency.excess(labels))
     return amount
 
 

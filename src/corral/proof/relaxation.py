@@ -29,6 +29,7 @@ from ..constraints import (
     CannotLink,
     ClusterSizes,
     ClusterTotals,
+    Connected,
     Constraint,
     ConstraintSet,
     LinearConstraint,
@@ -199,7 +200,11 @@ USED: dict[type[Constraint], str] = {
     Pin: "pins",
     ClusterSizes: "sizes",
 }
-LEFT_OUT: dict[type[Constraint], str] = {ClusterTotals: "totals", LinearConstraint: "linear rows"}
+LEFT_OUT: dict[type[Constraint], str] = {
+    ClusterTotals: "totals",
+    LinearConstraint: "linear rows",
+    Connected: "connected clusters",
+}
 #: Prices of soft rules are never negative, so a bound without them holds.
 SOFT: dict[str, tuple[type[Constraint], ...]] = {
     "soft links": (MustLink, CannotLink),

@@ -6,6 +6,7 @@ are raised, and what is left is put into plain arrays (:mod:`.rules`).  No point
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,7 @@ from ..constraints import (
     CannotLink,
     ClusterSizes,
     ClusterTotals,
+    Connected,
     ConstraintSet,
     GroupShares,
     LinearConstraint,
@@ -28,6 +30,7 @@ from ..constraints import (
 from ..constraints._checks import Names, sums_by
 from ..constraints.sizes import merge_sizes
 from ..deadline import NEVER, Deadline
+from .adjacency import Adjacency
 from .contradictions import raise_contradictions
 from .facts import Facts
 from .pairs import Cliques, PairGraph, Pairs, SoftPairs, pair_keys, unique_pairs
@@ -35,6 +38,7 @@ from .rules import Contraction, Rules
 from .sums import LinearRows, SizeBounds, SoftPins, SoftSizes, TotalBounds, in_units
 
 __all__ = [
+    "Adjacency",
     "Cliques",
     "Contraction",
     "LinearRows",
@@ -108,7 +112,19 @@ def presolve(
         linear=_linear(rules, group, m, k),
         soft_pins=soft_pins(rules.soft, group, k, scale),
         soft_totals=soft_totals(rules.soft, group, k, scale),
+        adjacency=_adjacency(facts.connected, group),
     )
+
+
+def _adjacency(given: Sequence[Connected], group: IntArray) -> Adjacency | None:
+    if not given:
+        return None
+    if any(not np.array_equal(each.pairs, given[0].pairs) for each in given):
+        raise ValueError(
+            "clusters can be connected in one graph only, but the rules have graphs with different "
+            "edges; give the edges that both of them have."
+        )
+    return Adjacency.of(given[0].pairs, group)
 
 
 def _amounts(

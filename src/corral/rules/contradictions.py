@@ -20,7 +20,7 @@ from ..constraints.clusters import cluster_name
 from ..deadline import Deadline
 from ..exceptions import InfeasibleConstraintsError
 from ..numbers import MAX_WORK
-from . import amounts
+from . import amounts, connection
 from .amounts import find_unreachable_rows
 from .facts import Facts, Found, links_in_words, steps_of
 from .pairs import find_clique, pair_keys, unique_pairs
@@ -219,10 +219,14 @@ FINDERS = (
     find_apart_in_group,
     find_two_pins,
     find_pinned_together,
+    connection.find_too_many_parts,
+    connection.find_joined_across,
+    connection.find_hanging,
     amounts.find_group_too_large,
     find_pinned_too_many,
     find_pinned_total,
     find_too_many_apart,
+    connection.find_small_part,
     amounts.find_crowded_totals,
     amounts.find_shares_of_sizes,
     amounts.find_unreachable_sizes,

@@ -17,6 +17,7 @@ from ..constraints import (
     CannotLink,
     ClusterSizes,
     ClusterTotals,
+    Connected,
     Constraint,
     ConstraintSet,
     GroupShares,
@@ -90,6 +91,7 @@ class Facts:
         self.sizes = hard.of_kind(ClusterSizes)
         self.totals, self.shares = hard.of_kind(ClusterTotals), hard.of_kind(GroupShares)
         self.linear = hard.of_kind(LinearConstraint)
+        self.connected = hard.of_kind(Connected)
         self.group, self.n, self.k, self.names = components(n, self.must.values), n, k, names
         self.count = np.bincount(self.group)  # rows of each group
 

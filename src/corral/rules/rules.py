@@ -16,6 +16,7 @@ from scipy import sparse
 
 from .._typing import BoolArray, FloatArray, IntArray, Matrix
 from ..constraints._checks import sums_by
+from .adjacency import Adjacency
 from .pairs import Pairs, SoftPairs, labelled_groups, no_pairs
 from .sums import LinearRows, SizeBounds, SoftPins, Sums, TotalBounds
 
@@ -34,6 +35,7 @@ class Rules:
     linear: LinearRows | None = None
     soft_pins: SoftPins = field(default_factory=SoftPins.none)
     soft_totals: tuple[TotalBounds, ...] = ()  # those with a finite price
+    adjacency: Adjacency | None = None  # in which every cluster is connected
 
     @property
     def n_groups(self) -> int:
@@ -69,7 +71,8 @@ class Rules:
     @property
     def free(self) -> bool:
         """Whether nothing but the costs decides where a group goes."""
-        return not (len(self.pins) or len(self.soft_pins) or len(self.pairs) or self.bounded)
+        alone = not (len(self.pins) or len(self.soft_pins) or len(self.pairs))
+        return alone and not self.bounded and self.adjacency is None
 
     @cached_property
     def tied(self) -> BoolArray:
@@ -113,6 +116,8 @@ class Rules:
         cannot-links, or both; sizes are soft only of single rows without pairs.
         """
         sizes, paired = self.sizes, len(self.pairs) > 0
+        if self.adjacency is not None:
+            return False
         if self.totals or self.soft_totals or self.linear is not None or not self.in_cliques:
             return False
         if sizes is None:
@@ -189,7 +194,8 @@ class Rules:
     def part(self, groups: IntArray) -> Rules:
         """The rules of some groups, given in order; bounds stay as they are.
 
-        Pairs and pins stay where all their groups do.
+        Pairs and pins stay where all their groups do.  The graph of neighbours is left out: paths
+        may lead through other groups.
         """
         place = np.full(self.n_groups, -1, np.int64)
         place[groups] = np.arange(len(groups))
@@ -199,6 +205,7 @@ class Rules:
             self,
             count=self.count[groups],
             group=None,
+            adjacency=None,
             pins=pins[pins[:, 0] >= 0],
             pairs=self.pairs.part(place, len(groups)),
             totals=tuple(total.part(groups) for total in self.totals),

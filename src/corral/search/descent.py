@@ -27,6 +27,7 @@ from .model import Model, Priced
 from .moves import Scratch, State, appraise, descend, restless, state_of
 from .prices import Blocks, Found, Sums, find_prices, nearest_of, place, scale_of
 from .shape import Shape
+from .territory import mended, recut
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +101,8 @@ class Descender:
         self.random_state, self.penalty = random_state, 1.0
         priced = shape.priced(rules)
         clique = rules.pairs.clique
-        linked = shape if clique.max(initial=-1) >= 0 else None
+        # A clique placed anew may leave its clusters in parts.
+        linked = shape if clique.max(initial=-1) >= 0 and rules.adjacency is None else None
         self.whole = Piece(priced, Scratch.of(priced.model), clique, linked)
         self._order = rules
         self._clusters: Any = None  # those of the first maker
@@ -128,7 +130,7 @@ class Descender:
         # Moves bring a child, or another answer of a sample, the rest of its way.
         rounds = at.ITERATIONS if target == np.inf else 2
         labels, prices, rules = self.rounds(clusters, prices, rounds)
-        if not self._promising(labels, target):
+        if labels is None or not self._promising(labels, target):
             return None
         found = self.improved(labels, prices, rules, target=target)
         return None if found is None else self.finished(found)
@@ -157,7 +159,17 @@ class Descender:
     def from_labels(self, labels: IntArray) -> Answer | None:
         """The answer of moves from labels, which need not obey the rules."""
         rules = match_sizes(self.rules, sums_by(labels, self.rules.count, self.rules.n_clusters))
-        return self.improved(labels, None, rules)
+        mended_labels: IntArray | None = labels
+        if rules.adjacency is not None:
+            costs = self.shape.table(self.shape.clusters(labels))
+            mended_labels = mended(rules, labels, costs, self.random_state)
+        return None if mended_labels is None else self.improved(mended_labels, None, rules)
+
+    def from_crossed(self, made: Any, parent: Answer) -> Answer | None:
+        """The answer from clusters, or labels, that two parents gave."""
+        if isinstance(made, np.ndarray) and made.ndim == 1 and made.dtype.kind == "i":
+            return self.from_labels(made)
+        return self.from_clusters(made, parent.prices, parent.objective)
 
     def from_varied(self, varied: Varied, parent: Answer) -> Answer | None:
         """The answer from a variation of a parent; None if it is no better.
@@ -167,7 +179,12 @@ class Descender:
         """
         if not self.shape.follows:
             return self.improved(varied.labels, varied.prices, varied.rules, varied.awake)
-        inside = neighbours(self.shape, parent.clusters, varied.awake)
+        net = self.rules.adjacency
+        if net is None:
+            inside = neighbours(self.shape, parent.clusters, varied.awake)
+        else:
+            inside = net.clusters_near(varied.labels, varied.awake)
+            inside |= net.clusters_near(parent.labels, varied.awake)
         some, groups = np.flatnonzero(inside), np.flatnonzero(inside[varied.labels])
         place_of = np.zeros(self.rules.n_clusters, np.int64)
         place_of[some] = np.arange(len(some))
@@ -203,13 +220,16 @@ class Descender:
             return self.whole
         priced = self.whole.priced.part(groups, some, labels)
         clique = self.whole.clique[groups]
-        shape = self.shape.part(groups, len(some)) if clique.max(initial=-1) >= 0 else None
+        linked = clique.max(initial=-1) >= 0 and self.rules.adjacency is None
+        shape = self.shape.part(groups, len(some)) if linked else None
         return Piece(priced, Scratch.of(priced.model), clique, shape)
 
     def rounds(
         self, clusters: Any, prices: Found | None = None, number: int = at.ITERATIONS
-    ) -> tuple[IntArray, Found, Rules]:
+    ) -> tuple[IntArray | None, Found, Rules]:
         """Rounds of prices, labels and centres; the labels need not obey the rules yet.
+
+        But their clusters are connected, where they have to be; None if that failed.
 
         Where the order of the sizes is free, the largest bounds go to the clusters that may hold
         most, or else to the largest ones.
@@ -231,6 +251,12 @@ class Descender:
             prices = find_prices(costs, sums, scale, prices, deadline, self.budget.deadline)
             labels = place(costs, sums.amount, prices, deadline)
             place_cliques(self.whole, clusters, prices, labels)
+            if rules.adjacency is not None:
+                paid_costs = shape.table(clusters) + sums.amount @ prices.prices.T
+                connected = mended(rules, labels, paid_costs, self.random_state)
+                if connected is None:
+                    return None, prices, rules
+                labels = connected
             work = at.CHILD_WORK + 0.5 * m * k * (d + 10.0)
             self.budget.spend(work + prices.work + shape.making)
             clusters = shape.clusters(labels, clusters)
@@ -351,6 +377,14 @@ class Descender:
             awake, fresh = piece.scratch.flag[0].copy(), False
             order = np.roll(order, -(seen % len(order)))
 
+    def _recut(self, model: Model, labels: IntArray, awake: BoolArray) -> None:
+        """Cut clusters that break a rule anew, with those next to them; these are awake then."""
+        before = labels.copy()
+        if recut(model, labels, awake, self.random_state):
+            moved = labels != before
+            awake[labels[moved]] = awake[before[moved]] = True
+        self.budget.spend(at.CHILD_WORK * float(np.count_nonzero(awake)))
+
     def placed(self) -> Answer | None:
         """Labels of groups placed one after another where there is room; None if some find none.
 
@@ -391,6 +425,8 @@ class Descender:
                 raise OutOfTime
             penalty, least = penalty * at.GROWTH, least * at.GROWTH
             restless(model, state, awake)
+            if len(model.node) > 1:
+                self._recut(piece.priced.at(penalty, least), labels, awake)
         self.penalty *= at.PENALTY_DRIFT**-2 if rise else at.PENALTY_DRIFT
         return labels, objective + soft
 

@@ -49,7 +49,9 @@ def search(
     """
     budget, random_state = descender.budget, descender.random_state
     most = max(min(at.PARENTS, at.PARENT_CLUSTERS // descender.rules.n_clusters), 1)
-    answers = Population(random_state, budget.patience, most)
+    # There are many more local optima where clusters are connected.
+    patience = budget.patience * (1 if descender.rules.adjacency is None else at.GROWTH)
+    answers = Population(random_state, patience, most)
     try:
         for name, make in makers:
             if answers.answers and budget.part >= making:
@@ -71,8 +73,8 @@ def search(
         while not (done or answers.idle or (budget.over and not answers.unfilled(budget))):
             parent = answers.parent()
             if len(answers.answers) > 1 and not budget.over and random_state.randint(2):
-                clusters = variation.crossed(parent, answers.parent())
-                child = descender.from_clusters(clusters, parent.prices, parent.objective)
+                made = variation.crossed(parent, answers.parent())
+                child = descender.from_crossed(made, parent)
             else:
                 child = descender.from_varied(variation.local(parent, budget.over), parent)
             answers.add(child, parent)

@@ -54,6 +54,8 @@ def why_home(rules: Rules) -> str:
     """Why far rows must come into this process's memory, or nothing if they need not."""
     if rules.linear is not None:
         return "linear rows are solved in memory"
+    if rules.adjacency is not None:
+        return "connected clusters are searched in memory"
     if len(rules.soft_sums) or len(rules.soft_pins):
         return "soft pins, sizes, totals and shares are solved in memory"
     return ""

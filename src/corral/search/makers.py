@@ -20,7 +20,7 @@ from ..constraints._checks import sums_by
 from ..problem import Problem
 from .budget import Budget
 from .descent import Answer, match_sizes
-from .starts import Start, draw, labelled_means, make_start
+from .starts import Start, draw, labelled_means, make_start, ward_labels
 
 
 class Makers:
@@ -39,7 +39,11 @@ class Makers:
         if not isinstance(init, str) and init.ndim == 1:
             yield "labels that were given", lambda: self._start(0).labels
         seeds = "centres that were given" if given else "seeds", lambda: self._start(0).centers
-        admm = [("ADMM", self.admm)] if self.problem.sample else []
+        connected = self.problem.rules.adjacency is not None
+        if connected and not given:
+            yield "tree", self.ward
+        # ADMM does not see the graph.
+        admm = [("ADMM", self.admm)] if self.problem.sample and not connected else []
         yield from [seeds, *admm] if given or len(self.problem.rules.labelled) else [*admm, seeds]
         number = self.problem.settings.n_init
         number = at.PARENTS if isinstance(number, str) else number
@@ -49,6 +53,10 @@ class Makers:
     def _seeds(self, number: int) -> FloatArray:
         """Centres of a start."""
         return self._start(number).centers
+
+    def ward(self) -> IntArray | None:
+        """Labels from a tree of clusters that are merged along edges, by Ward's method."""
+        return ward_labels(self.problem.rules, self.problem.near)
 
     def _start(self, number: int) -> Start:
         """Seeds; only the first are of groups that name all clusters."""

@@ -16,7 +16,7 @@ from .._typing import BoolArray, FloatArray, IntArray
 from ..numbers import FOLLOWED
 from ..rows import MemoryRows
 from ..rows.sphere import Chord
-from ..rules import Rules
+from ..rules import Adjacency, Rules
 
 #: How the cost of a cluster follows from its members: the sum of squared distances to their mean,
 #: to the best centre on a sphere, a table of costs that does not change with the members, or the
@@ -30,7 +30,9 @@ class Model(NamedTuple):
     Compilation takes longer with every array, so what belongs together is in one.  Dense points are
     in ``points``, sparse ones in ``data``, ``indices`` and ``indptr`` (CSR); the others are then
     empty.  The edges of group g are ``ptr[g]`` to ``ptr[g + 1]``.  Linear rows have the entries of
-    ``x_gj`` at ``column[g * k + j]``.  The candidates for a medoid that are rows of group g are
+    ``x_gj`` at ``column[g * k + j]``.  Where clusters are connected, group g has the nodes ``node[g]``
+    to ``node[g + 1] - 1`` of a graph, and the neighbours of node v begin at ``graph[0, v]`` in
+    ``adjacent``; ``graph[1, v]`` is its group.  The candidates for a medoid that are rows of group g are
     ``first[g]`` to ``first[g + 1] - 1``.  A model is *rare* unless its points are
     dense, its clusters have means, and its only rules are hard pins and bounded sums.
     """
@@ -58,6 +60,9 @@ class Model(NamedTuple):
     row: IntArray
     value: FloatArray
     row_bound: FloatArray  # lower, upper and price of linear rows, (3, r)
+    node: IntArray  # (m + 1,); (1,) if clusters need not be connected
+    graph: IntArray  # first neighbour and group of each node, (2, p + 1)
+    adjacent: IntArray  # neighbours
 
 
 class Priced(NamedTuple):
@@ -110,7 +115,7 @@ class Priced(NamedTuple):
             "paid": paid,
         }
         if len(model.other):
-            edges, number = _spans(model.ptr, groups)
+            edges, number = spans(model.ptr, groups)
             inside = place[model.other[edges]] >= 0
             owner = np.repeat(np.arange(len(groups)), number)[inside]
             parts |= {
@@ -122,6 +127,8 @@ class Priced(NamedTuple):
             parts["ptr"] = model.ptr[: len(groups) + 1]
         if len(model.column) > 1:
             parts |= _linear_part(model, groups, some, labels, place < 0)
+        if len(model.node) > 1:
+            parts |= _graph_part(model, groups, place)
         parts = {name: np.ascontiguousarray(value) for name, value in parts.items()}
         return self._replace(model=model._replace(**parts, **_points_part(model, groups, some)))
 
@@ -131,7 +138,7 @@ def _starts(number: IntArray) -> IntArray:
     return np.concatenate([[0], np.cumsum(number)]).astype(np.int64)
 
 
-def _spans(start: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
+def spans(start: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
     """Entries of some runs of a compressed table, which begin at ``start``; and their lengths."""
     number = start[chosen + 1] - start[chosen]
     before = np.cumsum(number) - number
@@ -143,7 +150,7 @@ def _points_part(model: Model, groups: IntArray, some: IntArray) -> dict[str, An
     if model.kind == TABLE:
         return {"points": np.ascontiguousarray(model.points[np.ix_(groups, some)])}
     if model.kind == MEDOIDS:
-        candidates, number = _spans(model.first, groups)
+        candidates, number = spans(model.first, groups)
         return {
             "points": np.ascontiguousarray(model.points[np.ix_(groups, candidates)]),
             "home": np.repeat(np.arange(len(groups)), number),
@@ -151,7 +158,7 @@ def _points_part(model: Model, groups: IntArray, some: IntArray) -> dict[str, An
         }
     if len(model.points):
         return {"points": model.points[groups]}
-    entries, number = _spans(model.indptr, groups)
+    entries, number = spans(model.indptr, groups)
     data, indices = model.data[entries], model.indices[entries]
     return {"data": data, "indices": indices, "indptr": _starts(number)}
 
@@ -161,16 +168,32 @@ def _linear_part(
 ) -> dict[str, Any]:
     """Linear rows of some groups and clusters, with bounds less what the groups outside add."""
     k, others = model.bound.shape[1], np.flatnonzero(outside)
-    stay, _ = _spans(model.column, others * k + labels[others])
+    stay, _ = spans(model.column, others * k + labels[others])
     n_rows = model.row_bound.shape[1]
     bound = model.row_bound.copy()
     bound[:2] -= np.bincount(model.row[stay], model.value[stay], minlength=n_rows)
-    entries, number = _spans(model.column, (groups[:, None] * k + some).ravel())
+    entries, number = spans(model.column, (groups[:, None] * k + some).ravel())
     return {
         "column": _starts(number),
         "row": model.row[entries],
         "value": model.value[entries],
         "row_bound": bound,
+    }
+
+
+def _graph_part(model: Model, groups: IntArray, place: IntArray) -> dict[str, Any]:
+    """The graph of the nodes of some groups, and the edges between these."""
+    nodes, number = spans(model.node, groups)
+    here = np.full(model.graph.shape[1], -1, np.int64)
+    here[nodes] = np.arange(len(nodes))
+    edges, degree = spans(model.graph[0], nodes)
+    near = here[model.adjacent[edges]]
+    owner = np.repeat(np.arange(len(nodes)), degree)[near >= 0]
+    ptr = _starts(np.bincount(owner, minlength=len(nodes)))
+    return {
+        "node": _starts(number),
+        "graph": np.stack([ptr, np.append(place[model.graph[1, nodes]], -1)]),
+        "adjacent": near[near >= 0],
     }
 
 
@@ -216,7 +239,8 @@ def _assembled(rules: Rules, parts: dict[str, Any], weight: FloatArray, mean: fl
         pin[1, groups] = np.arange(len(groups))
     ptr, other, tie = _edges(rules)
     square = parts.pop("square")
-    parts["rare"] |= len(paid) + len(other) > 0 or rules.linear is not None
+    net = rules.adjacency
+    parts["rare"] |= len(paid) + len(other) > 0 or rules.linear is not None or net is not None
     arrays: dict[str, Any] = dict(
         **parts,
         group=np.stack([weight, square]),
@@ -229,6 +253,9 @@ def _assembled(rules: Rules, parts: dict[str, Any], weight: FloatArray, mean: fl
         pin=pin,
         paid=paid,
         **_linear(rules),
+        node=np.zeros(1, np.int64) if net is None else net.first,
+        graph=np.zeros((2, 1), np.int64) if net is None else _graph(net),
+        adjacent=np.zeros(0, np.int64) if net is None else net.near,
     )
     # Another layout of one array would compile all kernels anew.
     arrays |= {
@@ -301,6 +328,11 @@ def _edges(rules: Rules) -> tuple[IntArray, IntArray, FloatArray]:
     both = np.stack([tie, bar.astype(np.float64)])
     twice = np.concatenate([both, both], axis=1)[:, order]
     return ptr, there[order].astype(np.int64), twice
+
+
+def _graph(net: Adjacency) -> IntArray:
+    """First neighbour and group of each node."""
+    return np.stack([net.ptr, np.append(net.group, -1)])
 
 
 def _linear(rules: Rules) -> dict[str, Any]:

@@ -12,6 +12,9 @@ and another leaves it for a third), and a *Kempe chain* (a group and all that ca
 force change sides between two clusters).  A group looks at the clusters whose centres are near that
 of its own; the triangle inequality leaves most of them out.  Only clusters that changed are
 searched again.
+
+Where clusters are connected in a graph, a group looks at the clusters that its neighbours are in,
+and a move that would be the best one is made only if the clusters that it touches stay connected.
 """
 
 from __future__ import annotations
@@ -38,6 +41,8 @@ AFTER, BEFORE = 0, 1
 WHO, TO, BEST_WHO, BEST_TO = 0, 1, 2, 3
 NOW, REACH, CHANGED = 0, 1, 2
 NEAR, READY, NEEDY = 0, 1, 2
+EDGES, OWNER = 0, 1
+SEEN, QUEUE = 0, 1
 
 #: None if the model is not rare (:class:`.Model`): numba then leaves out what only rare models
 #: need, before it infers types, which takes half as long to compile and runs faster.
@@ -73,6 +78,8 @@ class Scratch(NamedTuple):
     bar: IntArray  # a group of each cluster that a cannot-link keeps it apart from, or -1, (k,)
     flag: BoolArray  # clusters that are awake, are looked at, have changed, (3, k)
     tally: IntArray  # near clusters, partners that are ready, clusters below a bound, (3, k)
+    seen: IntArray  # last search that a node of the graph was in, and its queue, (2, p + 2)
+    touch: IntArray  # last group that had a neighbour in each cluster, (k + 1,)
 
     @classmethod
     def of(cls, model: Model) -> Scratch:
@@ -93,6 +100,8 @@ class Scratch(NamedTuple):
             bar=np.full(k, -1, np.int64),
             flag=np.zeros((3, k), np.bool_),
             tally=np.zeros((3, k), np.int64),
+            seen=np.zeros((2, model.graph.shape[1] + 1), np.int64),
+            touch=np.zeros(k + 1, np.int64),
         )
 
 
@@ -620,6 +629,90 @@ def forget_pairs(model: Model, labels: IntArray, scratch: Scratch, i: int) -> No
 
 
 @part
+def find_touched(model: Model, labels: IntArray, touch: IntArray, i: int) -> bool:
+    """Mark the clusters that neighbours of group i are in; whether one of them is not its own."""
+    graph, outside = model.graph, False
+    for v in range(model.node[i], model.node[i + 1]):
+        for z in range(graph[EDGES, v], graph[EDGES, v + 1]):
+            j = labels[graph[OWNER, model.adjacent[z]]]
+            touch[j] = touch[-1]
+            outside |= j != labels[i]
+    return outside
+
+
+@inlined
+def held(rare: Rare, model: Model, state: State, scratch: Scratch, n: int) -> bool:
+    """Whether clusters stay connected, where they have to be."""
+    found = True
+    if rare is not None and len(model.node) > 1:
+        found = stays_connected(model, state, scratch, n)
+    return found
+
+
+@inlined
+def belongs(
+    owner: IntArray, labels: IntArray, mark: IntArray, move: IntArray, u: int, j: int, n: int
+) -> bool:
+    """Whether node u is in cluster j after the move of n groups, which are marked."""
+    g = owner[u]
+    found = mark[g] != mark[-1] and labels[g] == j
+    for y in range(n if mark[g] == mark[-1] else 0):
+        found |= move[WHO, y] == g and move[TO, y] == j
+    return found
+
+
+@part
+def stays_connected(model: Model, state: State, scratch: Scratch, n: int) -> bool:
+    """Whether the clusters that a move of n groups touches stay connected.
+
+    They were before.  So a cluster is after the move if these are connected with each other: the
+    nodes that enter it, and the neighbours there of nodes that enter or leave it.  The nodes looked
+    at are counted at the end of the queue.
+    """
+    edges, owner, labels = model.graph[EDGES], model.graph[OWNER], state.labels
+    move, mark, seen, queue = scratch.move, scratch.mark, scratch.seen[SEEN], scratch.seen[QUEUE]
+    marked(mark, move, n)
+    for x in range(2 * n):
+        j, known = touched(labels, move, x), False
+        for y in range(x):
+            known |= j == touched(labels, move, y)
+        if known:
+            continue
+        seen[-1] += 2
+        stamp, wanted, stay, start = seen[-1], 0, state.place[NUMBER, j], -1
+        for y in range(n):
+            g, sign = move[WHO, y], side(labels, move, y, j)
+            stay -= 1 if sign < 0.0 else 0
+            for v in range(model.node[g], model.node[g + 1] if sign != 0.0 else model.node[g]):
+                if sign > 0.0 and seen[v] != stamp:
+                    seen[v], wanted, start = stamp, wanted + 1, v
+                for z in range(edges[v], edges[v + 1]):
+                    u = model.adjacent[z]
+                    if seen[u] != stamp and labels[owner[u]] == j and mark[owner[u]] != mark[-1]:
+                        seen[u], wanted, stay = stamp, wanted + 1, -len(labels)
+                        start = u if start < 0 else start
+        if stay > 0:  # there are others, and none of them is a neighbour
+            return False
+        head, tail = 0, 0
+        if wanted > 1:
+            seen[start], queue[0], tail, wanted = stamp + 1, start, 1, wanted - 1
+        while head < tail and wanted > 0:
+            v = queue[head]
+            head += 1
+            for z in range(edges[v], edges[v + 1]):
+                u = model.adjacent[z]
+                if seen[u] > stamp or not belongs(owner, labels, mark, move, u, j, n):
+                    continue
+                wanted -= 1 if seen[u] == stamp else 0
+                seen[u], queue[tail] = stamp + 1, u
+                tail += 1
+        queue[-1] += tail
+        if wanted > 0 and tail > 0:
+            return False
+    return True
+
+
+@part
 def least_rises(table: FloatArray, labels: IntArray, a: int, gap: FloatArray) -> None:
     """Write how much more than now a group of each cluster costs in cluster a, at least."""
     for j in range(len(gap)):
@@ -653,10 +746,18 @@ def find_near(rare: Rare, model: Model, state: State, scratch: Scratch, gaps: Fl
             work += len(state.labels)
         else:
             work += k * (sums.shape[1] + 2.0)
-        have = 0
+        have, linked = 0, rare is not None and len(model.node) > 1
+        if rare is not None and linked:
+            scratch.touch[-1] += 1
+            o = place[HEAD, a]
+            while o >= 0:
+                find_touched(model, state.labels, scratch.touch, o)
+                o = state.link[AFTER, o]
         for j in range(k):
             top, found = gap[a, have - 1] if have == width else np.inf, 0.0
             if j == a:
+                continue
+            if linked and place[NUMBER, j] > 0 and scratch.touch[j] != scratch.touch[-1]:
                 continue
             if place[NUMBER, j] == 0:
                 found = 0.0  # an empty cluster is near everywhere
@@ -863,7 +964,7 @@ def best_exchange(
                 else:
                     rise = move_rise(rare, model, state, scratch, TWO)
                     work += 4.0 * unit
-                if rise < best:
+                if rise < best and held(rare, model, state, scratch, TWO):
                     best, links = rise, 2
                     keep_move(move, TWO)
     return links, best, work
@@ -923,10 +1024,19 @@ def descended(
             work += m
         for j in range(k):
             flag[CHANGED, j] = False
+        hollow = 0  # clusters without members
+        for j in range(k):
+            hollow += 1 if state.place[NUMBER, j] == 0 else 0
         for turn, i in enumerate(order):
             a, w = labels[i], model.group[WEIGHT, i]
             if not flag[REACH, a] or model.pin[0, i] >= 0:
                 continue
+            if rare is not None and len(model.node) > 1:
+                scratch.touch[-1] += 1
+                if not find_touched(model, labels, scratch.touch, i) and hollow == 0:
+                    scratch.regret[i], scratch.best[i] = np.inf, -1
+                    done += 4.0
+                    continue
             number, now, clash, linked, pins = tally[NEAR, a], flag[NOW, a], False, False, False
             softly = False
             if rare is not None:
@@ -954,6 +1064,9 @@ def descended(
                     rises[r] = np.inf
                 if r >= 0 and (b == a or not (now or flag[NOW, b])):
                     continue
+                if rare is not None and len(model.node) > 1 and r >= 0:
+                    if state.place[NUMBER, b] > 0 and scratch.touch[b] != scratch.touch[-1]:
+                        continue
                 pinned = 0.0
                 if rare is not None and pins:
                     pinned = pin_price(model.pin, model.paid, i, a, b)
@@ -988,7 +1101,7 @@ def descended(
                     rises[r] = paid
                 if bar < 0 and paid < regret:
                     regret, target = paid, b
-                if rise < best:
+                if rise < best and held(rare, model, state, scratch, ONE):
                     best, links = rise, 1
                     keep_move(move, ONE)
                 if rare is None:
@@ -1024,7 +1137,7 @@ def descended(
                     else:
                         rise = move_rise(rare, model, state, scratch, n)
                         done += 2.0 * n * unit
-                    if rise < best:
+                    if rise < best and held(rare, model, state, scratch, n):
                         best, links = rise, n
                         keep_move(move, n)
             scratch.regret[i], scratch.best[i] = regret, target
@@ -1047,6 +1160,9 @@ def descended(
                     unit,
                 )
                 done += tried
+            if rare is not None:
+                done += 4.0 * scratch.seen[QUEUE, -1]
+                scratch.seen[QUEUE, -1] = 0
             if links > 0:
                 make_move(rare, model, state, scratch, links)
                 moved, gain = moved + 1, gain - best

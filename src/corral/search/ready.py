@@ -18,6 +18,7 @@ from .._arrays import one_blas_thread
 from ..constraints import (
     CannotLink,
     ClusterSizes,
+    Connected,
     Constraint,
     ConstraintSet,
     LinearConstraint,
@@ -46,7 +47,7 @@ def _is_rare(rule: Constraint) -> bool:
     """Whether the rule makes a model rare (:class:`.Model`)."""
     if isinstance(rule, MustLink | Pin):
         return bool(np.isfinite(rule.weight).any())
-    return isinstance(rule, CannotLink | LinearConstraint)
+    return isinstance(rule, CannotLink | LinearConstraint | Connected)
 
 
 @cache

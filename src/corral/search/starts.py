@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+from scipy import sparse
 from scipy.optimize import linear_sum_assignment
+from sklearn.cluster import ward_tree
 
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import sums_by
@@ -19,6 +21,7 @@ from ..deadline import NEVER, Deadline, OutOfTime
 from ..numbers import EXACT, STEP
 from ..rows import MemoryRows, Rows
 from ..rules import Rules
+from ..rules.pairs import components
 from ..settings import coarse_groups
 
 
@@ -192,6 +195,37 @@ def group_labels(rules: Rules, row_labels: IntArray) -> IntArray:
     counted = sums_by(own * k + row_labels[joined], votes, len(groups) * k)
     labels[groups] = counted.reshape(-1, k).argmax(axis=1)
     return labels
+
+
+def ward_labels(rules: Rules, rows: MemoryRows) -> IntArray | None:
+    """Labels of groups whose clusters are merged along edges of the graph by Ward's method.
+
+    None without a graph, or of rows that are no dense points.  Sums and pins are left out.
+    """
+    net, k, given = rules.adjacency, rules.n_clusters, rows.given[0]
+    if net is None or sparse.issparse(given):
+        return None
+    points = np.asarray(given, np.float64)[net.group]
+    merges: list[tuple[float, int, int]] = []
+    for c in range(int(net.component.max()) + 1):
+        nodes = np.flatnonzero(net.component == c)
+        if len(nodes) == 1:
+            continue
+        place = np.full(net.n_nodes, -1)
+        place[nodes] = np.arange(len(nodes))
+        inside = net.component[net.here] == c
+        ends = place[net.here[inside]], place[net.near[inside]]
+        graph = sparse.coo_matrix((np.ones(len(ends[0])), ends), shape=(len(nodes),) * 2)
+        tree = ward_tree(points[nodes], connectivity=graph, return_distance=True)
+        first = list(range(len(nodes)))
+        for (a, b), height in zip(tree[0].tolist(), tree[4].tolist(), strict=True):
+            first.append(first[a])
+            merges.append((height, int(nodes[first[a]]), int(nodes[first[b]])))
+    merges.sort()
+    merges = merges[: max(net.n_nodes - k, 0)]
+    pairs = np.array([(a, b) for _, a, b in merges], np.int64).reshape(-1, 2)
+    found = components(net.n_nodes, pairs)
+    return found[net.first[:-1]] % k
 
 
 def draw(rules: Rules, size: int, random_state: np.random.RandomState) -> IntArray:

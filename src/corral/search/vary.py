@@ -6,6 +6,10 @@ centres are groups.  *Exchange bounds*: two clusters change sizes, where the ord
 free.  *Rename*: two clusters that have rules of their own exchange their groups.  *Cross*: the
 clusters of two parents are matched, and one of each pair is taken (HG-means, Gribel and Vidal
 2019).  All but the last change few clusters, and only these are searched again.
+
+Clusters that are connected in a graph have variations that stay so.  *Recut*: two adjacent clusters
+are merged, and a random spanning tree is cut.  *Relocate*: two are merged and another is cut.
+*Reseed* and *cross* mend what is not connected (:mod:`.territory`).
 """
 
 from __future__ import annotations
@@ -21,7 +25,9 @@ from .. import numbers as at
 from .._typing import BoolArray, FloatArray, IntArray
 from ..rules import Rules, SizeBounds
 from .descent import Answer, Varied
+from .model import Model, Priced
 from .shape import Shape
+from .territory import adjacent_pairs, cut, mended
 
 
 class Variation:
@@ -33,12 +39,15 @@ class Variation:
         self._unlike = rules.numbered or bool(np.any(soft != soft[:, :1]))
         self._own: WeakKeyDictionary[Answer, FloatArray] = WeakKeyDictionary()
         self._amount = np.ascontiguousarray(rules.sums().and_(rules.soft_sums).values.T)
+        self._priced = None if rules.adjacency is None else shape.priced(rules)
 
     def local(self, answer: Answer, fills: bool = False) -> Varied:
         """A variation of few clusters, each kind that there is with the same chance.
 
         Half of those of an answer with an empty cluster fill it, or all of them.
         """
+        if self._priced is not None:
+            return self._ranked(self._connected(answer, self._priced))
         k, kinds = self.rules.n_clusters, [self._reseeded]
         empty = np.flatnonzero(np.bincount(answer.labels, minlength=k) == 0)
         if len(empty) and (fills or self.random_state.randint(2)):
@@ -53,6 +62,93 @@ class Variation:
             kinds.append(self._replaced)
         varied = kinds[self.random_state.randint(len(kinds))](answer)
         return self._ranked(varied) if varied.rules is answer.rules else varied
+
+    def _connected(self, answer: Answer, priced: Priced) -> Varied:
+        """A variation whose clusters are connected."""
+        draw, k, labels = self.random_state, self.rules.n_clusters, answer.labels.copy()
+        if k == 1:
+            return Varied(labels, np.zeros(k, bool), answer.rules, answer.prices)
+        least = 0.0
+        if answer.prices is not None:
+            least = np.abs(answer.prices.prices).max(axis=0, initial=0.0)
+        priced = priced.with_bounds(answer.rules) if self.rules.sizes_vary else priced
+        model = priced.at(1.0, least)
+        if not self.shape.follows:
+            table = np.ascontiguousarray(self.shape.table(answer.clusters))
+            model = model._replace(points=table)
+        pairs, awake = adjacent_pairs(model, labels), np.zeros(k, bool)
+        empty = np.flatnonzero(np.bincount(labels, minlength=k) == 0)
+        kind = draw.randint(3 + (self.rules.sizes_vary or (self._unlike and not len(self.rules.pins))))
+        if kind == 3:
+            return self._exchanged(answer) if self.rules.sizes_vary else self._renamed(answer)
+        if len(empty) or (kind == 0 and len(pairs) > 1):
+            self._relocate(model, answer, labels, pairs, empty, awake)
+        elif kind == 1 or not len(pairs):
+            near = self._around(pairs, self._few())
+            inside = np.flatnonzero(_within(labels, near, k))
+            if len(inside) > len(near) > 1:
+                labels[inside] = near[self.shape.seeded(inside, len(near), draw)]
+            awake[near] = True
+            costs = self.shape.table(self.shape.clusters(labels, answer.clusters))
+            made = mended(self.rules, labels, costs, draw)
+            labels = answer.labels.copy() if made is None else made
+            moved = labels != answer.labels
+            awake[labels[moved]] = awake[answer.labels[moved]] = True
+        else:
+            a, b = pairs[draw.randint(len(pairs))].tolist()
+            self._cut(model, labels, a, b, np.isin(labels, (a, b)), awake)
+        return Varied(labels, awake, answer.rules, answer.prices)
+
+    def _relocate(
+        self,
+        model: Model,
+        answer: Answer,
+        labels: IntArray,
+        pairs: IntArray,
+        empty: IntArray,
+        awake: BoolArray,
+    ) -> None:
+        """Merge two adjacent clusters, unless one is empty, and cut a costly one; in place."""
+        draw, k = self.random_state, self.rules.n_clusters
+        if len(empty):
+            gone = int(empty[draw.randint(len(empty))])
+        else:
+            some = pairs[draw.randint(len(pairs), size=min(len(pairs), at.WIDTH))]
+            gaps = self.shape.gaps(answer.clusters, answer.clusters)
+            kept, gone = some[gaps[some[:, 0], some[:, 1]].argmin()].tolist()
+            free = self.rules.pins[:, 1]
+            if gone in free:
+                kept, gone = gone, kept
+            if gone in free:
+                return
+            labels[labels == gone] = kept
+            awake[[kept, gone]] = True
+        own = np.maximum(np.bincount(labels, self._own_costs(answer), minlength=k), 0.0)
+        own = own + own.sum() * np.bincount(labels, minlength=k) / len(labels) + 1e-12
+        split = int(draw.choice(k, p=own / own.sum()))
+        self._cut(model, labels, split, gone, labels == split, awake)
+
+    def _cut(
+        self, model: Model, labels: IntArray, a: int, b: int, inside: BoolArray, awake: BoolArray
+    ) -> None:
+        """Cut some groups into two clusters; in place."""
+        groups = np.flatnonzero(inside)
+        found = cut(model, groups, (a, b), self.random_state)
+        if found is not None:
+            labels[groups] = found[0]
+        awake[[a, b]] = True
+
+    def _around(self, pairs: IntArray, number: int) -> IntArray:
+        """So many clusters, or fewer, each of them adjacent to one before."""
+        draw = self.random_state
+        chosen = [int(draw.randint(self.rules.n_clusters))]
+        while len(chosen) < number:
+            near = pairs[np.isin(pairs, chosen).sum(axis=1) == 1]
+            others = np.setdiff1d(near, chosen)
+            if not len(others):
+                break
+            chosen.append(int(others[draw.randint(len(others))]))
+        return np.array(chosen)
 
     def _ranked(self, varied: Varied) -> Varied:
         """The same with the bounds on sizes of the clusters that changed by their new sizes.
@@ -215,6 +311,8 @@ class Variation:
         gaps = np.where(other, gaps.max() * k + 1.0, gaps)
         match = linear_sum_assignment(gaps)[1]
         mine = draw.uniform(size=k) < 0.5
+        if self._priced is not None:
+            return self._crossed_labels(first, second, match, mine)
         clusters = shape.mixed(first.clusters, shape.some(second.clusters, match), mine)
         # One cluster goes to a group that is far from all of them.
         m = self.rules.n_groups
@@ -225,6 +323,18 @@ class Variation:
         if far.sum() > 0.0:
             group = int(sample[draw.choice(len(far), p=far / far.sum())])
         return shape.moved(clusters, int(draw.randint(k)), group)
+
+
+    def _crossed_labels(
+        self, first: Answer, second: Answer, match: IntArray, mine: BoolArray
+    ) -> IntArray:
+        """Some clusters of the first, and the groups left of those that match others."""
+        place = np.empty(len(match), np.int64)
+        place[match] = np.arange(len(match))
+        theirs = place[second.labels]
+        other = np.where(mine[theirs], first.labels, theirs)
+        labels: IntArray = np.where(mine[first.labels], first.labels, other)
+        return labels
 
 
 def _within(labels: IntArray, some: IntArray, k: int) -> BoolArray:

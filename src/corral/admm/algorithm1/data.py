@@ -55,6 +55,8 @@ class PaperRules:
                 'solver="algorithm1" has no soft pins, sizes, totals and shares, and some have a '
                 f"finite weight; weights must be infinite, or {ADVICE}."
             )
+        if rules.adjacency is not None:
+            raise ValueError(f'solver="algorithm1" has no connected clusters; {ADVICE}.')
         if np.ptp(weight) > 0:
             raise ValueError(
                 'solver="algorithm1" has no sample weights, and they range from '
