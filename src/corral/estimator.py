@@ -18,6 +18,8 @@ from .constraints.clusters import called, read_cluster_names
 from .constraints.collection import rules_for
 from .constraints.previous import check_named, read_previous
 from .feasibility import with_clusters
+from .geo.frames import as_points
+from .geo.shapes import map_of
 from .infeasible import NoAnswer, relax_or_raise
 from .inputs import column_names, outline, refuse_others, row_names, talking
 from .named import NamedClusters
@@ -233,8 +235,10 @@ class ConstrainedKMeans(
         Parameters
         ----------
         X : array-like, data frame or CSR of shape (n_samples, n_features)
-            Also a PyTorch tensor or CuPy array on a GPU, or a Dask array or data frame; these
-            stay where they are, and labels come back in kind.
+            Of a GeoDataFrame the middles of the shapes are clustered, and the report has a map;
+            in longitude and latitude it needs ``metric="haversine"``.  Also a PyTorch tensor or
+            CuPy array on a GPU, or a Dask array or data frame; these stay where they are, and
+            labels come back in kind.
         y : ignored
         constraints : Constraint, iterable of them, or None
             None means those of the constructor.  Rows are counted from 0.  Links and pins may also
@@ -260,6 +264,7 @@ class ConstrainedKMeans(
         self
         """
         refuse_others(y, unknown, FIT_WORDS)
+        shapes, X = map_of(X), as_points(X, self.metric)
         backend, clusters = backend_of(X, self.device), read_cluster_names(self.cluster_names)
         with talking(self.verbose), backend.opened(self, sample_weight) as opened:
             rows = row_names(X)
@@ -290,7 +295,7 @@ class ConstrainedKMeans(
             settings.progress.finish(None if solution.may_violate else solution.objective)
             solution = in_numbers_of(solution, before, given, settings.init)
             report = Report.of(table, solution.labels, given, k, table.weight, metric=self.metric)
-            report = report.named(rows, clusters, before)
+            report = report.named(rows, clusters, before, shapes)
             solution = in_user_units(solution, table)
         # Without the clock, which knows the user's callback.
         plan = None if solution.events is None else Events(rows=solution.events.table())

@@ -24,6 +24,7 @@ from .constraints.collection import rules_for
 from .deadline import Deadline, OutOfTime
 from .exact import NoAssignment, assign
 from .exceptions import BrokenAnswerError, InfeasibleConstraintsError
+from .geo.frames import as_points
 from .infeasible import conflict_of, out_of_time
 from .inputs import brought, check_weights, column_names, outline, refuse_others, row_names
 from .report import Report
@@ -51,6 +52,7 @@ class NewRows(TransformerMixin):
         -------
         (n_samples,) int array
         """
+        X = as_points(X, self.metric)
         backend = self._checked(X)
         with self._table(X, backend) as table:
             return backend.give(table.nearest(self._centers))
@@ -66,6 +68,7 @@ class NewRows(TransformerMixin):
         -------
         (n_samples, n_clusters) array
         """
+        X = as_points(X, self.metric)
         backend, metric = self._checked(X), METRICS[self.metric]
         if metric.bounded:
             with self._table(X, backend):
@@ -109,7 +112,7 @@ class NewRows(TransformerMixin):
         SolverTimeoutError
             If ``time_limit`` ran out first.
         """
-        clusters = read_cluster_names(self.cluster_names)
+        X, clusters = as_points(X, self.metric), read_cluster_names(self.cluster_names)
         backend, (given, _) = self._checked(X), rules_for(X, constraints, None, clusters)
         with self._table(X, backend, sample_weight) as table:
             centers, deadline = self._centers.astype(np.float64), Deadline.after(self.time_limit)

@@ -63,21 +63,22 @@ def audit(
     The number of clusters is the largest label plus 1 unless -k or --sizes says it.
     """
     from .. import audit as examine
+    from .clusters import clusters_of, names_of
     from .tables import read_table
 
     asked = opt.Options(**options)
     check_output("--report", report, force=force, inputs=[*asked.files, labels])
     written = Written(force=force)
     table = read_table(labels, decimal=asked.decimal)
-    values = read_labels(table, label_column, asked.named)
-    if asked.n_clusters is None and asked.named is None and asked.sizes is None:
+    values = read_labels(table, label_column, clusters_of(asked))
+    if asked.n_clusters is None and clusters_of(asked) is None and asked.sizes is None:
         asked = replace(asked, n_clusters=int(values.max()) + 1)
     if isinstance(asked.n_clusters, int) and asked.n_clusters > LARGEST + 1:
         raise ValueError(f"-k is {asked.n_clusters}; it must be at most {LARGEST + 1}.")
     points, rules, n_clusters = load(asked, quiet=quiet, may_be_empty=True)
     label = values[rows_of(table, asked.id_column, points)]
-    found = examine(points.X, label, rules, n_clusters, points.weight, metric=asked.metric)
-    found = replace(found, **told(points), clusters=asked.cluster_names)
+    found = examine(points.X, label, rules, n_clusters, points.weight, metric=points.space.metric)
+    found = replace(found, **told(points), clusters=names_of(asked))
     if as_json:
         click.echo(json.dumps(found.to_dict(), allow_nan=False))
     elif not quiet:

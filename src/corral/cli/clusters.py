@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -147,6 +150,27 @@ def read_clusters(path: str, decimal: str = ".") -> Clusters:
     return Clusters(table, read or (), bounds, totals)
 
 
+def clusters_of(options: Options) -> Clusters | None:
+    """What the file of ``--clusters`` says; None if there is none."""
+    if options.clusters is None:
+        return None
+    state = Path(options.clusters).stat()
+    stamp = (os.path.realpath(options.clusters), state.st_mtime_ns, state.st_size)
+    return _read_once(options.clusters, options.decimal, stamp)
+
+
+@lru_cache(maxsize=1)
+def _read_once(path: str, decimal: str, stamp: Hashable) -> Clusters:
+    """The file as it was at a time; several steps of a command need it."""
+    return read_clusters(path, decimal)
+
+
+def names_of(options: Options) -> tuple[str, ...] | None:
+    """Names of the clusters; None if they have none."""
+    found = clusters_of(options)
+    return None if found is None else found.names
+
+
 def _refuse_misspelt(table: Table) -> None:
     """Refuse a heading that is nearly a known one, which would have no effect."""
     known = [word for words in HEADINGS.values() for word in words if len(word) > 3]
@@ -199,7 +223,7 @@ def bare_total(options: Options) -> str | None:
             f"--total is given for {found[0]!r} and {found[1]!r} without bounds; the file of "
             "--clusters has one pair of them. Call its columns 'maximum COLUMN'."
         )
-    clusters = options.named
+    clusters = clusters_of(options)
     if clusters is not None and not any(clusters.bounds.values()):
         raise ValueError(
             f"--total is {found[0]!r}, but {clusters.table.name} has no column 'minimum' or "

@@ -15,6 +15,7 @@ from .._typing import FloatArray, IntArray
 from ..constraints._checks import plural
 from ..constraints.clusters import read_cluster_names
 from ..constraints.files import atomic_writer
+from ..geo.frames import DEGREES
 from .options import Options
 from .tables import Table, read_table
 
@@ -124,9 +125,12 @@ def load_points(
     elif np.isnan(values).any():
         count = plural(int(np.isnan(values).sum()), "missing value")
         warnings.warn(f"{table.name}: the mean of the column replaces {count}.", stacklevel=2)
-    if options.metric == "haversine":
+    metric = options.metric
+    if table.frame is not None and tuple(columns) == DEGREES and metric == "euclidean":
+        metric = "haversine"
+    if metric == "haversine":
         _check_degrees(options, columns)
-    space = space or Space.of(columns, values, options.scale, options.metric)
+    space = space or Space.of(columns, values, options.scale, metric)
     ids = None if all_ids is None else [all_ids[row] for row in kept]
     weight = None if options.weight is None else table.numbers(options.weight)
     return Points(space.points(values), ids, table, space, weight, kept, all_ids, n_rows)
@@ -135,7 +139,7 @@ def load_points(
 def _chosen(options: Options, table: Table, used_elsewhere: Sequence[str]) -> Sequence[str]:
     wanted = [name.strip() for given in options.columns for name in given.split(",")]
     others = {options.id_column, options.weight, *used_elsewhere}
-    chosen = wanted or [name for name in table.columns if name not in others]
+    chosen = wanted or [name for name in table.places or table.columns if name not in others]
     if not chosen:
         raise ValueError(f"{table.name} has no column left to cluster by; see --columns.")
     twice = next((name for i, name in enumerate(chosen) if name in chosen[:i]), None)

@@ -45,7 +45,7 @@ from .output import (
 )
 
 if TYPE_CHECKING:
-    from .. import Constraint, ConstraintSet
+    from .. import Constraint, ConstraintSet, Report
     from .._typing import FloatArray, IntArray
     from ..constraints.previous import Previous
     from ..progress import Progress
@@ -161,6 +161,7 @@ Examples:
   corral fit shops.csv --clusters reps.csv --total minutes --id-column shop -o labels.csv
   corral fit shops.csv --clusters reps.csv --total minutes --id-column shop --previous labels.csv \\
     --stay 0.5 -o new-labels.csv --changes moved.csv
+  corral fit zones.geojson -k 8 --connected --total people:9000: --territories areas.gpkg
   zcat big.csv.gz | corral fit - -k 8 --rules rules.json --model model.json > labels.csv
 
 The labels are written to the output file, or to the standard output if there is none: id, label,
@@ -184,6 +185,7 @@ Exit codes: 0 feasible, 2 bad input, 3 infeasible, 4 not decided within the time
 @opt.named_option
 @opt.bases_option
 @opt.rule_options
+@opt.connected_options
 @opt.previous_options
 @method_options
 @opt.solver_options
@@ -208,6 +210,7 @@ Exit codes: 0 feasible, 2 bad input, 3 infeasible, 4 not decided within the time
 @opt.option("--keep-best", is_flag=True, help="Ctrl-C ends with the best answer so far.")
 @opt.labels_options
 @opt.option("--model", type=click.Path(), help="JSON file of the clusters, for corral assign.")
+@opt.map_options
 @opt.picture_options
 @opt.printing_options
 def fit(
@@ -234,6 +237,8 @@ def fit(
     quiet: bool,
     as_json: bool,
     bases: str | None,
+    territories: str | None,
+    base_map: str | None,
     previous: str | None,
     previous_column: str,
     stay: float | None,
@@ -244,14 +249,16 @@ def fit(
 
     A dash reads CSV from the standard input.
     """
+    from .clusters import names_of
     from .data import write_model
+    from .maps import base_of, on_map, write_shapes
     from .tables import write_table
 
     output = None if output == "-" else output
     asked = opt.Options(**options)
     files = {"--output": output, "--model": model, "--report": report, "--plot": plot}
     read = [*asked.files, *([] if previous is None else [previous])]
-    for option, path in {**files, "--changes": changes}.items():
+    for option, path in {**files, "--changes": changes, "--territories": territories}.items():
         check_output(option, path, force=force, inputs=read)
     for option, value in (("--stay", stay), ("--changes", changes)):
         if value is not None and previous is None:
@@ -265,6 +272,7 @@ def fit(
     others = columns_before(points, asked.id_column, keep_columns)
     start = bases_of(asked, points, method, bases)
     before = previous_answer(asked, points, (previous, previous_column), stay, quiet=quiet)
+    ground = base_of(base_map, points)
     clock = Deadline.after(None)
     fitted = make_estimator(
         method,
@@ -279,8 +287,8 @@ def fit(
         jobs=jobs,
         on_infeasible=on_infeasible,
         prove=prove,
-        metric=asked.metric,
-        cluster_names=asked.cluster_names,
+        metric=points.space.metric,
+        cluster_names=names_of(asked),
         init=None if bases == "fix" else start,
     )
     stopped = False
@@ -293,7 +301,7 @@ def fit(
     if stopped:
         click.echo("corral: interrupted; the answer is the best so far", err=True)
     centers = np.asarray(fitted.cluster_centers_)
-    names = asked.cluster_names
+    names = names_of(asked)
     columns = {**others, **label_columns(fitted.labels_, points, centers, names)}
     # The labels come first: nothing that fails later can lose them.
     where: Any = {"output": output, "as_json": as_json}
@@ -303,6 +311,7 @@ def fit(
     found = replace(priced(fitted, points, rules, prices), **told(points))
     if found.changes is not None:
         found = replace(found, changes=replace(found.changes, names=points.called))
+    found = on_map(found, points, ground)
     values = {"seconds": round(seconds, 3), "centers": as_lists(centers)}
     if method == "kmeans":
         values["n_iter"] = int(fitted.n_iter_)
@@ -314,8 +323,17 @@ def fit(
     if changes is not None and found.changes is not None:
         rows = found.changes.columns()
         write_table(changes, rows, points.table.decimal, "id", beside=written.beside(changes))
-    if plot is not None:
-        look: Any = {"metric": asked.metric, "features": points.space.columns, "names": names}
+    if territories is not None:
+        own: Any = {"names": names, "beside": written.beside(territories)}
+        write_shapes(territories, points, columns, fitted.labels_, **own)
+    if plot is not None and found.map is not None:
+        written.picture(plot, map_picture(found, names))
+    elif plot is not None:
+        look: Any = {
+            "metric": points.space.metric,
+            "features": points.space.columns,
+            "names": names,
+        }
         written.picture(plot, picture_of(points.X, rules, fitted.labels_, centers, **look))
     return written.code(INTERRUPTED if stopped else FINE)
 
@@ -324,7 +342,9 @@ def bases_of(
     asked: opt.Options, points: Points, method: str, bases: str | None
 ) -> FloatArray | None:
     """Where the clusters start, or stay, as points; None if the file of clusters does not say."""
-    named = asked.named
+    from .clusters import clusters_of
+
+    named = clusters_of(asked)
     if bases is not None and method != "kmeans":
         raise ValueError(f"--bases is for --method kmeans, but --method is {method}.")
     if named is None or method != "kmeans":
@@ -332,7 +352,7 @@ def bases_of(
             raise ValueError("--bases is given without --clusters, whose table has the bases.")
         return None
     columns = points.space.columns
-    found = named.bases(columns, degrees=asked.metric == "haversine")
+    found = named.bases(columns, degrees=points.space.metric == "haversine")
     if found is None:
         if bases is not None:
             wanted = " and ".join(map(repr, columns))
@@ -353,13 +373,14 @@ def previous_answer(
     quiet: bool,
 ) -> Previous | None:
     """The labels of ``--previous``, from a file and its column."""
-    from .clusters import read_previous_labels
+    from .clusters import clusters_of, read_previous_labels
 
     path, column = file
     if path is None:
         return None
     with spoken_warnings(quiet):
-        return read_previous_labels(path, column, points, asked.id_column, asked.named, stay)
+        named = clusters_of(asked)
+        return read_previous_labels(path, column, points, asked.id_column, named, stay)
 
 
 def assign_to(
@@ -392,15 +413,17 @@ def assign_to(
 @opt.clusters_option
 @opt.named_option
 @opt.rule_options
+@opt.connected_options
 @opt.time_limit_option("After it the question is left undecided, with exit code 4.")
 @opt.printing_options
 def check(time_limit: float | None, quiet: bool, as_json: bool, **options: Any) -> int:
     """Say whether the rules can be obeyed, or which of them contradict each other."""
     from ..feasibility import check as decide
+    from .clusters import names_of
 
     asked = opt.Options(**options)
     points, rules, n_clusters = load(asked, quiet=quiet)
-    own: Any = {"index": points.called, "cluster_names": asked.cluster_names}
+    own: Any = {"index": points.called, "cluster_names": names_of(asked)}
     found = decide(len(points.X), rules, n_clusters, time_limit=time_limit, **own)
     if found.feasible is None:
         raise SolverTimeoutError(found.message, time_limit or 0.0, "undecided")
@@ -535,6 +558,19 @@ def with_ids(
     except OutOfTime:
         return clash
     return again or clash
+
+
+def map_picture(report: Report, names: Sequence[str] | None) -> Any:
+    """A figure of the territories."""
+    from matplotlib.figure import Figure
+
+    from ..plots.maps import draw_map
+
+    figure = Figure(figsize=(8.0, 6.8), layout="constrained")
+    if report.map is not None and report.view is not None:
+        own = report.view.labels, len(report.sizes)
+        draw_map(figure.subplots(), report.map, *own, names=names)
+    return figure
 
 
 def picture_of(

@@ -23,8 +23,9 @@ from .. import (
 )
 from ..constraints._checks import plural
 from ..constraints.files import read_weighted_pairs
-from .clusters import Clusters, bare_total
+from .clusters import Clusters, bare_total, clusters_of, names_of
 from .data import Points
+from .maps import graph_of
 from .options import Options
 from .tables import BLANK
 
@@ -37,7 +38,8 @@ def number_columns(options: Options) -> list[str]:
     named = [_split(text, 1, "--capacity", "COLUMN:MAX")[0] for text in options.capacity]
     named += [_split(text, 2, "--total", BOUNDS)[0] for text in options.total if text != bare]
     named += [] if bare is None else [bare]
-    named += [] if options.named is None else list(options.named.totals)
+    clusters = clusters_of(options)
+    named += [] if clusters is None else list(clusters.totals)
     return named if options.weight is None else [*named, options.weight]
 
 
@@ -50,7 +52,7 @@ def columns_of_rules(options: Options) -> list[str]:
 
 def count_clusters(options: Options) -> int:
     """Number of clusters, from ``-k`` or from the sizes."""
-    names = options.cluster_names
+    names = names_of(options)
     if names is not None:
         return _count_named(options, len(names))
     if not isinstance(options.n_clusters, int):
@@ -88,9 +90,9 @@ def make_rules(
     of_file = ConstraintSet(_rules_on_rows(options, points)).resolve(names)
     if not points.complete:
         k = None if any_number else n_clusters
-        of_file = _without_dropped(of_file, points, k, options.cluster_names)
+        of_file = _without_dropped(of_file, points, k, names_of(options))
     rules = ConstraintSet([of_file, *_rules_of_columns(options, points, n_clusters)])
-    rules = rules.resolve_clusters(options.cluster_names)
+    rules = rules.resolve_clusters(names_of(options))
     if not any_number:
         rules.check(len(points.X), n_clusters)
     return rules
@@ -137,8 +139,9 @@ def _rules_of_columns(options: Options, points: Points, n_clusters: int) -> Iter
     """Sizes, and rules whose values are columns of the points."""
     _refuse_idle_weights(options)
     price = _price(options.soft_sizes)
-    if options.named is not None:
-        yield from options.named.rules(options, points, (price, _price(options.soft_totals)))
+    clusters = clusters_of(options)
+    if clusters is not None:
+        yield from clusters.rules(options, points, (price, _price(options.soft_totals)))
     if options.sizes is not None:
         yield ClusterSizes(options.sizes, weight=price)
     if options.min_size is not None or options.max_size is not None:
@@ -156,7 +159,9 @@ def _rules_of_columns(options: Options, points: Points, n_clusters: int) -> Iter
         yield ClusterTotals(values, minimum=low, maximum=high, name=column, weight=price)
     for text in options.share:
         yield _shares(text, points, _price(options.soft_shares))
-    for pin in _pins(points, options.pin, n_clusters, options.named):
+    if (graph := graph_of(options, points)) is not None:
+        yield graph
+    for pin in _pins(points, options.pin, n_clusters, clusters):
         yield Pin(pin, _price(options.soft_pins), n_samples=len(points.X))
 
 
@@ -167,7 +172,7 @@ def _price(weight: float | None) -> float:
 
 def _refuse_idle_weights(options: Options) -> None:
     """Refuse weights of rules that are not given."""
-    named = options.named
+    named = clusters_of(options)
     by_name = named is not None and any(named.bounds.values())
     bare = bare_total(options) is not None
     sized = options.sizes is not None or options.min_size is not None or (by_name and not bare)

@@ -23,6 +23,8 @@ from ..constraints.clusters import ClusterNames, called, cluster_name, read_clus
 from ..constraints.collection import rules_for
 from ..constraints.files import atomic_writer
 from ..constraints.previous import Previous
+from ..geo.frames import as_points
+from ..geo.shapes import Map, map_of
 from ..plots._style import feature_names
 from .changes import Changes
 from .old import know_old_names
@@ -101,6 +103,8 @@ class Report(Findings):
         Names of the clusters; None if they have none.
     changes : Changes
         What changed since an earlier answer; None unless ``fit`` was given ``previous``.
+    map : Map
+        Shapes of the rows; None unless X was a frame of GeoPandas, or :meth:`on_map` has set it.
 
     Examples
     --------
@@ -129,16 +133,40 @@ class Report(Findings):
     scaler: Any = field(default=None, compare=False, repr=False)
     clusters: ClusterNames = field(default=None, compare=False, repr=False)
     changes: Changes | None = field(default=None, compare=False, repr=False)
+    map: Map | None = field(default=None, compare=False, repr=False)
+
+    def on_map(self, frame: Any, base: Any = None) -> Report:
+        """Give the same report with a map.
+
+        Parameters
+        ----------
+        frame : GeoDataFrame or GeoSeries
+            Shapes of the rows.
+        base : GeoDataFrame or GeoSeries, optional
+            A base map: borders, coasts or roads to draw below.
+        """
+        shapes = map_of(frame, base)
+        if shapes is None:
+            raise TypeError(f"a map needs a GeoDataFrame or GeoSeries, not {frame!r:.40}.")
+        if len(shapes) != sum(self.sizes):
+            raise ValueError(
+                f"the frame has {len(shapes)} shapes, but the report is on {sum(self.sizes)} rows."
+            )
+        return replace(self, map=shapes)
 
     def named(
-        self, names: Any, clusters: ClusterNames = None, before: Previous | None = None
+        self,
+        names: Any,
+        clusters: ClusterNames = None,
+        before: Previous | None = None,
+        shapes: Map | None = None,
     ) -> Report:
-        """The same with names of rows and clusters, and what changed since an earlier answer."""
+        """The same with names of rows and clusters, what changed since an answer, and a map."""
         changes = None
         if before is not None and self.view is not None:
             own = self.view.labels, len(self.sizes)
             changes = Changes(before.labels, *own, names, clusters, before.gone)
-        return replace(self, names=names, clusters=clusters, changes=changes)
+        return replace(self, names=names, clusters=clusters, changes=changes, map=shapes)
 
     @property
     def called(self) -> Any:
@@ -208,7 +236,7 @@ class Report(Findings):
         names : sequence, optional
             What to call the rows, such as the index of a data frame.
         """
-        pictures = to_pictures(self, self.view, self.history, self.features, self.clusters)
+        pictures = self._pictures(self.history)
         content = self._content(self.names if names is None else names, pictures)
         page = to_page(content, title)
         if path is not None:
@@ -216,8 +244,12 @@ class Report(Findings):
                 file.write(page)
         return page
 
+    def _pictures(self, history: History | None) -> Pictures:
+        own: Any = {"features": self.features, "clusters": self.clusters, "shapes": self.map}
+        return to_pictures(self, self.view, history, **own)
+
     def _repr_html_(self) -> str:
-        pictures = to_pictures(self, self.view, None, self.features, self.clusters)
+        pictures = self._pictures(None)
         return to_fragment(self._content(self.names, pictures, interactive=False))
 
     def _content(
@@ -238,6 +270,7 @@ class Report(Findings):
         members = "" if labels is None else to_members(labels, names, **own)
         parts = [
             headline(self),
+            pictures.map,
             pictures.clusters,
             summary(self, told),
             rules_section(self, told),
@@ -359,6 +392,7 @@ def audit(
     [1, 0]
     """
     kinds = [np.float64, np.float32]
+    shapes, X = map_of(X), as_points(X, metric)
     points = check_array(sound(X), accept_sparse="csr", dtype=kinds, input_name="X")
     points = sparse.csr_array(points) if sparse.issparse(points) else points
     check_count(n_clusters, "`n_clusters`")
@@ -373,7 +407,9 @@ def audit(
     if mean is not None:
         check_places(mean, metric, "`centers`")
     report = Report.of(InMemory(points), label, rules, k, weight, mean, metric)
-    return replace(report, outside=outside, features=feature_names(X), clusters=clusters)
+    return replace(
+        report, outside=outside, features=feature_names(X), clusters=clusters, map=shapes
+    )
 
 
 def checked_labels(labels: ArrayLike, n_samples: int, n_clusters: int) -> IntArray:

@@ -18,8 +18,10 @@ from .._typing import FloatArray, IntArray, Matrix
 from ..audit import Entry, Findings, PointPieces
 from ..constraints import CannotLink, Constraint, ConstraintSet, MustLink
 from ..constraints.clusters import ClusterNames
+from ..geo.shapes import Map
 from ..plots import plot_assignment, plot_clusters, plot_convergence
 from ..plots.bounds import draw_measure, measure_sizes, measure_totals
+from ..plots.maps import draw_map
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -122,6 +124,7 @@ class Pictures:
     """The pictures of a report as HTML; empty where there is nothing to draw."""
 
     clusters: str = ""
+    map: str = ""
     bounds: str = ""
     solver: str = ""
 
@@ -132,6 +135,7 @@ def to_pictures(
     history: History | None,
     features: Any = None,
     clusters: ClusterNames = None,
+    shapes: Map | None = None,
 ) -> Pictures:
     """Draw all pictures that can be drawn; without matplotlib there is a sentence instead."""
     try:
@@ -140,7 +144,10 @@ def to_pictures(
         return Pictures(f'<p class="note">{escape(MISSING)}</p>')
     drawn = [] if history is None or not len(history) else list(_courses(history, view))
     return Pictures(
-        picture_of_clusters(findings, view, features, clusters),
+        ""
+        if _is_place(findings, shapes)
+        else picture_of_clusters(findings, view, features, clusters),
+        picture_of_map(findings, view, shapes, clusters),
         _framed(*_bounds(findings, view, clusters)),
         "\n".join(_framed(*each) for each in drawn),
     )
@@ -153,6 +160,27 @@ def picture_of_clusters(
     if view is None or not len(view.rows):
         return ""
     return _framed(*_clusters(findings, view, features, clusters))
+
+
+def _is_place(findings: Findings, shapes: Map | None) -> bool:
+    """Whether the map shows all that the picture of the points would."""
+    links = ConstraintSet([entry.constraint for entry in findings.entries])
+    return shapes is not None and findings.metric == "haversine" and not _links(links)
+
+
+def picture_of_map(
+    findings: Findings, view: View | None, shapes: Map | None, clusters: ClusterNames = None
+) -> str:
+    """The territories, as HTML; a sentence where shapely is missing."""
+    if view is None or shapes is None:
+        return ""
+    figure = _figure(7.6, 6.4)
+    try:
+        labels, k = view.labels, len(findings.sizes)
+        draw_map(figure.subplots(), shapes, labels, k, names=clusters)
+    except ModuleNotFoundError as missing:
+        return f'<p class="note">{escape(str(missing))}</p>'
+    return _framed("The territories", figure)
 
 
 def _framed(caption: str, figure: Figure) -> str:

@@ -27,6 +27,8 @@ from ..estimator import ConstrainedKMeans
 from ..exact import NoAssignment
 from ..exceptions import BrokenAnswerError, InfeasibleConstraintsError
 from ..feasibility import with_clusters
+from ..geo.frames import as_points
+from ..geo.shapes import map_of
 from ..infeasible import conflict_of, out_of_time
 from ..inputs import brought, check_magnitude, check_weights, refuse_others, row_names, talking
 from ..named import NamedClusters
@@ -161,6 +163,7 @@ class ShapedClustering(Versioned, NamedClusters, ClusterMixin, BaseEstimator, AB
         """
         refuse_others(y, unknown, ("constraints", "sample_weight", "previous", "stay"))
         clusters = read_cluster_names(self.cluster_names)
+        shapes, X = map_of(X), as_points(X, getattr(self, "metric", "euclidean"))
         make_ready()
         always = {name: LIMITS[name] for name in ("effort", "time_limit")}
         for name, allowed in {**always, **self._limits}.items():
@@ -197,7 +200,7 @@ class ShapedClustering(Versioned, NamedClusters, ClusterMixin, BaseEstimator, AB
             ended = f"by the time limit of {limit:.3g} s" if deadline.passed else ""
             space = points if found.space is None else found.space
             report = Report.of(InMemory(space), found.labels, given, k, weight, metric=found.metric)
-            report = self._audited(report.named(rows, clusters, before), task, found)
+            report = self._audited(report.named(rows, clusters, before, shapes), task, found)
         # What was found may hold all rows; the report keeps none of them.
         known: Any = {"plan": Events(rows=found.table()), "fewest": fewest}
         report = replace(report, **known, outside=outside, ended=ended)
