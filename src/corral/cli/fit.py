@@ -251,7 +251,7 @@ def fit(
     """
     from .clusters import names_of
     from .data import write_model
-    from .maps import base_of, on_map, write_shapes
+    from .maps import base_of, frame_of, on_map, write_shapes
     from .tables import write_table
 
     output = None if output == "-" else output
@@ -273,6 +273,8 @@ def fit(
     start = bases_of(asked, points, method, bases)
     before = previous_answer(asked, points, (previous, previous_column), stay, quiet=quiet)
     ground = base_of(base_map, points)
+    if territories is not None:
+        frame_of(points)  # refuses rows without shapes before the fit
     clock = Deadline.after(None)
     fitted = make_estimator(
         method,
@@ -564,9 +566,10 @@ def map_picture(report: Report, names: Sequence[str] | None) -> Any:
     """A figure of the territories."""
     from matplotlib.figure import Figure
 
-    from ..plots.maps import draw_map
+    from ..plots.maps import draw_map, size_of
 
-    figure = Figure(figsize=(8.0, 6.8), layout="constrained")
+    size = (8.0, 6.8) if report.map is None else size_of(report.map)
+    figure = Figure(figsize=size, layout="constrained")
     if report.map is not None and report.view is not None:
         own = report.view.labels, len(report.sizes)
         draw_map(figure.subplots(), report.map, *own, names=names)

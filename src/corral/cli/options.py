@@ -472,7 +472,7 @@ labels_options = stacked(
         "-o",
         "--output",
         type=click.Path(allow_dash=True),
-        help="Labels: .csv, .tsv, .csv.gz, .xlsx, .parquet or .npy; with shapes .geojson or .gpkg; - "
+        help="Labels: .csv, .tsv, .csv.gz, .xlsx, .parquet, .npy; with shapes .geojson, .gpkg; - "
         "is the standard output.",
     ),
     option("--keep-columns", is_flag=True, help="Write all columns of POINTS before the labels."),

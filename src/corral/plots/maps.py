@@ -27,6 +27,8 @@ FILL, PALE = 0.72, 0.22
 RASTER_FROM = 60_000
 #: Most names that are written; more would cover the map.
 MOST_NAMES = 80
+#: Longest side of a picture of a map, in inches.
+LONGEST = 7.4
 #: Room around the shapes, as a part of their width and height.
 MARGIN = 0.04
 
@@ -82,6 +84,15 @@ def plot_map(
     axes = one_axes(ax)
     draw_map(axes, drawn, label, k, names=read_cluster_names(names, k), hulls=hulls)
     return axes
+
+
+def size_of(drawn: Map) -> tuple[float, float]:
+    """Width and height of a figure for a map, in inches."""
+    left, low, right, high = library("shapely").total_bounds(drawn.geometry)
+    wide = narrowing(np.array([[left, low], [right, high]])) if drawn.degrees else 1.0
+    across, up = max(right - left, 1e-12) * wide, max(high - low, 1e-12) * 1.1
+    shape = float(np.clip(across / up, 0.5, 2.2))
+    return (LONGEST, LONGEST / shape) if shape > 1.0 else (LONGEST * shape + 0.6, LONGEST)
 
 
 def draw_map(
@@ -246,10 +257,8 @@ def _middle_of(shape: Any) -> Any:
     """The centre of the largest circle in an area; of others, a point on it."""
     shapely = library("shapely")
     if shapely.area(shape) > 0.0:
-        circle = shapely.maximum_inscribed_circle(
-            shape, tolerance=np.sqrt(shapely.area(shape)) / 50
-        )
-        return shapely.get_point(circle, 0)
+        fine = float(np.sqrt(shapely.area(shape))) / 50
+        return library("shapely.ops").polylabel(shape, fine)
     return shapely.point_on_surface(shape)
 
 

@@ -21,7 +21,7 @@ from ..constraints.clusters import ClusterNames
 from ..geo.shapes import Map
 from ..plots import plot_assignment, plot_clusters, plot_convergence
 from ..plots.bounds import draw_measure, measure_sizes, measure_totals
-from ..plots.maps import draw_map
+from ..plots.maps import draw_map, size_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -174,8 +174,8 @@ def picture_of_map(
     """The territories, as HTML; a sentence where shapely is missing."""
     if view is None or shapes is None:
         return ""
-    figure = _figure(7.6, 6.4)
     try:
+        figure = _figure(*size_of(shapes))
         labels, k = view.labels, len(findings.sizes)
         draw_map(figure.subplots(), shapes, labels, k, names=clusters)
     except ModuleNotFoundError as missing:
