@@ -27,7 +27,7 @@ from .model import Model, Priced
 from .moves import Scratch, State, appraise, descend, restless, state_of
 from .prices import Blocks, Found, Sums, find_prices, nearest_of, place, scale_of
 from .shape import Shape
-from .territory import mended, recut
+from .territory import balance, mended, recut
 
 
 @dataclass(frozen=True, eq=False)
@@ -377,13 +377,14 @@ class Descender:
             awake, fresh = piece.scratch.flag[0].copy(), False
             order = np.roll(order, -(seen % len(order)))
 
-    def _recut(self, model: Model, labels: IntArray, awake: BoolArray) -> None:
+    def _recut(self, model: Model, labels: IntArray, awake: BoolArray, attempts: int) -> None:
         """Cut clusters that break a rule anew, with those next to them; these are awake then."""
         before = labels.copy()
-        if recut(model, labels, awake, self.random_state):
-            moved = labels != before
-            awake[labels[moved]] = awake[before[moved]] = True
-        self.budget.spend(at.CHILD_WORK * float(np.count_nonzero(awake)))
+        cuts = recut(model, labels, awake, self.random_state)
+        cuts += balance(model, labels, self.random_state, self.deadline, attempts)
+        moved = labels != before
+        awake[labels[moved]] = awake[before[moved]] = True
+        self.budget.spend(at.PASS_WORK * cuts)
 
     def placed(self) -> Answer | None:
         """Labels of groups placed one after another where there is room; None if some find none.
@@ -426,7 +427,8 @@ class Descender:
             penalty, least = penalty * at.GROWTH, least * at.GROWTH
             restless(model, state, awake)
             if len(model.node) > 1:
-                self._recut(piece.priced.at(penalty, least), labels, awake)
+                attempts = at.ITERATIONS if target == np.inf else 1
+                self._recut(piece.priced.at(penalty, least), labels, awake, attempts)
         self.penalty *= at.PENALTY_DRIFT**-2 if rise else at.PENALTY_DRIFT
         return labels, objective + soft
 

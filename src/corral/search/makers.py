@@ -40,8 +40,10 @@ class Makers:
             yield "labels that were given", lambda: self._start(0).labels
         seeds = "centres that were given" if given else "seeds", lambda: self._start(0).centers
         connected = self.problem.rules.adjacency is not None
-        if connected and not given:
-            yield "tree", self.ward
+        # The tree does not see sums, which then are hard to mend.
+        tree = [("tree", self.ward)] if connected and not given else []
+        first, last = ([], tree) if self.problem.rules.bounded else (tree, [])
+        yield from first
         # ADMM does not see the graph.
         admm = [("ADMM", self.admm)] if self.problem.sample and not connected else []
         yield from [seeds, *admm] if given or len(self.problem.rules.labelled) else [*admm, seeds]
@@ -49,6 +51,7 @@ class Makers:
         number = at.PARENTS if isinstance(number, str) else number
         for i in range(1, 1 if given else number):
             yield "seeds", partial(self._seeds, i)
+        yield from last
 
     def _seeds(self, number: int) -> FloatArray:
         """Centres of a start."""

@@ -9,11 +9,14 @@ recombination, as in redistricting).
 from __future__ import annotations
 
 import heapq
+from itertools import pairwise
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from .. import numbers as at
 from .._typing import BoolArray, FloatArray, IntArray
+from ..deadline import Deadline
 from ..rules import Adjacency, Rules
 from .compiled import compiled, inlined
 from .model import CHORDS, MEANS, TABLE, Model, spans
@@ -33,27 +36,23 @@ def mended(
     pinned[rules.pins[:, 0]] = rules.pins[:, 1]
     labels = np.where(pinned >= 0, pinned, labels)
     special = net.scattered | (pinned >= 0)
-    for attempt in range(ATTEMPTS if special.any() else 1):
+    for attempt in range(at.ITERATIONS if special.any() else 1):
         locked: IntArray | None = np.where(special, labels, -1)
         if special.any():
             locked = _joined(net, locked, cost, random_state.permutation(k))  # type: ignore[arg-type]
         if locked is not None:
             kept = _kept(rules, net, np.where(locked >= 0, locked, labels), locked, cost)
             if kept is not None:
-                grow(net.ptr, net.near, net.group, cost, kept, *_heap(len(net.near) + len(kept)))
+                grow(net.ptr, net.near, net.group, cost, kept, *_heap(len(net.near)))
                 if net.holds(kept) and not np.any(kept < 0):
                     return kept
         free = np.flatnonzero(special & (pinned < 0))
         if not len(free) and attempt >= 1:
             break
         noise = random_state.uniform(size=(len(free), k)) * (attempt + 1.0)
-        spread = np.ptp(cost[free], axis=1, keepdims=True) / ATTEMPTS
+        spread = np.ptp(cost[free], axis=1, keepdims=True) / at.ITERATIONS
         labels[free] = (cost[free] + noise * spread).argmin(axis=1)
     return None
-
-
-#: Attempts to connect pinned groups, and those in several pieces.
-ATTEMPTS = 8
 
 
 def _joined(
@@ -164,30 +163,29 @@ def _heap(size: int) -> tuple[FloatArray, IntArray]:
 
 
 @inlined
-def push(
-    ptr: IntArray,
-    near: IntArray,
-    group: IntArray,
-    cost: FloatArray,
-    labels: IntArray,
-    key: FloatArray,
-    item: IntArray,
-    v: int,
-    size: int,
-) -> int:
-    """Put the neighbours of node v that have no label into the heap; its size."""
-    j = labels[group[v]]
-    for z in range(ptr[v], ptr[v + 1]):
-        g, at = group[near[z]], size
-        if labels[g] >= 0:
-            continue
-        while at > 0 and key[(at - 1) // 2] > cost[g, j]:
-            up = (at - 1) // 2
-            key[at], item[0, at], item[1, at] = key[up], item[0, up], item[1, up]
-            at = up
-        key[at], item[0, at], item[1, at] = cost[g, j], near[z], j
-        size += 1
-    return size
+def push(key: FloatArray, item: IntArray, size: int, value: float, first: int, second: int) -> None:
+    """Put an entry into a heap of so many."""
+    here = size
+    while here > 0 and key[(here - 1) // 2] > value:
+        up = (here - 1) // 2
+        key[here], item[0, here], item[1, here] = key[up], item[0, up], item[1, up]
+        here = up
+    key[here], item[0, here], item[1, here] = value, first, second
+
+
+@inlined
+def pop(key: FloatArray, item: IntArray, size: int) -> None:
+    """Take the least entry out of a heap, which has so many then."""
+    last, here = key[size], 0
+    while 2 * here + 1 < size:
+        down = 2 * here + 1
+        if down + 1 < size and key[down + 1] < key[down]:
+            down += 1
+        if key[down] >= last:
+            break
+        key[here], item[0, here], item[1, here] = key[down], item[0, down], item[1, down]
+        here = down
+    key[here], item[0, here], item[1, here] = last, item[0, size], item[1, size]
 
 
 @compiled
@@ -204,80 +202,147 @@ def grow(
 
     ``key`` and ``item`` are a heap of what groups cost, the node and the cluster.
     """
-    size = 0
-    for begin in range(len(group)):
-        if labels[group[begin]] >= 0:
-            size = push(ptr, near, group, cost, labels, key, item, begin, size)
-    while size > 0:
-        v, j = item[0, 0], item[1, 0]
-        size -= 1
-        last, at = key[size], 0
-        while 2 * at + 1 < size:
-            down = 2 * at + 1
-            if down + 1 < size and key[down + 1] < key[down]:
-                down += 1
-            if key[down] >= last:
-                break
-            key[at], item[0, at], item[1, at] = key[down], item[0, down], item[1, down]
-            at = down
-        key[at], item[0, at], item[1, at] = last, item[0, size], item[1, size]
-        if labels[group[v]] < 0:
+    size, begin = 0, 0
+    while begin < len(group) or size > 0:
+        if begin < len(group):
+            v, begin = begin, begin + 1
+            if labels[group[v]] < 0:
+                continue
+        else:
+            v, j = item[0, 0], item[1, 0]
+            size -= 1
+            pop(key, item, size)
+            if labels[group[v]] >= 0:
+                continue
             labels[group[v]] = j
-            size = push(ptr, near, group, cost, labels, key, item, v, size)
+        j = labels[group[v]]
+        for z in range(ptr[v], ptr[v + 1]):
+            g = group[near[z]]
+            if labels[g] < 0:
+                push(key, item, size, cost[g, j], near[z], j)
+                size += 1
+
+
+@compiled
+def span(
+    ptr: IntArray,
+    near: IntArray,
+    length: FloatArray,
+    root: int,
+    order: IntArray,
+    before: IntArray,
+    key: FloatArray,
+    item: IntArray,
+) -> int:
+    """Find the shortest spanning tree (Prim): vertices in order, and the one before each.
+
+    ``before`` is -1 everywhere at first.  The number of vertices that were reached.
+    """
+    count, size, v, last = 0, 1, root, root
+    key[0], item[0, 0], item[1, 0] = 0.0, root, root
+    while size > 0:
+        v, last = item[0, 0], item[1, 0]
+        size -= 1
+        pop(key, item, size)
+        if before[v] >= 0:
+            continue
+        before[v], order[count] = last, v
+        count += 1
+        for z in range(ptr[v], ptr[v + 1]):
+            if before[near[z]] < 0:
+                push(key, item, size, length[z], near[z], v)
+                size += 1
+    return count
 
 
 @compiled
 def sum_subtrees(order: IntArray, before: IntArray, values: FloatArray) -> None:
     """Add the values of each vertex of a tree to those of the one before it, from its leaves on."""
-    for at in range(len(order) - 1, 0, -1):
-        v = order[at]
+    for turn in range(len(order) - 1, 0, -1):
+        v = order[turn]
         for f in range(values.shape[1]):
             values[before[v], f] += values[v, f]
 
 
-def cut(
-    model: Model,
-    groups: IntArray,
-    pair: tuple[int, int],
-    random_state: np.random.RandomState,
-) -> tuple[IntArray, float] | None:
-    """Labels of some groups, in two clusters, by the best cut of a random spanning tree.
+class Merged:
+    """Two adjacent clusters as one, to be cut anew by random spanning trees.
 
-    And what the two clusters cost then, but for a constant of the groups.  The groups are all that
-    the two clusters have.  None if the groups are not connected, or if pins allow no cut.
+    The groups are all that the two clusters have, or shall have.
     """
-    tree = _tree(model, groups, random_state)
-    if tree is None:
-        return None
-    order, before = tree
-    values, start = _values(model, groups, pair)
-    sums = values.copy()
-    sum_subtrees(order, before, sums)
-    whole, sub = values.sum(axis=0), sums[order[1:]]
-    rest = whole - sub
-    q, d = model.amount.shape[1], start
-    best: tuple[float, int, int] | None = None
-    for turn in (0, 1):
-        a, b = pair if turn == 0 else pair[::-1]  # the subtree is in the first of them
-        total = _worth(model, sub, rest, turn, d)
-        for side, j in ((sub, a), (rest, b)):
-            load = side[:, d : d + q]
-            lower, upper = model.bound[:, j]
-            total = total + (np.maximum(load - upper, lower - load).clip(0.0) @ model.price[0])
-        pins = sub[:, d + q + (1 - turn)] + rest[:, d + q + turn]  # in the wrong one
-        total = np.where(pins > 0.5, np.inf, total)
-        at = int(np.argmin(total))
-        if np.isfinite(total[at]) and (best is None or total[at] < best[0]):
-            best = float(total[at]), at + 1, turn
-    if best is None:
-        return None
-    inside = np.zeros((len(groups), 1))
-    inside[order[best[1]]] = 1.0
-    for v in order[best[1] + 1 :].tolist():  # from the root on
-        inside[v] = max(inside[v, 0], inside[before[v], 0])
-    a, b = pair if best[2] == 0 else pair[::-1]
-    found = np.where(inside[:, 0] > 0.0, a, b)
-    return (found, best[0]) if _both_connected(model, groups, found) else None
+
+    def __init__(self, model: Model, groups: IntArray, pair: tuple[int, int]) -> None:
+        self.model, self.groups, self.pair = model, groups, pair
+        self.values, self.start = _values(model, groups, pair)
+        m = len(groups)
+        place = np.full(len(model.amount), -1, np.int64)
+        place[groups] = np.arange(m)
+        nodes, number = spans(model.node, groups)
+        edges, degree = spans(model.graph[0], nodes)
+        here = np.repeat(np.repeat(np.arange(m), number), degree)
+        there = place[model.graph[1, model.adjacent[edges]]]
+        inside = (there >= 0) & (here != there)
+        self.here, self.near = here[inside], there[inside]
+        self.ptr = np.concatenate([[0], np.cumsum(np.bincount(self.here, minlength=m))])
+        self.gap: FloatArray | None = None
+        if len(model.points) and model.kind in (MEANS, CHORDS):
+            step = model.points[groups[self.here]] - model.points[groups[self.near]]
+            self.gap = np.sqrt(np.einsum("ij,ij->i", step, step)) + 1e-9
+
+    def cut(
+        self, random_state: np.random.RandomState, factor: float = 1.0
+    ) -> tuple[IntArray, float] | None:
+        """Labels of the groups by the best cut of a tree, and what the two clusters cost then.
+
+        But for a constant of the groups.  The price of what is outside the bounds of the first
+        cluster is so many times that of the other.  None if these are not connected, or if pins allow no cut.
+        """
+        model, m, q = self.model, len(self.groups), self.model.amount.shape[1]
+        length = random_state.uniform(0.5, 1.5, size=len(self.near))
+        if self.gap is not None and random_state.randint(2):
+            length *= self.gap
+        order, before = np.empty(m, np.int64), np.full(m, -1, np.int64)
+        sums, root = self.values.copy(), int(random_state.randint(max(m, 1)))
+        if m < 2 or span(self.ptr, self.near, length, root, order, before, *_heap(len(length))) < m:
+            return None
+        sum_subtrees(order, before, sums)
+        whole, sub = sums[root], sums[order[1:]]
+        rest, d = whole - sub, self.start
+        best: tuple[float, int, int] | None = None
+        for turn in (0, 1):
+            pair = self.pair if turn == 0 else self.pair[::-1]  # the subtree is in the first
+            total = _worth(model, sub, rest, turn, d)
+            for side, j in zip((sub, rest), pair, strict=True):
+                price = model.price[0] * (factor if j == self.pair[0] else 1.0)
+                total = total + _outside(side[:, d : d + q], model.bound[:, j]) @ price
+            pins = sub[:, d + q + 1 - turn] + rest[:, d + q + turn]  # in the wrong one
+            total = np.where(pins > 0.5, np.inf, total)
+            least = int(np.argmin(total))
+            if np.isfinite(total[least]) and (best is None or total[least] < best[0]):
+                best = float(total[least]), least + 1, turn
+        if best is None:
+            return None
+        inside = np.zeros(m, bool)
+        inside[order[best[1]]] = True
+        for v in order[best[1] + 1 :].tolist():  # from the root on
+            inside[v] = inside[before[v]]
+        a, b = self.pair if best[2] == 0 else self.pair[::-1]
+        found = np.where(inside, a, b)
+        return (found, best[0]) if _both_connected(model, self.groups, found) else None
+
+    def cost(self, labels: IntArray) -> float:
+        """What the two clusters cost, as :meth:`cut` counts it."""
+        q, d, model = self.model.amount.shape[1], self.start, self.model
+        sides = [self.values[labels == j].sum(axis=0, keepdims=True) for j in self.pair]
+        total = float(_worth(model, sides[0], sides[1], 0, d)[0])
+        for side, j in zip(sides, self.pair, strict=True):
+            total += float(_outside(side[0, d : d + q], model.bound[:, j]) @ model.price[0])
+        return total
+
+
+def _outside(load: FloatArray, bound: FloatArray) -> FloatArray:
+    """By how much loads miss lower and upper bounds."""
+    missed: FloatArray = np.maximum(np.maximum(load - bound[1], bound[0] - load), 0.0)
+    return missed
 
 
 def _both_connected(model: Model, groups: IntArray, labels: IntArray) -> bool:
@@ -296,34 +361,6 @@ def _both_connected(model: Model, groups: IntArray, labels: IntArray) -> bool:
     graph = sparse.coo_array((np.ones(same.sum()), ends), shape=shape)
     parts: int = csgraph.connected_components(graph, directed=False)[0]
     return parts == len(np.unique(labels))
-
-
-def _tree(
-    model: Model, groups: IntArray, random_state: np.random.RandomState
-) -> tuple[IntArray, IntArray] | None:
-    """A random spanning tree of some groups: vertices from the root on, and the one before each."""
-    m = len(groups)
-    if m < 2:
-        return None
-    place = np.full(len(model.amount), -1, np.int64)
-    place[groups] = np.arange(m)
-    nodes, number = spans(model.node, groups)
-    edges, degree = spans(model.graph[0], nodes)
-    here = np.repeat(np.repeat(np.arange(m), number), degree)
-    there = place[model.graph[1, model.adjacent[edges]]]
-    inside = (there >= 0) & (here < there)
-    a, b = here[inside], there[inside]
-    length = random_state.uniform(0.5, 1.5, size=len(a))
-    if len(model.points) and model.kind in (MEANS, CHORDS) and random_state.randint(2):
-        gap = model.points[groups[a]] - model.points[groups[b]]
-        length *= np.sqrt(np.einsum("ij,ij->i", gap, gap)) + 1e-9
-    graph = sparse.csr_array((length, (a.astype(np.int32), b.astype(np.int32))), shape=(m, m))
-    spanning = csgraph.minimum_spanning_tree(graph)
-    root = int(random_state.randint(m))
-    order, before = csgraph.breadth_first_order(spanning, root, directed=False)
-    if len(order) < m:
-        return None
-    return order.astype(np.int64), before.astype(np.int64)
 
 
 def _values(model: Model, groups: IntArray, pair: tuple[int, int]) -> tuple[FloatArray, int]:
@@ -368,34 +405,131 @@ def _worth(
 
 def recut(
     model: Model, labels: IntArray, some: BoolArray, random_state: np.random.RandomState
-) -> bool:
+) -> int:
     """Cut some clusters anew, each with one that is adjacent, where that costs less; in place.
 
-    Whether a cut was made.
+    The number of cuts that were tried.
     """
     pairs = adjacent_pairs(model, labels)
     pairs = pairs[some[pairs].any(axis=1)]
-    done = False
     for a, b in pairs[random_state.permutation(len(pairs))].tolist():
         groups = np.flatnonzero((labels == a) | (labels == b))
-        now = _cost_of(model, groups, labels[groups], (a, b))
-        found = cut(model, groups, (a, b), random_state)
+        merged = Merged(model, groups, (a, b))
+        now, found = merged.cost(labels[groups]), merged.cut(random_state)
         if found is not None and found[1] < now - 1e-9 * abs(now):
             labels[groups] = found[0]
-            done = True
-    return done
+    return len(pairs)
 
 
-def _cost_of(model: Model, groups: IntArray, labels: IntArray, pair: tuple[int, int]) -> float:
-    """What two clusters cost, but for a constant of their groups, as :func:`cut` counts it."""
-    values, d = _values(model, groups, pair)
-    sides = [values[labels == j].sum(axis=0, keepdims=True) for j in pair]
-    total, q = float(_worth(model, sides[0], sides[1], 0, d)[0]), model.amount.shape[1]
-    for side, j in zip(sides, pair, strict=True):
-        lower, upper = model.bound[:, j]
-        load = side[0, d : d + q]
-        total += float(np.maximum(load - upper, lower - load).clip(0.0) @ model.price[0])
-    return total
+def balance(
+    model: Model,
+    labels: IntArray,
+    random_state: np.random.RandomState,
+    until: Deadline,
+    attempts: int,
+) -> int:
+    """Hand what clusters have outside their bounds on to others that have room; in place.
+
+    Along a way of adjacent clusters each pair is cut anew, so that the first obeys its bounds: on a
+    short way to a cluster with room first, then at random until what is outside is less.  Many
+    clusters have one attempt each.  The number of cuts that were tried.
+    """
+    cuts, (lower, upper) = 0, model.bound
+    if not model.amount.shape[1]:
+        return cuts
+    many = np.count_nonzero((_outside(_loads(model, labels), model.bound) > 0.0).any(axis=1))
+    for a in random_state.permutation(len(lower)).tolist():
+        for attempt in range(attempts if many <= at.WIDTH else 1):
+            load = _loads(model, labels)
+            outside = _outside(load, model.bound) * model.price[0]
+            r = int(outside[a].argmax())
+            if outside[a, r] <= 0.0 or until.passed:
+                break
+            pairs, trial, most = adjacent_pairs(model, labels), labels.copy(), outside.sum()
+            way = [a]
+            if attempt == 0:
+                over = bool(load[a, r] > upper[a, r])
+                room = (upper - load if over else load - lower)[:, r]
+                need = load[a, r] - upper[a, r] if over else lower[a, r] - load[a, r]
+                way = _way(pairs, a, room, float(need), random_state)
+            for hop in range(at.WIDTH):
+                if attempt:
+                    near = pairs[(pairs == way[-1]).any(axis=1)]
+                    others = np.setdiff1d(near, way[-2:])
+                    if not len(others):
+                        break
+                    way.append(int(others[random_state.randint(len(others))]))
+                if hop + 1 >= len(way):
+                    break
+                tried = _handed(model, trial, way[hop], way[hop + 1], random_state)
+                cuts += abs(tried)
+                if tried < 0:
+                    break
+                left = (_outside(_loads(model, trial), model.bound) * model.price[0]).sum()
+                if left < most * (1.0 - 1e-9):
+                    labels[:], most = trial, left
+                    break
+                if attempt:
+                    pairs = adjacent_pairs(model, trial)
+    return cuts
+
+
+def _loads(model: Model, labels: IntArray) -> FloatArray:
+    """Bounded sums of the clusters, (k, q)."""
+    load = np.zeros(model.bound.shape[1:])
+    np.add.at(load, labels, model.amount)
+    return load
+
+
+def _way(
+    pairs: IntArray,
+    a: int,
+    room: FloatArray,
+    need: float,
+    random_state: np.random.RandomState,
+) -> list[int]:
+    """Adjacent clusters on a short way from one to another with room, or with most of it."""
+    before, queue = {a: -1}, [a]
+    for c in queue:
+        if c != a and room[c] >= need and random_state.randint(2):
+            break
+        near = pairs[(pairs == c).any(axis=1)]
+        others = near[near != c]
+        for d in others[random_state.permutation(len(others))].tolist():
+            if d not in before:
+                before[d] = c
+                queue.append(d)
+    else:
+        c = max(queue[1:], key=lambda each: room[each], default=a)
+    path = [c]
+    while before[path[-1]] >= 0:
+        path.append(before[path[-1]])
+    return path[::-1]
+
+
+def _handed(
+    model: Model, labels: IntArray, c: int, d: int, random_state: np.random.RandomState
+) -> int:
+    """Cut two clusters so that the first obeys its bounds and the other nearly; in place.
+
+    The best of some trees, up to the first that does.  Their number, negative if none can be cut.
+    """
+    groups = np.flatnonzero((labels == c) | (labels == d))
+    merged, best = Merged(model, groups, (c, d)), None
+    for tried in range(1, at.LONGEST + 1):
+        found = merged.cut(random_state, float(at.GROWTH))
+        if found is None or not (best is None or found[1] < best[1]):
+            continue
+        best = found
+        loads = (model.amount[groups[found[0] == j]].sum(axis=0) for j in (c, d))
+        if not any(
+            _outside(load, model.bound[:, j]).any() for load, j in zip(loads, (c, d), strict=True)
+        ):
+            break
+    if best is None:
+        return -tried
+    labels[groups] = best[0]
+    return tried
 
 
 def adjacent_pairs(model: Model, labels: IntArray) -> IntArray:

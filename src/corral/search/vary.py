@@ -27,7 +27,7 @@ from ..rules import Rules, SizeBounds
 from .descent import Answer, Varied
 from .model import Model, Priced
 from .shape import Shape
-from .territory import adjacent_pairs, cut, mended
+from .territory import Merged, adjacent_pairs, mended
 
 
 class Variation:
@@ -133,7 +133,7 @@ class Variation:
     ) -> None:
         """Cut some groups into two clusters; in place."""
         groups = np.flatnonzero(inside)
-        found = cut(model, groups, (a, b), self.random_state)
+        found = Merged(model, groups, (a, b)).cut(self.random_state)
         if found is not None:
             labels[groups] = found[0]
         awake[[a, b]] = True
