@@ -238,7 +238,6 @@ def fit(
     as_json: bool,
     bases: str | None,
     territories: str | None,
-    base_map: str | None,
     previous: str | None,
     previous_column: str,
     stay: float | None,
@@ -272,7 +271,7 @@ def fit(
     others = columns_before(points, asked.id_column, keep_columns)
     start = bases_of(asked, points, method, bases)
     before = previous_answer(asked, points, (previous, previous_column), stay, quiet=quiet)
-    ground = base_of(base_map, points)
+    ground = base_of(asked.base_map, points)
     if territories is not None:
         frame_of(points)  # refuses rows without shapes before the fit
     clock = Deadline.after(None)

@@ -136,6 +136,7 @@ class Options:
     border: float | None = None
     bridge: bool = False
     tolerance: float | None = None
+    base_map: str | None = None
 
     @property
     def fewest(self) -> bool:
@@ -145,7 +146,11 @@ class Options:
     @property
     def files(self) -> tuple[str, ...]:
         """The files that the command reads, which it must not overwrite."""
-        others = (self.clusters, self.connected if self.connected not in GRAPHS else None)
+        others = (
+            self.base_map,
+            self.clusters,
+            self.connected if self.connected not in GRAPHS else None,
+        )
         more = (path for path in others if path is not None)
         return (self.points, *self.must_link, *self.cannot_link, *self.constraints, *more)
 
@@ -447,6 +452,12 @@ printing_options = stacked(
     debug_option,
 )
 force_option = option("--force", is_flag=True, help="Overwrite files that exist.")
+base_option = option(
+    "--base-map",
+    type=click.Path(exists=True, dir_okay=False),
+    help="File of borders, coasts or roads to draw below the map; nothing is fetched.",
+)
+
 #: Territories as shapes.
 map_options = stacked(
     option(
@@ -454,11 +465,7 @@ map_options = stacked(
         type=click.Path(),
         help="Territories as shapes: .gpkg, also with the rows, or .geojson.",
     ),
-    option(
-        "--base-map",
-        type=click.Path(exists=True, dir_okay=False),
-        help="File of borders, coasts or roads to draw below the map; nothing is fetched.",
-    ),
+    base_option,
 )
 
 report_option = option("--report", type=click.Path(), help="HTML page with tables and pictures.")

@@ -15,7 +15,7 @@ COARSE = 1 / 4000
 #: Rows of points of which a map draws territories; cells of more take seconds.
 MOST_CELLS = 50_000
 #: Radius around points that belongs to territories, in median distances of neighbours.
-REACH = 2.0
+REACH = 2.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +139,7 @@ def cells(shapes: Any, labels: IntArray, degrees: bool, reach: float | None = No
     if reach is None:
         reach = _reach_of(unique)
     around = shapely.union_all(shapely.buffer(shapely.points(unique), reach, quad_segs=6))
+    around = shapely.union_all(shells_of(around))  # without holes
     if len(unique) < 2:
         made = np.array([around], object)
     else:
@@ -183,3 +184,21 @@ def outlines(drawn: Map, labels: IntArray, n_clusters: int, *, hulls: bool = Fal
     if hulls or len(shapes) > MOST_CELLS:
         return shapely.convex_hull(joined(shapes, labels, n_clusters))
     return joined(cells(shapes, labels, drawn.degrees), labels, n_clusters)
+
+
+def lines_of(shapes: Any) -> list[FloatArray]:
+    """The borders of areas, and lines, as arrays of places."""
+    shapely = library("shapely")
+    parts = shapely.get_parts(shapes)
+    areas = shapely.get_dimensions(parts) == 2
+    rings = shapely.get_parts(shapely.boundary(parts[areas]))
+    lines = parts[shapely.get_dimensions(parts) == 1]
+    return [np.asarray(line.coords)[:, :2] for line in (*rings, *lines)]
+
+
+def shells_of(shape: Any) -> Any:
+    """The parts of an area without their holes, as an array."""
+    shapely = library("shapely")
+    parts = shapely.get_parts(shape)
+    areas = parts[shapely.get_dimensions(parts) == 2]
+    return shapely.polygons(shapely.get_exterior_ring(areas)) if len(areas) else areas

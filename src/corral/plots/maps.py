@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from .._typing import FloatArray, IntArray
 from ..constraints.clusters import read_cluster_names
 from ..geo.frames import library
-from ..geo.shapes import Map, map_of, narrowing, outlines
+from ..geo.shapes import Map, lines_of, map_of, narrowing, outlines
 from ._style import GREY, INK, checked_labels, colour, one_axes
 
 if TYPE_CHECKING:
@@ -188,27 +188,17 @@ def _draw_borders(
 ) -> None:
     from matplotlib.collections import LineCollection
 
-    lines = _lines_of(shapes)
+    lines = lines_of(shapes)
     if lines:
         drawn = LineCollection(lines, colors=line, linewidths=width, zorder=3)
         drawn.set(gid=gid, rasterized=rasterized)
         ax.add_collection(drawn, autolim=False)
 
 
-def _lines_of(shapes: Any) -> list[FloatArray]:
-    """The borders of areas, and lines, as arrays of places."""
-    shapely = library("shapely")
-    parts = shapely.get_parts(shapes)
-    areas = shapely.get_dimensions(parts) == 2
-    rings = shapely.get_parts(shapely.boundary(parts[areas]))
-    lines = parts[shapely.get_dimensions(parts) == 1]
-    return [np.asarray(line.coords)[:, :2] for line in (*rings, *lines)]
-
-
 def _draw_base(ax: Axes, drawn: Map) -> None:
     from matplotlib.collections import LineCollection
 
-    lines = LineCollection(_lines_of(drawn.base_geometry), colors=GREY, linewidths=0.6, zorder=1)
+    lines = LineCollection(lines_of(drawn.base_geometry), colors=GREY, linewidths=0.6, zorder=1)
     lines.set_gid("base")
     ax.add_collection(lines, autolim=False)
 

@@ -257,11 +257,11 @@ def renumbering(labels: IntArray, task: Task) -> IntArray:
 def conflict_of(clash: InfeasibleConstraintsError, task: Task) -> Conflict:
     """The conflict in the names of the user's rows, if the time suffices, with all its parts."""
     data = task.data
-    if data.names is not None:
+    if data.called is not None:
         deadline = Deadline.after(RENAME_SECONDS)
         try:
             again = explain(
-                len(data), task.n_clusters, clash.conflict, deadline=deadline, names=data.names
+                len(data), task.n_clusters, clash.conflict, deadline=deadline, names=data.called
             )
         except OutOfTime:
             again = None
