@@ -270,6 +270,8 @@ def fit(
     points, rules, n_clusters = load(asked, quiet=quiet)
     others = columns_before(points, asked.id_column, keep_columns)
     start = bases_of(asked, points, method, bases)
+    if start is not None and bases != "fix":
+        rules = rules.with_(near_bases(points, start, rules))
     before = previous_answer(asked, points, (previous, previous_column), stay, quiet=quiet)
     ground = base_of(asked.base_map, points)
     if territories is not None:
@@ -326,6 +328,7 @@ def fit(
         write_table(changes, rows, points.table.decimal, "id", beside=written.beside(changes))
     if territories is not None:
         own: Any = {"names": names, "beside": written.beside(territories)}
+        own["tolerance"] = asked.tolerance
         write_shapes(territories, points, columns, fitted.labels_, **own)
     if plot is not None and found.map is not None:
         written.picture(plot, map_picture(found, names))
@@ -363,6 +366,26 @@ def bases_of(
             )
         return None
     return points.space.points(found)
+
+
+def near_bases(points: Points, bases: FloatArray, rules: ConstraintSet) -> Constraint:
+    """Pins of the row nearest to each base, so that each cluster is where its base is.
+
+    Rows that have a pin of their own, or are the nearest to an earlier base, are left out.
+    """
+    from .. import Pin
+    from ..rows import METRICS, distances_to
+
+    far = distances_to(points.X, bases, METRICS[points.space.metric])
+    taken = [row for rule in rules.of_kind(Pin) for row in rule.rows.tolist()]
+    far[taken] = np.inf
+    pins: dict[int, int] = {}
+    for cluster in range(len(bases)):
+        row = int(np.argmin(far[:, cluster]))
+        if np.isfinite(far[row, cluster]):
+            pins[row] = cluster
+            far[row] = np.inf
+    return Pin(pins, n_samples=len(points.X))
 
 
 def previous_answer(

@@ -131,11 +131,12 @@ def write_shapes(
     labels: IntArray,
     *,
     names: Sequence[str] | None,
+    tolerance: float | None,
     beside: Callable[[str], Any] | None,
 ) -> None:
     """Write the territories, and into a GeoPackage the rows besides."""
     frame = frame_of(points)
-    layers = {"territories": territories(frame, labels, names=names)}
+    layers = {"territories": territories(frame, labels, names=names, tolerance=tolerance or 0.0)}
     if path.lower().endswith(".gpkg"):
         layers["rows"] = _rows(points, columns)
     write_beside(path, beside, **layers)

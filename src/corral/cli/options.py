@@ -327,8 +327,8 @@ rule_options = stacked(
 bases_option = option(
     "--bases",
     type=click.Choice(["start", "fix"]),
-    help="Whether the clusters start at their bases in --clusters, or have them as fixed centres; "
-    "by default they start there, if the table has bases.",
+    help="Whether the clusters start at their bases in --clusters and have the row nearest to "
+    "them, or have them as fixed centres; by default they start there, if the table has bases.",
 )
 
 

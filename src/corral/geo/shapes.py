@@ -109,8 +109,11 @@ def _coarser(shapes: Any, fine: float) -> Any:
     return shapely.simplify(shapes, fine)
 
 
-def joined(shapes: Any, labels: IntArray, n_clusters: int) -> Any:
-    """The union of the shapes of each cluster, as an array; an empty shape for an empty one."""
+def joined(shapes: Any, labels: IntArray, n_clusters: int, gap: float = 0.0) -> Any:
+    """The union of the shapes of each cluster, as an array; an empty shape for an empty one.
+
+    Gaps inside a cluster of up to ``gap`` are closed.
+    """
     shapely = library("shapely")
     made = np.empty(n_clusters, object)
     order = np.argsort(labels, kind="stable")
@@ -120,7 +123,10 @@ def joined(shapes: Any, labels: IntArray, n_clusters: int) -> Any:
             made[cluster] = shapely.union_all(own)
         except shapely.errors.GEOSException:  # borders that cross themselves
             made[cluster] = shapely.union_all(shapely.make_valid(own))
-    return made
+    if gap > 0.0:
+        wider = shapely.buffer(made, gap / 2, join_style="mitre", mitre_limit=2.0)
+        made = shapely.buffer(wider, -gap / 2, join_style="mitre", mitre_limit=2.0)
+    return np.asarray(made)
 
 
 def cells(shapes: Any, labels: IntArray, degrees: bool, reach: float | None = None) -> Any:
@@ -180,7 +186,8 @@ def outlines(drawn: Map, labels: IntArray, n_clusters: int, *, hulls: bool = Fal
     shapes = drawn.geometry
     areas = bool((shapely.get_dimensions(shapes) == 2).all())
     if areas and not hulls:
-        return joined(shapes, labels, n_clusters)
+        left, low, right, high = shapely.total_bounds(shapes)
+        return joined(shapes, labels, n_clusters, 4 * COARSE * max(right - left, high - low))
     if hulls or len(shapes) > MOST_CELLS:
         return shapely.convex_hull(joined(shapes, labels, n_clusters))
     return joined(cells(shapes, labels, drawn.degrees), labels, n_clusters)

@@ -28,6 +28,7 @@ def territories(
     names: Sequence[str] | None = None,
     method: str = "auto",
     reach: float | None = None,
+    tolerance: float = 0.0,
 ) -> Any:
     """One shape a cluster: polygons joined, cells of points, or convex hulls.
 
@@ -45,6 +46,8 @@ def territories(
     reach : float, optional
         That distance, in units of the coordinates; by default twice the median distance of a
         point to its nearest.
+    tolerance : float, default=0
+        Gaps between polygons of a cluster that are closed, in units of the coordinates.
 
     Returns
     -------
@@ -68,11 +71,13 @@ def territories(
         raise ValueError(f"method is {method!r}; it must be one of {', '.join(METHODS)}.")
     if reach is not None and not 0.0 < reach < np.inf:
         raise ValueError(f"reach is {reach!r}; it must be a distance above 0.")
+    if not 0.0 <= tolerance < np.inf:
+        raise ValueError(f"tolerance is {tolerance!r}; it must be a distance of at least 0.")
     areas = bool((shapely.get_dimensions(shapes) == 2).all())
     if method == "hulls":
         made = shapely.convex_hull(joined(shapes, label, k))
     elif areas and method == "auto":
-        made = joined(shapes, label, k)
+        made = joined(shapes, label, k, tolerance)
     else:
         made = joined(cells(shapes, label, in_degrees(frame), reach), label, k)
     columns = {
