@@ -8,7 +8,6 @@ geopandas).  Guerry's data are read from the folder in ``CORRAL_DATA``.
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 import warnings
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from corral import ClusterSizes, ClusterTotals, Connected, ConstrainedKMeans, audit
+from corral import ClusterTotals, Connected, ConstrainedKMeans
 
 DATA = Path(os.environ.get("CORRAL_DATA", "../shared/data"))
 
@@ -99,9 +98,15 @@ def county_polygons():
             continue
         x, y = albers(np.asarray(county["lons"], float), np.asarray(county["lats"], float))
         ends = np.flatnonzero(np.isnan(x))
-        rings = [np.column_stack(part) for part in zip(np.split(x, ends), np.split(y, ends))]
+        parts = zip(np.split(x, ends), np.split(y, ends), strict=True)
+        rings = [
+            np.column_stack(part)
+            for part in parts
+        ]
         rings = [ring[~np.isnan(ring[:, 0])] for ring in rings]
-        made = shapely.union_all([shapely.make_valid(shapely.Polygon(r)) for r in rings if len(r) > 3])
+        made = shapely.union_all(
+            [shapely.make_valid(shapely.Polygon(r)) for r in rings if len(r) > 3]
+        )
         if made.geom_type == "GeometryCollection":
             made = shapely.union_all([part for part in made.geoms if "Polygon" in part.geom_type])
         shapes.append(made)
@@ -133,7 +138,12 @@ def counties():
         sums = np.bincount(model.labels_, area, minlength=50)
         off = np.abs(sums / mean - 1.0).max()
         found = f"feasible {model.report_.feasible}, off {100 * off:.3f} %"
-        shown(f"counties, area within {100 * give:g} %", found, f"{model.inertia_:.6g}", f"{took:.1f} s")
+        shown(
+            f"counties, area within {100 * give:g} %",
+            found,
+            f"{model.inertia_:.6g}",
+            f"{took:.1f} s",
+        )
 
 
 # Grids

@@ -364,7 +364,8 @@ def _flat(constraints: Any) -> Iterator[Constraint]:
     elif constraints is not None:
         raise TypeError(
             f"constraints holds {constraints!r}; each must be a constraint such as MustLink, "
-            "CannotLink, ClusterSizes, ClusterTotals, GroupShares, Pin, LinearConstraint or Connected."
+            "CannotLink, ClusterSizes, ClusterTotals, GroupShares, Pin, LinearConstraint or "
+            "Connected."
         )
 
 

@@ -350,7 +350,7 @@ def _each_once(pairs: NDArray[Any], weight: FloatArray, summed: bool) -> dict[st
         return {"pairs": pairs[first], "weight": weight[first]}
     pairs = np.sort(pairs, axis=1)
     unique, first, which = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
-    total = weight[first]
+    total: FloatArray = weight[first]
     if summed:
-        total = np.bincount(which.ravel(), weight, minlength=len(unique))
+        total = _checks.sums_by(which.ravel(), weight, len(unique))
     return {"pairs": unique.astype(np.int64).reshape(-1, 2), "weight": total}

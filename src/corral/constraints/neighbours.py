@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from scipy.sparse import csgraph
 
 from .._typing import FloatArray, IntArray
 from ._checks import check_count, index_of, plural, refuse, shortened
-from .rows import listed, starts_with_name
+from .rows import listed
 
 #: Part of the size of a polygon up to which a gap to the next one is probably a fault of the data.
 NEARLY = 1e-3
@@ -28,12 +28,10 @@ def read_graph(graph: Any) -> tuple[Any, list[Any] | None, int | None]:
         ends = [tuple(edge[:2]) for edge in graph.edges]
         return _of_nodes(ends, list(graph.nodes))
     near = getattr(graph, "neighbors", graph)  # of libpysal
-    if isinstance(near, Mapping):
+    if isinstance(near, Mapping) and not isinstance(near, Set):  # networkx's edges are both
         lists = {node: list(others) for node, others in near.items()}
         return _of_lists(lists)
     pairs = listed(graph)
-    if not starts_with_name(pairs):
-        return pairs, _nodes_of(pairs), None
     return pairs, _nodes_of(pairs), None
 
 
@@ -64,8 +62,8 @@ def _of_lists(lists: Mapping[Any, Sequence[Any]]) -> tuple[Any, list[Any], int |
                 raise ValueError(f"the graph names {other!r} as a neighbour, which is no node.")
             if node not in every[other]:
                 raise ValueError(
-                    f"{other!r} is a neighbour of {node!r}, but not the other way round; neighbours "
-                    "must be mutual (libpysal: w.symmetrize())."
+                    f"{other!r} is a neighbour of {node!r}, but not the other way round; "
+                    "neighbours must be mutual (libpysal: w.symmetrize())."
                 )
     rank = {node: number for number, node in enumerate(every)}
     ends = [
@@ -238,7 +236,7 @@ def polygon_pairs(
     return np.stack([a, b], axis=1).astype(np.int64), points, names
 
 
-def _named(names: list[Any] | None, row: int) -> Any:
+def _named(names: list[Any] | None, row: Any) -> Any:
     return int(row) if names is None else names[row]
 
 
@@ -254,6 +252,4 @@ def _refuse_shapes(shapely: Any, shapes: Any, names: list[Any] | None) -> None:
         if wrong.any():
             rows = [_named(names, row) for row in np.flatnonzero(wrong)]
             listed_rows = shortened(map(str, rows), len(rows), 10)
-            raise ValueError(
-                f"the polygon of {plural(len(rows), 'row')} {fault}: {listed_rows}."
-            )
+            raise ValueError(f"the polygon of {plural(len(rows), 'row')} {fault}: {listed_rows}.")

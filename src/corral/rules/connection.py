@@ -47,7 +47,9 @@ def find_joined_across(facts: Facts) -> Found:
         across = np.flatnonzero(np.diff(part[facts.must.values])[:, 0])
         if len(across):
             i, j = (name_of(int(row), facts.names) for row in facts.must.values[across[0]])
-            sentence = f"samples {i} and {j} must be together, but no path of neighbours joins them."
+            sentence = (
+                f"samples {i} and {j} must be together, but no path of neighbours joins them."
+            )
             return sentence, ConstraintSet([*facts.must.cut(across[:1]), graph]), True
         rows, clusters = facts.pins.values.T
         _, first, which = np.unique(clusters, return_index=True, return_inverse=True)
@@ -99,9 +101,9 @@ def _hanging(
     what = "samples" if len(inside) > 1 else "sample"
     hang = "hang" if len(inside) > 1 else "hangs"
     sentence = (
-        f"{what} {facts.call(inside)} {hang} on sample{'s' if many else ''} {facts.call(on)}, which "
-        f"{'are' if many else 'is'} pinned elsewhere, but sample {i} must be connected with sample "
-        f"{o} in cluster {j}."
+        f"{what} {facts.call(inside)} {hang} on sample{'s' if many else ''} {facts.call(on)}, "
+        f"which {'are' if many else 'is'} pinned elsewhere, but sample {i} must be connected with "
+        f"sample {o} in cluster {j}."
     )
     pinned = facts.pins.values[:, 0]
     used = np.isin(facts.group[pinned], facts.group[np.concatenate([on, own])])
@@ -115,7 +117,7 @@ def find_small_part(facts: Facts) -> Found:
     """Find a part of the graph that is below every minimum, or that needs too many clusters."""
     for graph in facts.connected:
         part = components(facts.n, graph.pairs)
-        size = np.bincount(part)
+        size = np.bincount(part).astype(np.float64)
         sizes = facts.fewest_sizes(lambda bounds, s=size: bool(s.min() < bounds[0].min()))  # type: ignore[misc]
         if sizes:
             inside = np.flatnonzero(part == np.argmin(size))

@@ -406,7 +406,7 @@ class Descender:
         self, piece: Piece, labels: IntArray, prices: Found | None, awake: BoolArray, target: float
     ) -> tuple[IntArray, float] | None:
         """Labels after moves at a penalty that rises until no hard rule is broken."""
-        penalty, rise = self.penalty, 0
+        penalty, rise, waste = self.penalty, 0, np.inf
         least = 0.0 if prices is None else np.abs(prices.prices).max(axis=0, initial=0.0)
         order = self.random_state.permutation(len(labels))
         while True:
@@ -418,13 +418,16 @@ class Descender:
             objective, soft, hard = appraise(model, state)
             if hard <= 0.0:
                 break
-            rise += 1
+            # Cuts of trees mend sums slowly, but they go on while they do.
+            mends = len(model.node) > 1 and hard / penalty < (1.0 - at.PROMISING) * waste
+            rise, waste = rise + (not mends or rise < at.PENALTY_RISES), min(waste, hard / penalty)
             if rise > at.PENALTY_RISES or objective + soft > target:
                 self.penalty /= at.PENALTY_DRIFT**2
                 return None
             if self.deadline.passed:
                 raise OutOfTime
-            penalty, least = penalty * at.GROWTH, least * at.GROWTH
+            if rise < at.PENALTY_RISES:
+                penalty, least = penalty * at.GROWTH, least * at.GROWTH
             restless(model, state, awake)
             if len(model.node) > 1:
                 attempts = at.ITERATIONS if target == np.inf else 1

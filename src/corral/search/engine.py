@@ -49,9 +49,11 @@ def search(
     """
     budget, random_state = descender.budget, descender.random_state
     most = max(min(at.PARENTS, at.PARENT_CLUSTERS // descender.rules.n_clusters), 1)
-    # There are many more local optima where clusters are connected.
-    patience = budget.patience * (1 if descender.rules.adjacency is None else at.GROWTH)
-    answers = Population(random_state, patience, most)
+    if descender.rules.adjacency is not None:
+        # There are many more local optima where clusters are connected.
+        budget.work *= at.GROWTH
+        budget.patience *= at.GROWTH
+    answers = Population(random_state, budget.patience, most)
     try:
         for name, make in makers:
             if answers.answers and budget.part >= making:

@@ -30,10 +30,10 @@ class Model(NamedTuple):
     Compilation takes longer with every array, so what belongs together is in one.  Dense points are
     in ``points``, sparse ones in ``data``, ``indices`` and ``indptr`` (CSR); the others are then
     empty.  The edges of group g are ``ptr[g]`` to ``ptr[g + 1]``.  Linear rows have the entries of
-    ``x_gj`` at ``column[g * k + j]``.  Where clusters are connected, group g has the nodes ``node[g]``
-    to ``node[g + 1] - 1`` of a graph, and the neighbours of node v begin at ``graph[0, v]`` in
-    ``adjacent``; ``graph[1, v]`` is its group.  The candidates for a medoid that are rows of group g are
-    ``first[g]`` to ``first[g + 1] - 1``.  A model is *rare* unless its points are
+    ``x_gj`` at ``column[g * k + j]``.  The candidates for a medoid that are rows of group g are
+    ``first[g]`` to ``first[g + 1] - 1``.  Where clusters are connected, group g has the nodes
+    ``node[g]`` to ``node[g + 1] - 1`` of a graph; node v belongs to group ``graph[1, v]``, and its
+    neighbours begin at ``graph[0, v]`` in ``adjacent``.  A model is *rare* unless its points are
     dense, its clusters have means, and its only rules are hard pins and bounded sums.
     """
 

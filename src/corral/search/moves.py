@@ -1064,8 +1064,9 @@ def descended(
                     rises[r] = np.inf
                 if r >= 0 and (b == a or not (now or flag[NOW, b])):
                     continue
-                if rare is not None and len(model.node) > 1 and r >= 0:
-                    if state.place[NUMBER, b] > 0 and scratch.touch[b] != scratch.touch[-1]:
+                if rare is not None and r >= 0 and len(model.node) > 1:
+                    touches = scratch.touch[b] == scratch.touch[-1]
+                    if not touches and state.place[NUMBER, b] > 0:
                         continue
                 pinned = 0.0
                 if rare is not None and pins:

@@ -9,7 +9,7 @@ recombination, as in redistricting).
 from __future__ import annotations
 
 import heapq
-from itertools import pairwise
+
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
@@ -55,9 +55,7 @@ def mended(
     return None
 
 
-def _joined(
-    net: Adjacency, locked: IntArray, cost: FloatArray, order: IntArray
-) -> IntArray | None:
+def _joined(net: Adjacency, locked: IntArray, cost: FloatArray, order: IntArray) -> IntArray | None:
     """Lock also groups on the cheapest paths that connect the locked groups of each cluster.
 
     Clusters come one after another in an order; None if all paths of one are blocked.
@@ -294,7 +292,8 @@ class Merged:
         """Labels of the groups by the best cut of a tree, and what the two clusters cost then.
 
         But for a constant of the groups.  The price of what is outside the bounds of the first
-        cluster is so many times that of the other.  None if these are not connected, or if pins allow no cut.
+        cluster is so many times that of the other.  None if the groups are not connected, or if
+        pins allow no cut.
         """
         model, m, q = self.model, len(self.groups), self.model.amount.shape[1]
         length = random_state.uniform(0.5, 1.5, size=len(self.near))
@@ -302,7 +301,8 @@ class Merged:
             length *= self.gap
         order, before = np.empty(m, np.int64), np.full(m, -1, np.int64)
         sums, root = self.values.copy(), int(random_state.randint(max(m, 1)))
-        if m < 2 or span(self.ptr, self.near, length, root, order, before, *_heap(len(length))) < m:
+        heap = _heap(len(length))
+        if m < 2 or span(self.ptr, self.near, length, root, order, before, *heap) < m:
             return None
         sum_subtrees(order, before, sums)
         whole, sub = sums[root], sums[order[1:]]
@@ -515,8 +515,10 @@ def _handed(
     The best of some trees, up to the first that does.  Their number, negative if none can be cut.
     """
     groups = np.flatnonzero((labels == c) | (labels == d))
-    merged, best = Merged(model, groups, (c, d)), None
-    for tried in range(1, at.LONGEST + 1):
+    merged, tried = Merged(model, groups, (c, d)), 0
+    best: tuple[IntArray, float] | None = None
+    while tried < at.LONGEST:
+        tried += 1
         found = merged.cut(random_state, float(at.GROWTH))
         if found is None or not (best is None or found[1] < best[1]):
             continue

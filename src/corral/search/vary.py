@@ -78,7 +78,9 @@ class Variation:
             model = model._replace(points=table)
         pairs, awake = adjacent_pairs(model, labels), np.zeros(k, bool)
         empty = np.flatnonzero(np.bincount(labels, minlength=k) == 0)
-        kind = draw.randint(3 + (self.rules.sizes_vary or (self._unlike and not len(self.rules.pins))))
+        kind = draw.randint(
+            3 + (self.rules.sizes_vary or (self._unlike and not len(self.rules.pins)))
+        )
         if kind == 3:
             return self._exchanged(answer) if self.rules.sizes_vary else self._renamed(answer)
         if len(empty) or (kind == 0 and len(pairs) > 1):
@@ -323,7 +325,6 @@ class Variation:
         if far.sum() > 0.0:
             group = int(sample[draw.choice(len(far), p=far / far.sum())])
         return shape.moved(clusters, int(draw.randint(k)), group)
-
 
     def _crossed_labels(
         self, first: Answer, second: Answer, match: IntArray, mine: BoolArray
