@@ -38,9 +38,9 @@ print(f"{len(counties)} counties, {area.sum():,.0f} square kilometres")
 # %%
 # The rules
 # ---------
-# Neighbours have a common border.  Some shapes leave gaps of some metres, or overlap, of which corral
-# warns: the tolerance closes the gaps, and the warning is left out here.  Each district may differ
-# from the mean area by 2 %.
+# Neighbours have a common border.  Some shapes leave gaps of some metres, or overlap, of which
+# corral warns: the tolerance closes the gaps, and the warning is left out here.  Each district may
+# differ from the mean area by 2 %.
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -232,3 +232,22 @@ def test_bad_calls(grid, call, said):
 def test_a_map_of_what_has_no_shapes():
     with pytest.raises(TypeError, match="GeoDataFrame or GeoSeries, not list"):
         plot_map([[0.0, 1.0]], [0])
+
+
+def test_the_studio_knows_the_map_and_the_names(grid):
+    from dataclasses import replace
+
+    from corral.studio.data import data_of, drawn_lines, plane_of
+    from corral.studio.session import Session
+    from corral.studio.state import phrase
+
+    data = replace(data_of(grid, metric="haversine"), clusters=("a", "b", "c"))
+    assert data.features == ("latitude", "longitude")
+    assert data.number_columns == ("latitude", "longitude", "people")
+    plane = plane_of(data, "map", "")
+    (low, high), _ = plane.ends(data)
+    np.testing.assert_allclose([low, high], np.radians([10.0, 10.6]) * 6_378_137.0)
+    assert len(drawn_lines(data, plane, data.map.geometry)) == 36
+    session = Session(data, ClusterSizes(minimum={"b": 9}), 3)
+    assert phrase(session.document.rules[0], data) == "Minimum cluster sizes 9 in b"
+    assert [data.cluster_name(j) for j in range(4)] == ["a", "b", "c", "3"]

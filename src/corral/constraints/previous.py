@@ -15,6 +15,7 @@ from .._typing import IntArray
 from ._checks import as_entries, as_numbers, index_of, kind_of, plural, table_of
 from .base import Constraint
 from .clusters import ClusterNames, numbers_of_clusters, read_cluster_names
+from .connected import Connected
 from .links import CannotLink, MustLink
 from .pins import Pin
 from .shares import GroupShares
@@ -208,7 +209,7 @@ def named_clusters(rules: Iterable[Constraint], n_clusters: int) -> set[int]:
                 return set(range(n_clusters))
         elif isinstance(rule, GroupShares):
             found |= set(map(int, rule.clusters or ()))
-        elif not isinstance(rule, (MustLink, CannotLink)):
+        elif not isinstance(rule, (MustLink, CannotLink, Connected)):
             return set(range(n_clusters))
     return found
 

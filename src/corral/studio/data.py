@@ -231,7 +231,8 @@ def data_of(X: Any, names: Any = None, metric: str = "euclidean") -> Data:
     shapes, frame = map_of(X), X
     X = as_points(X, metric)
     if is_geo(frame) and hasattr(frame, "columns"):  # the other columns are there for rules
-        X = X.join(frame.drop(columns=frame.geometry.name), rsuffix=" of the frame")
+        others = frame.drop(columns=frame.geometry.name)
+        X = X.join(others.rename(columns={name: f"{name} of the frame" for name in X}))
     alike: tuple[str, ...] = ()
     if getattr(X, "columns", None) is None:
         try:
