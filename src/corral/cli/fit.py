@@ -21,7 +21,6 @@ from click.core import ParameterSource
 
 import corral
 
-from ..constraints.clusters import called
 from ..deadline import Deadline, OutOfTime
 from ..exceptions import InfeasibleConstraintsError, SolverTimeoutError
 from . import options as opt
@@ -571,6 +570,7 @@ def with_ids(
     clusters: tuple[str, ...] | None = None,
 ) -> InfeasibleConstraintsError:
     """The same contradiction with the user's ids, if there are ids and the time is enough."""
+    from ..constraints.clusters import called
     from ..infeasible import explain
 
     if points.called is None:
