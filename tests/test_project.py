@@ -28,7 +28,8 @@ LAYERS = [
     {"_arrays", "_text", "_typing", "deadline", "exceptions", "versions"},
     {"_scale", "progress", "search.events"},
     {"constraints", "settings"},
-    {"rules", "audit", "metrics", "datasets", "inputs"},
+    {"rules", "audit", "metrics", "datasets", "inputs", "geo"},
+    {"named"},
     {"rows"},
     {"problem", "admm", "backends", "search.compiled"},
     {"search.prices"},
@@ -45,9 +46,9 @@ LAYERS = [
 ]
 # The audit checks what solvers claim, so it and the reports on it know nothing of solvers.
 ONLY = {name: {"_text", "_typing", "constraints"} for name in ("metrics", "datasets", "plots")}
-ONLY["plots"] = ONLY["plots"] | {"_arrays"}
+ONLY["plots"] = ONLY["plots"] | {"_arrays", "geo"}
 ONLY["audit"] = {"_typing", "_arrays", "_scale", "constraints"}
-ONLY["report"] = ONLY["audit"] | {"_text", "audit", "plots"}
+ONLY["report"] = ONLY["audit"] | {"_text", "audit", "geo", "plots"}
 DEPTH = {name: depth for depth, layer in enumerate(LAYERS) for name in layer}
 
 #: What comes with an extra; only the backends may import it.
@@ -56,6 +57,8 @@ EXTRAS = {
     "constraints": {"shapely"},
     "proof": {"torch"},
     "studio": {"bokeh", "tornado", "jinja2"},
+    "constraints": {"shapely"},
+    "geo": {"geopandas", "shapely", "pandas"},
 }
 
 

@@ -14,10 +14,15 @@ from sklearn.utils.validation import validate_data
 from ._text import our_words
 from .backends import Backend, backend_of
 from .constraints import ConstraintSet
+from .constraints.clusters import called, read_cluster_names
 from .constraints.collection import rules_for
+from .constraints.previous import check_named, read_previous
 from .feasibility import with_clusters
+from .geo.frames import as_points
+from .geo.shapes import map_of
 from .infeasible import NoAnswer, relax_or_raise
 from .inputs import column_names, outline, refuse_others, row_names, talking
+from .named import NamedClusters
 from .new_rows import NewRows
 from .problem import Problem, paper_problem
 from .progress import Progress
@@ -27,7 +32,7 @@ from .rules import presolve
 from .search.events import Events
 from .search.ready import ready_for
 from .settings import Settings, called_init, make_random_state, make_settings, with_limit
-from .solution import Solution, check_answer, in_user_units
+from .solution import Solution, check_answer, in_numbers_of, in_user_units
 from .solve import solve
 from .versions import Versioned
 
@@ -35,8 +40,17 @@ if TYPE_CHECKING:
     from .proof.fitted import Prover
 
 
+#: Keywords of ``fit``.
+FIT_WORDS = ("constraints", "sample_weight", "callback", "previous", "stay")
+
+
 class ConstrainedKMeans(
-    Versioned, NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, BaseEstimator
+    Versioned,
+    NamedClusters,
+    NewRows,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    BaseEstimator,
 ):
     """K-means clustering that obeys rules.
 
@@ -116,10 +130,15 @@ class ConstrainedKMeans(
     constraints : Constraint, iterable of them, or None, default=None
         Used if ``fit`` is given none, for packages that call ``fit(X)``.  Rules with row numbers
         need ``n_samples=`` or ``index=``; data of another length are refused.
+    cluster_names : sequence of str, default=None
+        Names of the clusters, in the order of their numbers.  Rules may then have bounds by name,
+        such as ``ClusterTotals(minutes, maximum={"north": 2400})``; the report shows the names.
 
     Attributes
     ----------
     labels_ : (n_samples,) int array
+    named_labels_ : (n_samples,) array of str
+        Only with ``cluster_names``.
     n_clusters_ : int
     cluster_centers_ : (n_clusters, n_features) array
     inertia_ : float
@@ -173,6 +192,7 @@ class ConstrainedKMeans(
         metric: str = "euclidean",
         effort: float = 1.0,
         constraints: Any = None,
+        cluster_names: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.solver = solver
@@ -196,6 +216,7 @@ class ConstrainedKMeans(
         self.metric = metric
         self.effort = effort
         self.constraints = constraints
+        self.cluster_names = cluster_names
 
     def fit(
         self,
@@ -205,6 +226,8 @@ class ConstrainedKMeans(
         constraints: Any = None,
         sample_weight: ArrayLike | None = None,
         callback: Callable[[Progress], Any] | None = None,
+        previous: Any = None,
+        stay: float | None = None,
         **unknown: Any,
     ) -> Self:
         """Cluster the rows of X under the constraints.
@@ -212,8 +235,10 @@ class ConstrainedKMeans(
         Parameters
         ----------
         X : array-like, data frame or CSR of shape (n_samples, n_features)
-            Also a PyTorch tensor or CuPy array on a GPU, or a Dask array or data frame; these
-            stay where they are, and labels come back in kind.
+            Of a GeoDataFrame the middles of the shapes are clustered, and the report has a map;
+            in longitude and latitude it needs ``metric="haversine"``.  Also a PyTorch tensor or
+            CuPy array on a GPU, or a Dask array or data frame; these stay where they are, and
+            labels come back in kind.
         y : ignored
         constraints : Constraint, iterable of them, or None
             None means those of the constructor.  Rows are counted from 0.  Links and pins may also
@@ -224,6 +249,13 @@ class ConstrainedKMeans(
             Sizes count points all the same; totals count their values.
         callback : callable, optional
             Called with a :class:`~corral.Progress`; its answer True ends the fit as a time limit.
+        previous : array-like of shape (n_samples,), pandas series or mapping, optional
+            Clusters that the rows had before, by number or name; -1, None or NaN for rows that
+            are free.  A series is for the rows of the data frame X with the names in its index.
+            ``report_.changes`` says what changed.
+        stay : float, optional
+            Price of each row that leaves its cluster of ``previous``, in units of the objective;
+            inf if none may.
         **unknown
             Refused, with what corral calls the same thing where other packages have the keyword.
 
@@ -231,14 +263,18 @@ class ConstrainedKMeans(
         -------
         self
         """
-        refuse_others(y, unknown, ("constraints", "sample_weight", "callback"))
-        backend = backend_of(X, self.device)
+        refuse_others(y, unknown, FIT_WORDS)
+        shapes, X = map_of(X), as_points(X, self.metric)
+        backend, clusters = backend_of(X, self.device), read_cluster_names(self.cluster_names)
         with talking(self.verbose), backend.opened(self, sample_weight) as opened:
-            names = row_names(X)
-            given, outside = rules_for(X, constraints, self.constraints)
-            table = measured(opened, self.metric, names, column_names(X))
+            rows = row_names(X)
+            given, outside = rules_for(X, constraints, self.constraints, clusters)
+            table = measured(opened, self.metric, rows, column_names(X))
             n, scale, taken = sum(table.lengths), table.scale, table.metric.taken
+            names, before = called(rows, clusters, n), read_previous(previous, stay, X, clusters)
+            given = given.with_(before.pins if before else None)
             k, params, fewest = with_clusters(self.get_params(deep=False), n, given, names)
+            check_named(clusters, before, n, k)
             ready_for(table, given, k)
             random_state = make_random_state(self.random_state)
             params["init"] = called_init(self.init, X, k, random_state)
@@ -257,11 +293,13 @@ class ConstrainedKMeans(
             ended, dtype = settings.ended, table.dtype
             solution, proof = prover.proven(solution) if prover else (solution, None)
             settings.progress.finish(None if solution.may_violate else solution.objective)
+            solution = in_numbers_of(solution, before, given, settings.init)
             report = Report.of(table, solution.labels, given, k, table.weight, metric=self.metric)
+            report = report.named(rows, clusters, before, shapes)
             solution = in_user_units(solution, table)
         # Without the clock, which knows the user's callback.
         plan = None if solution.events is None else Events(rows=solution.events.table())
-        known = {"history": solution.history, "names": names, "plan": plan, "fewest": fewest}
+        known: Any = {"history": solution.history, "plan": plan, "fewest": fewest}
         proof = proof and proof.confirmed(report.objective)
         ended = settings.ended if settings.exact else ended
         report = replace(report, **known, outside=outside, ended=ended, proof=proof)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -12,6 +12,7 @@ from sklearn.utils.validation import _num_samples
 
 from .constraints import CannotLink, ClusterSizes, ClusterTotals, ConstraintSet, MustLink
 from .constraints._checks import Names
+from .constraints.clusters import called, read_cluster_names
 from .constraints.collection import rules_for
 from .deadline import NEVER, Deadline, OutOfTime
 from .exact import feasible, place_by_room
@@ -61,6 +62,7 @@ def check(
     *,
     time_limit: float | None = None,
     index: Iterable[Any] | None = None,
+    cluster_names: Sequence[str] | None = None,
 ) -> Feasibility:
     """Decide whether rules can be obeyed, without clustering.
 
@@ -75,6 +77,8 @@ def check(
         Seconds after which the question is left undecided.
     index : sequence, optional
         Names of the rows, for rules and messages; by default the index of the data frame X.
+    cluster_names : sequence of str, optional
+        Names of the clusters, for rules and messages.
 
     Returns
     -------
@@ -100,12 +104,13 @@ def check(
     deadline, n = Deadline.after(time_limit), _count_rows(X)
     check_n_clusters(n_clusters, n)
     if index is None:
-        names, (rules, _) = row_names(X), rules_for(X, constraints)
+        names, (rules, _) = row_names(X), rules_for(X, constraints, None, cluster_names)
     else:
         names = list(index)
-        rules = ConstraintSet(constraints).resolve(names)
+        rules = ConstraintSet(constraints).resolve(names).resolve_clusters(cluster_names)
         if len(names) != n:
             raise ValueError(f"`index` holds {len(names)} names, but X has {n} samples.")
+    names = called(names, read_cluster_names(cluster_names, int(n_clusters)), n)
     rules.check(n, n_clusters)
     try:
         clash = explain(n, int(n_clusters), rules, deadline=deadline, names=names)

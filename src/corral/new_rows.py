@@ -19,10 +19,12 @@ from ._typing import FloatArray, IntArray
 from .backends import Backend, InMemory, backend_of
 from .constraints import ConstraintSet
 from .constraints._checks import Names
+from .constraints.clusters import called, read_cluster_names
 from .constraints.collection import rules_for
 from .deadline import Deadline, OutOfTime
 from .exact import NoAssignment, assign
 from .exceptions import BrokenAnswerError, InfeasibleConstraintsError
+from .geo.frames import as_points
 from .infeasible import conflict_of, out_of_time
 from .inputs import brought, check_weights, column_names, outline, refuse_others, row_names
 from .report import Report
@@ -34,6 +36,7 @@ class NewRows(TransformerMixin):
     """Methods of an estimator with fitted ``cluster_centers_``."""
 
     cluster_centers_: Any
+    cluster_names: Any
     device: str | None
     metric: str
     time_limit: float | None
@@ -49,6 +52,7 @@ class NewRows(TransformerMixin):
         -------
         (n_samples,) int array
         """
+        X = as_points(X, self.metric)
         backend = self._checked(X)
         with self._table(X, backend) as table:
             return backend.give(table.nearest(self._centers))
@@ -64,6 +68,7 @@ class NewRows(TransformerMixin):
         -------
         (n_samples, n_clusters) array
         """
+        X = as_points(X, self.metric)
         backend, metric = self._checked(X), METRICS[self.metric]
         if metric.bounded:
             with self._table(X, backend):
@@ -107,10 +112,12 @@ class NewRows(TransformerMixin):
         SolverTimeoutError
             If ``time_limit`` ran out first.
         """
-        backend, (given, _) = self._checked(X), rules_for(X, constraints)
+        X, clusters = as_points(X, self.metric), read_cluster_names(self.cluster_names)
+        backend, (given, _) = self._checked(X), rules_for(X, constraints, None, clusters)
         with self._table(X, backend, sample_weight) as table:
             centers, deadline = self._centers.astype(np.float64), Deadline.after(self.time_limit)
-            labels = place(table.home(), given, centers, deadline, row_names(X))
+            names = called(row_names(X), clusters, sum(table.lengths))
+            labels = place(table.home(), given, centers, deadline, names)
             k, weight = len(centers), table.weight
             report = Report.of(table, labels, given, k, weight, metric=self.metric)
         if not report.feasible:

@@ -71,8 +71,11 @@ def price_rules(
     if not isinstance(model, ConstrainedKMeans):
         raise TypeError(f"prices need a fitted ConstrainedKMeans, not {type(model).__name__}.")
     POSITIVE.check("time_limit", time_limit)
-    rules, _ = rules_for(X, constraints)
+    rules, _ = rules_for(X, constraints, None, model.cluster_names)
     labels = np.asarray(brought(model.labels_), np.int64)
+    stayed = model.report_.changes is not None and len(rules) == len(model.report_.entries) - 1
+    if stayed:  # the pins that ``fit`` made of ``previous`` and ``stay``
+        rules = rules.with_(model.report_.entries[-1].constraint)
     if len(rules) != len(model.report_.entries):
         raise ValueError(
             f"there are {len(rules)} constraints, but the model was fitted under "

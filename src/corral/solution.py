@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from sklearn.metrics.pairwise import euclidean_distances
 from ._scale import NO_SCALE, times
 from ._typing import FloatArray, IntArray
 from .admm.history import History
+from .constraints import ConstraintSet
+from .constraints.previous import Previous, named_clusters
 from .exceptions import BrokenAnswerError
 from .rows import Table
 from .rules import Rules, SizeBounds
@@ -161,6 +164,63 @@ def follow(solution: Solution, start: FloatArray, rules: Rules) -> Solution:
         other = np.any(found[:, :, None] != wanted[:, None], axis=0)
         gaps = np.where(other, 1.0 + gaps.sum(), gaps)
     return _renamed(solution, np.asarray(linear_sum_assignment(gaps)[1]))
+
+
+#: Clusters up to which pairs of them are exchanged; of more there are too many pairs.
+MOST_EXCHANGED = 100
+
+
+def in_numbers_of(
+    solution: Solution, before: Previous | None, given: ConstraintSet, init: Any = None
+) -> Solution:
+    """Number the clusters so that most rows keep the number that they had before.
+
+    Without labels before, but with centres to start from, each is numbered as one near it.  Where
+    the number of a cluster matters to a rule, two are exchanged only if no rule is worse off.
+    """
+    k = len(solution.centers)
+    known = None if before is None else before.labels >= 0
+    worth: FloatArray = np.zeros((k, k))  # of calling a cluster by a number
+    if before is not None and known is not None:
+        np.add.at(worth, (solution.labels[known], before.labels[known]), 1.0)
+    elif isinstance(init, np.ndarray) and init.ndim == 2 and np.isfinite(solution.centers).all():
+        worth = -euclidean_distances(solution.centers, init, squared=True)
+    else:
+        return solution
+    fixed = named_clusters(given, k)
+    free = np.array(sorted(set(range(k)) - fixed), np.int64)
+    number: IntArray = np.arange(k)
+    if before is not None and len(free) > 1:
+        old, new = linear_sum_assignment(worth[np.ix_(free, free)], maximize=True)
+        number[free[old]] = free[new]
+    if fixed and k <= MOST_EXCHANGED:
+        number = _exchanged(number, worth, solution.labels, given)
+    return _renamed(solution, number)
+
+
+def _exchanged(
+    number: IntArray, worth: FloatArray, labels: IntArray, given: ConstraintSet
+) -> IntArray:
+    """Exchange the numbers of two clusters while that is worth more and breaks no rule."""
+    k = len(number)
+    parts = given.hard, given.soft
+
+    def cost(tried: IntArray) -> tuple[float, ...]:
+        found = (part.violations(tried[labels], k) for part in parts)
+        return tuple(sum(each.amount for each in own) for own in found)
+
+    now, better = cost(number), True
+    while better:
+        better = False
+        for i, j in combinations(range(k), 2):
+            gain = worth[i, number[j]] + worth[j, number[i]]
+            if gain <= worth[i, number[i]] + worth[j, number[j]]:
+                continue
+            tried = number.copy()
+            tried[[i, j]] = number[[j, i]]
+            if cost(tried) <= now:
+                number, now, better = tried, cost(tried), True
+    return number
 
 
 def _renamed(solution: Solution, number: IntArray) -> Solution:

@@ -32,7 +32,7 @@ BAD_INPUT = {
     "k is no number": (("near.csv", "-k", "many"), "'many' is neither fewest"),
     "k too large": (("near.csv", "--id-column", "id", "-k", "13"), "near.csv has 12 rows"),
     "k is zero": (("near.csv", "-k", "0"), "'0' is neither fewest nor an integer of at least 1"),
-    "kind of file": (("notes.doc", "-k", "2"), "CSV, TSV, Excel, Parquet and npy can"),
+    "kind of file": (("notes.doc", "-k", "2"), "GeoJSON, GeoPackage and shapefiles can"),
     "empty": (("empty.csv", "-k", "2"), "empty.csv has no rows"),
     "header only": (("header.csv", "-k", "2"), "header.csv has no rows"),
     "ragged": (("ragged.csv", "-k", "2"), "ragged.csv, line 3: 1 cells, but there are 2 columns"),

@@ -89,7 +89,7 @@ def next_pairs(
     if strategy not in STRATEGIES:
         hint, allowed = suggestion(strategy, STRATEGIES), ", ".join(map(repr, STRATEGIES))
         raise ValueError(f"`strategy` is {strategy!r}{hint}; it must be one of {allowed}.")
-    given, _ = rules_for(X, constraints)
+    given, _ = rules_for(X, constraints, None, getattr(model, "cluster_names", None))
     scene = _scene(model, X, given, as_pairs(skip, "skip"), make_random_state(random_state))
     if scene.n_clusters == 1 or len(scene.labels) == 1:
         return np.empty((0, 2), np.int64)

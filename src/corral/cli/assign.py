@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import click
 
 from . import options as opt
-from .fit import load, with_ids
+from .fit import assign_to, load
 from .output import (
     FINE,
     Written,
@@ -57,11 +56,11 @@ def assign(
     **options: Any,
 ) -> int:
     """Assign the rows of POINTS to the clusters of a model."""
-    from .. import ConstrainedKMeans, InfeasibleConstraintsError, audit
+    from .. import ConstrainedKMeans
     from .data import read_model
 
     output = None if output == "-" else output
-    space, centers = read_model(path)
+    space, centers, names = read_model(path)
     asked = opt.Options(**options, n_clusters=len(centers))
     check_output("--output", output, force=force, inputs=[*asked.files, path])
     if output is None or as_json:
@@ -69,17 +68,12 @@ def assign(
     written = Written(force=force)
     points, rules, n_clusters = load(asked, quiet=quiet, space=space, may_be_empty=True)
     others = columns_before(points, asked.id_column, keep_columns)
-    model = ConstrainedKMeans(n_clusters, time_limit=time_limit, metric=space.metric)
-    model.cluster_centers_, model.n_features_in_ = centers, centers.shape[1]
-    try:
-        labels = model.assign(points.X, constraints=rules, sample_weight=points.weight)
-    except InfeasibleConstraintsError as clash:
-        raise with_ids(clash, points, n_clusters) from clash
-    metric = space.metric
-    report = audit(points.X, labels, rules, n_clusters, points.weight, centers, metric)
-    report = replace(report, names=points.called)
-    columns = {**others, **label_columns(labels, points, centers)}
+    model = ConstrainedKMeans(
+        n_clusters, time_limit=time_limit, metric=space.metric, cluster_names=names
+    )
+    assign_to(centers, model, points, rules)
+    columns = {**others, **label_columns(model.labels_, points, centers, names)}
     where: Any = {"output": output, "as_json": as_json}
     write_labels(columns, points, written, ids=asked.id_column, **where)
-    print_report(columns, points, report, quiet=quiet, **where)
+    print_report(columns, points, model.report_, quiet=quiet, **where)
     return written.code(FINE)

@@ -16,6 +16,7 @@ from .output import BROKEN, FINE, Written, check_output, say, told
 
 if TYPE_CHECKING:
     from .._typing import IntArray
+    from .clusters import Clusters
     from .data import Points
     from .tables import Table
 
@@ -44,6 +45,7 @@ Exit codes: 0 every hard rule is obeyed, 1 a hard rule is broken, 2 bad input.""
 @opt.weight_option
 @opt.clusters_option
 @opt.rule_options
+@opt.named_option
 @opt.report_option
 @opt.force_option
 @opt.printing_options
@@ -61,21 +63,22 @@ def audit(
     The number of clusters is the largest label plus 1 unless -k or --sizes says it.
     """
     from .. import audit as examine
+    from .clusters import clusters_of, names_of
     from .tables import read_table
 
     asked = opt.Options(**options)
     check_output("--report", report, force=force, inputs=[*asked.files, labels])
     written = Written(force=force)
     table = read_table(labels, decimal=asked.decimal)
-    values = read_labels(table, label_column)
-    if asked.n_clusters is None and asked.sizes is None:
+    values = read_labels(table, label_column, clusters_of(asked))
+    if asked.n_clusters is None and clusters_of(asked) is None and asked.sizes is None:
         asked = replace(asked, n_clusters=int(values.max()) + 1)
     if isinstance(asked.n_clusters, int) and asked.n_clusters > LARGEST + 1:
         raise ValueError(f"-k is {asked.n_clusters}; it must be at most {LARGEST + 1}.")
     points, rules, n_clusters = load(asked, quiet=quiet, may_be_empty=True)
     label = values[rows_of(table, asked.id_column, points)]
-    found = examine(points.X, label, rules, n_clusters, points.weight, metric=asked.metric)
-    found = replace(found, **told(points))
+    found = examine(points.X, label, rules, n_clusters, points.weight, metric=points.space.metric)
+    found = replace(found, **told(points), clusters=names_of(asked))
     if as_json:
         click.echo(json.dumps(found.to_dict(), allow_nan=False))
     elif not quiet:
@@ -85,8 +88,10 @@ def audit(
     return written.code(FINE if found.feasible else BROKEN)
 
 
-def read_labels(table: Table, column: str) -> IntArray:
-    """The labels of a file, in its own order."""
+def read_labels(table: Table, column: str, clusters: Clusters | None = None) -> IntArray:
+    """The labels of a file, in its own order; names of clusters become numbers."""
+    if clusters is not None:
+        return clusters.number(table.texts(column), table, column)
     values = table.numbers(column)
     wrong = np.flatnonzero((values != np.floor(values)) | (values < 0) | (values > LARGEST))
     if len(wrong):

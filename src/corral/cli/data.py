@@ -13,7 +13,9 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import plural
+from ..constraints.clusters import read_cluster_names
 from ..constraints.files import atomic_writer
+from ..geo.frames import DEGREES
 from .options import Options
 from .tables import Table, read_table
 
@@ -123,9 +125,12 @@ def load_points(
     elif np.isnan(values).any():
         count = plural(int(np.isnan(values).sum()), "missing value")
         warnings.warn(f"{table.name}: the mean of the column replaces {count}.", stacklevel=2)
-    if options.metric == "haversine":
+    metric = options.metric
+    if table.frame is not None and tuple(columns) == DEGREES and metric == "euclidean":
+        metric = "haversine"
+    if metric == "haversine":
         _check_degrees(options, columns)
-    space = space or Space.of(columns, values, options.scale, options.metric)
+    space = space or Space.of(columns, values, options.scale, metric)
     ids = None if all_ids is None else [all_ids[row] for row in kept]
     weight = None if options.weight is None else table.numbers(options.weight)
     return Points(space.points(values), ids, table, space, weight, kept, all_ids, n_rows)
@@ -134,7 +139,7 @@ def load_points(
 def _chosen(options: Options, table: Table, used_elsewhere: Sequence[str]) -> Sequence[str]:
     wanted = [name.strip() for given in options.columns for name in given.split(",")]
     others = {options.id_column, options.weight, *used_elsewhere}
-    chosen = wanted or [name for name in table.columns if name not in others]
+    chosen = wanted or [name for name in table.places or table.columns if name not in others]
     if not chosen:
         raise ValueError(f"{table.name} has no column left to cluster by; see --columns.")
     twice = next((name for i, name in enumerate(chosen) if name in chosen[:i]), None)
@@ -187,18 +192,24 @@ MODEL = {"format": "corral model", "version": 1}
 
 
 def write_model(
-    path: str, space: Space, centers: FloatArray, beside: Callable[[str], object] | None = None
+    path: str,
+    space: Space,
+    centers: FloatArray,
+    beside: Callable[[str], object] | None = None,
+    names: Sequence[str] | None = None,
 ) -> None:
     """Write what ``corral assign`` needs, completely or not at all; see ``atomic_writer``."""
     arrays = {"middle": space.middle, "width": space.width, "fill": space.fill, "centers": centers}
     values = {name: array.tolist() for name, array in arrays.items()}
     document = {**MODEL, "columns": space.columns, "metric": space.metric, **values}
+    if names is not None:
+        document["clusters"] = list(names)
     with atomic_writer(path, beside) as file:
         file.write(json.dumps(document, allow_nan=False) + "\n")
 
 
-def read_model(path: str) -> tuple[Space, FloatArray]:
-    """Read the columns, their scale and the centres from a file of :func:`write_model`."""
+def read_model(path: str) -> tuple[Space, FloatArray, tuple[str, ...] | None]:
+    """Read the columns, their scale, the centres and the names of clusters of a model's file."""
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
@@ -214,9 +225,10 @@ def read_model(path: str) -> tuple[Space, FloatArray]:
         metric = found.get("metric", "euclidean")  # files of corral before 0.5 have none
         known = metric in ("euclidean", "cosine", "haversine")
         fits = every.shape == (3 + len(centers), len(names))
+        clusters = read_cluster_names(found.get("clusters"), len(centers))
         complete = known and fits and bool((width > 0).all())
     except (KeyError, TypeError, ValueError):
-        complete = False
+        complete, clusters = False, None
     if not complete or not np.isfinite(every).all():
         raise ValueError(f"{path} is not complete; write it again with corral fit --model.")
-    return Space(names, middle, width, fill, metric), centers
+    return Space(names, middle, width, fill, metric), centers, clusters

@@ -44,8 +44,9 @@ from .output import (
 )
 
 if TYPE_CHECKING:
-    from .. import Constraint, ConstraintSet
+    from .. import Constraint, ConstraintSet, Report
     from .._typing import FloatArray, IntArray
+    from ..constraints.previous import Previous
     from ..progress import Progress
     from .data import Points, Space
 
@@ -120,7 +121,9 @@ def make_estimator(method: str, n_clusters: int | str, **values: Any) -> Any:
     }
     _refuse_others(method)
     own = {name: values[option] for option, name in OWN[method].items() if name is not None}
-    common = {name: values[name] for name in ("effort", "time_limit")}
+    common = {name: values[name] for name in ("effort", "time_limit", "cluster_names")}
+    if values["init"] is not None:
+        own["init"] = values["init"]
     maker = getattr(corral, makers[method])  # imports this one alone
     return maker(n_clusters, random_state=values["seed"], **common, **own)
 
@@ -154,6 +157,10 @@ Examples:
   corral fit people.parquet -k 5 --scale standard --share sex:0.4: --min-size 10 --plot p.png
   corral fit cities.csv -k 6 --columns lat,lon --metric haversine --max-size 20 -o regions.csv
   corral fit stops.csv -k fewest --capacity load:900 --method medoids --metric haversine
+  corral fit shops.csv --clusters reps.csv --total minutes --id-column shop -o labels.csv
+  corral fit shops.csv --clusters reps.csv --total minutes --id-column shop --previous labels.csv \\
+    --stay 0.5 -o new-labels.csv --changes moved.csv
+  corral fit zones.geojson -k 8 --connected --total people:9000: --territories areas.gpkg
   zcat big.csv.gz | corral fit - -k 8 --rules rules.json --model model.json > labels.csv
 
 The labels are written to the output file, or to the standard output if there is none: id, label,
@@ -174,7 +181,11 @@ Exit codes: 0 feasible, 2 bad input, 3 infeasible, 4 not decided within the time
 @opt.metric_option
 @opt.weight_option
 @opt.clusters_or_fewest_option
+@opt.named_option
+@opt.bases_option
 @opt.rule_options
+@opt.connected_options
+@opt.previous_options
 @method_options
 @opt.solver_options
 @opt.choice_option(
@@ -198,6 +209,7 @@ Exit codes: 0 feasible, 2 bad input, 3 infeasible, 4 not decided within the time
 @opt.option("--keep-best", is_flag=True, help="Ctrl-C ends with the best answer so far.")
 @opt.labels_options
 @opt.option("--model", type=click.Path(), help="JSON file of the clusters, for corral assign.")
+@opt.map_options
 @opt.picture_options
 @opt.printing_options
 def fit(
@@ -223,19 +235,32 @@ def fit(
     force: bool,
     quiet: bool,
     as_json: bool,
+    bases: str | None,
+    territories: str | None,
+    previous: str | None,
+    previous_column: str,
+    stay: float | None,
+    changes: str | None,
     **options: Any,
 ) -> int:
     """Cluster the rows of POINTS (CSV, TSV, Excel, Parquet or npy) so that the rules are obeyed.
 
     A dash reads CSV from the standard input.
     """
+    from .clusters import names_of
     from .data import write_model
+    from .maps import base_of, frame_of, on_map, write_shapes
+    from .tables import write_table
 
     output = None if output == "-" else output
     asked = opt.Options(**options)
     files = {"--output": output, "--model": model, "--report": report, "--plot": plot}
-    for option, path in files.items():
-        check_output(option, path, force=force, inputs=asked.files)
+    read = [*asked.files, *([] if previous is None else [previous])]
+    for option, path in {**files, "--changes": changes, "--territories": territories}.items():
+        check_output(option, path, force=force, inputs=read)
+    for option, value in (("--stay", stay), ("--changes", changes)):
+        if value is not None and previous is None:
+            raise ValueError(f"{option} is {value!r}, but --previous is not given; give both.")
     if output is None or as_json:
         check_printing("JSON" if as_json else "the labels", "open it" if as_json else "give -o")
     written = Written(force=force)
@@ -243,6 +268,13 @@ def fit(
         raise ValueError(f"--prices is for --method kmeans, but --method is {method}.")
     points, rules, n_clusters = load(asked, quiet=quiet)
     others = columns_before(points, asked.id_column, keep_columns)
+    start = bases_of(asked, points, method, bases)
+    if start is not None and bases != "fix":
+        rules = rules.with_(near_bases(points, start, rules))
+    before = previous_answer(asked, points, (previous, previous_column), stay, quiet=quiet)
+    ground = base_of(asked.base_map, points)
+    if territories is not None:
+        frame_of(points)  # refuses rows without shapes before the fit
     clock = Deadline.after(None)
     fitted = make_estimator(
         method,
@@ -257,20 +289,31 @@ def fit(
         jobs=jobs,
         on_infeasible=on_infeasible,
         prove=prove,
-        metric=asked.metric,
+        metric=points.space.metric,
+        cluster_names=names_of(asked),
+        init=None if bases == "fix" else start,
     )
-    stopped = fit_model(fitted, points, rules, quiet=quiet, keep_best=keep_best)
+    stopped = False
+    if bases == "fix":
+        assign_to(start, fitted, points, rules, before)
+    else:
+        how: Any = {"quiet": quiet, "keep_best": keep_best, "previous": before}
+        stopped = fit_model(fitted, points, rules, **how)
     seconds = clock.elapsed
     if stopped:
         click.echo("corral: interrupted; the answer is the best so far", err=True)
     centers = np.asarray(fitted.cluster_centers_)
-    columns = {**others, **label_columns(fitted.labels_, points, centers)}
+    names = names_of(asked)
+    columns = {**others, **label_columns(fitted.labels_, points, centers, names)}
     # The labels come first: nothing that fails later can lose them.
     where: Any = {"output": output, "as_json": as_json}
     write_labels(columns, points, written, ids=asked.id_column, **where)
     if model is not None:
-        write_model(model, points.space, centers, written.beside(model))
+        write_model(model, points.space, centers, written.beside(model), names)
     found = replace(priced(fitted, points, rules, prices), **told(points))
+    if found.changes is not None:
+        found = replace(found, changes=replace(found.changes, names=points.called))
+    found = on_map(found, points, ground)
     values = {"seconds": round(seconds, 3), "centers": as_lists(centers)}
     if method == "kmeans":
         values["n_iter"] = int(fitted.n_iter_)
@@ -279,25 +322,132 @@ def fit(
         say(f"\n{found.describe()}", err=output is None)
     if report is not None:
         written.text(report, found.to_html(title=f"corral: {Path(points.table.name).name}"))
-    if plot is not None:
-        look: Any = {"metric": asked.metric, "features": points.space.columns}
+    if changes is not None and found.changes is not None:
+        rows = found.changes.columns()
+        write_table(changes, rows, points.table.decimal, "id", beside=written.beside(changes))
+    if territories is not None:
+        own: Any = {"names": names, "beside": written.beside(territories)}
+        own["tolerance"] = asked.tolerance
+        write_shapes(territories, points, columns, fitted.labels_, **own)
+    if plot is not None and found.map is not None:
+        written.picture(plot, map_picture(found, names))
+    elif plot is not None:
+        look: Any = {
+            "metric": points.space.metric,
+            "features": points.space.columns,
+            "names": names,
+        }
         written.picture(plot, picture_of(points.X, rules, fitted.labels_, centers, **look))
     return written.code(INTERRUPTED if stopped else FINE)
+
+
+def bases_of(
+    asked: opt.Options, points: Points, method: str, bases: str | None
+) -> FloatArray | None:
+    """Where the clusters start, or stay, as points; None if the file of clusters does not say."""
+    from .clusters import clusters_of
+
+    named = clusters_of(asked)
+    if bases is not None and method != "kmeans":
+        raise ValueError(f"--bases is for --method kmeans, but --method is {method}.")
+    if named is None or method != "kmeans":
+        if bases is not None:
+            raise ValueError("--bases is given without --clusters, whose table has the bases.")
+        return None
+    columns = points.space.columns
+    found = named.bases(columns, degrees=points.space.metric == "haversine")
+    if found is None:
+        if bases is not None:
+            wanted = " and ".join(map(repr, columns))
+            raise ValueError(
+                f"--bases is {bases!r}, but {named.table.name} has no columns {wanted} with a base "
+                "for each cluster."
+            )
+        return None
+    return points.space.points(found)
+
+
+def near_bases(points: Points, bases: FloatArray, rules: ConstraintSet) -> Constraint:
+    """Pins of the row nearest to each base, so that each cluster is where its base is.
+
+    Rows that have a pin of their own, or are the nearest to an earlier base, are left out.
+    """
+    from .. import Pin
+    from ..rows import METRICS, distances_to
+
+    far = distances_to(points.X, bases, METRICS[points.space.metric])
+    taken = [row for rule in rules.of_kind(Pin) for row in rule.rows.tolist()]
+    far[taken] = np.inf
+    pins: dict[int, int] = {}
+    for cluster in range(len(bases)):
+        row = int(np.argmin(far[:, cluster]))
+        if np.isfinite(far[row, cluster]):
+            pins[row] = cluster
+            far[row] = np.inf
+    return Pin(pins, n_samples=len(points.X))
+
+
+def previous_answer(
+    asked: opt.Options,
+    points: Points,
+    file: tuple[str | None, str],
+    stay: float | None,
+    *,
+    quiet: bool,
+) -> Previous | None:
+    """The labels of ``--previous``, from a file and its column."""
+    from .clusters import clusters_of, read_previous_labels
+
+    path, column = file
+    if path is None:
+        return None
+    with spoken_warnings(quiet):
+        named = clusters_of(asked)
+        return read_previous_labels(path, column, points, asked.id_column, named, stay)
+
+
+def assign_to(
+    centers: FloatArray | None,
+    model: Any,
+    points: Points,
+    rules: ConstraintSet,
+    before: Previous | None = None,
+) -> None:
+    """Make a fitted model of given centres, to which the rows are assigned under the rules."""
+    from .. import audit
+
+    if centers is None:  # not reached: the bases are there
+        raise ValueError("--bases fix needs bases.")
+    model.cluster_centers_, model.n_features_in_ = centers, centers.shape[1]
+    names, weight, k = model.cluster_names, points.weight, len(centers)
+    given = rules if before is None else rules.with_(before.pins)
+    try:
+        labels = model.assign(points.X, constraints=given, sample_weight=weight)
+    except InfeasibleConstraintsError as clash:
+        raise with_ids(clash, points, k, names) from clash
+    found = audit(points.X, labels, given, k, weight, centers, model.metric, names)
+    model.labels_, model.n_iter_, model.n_clusters_ = labels, 0, k
+    model.report_ = found.named(points.called, names, before)
 
 
 @click.command(epilog=CHECK_EPILOG, short_help="Say whether the rules can be obeyed, or why not.")
 @opt.data_options
 @opt.weight_option
 @opt.clusters_option
+@opt.named_option
 @opt.rule_options
+@opt.connected_options
 @opt.time_limit_option("After it the question is left undecided, with exit code 4.")
 @opt.printing_options
 def check(time_limit: float | None, quiet: bool, as_json: bool, **options: Any) -> int:
     """Say whether the rules can be obeyed, or which of them contradict each other."""
     from ..feasibility import check as decide
+    from .clusters import names_of
 
-    points, rules, n_clusters = load(opt.Options(**options), quiet=quiet)
-    found = decide(len(points.X), rules, n_clusters, time_limit=time_limit, index=points.called)
+    asked = opt.Options(**options)
+    points, rules, n_clusters = load(asked, quiet=quiet)
+    own: Any = {"index": points.called, "cluster_names": names_of(asked)}
+    found = decide(len(points.X), rules, n_clusters, time_limit=time_limit, **own)
     if found.feasible is None:
         raise SolverTimeoutError(found.message, time_limit or 0.0, "undecided")
     if as_json:
@@ -376,7 +526,13 @@ class KeepBest:
 
 
 def fit_model(
-    model: Any, points: Points, rules: ConstraintSet, *, quiet: bool, keep_best: bool = False
+    model: Any,
+    points: Points,
+    rules: ConstraintSet,
+    *,
+    quiet: bool,
+    keep_best: bool = False,
+    previous: Previous | None = None,
 ) -> bool:
     """Fit with a progress bar; print warnings; name the user's ids in contradictions.
 
@@ -391,6 +547,8 @@ def fit_model(
     ):
         try:
             given: Any = {"constraints": rules, "sample_weight": points.weight}
+            if previous is not None:
+                given |= {"previous": previous, "stay": previous.stay}
             if isinstance(model, ConstrainedKMeans):
                 given["callback"] = stop or progress
             model.fit(points.X, **given)
@@ -401,24 +559,43 @@ def fit_model(
         except InfeasibleConstraintsError as clash:
             fewest = model.n_clusters == opt.FEWEST
             k = len(points.X) if fewest else int(model.n_clusters)
-            raise with_ids(clash, points, k) from clash
+            raise with_ids(clash, points, k, model.cluster_names) from clash
     return stop is not None and stop.asked
 
 
 def with_ids(
-    clash: InfeasibleConstraintsError, points: Points, n_clusters: int
+    clash: InfeasibleConstraintsError,
+    points: Points,
+    n_clusters: int,
+    clusters: tuple[str, ...] | None = None,
 ) -> InfeasibleConstraintsError:
     """The same contradiction with the user's ids, if there are ids and the time is enough."""
+    from ..constraints.clusters import called
     from ..infeasible import explain
 
     if points.called is None:
         return clash
     n, deadline = len(points.X), Deadline.after(RENAME_SECONDS)
     try:
-        again = explain(n, n_clusters, clash.conflict, deadline=deadline, names=points.called)
+        names = called(points.called, clusters, n)
+        again = explain(n, n_clusters, clash.conflict, deadline=deadline, names=names)
     except OutOfTime:
         return clash
     return again or clash
+
+
+def map_picture(report: Report, names: Sequence[str] | None) -> Any:
+    """A figure of the territories."""
+    from matplotlib.figure import Figure
+
+    from ..plots.maps import draw_map, size_of
+
+    size = (8.0, 6.8) if report.map is None else size_of(report.map)
+    figure = Figure(figsize=size, layout="constrained")
+    if report.map is not None and report.view is not None:
+        own = report.view.labels, len(report.sizes)
+        draw_map(figure.subplots(), report.map, *own, names=names)
+    return figure
 
 
 def picture_of(
@@ -428,6 +605,7 @@ def picture_of(
     centers: FloatArray,
     metric: str = "euclidean",
     features: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
 ) -> Any:
     """A figure of the clusters."""
     from matplotlib.figure import Figure
@@ -435,6 +613,6 @@ def picture_of(
     from ..plots import plot_clusters
 
     figure = Figure(figsize=(8.0, 5.6), layout="constrained")
-    own: Any = {"centers": centers, "metric": metric, "features": features}
+    own: Any = {"centers": centers, "metric": metric, "features": features, "names": names}
     plot_clusters(X, labels, rules, **own, ax=figure.subplots())
     return figure

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -12,6 +13,9 @@ from click.shell_completion import CompletionItem
 
 #: What stands for the least number of clusters that the rules allow.
 FEWEST = "fewest"
+#: Ways to find the neighbours of rows by their shapes; the first is for polygons, or for points
+#: the next but one.
+GRAPHS = ("auto", "edge", "corner", "delaunay", "gabriel", "knn")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -126,6 +130,13 @@ class Options:
     share: tuple[str, ...]
     pin: tuple[str, ...]
     constraints: tuple[str, ...]
+    clusters: str | None = None
+    connected: str | None = None
+    longest: float | None = None
+    border: float | None = None
+    bridge: bool = False
+    tolerance: float | None = None
+    base_map: str | None = None
 
     @property
     def fewest(self) -> bool:
@@ -135,7 +146,13 @@ class Options:
     @property
     def files(self) -> tuple[str, ...]:
         """The files that the command reads, which it must not overwrite."""
-        return (self.points, *self.must_link, *self.cannot_link, *self.constraints)
+        others = (
+            self.base_map,
+            self.clusters,
+            self.connected if self.connected not in GRAPHS else None,
+        )
+        more = (path for path in others if path is not None)
+        return (self.points, *self.must_link, *self.cannot_link, *self.constraints, *more)
 
 
 def stacked(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
@@ -233,6 +250,15 @@ clusters_or_fewest_option = option(
 )
 
 
+named_option = option(
+    "--clusters",
+    type=_FILE,
+    help="Table of the clusters: name, minimum, maximum, latitude and longitude of a base. "
+    "Minimum and maximum bound the rows, or the --total COLUMN without bounds; a column "
+    "'maximum minutes' bounds that total.",
+)
+
+
 def _soft_option(name: str, text: str) -> Callable[[Any], Any]:
     """An option that makes rules soft."""
     return option(name, type=click.FloatRange(0), metavar="WEIGHT", help=text)
@@ -298,6 +324,80 @@ rule_options = stacked(
     ),
 )
 
+bases_option = option(
+    "--bases",
+    type=click.Choice(["start", "fix"]),
+    help="Whether the clusters start at their bases in --clusters and have the row nearest to "
+    "them, or have them as fixed centres; by default they start there, if the table has bases.",
+)
+
+
+def read_graph(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Read a way to find neighbours, or the name of a file of pairs."""
+    if value is None or value in GRAPHS:
+        return value
+    if not Path(value).suffix:
+        known = ", ".join(GRAPHS[1:])
+        raise click.BadParameter(f"{value!r} is neither one of {known} nor a file of pairs.")
+    return str(_FILE.convert(value, param, ctx))
+
+
+#: Clusters that are connected on a map.
+connected_options = stacked(
+    option(
+        "--connected",
+        is_flag=False,
+        flag_value=GRAPHS[0],
+        callback=read_graph,
+        metavar="[HOW|FILE]",
+        help="Every cluster is connected. Neighbours: polygons with a common edge or corner; "
+        "points by delaunay, gabriel or knn; or the pairs of a CSV file. By default edge of "
+        "polygons, and delaunay of points.",
+    ),
+    option(
+        "--longest",
+        type=click.FloatRange(0, min_open=True),
+        metavar="LENGTH",
+        help="Longest way between neighbours: kilometres of degrees, else the unit of the columns.",
+    ),
+    option(
+        "--border",
+        type=click.FloatRange(0),
+        metavar="PRICE",
+        help="Price of each pair of neighbours in different clusters; makes clusters rounder.",
+    ),
+    option(
+        "--bridge",
+        is_flag=True,
+        help="Join islands to what is nearest; without it they are an error.",
+    ),
+    option(
+        "--tolerance",
+        type=click.FloatRange(0),
+        metavar="LENGTH",
+        help="Gap up to which polygons touch all the same, in the unit of their coordinates.",
+    ),
+)
+
+#: The answer before.
+previous_options = stacked(
+    option("--previous", type=_FILE, help="Labels of an earlier fit, by id; new rows are free."),
+    option(
+        "--previous-column",
+        default="label",
+        show_default=True,
+        metavar="NAME",
+        help="Column of --previous with the labels.",
+    ),
+    option(
+        "--stay",
+        type=click.FloatRange(0),
+        metavar="PRICE",
+        help="Price of each row that leaves its cluster of --previous; inf if none may.",
+    ),
+    option("--changes", type=click.Path(), help="Table of the rows that moved or are new."),
+)
+
 seed_option = option(
     "--seed",
     type=click.IntRange(0, 2**32 - 1),
@@ -352,6 +452,22 @@ printing_options = stacked(
     debug_option,
 )
 force_option = option("--force", is_flag=True, help="Overwrite files that exist.")
+base_option = option(
+    "--base-map",
+    type=click.Path(exists=True, dir_okay=False),
+    help="File of borders, coasts or roads to draw below the map; nothing is fetched.",
+)
+
+#: Territories as shapes.
+map_options = stacked(
+    option(
+        "--territories",
+        type=click.Path(),
+        help="Territories as shapes: .gpkg, also with the rows, or .geojson.",
+    ),
+    base_option,
+)
+
 report_option = option("--report", type=click.Path(), help="HTML page with tables and pictures.")
 picture_options = stacked(
     report_option,
@@ -363,7 +479,8 @@ labels_options = stacked(
         "-o",
         "--output",
         type=click.Path(allow_dash=True),
-        help="Labels: .csv, .tsv, .csv.gz, .xlsx, .parquet or .npy; - is the standard output.",
+        help="Labels: .csv, .tsv, .csv.gz, .xlsx, .parquet, .npy; with shapes .geojson, .gpkg; - "
+        "is the standard output.",
     ),
     option("--keep-columns", is_flag=True, help="Write all columns of POINTS before the labels."),
 )

@@ -46,12 +46,15 @@ ENDINGS = {
     "--model": (".json",),
     "--answers": (".json",),
     "--save": (".csv",),
+    "--territories": (".gpkg", ".geojson"),
 }
 #: Module and extra that the endings of some files need.
 NEEDS = dict.fromkeys(PICTURES, ("matplotlib", "plot")) | {
     ".parquet": ("pyarrow", "parquet"),
     ".pq": ("pyarrow", "parquet"),
     ".xlsx": ("openpyxl", "xlsx"),
+    ".gpkg": ("geopandas", "geo"),
+    ".geojson": ("geopandas", "geo"),
 }
 
 
@@ -86,7 +89,9 @@ def check_output(option: str, path: str | None, *, force: bool, inputs: Sequence
         return
     said, ending = f"{option} is {path!r}", ending_of(path)
     target = Path(os.path.realpath(path) if Path(path).is_symlink() else path)
-    endings = ENDINGS.get(option, WRITERS)
+    endings: Any = ENDINGS.get(option, WRITERS)
+    if option == "--output":
+        endings = (*endings, *ENDINGS["--territories"])
     if ending not in endings:
         raise ValueError(f"{said}; its ending must be one of {', '.join(endings)}.")
     if not target.parent.is_dir():
@@ -168,8 +173,10 @@ def columns_before(points: Points, id_column: str | None, keep_columns: bool) ->
     return columns
 
 
-def label_columns(labels: IntArray, points: Points, centers: FloatArray) -> dict[str, Any]:
-    """The label of each point, and its distance to the centre of the cluster."""
+def label_columns(
+    labels: IntArray, points: Points, centers: FloatArray, names: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """The label of each point, as a name if there are any, and its distance to the centre."""
     if points.space.metric == "euclidean":
         distances = np.linalg.norm(points.X - centers[labels], axis=1)
     else:
@@ -177,7 +184,8 @@ def label_columns(labels: IntArray, points: Points, centers: FloatArray) -> dict
 
         every = distances_to(points.X, centers, METRICS[points.space.metric])
         distances = every[np.arange(len(labels)), labels]
-    return {"label": labels, "distance": distances}
+    called = labels if names is None else [names[label] for label in labels.tolist()]
+    return {"label": called, "distance": distances}
 
 
 def write_labels(
@@ -198,13 +206,16 @@ def write_labels(
     ValueError
         They cannot be written there; the message says where they are instead.
     """
-    from .tables import write_table
+    from .maps import write_rows
+    from .tables import ending_of, write_table
 
     if output is None and as_json:
         return
     decimal = points.table.decimal
     try:
-        if output is not None:
+        if output is not None and ending_of(output) in ENDINGS["--territories"]:
+            write_rows(output, points, columns, beside=written.beside(output))
+        elif output is not None:
             write_table(output, columns, decimal, ids, beside=written.beside(output))
         else:
             text = _as_text(columns, decimal)
@@ -271,7 +282,8 @@ def print_report(
     """
     if as_json:
         names = ("id", "label", "distance")
-        rows = zip(points.names, *(columns[name].tolist() for name in names[1:]), strict=True)
+        cells = (np.asarray(columns[name]).tolist() for name in names[1:])
+        rows = zip(points.names, *cells, strict=True)
         found = {**report.to_dict(), **(values or {})}
         if output is None:
             found["labels"] = [dict(zip(names, row, strict=True)) for row in rows]

@@ -8,6 +8,8 @@ import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from .. import (
     CannotLink,
     ClusterSizes,
@@ -21,7 +23,9 @@ from .. import (
 )
 from ..constraints._checks import plural
 from ..constraints.files import read_weighted_pairs
+from .clusters import Clusters, bare_total, clusters_of, names_of
 from .data import Points
+from .maps import graph_of
 from .options import Options
 from .tables import BLANK
 
@@ -30,8 +34,12 @@ BOUNDS = "COLUMN:MIN:MAX"
 
 def number_columns(options: Options) -> list[str]:
     """Names of the columns whose numbers the rules and the weights use."""
+    bare = bare_total(options)
     named = [_split(text, 1, "--capacity", "COLUMN:MAX")[0] for text in options.capacity]
-    named += [_split(text, 2, "--total", BOUNDS)[0] for text in options.total]
+    named += [_split(text, 2, "--total", BOUNDS)[0] for text in options.total if text != bare]
+    named += [] if bare is None else [bare]
+    clusters = clusters_of(options)
+    named += [] if clusters is None else list(clusters.totals)
     return named if options.weight is None else [*named, options.weight]
 
 
@@ -44,6 +52,9 @@ def columns_of_rules(options: Options) -> list[str]:
 
 def count_clusters(options: Options) -> int:
     """Number of clusters, from ``-k`` or from the sizes."""
+    names = names_of(options)
+    if names is not None:
+        return _count_named(options, len(names))
     if not isinstance(options.n_clusters, int):
         if options.sizes is None:
             raise ValueError("the number of clusters is missing; give -k or --sizes.")
@@ -56,6 +67,18 @@ def count_clusters(options: Options) -> int:
     return options.n_clusters
 
 
+def _count_named(options: Options, count: int) -> int:
+    """Number of clusters of the file; other options must not say another one."""
+    sizes = None if options.sizes is None else len(options.sizes)
+    for option, other in (("-k is", options.n_clusters), ("--sizes has", sizes)):
+        if other not in (None, count):
+            raise ValueError(
+                f"{option} {other}, but {options.clusters} has {plural(count, 'cluster')}; leave "
+                "the option out, or give as many."
+            )
+    return count
+
+
 def make_rules(
     options: Options, points: Points, n_clusters: int, any_number: bool = False
 ) -> ConstraintSet:
@@ -66,17 +89,24 @@ def make_rules(
     names = range(points.n_rows) if points.all_ids is None else points.all_ids
     of_file = ConstraintSet(_rules_on_rows(options, points)).resolve(names)
     if not points.complete:
-        of_file = _without_dropped(of_file, points, None if any_number else n_clusters)
+        k = None if any_number else n_clusters
+        of_file = _without_dropped(of_file, points, k, names_of(options))
     rules = ConstraintSet([of_file, *_rules_of_columns(options, points, n_clusters)])
+    rules = rules.resolve_clusters(names_of(options))
     if not any_number:
         rules.check(len(points.X), n_clusters)
     return rules
 
 
-def _without_dropped(rules: ConstraintSet, points: Points, n_clusters: int | None) -> ConstraintSet:
+def _without_dropped(
+    rules: ConstraintSet,
+    points: Points,
+    n_clusters: int | None,
+    names: tuple[str, ...] | None,
+) -> ConstraintSet:
     """The same rules on the rows that are left, with a warning about the parts that are not."""
     if n_clusters is not None:
-        rules.check(points.n_rows, n_clusters)
+        rules.resolve_clusters(names).check(points.n_rows, n_clusters)
     for rule in rules:
         if isinstance(rule, LinearConstraint) and rule.n_clusters is not None:
             rule.check(points.n_rows, rule.n_clusters)
@@ -109,6 +139,9 @@ def _rules_of_columns(options: Options, points: Points, n_clusters: int) -> Iter
     """Sizes, and rules whose values are columns of the points."""
     _refuse_idle_weights(options)
     price = _price(options.soft_sizes)
+    clusters = clusters_of(options)
+    if clusters is not None:
+        yield from clusters.rules(options, points, (price, _price(options.soft_totals)))
     if options.sizes is not None:
         yield ClusterSizes(options.sizes, weight=price)
     if options.min_size is not None or options.max_size is not None:
@@ -119,12 +152,16 @@ def _rules_of_columns(options: Options, points: Points, n_clusters: int) -> Iter
         values, limit = points.table.numbers(column), _number(most, text, "--capacity")
         yield ClusterTotals(values, maximum=limit, name=column, weight=price)
     for text in options.total:
+        if text == bare_total(options):
+            continue
         column, low, high = _bounds(text, "--total")
         values = points.table.numbers(column)
         yield ClusterTotals(values, minimum=low, maximum=high, name=column, weight=price)
     for text in options.share:
         yield _shares(text, points, _price(options.soft_shares))
-    for pin in _pins(points, options.pin, n_clusters):
+    if (graph := graph_of(options, points)) is not None:
+        yield graph
+    for pin in _pins(points, options.pin, n_clusters, clusters):
         yield Pin(pin, _price(options.soft_pins), n_samples=len(points.X))
 
 
@@ -135,14 +172,16 @@ def _price(weight: float | None) -> float:
 
 def _refuse_idle_weights(options: Options) -> None:
     """Refuse weights of rules that are not given."""
-    sized = options.sizes is not None or options.min_size is not None
+    named = clusters_of(options)
+    by_name = named is not None and any(named.bounds.values())
+    bare = bare_total(options) is not None
+    sized = options.sizes is not None or options.min_size is not None or (by_name and not bare)
+    summed = bool(options.total or options.capacity or (named is not None and named.totals))
     given = {
         "--sizes, --min-size or --max-size": (
             ("--soft-sizes", options.soft_sizes, sized or options.max_size is not None)
         ),
-        "--total or --capacity": (
-            ("--soft-totals", options.soft_totals, bool(options.total or options.capacity))
-        ),
+        "--total or --capacity": (("--soft-totals", options.soft_totals, summed)),
         "--share": ("--soft-shares", options.soft_shares, bool(options.share)),
         "--pin": ("--soft-pins", options.soft_pins, bool(options.pin)),
     }
@@ -163,16 +202,24 @@ def _shares(text: str, points: Points, weight: float) -> GroupShares:
     return GroupShares(groups, minimum=low, maximum=high, weight=weight)
 
 
-def _pins(points: Points, columns: Sequence[str], n_clusters: int) -> Iterator[dict[int, int]]:
+def _pins(
+    points: Points, columns: Sequence[str], n_clusters: int, clusters: Clusters | None
+) -> Iterator[dict[int, int]]:
     """The pins of each column: numbers are clusters, and names count in sorted order.
 
-    The columns of names share their names, so that a name is the same cluster in all of them.
+    The columns of names share their names, so that a name is the same cluster in all of them.  If
+    the clusters have names, these are meant.
     """
     every = [points.table.texts(column) for column in columns]
     known = [
         {row: text for row, text in enumerate(texts) if text.lower() not in (*BLANK, "-1")}
         for texts in every
     ]
+    if clusters is not None:
+        for column, own in zip(columns, known, strict=True):
+            rows = points.table.take(np.array(list(own), np.int64))
+            yield dict(zip(own, clusters.number(list(own.values()), rows, column), strict=True))
+        return
     # Many tools write a column of integers with missing values as floats.
     numbers = [all(re.fullmatch(r"\d+(\.0*)?", text) for text in own.values()) for own in known]
     named = [own for own, number in zip(known, numbers, strict=True) if not number]

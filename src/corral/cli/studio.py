@@ -44,7 +44,10 @@ fit."""
 @opt.metric_option
 @opt.weight_option
 @opt.clusters_option
+@opt.named_option
 @opt.rule_options
+@opt.connected_options
+@opt.base_option
 @opt.seed_option
 @opt.effort_option
 @opt.option(
@@ -91,8 +94,11 @@ def _keep_the_rest(session: Session) -> None:
 
 def read(asked: opt.Options) -> tuple[Data, ConstraintSet, int]:
     """The data, the rules and the number of clusters that the options name."""
+    from ..geo.shapes import map_of
     from ..studio.data import HAVERSINE
+    from .clusters import names_of
     from .data import load_points
+    from .maps import base_of, frame_of
     from .rules import columns_of_rules, count_clusters, make_rules, number_columns
     from .tables import read_table
 
@@ -101,13 +107,15 @@ def read(asked: opt.Options) -> tuple[Data, ConstraintSet, int]:
             "--missing drop is not possible in the studio, because its rules are for all rows of "
             "the file; drop the rows from the file, or let the mean stand in for missing numbers."
         )
-    given = asked.n_clusters is not None or asked.sizes is not None
+    given = any(each is not None for each in (asked.n_clusters, asked.sizes, asked.clusters))
     n_clusters = count_clusters(asked) if given else CLUSTERS
     table = read_table(asked.points, asked.header, asked.decimal)
     numbers, notices = _numeric(table)
     id_column = asked.id_column or _names_column(table, numbers)
     asked = replace(asked, id_column=id_column, missing="mean")
-    if asked.metric == HAVERSINE:
+    if table.frame is not None:
+        asked = replace(asked, missing="error" if not asked.columns else asked.missing)
+    elif asked.metric == HAVERSINE:
         asked = _of_places(asked, table, numbers)
     others = [*(name for name in table.columns if name not in numbers), *columns_of_rules(asked)]
     with warnings.catch_warnings(record=True) as said:
@@ -115,7 +123,10 @@ def read(asked: opt.Options) -> tuple[Data, ConstraintSet, int]:
         points = load_points(asked, others, number_columns(asked), table=table)
         rules = make_rules(asked, points, n_clusters)
     notices += [str(warning.message) for warning in said]
-    return _data(points, numbers, asked, notices), rules, n_clusters
+    data = _data(points, numbers, asked, notices)
+    if points.table.frame is not None or asked.base_map is not None:
+        data = replace(data, map=map_of(frame_of(points), base_of(asked.base_map, points)))
+    return replace(data, clusters=names_of(asked)), rules, n_clusters
 
 
 def _of_places(asked: opt.Options, table: Table, numbers: dict[str, Any]) -> opt.Options:
@@ -178,7 +189,7 @@ def _data(
         weight=points.weight,
         notices=tuple(notices),
         lines=tuple(_reading(points, asked)),
-        metric=asked.metric,
+        metric=points.space.metric,
     )
 
 
@@ -197,6 +208,13 @@ def _reading(points: Points, asked: opt.Options) -> Iterator[str]:
         ".npy": f"pd.DataFrame(np.load({path!r}))",
     }
     text = f"pd.read_csv({path!r}, sep=None, engine='python'{headless}{marks})"
+    if points.table.frame is not None:
+        yield "import geopandas"
+        yield "from corral.geo import coordinates"
+        yield ""
+        yield f"table = geopandas.read_file({path!r})"
+        yield f"X = coordinates(table)[{list(points.space.columns)!r}].to_numpy()"
+        return
     yield "import pandas as pd"
     yield ""
     yield f"table = {reads.get(ending, text)}.rename(columns=str)"

@@ -7,6 +7,7 @@ import gzip
 import io
 import re
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -28,7 +29,9 @@ WHOLE = re.compile(r"0|-?[1-9]\d{0,14}", re.ASCII)
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+([eE][-+]?\d+)?|[eE][-+]?\d+)", re.ASCII)
 #: Endings of formats in which a cell has a type.
 TYPED = (".xlsx", ".parquet", ".pq", ".npy")
-FORMATS = "CSV, TSV, Excel, Parquet and npy"
+#: Endings of files of shapes.
+SHAPES = (".geojson", ".gpkg", ".shp", ".fgb")
+FORMATS = "CSV, TSV, Excel, Parquet, npy, GeoJSON, GeoPackage and shapefiles"
 #: Bytes of a text file that are read for the names of its columns only.
 HEAD_BYTES = 65_536
 
@@ -41,12 +44,15 @@ class Table:
     """Named columns of a file, which are texts in CSV and TSV.
 
     ``lines`` holds the line number of each row in a text file or of a sheet, for messages.
+    ``frame`` has the shapes of a file of shapes, and ``places`` the columns of their middles.
     """
 
     path: str
     columns: Columns
     lines: Sequence[int] | None = None
     decimal: str = "."
+    frame: Any = None
+    places: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -88,7 +94,8 @@ class Table:
         """The table of some of the rows."""
         columns = {name: [column[row] for row in rows] for name, column in self.columns.items()}
         lines = None if self.lines is None else [self.lines[row] for row in rows]
-        return replace(self, columns=columns, lines=lines)
+        frame = None if self.frame is None else self.frame.iloc[rows]
+        return replace(self, columns=columns, lines=lines, frame=frame)
 
     def place(self, row: int) -> str:
         """Say where a row is in the file."""
@@ -110,6 +117,8 @@ def read_table(
     it does if none of its cells is a number.  With ``head`` only the first rows are read.
     """
     ending = ".csv" if path == "-" else ending_of(path)
+    if ending in SHAPES:
+        return _read_shapes(path)
     if ending == ".npy":
         return _read_npy(path, head)
     if ending in (".parquet", ".pq"):
@@ -194,6 +203,30 @@ def _read_npy(path: str, head: bool) -> Table:
     return Table(path, {str(number): column for number, column in enumerate(array.T)})
 
 
+def _read_shapes(path: str) -> Table:
+    """The columns of a file of shapes, and the coordinates of their middles."""
+    from ..geo.frames import coordinates
+    from ..geo.territories import read
+
+    require("geopandas", "geo", path)
+    frame = read(path)
+    try:
+        middles = coordinates(frame)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    columns = {
+        str(name): frame[name].tolist() for name in frame.columns if name != frame.geometry.name
+    }
+    clash = [name for name in middles.columns if name in columns]
+    if clash:
+        warnings.warn(
+            f"{path}: the middles of the shapes take the place of the column {clash[0]!r}.",
+            stacklevel=2,
+        )
+    columns |= {name: middles[name].to_numpy() for name in middles.columns}
+    return Table(path, columns, frame=frame, places=tuple(middles.columns))
+
+
 def _read_parquet(path: str, head: bool) -> Table:
     require("pyarrow", "parquet", path)
     import pyarrow as pa
@@ -240,7 +273,7 @@ def require(module: str, extra: str, what: str) -> None:
 
 
 def _is_blank(cell: Any) -> bool:
-    return cell is None or str(cell).strip().lower() in BLANK
+    return cell is None or cell != cell or str(cell).strip().lower() in BLANK
 
 
 def as_numbers(cells: Sequence[Any], decimal: str) -> FloatArray:

@@ -230,6 +230,10 @@ def one_per(unit: str, count: int, noun: str, **values: NDArray[Any] | None) -> 
             )
 
 
+NO_SIZE = 2**62
+"""What stands in a list of sizes for a cluster without a maximum."""
+
+
 def missed_bound(value: float, low: float, high: float) -> str:
     """Name the bound that a value misses: ``3``, ``at least 3``, ``at most 3``."""
     if low == high:
@@ -242,7 +246,8 @@ def short_bound(bound: NDArray[Any]) -> str:
     if bound.ndim == 0:
         return f"{bound.item():.10g}"
     tail = f", ... {len(bound)} in all" if len(bound) > 8 else ""
-    return f"[{', '.join(f'{value:.10g}' for value in bound[:8].tolist())}{tail}]"
+    shown = ("any" if abs(v) >= NO_SIZE else f"{v:.10g}" for v in bound[:8].tolist())
+    return f"[{', '.join(shown)}{tail}]"
 
 
 def as_labels(labels: ArrayLike, n_needed: int = 0, n_exactly: int | None = None) -> IntArray:

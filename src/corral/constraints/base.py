@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
@@ -145,6 +145,23 @@ class Constraint(ABC):
     def knows_rows(self) -> bool:
         """Whether the constraint knows its number of rows, and refuses data of another length."""
         return bool(self._rows_by) and getattr(self, self._rows_by) is not None
+
+    @property
+    def clusters_named(self) -> bool:
+        """Whether the constraint names clusters; see :meth:`resolve_clusters`."""
+        return False
+
+    def resolve_clusters(self, names: Sequence[str] | None) -> Constraint:
+        """Return the constraint with numbers of clusters in place of names.
+
+        ``fit`` does this by the ``cluster_names`` of the estimator.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names of all clusters, in the order of their numbers.
+        """
+        return self
 
     def resolve(self, index: Iterable[Any]) -> Constraint | Iterable[Constraint]:
         """Return the constraint for data whose rows have these names, with positions for names.

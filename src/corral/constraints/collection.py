@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from .._text import refuse_keys
 from ._checks import FOLDS, Names, index_of, plural, positions_of, table_of
 from .base import Constraint, Violations, fingerprint
+from .clusters import read_cluster_names
 from .files import atomic_writer
 from .rows import RowRule
 
@@ -142,6 +143,32 @@ class ConstraintSet(Sequence[Constraint]):
             Names of all rows of the data.
         """
         return type(self)(item.resolve(index) for item in self._items)
+
+    @property
+    def clusters_named(self) -> bool:
+        """Whether a constraint names clusters; see :meth:`resolve_clusters`."""
+        return any(item.clusters_named for item in self._items)
+
+    def resolve_clusters(self, names: Sequence[str] | None) -> Self:
+        """Return the constraints with numbers of clusters in place of names.
+
+        ``fit`` does this by the ``cluster_names`` of the estimator.
+
+        Parameters
+        ----------
+        names : sequence of str, or None
+            Names of all clusters, in the order of their numbers.
+
+        Examples
+        --------
+        >>> from corral.constraints import Pin
+        >>> ConstraintSet(Pin({4: "north"})).resolve_clusters(["south", "north"])[0].clusters
+        array([1])
+        """
+        if not self.clusters_named:
+            return self
+        known = read_cluster_names(names)
+        return type(self)(item.resolve_clusters(known) for item in self._items)
 
     def for_folds(self, index: Iterable[Any]) -> Constraint:
         """Return the constraints in a form that every part of the data takes its own rules from.
@@ -283,6 +310,11 @@ class InFolds(Constraint, kind=False):
         table = table_of(self.index)
         return self.rules.subset(positions_of(index, table, "rows of X", " (by for_folds)"))
 
+    @property
+    def clusters_named(self) -> bool:
+        """Whether a constraint names clusters."""
+        return self.rules.clusters_named
+
     def phrase(self, names: Names = None) -> str:
         """Describe each constraint in a few words."""
         return self.rules.phrase(self.index)
@@ -340,12 +372,20 @@ def _flat(constraints: Any) -> Iterator[Constraint]:
 logger = logging.getLogger(__name__)
 
 
-def rules_for(X: Any, constraints: Any, own: Any = None) -> tuple[ConstraintSet, int]:
+def rules_for(
+    X: Any, constraints: Any, own: Any = None, clusters: Sequence[str] | None = None
+) -> tuple[ConstraintSet, int]:
     """The constraints with names looked up in the index of X, and how many of them do not apply.
 
     Rules that do not apply come from :meth:`ConstraintSet.for_folds` and name rows outside X.
-    Without constraints it is ``own``, the parameter of an estimator.
+    Without constraints it is ``own``, the parameter of an estimator.  ``clusters`` are the names of
+    the clusters, if they have any.
     """
+    found, outside = _on_rows(X, constraints, own)
+    return found.resolve_clusters(clusters), outside
+
+
+def _on_rows(X: Any, constraints: Any, own: Any) -> tuple[ConstraintSet, int]:
     given = _of_estimator(own) if constraints is None else ConstraintSet(constraints)
     index = index_of(X)
     _refuse_slice(constraints, given, X)

@@ -18,6 +18,7 @@ from .._typing import BoolArray, FloatArray, IntArray
 from . import _checks
 from ._checks import Names, name_of, plural, refuse, shortened
 from .base import Constraint, Violations, numbers_from_json
+from .clusters import cluster_name
 from .files import read_weighted_pairs, write_pairs
 from .rows import RowRule, listed, look_up, starts_with_name
 
@@ -97,7 +98,8 @@ class _Links(RowRule, kind=False):
     ) -> str:
         i, j = (name_of(int(row), names) for row in self.pairs[pair])
         # Pickles before 0.6.0 have the ends of all pairs.
-        a, b = ends[pair if where is None else np.searchsorted(where, pair)]
+        own = ends[pair if where is None else np.searchsorted(where, pair)]
+        a, b = (cluster_name(end, names) for end in own)
         if self._together:
             return f"samples {i} and {j} must be together, but are in clusters {a} and {b}"
         return f"samples {i} and {j} must not be together, but are both in cluster {a}"

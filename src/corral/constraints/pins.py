@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._arrays import sound
-from .._text import our_words
+from .._text import our_words, shown
 from .._typing import BoolArray, FloatArray, IntArray
 from . import _checks
 from ._checks import Names, name_of, plural, refuse, shortened
 from .base import Constraint, Violations, numbers_from_json
+from .clusters import check_names, cluster_name, numbers_of_clusters, refuse_names
 from .rows import RowRule, is_name, listed, look_up
 
 
@@ -27,8 +28,9 @@ class Pin(RowRule):
     Parameters
     ----------
     mapping : dict {row: cluster}, pairs (row, cluster) or (n_samples,) int array
-        Rows are positions or names, as for :class:`MustLink`; clusters count from 0.  Of an array,
-        such as the labels of an earlier fit, entry i is the cluster of row i, -1 for no pin.
+        Rows are positions or names, as for :class:`MustLink`; clusters count from 0, or have the
+        names in ``cluster_names`` of the estimator.  Of an array, such as the labels of an earlier
+        fit, entry i is the cluster of row i, -1 for no pin.
     weight : float or (p,) floats, default inf
         Price of leaving the pinned cluster, in units of the objective; a pin is soft if it is
         finite.  With 0 it has no effect.
@@ -43,6 +45,11 @@ class Pin(RowRule):
     array([2])
     >>> Pin({0: 1}).violations([0, 1]).messages()
     ['sample 0 is pinned to cluster 1, but is in cluster 0']
+
+    Clusters can have names:
+
+    >>> Pin({0: "north"}).resolve_clusters(["south", "north"]).clusters
+    array([1])
 
     Soft pins of all rows let a new fit change little:
 
@@ -76,18 +83,34 @@ class Pin(RowRule):
             rows = _checks.as_integers(keys, "pinned rows", _checks.NAMES_HINT)
         else:
             rows, n_samples = look_up(keys, index, n_samples, self._what)
-        clusters = _checks.as_integers(values, "clusters of pins")
+        clusters = _read_clusters(values)
         if rows.ndim != 1 or clusters.ndim != 1:
             raise ValueError("a pin has one row and one cluster, each an integer.")
         self._set(rows=rows, clusters=clusters)
         if not self.named:
             self._refuse(rows < 0, "; the row must be at least 0")
-        self._refuse(clusters < 0, "; the cluster must be at least 0")
+        if not self.clusters_named:
+            self._refuse(clusters < 0, "; the cluster must be at least 0")
         price = _checks.as_numbers(weight, "pin weight")
         refuse(price < 0, price, "pin weight", "it must be at least 0, inf for a hard pin")
         self._set(weight=_checks.as_column(price, "pin weight", len(rows), "pin", "there are"))
         self._set_count(n_samples)
         self._remember(index)
+
+    @property
+    def clusters_named(self) -> bool:
+        """Whether clusters are given by names that have not been looked up."""
+        return self.clusters.dtype == object
+
+    def resolve_clusters(self, names: Sequence[str] | None) -> Self:
+        """Return the pins with numbers in place of names of clusters."""
+        if not self.clusters_named or names is None:
+            return self
+        found = numbers_of_clusters(self.clusters, names, "pins")
+        return self._with(clusters=np.asarray(found, np.int64))
+
+    def _refuse_cluster_names(self) -> None:
+        refuse_names(self.clusters if self.clusters_named else None, "pins")
 
     def _refuse(self, wrong: BoolArray, fault: str) -> None:
         if wrong.any():
@@ -98,6 +121,7 @@ class Pin(RowRule):
     def check(self, n_samples: int, n_clusters: int) -> None:
         """Raise ``ValueError`` if a row or a cluster is out of range."""
         super().check(n_samples, n_clusters)
+        self._refuse_cluster_names()
         k = n_clusters
         fault = f", but n_clusters is {k}; clusters must lie in [0, {k - 1}]"
         self._refuse(self.clusters >= k, fault)
@@ -105,6 +129,7 @@ class Pin(RowRule):
     def violations(self, labels: ArrayLike, n_clusters: int | None = None) -> Violations:
         """Find the pinned rows that are in another cluster."""
         self._refuse_names()
+        self._refuse_cluster_names()
         found = _checks.as_labels(labels, self._n_needed, self.n_samples)[self.rows]
         where = np.flatnonzero(found != self.clusters)
         weight, text = self.weight[where], partial(self._describe, found=found)
@@ -133,7 +158,7 @@ class Pin(RowRule):
 
     def _describe(self, pin: int, names: Names, *, found: IntArray) -> str:
         row = name_of(int(self.rows[pin]), names)
-        wanted, got = self.clusters[pin], found[pin]
+        wanted, got = (cluster_name(of[pin], names) for of in (self.clusters, found))
         return f"sample {row} is pinned to cluster {wanted}, but is in cluster {got}"
 
     def phrase(self, names: Names = None) -> str:
@@ -142,8 +167,10 @@ class Pin(RowRule):
             return "no pins"
         noun = "pin" if len(self.rows) == 1 else "pins"
         both = zip(self.rows, self.clusters, strict=True)
-        names = None if self.named else names
-        parts = (f"{name_of(row, names)} to cluster {cluster}" for row, cluster in both)
+        rows = None if self.named else names
+        parts = (
+            f"{name_of(row, rows)} to cluster {_called(cluster, names)}" for row, cluster in both
+        )
         return f"{noun} of {shortened(parts, len(self.rows))}"
 
     @classmethod
@@ -161,6 +188,24 @@ class Pin(RowRule):
         soft = int(np.isfinite(self.weight).sum())
         tail = (" by name" if self.named else "") + (f", {soft} soft" if soft else "")
         return f"Pin({plural(len(self.rows), 'row')}{tail})"
+
+
+def _read_clusters(values: Any) -> Any:
+    """Numbers of clusters, or their names as an array of objects."""
+    if not any(isinstance(value, str) for value in values):
+        return _checks.as_integers(values, "clusters of pins")
+    number = next((value for value in values if not isinstance(value, str)), None)
+    if number is not None:
+        raise ValueError(
+            f"clusters of pins hold a name and {shown(number)}; give only names or only numbers."
+        )
+    names = np.empty(len(values), object)
+    names[:] = check_names(values, "pins")
+    return names
+
+
+def _called(cluster: Any, names: Names) -> str:
+    return cluster if isinstance(cluster, str) else cluster_name(cluster, names)
 
 
 def from_labels(y: ArrayLike) -> Pin:

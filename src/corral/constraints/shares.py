@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -13,13 +13,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._text import our_words, suggestion
+from .._typing import FloatArray
 from . import _checks
 from ._checks import Names, shortened
 from .base import Priced, Violations, as_price
-from .totals import ClusterTotals, total_excess
+from .clusters import (
+    Cluster,
+    check_clusters,
+    cluster_name,
+    numbers_of_clusters,
+    of_names,
+    refuse_names,
+)
+from .totals import FREE, WORDS, ClusterTotals, total_excess
 
 Shares = Mapping[Any, float]
-WORDS = {"minimum": "at least", "maximum": "at most"}
 
 LARGEST_DENOMINATOR = 100_000
 """Shares that are fractions of whole numbers up to this one are compared exactly."""
@@ -35,6 +43,9 @@ class GroupShares(Priced):
         The group of each row: all strings, all integers or all booleans.
     minimum, maximum : float or {group: float}, optional
         Bounds on the share, in [0, 1]: one number for all groups, or a dict for some groups.
+    clusters : list of clusters, optional
+        Where the bounds hold: numbers, or names in ``cluster_names`` of the estimator; by default
+        in all clusters.
     weight : float, default inf
         Price of each row of a group that a cluster has too many or too few, in units of the
         objective; the bounds are soft if it is finite.  With 0 they have no effect.
@@ -51,6 +62,8 @@ class GroupShares(Priced):
     >>> fair = GroupShares(["a", "a", "b", "b"], minimum={"b": 0.4})
     >>> fair.violations([0, 0, 1, 1]).messages()
     ["cluster 0 has a share 0 of 'b', but should have at least 0.4"]
+    >>> GroupShares(["a", "b"], minimum={"b": 0.4}, clusters=["north"]).phrase()
+    "shares of at least 0.4 of 'b' in cluster north"
     >>> [total.values.tolist() for total in fair.expand(4, 2)]
     [[-2.0, -2.0, 3.0, 3.0]]
     """
@@ -59,9 +72,10 @@ class GroupShares(Priced):
     minimum: Shares
     maximum: Shares
     weight: float
+    clusters: tuple[Cluster, ...] | None
 
     _rows_by = "groups"
-    _keys = ("groups", "minimum", "maximum", "weight")
+    _keys = ("groups", "minimum", "maximum", "weight", "clusters")
 
     @our_words
     def __init__(
@@ -71,6 +85,7 @@ class GroupShares(Priced):
         minimum: float | Mapping[Any, float] | None = None,
         maximum: float | Mapping[Any, float] | None = None,
         weight: float = math.inf,
+        clusters: Iterable[Any] | None = None,
     ) -> None:
         array = _read_groups(groups)
         present = np.unique(array).tolist()
@@ -81,12 +96,37 @@ class GroupShares(Priced):
                 fault = f"above its maximum, which is {high[group]:.10g}"
                 raise ValueError(f"minimum of group {group!r} is {share:.10g}, {fault}.")
         price = as_price(weight, "weight of group shares")
-        self._set(groups=array, minimum=low, maximum=high, weight=price)
+        if clusters is not None:
+            clusters = [clusters] if isinstance(clusters, (str, int)) else list(clusters)
+            clusters = check_clusters(clusters, "clusters of group shares")
+        self._set(groups=array, minimum=low, maximum=high, weight=price, clusters=clusters)
         self._remember(_checks.index_of(groups))
 
+    @property
+    def clusters_named(self) -> bool:
+        """Whether clusters are given by names that have not been looked up."""
+        return any(of_names(self.clusters))
+
+    def resolve_clusters(self, names: Sequence[str] | None) -> Self:
+        """Return the constraint with numbers in place of names of clusters."""
+        if not self.clusters_named or names is None or self.clusters is None:
+            return self
+        found = numbers_of_clusters(self.clusters, names, "group shares")
+        return self._with(clusters=tuple(found))
+
+    def _refuse_cluster_names(self) -> None:
+        refuse_names(self.clusters if self.clusters_named else None, "group shares")
+
     def check(self, n_samples: int, n_clusters: int) -> None:
-        """Raise ``ValueError`` unless there is one group per row."""
+        """Raise ``ValueError`` unless there is one group per row, and each named cluster."""
         _checks.one_per("row", n_samples, "group", groups=self.groups)
+        self._refuse_cluster_names()
+        wrong = next((j for j in self.clusters or () if int(j) >= n_clusters), None)
+        if wrong is not None:
+            raise ValueError(
+                f"group shares hold in cluster {wrong}, but n_clusters is {n_clusters}; clusters "
+                f"must lie in [0, {n_clusters - 1}]."
+            )
 
     def _farthest(self, n_samples: int, n_clusters: int) -> float:
         return float(n_samples * n_clusters * self.n_parts)
@@ -100,9 +140,18 @@ class GroupShares(Priced):
         for side, group, share in self._rules() if self.groups.size else ():
             part, whole = _fraction(share)
             values = np.where(self.groups == group, whole - part, -part)
-            zero: dict[str, Any] = {side: 0.0}
+            zero: dict[str, Any] = {side: self._zero(n_clusters, FREE[side])}
             made.append(ClusterTotals(values, **zero, weight=self.weight / whole))
         return tuple(made)
+
+    def _zero(self, n_clusters: int, free: float) -> FloatArray | float:
+        """The bound of the totals: 0, in the other clusters none."""
+        if self.clusters is None:
+            return 0.0
+        self._refuse_cluster_names()
+        bound: FloatArray = np.full(n_clusters, free)
+        bound[[int(cluster) for cluster in self.clusters]] = 0.0
+        return bound
 
     @property
     def n_parts(self) -> int:
@@ -136,7 +185,9 @@ class GroupShares(Priced):
     def _describe(self, rule: int, names: Names, *, labels: NDArray[Any], k: int) -> str:
         side, group, share = list(self._rules())[rule // k]
         inside = self.groups[labels == rule % k] == group
-        has = f"cluster {rule % k} has a share {inside.mean():.3g} of {group!r}"
+        has = (
+            f"cluster {cluster_name(rule % k, names)} has a share {inside.mean():.3g} of {group!r}"
+        )
         return f"{has}, but should have {WORDS[side]} {share:.10g}"
 
     def subset(self, rows: ArrayLike) -> Self:
@@ -148,6 +199,9 @@ class GroupShares(Priced):
         """Describe the bounds in a few words, such as ``shares of at least 0.4 of 'b'``."""
         rules = [f"{WORDS[side]} {share:.10g} of {group!r}" for side, group, share in self._rules()]
         bounds = f"shares of {shortened(rules, len(rules))}" if rules else "no bound on shares"
+        if self.clusters is not None:
+            inside = [j if isinstance(j, str) else cluster_name(j, names) for j in self.clusters]
+            bounds += f" in cluster{'s' * (len(inside) != 1)} {shortened(inside, len(inside))}"
         return self._in_words(bounds)
 
     @classmethod
@@ -157,7 +211,14 @@ class GroupShares(Priced):
         read = {side: _read_shares(given[side], list(given[side]), side) for side in WORDS}
         # In a subset, bounds may name groups without rows, which the constructor refuses.
         weight = as_price(values.get("weight", math.inf), "weight of group shares")
-        return cls(values["groups"])._with(**read, weight=weight)
+        return cls(values["groups"], clusters=values.get("clusters"))._with(**read, weight=weight)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return values that JSON supports; ``clusters`` is there only if some are chosen."""
+        values = super().to_dict()
+        if self.clusters is None:
+            del values["clusters"]
+        return values
 
     def __repr__(self) -> str:
         rows = _checks.plural(len(self.groups), "row")

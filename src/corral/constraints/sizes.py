@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from heapq import heappop, heappush
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,10 +18,22 @@ from .._typing import IntArray
 from . import _checks
 from ._checks import Names, plural, refuse
 from .base import Priced, Violations, as_price, kept_sides
+from .clusters import (
+    bound_in_words,
+    cluster_name,
+    clusters_of_json,
+    named_bounds,
+    refuse_lists,
+    refuse_missing,
+    refuse_names,
+    spread,
+)
 
 Bounds = tuple[IntArray, IntArray]
 
 NO_BOUND = dict.fromkeys(("sizes", "minimum", "maximum"))
+#: Bounds that bound nothing; sizes have none.
+FREE = {"sizes": -1, "minimum": 0, "maximum": _checks.NO_SIZE}
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -30,11 +42,12 @@ class ClusterSizes(Priced):
 
     Parameters
     ----------
-    sizes : (n_clusters,) integers, optional
+    sizes : (n_clusters,) integers or {cluster: int}, optional
         Exact sizes; they exclude ``minimum`` and ``maximum``.
-    minimum, maximum : int or (n_clusters,) integers, optional
-        Bounds, one for all clusters or one per cluster.  A maximum above the number of rows has
-        no effect.
+    minimum, maximum : int, (n_clusters,) integers or {cluster: int}, optional
+        Bounds, one for all clusters, one per cluster, or those of some clusters by their names in
+        ``cluster_names`` of the estimator.  Bounds by name are ordered.  A maximum above the number
+        of rows has no effect.
     ordered : bool, default False
         If True, entry j belongs to cluster j.  If False, the solver also chooses which cluster
         gets which entry.
@@ -53,6 +66,8 @@ class ClusterSizes(Priced):
     0
     >>> ClusterSizes([2, 1], ordered=True).violations([0, 1, 1]).messages()
     ['cluster 0 has 1 sample, but should have 2', 'cluster 1 has 2 samples, but should have 1']
+    >>> ClusterSizes(minimum={"north": 2}).resolve_clusters(["north", "south"]).minimum
+    array([2, 0])
     >>> ClusterSizes(minimum=2)
     ClusterSizes(minimum=2)
     >>> ClusterSizes(minimum=2, weight=1.5).violations([0, 0, 0, 1]).amount
@@ -64,21 +79,25 @@ class ClusterSizes(Priced):
     maximum: IntArray | None
     ordered: bool
     weight: float
+    clusters: tuple[str, ...] | None
 
-    _keys = ("sizes", "minimum", "maximum", "ordered", "weight")
+    _keys = ("sizes", "minimum", "maximum", "ordered", "weight", "clusters")
 
     @our_words
     def __init__(
         self,
-        sizes: ArrayLike | None = None,
+        sizes: ArrayLike | Mapping[Any, int] | None = None,
         *,
-        minimum: ArrayLike | None = None,
-        maximum: ArrayLike | None = None,
+        minimum: ArrayLike | Mapping[Any, int] | None = None,
+        maximum: ArrayLike | Mapping[Any, int] | None = None,
         ordered: bool = False,
         weight: float = math.inf,
     ) -> None:
-        exact = _whole(sizes, "sizes")
-        low, high = _whole(minimum, "minimum"), _whole(maximum, "maximum")
+        given, clusters = named_bounds(
+            "cluster sizes", FREE, sizes=sizes, minimum=minimum, maximum=maximum
+        )
+        exact, low, high = (_whole(given[side], side) for side in NO_BOUND)
+        refuse_lists(clusters, exact, low, high)
         if exact is not None and (low is not None or high is not None):
             raise ValueError("sizes are exact; give either sizes, or minimum and maximum.")
         if exact is not None and exact.ndim == 0:
@@ -89,7 +108,23 @@ class ClusterSizes(Priced):
         if not isinstance(ordered, (bool, np.bool_)):
             raise ValueError(f"ordered is {ordered!r}; it must be True or False.")
         price = as_price(weight, "weight of cluster sizes")
-        self._set(sizes=exact, minimum=low, maximum=high, ordered=bool(ordered), weight=price)
+        numbered = bool(ordered) or clusters is not None
+        self._set(sizes=exact, minimum=low, maximum=high, ordered=numbered, weight=price)
+        self._set(clusters=clusters)
+
+    @property
+    def clusters_named(self) -> bool:
+        """Whether bounds are given by clusters that have not been looked up."""
+        return self.clusters is not None
+
+    def resolve_clusters(self, names: Sequence[str] | None) -> Self:
+        """Return the constraint with one bound for each of the named clusters."""
+        if self.clusters is None or names is None:
+            return self
+        if self.sizes is not None:
+            refuse_missing(self.clusters, names, "sizes are exact")
+        sides = {side: getattr(self, side) for side in NO_BOUND}
+        return self._with(**spread(self.clusters, names, sides, FREE), clusters=None)
 
     def bounds(self, n_samples: int, n_clusters: int) -> Bounds:
         """Return the smallest and the largest size of each cluster (of each entry if unordered).
@@ -124,6 +159,7 @@ class ClusterSizes(Priced):
 
     def check(self, n_samples: int, n_clusters: int) -> None:
         """Raise ``ValueError`` unless there is one bound per cluster."""
+        refuse_names(self.clusters, "cluster sizes")
         bounds = {"sizes": self.sizes, "minimum": self.minimum, "maximum": self.maximum}
         _checks.one_per("cluster", n_clusters, "size", **bounds)
 
@@ -136,6 +172,7 @@ class ClusterSizes(Priced):
 
         Unordered entries are matched with the clusters so that the violation is smallest.
         """
+        refuse_names(self.clusters, "cluster sizes")
         found = _checks.as_labels(labels)
         k = _checks.clusters_in(found, n_clusters, self.sizes, self.minimum, self.maximum)
         self.check(len(found), k)
@@ -160,18 +197,36 @@ class ClusterSizes(Priced):
     def phrase(self, names: Names = None) -> str:
         """Describe the bounds in a few words, such as ``cluster sizes [59, 71, 48]``."""
         if self.sizes is not None:
-            return self._in_words(f"cluster sizes {_checks.short_bound(self.sizes)}")
+            return self._in_words(f"cluster sizes {self._bound('sizes', names)}")
         parts = [
-            f"{word} cluster size{'s' if bound.ndim else ''} {_checks.short_bound(bound)}"
+            f"{word} cluster size{'s' if bound.ndim else ''} {self._bound(word, names)}"
             for word, bound in (("minimum", self.minimum), ("maximum", self.maximum))
             if bound is not None
         ]
         return self._in_words(" and ".join(parts) or "no bound on cluster sizes")
 
+    def _bound(self, side: str, names: Names) -> str:
+        return bound_in_words(getattr(self, side), FREE[side], self.clusters, names)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return values that JSON supports; ``clusters`` is there only for bounds by cluster."""
+        values = super().to_dict()
+        if self.clusters is None:
+            del values["clusters"]
+        return values
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> Self:
+        """Create the constraint from the result of :meth:`to_dict`."""
+        others = {key: value for key, value in values.items() if key != "clusters"}
+        return cls(**others)._with(clusters=clusters_of_json(values))
+
     def __repr__(self) -> str:
-        named = (("", self.sizes), ("minimum=", self.minimum), ("maximum=", self.maximum))
-        shown = [f"{name}{_checks.short_bound(b)}" for name, b in named if b is not None]
-        if self.ordered:
+        sides = [side for side in NO_BOUND if getattr(self, side) is not None]
+        shown = [
+            f"{'' if side == 'sizes' else f'{side}='}{self._bound(side, None)}" for side in sides
+        ]
+        if self.ordered and self.clusters is None:
             shown.append("ordered=True")
         return f"ClusterSizes({', '.join(shown)}{self._price})"
 
@@ -295,11 +350,12 @@ def _whole(values: ArrayLike | None, what: str) -> IntArray | None:
     refuse(array < 0, array, what, "sizes cannot be negative")
     refuse(array != np.floor(array), array, what, "sizes must be whole numbers")
     # Clipped because a huge number such as 1e30, meant as "no maximum", would overflow.
-    return np.minimum(array, 2.0**62).astype(np.int64)
+    return np.minimum(array, float(_checks.NO_SIZE)).astype(np.int64)
 
 
 def _describe(
     cluster: int, names: Names, *, size: IntArray, lower: IntArray, upper: IntArray
 ) -> str:
     bound = _checks.missed_bound(size[cluster], lower[cluster], upper[cluster])
-    return f"cluster {cluster} has {plural(size[cluster], 'sample')}, but should have {bound}"
+    name, has = cluster_name(cluster, names), plural(size[cluster], "sample")
+    return f"cluster {name} has {has}, but should have {bound}"

@@ -29,6 +29,7 @@ from ..constraints import CannotLink, MustLink
 __all__ = [
     "load_breast_cancer",
     "load_glass",
+    "load_guerry",
     "load_hepatitis",
     "load_hepatitis1",
     "load_ionosphere",
@@ -292,6 +293,43 @@ def _disc(size: int, radius: float, rng: np.random.RandomState) -> FloatArray:
 def _check_gap(name: str, gap: float) -> None:
     if not 0.0 <= gap < np.inf:
         raise ValueError(f"`{name}` is {gap!r}; it must be a finite number of at least 0.")
+
+
+def load_guerry() -> Bunch:
+    """Load 85 departments of France in 1833: six moral statistics, places and neighbours.
+
+    Returns
+    -------
+    Bunch
+        With ``data`` (85, 6), as printed, ``feature_names``, ``names`` of the departments,
+        ``population`` in thousands, ``places`` (latitude and longitude of a point inside each),
+        ``neighbours`` (pairs of rows that touch) and ``DESCR``.
+
+    Notes
+    -----
+    The groups of these departments are a common benchmark of regionalisation.  Of the variables
+    in units of their deviation, five connected groups explain at most .4243 of the variance in
+    the literature, and ten of at least 3,236.67 thousand people .4900.
+
+    Examples
+    --------
+    >>> france = load_guerry()
+    >>> france.data.shape, france.neighbours.shape, france.names[0]
+    ((85, 6), (210, 2), 'Ain')
+    """
+    folder = resources.files(__package__).joinpath("data")
+    head, *rows = csv.reader(folder.joinpath("guerry.csv").read_text("utf-8").splitlines())
+    pairs = csv.reader(folder.joinpath("guerry_neighbours.csv").read_text("utf-8").splitlines())
+    values = np.array([row[1:] for row in rows], np.float64)
+    return Bunch(
+        data=values[:, 3:],
+        feature_names=head[4:],
+        names=[row[0] for row in rows],
+        population=values[:, 2],
+        places=values[:, :2],
+        neighbours=np.array(list(pairs)[1:], np.int64),
+        DESCR="Moral statistics of France (Guerry, 1833).  The values are as printed.",
+    )
 
 
 def random_links(

@@ -8,5 +8,13 @@ from __future__ import annotations
 from .bounds import plot_sizes, plot_totals
 from .clusters import plot_clusters
 from .convergence import plot_assignment, plot_convergence
+from .maps import plot_map
 
-__all__ = ["plot_assignment", "plot_clusters", "plot_convergence", "plot_sizes", "plot_totals"]
+__all__ = [
+    "plot_assignment",
+    "plot_clusters",
+    "plot_convergence",
+    "plot_map",
+    "plot_sizes",
+    "plot_totals",
+]

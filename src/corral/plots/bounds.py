@@ -13,12 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints import ClusterSizes, ClusterTotals, ConstraintSet, GroupShares
 from ..constraints._checks import sums_by
+from ..constraints.clusters import ClusterNames, called, read_cluster_names
 from ..constraints.sizes import best_order
 from ._style import (
     BROKEN,
     COLOURS,
     INK,
     checked_labels,
+    inches,
     legend_columns,
     one_axes,
     panels,
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 #: Half the width of a bar and of the mark of a bound, where clusters are 1 apart.
 HALF_BAR, HALF_MARK = 0.36, 0.46
+#: Most bars with names, most characters of a name, and characters to an inch of the axis.
+NAMED_BARS, LONGEST, BAR_CHARACTERS = 40, 16, 11.0
 #: Most characters in a line of a title: more would not fit over a panel.
 TITLE_WIDTH = 44
 
@@ -52,6 +56,7 @@ def plot_sizes(
     *,
     n_clusters: int | None = None,
     ax: Axes | None = None,
+    names: Sequence[str] | None = None,
 ) -> Axes:
     """Draw the sizes of the clusters, and the bounds on them if there are any.
 
@@ -67,6 +72,8 @@ def plot_sizes(
         Needed only where the last clusters may be empty.
     ax : Axes, optional
         Where to draw; a new figure unless given.
+    names : sequence of str, optional
+        Names of the clusters.
 
     Returns
     -------
@@ -79,8 +86,9 @@ def plot_sizes(
     >>> ax = plot_sizes([0, 0, 1], ClusterSizes(maximum=2))  # doctest: +SKIP
     """
     label, k = checked_labels(labels, n_clusters)
-    axes = one_axes(ax)
-    draw_measure(axes, measure_sizes(np.bincount(label, minlength=k), constraints))
+    axes, names = one_axes(ax), read_cluster_names(names, k)
+    rules = ConstraintSet(constraints).resolve_clusters(names)
+    draw_measure(axes, measure_sizes(np.bincount(label, minlength=k), rules), names)
     return axes
 
 
@@ -90,6 +98,7 @@ def plot_totals(
     *,
     n_clusters: int | None = None,
     ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
+    names: Sequence[str] | None = None,
 ) -> NDArray[Any]:
     """Draw the totals and shares of the clusters against their bounds, a panel each.
 
@@ -104,6 +113,8 @@ def plot_totals(
     ax : Axes or sequence of Axes, optional
         One for each panel, or a single one whose place is divided into the panels; a new figure
         unless given.
+    names : sequence of str, optional
+        Names of the clusters.
 
     Returns
     -------
@@ -122,16 +133,17 @@ def plot_totals(
     >>> panels = plot_totals([0, 1, 1], ClusterTotals([3, 4, 5], maximum=8))  # doctest: +SKIP
     """
     label, k = checked_labels(labels, n_clusters)
-    measures = measure_totals(label, constraints, k)
+    names = read_cluster_names(names, k)
+    measures = measure_totals(label, ConstraintSet(constraints).resolve_clusters(names), k, names)
     if not measures:
         raise ValueError("constraints hold no ClusterTotals and no GroupShares; nothing to draw.")
     axes = panels(ax, len(measures), columns=2, sharex=False)
     for place, measure in zip(axes, measures, strict=True):
-        draw_measure(place, measure)
+        draw_measure(place, measure, names)
     return axes
 
 
-def draw_measure(ax: Axes, measure: Measure) -> None:
+def draw_measure(ax: Axes, measure: Measure, names: Sequence[str] | None = None) -> None:
     """A bar for each cluster, hatched where broken, and a mark for each bound."""
     clusters = np.arange(len(measure.values))
     values = np.nan_to_num(measure.values)
@@ -147,10 +159,23 @@ def draw_measure(ax: Axes, measure: Measure) -> None:
     _scale_y(ax, measure)
     plain(ax, fill(measure.title, TITLE_WIDTH), x="cluster")
     whole_numbers(ax.xaxis)
-    if len(clusters) <= 20:
+    if names is not None and len(clusters) <= NAMED_BARS:
+        _name_bars(ax, clusters, names)
+    elif len(clusters) <= 20:
         ax.set_xticks(clusters)
     if ax.get_legend_handles_labels()[0]:
         ax.legend(fontsize=8, frameon=False, ncols=legend_columns(ax), loc="upper right")
+
+
+def _name_bars(ax: Axes, clusters: IntArray, names: Sequence[str]) -> None:
+    """Names below the bars, turned where they would overlap."""
+    short = [name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…" for name in names]
+    room = BAR_CHARACTERS * inches(ax)[0] / len(clusters)
+    ax.set_xticks(clusters, short)
+    if max(map(len, short)) > room:
+        for text in ax.get_xticklabels():
+            text.set(rotation=40, ha="right", rotation_mode="anchor")
+    ax.set_xlabel("")
 
 
 def _draw_bound(ax: Axes, bound: FloatArray, word: str, style: Any) -> None:
@@ -190,25 +215,27 @@ def measure_sizes(sizes: ArrayLike, constraints: Any) -> Measure:
     return Measure("points in each cluster", size.astype(float), lower, upper, broken)
 
 
-def measure_totals(labels: IntArray, constraints: Any, n_clusters: int) -> list[Measure]:
+def measure_totals(
+    labels: IntArray, constraints: Any, n_clusters: int, names: ClusterNames = None
+) -> list[Measure]:
     """Every total and every share that the constraints bound."""
     measures: list[Measure] = []
     for rule in ConstraintSet(constraints):
         if isinstance(rule, ClusterTotals) and rule.values.size:
-            measures.append(_total(rule, labels, n_clusters))
+            measures.append(_total(rule, labels, n_clusters, names))
         elif isinstance(rule, GroupShares) and rule.groups.size:
-            measures.extend(_shares(rule, labels, n_clusters))
+            measures.extend(_shares(rule, labels, n_clusters, names))
     return measures
 
 
-def _total(rule: ClusterTotals, labels: IntArray, k: int) -> Measure:
+def _total(rule: ClusterTotals, labels: IntArray, k: int, names: ClusterNames) -> Measure:
     values = sums_by(labels, rule.values, k)
     broken = np.zeros(k, bool)
     broken[rule.violations(labels, k).where] = True
-    return Measure(rule.phrase(), values, *rule.bounds(k), broken)
+    return Measure(rule.phrase(called(None, names, 0)), values, *rule.bounds(k), broken)
 
 
-def _shares(rule: GroupShares, labels: IntArray, k: int) -> Iterator[Measure]:
+def _shares(rule: GroupShares, labels: IntArray, k: int, names: ClusterNames) -> Iterator[Measure]:
     """One measure for each group.
 
     The constraint numbers its rules by bound, minimum shares first, and then by cluster.
@@ -220,6 +247,8 @@ def _shares(rule: GroupShares, labels: IntArray, k: int) -> Iterator[Measure]:
     for group in dict.fromkeys(sides):
         count = sums_by(labels, np.asarray(rule.groups == group, float), k)
         share = np.where(sizes > 0, count / np.maximum(sizes, 1), np.nan)
-        low, high = rule.minimum.get(group, -np.inf), rule.maximum.get(group, np.inf)
+        low, high = np.full(k, -np.inf), np.full(k, np.inf)
+        which = slice(None) if rule.clusters is None else list(map(int, rule.clusters))
+        low[which], high[which] = rule.minimum.get(group, -np.inf), rule.maximum.get(group, np.inf)
         of_group = np.any(broken[[side == group for side in sides]], axis=0)
-        yield Measure(f"share of {group!r}", share, np.full(k, low), np.full(k, high), of_group)
+        yield Measure(f"share of {group!r}", share, low, high, of_group)

@@ -16,6 +16,7 @@ from .._arrays import sound
 from .._text import in_digits
 from .._typing import FloatArray, IntArray, Matrix
 from ..constraints import CannotLink, ConstraintSet, MustLink
+from ..constraints.clusters import read_cluster_names
 from ..constraints.collection import rules_for
 from ._style import (
     BROKEN,
@@ -53,6 +54,8 @@ MINUS = "\N{MINUS SIGN}"
 EDGED = 12.0
 #: Area below which all points are discs: other markers vanish or cannot be told apart.
 MARKED = 5.0
+#: The frames of numbers and of names of clusters.
+ROUND, BOX = "circle,pad=0.25", "round,pad=0.2"
 
 
 def plot_clusters(
@@ -65,6 +68,7 @@ def plot_clusters(
     sizes: ArrayLike | None = None,
     ax: Axes | None = None,
     metric: str = "euclidean",
+    names: Sequence[str] | None = None,
 ) -> Axes:
     """Draw the clusters in two dimensions, with the links between their points.
 
@@ -90,6 +94,8 @@ def plot_clusters(
     metric : {"euclidean", "cosine", "haversine"}, default="euclidean"
         By "cosine", rows are drawn with their lengths made one.  By "haversine", latitude and
         longitude are drawn as a map.
+    names : sequence of str, optional
+        Names of the clusters, shown in place of their numbers.
 
     Returns
     -------
@@ -108,7 +114,8 @@ def plot_clusters(
     label, k = checked_labels(labels, None if centers is None else len(np.asarray(centers)))
     if len(label) != points.shape[0]:
         raise ValueError(f"`labels` has {len(label)} entries, but X has {points.shape[0]} samples.")
-    rules, _ = rules_for(X, constraints)
+    called = read_cluster_names(names, k) or tuple(map(str, range(k)))
+    rules, _ = rules_for(X, constraints, None, names)
     present = np.unique(label)
     if centers is None:
         middle = np.zeros((k, points.shape[1]))
@@ -122,25 +129,27 @@ def plot_clusters(
     axes = one_axes(ax)
     flat: FloatArray
     flat_middle: FloatArray
-    names: tuple[str, str]
+    sides: tuple[str, str]
     if metric == "haversine":
         flat, flat_middle = np.asarray(points)[:, ::-1], middle[:, ::-1]
-        names = ("longitude", "latitude") if given is None else (named[1], named[0])
+        sides = ("longitude", "latitude") if given is None else (named[1], named[0])
         _map(axes, flat[:, 1])
     else:
         if metric == "cosine":
             points, middle = normalize(points), normalize(middle)
-        flat, flat_middle, names = _flatten(points, middle, label, named)
+        flat, flat_middle, sides = _flatten(points, middle, label, named)
     counts = _draw_links(axes, flat, label, rules)
     dot = min(DOTS[1], DOTS[1] * np.sqrt(600.0 / len(label)))
     dot = float(max(DOTS[0], dot * min(1.0, np.prod(inches(axes)) / np.prod(FIGURE) / FILLED)))
     for cluster in present:
-        _draw_cluster(axes, flat[label == cluster], flat_middle[cluster], int(cluster), dot)
+        places = flat[label == cluster], flat_middle[cluster]
+        _draw_cluster(axes, *places, int(cluster), dot, called[cluster])
     if len(label) > RASTER_FROM:
         for points_drawn in axes.collections:
             points_drawn.set_rasterized(True)
     count = np.bincount(label, minlength=k) if sizes is None else np.asarray(sizes, np.int64)
-    _finish(axes, names, count, counts, marked=dot >= MARKED)
+    own = called if names is not None else tuple(f"cluster {j}" for j in called)
+    _finish(axes, sides, count, counts, own, marked=dot >= MARKED)
     return axes
 
 
@@ -223,7 +232,7 @@ def _draw_lines(ax: Axes, segments: FloatArray, name: str, style: Any, *, broken
 
 
 def _draw_cluster(
-    ax: Axes, points: FloatArray, centre: FloatArray, cluster: int, dot: float
+    ax: Axes, points: FloatArray, centre: FloatArray, cluster: int, dot: float, name: str
 ) -> None:
     ax.scatter(
         points[:, 0],
@@ -237,7 +246,7 @@ def _draw_cluster(
         gid=f"cluster {cluster}",
     )
     ax.annotate(
-        str(cluster),
+        name,
         (float(centre[0]), float(centre[1])),
         ha="center",
         va="center",
@@ -246,7 +255,12 @@ def _draw_cluster(
         color=INK,
         zorder=5,
         gid=f"centre {cluster}",
-        bbox={"boxstyle": "circle,pad=0.25", "fc": "white", "ec": colour(cluster), "lw": 2.0},
+        bbox={
+            "boxstyle": ROUND if name.isdecimal() else BOX,
+            "fc": "white",
+            "ec": colour(cluster),
+            "lw": 2.0,
+        },
     )
 
 
@@ -255,6 +269,7 @@ def _finish(
     names: tuple[str, str],
     sizes: IntArray,
     counts: dict[str, tuple[int, int]],
+    called: Sequence[str],
     *,
     marked: bool,
 ) -> None:
@@ -270,14 +285,19 @@ def _finish(
     alone = ax.figure.axes == [ax] and ax.figure.get_layout_engine() is not None
     most = LEGEND_CLUSTERS if alone else min(LEGEND_CLUSTERS, int(inches(ax)[1] / 2 / LEGEND_LINE))
     look: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "frameon": False}
-    handles = _legend(sizes, counts, most, marked=marked)
+    handles = _legend(sizes, counts, most, called, marked=marked)
     if handles:
         look = look if alone else {"loc": "upper right", "framealpha": 0.7}
         ax.legend(handles=handles, fontsize=8, **look)
 
 
 def _legend(
-    sizes: IntArray, counts: dict[str, tuple[int, int]], most: int, *, marked: bool
+    sizes: IntArray,
+    counts: dict[str, tuple[int, int]],
+    most: int,
+    called: Sequence[str],
+    *,
+    marked: bool,
 ) -> list[Any]:
     """Lines of the legend; those of the clusters, which are numbered, only if they are few."""
     from matplotlib.lines import Line2D
@@ -285,7 +305,7 @@ def _legend(
     present = np.flatnonzero(sizes).tolist()
     handles = []
     for j in present if len(present) <= most else ():
-        text = f"cluster {j} ({in_digits(sizes[j])})"
+        text = f"{called[j]} ({in_digits(sizes[j])})"
         shape = marker(j) if marked else "o"
         handles.append(Line2D([], [], color=colour(j), marker=shape, ls="none", label=text))
     for name, (obeyed, broken) in counts.items():

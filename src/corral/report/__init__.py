@@ -19,14 +19,20 @@ from ..audit import Findings, InMemory, PointPieces, centres_of, examine
 from ..audit.distances import check_places
 from ..constraints import Constraint
 from ..constraints._checks import as_numbers, check_count, refuse
+from ..constraints.clusters import ClusterNames, called, cluster_name, read_cluster_names
 from ..constraints.collection import rules_for
 from ..constraints.files import atomic_writer
+from ..constraints.previous import Previous
+from ..geo.frames import as_points
+from ..geo.shapes import Map, map_of
 from ..plots._style import feature_names
+from .changes import Changes
 from .old import know_old_names
 from .page import (
     Profile,
     Told,
     bounds_section,
+    changes_section,
     headline,
     profile_section,
     profiles,
@@ -93,6 +99,12 @@ class Report(Findings):
         What the rules cost; None unless :func:`corral.price_rules` was asked.
     scaler
         Takes points back to the user's units; see :meth:`in_units`.
+    clusters : tuple of str
+        Names of the clusters; None if they have none.
+    changes : Changes
+        What changed since an earlier answer; None unless ``fit`` was given ``previous``.
+    map : Map
+        Shapes of the rows; None unless X was a frame of GeoPandas, or :meth:`on_map` has set it.
 
     Examples
     --------
@@ -119,6 +131,47 @@ class Report(Findings):
     fewest: str = field(default="", compare=False, repr=False)
     prices: Prices | None = field(default=None, compare=False, repr=False)
     scaler: Any = field(default=None, compare=False, repr=False)
+    clusters: ClusterNames = field(default=None, compare=False, repr=False)
+    changes: Changes | None = field(default=None, compare=False, repr=False)
+    map: Map | None = field(default=None, compare=False, repr=False)
+
+    def on_map(self, frame: Any, base: Any = None) -> Report:
+        """Give the same report with a map.
+
+        Parameters
+        ----------
+        frame : GeoDataFrame or GeoSeries
+            Shapes of the rows.
+        base : GeoDataFrame or GeoSeries, optional
+            A base map: borders, coasts or roads to draw below.
+        """
+        shapes = map_of(frame, base)
+        if shapes is None:
+            raise TypeError(f"a map needs a GeoDataFrame or GeoSeries, not {frame!r:.40}.")
+        if len(shapes) != sum(self.sizes):
+            raise ValueError(
+                f"the frame has {len(shapes)} shapes, but the report is on {sum(self.sizes)} rows."
+            )
+        return replace(self, map=shapes)
+
+    def named(
+        self,
+        names: Any,
+        clusters: ClusterNames = None,
+        before: Previous | None = None,
+        shapes: Map | None = None,
+    ) -> Report:
+        """The same with names of rows and clusters, what changed since an answer, and a map."""
+        changes = None
+        if before is not None and self.view is not None:
+            own = self.view.labels, len(self.sizes)
+            changes = Changes(before.labels, *own, names, clusters, before.gone)
+        return replace(self, names=names, clusters=clusters, changes=changes, map=shapes)
+
+    @property
+    def called(self) -> Any:
+        """Names of the rows, which know those of the clusters; for messages."""
+        return called(self.names, self.clusters, sum(self.sizes))
 
     @property
     def bound(self) -> float | None:
@@ -183,7 +236,7 @@ class Report(Findings):
         names : sequence, optional
             What to call the rows, such as the index of a data frame.
         """
-        pictures = to_pictures(self, self.view, self.history, self.features)
+        pictures = self._pictures(self.history)
         content = self._content(self.names if names is None else names, pictures)
         page = to_page(content, title)
         if path is not None:
@@ -191,8 +244,12 @@ class Report(Findings):
                 file.write(page)
         return page
 
+    def _pictures(self, history: History | None) -> Pictures:
+        own: Any = {"features": self.features, "clusters": self.clusters, "shapes": self.map}
+        return to_pictures(self, self.view, history, **own)
+
     def _repr_html_(self) -> str:
-        pictures = to_pictures(self, self.view, None, self.features)
+        pictures = self._pictures(None)
         return to_fragment(self._content(self.names, pictures, interactive=False))
 
     def _content(
@@ -202,19 +259,23 @@ class Report(Findings):
         labels = None if self.view is None else self.view.labels
         told = Told(
             names=names,
+            clusters=self.clusters,
             labels=labels,
             n_iterations=None if self.history is None else len(self.history),
             plan=self._decisions(),
             proof="" if self.proof is None else str(self.proof),
             prices=self.prices,
         )
-        members = "" if labels is None else to_members(labels, names, interactive=interactive)
+        own: Any = {"clusters": self.clusters, "interactive": interactive}
+        members = "" if labels is None else to_members(labels, names, **own)
         parts = [
             headline(self),
+            pictures.map,
             pictures.clusters,
             summary(self, told),
             rules_section(self, told),
-            profile_section(self.profiles()),
+            changes_section(self.changes),
+            profile_section(self.profiles(), told),
             bounds_section(self, told, pictures.bounds),
             section("Who is in which cluster", members) if members else "",
             solver_section(told, pictures.solver),
@@ -243,7 +304,8 @@ class Report(Findings):
         lines = []
         for found in self.profiles():
             told = "; ".join(map(str, found.differences)) or "near the mean of all rows"
-            lines.append(f"cluster {found.cluster} ({in_digits(found.size)} points): {told}")
+            name = cluster_name(found.cluster, self.called)
+            lines.append(f"cluster {name} ({in_digits(found.size)} points): {told}")
         return "\n".join(lines)
 
     def to_dict(self, names: Sequence[Any] | None = None) -> dict[str, Any]:
@@ -256,7 +318,15 @@ class Report(Findings):
         names : sequence, optional
             What to call the rows; the report's own names unless given.
         """
-        plain = super().to_dict(self.names if names is None else names)
+        rows = self.names if names is None else names
+        plain = super().to_dict(called(rows, self.clusters, sum(self.sizes)))
+        if self.clusters is not None:
+            plain["clusters"] = list(self.clusters)
+        if self.changes is not None:
+            plain["changes"] = [
+                {"id": row, "before": old or None, "after": new}
+                for row, old, new in self.changes.rows()
+            ]
         if self.fewest:
             plain["fewest"] = self.fewest
         if self._decisions():
@@ -268,8 +338,9 @@ class Report(Findings):
         return plain if self.proof is None else {**plain, "bound": self.bound, "gap": self.gap}
 
     def __str__(self) -> str:
-        known = {"fewest": self.fewest, "free": self.prices, "proof": self.proof}
-        return to_text(self, {**known, "ended": self.ended}, self.prices, self.names)
+        known = {"changed": self.changes, "fewest": self.fewest, "free": self.prices}
+        known |= {"proof": self.proof, "ended": self.ended}
+        return to_text(self, known, self.prices, self.called)
 
 
 def audit(
@@ -280,6 +351,7 @@ def audit(
     sample_weight: ArrayLike | None = None,
     centers: ArrayLike | None = None,
     metric: str = "euclidean",
+    cluster_names: Sequence[str] | None = None,
 ) -> Report:
     """Recompute from the labels alone what an answer is worth and which rules it breaks.
 
@@ -296,6 +368,8 @@ def audit(
         The best centres of the clusters unless given: by "euclidean" the weighted means.
     metric : {"euclidean", "cosine", "haversine"}, default="euclidean"
         As in :class:`~corral.ConstrainedKMeans`.
+    cluster_names : sequence of str, optional
+        Names of the clusters, for the rules and in the report.
 
     Returns
     -------
@@ -318,6 +392,7 @@ def audit(
     [1, 0]
     """
     kinds = [np.float64, np.float32]
+    shapes, X = map_of(X), as_points(X, metric)
     points = check_array(sound(X), accept_sparse="csr", dtype=kinds, input_name="X")
     points = sparse.csr_array(points) if sparse.issparse(points) else points
     check_count(n_clusters, "`n_clusters`")
@@ -325,13 +400,16 @@ def audit(
     label = checked_labels(labels, points.shape[0], k)
     weight = checked_weights(sample_weight, len(label))
     check_places(points, metric)
-    rules, outside = rules_for(X, constraints)
+    clusters = read_cluster_names(cluster_names, k)
+    rules, outside = rules_for(X, constraints, None, clusters)
     rules.check(len(label), k)
     mean = None if centers is None else checked_centers(centers, (k, points.shape[1]))
     if mean is not None:
         check_places(mean, metric, "`centers`")
     report = Report.of(InMemory(points), label, rules, k, weight, mean, metric)
-    return replace(report, outside=outside, features=feature_names(X))
+    return replace(
+        report, outside=outside, features=feature_names(X), clusters=clusters, map=shapes
+    )
 
 
 def checked_labels(labels: ArrayLike, n_samples: int, n_clusters: int) -> IntArray:

@@ -17,7 +17,9 @@ from .._text import in_digits
 from .._typing import FloatArray, IntArray, Matrix
 from ..audit import Findings
 from ..constraints import Constraint
+from ..constraints.clusters import ClusterNames, called
 from ..plots.bounds import Measure, measure_sizes, measure_totals
+from .changes import Changes
 from .pictures import View
 from .text import Prices
 
@@ -116,12 +118,18 @@ TOOLS = """<p class="tools"><label>Search <input type="search" placeholder="{hin
 <button type="button" class="download">Download CSV</button> <span class="count"></span></p>"""
 
 
-def to_members(labels: IntArray, names: Sequence[Any] | None, *, interactive: bool) -> str:
+def to_members(
+    labels: IntArray,
+    names: Sequence[Any] | None,
+    *,
+    interactive: bool,
+    clusters: ClusterNames = None,
+) -> str:
     """The table of the rows; ``interactive`` adds what the page's script needs."""
     n = len(labels)
     called = range(n) if names is None else names
     rows = "\n".join(
-        f"<tr><td>{escape(str(called[row]))}</td>{cluster_cell(int(labels[row]))}</tr>"
+        f"<tr><td>{escape(str(called[row]))}</td>{cluster_cell(int(labels[row]), clusters)}</tr>"
         for row in range(min(n, SHOWN))
     )
     parts = [
@@ -136,6 +144,7 @@ def to_members(labels: IntArray, names: Sequence[Any] | None, *, interactive: bo
         values = {
             "labels": np.asarray(labels[:listed]).tolist(),
             "names": None if names is None else [str(name) for name in called[:listed]],
+            "clusters": clusters,
         }
         parts.append(f'<script type="application/json">{_safe_json(values)}</script>')
     shown = listed if interactive else min(n, SHOWN)
@@ -146,12 +155,14 @@ def to_members(labels: IntArray, names: Sequence[Any] | None, *, interactive: bo
     return "\n".join(parts)
 
 
-def cluster_cell(cluster: int) -> str:
-    """The cell of a cluster's number, with its colour."""
+def cluster_cell(cluster: int, clusters: ClusterNames = None) -> str:
+    """The cell of a cluster's name or number, with its colour."""
     from ..plots._style import colour
 
     chip = f'<span class="chip" style="background:{colour(cluster)}"></span>'
-    return f'<td class="number" data-value="{cluster}">{chip}{cluster}</td>'
+    name = str(cluster) if clusters is None else escape(clusters[cluster])
+    kind = "number" if clusters is None else "named"
+    return f'<td class="{kind}" data-value="{cluster}">{chip}{name}</td>'
 
 
 def _safe_json(values: Any) -> str:
@@ -223,12 +234,17 @@ class Told:
     """
 
     names: Sequence[Any] | None = None
+    clusters: ClusterNames = None
     labels: IntArray | None = None
     n_iterations: int | None = None
     plan: Sequence[tuple[str, str]] = ()
     proof: str = ""
     prices: Prices | None = None
     profiles: Sequence[Profile] = ()
+
+    def called(self, findings: Findings) -> Any:
+        """Names of the rows, which know those of the clusters; for messages."""
+        return called(self.names, self.clusters, sum(findings.sizes))
 
 
 def headline(findings: Findings) -> str:
@@ -270,13 +286,13 @@ def rules_section(findings: Findings, told: Told) -> str:
     """Each constraint, how much of it is broken, what it costs, and what is broken in words."""
     if not findings.entries:
         return ""
-    prices = told.prices
+    prices, names = told.prices, told.called(findings)
     head = ["no.", "kind", "constraint", "rule", "broken", "amount", "soft cost"]
     rows: list[list[Any]] = [
         [
             number,
             type(entry.constraint).__name__,
-            entry.constraint.phrase(told.names),
+            entry.constraint.phrase(names),
             "hard" if entry.constraint.hard else "soft",
             entry.violations.count,
             float(entry.violations.amount),
@@ -290,7 +306,7 @@ def rules_section(findings: Findings, told: Told) -> str:
         for number, row in enumerate(rows):
             row.append(_priced(prices, number))
         note = f'<p class="note">{PRICE_NOTE}</p>'
-    return section("Rules", _table(head, rows) + note) + _broken(findings, told.names)
+    return section("Rules", _table(head, rows) + note) + _broken(findings, names)
 
 
 def _priced(prices: Prices, rule: int) -> str:
@@ -301,7 +317,7 @@ def _priced(prices: Prices, rule: int) -> str:
     return in_digits(price, 4) + ("" if part is None else f" ({part:.1%})")
 
 
-def profile_section(found: Sequence[Profile]) -> str:
+def profile_section(found: Sequence[Profile], told: Told) -> str:
     """What characterises each cluster."""
     lines = []
     for profile in found:
@@ -311,9 +327,11 @@ def profile_section(found: Sequence[Profile]) -> str:
             "of all rows</span></li>"
             for d in profile.differences
         )
-        told = f"<ul>{items}</ul>" if items else "near the mean of all rows in every column"
+        said = f"<ul>{items}</ul>" if items else "near the mean of all rows in every column"
         size = f'<td class="number" data-value="{profile.size}">{in_digits(profile.size)}</td>'
-        lines.append(f"<tr>{cluster_cell(profile.cluster)}{size}<td>{told}</td></tr>")
+        lines.append(
+            f"<tr>{cluster_cell(profile.cluster, told.clusters)}{size}<td>{said}</td></tr>"
+        )
     if not lines:
         return ""
     body = "\n".join(lines)
@@ -325,9 +343,9 @@ def profile_section(found: Sequence[Profile]) -> str:
 def bounds_section(findings: Findings, told: Told, picture: str = "") -> str:
     """Sizes, totals and shares against their bounds: a picture and tables."""
     rules = [entry.constraint for entry in findings.entries]
-    tables = _clusters(findings.sizes, rules)
+    tables = _clusters(findings.sizes, rules, told.clusters)
     if told.labels is not None:
-        tables += _totals(told.labels, rules, len(findings.sizes))
+        tables += _totals(told.labels, rules, len(findings.sizes), told.clusters)
     return section("Sizes and totals", f"{picture}\n{tables}")
 
 
@@ -353,20 +371,47 @@ def _broken(findings: Findings, names: Sequence[Any] | None) -> str:
     return section("What is broken", f"<ul>\n{items}\n</ul>") if lines else ""
 
 
-def _clusters(sizes: Sequence[int], rules: list[Constraint]) -> str:
+#: Rows that moved, or are new, which the page lists; the others are only counted.
+MOST_CHANGES = 500
+
+
+def changes_section(changes: Changes | None) -> str:
+    """What changed since an earlier answer: each cluster, and each row that moved or is new."""
+    if changes is None:
+        return ""
+    head = ("cluster", "before", "now", "left", "came", "new")
+    clusters = _table(head, changes.by_cluster())
+    found = changes.rows()
+    rows = [(row, before or "new", after) for row, before, after in found[:MOST_CHANGES]]
+    listed = _table(("row", "before", "now"), rows) if rows else ""
+    more = len(found) - len(rows)
+    note = f'<p class="note">and {in_digits(more)} more</p>' if more else ""
+    content = f"<p>{escape(str(changes))}.</p>\n{clusters}\n{listed}{note}"
+    return section("What changed", content)
+
+
+def _clusters(sizes: Sequence[int], rules: list[Constraint], names: ClusterNames) -> str:
     """Size of each cluster and what is allowed."""
     measure = measure_sizes(sizes, rules)
     total = max(sum(sizes), 1)
-    rows = [(j, size, f"{size / total:.1%}", *_judged(measure, j)) for j, size in enumerate(sizes)]
+    rows = [
+        (_named(j, names), size, f"{size / total:.1%}", *_judged(measure, j))
+        for j, size in enumerate(sizes)
+    ]
     head = ("cluster", "points", "share", "allowed", "verdict")
     return _table(head, rows)
 
 
-def _totals(labels: IntArray, rules: list[Constraint], n_clusters: int) -> str:
+def _named(cluster: int, names: ClusterNames) -> Any:
+    """The name of a cluster, or its number."""
+    return cluster if names is None else names[cluster]
+
+
+def _totals(labels: IntArray, rules: list[Constraint], n_clusters: int, names: ClusterNames) -> str:
     """Totals and shares of each cluster, if any are bounded."""
     rows = [
-        (measure.title, j, float(value), *_judged(measure, j))
-        for measure in measure_totals(labels, rules, n_clusters)
+        (measure.title, _named(j, names), float(value), *_judged(measure, j))
+        for measure in measure_totals(labels, rules, n_clusters, names)
         for j, value in enumerate(measure.values)
     ]
     head = ("rule", "cluster", "value", "allowed", "verdict")

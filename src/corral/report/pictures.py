@@ -17,8 +17,11 @@ from .._text import in_digits
 from .._typing import FloatArray, IntArray, Matrix
 from ..audit import Entry, Findings, PointPieces
 from ..constraints import CannotLink, Constraint, ConstraintSet, MustLink
+from ..constraints.clusters import ClusterNames
+from ..geo.shapes import Map
 from ..plots import plot_assignment, plot_clusters, plot_convergence
 from ..plots.bounds import draw_measure, measure_sizes, measure_totals
+from ..plots.maps import draw_map, size_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -121,12 +124,18 @@ class Pictures:
     """The pictures of a report as HTML; empty where there is nothing to draw."""
 
     clusters: str = ""
+    map: str = ""
     bounds: str = ""
     solver: str = ""
 
 
 def to_pictures(
-    findings: Findings, view: View | None, history: History | None, features: Any = None
+    findings: Findings,
+    view: View | None,
+    history: History | None,
+    features: Any = None,
+    clusters: ClusterNames = None,
+    shapes: Map | None = None,
 ) -> Pictures:
     """Draw all pictures that can be drawn; without matplotlib there is a sentence instead."""
     try:
@@ -135,17 +144,43 @@ def to_pictures(
         return Pictures(f'<p class="note">{escape(MISSING)}</p>')
     drawn = [] if history is None or not len(history) else list(_courses(history, view))
     return Pictures(
-        picture_of_clusters(findings, view, features),
-        _framed(*_bounds(findings, view)),
+        ""
+        if _is_place(findings, shapes)
+        else picture_of_clusters(findings, view, features, clusters),
+        picture_of_map(findings, view, shapes, clusters),
+        _framed(*_bounds(findings, view, clusters)),
         "\n".join(_framed(*each) for each in drawn),
     )
 
 
-def picture_of_clusters(findings: Findings, view: View | None, features: Any = None) -> str:
+def picture_of_clusters(
+    findings: Findings, view: View | None, features: Any = None, clusters: ClusterNames = None
+) -> str:
     """The clusters in the plane, as HTML."""
     if view is None or not len(view.rows):
         return ""
-    return _framed(*_clusters(findings, view, features))
+    return _framed(*_clusters(findings, view, features, clusters))
+
+
+def _is_place(findings: Findings, shapes: Map | None) -> bool:
+    """Whether the map shows all that the picture of the points would."""
+    links = ConstraintSet([entry.constraint for entry in findings.entries])
+    return shapes is not None and findings.metric == "haversine" and not _links(links)
+
+
+def picture_of_map(
+    findings: Findings, view: View | None, shapes: Map | None, clusters: ClusterNames = None
+) -> str:
+    """The territories, as HTML; a sentence where shapely is missing."""
+    if view is None or shapes is None:
+        return ""
+    try:
+        figure = _figure(*size_of(shapes))
+        labels, k = view.labels, len(findings.sizes)
+        draw_map(figure.subplots(), shapes, labels, k, names=clusters)
+    except ModuleNotFoundError as missing:
+        return f'<p class="note">{escape(str(missing))}</p>'
+    return _framed("The territories", figure)
 
 
 def _framed(caption: str, figure: Figure) -> str:
@@ -155,29 +190,33 @@ def _framed(caption: str, figure: Figure) -> str:
     )
 
 
-def _bounds(findings: Findings, view: View | None) -> tuple[str, Figure]:
+def _bounds(
+    findings: Findings, view: View | None, clusters: ClusterNames = None
+) -> tuple[str, Figure]:
     """Sizes, totals and shares against their bounds, a panel each, in one picture."""
     rules = [entry.constraint for entry in findings.entries]
     measures = [measure_sizes(findings.sizes, rules)]
     if view is not None:
-        measures += measure_totals(view.labels, rules, len(findings.sizes))
+        measures += measure_totals(view.labels, rules, len(findings.sizes), clusters)
     columns = min(len(measures), 2)
     rows = -(-len(measures) // columns)
     figure = _figure(5.4 * columns, 3.0 * rows)
     places = figure.subplots(rows, columns, squeeze=False).ravel()
     for place, measure in zip(places, measures, strict=False):
-        draw_measure(place, measure)
+        draw_measure(place, measure, clusters)
     for place in places[len(measures) :]:
         place.set_axis_off()
     return "Sizes and totals of the clusters, with their bounds", figure
 
 
-def _clusters(findings: Findings, view: View, features: Any) -> tuple[str, Figure]:
+def _clusters(
+    findings: Findings, view: View, features: Any, clusters: ClusterNames
+) -> tuple[str, Figure]:
     figure = _figure(7.6, 4.8)
     rules = [entry.constraint for entry in findings.entries]
     labels, links = view.labels[view.rows], view.links(rules)
     own: Any = {"centers": view.centers, "features": features, "ax": figure.subplots()}
-    own["sizes"] = findings.sizes
+    own |= {"sizes": findings.sizes, "names": clusters}
     plot_clusters(view.points, labels, links, **own, metric=findings.metric)
     caption = "The clusters"
     if links:

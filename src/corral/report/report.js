@@ -25,7 +25,8 @@ for (const head of document.querySelectorAll(".corral-report thead th")) {
 // The table of all rows: a search by name or cluster, more rows on a click, and a download.
 for (const data of document.querySelectorAll('.corral-report script[type="application/json"]')) {
   const place = data.closest("section");
-  const { labels, names } = JSON.parse(data.textContent);
+  const { labels, names, clusters } = JSON.parse(data.textContent);
+  const label = (row) => (clusters ? clusters[labels[row]] : String(labels[row]));
   const name = (row) => (names === null ? String(row) : names[row]);
   const [body, search] = [place.querySelector("tbody"), place.querySelector("input")];
   const [more, count] = [place.querySelector(".more"), place.querySelector(".count")];
@@ -40,11 +41,11 @@ for (const data of document.querySelectorAll('.corral-report script[type="applic
       const line = body.insertRow();
       line.insertCell().textContent = name(row);
       const cell = line.insertCell();
-      cell.className = "number";
+      cell.className = clusters ? "named" : "number";
       const mark = document.createElement("span");
       mark.className = "chip";
       mark.style.background = chip.get(labels[row]) || "transparent";
-      cell.append(mark, String(labels[row]));
+      cell.append(mark, label(row));
     }
     more.hidden = body.rows.length >= found.length;
     const [listed, all] = [body.rows.length, found.length].map((n) => n.toLocaleString("en"));
@@ -55,13 +56,14 @@ for (const data of document.querySelectorAll('.corral-report script[type="applic
     const cluster = /^cluster\s+(\d+)$/.exec(text);
     found = [];
     for (let row = 0; row < labels.length; row += 1) {
-      const fits = cluster ? labels[row] === Number(cluster[1]) : name(row).toLowerCase().includes(text);
+      const own = clusters && text && label(row).toLowerCase() === text;
+      const fits = own || (cluster ? labels[row] === Number(cluster[1]) : name(row).toLowerCase().includes(text));
       if (fits) found.push(row);
     }
     body.replaceChildren();
     show(0);
   };
-  search.placeholder += ", or cluster 2";
+  search.placeholder += clusters ? ", or of a cluster" : ", or cluster 2";
   search.addEventListener("input", filter);
   more.addEventListener("click", () => show(body.rows.length));
   window.addEventListener("beforeprint", () => {
@@ -73,7 +75,7 @@ for (const data of document.querySelectorAll('.corral-report script[type="applic
     return /[",\n\r]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
   };
   place.querySelector(".download").addEventListener("click", () => {
-    const lines = labels.map((label, row) => `${safe(name(row))},${label}`);
+    const lines = labels.map((_, row) => `${safe(name(row))},${safe(label(row))}`);
     const file = new Blob([["id,label", ...lines, ""].join("\n")], { type: "text/csv" });
     const link = document.createElement("a");
     link.href = URL.createObjectURL(file);

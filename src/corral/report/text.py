@@ -9,6 +9,7 @@ from typing import Any
 from .._text import in_digits
 from ..audit import Entry, Findings
 from ..constraints import Constraint
+from ..constraints.clusters import Called, cluster_name
 
 
 @dataclass(frozen=True)
@@ -81,24 +82,31 @@ def to_text(
     ]
     more = [f"{name:<7}  {value}" for name, value in known.items() if value]
     table, soft = _table(findings.entries, prices), _soft_prices(findings.entries)
-    parts = [_summary(findings) + more, table, soft, messages]
+    parts = [_summary(findings, names) + more, table, soft, messages]
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
 
-def _summary(findings: Findings) -> list[str]:
+def _summary(findings: Findings, names: Sequence[Any] | None) -> list[str]:
     hard = sum(entry.hard_count for entry in findings.broken)
     broken = "1 hard rule is broken" if hard == 1 else f"{hard} hard rules are broken"
     verdict = "every hard rule is obeyed" if findings.feasible else broken
     lines = [
         f"{in_digits(sum(findings.sizes))} points in {len(findings.sizes)} clusters: {verdict}",
         f"inertia  {in_digits(findings.inertia)} {findings.unit}".rstrip(),
-        f"sizes    {' '.join(map(str, findings.sizes))}",
+        f"sizes    {_sizes(findings.sizes, names)}",
     ]
     if findings.soft_cost:
         lines.insert(2, f"soft     {in_digits(findings.soft_cost)} for broken soft rules")
     if findings.outside:
         lines.append(f"outside  {findings.outside} rules name other rows and do not apply")
     return lines
+
+
+def _sizes(sizes: Sequence[int], names: Sequence[Any] | None) -> str:
+    """The sizes of the clusters, after their names if they have any."""
+    if not isinstance(names, Called):
+        return " ".join(map(str, sizes))
+    return ", ".join(f"{cluster_name(j, names)} {size}" for j, size in enumerate(sizes))
 
 
 def _table(entries: tuple[Entry, ...], prices: Prices | None) -> list[str]:

@@ -82,7 +82,11 @@ def presolve(
     n, k = n_samples, n_clusters
     given = ConstraintSet(constraints)
     given.check(n, k)
-    known = [item if isinstance(item, GroupShares) else item.expand(n, k) for item in given]
+    # Shares of all clusters are looked at as such; those of some are totals from the start.
+    known = [
+        item if isinstance(item, GroupShares) and item.clusters is None else item.expand(n, k)
+        for item in given
+    ]
     facts, rules = Facts(ConstraintSet(known), n, k, names), ConstraintSet(known).expand(n, k)
     if contract:
         raise_contradictions(facts, deadline)

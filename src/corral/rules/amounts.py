@@ -22,7 +22,7 @@ def find_wrong_sizes(facts: Facts) -> Found:
     for size in facts.sizes:
         total = facts.n if size.sizes is None else int(size.sizes.sum())
         if total != facts.n:
-            sentence = f"{size.phrase()} add up to {total}, but X has {facts.n} samples."
+            sentence = f"{size.phrase(facts.names)} add up to {total}, but X has {facts.n} samples."
             return sentence, ConstraintSet(size.take([int(total < facts.n)])), True
 
     def clash(bounds: Bounds) -> bool:
@@ -177,7 +177,7 @@ def find_wrong_sums(facts: Facts) -> Found:
             bound = f"at least {lower:.10g}" if value < lower else f"at most {upper:.10g}"
             sentence = (
                 f"the values of all samples add up to {value:.10g}, but the clusters must have "
-                f"{bound} in all ({rule.phrase()})."
+                f"{bound} in all ({rule.phrase(facts.names)})."
             )
             return sentence, ConstraintSet(rule), True
     return None
@@ -195,7 +195,7 @@ def find_crowded_totals(facts: Facts) -> Found:
                 links = facts.forest(chosen) if len(rows) > number else []
                 sentence = _heavy_in_words(facts, rows, values[chosen], fit, float(room.max()))
                 conflict = ConstraintSet([*links, rule])
-                return f"{sentence} ({rule.phrase()}).", conflict, not links
+                return f"{sentence} ({rule.phrase(facts.names)}).", conflict, not links
     return None
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from .._typing import IntArray
 from ..constraints import ConstraintSet
 from ..constraints._checks import RELATIVE_TOLERANCE, name_of, sums_by
+from ..constraints.clusters import cluster_name
 from ..deadline import Deadline
 from ..exceptions import InfeasibleConstraintsError
 from ..numbers import MAX_WORK
@@ -69,7 +70,7 @@ def find_two_pins(facts: Facts) -> Found:
     chain = facts.chain(int(rows[one]), rows[others])
     other = int(others[rows[others] == chain[-1]][0])
     i, j = (name_of(int(rows[pin]), facts.names) for pin in (one, other))
-    a, b = clusters[[one, other]]
+    a, b = (cluster_name(j, facts.names) for j in clusters[[one, other]])
     conflict = facts.pins.cut([one, other])
     if len(chain) == 1:
         sentence = f"sample {i} is pinned to cluster {a} and to cluster {b}."
@@ -102,7 +103,7 @@ def find_pinned_together(facts: Facts) -> Found:
     joined = f" and {links_in_words(steps, facts.names)} them to these" if len(steps) else ""
     sentence = (
         f"samples {i} and {j} must not be together, but {who} are pinned to cluster "
-        f"{clusters[pins[0]]}{joined}."
+        f"{cluster_name(clusters[pins[0]], facts.names)}{joined}."
     )
     links = facts.must.cut(facts.links_of(steps))
     parts = [links, facts.cannot.cut(clashing[:1]), facts.pins.cut(pins)]
@@ -127,7 +128,8 @@ def find_pinned_too_many(facts: Facts) -> Found:
     inside = np.flatnonzero(np.isin(facts.group, facts.group[rows[pins]]))
     linked = " and must-links" if len(inside) > len(pins) else ""
     sentence = (
-        f"pins{linked} put {len(inside)} samples ({facts.call(inside)}) into cluster {cluster}, "
+        f"pins{linked} put {len(inside)} samples ({facts.call(inside)}) into cluster "
+        f"{cluster_name(cluster, facts.names)}, "
         f"which may have at most {most} ({facts.call_sizes(sizes)})."
     )
     conflict = ConstraintSet([*_enough_pins(facts, pins, most + 1), *sizes])
@@ -156,9 +158,10 @@ def find_pinned_total(facts: Facts) -> Found:
         taken = np.flatnonzero(np.isin(facts.group, groups[inside]))
         linked = " and must-links" if len(taken) > len(inside) else ""
         sentence = (
-            f"pins{linked} put samples ({facts.call(taken)}) into cluster {cluster}, whose values "
+            f"pins{linked} put samples ({facts.call(taken)}) into cluster "
+            f"{cluster_name(cluster, facts.names)}, whose values "
             f"add up to {values[inside].sum():.10g}, but it may have at most "
-            f"{most[cluster]:.10g} ({rule.phrase()})."
+            f"{most[cluster]:.10g} ({rule.phrase(facts.names)})."
         )
         links = facts.forest(groups[inside]) if linked else []
         return sentence, ConstraintSet([*links, *facts.pins.cut(first[inside]), rule]), False

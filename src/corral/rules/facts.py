@@ -183,7 +183,7 @@ class Facts:
 
     def call_sizes(self, sizes: Sequence[ClusterSizes]) -> str:
         """Describe size constraints: ``minimum cluster size 3 and maximum cluster size 5``."""
-        return " and ".join(size.phrase() for size in sizes)
+        return " and ".join(size.phrase(self.names) for size in sizes)
 
 
 def chain_to(met_from: IntArray, start: int, end: int) -> list[int]:

@@ -19,14 +19,19 @@ from .._arrays import one_blas_thread, sound
 from .._typing import FloatArray, IntArray
 from ..audit import InMemory
 from ..constraints import ConstraintSet
+from ..constraints.clusters import called, read_cluster_names
 from ..constraints.collection import rules_for
+from ..constraints.previous import check_named, read_previous
 from ..deadline import Deadline, OutOfTime
 from ..estimator import ConstrainedKMeans
 from ..exact import NoAssignment
 from ..exceptions import BrokenAnswerError, InfeasibleConstraintsError
 from ..feasibility import with_clusters
+from ..geo.frames import as_points
+from ..geo.shapes import map_of
 from ..infeasible import conflict_of, out_of_time
 from ..inputs import brought, check_magnitude, check_weights, refuse_others, row_names, talking
+from ..named import NamedClusters
 from ..report import Report
 from ..rules import Rules, presolve
 from ..search.budget import Budget
@@ -110,7 +115,7 @@ class Found:
 
 
 @dataclass(eq=False, repr=False)
-class ShapedClustering(Versioned, ClusterMixin, BaseEstimator, ABC):
+class ShapedClustering(Versioned, NamedClusters, ClusterMixin, BaseEstimator, ABC):
     """Base class: ``fit`` checks, presolves, searches, audits and stores.
 
     A subclass is a dataclass whose fields are its parameters.  It names their allowed values in
@@ -125,6 +130,7 @@ class ShapedClustering(Versioned, ClusterMixin, BaseEstimator, ABC):
     random_state: Any = field(default=None, kw_only=True)
     verbose: bool | int = field(default=False, kw_only=True)
     constraints: Any = field(default=None, kw_only=True)
+    cluster_names: Any = field(default=None, kw_only=True)
 
     def fit(
         self,
@@ -133,6 +139,8 @@ class ShapedClustering(Versioned, ClusterMixin, BaseEstimator, ABC):
         *,
         constraints: Any = None,
         sample_weight: ArrayLike | None = None,
+        previous: Any = None,
+        stay: float | None = None,
         **unknown: Any,
     ) -> Self:
         """Cluster the rows of X under the constraints.
@@ -144,6 +152,8 @@ class ShapedClustering(Versioned, ClusterMixin, BaseEstimator, ABC):
         constraints : Constraint, iterable of them, or None
             As in ``ConstrainedKMeans.fit``.
         sample_weight : array-like of shape (n_samples,), optional
+        previous, stay
+            As in ``ConstrainedKMeans.fit``; both or none.
         **unknown
             Refused, as by ``ConstrainedKMeans``.
 
@@ -151,18 +161,28 @@ class ShapedClustering(Versioned, ClusterMixin, BaseEstimator, ABC):
         -------
         self
         """
-        refuse_others(y, unknown, ("constraints", "sample_weight"))
+        refuse_others(y, unknown, ("constraints", "sample_weight", "previous", "stay"))
+        clusters = read_cluster_names(self.cluster_names)
+        shapes, X = map_of(X), as_points(X, getattr(self, "metric", "euclidean"))
         make_ready()
         always = {name: LIMITS[name] for name in ("effort", "time_limit")}
         for name, allowed in {**always, **self._limits}.items():
             allowed.check(name, getattr(self, name))
         with talking(self.verbose):
-            points, names = self._points(X), row_names(X)
-            given, outside = rules_for(X, constraints, self.constraints)
+            points, rows = self._points(X), row_names(X)
+            given, outside = rules_for(X, constraints, self.constraints, clusters)
             n = points.shape[0]
+            names, before = called(rows, clusters, n), read_previous(previous, stay, X, clusters)
+            if before is not None and stay is None:
+                raise ValueError(
+                    f"`previous` is given to {type(self).__name__} without `stay`; give the price "
+                    "of a row that leaves its cluster, or inf."
+                )
+            given = given.with_(before.pins if before else None)
             weight = check_weights(sample_weight, n)
             random_state = make_random_state(self.random_state)
             k, params, fewest = with_clusters(self.get_params(deep=False), n, given, names)
+            check_named(clusters, before, n, k)
             given_limit = params["time_limit"]
             limit = self._default_limit(n) if given_limit is None else given_limit
             deadline = Deadline.after(limit)
@@ -180,9 +200,9 @@ class ShapedClustering(Versioned, ClusterMixin, BaseEstimator, ABC):
             ended = f"by the time limit of {limit:.3g} s" if deadline.passed else ""
             space = points if found.space is None else found.space
             report = Report.of(InMemory(space), found.labels, given, k, weight, metric=found.metric)
-            report = self._audited(report, task, found)
+            report = self._audited(report.named(rows, clusters, before, shapes), task, found)
         # What was found may hold all rows; the report keeps none of them.
-        known = {"names": names, "plan": Events(rows=found.table()), "fewest": fewest}
+        known: Any = {"plan": Events(rows=found.table()), "fewest": fewest}
         report = replace(report, **known, outside=outside, ended=ended)
         if not report.feasible:
             raise BrokenAnswerError(f"the answer breaks a hard constraint:\n{report}")

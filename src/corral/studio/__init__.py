@@ -9,10 +9,13 @@ import os
 import shutil
 import tempfile
 import weakref
+from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..constraints.clusters import read_cluster_names
 from .autosave import Autosave
 from .data import Data, data_of
 
@@ -165,14 +168,16 @@ def studio(
     effort: float = 1.0,
     metric: str = "euclidean",
     save: str | os.PathLike[str] | None = None,
+    cluster_names: Sequence[str] | None = None,
 ) -> Studio:
     """Open the studio on data: see the clusters, set rules, fit, and look at what changed.
 
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_features)
-        Columns of a data frame that hold no numbers are not clustered by; they can be used for
-        shares.  The mean of a column stands in for its missing numbers, and the page says so.
+        Of a GeoDataFrame the page shows the map.  Columns of a data frame that hold no numbers are
+        not clustered by; they can be used for shares.  The mean of a column stands in for its
+        missing numbers, and the page says so.
     constraints : Constraint, iterable of them, or None
         Rules to begin with.
     n_clusters : int, default=3
@@ -192,6 +197,8 @@ def studio(
         JSON file that rules and answers are saved to after each change.  If it exists, it stays as
         it is, and the next free name like it is taken.  Without it they live in the session:
         ``constraints`` has the rules, and the page can save them.
+    cluster_names : sequence of str, optional
+        Names of the clusters, as in :class:`ConstrainedKMeans`.
 
     Returns
     -------
@@ -207,5 +214,6 @@ def studio(
     >>> shown.open()  # doctest: +SKIP
     """
     data, autosave = data_of(X, names, metric), None if save is None else Autosave(Path(save))
+    data = replace(data, clusters=read_cluster_names(cluster_names, n_clusters))
     own: Any = {"effort": effort, "autosave": autosave}
     return Studio(data, constraints, n_clusters, random_state, port, **own)

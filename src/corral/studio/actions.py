@@ -88,7 +88,8 @@ def _pin(session: Session, action: Action, rows: IntArray) -> None:
     if cluster is None:
         raise ValueError("choose the cluster to pin to.")
     made = edit.pinned(session.document.rules, rows.tolist(), cluster, _weight(action))
-    session.change(f"Pinned to cluster {cluster}: {_called(session, rows)}.", rules=made)
+    name = session.data.cluster_name(cluster)
+    session.change(f"Pinned to cluster {name}: {_called(session, rows)}.", rules=made)
 
 
 def _called(session: Session, rows: IntArray) -> str:

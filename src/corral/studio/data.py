@@ -11,6 +11,9 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import plural
+from ..constraints.clusters import called
+from ..geo.frames import PLANE, as_points, is_geo
+from ..geo.shapes import Map, lines_of, map_of
 from ..rows.metrics import METRICS, place_of, refuse_columns
 from ..settings import LIMITS
 
@@ -53,6 +56,10 @@ class Data:
         Python lines that make ``X``, and ``table`` if the columns are from a file.
     metric : str
         What rows are compared by; that of the estimator.
+    clusters : tuple of str, optional
+        Names of the clusters, of the first if there are more.
+    map : Map, optional
+        Shapes of the rows, for the picture.
     """
 
     title: str
@@ -64,6 +71,8 @@ class Data:
     notices: tuple[str, ...] = ()
     lines: tuple[str, ...] = ("# X is the data that the studio was given.",)
     metric: str = "euclidean"
+    clusters: tuple[str, ...] | None = None
+    map: Map | None = None
 
     def __len__(self) -> int:
         return len(self.X)
@@ -76,6 +85,16 @@ class Data:
     def name_of(self, row: int) -> str:
         """What a row is called."""
         return f"row {row}" if self.names is None else str(self.names[row])
+
+    def cluster_name(self, cluster: int) -> str:
+        """What a cluster is called."""
+        known = self.clusters or ()
+        return known[cluster] if cluster < len(known) else str(cluster)
+
+    @property
+    def called(self) -> Any:
+        """Names of the rows, which know those of the clusters; for messages."""
+        return called(self.names, self.clusters, len(self))
 
     @cached_property
     def number_columns(self) -> tuple[str, ...]:
@@ -209,6 +228,11 @@ def data_of(X: Any, names: Any = None, metric: str = "euclidean") -> Data:
     haversine latitude and longitude alone are clustered.
     """
     LIMITS["metric"].check("metric", metric)
+    shapes, frame = map_of(X), X
+    X = as_points(X, metric)
+    if is_geo(frame) and hasattr(frame, "columns"):  # the other columns are there for rules
+        others = frame.drop(columns=frame.geometry.name)
+        X = X.join(others.rename(columns={name: f"{name} of the frame" for name in X}))
     alike: tuple[str, ...] = ()
     if getattr(X, "columns", None) is None:
         try:
@@ -226,7 +250,9 @@ def data_of(X: Any, names: Any = None, metric: str = "euclidean") -> Data:
     features = tuple(name for name, values in columns.items() if values.dtype.kind == "f")
     if not features:
         raise ValueError("`X` has no column of numbers to cluster by.")
-    if metric == HAVERSINE:
+    if shapes is not None:
+        features = features[:2]
+    elif metric == HAVERSINE:
         features = degrees_of({name: columns[name] for name in features}, "`X`")
     columns, notices = without_gaps(columns)
     texts = None if names is None else tuple(map(str, names))
@@ -234,7 +260,7 @@ def data_of(X: Any, names: Any = None, metric: str = "euclidean") -> Data:
     if texts is not None and len(texts) != len(made):
         raise ValueError(f"`names` has {len(texts)} entries, but X has {len(made)} rows.")
     told = (*alike, *notices)
-    return Data("data", made, features, columns, texts, notices=told, metric=metric)
+    return Data("data", made, features, columns, texts, notices=told, metric=metric, map=shapes)
 
 
 def degrees_of(columns: Mapping[str, Any], what: str) -> tuple[str, ...]:
@@ -335,6 +361,14 @@ class Plane:
     x_name: str
     y_name: str
     is_map: bool = False
+    is_plane: bool = False
+
+    def ends(self, data: Data) -> tuple[tuple[float, float], tuple[float, float]]:
+        """The ends of the axes: of the rows, and of their shapes if they have any."""
+        lines = [] if data.map is None else drawn_lines(data, self, data.map.geometry)
+        across = np.concatenate([self.x, *(x for x, _ in lines)])
+        up = np.concatenate([self.y, *(y for _, y in lines)])
+        return (float(across.min()), float(across.max())), (float(up.min()), float(up.max()))
 
     def inside(self, x: FloatArray, y: FloatArray) -> IntArray:
         """Rows inside the polygon with these corners, by the even-odd rule.
@@ -394,6 +428,22 @@ def _map(data: Data) -> Plane:
     return Plane(EARTH * longitude, y, "longitude", "latitude", is_map=True)
 
 
+def drawn_lines(data: Data, plane: Plane, shapes: Any) -> list[tuple[FloatArray, FloatArray]]:
+    """Borders of shapes of the map, and lines, in the coordinates of a picture."""
+    if data.map is None or not (plane.is_map or plane.is_plane):
+        return []
+    made = []
+    for line in lines_of(shapes):
+        x, y = line.T
+        if plane.is_map:
+            north = np.clip(np.radians(y), -np.radians(POLE), np.radians(POLE))
+            x, y = EARTH * np.radians(x), EARTH * np.log(np.tan(np.pi / 4 + north / 2))
+        elif data.map.metre is not None:
+            x, y = x / data.map.metre, y / data.map.metre
+        made.append((x, y))
+    return made
+
+
 def _components(data: Data) -> Plane:
     """Two columns as they are, one against the number of the row, more by their components."""
     from sklearn.decomposition import PCA
@@ -402,7 +452,9 @@ def _components(data: Data) -> Plane:
     if d == 1:
         return Plane(data.X[:, 0], np.arange(n, dtype=np.float64), data.features[0], "row")
     if d == 2 or n <= 2:
-        return Plane(data.X[:, 0], data.X[:, 1], data.features[0], data.features[1])
+        ground = data.map is not None and data.features == PLANE
+        names = data.features[0], data.features[1]
+        return Plane(data.X[:, 0], data.X[:, 1], *names, is_plane=ground)
     pca = PCA(n_components=2, random_state=0)
     flat = pca.fit_transform(data.X)
     shares = np.nan_to_num(pca.explained_variance_ratio_)

@@ -33,7 +33,9 @@ def labels_csv(data: Data, labels: IntArray) -> str:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["id", "label"])
     names = range(len(data)) if data.names is None else map(safe_text, data.names)
-    writer.writerows(zip(names, labels.tolist(), strict=True))
+    named = data.clusters is not None
+    called = [safe_text(data.cluster_name(j)) if named else j for j in labels.tolist()]
+    writer.writerows(zip(names, called, strict=True))
     return file.getvalue()
 
 

@@ -16,13 +16,14 @@ from .._typing import BoolArray, FloatArray, IntArray
 from ..active import answer, next_pairs
 from ..constraints import Constraint, ConstraintSet, Pin
 from ..constraints._checks import plural
+from ..constraints.previous import named_clusters
 from ..deadline import Deadline, OutOfTime
 from ..estimator import ConstrainedKMeans
 from ..exceptions import InfeasibleConstraintsError, SolverTimeoutError
 from ..infeasible import explain
 from ..progress import Progress
 from .data import Data
-from .rules import named_clusters, parts
+from .rules import parts
 
 Pair = tuple[int, int]
 
@@ -256,11 +257,11 @@ def renumbering(labels: IntArray, task: Task) -> IntArray:
 def conflict_of(clash: InfeasibleConstraintsError, task: Task) -> Conflict:
     """The conflict in the names of the user's rows, if the time suffices, with all its parts."""
     data = task.data
-    if data.names is not None:
+    if data.called is not None:
         deadline = Deadline.after(RENAME_SECONDS)
         try:
             again = explain(
-                len(data), task.n_clusters, clash.conflict, deadline=deadline, names=data.names
+                len(data), task.n_clusters, clash.conflict, deadline=deadline, names=data.called
             )
         except OutOfTime:
             again = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -163,25 +162,3 @@ def _same(one: Constraint, other: Constraint) -> bool:
     first, second = one.to_dict(), other.to_dict()
     first.pop("n_samples", None), second.pop("n_samples", None)
     return first == second
-
-
-def named_clusters(rules: ConstraintSet, n_clusters: int) -> set[int]:
-    """Clusters whose number matters to a rule, so that it cannot be exchanged with another's."""
-    found: set[int] = set()
-    for rule in rules:
-        if isinstance(rule, Pin):
-            found |= set(rule.clusters.tolist())
-        elif isinstance(rule, ClusterSizes):
-            bounds = (rule.sizes, rule.minimum, rule.maximum)
-            if rule.ordered and _per_cluster(bounds):
-                return set(range(n_clusters))
-        elif isinstance(rule, ClusterTotals):
-            if _per_cluster((rule.minimum, rule.maximum)):
-                return set(range(n_clusters))
-        elif not isinstance(rule, (MustLink, CannotLink, GroupShares)):
-            return set(range(n_clusters))
-    return found
-
-
-def _per_cluster(bounds: Sequence[Any]) -> bool:
-    return any(bound is not None and np.ndim(bound) > 0 for bound in bounds)

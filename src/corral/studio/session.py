@@ -112,7 +112,8 @@ class Session:
     def resolved(self, rules: ConstraintSet) -> ConstraintSet:
         """Rules with positions in place of the names of rows."""
         known = self.data.names
-        return rules.resolve(known) if rules.named and known is not None else rules
+        found = rules.resolve(known) if rules.named and known is not None else rules
+        return found.resolve_clusters(self.data.clusters)
 
     def checked(self, document: Document) -> Document:
         """The document, or an error if it does not fit the data."""

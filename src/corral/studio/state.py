@@ -114,6 +114,7 @@ class Told:
             "clusters": [] if answer is None else _clusters(session),
             "answer": answer and {"sentence": answer.sentence, "stale": session.stale},
             "sample": marks_of(session).sample,
+            "names": list(session.data.clusters or ()),
         }
 
 
@@ -133,7 +134,7 @@ def _questions(session: Session) -> dict[str, Any]:
 
 def phrase(rule: Constraint, data: Data) -> str:
     """A rule in words, with the names of the user's rows."""
-    text = rule.phrase(data.names)
+    text = rule.phrase(data.called)
     return text[0].upper() + text[1:]
 
 
@@ -157,7 +158,7 @@ def broken_parts(session: Session) -> list[IntArray]:
 
 def _sentences(session: Session) -> list[str]:
     """What the labels of the last fit break, in words."""
-    answer, names = session.answer, session.data.names
+    answer, names = session.answer, session.data.called
     if answer is None:
         return []
     lines: list[str] = []
@@ -175,6 +176,7 @@ def _clusters(session: Session) -> list[dict[str, Any]]:
     return [
         {
             "number": j,
+            "name": session.data.cluster_name(j),
             "size": int(size),
             "colour": colour(j),
             "shape": SHAPES[j % len(SHAPES)] if len(answer.labels) <= DETAILED else SHAPES[0],

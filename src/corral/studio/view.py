@@ -17,16 +17,26 @@ from bokeh.document import Document
 from bokeh.events import SelectionGeometry
 from bokeh.layouts import column
 from bokeh.model import DataModel
-from bokeh.models import BoxSelectTool, ColumnDataSource, HoverTool, LassoSelectTool, TapTool
+from bokeh.models import (
+    BoxSelectTool,
+    ColumnDataSource,
+    HoverTool,
+    LassoSelectTool,
+    MetricLength,
+    Range1d,
+    ScaleBar,
+    TapTool,
+)
 from bokeh.models.formatters import MercatorTickFormatter
 from bokeh.models.tickers import MercatorTicker
 from bokeh.plotting import figure
 from jinja2 import Template
 
 from .._typing import IntArray
+from ..geo.shapes import outlines, shells_of
 from ..plots._style import GREY, INK, colour
 from .actions import OF_SELECTION, do, sentence_of
-from .data import Data, Plane, plane_of, views_of
+from .data import EARTH, Data, Plane, drawn_lines, plane_of, views_of
 from .fitting import Answer
 from .session import Session
 from .state import DETAILED, Marks, Told, about, marks_of, middles, selection
@@ -70,6 +80,7 @@ class Picture:
         self._middles = _empty("x", "y", "text")
         self._dot = float(np.clip(160.0 / np.sqrt(n), 2.5, 12.0))
         self.figure = self._axes()
+        self._draw_map()
         self._draw_lines()
         if self._detailed:
             self._draw_markers()
@@ -88,7 +99,7 @@ class Picture:
             sizing_mode="stretch_both",
             min_height=300,
             toolbar_location="above",
-            match_aspect=plane.is_map,
+            match_aspect=plane.is_map or plane.is_plane,
             x_axis_label=plane.x_name,
             y_axis_label=plane.y_name,
         )
@@ -107,10 +118,62 @@ class Picture:
                 axis.ticker = MercatorTicker(dimension=side)
                 axis.formatter = MercatorTickFormatter(dimension=side)
         # Only the corners of the data move the ranges of the axes, not lines and marks.
-        (left, right), (low, high) = ((v.min(), v.max()) for v in (plane.x, plane.y))
+        (left, right), (low, high) = plane.ends(self.data)
         corners = made.scatter([left, right], [low, high], alpha=0.0)
         made.x_range.renderers = made.y_range.renderers = [corners]
         return made
+
+    def _draw_map(self) -> None:
+        """Shapes of the rows, their base map, and a scale bar; territories come with a fit."""
+        data, plane = self.data, self.plane
+        self._areas, self._outlines = _empty("xs", "ys", "colour"), _empty("xs", "ys")
+        if data.map is None or not (plane.is_map or plane.is_plane):
+            return
+        base = drawn_lines(data, plane, data.map.base_geometry) if data.map.base else []
+        look: Any = {"line_color": "#A8A8A8", "line_width": 0.8}
+        if base:
+            self.figure.multi_line(*map(list, zip(*base, strict=True)), **look)
+        self.figure.patches(
+            "xs", "ys", source=self._areas, fill_color="colour", fill_alpha=0.25, line_color=None
+        )
+        rows = drawn_lines(data, plane, data.map.geometry) if not data.map.of_points else []
+        if rows:
+            look = {"line_color": "#9A9A9A", "line_width": 0.5}
+            self.figure.multi_line(*map(list, zip(*rows, strict=True)), **look)
+        self.figure.multi_line("xs", "ys", source=self._outlines, line_color=INK, line_width=1.2)
+        self._draw_bar()
+
+    def _draw_bar(self) -> None:
+        """A scale bar: of Mercator's map for its middle latitude."""
+        plane, shown = self.plane, self.figure.x_range
+        middle = 2 * np.arctan(np.exp((plane.y.min() + plane.y.max()) / 2 / EARTH)) - np.pi / 2
+        metres = float(np.cos(middle)) if plane.is_map else 1.0
+        ground = Range1d(0.0, metres * float(np.ptp(plane.x)) or 1.0)
+
+        def follow(name: str, old: Any, new: Any) -> None:
+            if shown.start is not None and shown.end is not None:
+                ground.update(start=metres * shown.start, end=metres * shown.end)
+
+        for side in ("start", "end"):
+            shown.on_change(side, follow)
+        bar = ScaleBar(range=ground, unit="m", dimensional=MetricLength())
+        bar.update(location="bottom_left", background_fill_alpha=0.8, border_line_color=None)
+        self.figure.add_layout(bar)
+
+    def _draw_territories(self, answer: Answer) -> None:
+        data, plane = self.data, self.plane
+        if data.map is None or not (plane.is_map or plane.is_plane):
+            return
+        areas = outlines(data.map, answer.labels, answer.task.n_clusters)
+        filled: dict[str, list[Any]] = {"xs": [], "ys": [], "colour": []}
+        for cluster, area in enumerate(areas):
+            for part in drawn_lines(data, plane, shells_of(area)):
+                filled["xs"].append(part[0])
+                filled["ys"].append(part[1])
+                filled["colour"].append(colour(cluster))
+        self._areas.data = filled
+        lines = drawn_lines(data, plane, areas)
+        self._outlines.data = {"xs": [x for x, _ in lines], "ys": [y for _, y in lines]}
 
     def _draw_lines(self) -> None:
         ends: dict[str, Any] = {name: name for name in ("x0", "y0", "x1", "y1")}
@@ -230,7 +293,12 @@ class Picture:
         self._colour(answer)
         if answer is not None:
             x, y, some = middles(answer.labels, plane.x, plane.y, answer.task.n_clusters)
-            self._middles.data = {"x": x, "y": y, "text": [str(int(j)) for j in some]}
+            self._middles.data = {
+                "x": x,
+                "y": y,
+                "text": [self.data.cluster_name(int(j)) for j in some],
+            }
+            self._draw_territories(answer)
         marks = marks_of(session)
         self._together.data = self._lines(marks, marks.together)
         self._apart.data = self._lines(marks, ~marks.together)

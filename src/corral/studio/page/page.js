@@ -103,8 +103,8 @@
       const row = element("tr"), first = element("td"), swatch = element("span", cluster.shape, "swatch");
       swatch.style.color = cluster.colour;
       swatch.setAttribute("aria-hidden", "true");
-      const button = element("button", String(cluster.number));
-      button.setAttribute("aria-label", `Select the rows of cluster ${cluster.number}`);
+      const button = element("button", cluster.name);
+      button.setAttribute("aria-label", `Select the rows of cluster ${cluster.name}`);
       button.onclick = () => send("cluster", {number: cluster.number});
       first.append(swatch, button);
       row.append(first, element("td", cluster.size.toLocaleString("en")));
@@ -122,7 +122,7 @@
     at("labels").disabled = !state.answer;
     if (document.activeElement !== at("k")) at("k").value = state.n_clusters;
     const numbers = [...Array(Math.min(state.n_clusters, 1000)).keys()];
-    choices(at("cluster"), numbers);
+    choices(at("cluster"), numbers, numbers.map((j) => state.names[j] ?? String(j)));
     at("fit").disabled = running;
     seen("stop", running);
     seen("progress", running);
