@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .estimator import ConstrainedKMeans
     from .exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
     from .feasibility import Feasibility, check
+    from .mixed.estimator import MixedGroups
     from .pricing import price_rules
     from .progress import Progress
     from .proof import LowerBound, lower_bound
@@ -62,6 +63,7 @@ __all__ = [
     "LinearConstraint",
     "LinkPropagation",
     "LowerBound",
+    "MixedGroups",
     "MustLink",
     "Pin",
     "Progress",
@@ -85,7 +87,8 @@ __all__ = [
 _HOMES = (
     *("exceptions", "progress", "constraints", "admm.history"),
     *("report", "feasibility", "estimator", "proof", "choose", "pricing"),
-    *("shapes.mixture", "shapes.kernel", "shapes.medoids", "shapes.propagation", "studio"),
+    *("shapes.mixture", "shapes.kernel", "shapes.medoids", "shapes.propagation"),
+    *("mixed.estimator", "studio"),
 )
 
 

@@ -199,15 +199,8 @@ class Report(Findings):
         self, names: Sequence[Any] | None, pictures: Pictures, *, interactive: bool = True
     ) -> str:
         """The page: the picture, one sentence, the numbers, the rules, the rows, the solver."""
-        labels = None if self.view is None else self.view.labels
-        told = Told(
-            names=names,
-            labels=labels,
-            n_iterations=None if self.history is None else len(self.history),
-            plan=self._decisions(),
-            proof="" if self.proof is None else str(self.proof),
-            prices=self.prices,
-        )
+        told = self._told(names)
+        labels = told.labels
         members = "" if labels is None else to_members(labels, names, interactive=interactive)
         parts = [
             headline(self),
@@ -220,6 +213,17 @@ class Report(Findings):
             solver_section(told, pictures.solver),
         ]
         return "\n".join(filter(None, parts))
+
+    def _told(self, names: Sequence[Any] | None) -> Told:
+        """What is known besides the findings."""
+        return Told(
+            names=names,
+            labels=None if self.view is None else self.view.labels,
+            n_iterations=None if self.history is None else len(self.history),
+            plan=self._decisions(),
+            proof="" if self.proof is None else str(self.proof),
+            prices=self.prices,
+        )
 
     def in_units(self, scaler: Any) -> Report:
         """Give the same report with the means of the clusters in the units before scaling.

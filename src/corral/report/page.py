@@ -290,7 +290,7 @@ def rules_section(findings: Findings, told: Told) -> str:
         for number, row in enumerate(rows):
             row.append(_priced(prices, number))
         note = f'<p class="note">{PRICE_NOTE}</p>'
-    return section("Rules", _table(head, rows) + note) + _broken(findings, told.names)
+    return section("Rules", table(head, rows) + note) + _broken(findings, told.names)
 
 
 def _priced(prices: Prices, rule: int) -> str:
@@ -318,8 +318,8 @@ def profile_section(found: Sequence[Profile]) -> str:
         return ""
     body = "\n".join(lines)
     head = _head(("cluster", "points", "what sets it apart: mean of the cluster"))
-    table = f'<table class="profiles">\n{head}\n<tbody>\n{body}\n</tbody>\n</table>'
-    return section("What characterises each cluster", table)
+    found_table = f'<table class="profiles">\n{head}\n<tbody>\n{body}\n</tbody>\n</table>'
+    return section("What characterises each cluster", found_table)
 
 
 def bounds_section(findings: Findings, told: Told, picture: str = "") -> str:
@@ -338,8 +338,8 @@ def solver_section(told: Told, pictures: str = "") -> str:
         rows.append(("iterations", in_digits(told.n_iterations)))
     if not rows and not pictures:
         return ""
-    table = _table(("decision", "value"), rows) if rows else ""
-    return f"<details><summary>How it was solved</summary>\n{table}\n{pictures}</details>"
+    decisions = table(("decision", "value"), rows) if rows else ""
+    return f"<details><summary>How it was solved</summary>\n{decisions}\n{pictures}</details>"
 
 
 def _broken(findings: Findings, names: Sequence[Any] | None) -> str:
@@ -359,7 +359,7 @@ def _clusters(sizes: Sequence[int], rules: list[Constraint]) -> str:
     total = max(sum(sizes), 1)
     rows = [(j, size, f"{size / total:.1%}", *_judged(measure, j)) for j, size in enumerate(sizes)]
     head = ("cluster", "points", "share", "allowed", "verdict")
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _totals(labels: IntArray, rules: list[Constraint], n_clusters: int) -> str:
@@ -370,7 +370,7 @@ def _totals(labels: IntArray, rules: list[Constraint], n_clusters: int) -> str:
         for j, value in enumerate(measure.values)
     ]
     head = ("rule", "cluster", "value", "allowed", "verdict")
-    return _table(head, rows) if rows else ""
+    return table(head, rows) if rows else ""
 
 
 def section(title: str, content: str) -> str:
@@ -378,7 +378,7 @@ def section(title: str, content: str) -> str:
     return f"<section><h2>{escape(title)}</h2>\n{content}</section>"
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """A table with a button at the head of each column; numbers sort as numbers."""
     body = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     return f"<table>\n{_head(head)}\n<tbody>\n{body}\n</tbody>\n</table>"

@@ -71,9 +71,16 @@ MOST_MESSAGES = 3
 
 
 def to_text(
-    findings: Findings, known: Mapping[str, Any], prices: Prices | None, names: Sequence[Any] | None
+    findings: Findings,
+    known: Mapping[str, Any],
+    prices: Prices | None,
+    names: Sequence[Any] | None,
+    summary: Sequence[str] | None = None,
 ) -> str:
-    """The summary with what else is known, a line for each constraint, and what is broken."""
+    """The summary with what else is known, a line for each constraint, and what is broken.
+
+    ``summary`` takes the place of inertia and sizes.
+    """
     messages = [
         line
         for entry in findings.broken
@@ -81,16 +88,15 @@ def to_text(
     ]
     more = [f"{name:<7}  {value}" for name, value in known.items() if value]
     table, soft = _table(findings.entries, prices), _soft_prices(findings.entries)
-    parts = [_summary(findings) + more, table, soft, messages]
+    head = _summary(findings) if summary is None else list(summary)
+    parts = [head + more, table, soft, messages]
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
 
 def _summary(findings: Findings) -> list[str]:
-    hard = sum(entry.hard_count for entry in findings.broken)
-    broken = "1 hard rule is broken" if hard == 1 else f"{hard} hard rules are broken"
-    verdict = "every hard rule is obeyed" if findings.feasible else broken
     lines = [
-        f"{in_digits(sum(findings.sizes))} points in {len(findings.sizes)} clusters: {verdict}",
+        f"{in_digits(sum(findings.sizes))} points in {len(findings.sizes)} clusters: "
+        f"{verdict(findings)}",
         f"inertia  {in_digits(findings.inertia)} {findings.unit}".rstrip(),
         f"sizes    {' '.join(map(str, findings.sizes))}",
     ]
@@ -99,6 +105,13 @@ def _summary(findings: Findings) -> list[str]:
     if findings.outside:
         lines.append(f"outside  {findings.outside} rules name other rows and do not apply")
     return lines
+
+
+def verdict(findings: Findings) -> str:
+    """Whether the hard rules are obeyed."""
+    hard = sum(entry.hard_count for entry in findings.broken)
+    broken = "1 hard rule is broken" if hard == 1 else f"{hard} hard rules are broken"
+    return "every hard rule is obeyed" if findings.feasible else broken
 
 
 def _table(entries: tuple[Entry, ...], prices: Prices | None) -> list[str]:

@@ -295,6 +295,7 @@ class Descender:
         rules = answer.rules
         m, k = rules.n_groups, rules.n_clusters
         quick = rules.quickly_exact and self.shape.follows and m * k <= at.EXACT
+        quick = quick and not self.shape.mixes  # there, groups leave where they cost least
         most = self.budget.spent + at.STEP * self.budget.work
         # A flow with places of cliques has so many more arcs and nodes.
         each = 1000.0 if rules.sizes is not None and len(rules.pairs) else 50.0

@@ -34,6 +34,11 @@ class Variation:
         self._own: WeakKeyDictionary[Answer, FloatArray] = WeakKeyDictionary()
         self._amount = np.ascontiguousarray(rules.sums().and_(rules.soft_sums).values.T)
 
+    @property
+    def crosses(self) -> bool:
+        """Whether clusters have centres that make sense in another answer, or split in two."""
+        return not self.shape.mixes
+
     def local(self, answer: Answer, fills: bool = False) -> Varied:
         """A variation of few clusters, each kind that there is with the same chance.
 
@@ -41,9 +46,9 @@ class Variation:
         """
         k, kinds = self.rules.n_clusters, [self._reseeded]
         empty = np.flatnonzero(np.bincount(answer.labels, minlength=k) == 0)
-        if len(empty) and (fills or self.random_state.randint(2)):
+        if len(empty) and (fills or self.random_state.randint(2)) and self.crosses:
             return self._relocated(answer, empty)
-        if k > 2:
+        if k > 2 and self.crosses:
             kinds.append(self._relocated)
         if self.rules.sizes_vary:
             kinds.append(self._exchanged)

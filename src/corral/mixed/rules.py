@@ -1,0 +1,83 @@
+"""Rules that mixed groups have by default: even sizes, and categories spread evenly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._typing import BoolArray, FloatArray, IntArray
+from ..constraints import ClusterSizes, ClusterTotals, Constraint, ConstraintSet
+from .columns import Columns
+
+
+def default_rules(
+    given: ConstraintSet, columns: Columns, n_rows: int, n_clusters: int, price: float
+) -> list[Constraint]:
+    """Sizes as equal as possible unless others are given, and categories spread evenly.
+
+    They are soft, at a price above what any row is worth, so that they yield to the user's rules
+    and to nothing else.
+    """
+    found: list[Constraint] = []
+    sizes = sizes_of(given, n_rows, n_clusters)
+    if sizes is None:
+        least, rest = divmod(n_rows, n_clusters)
+        sizes = np.array([least, least + (rest > 0)])
+        # Groups may have some rows more where rules ask for it, but none is left empty.
+        found.append(ClusterSizes(minimum=sizes[0], maximum=sizes[1], weight=price))
+    for category in columns.categories:
+        number = np.bincount(category.codes, minlength=len(category.levels))
+        for level, word in enumerate(category.levels):
+            if number[level] >= 2:
+                rows = category.codes == level
+                bounds = spread_bounds(rows, sizes)
+                name = f"{category.name} {word}"
+                found.append(ClusterTotals(**bounds, name=name, weight=price))
+    return found
+
+
+def spread_bounds(rows: BoolArray, sizes: IntArray) -> dict[str, Any]:
+    """Bounds on how many of some rows a group has: those of an even share, rounded both ways.
+
+    Where sizes differ by more than one row, ``n c - N s`` is bounded instead, of a group of s rows
+    that has c of the N out of n: it lies between ``-n`` and ``n`` for the same counts.
+    """
+    n, number = len(rows), int(rows.sum())
+    if np.ptp(sizes) <= 1:
+        low, high = number * int(sizes.min()) // n, -(-number * int(sizes.max()) // n)
+        return {"values": rows, "minimum": low, "maximum": high}
+    return {"values": n * rows.astype(float) - number, "minimum": 1 - n, "maximum": n - 1}
+
+
+def sizes_of(given: ConstraintSet, n_rows: int, n_clusters: int) -> IntArray | None:
+    """What the user's rules say of sizes, the smallest and the largest; None if nothing."""
+    rules = given.of_kind(ClusterSizes)
+    if not rules:
+        return None
+    bounds = [rule.bounds(n_rows, n_clusters) for rule in rules]
+    low = max(int(lower.min()) for lower, _ in bounds)
+    high = min(int(upper.max()) for _, upper in bounds)
+    return np.array([low, max(low, high)])
+
+
+def room_of(given: ConstraintSet, n_rows: int, n_clusters: int) -> IntArray:
+    """Sizes to deal to, which add up to the rows: equal ones inside the user's bounds."""
+    low, high = np.zeros(n_clusters, np.int64), np.full(n_clusters, n_rows)
+    for rule in given.of_kind(ClusterSizes):
+        lower, upper = rule.bounds(n_rows, n_clusters)
+        low, high = np.maximum(low, lower), np.minimum(high, upper)
+    room: IntArray = np.clip(n_rows // n_clusters, low, np.maximum(low, high))
+    step = 1 if room.sum() < n_rows else -1
+    while room.sum() != n_rows:
+        free = np.flatnonzero(room < high) if step > 0 else np.flatnonzero(room > low)
+        free = free if len(free) else np.arange(n_clusters)
+        left = abs(n_rows - int(room.sum()))
+        chosen = free if left >= len(free) else free[np.argsort(step * room[free], kind="stable")]
+        room[chosen[:left]] += step
+    return np.maximum(room, 0)
+
+
+def price_of(points: FloatArray, weight: FloatArray) -> float:
+    """A price of a row too many above what the place of any row is worth."""
+    return 4.0 * float(np.max(weight * np.einsum("id,id->i", points, points), initial=0.0)) or 1.0
