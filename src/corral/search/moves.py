@@ -534,8 +534,8 @@ def exchange_rise(
 ) -> float:
     """Rise of objective and sums where i goes from a to b, and g from b to c; a swap if c is a.
 
-    With means or distances, in closed form.  ``leave`` is what cluster a feels where i leaves it.  Infinite
-    where it is not below the best one, which is often known before the sums.
+    With means or distances, in closed form.  ``leave`` is what cluster a feels where i leaves it.
+    Infinite where it is not below the best one, which is often known before the sums.
     """
     points, sums, figure, load = model.points, state.sums, state.figure, state.load
     w, v, n_features = model.group[WEIGHT, i], model.group[WEIGHT, g], sums.shape[1]

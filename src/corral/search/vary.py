@@ -1,8 +1,8 @@
 """Variations of answers: labels or clusters from which a descent may end lower.
 
 *Relocate*: one cluster is given up and another is split.  *Reseed*: some neighbouring clusters are
-seeded anew from their own groups.  *Replace*: a cluster is put around another group near it, where
-centres are groups.  *Exchange bounds*: two clusters change sizes, where the order of the sizes is
+seeded anew from their own groups.  *Shuffle*: some groups of mixed clusters change places.
+*Replace*: a cluster is put around another group near it, where centres are groups.  *Exchange bounds*: two clusters change sizes, where the order of the sizes is
 free.  *Rename*: two clusters that have rules of their own exchange their groups.  *Cross*: the
 clusters of two parents are matched, and one of each pair is taken (HG-means, Gribel and Vidal
 2019).  All but the last change few clusters, and only these are searched again.
@@ -48,6 +48,8 @@ class Variation:
         empty = np.flatnonzero(np.bincount(answer.labels, minlength=k) == 0)
         if len(empty) and (fills or self.random_state.randint(2)) and self.crosses:
             return self._relocated(answer, empty)
+        if k > 1 and not self.crosses:
+            kinds.append(self._shuffled)
         if k > 2 and self.crosses:
             kinds.append(self._relocated)
         if self.rules.sizes_vary:
@@ -180,6 +182,17 @@ class Variation:
             labels[inside] = near[self.shape.seeded(inside, number, draw)]
         awake = np.zeros(k, bool)
         awake[near] = True
+        return Varied(labels, awake, answer.rules, answer.prices)
+
+    def _shuffled(self, answer: Answer) -> Varied:
+        """Some groups of some clusters change places in a ring."""
+        labels, k, draw = answer.labels.copy(), self.rules.n_clusters, self.random_state
+        some, awake = draw.choice(k, self._few(), replace=False), np.zeros(k, bool)
+        inside = np.flatnonzero(_within(labels, some, k))
+        number = int(2.0 * max(len(inside) / 4.0, 1.0) ** draw.uniform())
+        chosen = draw.permutation(inside)[:number]
+        labels[chosen] = labels[np.roll(chosen, 1)]
+        awake[some] = True
         return Varied(labels, awake, answer.rules, answer.prices)
 
     def _few(self) -> int:
