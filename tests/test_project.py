@@ -39,6 +39,7 @@ LAYERS = [
     {"new_rows", "proof", "active"},
     {"estimator", "baselines"},
     {"shapes", "choose", "pricing"},
+    {"mixed"},
     {"studio"},
     {"__init__"},
     {"cli"},

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .estimator import ConstrainedKMeans
     from .exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
     from .feasibility import Feasibility, check
-    from .mixed.estimator import MixedGroups
+    from .mixed import MixedGroups, MixedKFold, split
     from .pricing import price_rules
     from .progress import Progress
     from .proof import LowerBound, lower_bound
@@ -64,6 +64,7 @@ __all__ = [
     "LinkPropagation",
     "LowerBound",
     "MixedGroups",
+    "MixedKFold",
     "MustLink",
     "Pin",
     "Progress",
@@ -79,6 +80,7 @@ __all__ = [
     "lower_bound",
     "price_rules",
     "read_pairs",
+    "split",
     "studio",
     "write_pairs",
 ]
@@ -88,7 +90,7 @@ _HOMES = (
     *("exceptions", "progress", "constraints", "admm.history"),
     *("report", "feasibility", "estimator", "proof", "choose", "pricing"),
     *("shapes.mixture", "shapes.kernel", "shapes.medoids", "shapes.propagation"),
-    *("mixed.estimator", "studio"),
+    *("mixed", "studio"),
 )
 
 

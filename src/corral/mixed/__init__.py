@@ -3,5 +3,7 @@
 from __future__ import annotations
 
 from .estimator import MixedGroups
+from .report import MixedReport
+from .split import MixedKFold, split
 
-__all__ = ["MixedGroups"]
+__all__ = ["MixedGroups", "MixedKFold", "MixedReport", "split"]

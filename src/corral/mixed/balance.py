@@ -169,7 +169,7 @@ def least_loss(columns: FloatArray, spreads: FloatArray, sizes: IntArray) -> flo
 
     Examples
     --------
-    >>> least_loss(np.array([[0.0], [0.0], [0.0], [1.0]]), np.ones(1), np.array([2, 2]))
+    >>> float(least_loss(np.array([[0.0], [0.0], [0.0], [1.0]]), np.ones(1), np.array([2, 2])))
     0.25
     """
     total, sizes = 0.0, sizes[sizes > 0]

@@ -99,7 +99,7 @@ def read_columns(X: Any, spread: Any, estimator: BaseEstimator) -> Columns:
         numbers = np.column_stack([read[name] for name in kept])
         check_array(numbers, dtype=np.float64, input_name="X", estimator=estimator)
         check_magnitude(numbers, type(estimator).__name__)
-    categories = tuple(filter(None, (_category(name, table[name]) for name in chosen)))
+    categories = tuple(filter(None, (category_of(name, table[name]) for name in chosen)))
     if not kept and not categories:
         raise ValueError(
             f"X has no column of numbers and none of categories that come twice; its columns are "
@@ -137,7 +137,7 @@ def _as_numbers(values: Any) -> FloatArray | None:
     return array.astype(np.float64) if plain else None
 
 
-def _category(name: str, values: Any) -> Category | None:
+def category_of(name: str, values: Any) -> Category | None:
     """A column of categories; None if no category has two rows."""
     words = [MISSING if v is None or v != v or str(v) == "<NA>" else str(v) for v in values]
     levels, codes = np.unique(np.array(words, dtype=str), return_inverse=True)

@@ -54,9 +54,9 @@ def deal(
 
     Examples
     --------
-    >>> points = np.array([[-3.0], [-1.0], [1.0], [3.0]])
+    >>> points = np.array([[-2.0], [-2.0], [2.0], [2.0]])
     >>> labels = deal(points, np.ones(4, int), np.array([2, 2]), np.random.RandomState(0))
-    >>> bool(labels[0] == labels[3]), bool(labels[1] == labels[2])
+    >>> bool(labels[0] != labels[1]), bool(labels[2] != labels[3])
     (True, True)
     """
     m, k = len(points), len(room)

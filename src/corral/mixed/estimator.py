@@ -240,7 +240,6 @@ def _dealt(rules: Rules, rows: MemoryRows) -> tuple[FloatArray, IntArray]:
     strata = np.zeros(len(points), np.int64)
     if few:
         strata = np.unique(np.column_stack(few), axis=0, return_inverse=True)[1].reshape(-1)
-    share = rules.count / rules.count.sum()
     bounded = bounded - np.outer(rules.count, bounded.sum(axis=0)) / rules.count.sum()
     spread = np.sqrt((bounded**2 / rules.count[:, None]).sum(axis=0) / rules.count.sum())
     unit = np.sqrt(rows.spread / max(rows.total_weight, 1e-300) / max(points.shape[1], 1))

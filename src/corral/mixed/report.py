@@ -107,8 +107,8 @@ class MixedReport(Report):
         kind = "good" if self.feasible else "bad"
         said = (
             f"The groups are {percent(self.share)} as alike as is possible at all; the largest "
-            f"difference of a mean from that of all rows is {in_digits(self.imbalance, 3)} standard "
-            "deviations."
+            "difference of a mean from that of all rows is "
+            f"{in_digits(self.imbalance, 3)} standard deviations."
         )
         parts = [
             f'<p class="verdict {kind}">{escape(self._headline)}.</p>\n<p>{said}</p>',

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints import ClusterSizes, ClusterTotals, Constraint, ConstraintSet
-from .columns import Columns
+from .columns import Category, Columns
 
 
 def default_rules(
@@ -26,28 +26,35 @@ def default_rules(
         sizes = np.array([least, least + (rest > 0)])
         # Groups may have some rows more where rules ask for it, but none is left empty.
         found.append(ClusterSizes(minimum=sizes[0], maximum=sizes[1], weight=price))
-    for category in columns.categories:
+    return [*found, *category_rules(columns.categories, sizes, price)]
+
+
+def category_rules(
+    categories: Iterable[Category], sizes: IntArray, price: float
+) -> list[ClusterTotals]:
+    """Bounds on the counts of each category that has several rows, for groups of some sizes."""
+    found = []
+    for category in categories:
         number = np.bincount(category.codes, minlength=len(category.levels))
-        for level, word in enumerate(category.levels):
-            if number[level] >= 2:
-                rows = category.codes == level
-                bounds = spread_bounds(rows, sizes)
-                name = f"{category.name} {word}"
-                found.append(ClusterTotals(**bounds, name=name, weight=price))
+        for level in np.flatnonzero(number > 1):
+            name = f"{category.name} {category.levels[level]}"
+            found.append(spread_rule(category.codes == level, sizes, name, price))
     return found
 
 
-def spread_bounds(rows: BoolArray, sizes: IntArray) -> dict[str, Any]:
-    """Bounds on how many of some rows a group has: those of an even share, rounded both ways.
+def spread_rule(rows: BoolArray, sizes: IntArray, name: str, price: float) -> ClusterTotals:
+    """Bounds on how many of some rows a group has: its share, rounded down and up.
 
-    Where sizes differ by more than one row, ``n c - N s`` is bounded instead, of a group of s rows
-    that has c of the N out of n: it lies between ``-n`` and ``n`` for the same counts.
+    Where sizes differ so that one pair of bounds does not fit all, ``n c - N s`` is bounded, of a
+    group of s rows that has c of the N out of n: a share rounded either way is less than n away.
     """
     n, number = len(rows), int(rows.sum())
-    if np.ptp(sizes) <= 1:
-        low, high = number * int(sizes.min()) // n, -(-number * int(sizes.max()) // n)
-        return {"values": rows, "minimum": low, "maximum": high}
-    return {"values": n * rows.astype(float) - number, "minimum": 1 - n, "maximum": n - 1}
+    low, high = number * int(sizes.min()) // n, -(-number * int(sizes.max()) // n)
+    if high - low <= 1:
+        return ClusterTotals(rows, minimum=low, maximum=high, name=name, weight=price)
+    values = n * rows.astype(float) - number
+    bounds = {"minimum": 1 - n, "maximum": n - 1}
+    return ClusterTotals(values, **bounds, name=f"{name}, beyond its share", weight=price / n)
 
 
 def sizes_of(given: ConstraintSet, n_rows: int, n_clusters: int) -> IntArray | None:

@@ -358,7 +358,7 @@ def cost_change(rare: Rare, model: Model, state: State, scratch: Scratch, j: int
         else:
             for z in range(model.indptr[g], model.indptr[g + 1]):
                 step[model.indices[z]] += w * model.data[z]
-    if rare is not None and (kind == TABLE or kind == DIVERSE):
+    if rare is not None and kind in (TABLE, DIVERSE):
         return rise
     if rare is not None and kind == MEDOIDS:
         return medoid_cost(model, state, scratch, j, n) - state.figure[COST, j]
@@ -735,7 +735,7 @@ def find_near(rare: Rare, model: Model, state: State, scratch: Scratch, gaps: Fl
 @inlined
 def mixes(model: Model) -> bool:
     """Whether groups are to be mixed, so that no cluster is near another."""
-    return model.kind == MIXED or model.kind == DIVERSE
+    return model.kind in (MIXED, DIVERSE)
 
 
 @part

@@ -2,10 +2,11 @@
 
 *Relocate*: one cluster is given up and another is split.  *Reseed*: some neighbouring clusters are
 seeded anew from their own groups.  *Shuffle*: some groups of mixed clusters change places.
-*Replace*: a cluster is put around another group near it, where centres are groups.  *Exchange bounds*: two clusters change sizes, where the order of the sizes is
-free.  *Rename*: two clusters that have rules of their own exchange their groups.  *Cross*: the
-clusters of two parents are matched, and one of each pair is taken (HG-means, Gribel and Vidal
-2019).  All but the last change few clusters, and only these are searched again.
+*Replace*: a cluster is put around another group near it, where centres are groups.  *Exchange
+bounds*: two clusters change sizes, where the order of the sizes is free.  *Rename*: two clusters
+that have rules of their own exchange their groups.  *Cross*: the clusters of two parents are
+matched, and one of each pair is taken (HG-means, Gribel and Vidal 2019).  All but the last change
+few clusters, and only these are searched again.
 """
 
 from __future__ import annotations
