@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -34,6 +34,22 @@ class Category:
     def indicators(self) -> FloatArray:
         """One where a row has the category, (n, levels)."""
         return np.equal(self.codes[:, None], np.arange(len(self.levels))).astype(np.float64)
+
+
+class Frame:
+    """Named columns where no data frame is at hand: numbers, and lists of words."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = dict(values)
+        self.columns = list(values)
+        self.shape = len(next(iter(values.values()))), len(values)
+
+    def __getitem__(self, name: str) -> Any:
+        """Give a column."""
+        return self._values[name]
+
+    def __len__(self) -> int:
+        return self.shape[0]
 
 
 @dataclass(frozen=True)
