@@ -23,7 +23,7 @@ from ..rules import Rules
 #: costs at the best medoid among the members.  Weights are in the costs of the last two.  Of mixed
 #: groups it is the squared distance of their mean from that of all, by the weight of the group, or
 #: the distances between its members with the sign turned.
-MIXED, MEANS, CHORDS, TABLE, MEDOIDS, DIVERSE = -1, 0, 1, 2, 3, 4
+MIXED, MEANS, CHORDS, TABLE, MEDOIDS, DIVERSE = 0, 1, 2, 3, 4, 5
 
 
 class Model(NamedTuple):

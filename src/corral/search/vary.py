@@ -177,7 +177,12 @@ class Variation:
         """Some neighbouring clusters seeded anew."""
         labels, k, draw = answer.labels.copy(), self.rules.n_clusters, self.random_state
         number = self._few()
-        near = np.argsort(self._gaps(answer.clusters, int(draw.randint(k))), kind="stable")[:number]
+        if self.crosses:
+            gaps = self._gaps(answer.clusters, int(draw.randint(k)))
+            near = np.argsort(gaps, kind="stable")[:number]
+        else:
+            number = number if draw.randint(2) else min(2, k)
+            near = self._uneven(answer, number)
         inside = np.flatnonzero(_within(labels, near, k))
         if len(inside) > number > 1:
             labels[inside] = near[self.shape.seeded(inside, number, draw)]
@@ -185,10 +190,21 @@ class Variation:
         awake[near] = True
         return Varied(labels, awake, answer.rules, answer.prices)
 
+    def _uneven(self, answer: Answer, number: int) -> IntArray:
+        """Some clusters, in half of the cases with one that pays for soft sums, if any does."""
+        k, draw, soft = self.rules.n_clusters, self.random_state, answer.rules.soft_sums
+        some = draw.choice(k, number, replace=False)
+        if len(soft) and draw.randint(2):
+            paid = (soft.price * soft.outside(soft.reached(answer.labels))).sum(axis=0)
+            if paid.any():
+                first = int(draw.choice(k, p=paid / paid.sum()))
+                some = np.append(first, some[some != first][: number - 1])
+        return np.asarray(some)
+
     def _shuffled(self, answer: Answer) -> Varied:
         """Some groups of some clusters change places in a ring."""
         labels, k, draw = answer.labels.copy(), self.rules.n_clusters, self.random_state
-        some, awake = draw.choice(k, self._few(), replace=False), np.zeros(k, bool)
+        some, awake = self._uneven(answer, self._few()), np.zeros(k, bool)
         inside = np.flatnonzero(_within(labels, some, k))
         number = int(2.0 * max(len(inside) / 4.0, 1.0) ** draw.uniform())
         chosen = draw.permutation(inside)[:number]
