@@ -38,6 +38,8 @@ OBJECTIVES = ("means", "moments", "diversity")
 ROUNDING = 1e-14
 #: Values of a bounded sum up to which rows of the same value are dealt one after another.
 FEW_VALUES = 8
+#: Factor of the work of a search that spreads categories of rows which stay together.
+WHOLE_WORK = 4.0
 #: Rows of a block of distances.
 BLOCK = 1000
 
@@ -170,7 +172,10 @@ class MixedGroups(ShapedClustering):
             perfect = self._least(columns, task.weight, room) + ROUNDING * rows.spread
         task.events.note("groups", f"mixed, objective {self.objective!r}")
         makers = _makers(task, shape)
-        found = searched(task, rules, shape, makers, perfect=perfect)
+        # Rows that stay together are hard to spread, and few of them are quickly searched.
+        hard = bool(rules.soft_totals) and rules.count.max() > 1
+        work = WHOLE_WORK if hard and rules.n_groups <= coarse_groups(rules.n_clusters) else 1.0
+        found = searched(task, rules, shape, makers, perfect=perfect, work=work)
         attributes = {"n_iter_": task.tally.answers}
         return Found(rules.to_rows(found.labels), attributes, tuple(task.events.table()))
 

@@ -265,11 +265,13 @@ def searched(
     children: bool = True,
     quiet: bool = False,
     perfect: float = -np.inf,
+    work: float = 1.0,
 ) -> Answer:
     """The best answer of a search; where no maker's obeys the rules, an exact solver finds one.
 
     Without ``children`` the search ends with the answers of the makers.  If it is ``quiet``, its
-    events are not noted.  An objective of ``perfect`` or less ends it.
+    events are not noted.  An objective of ``perfect`` or less ends it.  ``work`` is a
+    factor of the budget.
 
     Raises
     ------
@@ -281,7 +283,7 @@ def searched(
     events, deadline = task.events, task.deadline
     # Mixed groups look at some of the others, however many there are.
     seen = min(rules.n_clusters, WIDTH) if shape.mixes else rules.n_clusters
-    budget = Budget.of(shape.shape, seen, task.effort, deadline)
+    budget = Budget.of(shape.shape, seen, work * task.effort, deadline)
 
     def tell(name: str, answer: Answer | None) -> None:
         if not quiet:
