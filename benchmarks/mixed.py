@@ -1,4 +1,4 @@
-"""Mixed groups: optima of small problems, large ones beside exchanges, batches, folds, a class list.
+"""Mixed groups: optima of small problems, large ones beside exchanges, batches, folds, a class.
 
     python benchmarks/mixed.py                  # all, some minutes
     python benchmarks/mixed.py small batches    # some of: small, large, many, batches, folds, class
