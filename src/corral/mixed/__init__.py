@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from .estimator import MixedGroups
 from .report import MixedReport
-from .split import MixedKFold, split
+from .splits import MixedKFold, split
 
 __all__ = ["MixedGroups", "MixedKFold", "MixedReport", "split"]

@@ -108,11 +108,10 @@ def read_columns(X: Any, spread: Any, estimator: BaseEstimator) -> Columns:
     texts = [name for name, values in table.items() if _as_numbers(values) is None]
     chosen = _chosen(spread, list(table), texts)
     kept = [name for name in table if name not in chosen and name not in texts]
-    read = {name: _as_numbers(table[name]) for name in kept}
-    n = len(next(iter(table.values())))
-    numbers = np.empty((n, 0))
+    read = [found for name in kept if (found := _as_numbers(table[name])) is not None]
+    numbers: FloatArray = np.empty((len(next(iter(table.values()))), 0))
     if kept:
-        numbers = np.column_stack([read[name] for name in kept])
+        numbers = np.column_stack(read)
         check_array(numbers, dtype=np.float64, input_name="X", estimator=estimator)
         check_magnitude(numbers, type(estimator).__name__)
     categories = tuple(filter(None, (category_of(name, table[name]) for name in chosen)))
@@ -181,7 +180,7 @@ def _chosen(spread: Any, names: Sequence[str], texts: Sequence[str]) -> list[str
                     f"`spread` names column {each}, but X has {len(names)} columns; numbers must "
                     f"lie in [0, {len(names) - 1}]."
                 )
-            found.append(names[each])
+            found.append(names[int(each)])
             continue
         if str(each) not in names:
             known = shortened(map(repr, names), len(names))

@@ -225,7 +225,7 @@ def _makers(task: Task, shape: MixedShape) -> Iterator[tuple[str, Maker]]:
     fixed[rules.pins[:, 0]] = rules.pins[:, 1]
     number = at.PARENTS if rules.n_groups <= coarse_groups(rules.n_clusters) else 1
     for turn in range(number):
-        options = {"fixed": fixed, "noise": NOISE * (turn > 1), "deadline": task.deadline}
+        options: Any = {"fixed": fixed, "noise": NOISE * (turn > 1), "deadline": task.deadline}
         strata = shape.strata if turn % 2 == 0 else None
         start = partial(deal, shape.dealt, rules.count, room, task.random_state, strata, **options)
         yield "batches", start

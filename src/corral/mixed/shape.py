@@ -102,7 +102,7 @@ class MixedShape(MeansShape):
             inside = (at >= 0).all(axis=1)
             differ = side[:, at[inside, 0]] != side[:, at[inside, 1]]
             paid += (differ == joins) @ np.broadcast_to(cost, len(ends))[inside]
-        return side[int(paid.argmin())].astype(np.int64)
+        return np.asarray(side[int(paid.argmin())].astype(np.int64))
 
     def _costs_of(self, groups: IntArray, side: FloatArray) -> FloatArray:
         """What both halves cost for each way to split, (ways,)."""
@@ -136,7 +136,9 @@ class DiverseShape(MixedShape):
 
     def _costs_of(self, groups: IntArray, side: FloatArray) -> FloatArray:
         inside = self.distance[np.ix_(groups, groups)]
-        return -0.5 * sum(((half @ inside) * half).sum(axis=1) for half in (side, 1.0 - side))
+        other = 1.0 - side
+        twice = ((side @ inside) * side + (other @ inside) * other).sum(axis=1)
+        return np.asarray(-0.5 * twice)
 
     def objective(self, labels: IntArray, clusters: FloatArray) -> float:
         """Minus the sum of the distances."""

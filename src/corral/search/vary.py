@@ -179,7 +179,7 @@ class Variation:
         number = self._few()
         if self.crosses:
             gaps = self._gaps(answer.clusters, int(draw.randint(k)))
-            near = np.argsort(gaps, kind="stable")[:number]
+            near: IntArray = np.argsort(gaps, kind="stable")[:number]
         else:
             number = number if draw.randint(2) else min(2, k)
             near = self._uneven(answer, number)

@@ -179,7 +179,7 @@ def sizes_of_parts(parts: Any, n_rows: int) -> list[int]:
     ([4, 3, 3], [9, 2], [7, 3])
     """
     if isinstance(parts, Integral) and not isinstance(parts, bool):
-        if not 1 <= parts <= n_rows:
+        if not 1 <= int(parts) <= n_rows:
             raise ValueError(
                 f"`parts` is {parts}, but X has {n_rows} rows; it must lie in [1, {n_rows}]."
             )
