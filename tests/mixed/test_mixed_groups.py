@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from corral import (
     CannotLink,
@@ -19,6 +20,14 @@ from corral.mixed.columns import standardized
 from corral.mixed.deal import deal
 
 pd = pytest.importorskip("pandas")
+
+
+@parametrize_with_checks(
+    [MixedGroups(3)],
+    expected_failed_checks=lambda _: {"check_clustering": "blobs are to be torn apart"},
+)
+def test_it_is_an_estimator_of_scikit_learn(estimator, check):
+    check(estimator)
 
 
 @pytest.fixture
@@ -179,6 +188,14 @@ def test_dealing_fills_the_groups_as_it_shall(k):
     drawn = rng.permutation(1000) % k
     random = np.array([points[drawn == j].mean(axis=0) for j in range(k)])
     assert means.std(axis=0).max() < random.std(axis=0).min()
+
+
+def test_frames_of_dask_and_polars_are_the_same_as_those_of_pandas(students):
+    labels = MixedGroups(4, random_state=0).fit_predict(students)
+    polars, dask = pytest.importorskip("polars"), pytest.importorskip("dask.dataframe")
+    plain = students.assign(needs=students["needs"].astype(str))
+    for frame in (polars.from_pandas(plain), dask.from_pandas(plain, npartitions=2)):
+        np.testing.assert_array_equal(MixedGroups(4, random_state=0).fit_predict(frame), labels)
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
 from .._arrays import sound
-from .._text import suggestion
+from .._text import shown, suggestion
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import shortened
-from ..inputs import brought, check_magnitude, column_names, library
+from ..inputs import brought, check_magnitude, column_names, is_dask, library
 
 #: What stands for a category that is missing.
 MISSING = "missing"
@@ -125,9 +125,11 @@ def read_columns(X: Any, spread: Any, estimator: BaseEstimator) -> Columns:
 
 def _columns_of(X: Any) -> dict[str, Any] | None:
     """Columns by name, of a data frame or an array of objects; None for arrays of numbers."""
+    names = column_names(X)
+    if is_dask(X) and names is not None:
+        X = X.compute()
     if sparse.issparse(X) or library(X) in ("dask", "torch", "cupy"):
         return None
-    names = column_names(X)
     if names is not None:
         return {str(name): _values(X[name]) for name in names}
     array = np.asarray(sound(X))
@@ -154,6 +156,12 @@ def _as_numbers(values: Any) -> FloatArray | None:
 
 def category_of(name: str, values: Any) -> Category | None:
     """A column of categories; None if no category has two rows."""
+    wrong = next((value for value in values if isinstance(value, (dict, list, set, tuple))), None)
+    if wrong is not None:
+        raise TypeError(
+            f"column {name!r} of X holds {shown(wrong)}; each argument must be a string or a "
+            "number."
+        )
     words = [MISSING if v is None or v != v or str(v) == "<NA>" else str(v) for v in values]
     levels, codes = np.unique(np.array(words, dtype=str), return_inverse=True)
     if len(levels) == len(words) or len(levels) < 2:

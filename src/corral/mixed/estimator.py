@@ -16,13 +16,14 @@ from sklearn.utils.validation import validate_data
 from .. import numbers as at
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
-from ..inputs import outline
+from ..inputs import is_dask, on_gpu, outline
 from ..proof.relaxation import memory_at
 from ..report import Report
 from ..rows import MemoryRows
 from ..rows.distance import EUCLIDEAN
 from ..rules import Rules
 from ..search.engine import Maker
+from ..search.events import HOME
 from ..settings import Limit, coarse_groups
 from ..shapes.base import Found, ShapedClustering, Task, searched
 from .balance import balance_of, least_loss
@@ -171,6 +172,8 @@ class MixedGroups(ShapedClustering):
             room = room_of(task.given, len(task.points), task.n_clusters)
             perfect = self._least(columns, task.weight, room) + ROUNDING * rows.spread
         task.events.note("groups", f"mixed, objective {self.objective!r}")
+        if is_dask(task.X) or on_gpu(task.X):
+            task.events.note(HOME, "mixed groups are made where all rows are at hand")
         makers = _makers(task, shape)
         # Rows that stay together are hard to spread, and few of them are quickly searched.
         hard = bool(rules.soft_totals) and rules.count.max() > 1
