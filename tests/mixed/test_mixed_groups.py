@@ -114,6 +114,17 @@ def test_default_rules_yield_to_rules_that_are_given():
         MixedGroups(3).fit(points, constraints=[together, ClusterSizes(maximum=5)])
 
 
+def test_bounds_leave_sizes_as_equal_as_possible():
+    points = np.random.default_rng(5).normal(size=(20, 2))
+    model = MixedGroups(3, random_state=0)
+    model.fit(points, constraints=ClusterSizes(minimum=3, maximum=9))
+    assert sorted(model.report_.sizes) == [6, 7, 7]
+    model.fit(
+        points, constraints=ClusterSizes(minimum=[1, 5, 6], maximum=[2, 20, 20], ordered=True)
+    )
+    assert model.report_.sizes[0] in (1, 2)
+
+
 def test_labels_do_not_depend_on_units():
     points = np.random.default_rng(2).normal(size=(40, 2))
     labels = MixedGroups(4, random_state=0).fit_predict(points)

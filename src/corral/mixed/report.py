@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._text import in_digits
 from ..report import Report
@@ -13,6 +13,9 @@ from ..report.page import rules_section, section, solver_section, table
 from ..report.pictures import Pictures
 from ..report.text import to_text, verdict
 from .balance import Balance
+
+if TYPE_CHECKING:
+    from ..admm.history import History
 
 #: Rows of the rosters on a page, at most.
 MOST_LISTED = 20_000
@@ -48,6 +51,11 @@ class MixedReport(Report):
     def share(self) -> float:
         """The objective as a part of what no groups can exceed."""
         return 1.0 if self.balance is None else self.balance.share
+
+    @property
+    def objective(self) -> float:
+        """What is maximised: the inertia less the price of the soft rules broken."""
+        return self.inertia - self.soft_cost
 
     def rosters(self) -> list[list[str]]:
         """Names, or else numbers, of the rows of each group."""
@@ -98,6 +106,10 @@ class MixedReport(Report):
         known = {"fewest": self.fewest, "ended": self.ended}
         text = to_text(self, known, None, self.names, self._lines())
         return text if self.balance is None else f"{text}\n\n{self.balance}"
+
+    def _pictures(self, history: History | None) -> Pictures:
+        """None: groups that are alike look alike."""
+        return Pictures()
 
     def _content(
         self, names: Sequence[Any] | None, pictures: Pictures, *, interactive: bool = True

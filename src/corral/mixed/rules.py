@@ -14,7 +14,7 @@ from .columns import Category, Columns
 def default_rules(
     given: ConstraintSet, columns: Columns, n_rows: int, n_clusters: int, price: float
 ) -> list[Constraint]:
-    """Sizes as equal as possible unless others are given, and categories spread evenly.
+    """Sizes as equal as possible unless lists of sizes are given, and categories spread evenly.
 
     They are soft, at a price above what any row is worth, so that they yield to the user's rules
     and to nothing else.
@@ -24,7 +24,6 @@ def default_rules(
     if sizes is None:
         least, rest = divmod(n_rows, n_clusters)
         sizes = np.array([least, least + (rest > 0)])
-        # Groups may have some rows more where rules ask for it, but none is left empty.
         found.append(ClusterSizes(minimum=sizes[0], maximum=sizes[1], weight=price))
     return [*found, *category_rules(columns.categories, sizes, price)]
 
@@ -58,13 +57,17 @@ def spread_rule(rows: BoolArray, sizes: IntArray, name: str, price: float) -> Cl
 
 
 def sizes_of(given: ConstraintSet, n_rows: int, n_clusters: int) -> IntArray | None:
-    """What the user's rules say of sizes, the smallest and the largest; None if nothing."""
-    rules = given.of_kind(ClusterSizes)
-    if not rules:
+    """The smallest and the largest size that the user's rules allow; None if sizes are open.
+
+    They are where all groups have the same bounds.
+    """
+    bounds = [rule.bounds(n_rows, n_clusters) for rule in given.of_kind(ClusterSizes)]
+    least, rest = divmod(n_rows, n_clusters)
+    open_ = all(np.ptp(lower) == 0 and np.ptp(upper) == 0 for lower, upper in bounds)
+    low = max((int(lower.min()) for lower, _ in bounds), default=0)
+    high = min((int(upper.max()) for _, upper in bounds), default=n_rows)
+    if open_ and low < high and low <= least and least + (rest > 0) <= high:
         return None
-    bounds = [rule.bounds(n_rows, n_clusters) for rule in rules]
-    low = max(int(lower.min()) for lower, _ in bounds)
-    high = min(int(upper.max()) for _, upper in bounds)
     return np.array([low, max(low, high)])
 
 

@@ -183,7 +183,7 @@ class Report(Findings):
         names : sequence, optional
             What to call the rows, such as the index of a data frame.
         """
-        pictures = to_pictures(self, self.view, self.history, self.features)
+        pictures = self._pictures(self.history)
         content = self._content(self.names if names is None else names, pictures)
         page = to_page(content, title)
         if path is not None:
@@ -192,7 +192,7 @@ class Report(Findings):
         return page
 
     def _repr_html_(self) -> str:
-        pictures = to_pictures(self, self.view, None, self.features)
+        pictures = self._pictures(None)
         return to_fragment(self._content(self.names, pictures, interactive=False))
 
     def _content(
@@ -213,6 +213,10 @@ class Report(Findings):
             solver_section(told, pictures.solver),
         ]
         return "\n".join(filter(None, parts))
+
+    def _pictures(self, history: History | None) -> Pictures:
+        """Pictures of the clusters, of their bounds and of the solver."""
+        return to_pictures(self, self.view, history, self.features)
 
     def _told(self, names: Sequence[Any] | None) -> Told:
         """What is known besides the findings."""
