@@ -168,29 +168,33 @@ def many():
 
 def batches():
     """320 samples of patients in 20 batches, with three categories, over 10 seeds."""
-    made = []
-    for seed in range(10):
-        rng = np.random.default_rng(seed)
-        number = rng.integers(1, 5, 320)
-        number = number[: np.searchsorted(np.cumsum(number), 320) + 1]
-        number[-1] -= number.sum() - 320
-        patient = np.repeat(np.arange(len(number)), number)
-        rows = np.flatnonzero(np.diff(patient) == 0)
-        categories = [rng.integers(0, levels, len(number))[patient] for levels in (2, 3, 4)]
-        points = rng.normal(size=(320, 3)) + rng.normal(size=(len(number), 3))[patient]
-        table = np.column_stack([points.astype(object), *(c.astype(str) for c in categories)])
-        rules = [MustLink(np.column_stack([rows, rows + 1])), ClusterSizes([16] * 20)]
-        start, used = time.perf_counter(), time.process_time()
-        model = MixedGroups(20, random_state=0).fit(table, constraints=rules)
-        seconds = time.perf_counter() - start, time.process_time() - used
-        balance = model.report_.balance
-        made.append((balance.uneven, *seconds, model.report_.share, model.report_.imbalance))
-    for name, column in zip(
-        ("uneven rows", "seconds", "of one core", "share", "imbalance"),
-        zip(*made, strict=True),
-        strict=True,
-    ):
-        print(f"batches: {name}: {', '.join(f'{x:.4g}' for x in column)}")
+    for of_patients in (False, True):
+        made = [one_batching(seed, of_patients) for seed in range(10)]
+        print(f"batches, categories of {'patients' if of_patients else 'samples'}:")
+        names = ("uneven rows", "seconds", "of one core", "share", "imbalance")
+        for name, column in zip(names, zip(*made, strict=True), strict=True):
+            print(f"  {name}: {', '.join(f'{x:.4g}' for x in column)}")
+
+
+def one_batching(seed, of_patients):
+    """Rows of categories that are too many or too few, seconds, share and imbalance."""
+    rng = np.random.default_rng(seed)
+    number = rng.integers(1, 5, 320)
+    number = number[: np.searchsorted(np.cumsum(number), 320) + 1]
+    number[-1] -= number.sum() - 320
+    patient = np.repeat(np.arange(len(number)), number)
+    rows = np.flatnonzero(np.diff(patient) == 0)
+    drawn = len(number) if of_patients else 320
+    categories = [rng.integers(0, levels, drawn) for levels in (2, 3, 4)]
+    categories = [each[patient] if of_patients else each for each in categories]
+    points = rng.normal(size=(320, 3)) + rng.normal(size=(len(number), 3))[patient]
+    table = np.column_stack([points.astype(object), *(c.astype(str) for c in categories)])
+    rules = [MustLink(np.column_stack([rows, rows + 1])), ClusterSizes([16] * 20)]
+    start, used = time.perf_counter(), time.process_time()
+    model = MixedGroups(20, random_state=0).fit(table, constraints=rules)
+    assert model.report_.feasible
+    seconds = time.perf_counter() - start, time.process_time() - used
+    return model.report_.balance.uneven, *seconds, model.report_.share, model.report_.imbalance
 
 
 def folds():
