@@ -40,6 +40,7 @@ LAYERS = [
     {"new_rows", "proof", "active"},
     {"estimator", "baselines"},
     {"shapes", "choose", "pricing"},
+    {"mixed"},
     {"studio"},
     {"__init__"},
     {"cli"},
@@ -57,7 +58,6 @@ EXTRAS = {
     "constraints": {"shapely"},
     "proof": {"torch"},
     "studio": {"bokeh", "tornado", "jinja2"},
-    "constraints": {"shapely"},
     "geo": {"geopandas", "shapely", "pandas"},
 }
 

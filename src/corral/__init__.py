@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .estimator import ConstrainedKMeans
     from .exceptions import BrokenAnswerError, InfeasibleConstraintsError, SolverTimeoutError
     from .feasibility import Feasibility, check
+    from .mixed import MixedGroups, MixedKFold, split
     from .pricing import price_rules
     from .progress import Progress
     from .proof import LowerBound, lower_bound
@@ -64,6 +65,8 @@ __all__ = [
     "LinearConstraint",
     "LinkPropagation",
     "LowerBound",
+    "MixedGroups",
+    "MixedKFold",
     "MustLink",
     "Pin",
     "Progress",
@@ -79,6 +82,7 @@ __all__ = [
     "lower_bound",
     "price_rules",
     "read_pairs",
+    "split",
     "studio",
     "write_pairs",
 ]
@@ -87,7 +91,8 @@ __all__ = [
 _HOMES = (
     *("exceptions", "progress", "constraints", "admm.history"),
     *("report", "feasibility", "estimator", "proof", "choose", "pricing"),
-    *("shapes.mixture", "shapes.kernel", "shapes.medoids", "shapes.propagation", "studio"),
+    *("shapes.mixture", "shapes.kernel", "shapes.medoids", "shapes.propagation"),
+    *("mixed", "studio"),
 )
 
 

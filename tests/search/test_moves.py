@@ -21,11 +21,15 @@ from corral.rules import presolve
 from corral.search import moves, ready
 from corral.search.model import (
     CHORDS,
+    DIVERSE,
     MEANS,
     MEDOIDS,
+    MIXED,
     TABLE,
     Priced,
+    diverse_model,
     medoid_model,
+    mixed_model,
     model_of,
     table_model,
 )
@@ -138,6 +142,11 @@ def model_in(kind, stored, make_rules, seed):
         priced = table_model(rules).with_table(rng.random((m, K)))
     elif kind == MEDOIDS:
         priced = medoid_model(rules, rng.random((m, m)), np.arange(m))
+    elif kind == DIVERSE:
+        half = np.triu(rng.random((m, m)), 1)
+        priced = diverse_model(rules, half + half.T)
+    elif kind == MIXED:
+        priced = mixed_model(rules, points_in(kind, stored, rng)(rules))
     else:
         priced = model_of(rules, points_in(kind, stored, rng)(rules))
     model = priced.at(1.0 / priced.scale)
@@ -172,6 +181,8 @@ CASES = [
     (CHORDS, "csr"),
     (TABLE, "dense"),
     (MEDOIDS, "dense"),
+    (MIXED, "dense"),
+    (DIVERSE, "dense"),
 ]
 RULES = ["none", "pairs", "sums", "pins", "linear", "all"]
 
@@ -186,7 +197,7 @@ def test_shifts(kind, stored, name):
         check(model, labels, [i], [b], shift_rise(model, state, scratch, i, b))
 
 
-@pytest.mark.parametrize("kind", [MEANS, CHORDS, TABLE, MEDOIDS])
+@pytest.mark.parametrize("kind", [MEANS, CHORDS, TABLE, MEDOIDS, MIXED, DIVERSE])
 def test_shifts_of_the_last_group_and_into_an_empty_cluster(kind):
     model, labels, _ = model_in(kind, "dense", of_one_kind("all"), 1)
     labels[labels == 3] = 0
@@ -195,6 +206,48 @@ def test_shifts_of_the_last_group_and_into_an_empty_cluster(kind):
     state, scratch = state_of(model, labels), Scratch.of(model)
     for i, b in [(7, 0), (7, 3), (0, 3)]:
         check(model, labels, [i], [b], shift_rise(model, state, scratch, i, b))
+
+
+@run
+def exchange(rare, model, state, i, g, a, b, c, leave, best):
+    return moves.exchange_rise(rare, model, state, i, g, a, b, c, leave, best)
+
+
+@pytest.mark.parametrize("name", ["none", "sums"])
+@pytest.mark.parametrize("kind", [MEANS, MIXED, DIVERSE])
+def test_swaps_in_closed_form_rise_as_any_move(kind, name):
+    model, labels, rng = model_in(kind, "dense", of_one_kind(name), 9)
+    state, scratch = state_of(model, labels), Scratch.of(model)
+    for i, g in rng.integers(0, len(labels), (40, 2)):
+        a, b = labels[i], labels[g]
+        if a != b:
+            written(scratch, [i, g], [b, a])
+            expected = move_rise(model, state, scratch, 2)
+            # What cluster a pays for now is in what it feels when i leaves it.
+            rise = exchange(model, state, i, g, a, b, a, 0.0, np.inf)
+            assert rise == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["none", "pairs"])
+def test_mixed_groups_cost_what_their_means_are_away_and_distances_are_gained(name):
+    for kind in (MIXED, DIVERSE):
+        model, labels, _ = model_in(kind, "dense", of_one_kind(name), 10)
+        found = appraise(model, state_of(model, labels))[0]
+        if kind == DIVERSE:
+            same = labels[:, None] == labels
+            assert found == pytest.approx(-0.5 * model.points[same].sum())
+            continue
+        weight = model.group[0]
+        middle = np.average(model.points, axis=0, weights=weight)
+        np.testing.assert_allclose(middle, 0.0, atol=1e-12)
+        away = [
+            weight[labels == j].sum()
+            * (
+                np.average(model.points[labels == j], axis=0, weights=weight[labels == j]) ** 2
+            ).sum()
+            for j in range(K)
+        ]
+        assert found == pytest.approx(sum(away))
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -21,6 +21,7 @@ from .choose import choose
 from .compare import compare
 from .demo import demo
 from .fit import check, fit, verdict
+from .mix import mix
 from .options import debug_option
 from .output import BAD_INPUT, FAULT, FINE, INFEASIBLE, INTERRUPTED, OUT_OF_TIME, say
 from .reproduce import reproduce
@@ -30,6 +31,7 @@ EPILOG = """\b
 Examples:
   corral demo
   corral fit points.csv -k 3 --must-link ml.csv --sizes 59,71,48 -o labels.csv
+  corral mix students.csv -k 6 --together friends.csv --apart rivals.csv
   corral check points.csv -k 3 --cannot-link cl.csv --max-size 60
   corral choose points.csv -k 2:8 --max-size 60
   corral audit points.csv labels.csv --cannot-link cl.csv --max-size 60
@@ -63,7 +65,7 @@ def completion(ctx: click.Context, shell: str) -> None:
 
 
 COMMANDS = (
-    *(fit, check, choose, audit, assign, ask, compare, studio),
+    *(fit, mix, check, choose, audit, assign, ask, compare, studio),
     *(demo, reproduce, completion),
 )
 

@@ -264,20 +264,33 @@ def _soft_option(name: str, text: str) -> Callable[[Any], Any]:
     return option(name, type=click.FloatRange(0), metavar="WEIGHT", help=text)
 
 
-rule_options = stacked(
-    option(
-        "--must-link",
-        type=_FILE,
-        multiple=True,
-        help="CSV of pairs that belong together; a third column holds weights of soft pairs.",
-    ),
-    option("--cannot-link", type=_FILE, multiple=True, help="CSV of pairs that belong apart."),
-    option(
-        "--soft",
-        type=click.FloatRange(0, min_open=True),
-        metavar="WEIGHT",
-        help="Weight of the pairs in files without weights; without it they are hard.",
-    ),
+def _pair_options(together: Sequence[str], apart: Sequence[str]) -> Callable[[Any], Any]:
+    """The options with files of pairs, by these names."""
+    return stacked(
+        option(
+            *together,
+            "must_link",
+            type=_FILE,
+            multiple=True,
+            help="CSV of pairs that belong together; a third column holds weights of soft pairs.",
+        ),
+        option(
+            *apart,
+            "cannot_link",
+            type=_FILE,
+            multiple=True,
+            help="CSV of pairs that belong apart.",
+        ),
+        option(
+            "--soft",
+            type=click.FloatRange(0, min_open=True),
+            metavar="WEIGHT",
+            help="Weight of the pairs in files without weights; without it they are hard.",
+        ),
+    )
+
+
+_sum_options = stacked(
     option(
         "--sizes",
         callback=read_sizes,
@@ -396,6 +409,11 @@ previous_options = stacked(
         help="Price of each row that leaves its cluster of --previous; inf if none may.",
     ),
     option("--changes", type=click.Path(), help="Table of the rows that moved or are new."),
+)
+
+rule_options = stacked(_pair_options(["--must-link"], ["--cannot-link"]), _sum_options)
+mix_rule_options = stacked(
+    _pair_options(["--together", "--must-link"], ["--apart", "--cannot-link"]), _sum_options
 )
 
 seed_option = option(

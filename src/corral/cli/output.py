@@ -196,10 +196,11 @@ def write_labels(
     output: str | None,
     ids: str | None,
     as_json: bool,
+    by: str | None = None,
 ) -> None:
     """Write the labels to a file or to the standard output, unless JSON will have them.
 
-    ``ids`` is the name of the column of ids.
+    ``ids`` is the name of the column of ids, and ``by`` of that with a sheet for each number.
 
     Raises
     ------
@@ -216,7 +217,7 @@ def write_labels(
         if output is not None and ending_of(output) in ENDINGS["--territories"]:
             write_rows(output, points, columns, beside=written.beside(output))
         elif output is not None:
-            write_table(output, columns, decimal, ids, beside=written.beside(output))
+            write_table(output, columns, decimal, ids, by, beside=written.beside(output))
         else:
             text = _as_text(columns, decimal)
             click.echo(visible(text) if sys.stdout.isatty() else text, nl=False)
@@ -281,7 +282,7 @@ def print_report(
     ``values`` are added to the JSON object, in which the ids are called ``id``.
     """
     if as_json:
-        names = ("id", "label", "distance")
+        names = ("id", *(name for name in ("label", "distance") if name in columns))
         cells = (np.asarray(columns[name]).tolist() for name in names[1:])
         rows = zip(points.names, *cells, strict=True)
         found = {**report.to_dict(), **(values or {})}

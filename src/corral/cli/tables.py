@@ -299,11 +299,17 @@ def _number(cell: Any, decimal: str) -> float:
 
 
 def write_table(
-    path: str, columns: Columns, decimal: str = ".", ids: str | None = None, **how: Any
+    path: str,
+    columns: Columns,
+    decimal: str = ".",
+    ids: str | None = None,
+    by: str | None = None,
+    **how: Any,
 ) -> None:
     """Write a table in the format of the file's ending, completely or not at all.
 
-    ``ids`` names the column whose cells are names and not quantities.  ``how`` is for
+    ``ids`` names the column whose cells are names and not quantities.  ``by`` names one of numbers:
+    an Excel file has a sheet more for each of these, with the rows that have it.  ``how`` is for
     :func:`~corral.constraints.files.atomic_writer`.
     """
     ending = ending_of(path)
@@ -316,7 +322,10 @@ def write_table(
             for name, cells in found.items()
         }
     with atomic_writer(path, **how) as file:
-        WRITERS[ending](file, columns, decimal)
+        if by is not None and ending == ".xlsx":
+            _write_sheet(file, columns, decimal, by)
+        else:
+            WRITERS[ending](file, columns, decimal)
 
 
 def typed(cells: Sequence[Any], decimal: str, ids: bool) -> Sequence[Any]:
@@ -410,16 +419,15 @@ def _nulls(cells: Sequence[Any]) -> Sequence[Any]:
     return [None if isinstance(cell, str) and _is_blank(cell) else cell for cell in cells]
 
 
-def _write_sheet(file: TextIO, columns: Columns, decimal: str) -> None:
-    """Write a sheet in which texts are never formulas."""
+def _write_sheet(file: TextIO, columns: Columns, decimal: str, by: str | None = None) -> None:
+    """Write a sheet in which texts are never formulas, and one for each number of a column."""
     import openpyxl
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.utils.exceptions import IllegalCharacterError
 
     book = openpyxl.Workbook(write_only=True)
-    sheet = book.create_sheet("labels")
 
-    def cell(value: Any) -> Any:
+    def cell(value: Any, sheet: Any) -> Any:
         if not isinstance(value, str):
             return value
         try:
@@ -430,8 +438,16 @@ def _write_sheet(file: TextIO, columns: Columns, decimal: str) -> None:
         made.data_type = "s"
         return made
 
-    for row in [tuple(columns), *zip(*columns.values(), strict=True)]:
-        sheet.append([cell(value) for value in row])
+    rows = list(zip(*columns.values(), strict=True))
+    sheets = {"labels": rows}
+    if by is not None:
+        label = np.asarray(columns[by])
+        named = ((f"group {j}", np.flatnonzero(label == j)) for j in np.unique(label))
+        sheets |= {name: [rows[i] for i in inside] for name, inside in named}
+    for name, inside in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in [tuple(columns), *inside]:
+            sheet.append([cell(value, sheet) for value in row])
     book.save(file.buffer)
 
 

@@ -245,6 +245,7 @@ class Report(Findings):
         return page
 
     def _pictures(self, history: History | None) -> Pictures:
+        """Pictures of the clusters, of their bounds and of the solver."""
         own: Any = {"features": self.features, "clusters": self.clusters, "shapes": self.map}
         return to_pictures(self, self.view, history, **own)
 
@@ -256,18 +257,9 @@ class Report(Findings):
         self, names: Sequence[Any] | None, pictures: Pictures, *, interactive: bool = True
     ) -> str:
         """The page: the picture, one sentence, the numbers, the rules, the rows, the solver."""
-        labels = None if self.view is None else self.view.labels
-        told = Told(
-            names=names,
-            clusters=self.clusters,
-            labels=labels,
-            n_iterations=None if self.history is None else len(self.history),
-            plan=self._decisions(),
-            proof="" if self.proof is None else str(self.proof),
-            prices=self.prices,
-        )
+        told = self._told(names)
         own: Any = {"clusters": self.clusters, "interactive": interactive}
-        members = "" if labels is None else to_members(labels, names, **own)
+        members = "" if told.labels is None else to_members(told.labels, names, **own)
         parts = [
             headline(self),
             pictures.map,
@@ -281,6 +273,18 @@ class Report(Findings):
             solver_section(told, pictures.solver),
         ]
         return "\n".join(filter(None, parts))
+
+    def _told(self, names: Sequence[Any] | None) -> Told:
+        """What is known besides the findings."""
+        return Told(
+            names=names,
+            clusters=self.clusters,
+            labels=None if self.view is None else self.view.labels,
+            n_iterations=None if self.history is None else len(self.history),
+            plan=self._decisions(),
+            proof="" if self.proof is None else str(self.proof),
+            prices=self.prices,
+        )
 
     def in_units(self, scaler: Any) -> Report:
         """Give the same report with the means of the clusters in the units before scaling.

@@ -306,7 +306,7 @@ def rules_section(findings: Findings, told: Told) -> str:
         for number, row in enumerate(rows):
             row.append(_priced(prices, number))
         note = f'<p class="note">{PRICE_NOTE}</p>'
-    return section("Rules", _table(head, rows) + note) + _broken(findings, names)
+    return section("Rules", table(head, rows) + note) + _broken(findings, names)
 
 
 def _priced(prices: Prices, rule: int) -> str:
@@ -336,8 +336,8 @@ def profile_section(found: Sequence[Profile], told: Told) -> str:
         return ""
     body = "\n".join(lines)
     head = _head(("cluster", "points", "what sets it apart: mean of the cluster"))
-    table = f'<table class="profiles">\n{head}\n<tbody>\n{body}\n</tbody>\n</table>'
-    return section("What characterises each cluster", table)
+    found_table = f'<table class="profiles">\n{head}\n<tbody>\n{body}\n</tbody>\n</table>'
+    return section("What characterises each cluster", found_table)
 
 
 def bounds_section(findings: Findings, told: Told, picture: str = "") -> str:
@@ -356,8 +356,8 @@ def solver_section(told: Told, pictures: str = "") -> str:
         rows.append(("iterations", in_digits(told.n_iterations)))
     if not rows and not pictures:
         return ""
-    table = _table(("decision", "value"), rows) if rows else ""
-    return f"<details><summary>How it was solved</summary>\n{table}\n{pictures}</details>"
+    decisions = table(("decision", "value"), rows) if rows else ""
+    return f"<details><summary>How it was solved</summary>\n{decisions}\n{pictures}</details>"
 
 
 def _broken(findings: Findings, names: Sequence[Any] | None) -> str:
@@ -380,10 +380,10 @@ def changes_section(changes: Changes | None) -> str:
     if changes is None:
         return ""
     head = ("cluster", "before", "now", "left", "came", "new")
-    clusters = _table(head, changes.by_cluster())
+    clusters = table(head, changes.by_cluster())
     found = changes.rows()
     rows = [(row, before or "new", after) for row, before, after in found[:MOST_CHANGES]]
-    listed = _table(("row", "before", "now"), rows) if rows else ""
+    listed = table(("row", "before", "now"), rows) if rows else ""
     more = len(found) - len(rows)
     note = f'<p class="note">and {in_digits(more)} more</p>' if more else ""
     content = f"<p>{escape(str(changes))}.</p>\n{clusters}\n{listed}{note}"
@@ -399,7 +399,7 @@ def _clusters(sizes: Sequence[int], rules: list[Constraint], names: ClusterNames
         for j, size in enumerate(sizes)
     ]
     head = ("cluster", "points", "share", "allowed", "verdict")
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _named(cluster: int, names: ClusterNames) -> Any:
@@ -415,7 +415,7 @@ def _totals(labels: IntArray, rules: list[Constraint], n_clusters: int, names: C
         for j, value in enumerate(measure.values)
     ]
     head = ("rule", "cluster", "value", "allowed", "verdict")
-    return _table(head, rows) if rows else ""
+    return table(head, rows) if rows else ""
 
 
 def section(title: str, content: str) -> str:
@@ -423,7 +423,7 @@ def section(title: str, content: str) -> str:
     return f"<section><h2>{escape(title)}</h2>\n{content}</section>"
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """A table with a button at the head of each column; numbers sort as numbers."""
     body = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     return f"<table>\n{_head(head)}\n<tbody>\n{body}\n</tbody>\n</table>"

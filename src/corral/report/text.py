@@ -72,9 +72,16 @@ MOST_MESSAGES = 3
 
 
 def to_text(
-    findings: Findings, known: Mapping[str, Any], prices: Prices | None, names: Sequence[Any] | None
+    findings: Findings,
+    known: Mapping[str, Any],
+    prices: Prices | None,
+    names: Sequence[Any] | None,
+    summary: Sequence[str] | None = None,
 ) -> str:
-    """The summary with what else is known, a line for each constraint, and what is broken."""
+    """The summary with what else is known, a line for each constraint, and what is broken.
+
+    ``summary`` takes the place of inertia and sizes.
+    """
     messages = [
         line
         for entry in findings.broken
@@ -82,16 +89,15 @@ def to_text(
     ]
     more = [f"{name:<7}  {value}" for name, value in known.items() if value]
     table, soft = _table(findings.entries, prices), _soft_prices(findings.entries)
-    parts = [_summary(findings, names) + more, table, soft, messages]
+    head = _summary(findings, names) if summary is None else list(summary)
+    parts = [head + more, table, soft, messages]
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
 
 def _summary(findings: Findings, names: Sequence[Any] | None) -> list[str]:
-    hard = sum(entry.hard_count for entry in findings.broken)
-    broken = "1 hard rule is broken" if hard == 1 else f"{hard} hard rules are broken"
-    verdict = "every hard rule is obeyed" if findings.feasible else broken
     lines = [
-        f"{in_digits(sum(findings.sizes))} points in {len(findings.sizes)} clusters: {verdict}",
+        f"{in_digits(sum(findings.sizes))} points in {len(findings.sizes)} clusters: "
+        f"{verdict(findings)}",
         f"inertia  {in_digits(findings.inertia)} {findings.unit}".rstrip(),
         f"sizes    {_sizes(findings.sizes, names)}",
     ]
@@ -107,6 +113,13 @@ def _sizes(sizes: Sequence[int], names: Sequence[Any] | None) -> str:
     if not isinstance(names, Called):
         return " ".join(map(str, sizes))
     return ", ".join(f"{cluster_name(j, names)} {size}" for j, size in enumerate(sizes))
+
+
+def verdict(findings: Findings) -> str:
+    """Whether the hard rules are obeyed."""
+    hard = sum(entry.hard_count for entry in findings.broken)
+    broken = "1 hard rule is broken" if hard == 1 else f"{hard} hard rules are broken"
+    return "every hard rule is obeyed" if findings.feasible else broken
 
 
 def _table(entries: tuple[Entry, ...], prices: Prices | None) -> list[str]:

@@ -321,6 +321,7 @@ class Descender:
         rules = answer.rules
         m, k = rules.n_groups, rules.n_clusters
         quick = rules.quickly_exact and self.shape.follows and m * k <= at.EXACT
+        quick = quick and not self.shape.mixes  # there, groups leave where they cost least
         most = self.budget.spent + at.STEP * self.budget.work
         # A flow with places of cliques has so many more arcs and nodes.
         each = 1000.0 if rules.sizes is not None and len(rules.pairs) else 50.0
@@ -365,6 +366,10 @@ class Descender:
             if not seen or self.budget.deadline.passed:
                 return
             swept += did
+            # The first moves of mixed groups gain most: what is left is hardly worth a sweep.
+            enough = self.shape.mixes and self.budget.over
+            if enough and appraise(model, state)[2] <= 0.0:
+                return
             if swept[0] >= len(order):
                 total = total or abs(appraise(model, state)[0])
                 _, gain, work = swept
@@ -415,6 +420,8 @@ class Descender:
         penalty, rise, waste = self.penalty, 0, np.inf
         least = 0.0 if prices is None else np.abs(prices.prices).max(axis=0, initial=0.0)
         order = self.random_state.permutation(len(labels))
+        if self.shape.mixes:  # members of a cluster look at the same others, which stay in cache
+            order = order[np.argsort(labels[order], kind="stable")]
         while True:
             model = piece.priced.at(penalty, least)
             self.budget.spend(self.shape.making * len(labels) / self.rules.n_groups)

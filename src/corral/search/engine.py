@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from .. import numbers as at
 from ..deadline import OutOfTime
 from .descent import Answer, Descender
@@ -28,6 +30,7 @@ def search(
     made: Callable[[], None] = lambda: None,
     making: float = at.STEP,
     repeats: bool = False,
+    perfect: float = -np.inf,
 ) -> Population:
     """Make, descend, vary and select until the budget is spent or children have no success.
 
@@ -46,6 +49,8 @@ def search(
         Part of the work after which no further maker begins.
     repeats : bool
         Whether makers go on after an answer that another has given; others mostly end there too.
+    perfect : float
+        An objective that is known to be the least one, but for rounding, ends the search.
     """
     budget, random_state = descender.budget, descender.random_state
     most = max(min(at.PARENTS, at.PARENT_CLUSTERS // descender.rules.n_clusters), 1)
@@ -67,15 +72,19 @@ def search(
             tell(name, found)
             descender.answered = answers.best is not None
             failed = failed + 1 if found is None else 0
-            if (again and not repeats) or (failed > 1 and not answers.answers):
+            done = found is not None and found.objective <= perfect
+            if done or (again and not repeats) or (failed > 1 and not answers.answers):
                 break
         if answers.best is None:
             answers.add(rescue())
             tell("any labels that obey the rules", answers.best)
         made()
-        while not (answers.idle or (budget.over and not answers.unfilled(budget))):
+        while answers.top.objective > perfect and not answers.idle:
+            if budget.over and not answers.unfilled(budget):
+                break
             parent = answers.parent()
-            if len(answers.answers) > 1 and not budget.over and random_state.randint(2):
+            several = len(answers.answers) > 1 and variation.crosses
+            if several and not budget.over and random_state.randint(2):
                 crossed = variation.crossed(parent, answers.parent())
                 child = descender.from_crossed(crossed, parent)
             else:

@@ -20,8 +20,10 @@ from ..rules import Adjacency, Rules
 
 #: How the cost of a cluster follows from its members: the sum of squared distances to their mean,
 #: to the best centre on a sphere, a table of costs that does not change with the members, or the
-#: costs at the best medoid among the members.  Weights are in the costs of the last two.
-MEANS, CHORDS, TABLE, MEDOIDS = 0, 1, 2, 3
+#: costs at the best medoid among the members.  Weights are in the costs of the last two.  Of mixed
+#: groups it is the squared distance of their mean from that of all, by the weight of the group, or
+#: the distances between its members with the sign turned.
+MIXED, MEANS, CHORDS, TABLE, MEDOIDS, DIVERSE = 0, 1, 2, 3, 4, 5
 
 
 class Model(NamedTuple):
@@ -41,7 +43,7 @@ class Model(NamedTuple):
     kind: int
     followed: int  # most members of a cluster whose medoid follows a move while it is valued
     radius: float
-    points: FloatArray  # (m, d); costs in clusters, (m, k), for TABLE, at candidates for MEDOIDS
+    points: FloatArray  # (m, d); costs in clusters, (m, k), or at candidates; distances, (m, m)
     data: FloatArray
     indices: IntArray
     indptr: IntArray
@@ -147,8 +149,9 @@ def spans(start: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
 
 def _points_part(model: Model, groups: IntArray, some: IntArray) -> dict[str, Any]:
     """What some groups cost."""
-    if model.kind == TABLE:
-        return {"points": np.ascontiguousarray(model.points[np.ix_(groups, some)])}
+    if model.kind in (TABLE, DIVERSE):
+        chosen = some if model.kind == TABLE else groups
+        return {"points": np.ascontiguousarray(model.points[np.ix_(groups, chosen)])}
     if model.kind == MEDOIDS:
         candidates, number = spans(model.first, groups)
         return {
@@ -224,6 +227,20 @@ def medoid_model(rules: Rules, cost: FloatArray, home: IntArray) -> Priced:
         "first": np.concatenate([[0], np.cumsum(number)]).astype(np.int64),
     }
     return _assembled(rules, parts, np.ones(m), float(cost.sum(axis=0).min()) / max(m, 1))
+
+
+def mixed_model(rules: Rules, rows: MemoryRows) -> Priced:
+    """The model of groups whose means are alike; the points are dense."""
+    parts = _points(rows) | {"kind": MIXED, "rare": True}
+    return _assembled(rules, parts, rows.weight, rows.spread / max(rules.n_groups, 1))
+
+
+def diverse_model(rules: Rules, distance: FloatArray) -> Priced:
+    """The model of groups whose members are far apart, by distances (m, m) of what is joined."""
+    m = rules.n_groups
+    parts = _no_points(m) | {"kind": DIVERSE, "points": np.ascontiguousarray(distance)}
+    mean = float(distance.sum()) / max(m * rules.n_clusters, 1)
+    return _assembled(rules, parts, np.ones(m), mean)
 
 
 def _assembled(rules: Rules, parts: dict[str, Any], weight: FloatArray, mean: float) -> Priced:

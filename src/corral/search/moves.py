@@ -15,6 +15,8 @@ searched again.
 
 Where clusters are connected in a graph, a group looks at the clusters that its neighbours are in,
 and a move that would be the best one is made only if the clusters that it touches stay connected.
+Of mixed groups the first two costs have their sign turned, and no cluster is near another: groups
+look at some of all clusters, and at a sample of their members to swap with.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ import numpy as np
 from .._typing import BoolArray, FloatArray, IntArray
 from ..numbers import LONGEST, WIDTH
 from .compiled import compiled, inlined, part, spliced
-from .model import CHORDS, MEANS, MEDOIDS, TABLE, Model
+from .model import CHORDS, DIVERSE, MEANS, MEDOIDS, MIXED, TABLE, Model
 
 #: Numbers of groups in a move; numba would compile again for plain literals.
 ONE, TWO = cast(int, np.int64(1)), cast(int, np.int64(2))
@@ -59,7 +61,7 @@ class State(NamedTuple):
     sums: FloatArray  # weighted sums of the points, (k, d)
     load: FloatArray  # bounded sums, (k, q)
     rows: FloatArray  # linear rows, (r,)
-    at: FloatArray  # what the members of its cluster cost at each candidate, (c,)
+    at: FloatArray  # costs of the members of its cluster at each candidate; distances to members
 
 
 class Scratch(NamedTuple):
@@ -120,7 +122,7 @@ def state_of(model: Model, labels: IntArray) -> State:
         sums=np.zeros((k, _n_features(model))),
         load=np.zeros((k, q)),
         rows=np.zeros(model.row_bound.shape[1]),
-        at=np.zeros(len(model.home)),
+        at=np.zeros(m * k if model.kind == DIVERSE else len(model.home)),
     )
     state.place[HEAD] = -1
     count(rare_of(model), model, state)
@@ -156,6 +158,10 @@ def change(rare: Rare, model: Model, state: State, i: int, j: int, sign: float) 
             sums[j, f] += w * points[i, f]
     elif model.kind == MEDOIDS:
         change_costs(points, model.first, link[AFTER], state.at, i, first, sign)
+    elif model.kind == DIVERSE:
+        start = j * len(points)
+        for o in range(len(points)):
+            state.at[start + o] += sign * points[i, o]
     elif model.kind != TABLE:
         length = w * w * model.group[SQUARE, i]
         for z in range(model.indptr[i], model.indptr[i + 1]):
@@ -253,6 +259,8 @@ def squared(rare: Rare, model: Model, state: State, i: int, j: int) -> float:
     points, sums, found, scale = model.points, state.sums, 0.0, state.figure[SCALE, j]
     if rare is not None and model.kind == TABLE:
         return points[i, j]
+    if rare is not None and model.kind == DIVERSE:
+        return -state.at[j * len(points) + i]
     if state.place[NUMBER, j] == 0:
         return 0.0
     if rare is not None and model.kind == MEDOIDS:
@@ -277,9 +285,10 @@ def centre_rise(
 
     If w is negative, it leaves.
     """
-    if rare is None or model.kind == MEANS:
+    if rare is None or model.kind <= MEANS:
         after = mass + w
-        return mass * w / after * square if after > 1e-12 * mass else w * square
+        rise = mass * w / after * square if after > 1e-12 * mass else w * square
+        return rise if rare is None or model.kind == MEANS else -rise
     stiff, square_radius = np.sqrt(length) / model.radius, model.radius * model.radius
     after, gone = stiff + w, stiff * w * square
     rest = after * after - gone / square_radius
@@ -300,7 +309,9 @@ def half_shift(
     if rare is None or model.kind < TABLE:
         mass, length, w = figure[MASS, j], figure[LENGTH, j], sign * model.group[WEIGHT, i]
         rise = centre_rise(rare, model, mass, length, w, square)
-    elif model.kind == TABLE:
+        if rare is not None and model.kind == MIXED:
+            square = sign * rise
+    elif model.kind != MEDOIDS:
         rise = sign * square
     else:
         marked(scratch.mark, scratch.move, ONE)
@@ -341,6 +352,11 @@ def cost_change(rare: Rare, model: Model, state: State, scratch: Scratch, j: int
         if rare is not None and kind == TABLE:
             rise += sign * points[g, j]
             continue
+        if rare is not None and kind == DIVERSE:
+            rise -= sign * state.at[j * len(points) + g]
+            for x in range(y):
+                rise -= sign * side(state.labels, move, x, j) * points[g, move[WHO, x]]
+            continue
         w = sign * model.group[WEIGHT, g]
         weight += w
         number += 1 if sign > 0.0 else -1
@@ -350,7 +366,7 @@ def cost_change(rare: Rare, model: Model, state: State, scratch: Scratch, j: int
         else:
             for z in range(model.indptr[g], model.indptr[g + 1]):
                 step[model.indices[z]] += w * model.data[z]
-    if rare is not None and kind == TABLE:
+    if rare is not None and kind in (TABLE, DIVERSE):
         return rise
     if rare is not None and kind == MEDOIDS:
         return medoid_cost(model, state, scratch, j, n) - state.figure[COST, j]
@@ -366,6 +382,8 @@ def cost_change(rare: Rare, model: Model, state: State, scratch: Scratch, j: int
             step[f] = 0.0
     if (rare is None or kind == MEANS) and weight == 0.0 and mass > 0.0:
         return -length / mass
+    if rare is not None and kind == MIXED and weight == 0.0 and mass > 0.0:
+        return length / mass
     rise = -worth(rare, model, mass, now)
     if number > 0:
         rise += worth(rare, model, mass + weight, now + length)
@@ -412,6 +430,8 @@ def worth(rare: Rare, model: Model, mass: float, length: float) -> float:
     """What a cluster costs but for a constant of its members."""
     if rare is not None and model.kind == CHORDS:
         return -2.0 * model.radius * np.sqrt(length) if length > 0.0 else 0.0
+    if rare is not None and model.kind == MIXED:
+        return length / mass if mass > 0.0 else 0.0
     return -length / mass if mass > 0.0 else 0.0
 
 
@@ -509,17 +529,30 @@ def ties_rise(model: Model, state: State, scratch: Scratch, n: int) -> float:
 
 @inlined
 def exchange_rise(
-    model: Model, state: State, i: int, g: int, a: int, b: int, c: int, leave: float, best: float
+    rare: Rare,
+    model: Model,
+    state: State,
+    i: int,
+    g: int,
+    a: int,
+    b: int,
+    c: int,
+    leave: float,
+    best: float,
 ) -> float:
     """Rise of objective and sums where i goes from a to b, and g from b to c; a swap if c is a.
 
-    With means in closed form.  ``leave`` is what cluster a feels where i leaves it.  Infinite
-    where it is not below the best one, which is often known before the sums.
+    With means or distances, in closed form.  ``leave`` is what cluster a feels where i leaves it.
+    Infinite where it is not below the best one, which is often known before the sums.
     """
     points, sums, figure, load = model.points, state.sums, state.figure, state.load
     w, v, n_features = model.group[WEIGHT, i], model.group[WEIGHT, g], sums.shape[1]
     mass, other, square, along, far = figure[MASS, b], figure[MASS, c], 0.0, 0.0, 0.0
-    if c == a:
+    if rare is not None and model.kind == DIVERSE:
+        m = len(points)
+        rise = points[i, g] - state.at[b * m + i] + state.at[b * m + g] - state.at[c * m + g]
+        rise += state.at[c * m + i] + points[i, g] if c == a else leave
+    elif c == a:
         for f in range(n_features):
             step = v * points[g, f] - w * points[i, f]
             square += step * step
@@ -527,6 +560,8 @@ def exchange_rise(
             far += step * sums[a, f]
         rise = (figure[LENGTH, b] * (w - v) / mass + 2.0 * along - square) / (mass + w - v)
         rise += (figure[LENGTH, a] * (v - w) / other - 2.0 * far - square) / (other + v - w)
+        if rare is not None and model.kind == MIXED:
+            rise = -rise
     else:
         for f in range(n_features):
             centre = figure[SCALE, b] * sums[b, f]
@@ -537,7 +572,10 @@ def exchange_rise(
             step = points[g, f] - figure[SCALE, c] * sums[c, f]
             far += step * step
         far = other * v / (other + v) * far if other > 0.0 else 0.0
-        rise = leave + along - square / (mass + w - v) + far
+        rise = along - square / (mass + w - v) + far
+        if rare is not None and model.kind == MIXED:
+            rise = -rise
+        rise += leave
     rise -= figure[EXCESS, b] + figure[EXCESS, c]
     if rise >= best:
         return np.inf
@@ -794,6 +832,63 @@ def find_near(rare: Rare, model: Model, state: State, scratch: Scratch, gaps: Fl
     return work
 
 
+@inlined
+def mixes(model: Model) -> bool:
+    """Whether groups are to be mixed, so that no cluster is near another."""
+    return model.kind in (MIXED, DIVERSE)
+
+
+@part
+def find_others(
+    near: IntArray, number: IntArray, now: BoolArray, reach: BoolArray, turn: int
+) -> None:
+    """Find the clusters that members of mixed groups look at: all, or some at equal steps.
+
+    Other turns begin elsewhere.
+    """
+    k, slots = near.shape
+    width = min(slots // 2, k - 1)
+    for a in range(k):
+        reach[a], number[a] = now[a], 0
+    for a in range(k):
+        begin = (turn + 7919 * a) % max(k - 1, 1)
+        for p in range(width if now[a] else 0):
+            near[a, p] = (a + 1 + (begin + p * (k - 1) // width) % (k - 1)) % k
+        number[a] = width if now[a] else 0
+    for a in range(k):
+        for p in range(width if now[a] else 0):
+            b, known = near[a, p], False
+            reach[b] = True
+            for q in range(number[b]):
+                known |= near[b, q] == a
+            if not known and number[b] < slots:
+                near[b, number[b]] = a
+                number[b] += 1
+
+
+@part
+def find_members(
+    pin: IntArray, labels: IntArray, partner: IntArray, ready: IntArray, turn: int
+) -> None:
+    """Note a sample of the members of each cluster, another one in other turns."""
+    most, seen = partner.shape[1], ready
+    for j in range(len(seen)):
+        seen[j] = 0
+    for i in range(len(labels)):
+        if pin[0, i] >= 0:
+            continue
+        j = labels[i]
+        seen[j] += 1
+        # Each member so far is in the sample with the same chance (reservoir sampling).
+        p = seen[j] - 1
+        if p >= most:
+            p = (i * 40503 + turn * 7919 + (i >> 4)) % seen[j]
+        if p < most:
+            partner[j, p] = i
+    for j in range(len(seen)):
+        ready[j] = min(seen[j], most)
+
+
 @part
 def find_partners(
     pin: IntArray,
@@ -908,14 +1003,17 @@ def best_exchange(
     """
     labels, figure, move, partner = state.labels, state.figure, scratch.move, scratch.partner
     a, work, best, links, place = labels[i], 0.0, -least, 0, state.place
-    ptr, other, tie = model.ptr, model.other, model.tie
+    ptr, other, tie, mixed = model.ptr, model.other, model.tie, False
+    if rare is not None:
+        mixed = mixes(model)
+    quick = (model.kind == MEANS or mixed) and len(model.points) > 0
     for r in range(scratch.tally[NEAR, a]):
         b, paid = scratch.near[a, r], scratch.rise[r]
         if paid == np.inf:
             continue
         broken = clash or figure[EXCESS, a] > 0.0 or figure[EXCESS, b] > 0.0
         members, ready = place[NUMBER, b], scratch.tally[READY, b]
-        saved = np.inf if clash else figure[EXCESS, a] + figure[EXCESS, b]
+        saved = np.inf if clash or mixed else figure[EXCESS, a] + figure[EXCESS, b]
         saved += centres_follow(state, a, b, own)
         limit = margin + saved + room_at_prices(model.bound, state.load, prices, a)
         limit += room_at_prices(model.bound, state.load, prices, b)
@@ -925,7 +1023,7 @@ def best_exchange(
         while p < end:
             if p < ready:
                 g = partner[b, p]
-                if paid + scratch.regret[g] > limit:
+                if paid + scratch.regret[g] > limit and not mixed:
                     p = ready
                     continue
             else:
@@ -941,7 +1039,7 @@ def best_exchange(
             if rare is not None:
                 bar = barring(ptr, other, tie, labels, g, a)
                 swaps = bar < 0 or bar == i
-            for turn in range(2 if p <= ready else 1):
+            for turn in range(2 if p <= ready and (broken or not mixed) else 1):
                 c = a if turn == 0 else scratch.best[g]
                 if not (swaps if turn == 0 else c >= 0 and c != a and c != b):
                     continue
@@ -954,13 +1052,16 @@ def best_exchange(
                     continue
                 move[WHO, 0], move[TO, 0], move[WHO, 1], move[TO, 1] = i, b, g, c
                 if rare is None:
-                    rise = exchange_rise(model, state, i, g, a, b, c, leave, best)
+                    rise = exchange_rise(rare, model, state, i, g, a, b, c, leave, best)
                     work += unit
-                elif model.kind == MEANS and len(model.points) > 0:
-                    marked(scratch.mark, move, TWO)
-                    rise = exchange_rise(model, state, i, g, a, b, c, leave, np.inf)
-                    rise += ties_rise(model, state, scratch, TWO)
-                    work += 2.0 * unit
+                elif quick:
+                    most = best if mixed and not clash else np.inf
+                    rise = exchange_rise(rare, model, state, i, g, a, b, c, leave, most)
+                    work += unit
+                    if rise < np.inf:
+                        marked(scratch.mark, move, TWO)
+                        rise += ties_rise(model, state, scratch, TWO)
+                        work += unit
                 else:
                     rise = move_rise(rare, model, state, scratch, TWO)
                     work += 4.0 * unit
@@ -1005,22 +1106,32 @@ def descended(
     ptr, amount, kind = model.ptr, model.amount, model.kind
     near, gap, move, rises = scratch.near, scratch.gap, scratch.move, scratch.rise
     m, k, seen, bounded = len(labels), len(awake), 0, amount.shape[1] > 0
-    gain, work = 0.0, 0.0
+    gain, work, mixed = 0.0, 0.0, False
+    if rare is not None:
+        mixed = mixes(model)
+    quick = (kind == MEANS or mixed) and len(model.points) > 0
     for j in range(k):
         flag[NOW, j], tally[READY, j] = awake[j], 0
     for i in range(m if fresh else 0):
         scratch.regret[i], scratch.best[i] = np.inf, -1
     for sweep in range(sweeps):
         # The first sweep has no partners for exchanges yet: its clusters stay awake.
-        first, moved, done = bounded and fresh and sweep == 0, 0, 0.0
-        setup = find_near(rare, model, state, scratch, gaps)
+        first, moved, done = bounded and fresh and sweep == 0 and not mixed, 0, 0.0
+        if rare is not None and mixed:
+            find_others(near, tally[NEAR], flag[NOW], flag[REACH], scratch.mark[-1])
+            setup = 1.0 * k
+        else:
+            setup = find_near(rare, model, state, scratch, gaps)
         work, allowance = work + setup, setup + max(allowance, setup) if sweep == 0 else allowance
         needy = find_needy(
             model.bound[LOWER], model.price[HARD], state.load, tally[NEEDY], flag[REACH]
         )
         if bounded and not first:
-            pin, regrets = model.pin, scratch.regret
-            find_partners(pin, labels, flag[REACH], regrets, scratch.partner, tally[READY])
+            pin, regrets, partner = model.pin, scratch.regret, scratch.partner
+            if rare is not None and mixed:
+                find_members(pin, labels, partner, tally[READY], scratch.mark[-1])
+            else:
+                find_partners(pin, labels, flag[REACH], regrets, partner, tally[READY])
             work += m
         for j in range(k):
             flag[CHANGED, j] = False
@@ -1048,7 +1159,7 @@ def descended(
             wide, unit = clash or figure[EXCESS, a] > 0.0, unit_of(rare, model, state, a)
             pays = softly or pins or clash or len(model.column) > 1  # for ties that moves change
             prunes, per = not (wide or softly), w
-            if rare is not None and kind >= TABLE:
+            if rare is not None and (mixed or kind >= TABLE):
                 prunes, per = False, 1.0
             best, links, own, radius, leave, less = -least, 0, 0.0, 0.0, 0.0, 0.0
             regret, target = np.inf, -1
@@ -1087,7 +1198,8 @@ def descended(
                 square, rise, more = half_shift(rare, model, state, scratch, i, b, sign)
                 done += unit
                 if r < 0:
-                    own, radius, leave, less = square, np.sqrt(square), rise + more, more
+                    own, leave, less = square, rise + more, more
+                    radius = np.sqrt(square) if prunes else 0.0
                     continue
                 rise += leave + more + pinned
                 bar, soft = -1, 0.0
@@ -1098,7 +1210,7 @@ def descended(
                 if rare is not None and len(model.column) > 1:
                     rise += rows_rise(model, state, move, ONE)
                 paid += per * (square - own)
-                if is_near and (wide or figure[EXCESS, b] > 0.0 or less + more > 0.0):
+                if is_near and (wide or mixed or figure[EXCESS, b] > 0.0 or less + more > 0.0):
                     rises[r] = paid
                 if bar < 0 and paid < regret:
                     regret, target = paid, b
@@ -1112,7 +1224,7 @@ def descended(
                 # One group of a chain that pays has a gain of its own at the prices, as those of
                 # an exchange have together.
                 alone, limit = paid + soft, np.inf
-                if not (wide or figure[EXCESS, b] > 0.0):
+                if not (wide or mixed or figure[EXCESS, b] > 0.0):
                     limit = chain_limit(model.bound, state, prices, a, b, per * own) + margin
                 for way in range(2 if alone <= limit else 0):
                     if way == 0:
@@ -1125,10 +1237,10 @@ def descended(
                     done += unit
                     if n == 0:
                         continue
-                    if n == 2 and kind == MEANS and len(model.points) > 0:
+                    if n == 2 and quick:
                         g, c = move[WHO, 1], move[TO, 1]
                         most = np.inf if pays else best
-                        rise = exchange_rise(model, state, i, g, a, b, c, leave, most)
+                        rise = exchange_rise(rare, model, state, i, g, a, b, c, leave, most)
                         done += unit
                         if not (rise < best or pays):
                             continue
@@ -1167,6 +1279,8 @@ def descended(
             if links > 0:
                 make_move(rare, model, state, scratch, links)
                 moved, gain = moved + 1, gain - best
+                if rare is not None and kind == DIVERSE:
+                    done += 2.0 * links * m
             if done > allowance - work:
                 seen = sweep * m + turn + 1
                 break
@@ -1192,7 +1306,10 @@ def appraised(rare: Rare, model: Model, state: State) -> tuple[float, float, flo
         if rare is None:
             objective += square * model.group[WEIGHT, i]
             continue
-        objective += square * (1.0 if model.kind >= TABLE else model.group[WEIGHT, i])
+        if model.kind == DIVERSE:
+            objective += 0.5 * square
+        elif model.kind != MIXED:
+            objective += square * (1.0 if model.kind >= TABLE else model.group[WEIGHT, i])
         soft += model.paid[at, a] if at >= 0 else 0.0
         for z in range(model.ptr[i], model.ptr[i + 1]):
             o = model.other[z]
@@ -1202,6 +1319,8 @@ def appraised(rare: Rare, model: Model, state: State) -> tuple[float, float, flo
                 else:
                     soft += tie[PRICE, z]
     for j in range(len(load)):
+        if rare is not None and model.kind == MIXED:
+            objective += worth(rare, model, state.figure[MASS, j], state.figure[LENGTH, j])
         for q in range(load.shape[1]):
             paid = sum_price(model.bound, model.price, load[j, q], j, q)
             if model.price[HARD, q] > 0.0:

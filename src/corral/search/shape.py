@@ -23,7 +23,8 @@ class Shape(Protocol):
 
     ``follows`` says that the compiled moves know how clusters change with their members.  Otherwise
     they see a table of costs, and the clusters are made anew after each descent.  ``among_groups``
-    says that the centre of a cluster is one of the groups, or of other candidates.
+    says that the centre of a cluster is one of the groups, or of other candidates.  ``mixes`` says
+    that clusters are to be alike, so that no cluster is the nearest of a group.
     """
 
     @property
@@ -33,6 +34,10 @@ class Shape(Protocol):
     @property
     def among_groups(self) -> bool:
         """Whether centres are groups."""
+
+    @property
+    def mixes(self) -> bool:
+        """Whether clusters are to be alike."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -97,7 +102,7 @@ class MeansShape:
     def __init__(self, rows: MemoryRows, n_clusters: int) -> None:
         self.rows, self.n_clusters = rows, n_clusters
         self.follows = not isinstance(rows, ArcRows)
-        self.shape, self.among_groups = size_of(rows), False
+        self.shape, self.among_groups, self.mixes = size_of(rows), False, False
         self.making = float(np.prod(self.shape))
 
     def priced(self, rules: Rules) -> Priced:

@@ -1,11 +1,12 @@
 """Variations of answers: labels or clusters from which a descent may end lower.
 
 *Relocate*: one cluster is given up and another is split.  *Reseed*: some neighbouring clusters are
-seeded anew from their own groups.  *Replace*: a cluster is put around another group near it, where
-centres are groups.  *Exchange bounds*: two clusters change sizes, where the order of the sizes is
-free.  *Rename*: two clusters that have rules of their own exchange their groups.  *Cross*: the
-clusters of two parents are matched, and one of each pair is taken (HG-means, Gribel and Vidal
-2019).  All but the last change few clusters, and only these are searched again.
+seeded anew from their own groups.  *Shuffle*: some groups of mixed clusters change places.
+*Replace*: a cluster is put around another group near it, where centres are groups.  *Exchange
+bounds*: two clusters change sizes, where the order of the sizes is free.  *Rename*: two clusters
+that have rules of their own exchange their groups.  *Cross*: the clusters of two parents are
+matched, and one of each pair is taken (HG-means, Gribel and Vidal 2019).  All but the last change
+few clusters, and only these are searched again.
 
 Clusters that are connected in a graph have variations that stay so.  *Recut*: two adjacent clusters
 are merged, and a random spanning tree is cut.  *Relocate*: two are merged and another is cut.
@@ -41,6 +42,11 @@ class Variation:
         self._amount = np.ascontiguousarray(rules.sums().and_(rules.soft_sums).values.T)
         self._priced = None if rules.adjacency is None else shape.priced(rules)
 
+    @property
+    def crosses(self) -> bool:
+        """Whether clusters have centres that make sense in another answer, or split in two."""
+        return not self.shape.mixes
+
     def local(self, answer: Answer, fills: bool = False) -> Varied:
         """A variation of few clusters, each kind that there is with the same chance.
 
@@ -50,9 +56,11 @@ class Variation:
             return self._ranked(self._connected(answer, self._priced))
         k, kinds = self.rules.n_clusters, [self._reseeded]
         empty = np.flatnonzero(np.bincount(answer.labels, minlength=k) == 0)
-        if len(empty) and (fills or self.random_state.randint(2)):
+        if len(empty) and (fills or self.random_state.randint(2)) and self.crosses:
             return self._relocated(answer, empty)
-        if k > 2:
+        if k > 1 and not self.crosses:
+            kinds.append(self._shuffled)
+        if k > 2 and self.crosses:
             kinds.append(self._relocated)
         if self.rules.sizes_vary:
             kinds.append(self._exchanged)
@@ -267,12 +275,39 @@ class Variation:
         """Some neighbouring clusters seeded anew."""
         labels, k, draw = answer.labels.copy(), self.rules.n_clusters, self.random_state
         number = self._few()
-        near = np.argsort(self._gaps(answer.clusters, int(draw.randint(k))), kind="stable")[:number]
+        if self.crosses:
+            gaps = self._gaps(answer.clusters, int(draw.randint(k)))
+            near: IntArray = np.argsort(gaps, kind="stable")[:number]
+        else:
+            number = number if draw.randint(2) else min(2, k)
+            near = self._uneven(answer, number)
         inside = np.flatnonzero(_within(labels, near, k))
         if len(inside) > number > 1:
             labels[inside] = near[self.shape.seeded(inside, number, draw)]
         awake = np.zeros(k, bool)
         awake[near] = True
+        return Varied(labels, awake, answer.rules, answer.prices)
+
+    def _uneven(self, answer: Answer, number: int) -> IntArray:
+        """Some clusters, in half of the cases with one that pays for soft sums, if any does."""
+        k, draw, soft = self.rules.n_clusters, self.random_state, answer.rules.soft_sums
+        some = draw.choice(k, number, replace=False)
+        if len(soft) and draw.randint(2):
+            paid = (soft.price * soft.outside(soft.reached(answer.labels))).sum(axis=0)
+            if paid.any():
+                first = int(draw.choice(k, p=paid / paid.sum()))
+                some = np.append(first, some[some != first][: number - 1])
+        return np.asarray(some)
+
+    def _shuffled(self, answer: Answer) -> Varied:
+        """Some groups of some clusters change places in a ring."""
+        labels, k, draw = answer.labels.copy(), self.rules.n_clusters, self.random_state
+        some, awake = self._uneven(answer, self._few()), np.zeros(k, bool)
+        inside = np.flatnonzero(_within(labels, some, k))
+        number = int(2.0 * max(len(inside) / 4.0, 1.0) ** draw.uniform())
+        chosen = draw.permutation(inside)[:number]
+        labels[chosen] = labels[np.roll(chosen, 1)]
+        awake[some] = True
         return Varied(labels, awake, answer.rules, answer.prices)
 
     def _few(self) -> int:

@@ -32,6 +32,7 @@ from ..geo.shapes import map_of
 from ..infeasible import conflict_of, out_of_time
 from ..inputs import brought, check_magnitude, check_weights, refuse_others, row_names, talking
 from ..named import NamedClusters
+from ..numbers import WIDTH
 from ..report import Report
 from ..rules import Rules, presolve
 from ..search.budget import Budget
@@ -77,6 +78,8 @@ class Task:
         What happens in them.
     tally : Tally
         How many answers they made.
+    X : object
+        The rows as they were given.
     """
 
     points: FloatArray
@@ -88,6 +91,7 @@ class Task:
     effort: float = 1.0
     events: Events = field(default_factory=Events)
     tally: Tally = field(default_factory=Tally)
+    X: Any = None
 
     @property
     def n_clusters(self) -> int:
@@ -183,6 +187,7 @@ class ShapedClustering(Versioned, NamedClusters, ClusterMixin, BaseEstimator, AB
             random_state = make_random_state(self.random_state)
             k, params, fewest = with_clusters(self.get_params(deep=False), n, given, names)
             check_named(clusters, before, n, k)
+            given = self._completed(given, X, points, weight, k)
             given_limit = params["time_limit"]
             limit = self._default_limit(n) if given_limit is None else given_limit
             deadline = Deadline.after(limit)
@@ -190,7 +195,7 @@ class ShapedClustering(Versioned, NamedClusters, ClusterMixin, BaseEstimator, AB
                 rules = presolve(given, n, k, names=names, deadline=deadline.first)
                 mass = np.ones(n) if weight is None else weight
                 effort, events = float(params["effort"]), Events(deadline)
-                task = Task(points, mass, given, rules, random_state, deadline, effort, events)
+                task = Task(points, mass, given, rules, random_state, deadline, effort, events, X=X)
                 with one_blas_thread():
                     found = self._search(task)
             except (NoAssignment, InfeasibleConstraintsError) as failure:
@@ -227,6 +232,17 @@ class ShapedClustering(Versioned, NamedClusters, ClusterMixin, BaseEstimator, AB
     @abstractmethod
     def _search(self, task: Task) -> Found:
         """Find labels that obey the rules."""
+
+    def _completed(
+        self,
+        given: ConstraintSet,
+        X: Any,
+        points: FloatArray,
+        weight: FloatArray | None,
+        n_clusters: int,
+    ) -> ConstraintSet:
+        """The user's rules, with those that hold by default."""
+        return given
 
     def _audited(self, report: Report, task: Task, found: Found) -> Report:
         """The report of an answer with the inertia as the estimator defines it."""
@@ -268,11 +284,14 @@ def searched(
     *,
     children: bool = True,
     quiet: bool = False,
+    perfect: float = -np.inf,
+    work: float = 1.0,
 ) -> Answer:
     """The best answer of a search; where no maker's obeys the rules, an exact solver finds one.
 
     Without ``children`` the search ends with the answers of the makers.  If it is ``quiet``, its
-    events are not noted.
+    events are not noted.  An objective of ``perfect`` or less ends it.  ``work`` is a
+    factor of the budget.
 
     Raises
     ------
@@ -282,7 +301,9 @@ def searched(
         The deadline came before any answer.
     """
     events, deadline = task.events, task.deadline
-    budget = Budget.of(shape.shape, rules.n_clusters, task.effort, deadline)
+    # Mixed groups look at some of the others, however many there are.
+    seen = min(rules.n_clusters, WIDTH) if shape.mixes else rules.n_clusters
+    budget = Budget.of(shape.shape, seen, work * task.effort, deadline)
     budget.patience *= children
 
     def tell(name: str, answer: Answer | None) -> None:
@@ -299,6 +320,7 @@ def searched(
             makers,
             tell,
             lambda: any_answer(descender, deadline),
+            perfect=perfect,
         )
         best = found.top
     if found.tried and not quiet:
@@ -307,6 +329,7 @@ def searched(
         events.note("children", text)
         events.found("search", best.objective)
         over = "the budget" if budget.over else "children without success"
+        over = "an answer that cannot be better" if best.objective <= perfect else over
         events.note("search stopped by", "the deadline" if deadline.passed else over)
     return best
 

@@ -151,6 +151,11 @@ class GaussianShape:
         return False
 
     @property
+    def mixes(self) -> bool:
+        """Rows that are near each other belong together."""
+        return False
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Groups, and numbers that a cost depends on."""
         d = self.points.shape[1]

@@ -74,7 +74,7 @@ class MedoidShape:
             ends = np.cumsum(np.bincount(self.home, minlength=rules.n_groups))
             self._first = np.concatenate([[0], ends]).astype(np.int64)
         m = rules.n_groups
-        self.follows, self.among_groups = inside, True
+        self.follows, self.among_groups, self.mixes = inside, True, False
         each = m / self.n_clusters
         self.shape = (m, int(2.0 * each) if inside and each <= FOLLOWED else 4)
         self.making = 2.0 * m * each if inside else float(self.cost.size)
