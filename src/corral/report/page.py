@@ -219,7 +219,7 @@ def _asset(name: str) -> str:
 class Told:
     """What is known of an answer besides the findings, for the tables.
 
-    ``labels`` are those of all rows.  ``plan`` has pairs of decision and value.
+    ``labels`` are those of all rows.  ``plan`` has pairs of event and value.
     """
 
     names: Sequence[Any] | None = None
@@ -338,7 +338,7 @@ def solver_section(told: Told, pictures: str = "") -> str:
         rows.append(("iterations", in_digits(told.n_iterations)))
     if not rows and not pictures:
         return ""
-    table = _table(("decision", "value"), rows) if rows else ""
+    table = _table(("event", "value"), rows) if rows else ""
     return f"<details><summary>How it was solved</summary>\n{table}\n{pictures}</details>"
 
 

@@ -76,6 +76,8 @@ def search(
             else:
                 child = descender.from_varied(variation.local(parent, budget.over), parent)
             answers.add(child, parent)
+        over = "the budget" if budget.over else "children without success"
+        answers.ended = "the proof" if done else over
         answers.add(descender.finished(answers.top))
     except OutOfTime:
         if answers.best is None:
