@@ -42,7 +42,7 @@ from .solution import Solution, numbered
 #: Bytes of X above which bringing it into this process's memory is worth a warning.
 MANY_BYTES = 1 << 30
 
-#: Whether an answer with this objective needs no rival; it may take so many seconds to find out.
+#: Whether an answer with this objective is proven optimal; it may take so many seconds to find out.
 Enough = Callable[[float, float], bool]
 
 logger = logging.getLogger(__name__)
