@@ -5,12 +5,17 @@ from __future__ import annotations
 import numpy as np
 from problems import problem_of
 
-from corral.deadline import NEVER
+from corral.deadline import NEVER, OutOfTime
 from corral.search.budget import Budget
 from corral.search.descent import Descender
 from corral.search.engine import search
 from corral.search.shape import MeansShape, size_of
 from corral.search.vary import Variation
+
+
+def late():
+    """What is asked for an answer, or told of one, when time is over."""
+    raise OutOfTime
 
 
 class Small:
@@ -29,7 +34,7 @@ class Small:
         m, k = self.rules.n_groups, self.rules.n_clusters
         return self.problem.near.seeds(k, np.arange(m), self.random_state)
 
-    def search(self, makers=3, rescue=None, enough=lambda _: False):
+    def search(self, makers=3, rescue=late, made=lambda: None):
         """The answers of a search from so many sets of seeds, or from makers."""
         if isinstance(makers, int):
             makers = [("seeds", self.seeds)] * makers
@@ -39,5 +44,5 @@ class Small:
             makers,
             lambda name, answer: self.told.append((name, answer)),
             rescue,
-            enough,
+            made,
         )

@@ -97,10 +97,10 @@ class ConstrainedKMeans(
         centres.  "auto" is 40,000 by the number of clusters; ADMM is left out where that is fewer
         than five for each cluster.  None means all groups, as do ``repair=False``, ``record_x``,
         linear constraints and "algorithm1".  Of more than 8,000 groups, and 200 for each cluster,
-        samples are searched first, and ADMM sees no others.  On a GPU and with Dask the number is
-        that of the sample which is searched in memory (20,000 and at least 100 for each cluster);
-        None is "auto" there, with a ``FutureWarning``.  ``history_`` is about the points that ADMM
-        saw.
+        samples are searched first, and ADMM sees no others, unless it is to see all.  On a GPU and
+        with Dask the number is that of the sample which is searched in memory (20,000 and at least
+        100 for each cluster); None is "auto" there, with a ``FutureWarning``.  ``history_`` is
+        about the points that ADMM saw.
     device : str, default=None
         "cuda" or "cuda:1" works on that GPU, which needs PyTorch.  A tensor or CuPy array that is
         on a GPU stays there without this parameter.
@@ -253,7 +253,7 @@ class ConstrainedKMeans(
                 problem = Problem.of(rules, table.rows(rules.group), settings)
                 prover = _prover(given, table, settings, k, random_state)
                 paper = paper_problem(given, table, settings, k)
-                solution = solve(problem, random_state, paper, prover.enough if prover else None)
+                solution = solve(problem, random_state, paper)
             except NoAnswer as failure:
                 solution = relax_or_raise(failure, given, table, k, settings, random_state, names)
             ended, dtype = settings.ended, table.dtype

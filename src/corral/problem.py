@@ -72,6 +72,8 @@ class Problem:
         More effort makes it larger too: after many children the best answer of a small sample is
         not that of all rows.
         """
+        if self.settings.max_samples is None or self.settings.record_x:  # ADMM sees all groups
+            return self.rules.n_groups
         larger = max(self.settings.effort, 1.0) ** 0.5
         return min(self.rules.n_groups, int(larger * coarse_groups(self.n_clusters)))
 

@@ -103,7 +103,7 @@ def check_answer(solution: Solution, report: Any, settings: Settings) -> None:
         cause = f"stopped at max_iter={settings.max_iter}" if short else "gave up"
         advice = "raise max_iter" if short else "its x may not be binary"
         _warn(f"ADMM {cause} before it converged; {advice}.")
-    if empty := of_empty(report.sizes, solution.sizes):
+    if empty := of_empty(report.sizes, solution.sizes, bool(report.ended)):
         _warn(empty)
     if not isinstance(settings.init, str) and settings.n_init not in ("auto", 1):
         what = "labels" if settings.init.ndim == 1 else "centres"
@@ -111,13 +111,18 @@ def check_answer(solution: Solution, report: Any, settings: Settings) -> None:
         warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 
-def of_empty(sizes: Sequence[int], bounds: Any) -> str:
-    """Words about clusters that are empty though their bounds allow rows; "" if there are none."""
+def of_empty(sizes: Sequence[int], bounds: Any, ended: bool) -> str:
+    """Words about clusters that are empty though their bounds allow rows; "" if there are none.
+
+    ``ended`` says that the fit ended early, so that they may be empty for want of time.
+    """
     meant = 0 if bounds is None else int(np.sum(bounds.aimed[1] == 0))
     empty = sum(size == 0 for size in sizes)
     if empty <= meant:
         return ""
-    cause = "the points and rules found no use for more"
+    cause = "the fit ended before labels with more of them were found"
+    if not ended:
+        cause = "no labels with more of them were found that obey the rules and cost less"
     return f"{empty} of {len(sizes)} clusters are empty: {cause}."
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -42,9 +42,6 @@ from .solution import Solution, numbered
 #: Bytes of X above which bringing it into this process's memory is worth a warning.
 MANY_BYTES = 1 << 30
 
-#: Whether an answer with this objective is proven optimal; it may take so many seconds to find out.
-Enough = Callable[[float, float], bool]
-
 logger = logging.getLogger(__name__)
 
 
@@ -52,7 +49,6 @@ def solve(
     problem: Problem,
     random_state: np.random.RandomState,
     paper: Problem | None = None,
-    enough: Enough | None = None,
 ) -> Solution:
     """Search for labels of least objective that obey the rules.
 
@@ -62,8 +58,6 @@ def solve(
     random_state : RandomState
     paper : Problem, optional
         The same without contraction, which Algorithm 1 works on.
-    enough : callable, optional
-        Asked when the first answers are known; its answer True ends the search.
 
     Raises
     ------
@@ -89,7 +83,7 @@ def solve(
         with one_blas_thread():
             if not problem.settings.repair:
                 return _rounded(problem, paper, random_state, events)
-            solution = _searched(problem, paper, random_state, enough, events)
+            solution = _searched(problem, paper, random_state, events)
     if problem.rules.numbered:
         return solution
     return numbered(solution, problem.given, _start_centers(problem))
@@ -99,7 +93,6 @@ def _searched(
     problem: Problem,
     paper: Problem | None,
     random_state: np.random.RandomState,
-    enough: Enough | None,
     events: Events,
 ) -> Solution:
     """The search of all rows in memory, on a sample first if there are many."""
@@ -115,7 +108,7 @@ def _searched(
     elif answers := _searched_samples(problem, own, random_state, events):
         makers = _levelled(answers, own)
     making = at.STEP if makers is own else np.inf
-    found = _search_level(problem, makers, random_state, budget, enough, events, making)
+    found = _search_level(problem, makers, random_state, budget, events, making)
     events.stopped(budget.deadline, found.ended)
     return _solution(problem, found.top, own.relaxed, events)
 
@@ -138,7 +131,7 @@ def _searched_samples(
         here = [_moved(each, problem, part) for each in answers]
         makers = _levelled(here, of_part) if here else of_part
         with suppress(NoAssignment, OutOfTime):  # then all rows have starts of their own
-            found = _search_level(part, makers, random_state, budget, None, events)
+            found = _search_level(part, makers, random_state, budget, events)
             answers = [_moved(each, part, problem) for each in found.answers]
         own.relaxed = own.relaxed or of_part.relaxed
         size *= at.GROWTH
@@ -201,7 +194,7 @@ def _searched_far(
         budget = Budget.of(size_of(part.near), part.n_clusters, effort, until)
         own = Makers(part, random_state, budget)
         with one_blas_thread():
-            found = _search_level(part, own, random_state, budget, None, events).top
+            found = _search_level(part, own, random_state, budget, events).top
         relaxed.extend([] if own.relaxed is None else [own.relaxed])
         return found.clusters, found.prices
 
@@ -219,7 +212,6 @@ def _search_level(
     makers: Iterable[tuple[str, Maker]],
     random_state: np.random.RandomState,
     budget: Budget,
-    enough: Enough | None,
     events: Events,
     making: float = at.STEP,
 ) -> Population:
@@ -240,17 +232,13 @@ def _search_level(
             "%s: %s", name, "no answer" if objective is None else f"objective {objective:.8g}"
         )
 
-    def proven(objective: float) -> bool:
-        progress.enter("search")
-        return enough is not None and enough(problem.objective(objective), 0.0)
-
     found = search(
         descender,
         variation,
         makers,
         tell,
         lambda: any_answer(descender, problem.deadline),
-        proven,
+        lambda: progress.enter("search"),
         making,
         repeats=problem.settings.n_init != "auto",
     )

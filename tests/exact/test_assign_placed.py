@@ -7,7 +7,15 @@ import warnings
 import numpy as np
 import pytest
 
-from corral import CannotLink, ClusterTotals, ConstrainedKMeans, ConstraintSet, Pin
+from corral import (
+    CannotLink,
+    ClusterSizes,
+    ClusterTotals,
+    ConstrainedKMeans,
+    ConstraintSet,
+    GroupShares,
+    Pin,
+)
 from corral.exact import place_by_room
 from corral.rules import presolve
 
@@ -52,3 +60,56 @@ def test_totals_of_many_clusters_have_an_answer_in_little_time():
     with warnings.catch_warnings(action="ignore"):  # the limit may end the search, or not
         model.fit(X, constraints=rules)
     assert model.report_.feasible
+
+
+def two_shares(n, k, seed, part):
+    """Shares of two partitions that hold if each of their combinations is dealt in turn."""
+    rng = np.random.default_rng(seed)
+    first, second = rng.choice(["a", "b"], n, p=[0.3, 0.7]), rng.choice(["u", "v", "w"], n)
+    rules = [
+        GroupShares(groups, minimum={g: part * np.mean(groups == g) for g in np.unique(groups)})
+        for groups in (first, second)
+    ]
+    order, dealt = np.lexsort([first, second]), np.empty(n, int)
+    dealt[order] = np.arange(n) % k
+    assert all(found.count == 0 for found in ConstraintSet(rules).violations(dealt, k))
+    return rules
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_shares_that_rows_dealt_in_turn_obey_are_found_with_all_clusters(seed):
+    n, k = 600, 12
+    rules = presolve(ConstraintSet(two_shares(n, k, seed, 0.5)), n, k)
+    assert len(np.unique(place_by_room(rules))) == k
+
+
+def test_as_many_clusters_as_can_have_their_shares_are_used():
+    """Four of 100 rows are rare, and each cluster needs one: not all rows are in one cluster."""
+    groups = np.array(["rare"] * 4 + ["other"] * 96)
+    rules = [GroupShares(groups, minimum={"rare": 0.03})]
+    assert len(np.unique(place_by_room(presolve(ConstraintSet(rules), 100, 20)))) > 1
+    with warnings.catch_warnings(action="ignore"):  # most of the clusters have to stay empty
+        model = ConstrainedKMeans(20, random_state=0).fit(
+            np.arange(100.0)[:, None], constraints=rules
+        )
+    assert model.report_.feasible
+    assert len(np.unique(model.labels_)) > 1
+
+
+@pytest.mark.parametrize("k", [200, 1_000])
+@pytest.mark.parametrize("kind", ["maximum", "band", "shares"])
+def test_a_short_limit_leaves_an_answer_that_a_greedy_method_has(k, kind):
+    rng = np.random.default_rng(0)
+    n = 20_000
+    X, values = rng.normal(size=(n, 4)), rng.integers(10, 20, n)
+    mean = values.sum() / k
+    rules = {
+        "maximum": ClusterSizes(maximum=1 + int(1.2 * n / k)),
+        "band": ClusterTotals(values, minimum=0.8 * mean, maximum=1.2 * mean),
+        "shares": GroupShares(values > 14, minimum={True: 0.3, False: 0.3}),
+    }[kind]
+    model = ConstrainedKMeans(k, time_limit=0.5, random_state=0)
+    with warnings.catch_warnings(action="ignore"):  # the limit ends the search
+        model.fit(X, constraints=rules)
+    assert model.report_.feasible
+    assert len(np.unique(model.labels_)) == k

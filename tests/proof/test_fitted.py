@@ -9,15 +9,7 @@ import pytest
 from scipy import sparse
 
 from corral import ClusterSizes, ConstrainedKMeans, MustLink, estimator
-from corral._scale import times
-from corral.constraints import ConstraintSet
-from corral.problem import Problem
 from corral.proof import lower_bound, relaxation
-from corral.proof.fitted import Prover
-from corral.rows import MemoryTable
-from corral.rules import presolve
-from corral.settings import make_settings
-from corral.solve import solve
 
 X = np.concatenate([np.random.default_rng(0).normal(c, 1.0, (8, 2)) for c in (0.0, 6.0)])
 
@@ -57,36 +49,6 @@ def test_without_prove_there_is_no_bound():
     assert report.bound is None
     assert report.gap is None
     assert "gap" not in report.to_dict()
-
-
-def prover_of(points, **options):
-    params = ConstrainedKMeans(2, prove=20, **options).get_params(deep=False)
-    settings = make_settings(params, points.shape)
-    return Prover(ConstraintSet(), MemoryTable(points), settings, 2, np.random.RandomState(0))
-
-
-def test_a_proof_is_enough_for_the_best_answer_only():
-    best = ConstrainedKMeans(2, random_state=0).fit(X).inertia_
-    prover = prover_of(X)
-    unit = float(times(np.float64(1.0), -prover.near.scale.cost))
-    assert not prover.enough(1.01 * best * unit, 20.0)
-    assert prover.enough(best * unit, 20.0)
-    assert not prover_of(X).enough(best * unit, 0.0)
-
-
-def test_a_search_ends_when_its_first_answers_are_enough():
-    model = ConstrainedKMeans(2)
-    settings = make_settings(model.get_params(deep=False), X.shape)
-    problem = Problem.of(presolve(ConstraintSet(), len(X), 2), MemoryTable(X).rows(None), settings)
-    asked = []
-
-    def enough(objective, seconds):
-        asked.append(objective)
-        return True
-
-    found = solve(problem, np.random.RandomState(0), enough=enough)
-    assert asked == [pytest.approx(found.objective)]
-    assert "children" not in dict(found.events.table())
 
 
 def test_too_much_memory_is_refused_before_the_fit(monkeypatch):

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._typing import FloatArray, IntArray
+from .._typing import BoolArray, FloatArray, IntArray
 from ..deadline import NEVER, Deadline, OutOfTime
 from ..numbers import PIECE, PROGRAM_SECONDS
 from ..rules import Rules
+from ..rules.sums import Sums
 from ..search.compiled import compiled
 from .check import broken
 from .program import interruptible
@@ -195,8 +196,13 @@ def peel(rules: Rules, deadline: Deadline = NEVER) -> IntArray | None:
         labels[left] = found
     last = np.concatenate([*sweeps[::-1], np.empty(0, np.int64)])
     graph, k = rules.pairs.links, rules.n_clusters
-    first, none = np.arange(float(k))[None], np.zeros((rules.n_groups, 0))
-    place_groups(last, none, np.zeros((k, 0)), *_links(graph), _pins(rules), first, none[0], labels)
+    first, none, no_sums = (
+        np.arange(float(k))[None],
+        np.zeros((rules.n_groups, 0)),
+        np.zeros((k, 0)),
+    )
+    places = none, no_sums, no_sums, no_sums, none[0]
+    place_groups(last, *places, *_links(graph), _pins(rules), first, labels)
     return labels
 
 
@@ -207,30 +213,80 @@ def place_by_room(
 
     Groups are placed from the largest to the smallest, which answers most of the questions in the
     search for a smaller conflict in a millisecond.  With costs each group goes to the cheapest
-    cluster with room, and sizes hold in their order; if that fails, to the first one with room, or
-    to that with most room.  OutOfTime is raised at the deadline.
+    cluster with room, and sizes hold in their order.  If that fails, groups are dealt so that all
+    clusters come near even shares of the sums; if that fails too, to the first cluster with room,
+    or to as many clusters as can have their shares.  OutOfTime is raised at the deadline.
     """
-    graph, sums = rules.pairs.links, rules.sums()
+    k, dealt = rules.n_clusters, partial(_dealt, rules, deadline)
+    first = np.arange(float(k))[None]
+    if cost is not None and (labels := dealt(np.ones(k, bool), cost)) is not None:
+        return labels
+    if (labels := dealt(np.ones(k, bool))) is not None:
+        return labels
+    best, sums, pinned = dealt(np.ones(k, bool), first), rules.sums(), np.zeros(k, bool)
+    pinned[rules.pins[:, 1]] = True
+    needed = pinned | np.any((sums.lower > 0.0) | (sums.upper < 0.0), axis=0)
+    if not len(sums) or needed.all():
+        return best
+    # Clusters that must have groups come first, then those that may hold most.
+    order = np.lexsort((-(sums.upper / sums.unit).sum(axis=0), ~needed))
+    least, most = int(needed.sum()), k
+    while most - least > 1:
+        some, middle = np.zeros(k, bool), (least + most) // 2
+        some[order[:middle]] = True
+        labels = dealt(some)
+        if labels is None:
+            most = middle
+            continue
+        least = middle
+        if best is None or len(np.unique(labels)) > len(np.unique(best)):
+            best = labels
+    return best
+
+
+def _dealt(
+    rules: Rules, deadline: Deadline, some: BoolArray, cost: FloatArray | None = None
+) -> IntArray | None:
+    """Labels of groups placed where they cost least in some clusters; None if they break a rule.
+
+    Without costs, where they bring the sums nearest to even shares.
+    """
+    graph, sums, k = rules.pairs.links, rules.sums(), rules.n_clusters
     amount = np.ascontiguousarray(sums.values.T)
     heavy = (np.abs(sums.values) / sums.unit).sum(axis=0) + np.diff(graph.indptr)
     heavy[rules.pins[:, 0]] = np.inf
     order = np.argsort(-heavy, kind="stable")
-    first, none = np.arange(float(rules.n_clusters))[None], np.zeros((1, rules.n_clusters))
-    tables = ([] if cost is None else [np.ascontiguousarray(cost, np.float64)]) + [first, none]
-    links, pin = _links(graph), _pins(rules)
-    step = max(int(PIECE) // (rules.n_clusters * (1 + len(sums.unit))), 1)
-    for table in tables:
-        labels, room = np.full(rules.n_groups, -1), np.array(sums.upper.T, order="C")
-        spread = 1.0 / sums.unit[:, 0] if table is none else np.zeros(len(sums.unit))
-        for begin in range(0, rules.n_groups, step):
-            deadline.check()
-            some = order[begin : begin + step]
-            if not place_groups(some, amount, room, *links, pin, table, spread, labels):
-                break
-        else:
-            if not broken(rules, labels, any_order=cost is None):
-                return labels
-    return None
+    load, aim = np.zeros((k, len(sums))), _even_shares(sums, some)
+    # Sums with little room between aims and bounds matter most.
+    room = np.where(some, np.minimum(aim.T - sums.lower, sums.upper - aim.T), np.inf)
+    price = 1.0 / np.maximum(room.min(axis=1, initial=np.inf), sums.unit[:, 0]) ** 2
+    upper = np.where(some, sums.upper, -np.inf).T.copy()
+    table = np.zeros((1, k)) if cost is None else np.ascontiguousarray(cost, np.float64)
+    places = load, upper, aim, price if cost is None else np.zeros(len(sums))
+    labels, links, pin = np.full(rules.n_groups, -1), _links(graph), _pins(rules)
+    step = max(int(PIECE) // (k * (1 + len(sums))), 1)
+    for begin in range(0, rules.n_groups, step):
+        deadline.check()
+        groups = order[begin : begin + step]
+        if not place_groups(groups, amount, *places, *links, pin, table, labels):
+            return None
+    return None if broken(rules, labels, any_order=cost is None or len(cost) == 1) else labels
+
+
+def _even_shares(sums: Sums, some: BoolArray) -> FloatArray:
+    """Loads of some clusters that are as far between their bounds as those of the others, (k, s).
+
+    Where a bound is infinite, the mean load within the bounds.
+    """
+    total = sums.values.sum(axis=1, keepdims=True)
+    lower, upper = (np.where(some, each, 0.0) for each in (sums.lower, sums.upper))
+    aim = np.clip(total / max(np.count_nonzero(some), 1), lower, upper)
+    between = np.isfinite(lower).all(axis=1) & np.isfinite(upper).all(axis=1)
+    low, room = lower[between], upper[between] - lower[between]
+    wide = room.sum(axis=1, keepdims=True)
+    part = (total[between] - low.sum(axis=1, keepdims=True)) / np.where(wide > 0.0, wide, 1.0)
+    aim[between] = low + part * room
+    return np.ascontiguousarray(aim.T)
 
 
 def _links(graph: sparse.csr_array) -> tuple[IntArray, IntArray]:
@@ -249,24 +305,25 @@ def _pins(rules: Rules) -> IntArray:
 def place_groups(
     groups: IntArray,  # in the order in which they are placed
     amount: FloatArray,  # (m, s)
-    room: FloatArray,  # what each cluster still holds of each sum, (k, s)
+    load: FloatArray,  # of the groups placed, (k, s); kept up to date
+    upper: FloatArray,  # (k, s)
+    aim: FloatArray,  # loads that are wanted, (k, s)
+    price: FloatArray,  # of the square of what a load is away from that, (s,)
     indptr: IntArray,  # cannot-links by group
     indices: IntArray,
     pin: IntArray,  # (m,), -1 where free
     cost: FloatArray,  # (m, k), or one row for all groups
-    spread: FloatArray,  # what a unit of room is worth, (s,)
     labels: IntArray,  # (m,), -1 where not placed yet; filled in
 ) -> bool:
     """Place groups one after another where they cost least; False if one finds no room."""
-    k, s = room.shape
+    k, s = load.shape
     for g in groups:
         best, least = -1, np.inf
         for j in range(k):
             fits, value = pin[g] < 0 or pin[g] == j, cost[g if len(cost) > 1 else 0, j]
             for t in range(s):
-                fits = fits and room[j, t] >= amount[g, t]
-                if spread[t] > 0.0:
-                    value -= spread[t] * room[j, t]
+                fits = fits and load[j, t] + amount[g, t] <= upper[j, t]
+                value += price[t] * amount[g, t] * (load[j, t] - aim[j, t])
             if not fits or value >= least:
                 continue
             for e in range(indptr[g], indptr[g + 1]):
@@ -277,5 +334,5 @@ def place_groups(
             return False
         labels[g] = best
         for t in range(s):
-            room[best, t] -= amount[g, t]
+            load[best, t] += amount[g, t]
     return True

@@ -23,7 +23,7 @@ from . import IN_PARTS, METHOD, LowerBound, bound_of, part_size, sum_of_parts
 from .ascent import Ascent
 from .branch import Tree
 from .kinds import kinds_of
-from .relaxation import Grouped, check_memory, in_solver_units, most_together
+from .relaxation import Grouped, check_memory, in_solver_units
 
 BRANCHED = f"branch and bound on the {METHOD}"
 
@@ -32,7 +32,7 @@ class Prover:
     """The proof of a fit.
 
     It is made before the fit, so that what does not fit into memory is refused at once.  It works
-    between restarts, which end as soon as an answer is proven optimal, and after them.
+    after the search.
     """
 
     def __init__(
@@ -54,13 +54,6 @@ class Prover:
         #: Seconds that the search for a bound may still take, and those it took.
         self.left = math.inf if settings.prove is None else settings.prove
         self.seconds = 0.0
-
-    def enough(self, objective: float, seconds: float) -> bool:
-        """Whether an answer is proven optimal, within so many seconds."""
-        in_parts = len(self.grouped.weight) > most_together(self.grouped.rules, self.device)
-        if self.settings.exact or in_parts:  # whose bound does not meet an objective
-            return False
-        return self._closed(objective, min(seconds, self.left))
 
     def proven(self, solution: Solution) -> tuple[Solution, LowerBound | None]:
         """The solution, or a better one, with the bound that the time allows."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import numbers as at
 from ..deadline import Deadline
-from ..settings import coarse_groups
+from ..settings import coarse_groups, default_limit
 
 
 @dataclass
@@ -31,7 +31,9 @@ class Budget:
         """The budget of so many groups and features."""
         (m, d), searched = shape, min(shape[0], coarse_groups(n_clusters))
         entries = at.WORK_EACH * searched + at.WORK_ALL * m
-        work = at.WORK + entries * n_clusters * (d + 4.0)
+        # Less than the time that fits of so many rows have by default, so that work ends them.
+        most = at.STEP * 1e9 * default_limit(m)
+        work = min(at.WORK + entries * n_clusters * (d + 4.0), most)
         patience = max(at.IDLE, n_clusters)
         return cls(effort * work, until, patience=effort * patience)
 

@@ -359,14 +359,20 @@ class Descender:
 
         For a deadline that comes before anything better.
         """
-        rules, m = self._order, self.rules.n_groups
-        if self._clusters is None or m * rules.n_clusters > at.EXACT:
+        rules, known, cost = self._order, self._clusters, None
+        if known is not None and self.rules.n_groups * rules.n_clusters <= at.EXACT:
+            cost = self.shape.table(known)
+        try:
+            labels = place_by_room(rules, NEVER.within(at.GRACE), cost)
+        except OutOfTime:
             return None
-        cost = self.shape.table(self._clusters)
-        labels = place_by_room(rules, NEVER, cost)
-        if labels is None or broken(rules, labels):
+        if labels is None:
             return None
-        clusters = self.shape.clusters(labels, self._clusters)
+        if rules.sizes_vary:
+            rules = match_sizes(rules, sums_by(labels, rules.count, rules.n_clusters))
+        if broken(rules, labels):
+            return None
+        clusters = self.shape.clusters(labels, known)
         objective = self.shape.objective(labels, clusters) + rules.soft_cost(labels)
         return Answer(labels, clusters, objective, rules, None)
 

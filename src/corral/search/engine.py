@@ -25,7 +25,7 @@ def search(
     makers: Iterable[tuple[str, Maker]],
     tell: Callable[[str, Answer | None], None],
     rescue: Callable[[], Answer],
-    enough: Callable[[float], bool] = lambda _: False,
+    made: Callable[[], None] = lambda: None,
     making: float = at.STEP,
     repeats: bool = False,
 ) -> Population:
@@ -40,8 +40,8 @@ def search(
         Told of each maker's answer, None if there was none.
     rescue : callable
         Gives an answer where no maker's obeys the rules, or raises.
-    enough : callable
-        Whether the objective of the makers' best answer ends the search.
+    made : callable
+        Told that children begin.
     making : float
         Part of the work after which no further maker begins.
     repeats : bool
@@ -49,26 +49,27 @@ def search(
     """
     budget, random_state = descender.budget, descender.random_state
     most = max(min(at.PARENTS, at.PARENT_CLUSTERS // descender.rules.n_clusters), 1)
-    answers = Population(random_state, budget.patience, most)
+    answers, failed = Population(random_state, budget.patience, most), 0
     try:
         for name, make in makers:
             if answers.answers and budget.part >= making:
                 break
-            made = make()
-            if made is None:
+            start = make()
+            if start is None:
                 continue
-            found = descender.from_made(made, answers.best)
+            found = descender.from_made(start, answers.best)
             again = found is not None and answers.has(found)
             answers.add(found)
             tell(name, found)
             descender.answered = answers.best is not None
-            if again and not repeats:
+            failed = failed + 1 if found is None else 0
+            if (again and not repeats) or (failed > 1 and not answers.answers):
                 break
         if answers.best is None:
             answers.add(rescue())
-            tell("exact solver", answers.best)
-        done = enough(answers.top.objective)
-        while not (done or answers.idle or (budget.over and not answers.unfilled(budget))):
+            tell("any labels that obey the rules", answers.best)
+        made()
+        while not (answers.idle or (budget.over and not answers.unfilled(budget))):
             parent = answers.parent()
             if len(answers.answers) > 1 and not budget.over and random_state.randint(2):
                 clusters = variation.crossed(parent, answers.parent())
@@ -76,8 +77,7 @@ def search(
             else:
                 child = descender.from_varied(variation.local(parent, budget.over), parent)
             answers.add(child, parent)
-        over = "the budget" if budget.over else "children without success"
-        answers.ended = "the proof" if done else over
+        answers.ended = "the budget" if budget.over else "children without success"
         answers.add(descender.finished(answers.top))
     except OutOfTime:
         if answers.best is None:

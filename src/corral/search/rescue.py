@@ -1,4 +1,7 @@
-"""An answer where no descent gives one: labels of an exact solver, improved by moves."""
+"""An answer where no descent gives one: any labels that obey the rules, improved by moves.
+
+Groups are dealt to the clusters first; an exact solver is asked if that gives no answer.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from .descent import Answer, Descender
 
 
 def any_answer(descender: Descender, deadline: Deadline) -> Answer:
-    """An answer from labels of an exact solver.
+    """An answer from any labels that obey the rules.
 
     Raises
     ------

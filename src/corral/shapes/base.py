@@ -263,6 +263,7 @@ def searched(
     """
     events, deadline = task.events, task.deadline
     budget = Budget.of(shape.shape, rules.n_clusters, task.effort, deadline)
+    budget.patience *= children
 
     def tell(name: str, answer: Answer | None) -> None:
         if not quiet:
@@ -278,7 +279,6 @@ def searched(
             makers,
             tell,
             lambda: any_answer(descender, deadline),
-            lambda _: not children,
         )
         best = found.top
     if not quiet:

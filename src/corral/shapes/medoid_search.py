@@ -283,7 +283,8 @@ def best_medoids(
 def _free(task: Task, shape: MedoidShape, init: IntArray | None, n_init: int | None) -> Answer:
     """The best of the local optima of swaps, where nothing but costs decides where a row goes."""
     m, c = shape.cost.shape
-    starts = n_init or int(np.clip(START_ENTRIES / (m * c), 1, MOST_STARTS))
+    most = MOST_STARTS * task.effort
+    starts = n_init or int(max(min(task.effort * START_ENTRIES / (m * c), most), 1.0))
     best: Answer | None = None
     for _ in range(1 if init is not None else starts):
         if best is not None and task.deadline.passed:

@@ -124,7 +124,7 @@ class ConstrainedGaussianMixture(ShapedClustering):
         task.events.rows.extend(chosen.task.events.rows)
         clusters, labels = found.clusters, task.rules.to_rows(found.labels)
         sizes = np.bincount(labels, minlength=task.n_clusters)
-        if empty := of_empty(sizes.tolist(), found.rules.sizes):
+        if empty := of_empty(sizes.tolist(), found.rules.sizes, task.deadline.passed):
             warnings.warn(empty, ConvergenceWarning, stacklevel=3)
         attributes = {
             "weights_": clusters.weights,
