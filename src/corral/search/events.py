@@ -28,16 +28,12 @@ class Events:
         self.rows.append((what, f"{value} after {self.clock.elapsed:.2g} s{more}"))
 
     def searched(self, value: float, children: tuple[int, int], exact: tuple[int, int]) -> None:
-        """Note how many children and exact assignments were made, and how many of them lowered it.
-
-        ``value`` is the objective in the end.
-        """
+        """Note the objective, and of children and exact assignments how many there were and won."""
         if children[0]:
             self.note("children", "{} tried, {} of them the best when found".format(*children))
         if exact[0]:
             self.note("exact assignments", "{} made, {} lowered the objective".format(*exact))
-        if children[0] or exact[0]:
-            self.found("search", value)
+        self.found("search", value)
 
     def stopped(self, deadline: Deadline, by: str) -> None:
         """Note what ended the fit: its callback, the deadline, or else what the search says."""
