@@ -34,9 +34,9 @@ def brought_home(model):
     return dict(model.report_.plan.table()).get("brought into memory because", "")
 
 
-def fit_shards(X, shards, rules, k, weight=None, **parameters):
+def fit_shards(X, shards, rules, k, weight=None, callback=None, **parameters):
     """A model fitted to X by a backend that keeps it in these shards."""
     kind = type("Here", (InShards,), {"shards": shards})
     with patch("corral.backends.BACKENDS", (kind,)):
         model = ConstrainedKMeans(k, **{"random_state": 0, **parameters})
-        return model.fit(X, constraints=rules, sample_weight=weight)
+        return model.fit(X, constraints=rules, sample_weight=weight, callback=callback)

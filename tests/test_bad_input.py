@@ -676,7 +676,7 @@ TAKERS = {
     },
 }
 MIXTURE = ConstrainedGaussianMixture(2, covariance="tied", random_state=0).fit(POINTS)
-#: These count processes and have no effect.
+#: It has no effect, and is only warned of.
 NO_EFFECT = ("n_jobs of k-means",)
 
 

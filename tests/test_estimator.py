@@ -434,11 +434,21 @@ def test_more_restarts_are_never_worse(cloud):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_jobs_do_not_change_the_answer(cloud, solver):
-    one = model(solver=solver, n_init=2, n_jobs=1).fit(cloud, constraints=RULES)
-    two = model(solver=solver, n_init=2, n_jobs=2).fit(cloud, constraints=RULES)
+    one = model(solver=solver, n_init=2).fit(cloud, constraints=RULES)
+    with pytest.warns(FutureWarning, match="n_jobs") as heard:
+        two = model(solver=solver, n_init=2, n_jobs=2).fit(cloud, constraints=RULES)
+    assert [each.filename for each in heard] == [__file__]
     np.testing.assert_array_equal(one.labels_, two.labels_)
     np.testing.assert_array_equal(one.cluster_centers_, two.cluster_centers_)
     np.testing.assert_array_equal(one.history_.objective, two.history_.objective)
+
+
+def test_copies_and_parameters_are_quiet_about_jobs(cloud):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plain = clone(model()).set_params(**model().get_params())
+        plain.fit(cloud, constraints=RULES)
+        assert clone(model(n_jobs=2)).get_params()["n_jobs"] == 2
 
 
 # --- rounding, history, warnings and logs -----------------------------------------------------

@@ -140,10 +140,10 @@ def test_baselines_refuse_points_whose_squares_they_cannot_hold(points, method, 
 @pytest.mark.parametrize("integer", [np.uint8, np.int8, np.int64])
 def test_numpy_integers_count_clusters(integer):
     X = np.random.default_rng(0).normal(size=(300, 2))
-    parameters = {"n_init": integer(1), "n_jobs": integer(1)}
+    parameters = {"n_init": integer(1), "max_iter": integer(100)}
     rules = ClusterSizes(minimum=90)
     model = ConstrainedKMeans(integer(K), random_state=0, **parameters).fit(X, constraints=rules)
-    same = ConstrainedKMeans(K, random_state=0, n_init=1).fit(X, constraints=rules)
+    same = ConstrainedKMeans(K, random_state=0, n_init=1, max_iter=100).fit(X, constraints=rules)
     np.testing.assert_array_equal(model.labels_, same.labels_)
     assert model.get_feature_names_out().tolist() == same.get_feature_names_out().tolist()
     for method in (PlainKMeans, COPKMeans, PCKMeans):

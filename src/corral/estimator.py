@@ -70,9 +70,10 @@ class ConstrainedKMeans(
         Where to start.  "random" is a random assignment.  A callable is called once, as
         ``init(X, n_clusters, random_state=random_state)``, and gives such an array.
     n_init : int or "auto", default="auto"
-        Number of sets of seeds that start the search, while these take less than a third of its
-        work; "auto" is six.  ADMM's centres start it as well.  ``effort`` lengthens the search.
-        Not used, with a warning, if ``init`` gives an array.
+        Number of sets of seeds that start the search, while these take less than two fifths of its
+        work; "auto" is up to six, and no more once two starts have given the same answer.  ADMM's
+        centres start it as well.  ``effort`` lengthens the search.  Not used, with a warning, if
+        ``init`` gives an array.
     max_iter : int, default=1000
         Limit on the iterations of ADMM.
     tol : float or "auto", default="auto"
@@ -97,7 +98,8 @@ class ConstrainedKMeans(
         ``ConvergenceWarning`` and a line in ``report_``; without an answer it raises
         :class:`~corral.SolverTimeoutError`.  None: 17 s, times ``(n / 2000)**2`` above 2,000 rows.
     n_jobs : int, default=None
-        Kept for compatibility: the search runs in one process.
+        Deprecated: it has no effect, because the search runs in one process.  A number gives a
+        ``FutureWarning``.
     random_state : int, RandomState or None, default=None
         The same seed gives the same answer, unless ``time_limit`` cut the search short.
     verbose : bool or int, default=False
@@ -106,13 +108,13 @@ class ConstrainedKMeans(
         Iterations at which ``history_`` keeps the relaxed assignment.
     max_samples : int, "auto" or None, default="auto"
         Groups of points that ADMM sees, at most, drawn at random; all points are searched from its
-        centres.  "auto" is 2,000, or 40,000 by the clusters if that is less, and at least five for
-        each cluster.  None means all groups, as do
-        ``repair=False``, ``record_x``, linear constraints and "algorithm1".  Of more than 8,000
-        groups, and 200 for each cluster, a sample of a quarter of that is searched first, and ADMM
-        sees no others, unless it is to see all.  On a GPU and with Dask the number is that of the
-        sample which is searched in memory (20,000 and at least 100 for each cluster), and None is
-        "auto".  ``history_`` is about the points that ADMM saw.
+        centres.  "auto" is 40,000 by the number of clusters; ADMM is left out where that is fewer
+        than five for each cluster.  None means all groups, as do ``repair=False``, ``record_x``,
+        linear constraints and "algorithm1".  Of more than 8,000 groups, and 200 for each cluster,
+        samples are searched first, and ADMM sees no others, unless it is to see all.  On a GPU and
+        with Dask the number is that of the sample which is searched in memory (20,000 and at least
+        100 for each cluster); None is "auto" there, with a ``FutureWarning``.  ``history_`` is
+        about the points that ADMM saw.
     device : str, default=None
         "cuda" or "cuda:1" works on that GPU, which needs PyTorch.  A tensor or CuPy array that is
         on a GPU stays there without this parameter.
@@ -298,7 +300,7 @@ class ConstrainedKMeans(
             report = report.named(rows, clusters, before, shapes)
             solution = in_user_units(solution, table)
         # Without the clock, which knows the user's callback.
-        plan = None if solution.events is None else Events(rows=solution.events.table())
+        plan = Events(rows=solution.events.table())
         known: Any = {"history": solution.history, "plan": plan, "fewest": fewest}
         proof = proof and proof.confirmed(report.objective)
         ended = settings.ended if settings.exact else ended

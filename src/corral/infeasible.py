@@ -26,6 +26,7 @@ from .rules import presolve
 from .rules.amounts import ranges_in_words
 from .rules.facts import Part, cut, parts_of
 from .rules.pairs import components
+from .search.events import Events
 from .search.starts import make_start
 from .settings import Settings
 from .solution import Solution
@@ -321,6 +322,11 @@ def solve_violating(problem: Problem, random_state: np.random.RandomState) -> So
             best, centers, value = step.labels, means, objective
     if best is None:
         raise OutOfTime
+    events = Events(deadline)
+    events.note("labels", "of least violation: none obey the hard rules")
+    events.note("assignments", len(recorder))
+    over = "an assignment that lowers nothing" if converged else f"max_iter={settings.max_iter}"
+    events.stopped(deadline, over)
     return Solution(
         labels=best,
         centers=centers + rows.middle,
@@ -329,6 +335,6 @@ def solve_violating(problem: Problem, random_state: np.random.RandomState) -> So
         history=recorder.history(),
         n_iter=len(recorder),
         converged=converged,
-        events=None,
+        events=events,
         may_violate=True,
     )

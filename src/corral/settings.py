@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -123,7 +124,6 @@ class Settings:
     relaxes: bool
     record_x: tuple[int, ...]
     max_samples: int | str | None
-    n_jobs: int | None
     exact: bool
     prove: float | None
     limited: bool
@@ -199,6 +199,7 @@ def make_settings(
         for name, default in AUTO[solver].items()
     }
     _check_metric(parameters)
+    _check_jobs(parameters["n_jobs"])
     progress = Reporter(callback, parameters["time_limit"])
     return Settings(
         solver=solver,
@@ -213,7 +214,6 @@ def make_settings(
         relaxes=parameters["on_infeasible"] == "relax",
         record_x=_iterations(parameters["record_x"]),
         max_samples=_plain(parameters["max_samples"]),
-        n_jobs=_jobs(parameters["n_jobs"]),
         exact=exact,
         prove=parameters["prove"],
         limited=parameters["time_limit"] is not None,
@@ -256,11 +256,14 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, Integral) else value
 
 
-def _jobs(value: Any) -> int | None:
-    """Number of processes as joblib understands it: negative ones count from the last core."""
-    if value is None or (_whole(value) and value != 0):
-        return None if value is None else int(value)
-    raise ValueError(f"`n_jobs` is {value!r}; it must be an integer other than 0, or None.")
+def _check_jobs(value: Any) -> None:
+    """Raise for a wrong number of processes, and warn of any other, which has no effect."""
+    if value is None:
+        return
+    if not _whole(value) or value == 0:
+        raise ValueError(f"`n_jobs` is {value!r}; it must be an integer other than 0, or None.")
+    message = "`n_jobs` is deprecated and has no effect; leave it out."
+    warnings.warn(message, FutureWarning, stacklevel=4)
 
 
 def _iterations(values: Any) -> tuple[int, ...]:

@@ -47,8 +47,8 @@ class Solution:
     n_iter : int
     converged : bool
         Whether the relaxed solver stopped by its own rule.
-    events : Events or None
-        What happened in the search; None for the labels of least violation.
+    events : Events
+        What happened in the search.
     may_violate : bool
         Whether hard rules may be broken, as the user asked for.
     """
@@ -60,7 +60,7 @@ class Solution:
     history: History
     n_iter: int
     converged: bool
-    events: Events | None
+    events: Events
     may_violate: bool = False
 
 

@@ -29,7 +29,7 @@ from .search.budget import Budget
 from .search.descent import Answer, Descender, match_sizes
 from .search.engine import Maker, search
 from .search.events import HOME, Events
-from .search.far import is_small, search_far, why_home
+from .search.far import FarAnswer, is_small, search_far, why_home
 from .search.makers import Makers, relax
 from .search.population import Population
 from .search.prices import Found
@@ -108,10 +108,9 @@ def _searched(
     elif answers := _searched_samples(problem, own, random_state, events):
         makers = _levelled(answers, own)
     making = at.STEP if makers is own else np.inf
-    found = _search_level(problem, makers, random_state, budget, events, making).top
-    over = "the budget" if budget.over else "children without success"
-    events.note("search stopped by", "the deadline" if budget.deadline.passed else over)
-    return _solution(problem, found, own.relaxed, events)
+    found = _search_level(problem, makers, random_state, budget, events, making)
+    events.stopped(budget.deadline, found.ended)
+    return _solution(problem, found.top, own.relaxed, events)
 
 
 def _searched_samples(
@@ -182,6 +181,9 @@ def _searched_far(
     problem: Problem, random_state: np.random.RandomState, events: Events
 ) -> Solution:
     """A sample searched in memory, then all rows where they are."""
+    if problem.settings.max_samples is None:
+        message = '`max_samples` is None, which means "auto" on a GPU and with Dask: give "auto".'
+        warnings.warn(message, FutureWarning, stacklevel=4)
     events.note("groups of rows", problem.rules.n_groups)
     events.note("clusters", problem.n_clusters)
     relaxed: list[Relaxation] = []
@@ -199,7 +201,10 @@ def _searched_far(
         return found.clusters, found.prices
 
     found = search_far(problem, random_state, search_near)
-    events.found("all rows where they are", problem.objective(found.objective))
+    events.found("all rows where they are", _shown(problem, found))
+    if found.exact:
+        events.note("labels", "proven optimal at the last centres")
+    events.stopped(problem.deadline, "the end of its rounds")
     answer = Answer(found.labels(), found.centers, found.objective, found.rules, None)
     return _solution(problem, answer, relaxed[0] if relaxed else None, events)
 
@@ -220,7 +225,7 @@ def _search_level(
     progress, told = problem.settings.progress, list[str]()
 
     def tell(name: str, answer: Answer | None) -> None:
-        objective = None if answer is None else problem.objective(answer.objective)
+        objective = None if answer is None else _shown(problem, answer)
         events.found(name, objective)
         if "ADMM" not in told:  # the progress of ADMM ends with its answer
             progress.step(objective)
@@ -239,11 +244,13 @@ def _search_level(
         making,
         repeats=problem.settings.n_init != "auto",
     )
-    if found.tried:
-        text = f"{found.tried} tried, {found.kept} of them the best when found"
-        events.note("children", text)
-        events.found("search", problem.objective(found.top.objective))
+    events.searched(_shown(problem, found.top), (found.tried, found.kept), descender.exact)
     return found
+
+
+def _shown(problem: Problem, answer: Answer | FarAnswer) -> float:
+    """The objective for people, whom rounding below 0 would puzzle."""
+    return max(problem.objective(answer.objective), 0.0)
 
 
 def _moved(answer: Answer, of: Problem, to: Problem) -> Answer:
@@ -293,7 +300,10 @@ def _rounded(
     means, inertia = seen.rows.measured(relaxed.labels, seen.n_clusters, relaxed.centers)
     objective = inertia + seen.rules.soft_cost(relaxed.labels)
     answer = Answer(relaxed.labels, means, objective, seen.rules, None)
-    events.note("labels", "rounded from ADMM's x, not repaired")
+    events.note("labels", f"rounded from ADMM's x of iteration {relaxed.n_iter}, not repaired")
+    limit = seen.settings.max_iter
+    over = f"max_iter={limit}" if relaxed.n_iter >= limit else "ADMM, which gave up"
+    events.stopped(seen.deadline, "ADMM's convergence" if relaxed.converged else over)
     solution = _solution(seen, answer, relaxed, events)
     return replace(solution, may_violate=True)
 

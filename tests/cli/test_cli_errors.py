@@ -168,7 +168,7 @@ BAD_INPUT = {
         "minimum is 7, above maximum, which is 5",
     ),
     "least size below zero": (("near.npy", "-k", "2", "--min-size", "-1"), "x>=0"),
-    "jobs": (("near.npy", "-k", "2", "--jobs", "0"), "give 1 or more, or -1"),
+    "jobs": (("near.npy", "-k", "2", "--jobs", "0"), "leave --jobs out"),
     "seed": (("near.npy", "-k", "2", "--seed", "-1"), "0<=x<=4294967295"),
     "time limit": (("near.npy", "-k", "2", "--time-limit", "0"), "x>0"),
     "effort": (("near.npy", "-k", "2", "--effort", "0"), "x>0"),

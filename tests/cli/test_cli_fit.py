@@ -43,6 +43,14 @@ def test_without_a_file_the_labels_have_the_standard_output(folder, corral, labe
     assert (quiet.out, quiet.err) == (done.out, "")
 
 
+def test_jobs_are_spoken_of_once(folder, corral, labels_of):
+    plain, quiet = corral(*BASE, "-k", 3, "-q"), corral(*BASE, "-k", 3, "-q", "--jobs", 2)
+    assert (quiet.out, quiet.err) == (plain.out, "")
+    done = corral(*BASE, "-k", 3, "--jobs", 2)
+    assert done.out == plain.out
+    assert done.err.count("--jobs is deprecated and has no effect") == 1
+
+
 def test_every_output_format_holds_the_same(folder, corral, labels_of):
     parquet = pytest.importorskip("pyarrow.parquet")
     for ending in ("csv", "tsv", "npy", "parquet"):

@@ -151,6 +151,12 @@ def test_pins_of_one_cluster_across_a_cannot_link_through_must_links():
             "size of a cluster would have to be at least 4 and at most 3.",
         ),
         (
+            [ClusterSizes(minimum=9)],
+            [ClusterSizes(minimum=9)],
+            "minimum cluster size 9 cannot be obeyed: a cluster would have to hold 9, but X has 5 "
+            "samples.",
+        ),
+        (
             [ClusterSizes(minimum=2), ClusterSizes(maximum=4), ClusterSizes(maximum=1)],
             [ClusterSizes(maximum=1)],
             "with maximum cluster size 1 the clusters hold at most 2 in all, but X has 5 samples.",

@@ -130,6 +130,13 @@ def test_a_sample_too_large_for_memory_is_searched_where_it_is(kind, samples, mo
     assert found.inertia_ <= model.inertia_ * 1.15
 
 
+def test_all_groups_for_admm_are_asked_for_in_memory_alone():
+    with pytest.warns(FutureWarning, match="max_samples") as heard:
+        found = sharded(X, RULES["exact"], max_samples=None)
+    assert len(heard) == 1
+    np.testing.assert_array_equal(found.labels_, sharded(X, RULES["exact"]).labels_)
+
+
 def test_open_rows_alone_come_home(monkeypatch):
     """Beside the sample; and means of must-links, which there are none of here."""
     taken = []

@@ -173,7 +173,9 @@ def ask(
         tuple(pairs_not_known(paths, points.n_rows)) for paths in ([output] * exists, others)
     )
     session = Session(points, output, before, known, skip)
-    chosen: Any = {"n_init": n_init, "effort": effort, "time_limit": time_limit, "n_jobs": jobs}
+    if jobs is not None:
+        say(opt.NO_JOBS, err=True)
+    chosen: Any = {"n_init": n_init, "effort": effort, "time_limit": time_limit}
     model = ConstrainedKMeans(n_clusters, random_state=seed, metric=asked.metric, **chosen)
     interview(session, model, rules, (questions, batch, strategy))
     counts = ", ".join(f"{session.replies.count(word)} {word}" for word in VALUES)

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 OWN: dict[str, dict[str, str | None]] = {
     "kmeans": {
         "n_init": "n_init",
-        "jobs": "n_jobs",
+        "jobs": None,
         "on_infeasible": "on_infeasible",
         "prove": "prove",
         "metric": "metric",
@@ -300,6 +300,8 @@ def fit(
         how: Any = {"quiet": quiet, "keep_best": keep_best, "previous": before}
         stopped = fit_model(fitted, points, rules, **how)
     seconds = clock.elapsed
+    if jobs is not None and not quiet:
+        say(opt.NO_JOBS, err=True)
     if stopped:
         click.echo("corral: interrupted; the answer is the best so far", err=True)
     centers = np.asarray(fitted.cluster_centers_)

@@ -75,10 +75,14 @@ def count_or(word: str) -> Callable[[click.Context, click.Parameter, str | None]
 
 
 def read_jobs(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
-    """Read a number of processes, which must not be 0."""
+    """Read a number of processes, which must not be 0 and has no effect."""
     if value == 0:
-        raise click.BadParameter("0 is not allowed; give 1 or more, or -1 for all cores.")
+        raise click.BadParameter("0 is not allowed; leave --jobs out, which has no effect.")
     return value
+
+
+#: What is said where ``--jobs`` is given.
+NO_JOBS = "corral: warning: --jobs is deprecated and has no effect; leave it out."
 
 
 def complete_columns(
@@ -460,7 +464,7 @@ solver_options = stacked(
         type=int,
         callback=read_jobs,
         metavar="N",
-        help="Without effect: the search runs in one process.",
+        help="Deprecated, without effect: the search runs in one process.",
     ),
 )
 

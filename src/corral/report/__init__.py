@@ -55,11 +55,11 @@ __all__ = ["Report", "audit"]
 UNKNOWN_PLAN = "The report was made from labels alone: it does not say how they were found."
 
 
-class Decisions(Protocol):
-    """How an answer was found: the decisions that the solver took."""
+class HowFound(Protocol):
+    """How an answer was found: the events of the search."""
 
     def table(self) -> list[tuple[str, str]]:
-        """Give pairs of decision and value, in plain words."""
+        """Give pairs of event and value, in plain words."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Report(Findings):
     unit : str
         What the inertia is counted in, where that has a name.
     plan
-        The decisions that the solver took; :meth:`how` prints them.
+        The events of the search; :meth:`how` prints them.
     proof
         The lower bound that was proven, a :class:`~corral.LowerBound`; None if none was asked for.
     ended : str
@@ -125,7 +125,7 @@ class Report(Findings):
     history: History | None = field(default=None, repr=False, compare=False)
     names: Any = field(default=None, compare=False, repr=False)
     features: Any = field(default=None, compare=False, repr=False)
-    plan: Decisions | None = field(default=None, compare=False, repr=False)
+    plan: HowFound | None = field(default=None, compare=False, repr=False)
     proof: Any = field(default=None, compare=False, repr=False)
     ended: str = field(default="", compare=False, repr=False)
     fewest: str = field(default="", compare=False, repr=False)
@@ -205,15 +205,15 @@ class Report(Findings):
         return cls(**vars(found), view=view)
 
     def how(self) -> str:
-        """Say how the answer was found: the decisions of the solver, one a line."""
-        rows = self._decisions()
+        """Say how the answer was found: the events of the search, one a line."""
+        rows = self._events()
         if not rows:
             return UNKNOWN_PLAN
-        wide = max((len(decision) for decision, _ in rows), default=0)
-        return "\n".join(f"{decision:<{wide}}  {value}" for decision, value in rows)
+        wide = max((len(event) for event, _ in rows), default=0)
+        return "\n".join(f"{event:<{wide}}  {value}" for event, value in rows)
 
-    def _decisions(self) -> list[tuple[str, str]]:
-        """The plan, and what ended it."""
+    def _events(self) -> list[tuple[str, str]]:
+        """The events of the search, and what ended the fit before it was finished."""
         rows = [] if self.plan is None else self.plan.table()
         return [*rows, ("ended", self.ended)] if self.ended else rows
 
@@ -281,7 +281,7 @@ class Report(Findings):
             clusters=self.clusters,
             labels=None if self.view is None else self.view.labels,
             n_iterations=None if self.history is None else len(self.history),
-            plan=self._decisions(),
+            plan=self._events(),
             proof="" if self.proof is None else str(self.proof),
             prices=self.prices,
         )
@@ -333,8 +333,8 @@ class Report(Findings):
             ]
         if self.fewest:
             plain["fewest"] = self.fewest
-        if self._decisions():
-            plain["plan"] = dict(self._decisions())
+        if self._events():
+            plain["plan"] = dict(self._events())
         if self.prices is not None:
             plain["free"] = {"objective": self.prices.free, "moved": self.prices.moved}
             for number, constraint in enumerate(plain["constraints"]):

@@ -230,7 +230,7 @@ def _asset(name: str) -> str:
 class Told:
     """What is known of an answer besides the findings, for the tables.
 
-    ``labels`` are those of all rows.  ``plan`` has pairs of decision and value.
+    ``labels`` are those of all rows.  ``plan`` has pairs of event and value.
     """
 
     names: Sequence[Any] | None = None
@@ -356,8 +356,8 @@ def solver_section(told: Told, pictures: str = "") -> str:
         rows.append(("iterations", in_digits(told.n_iterations)))
     if not rows and not pictures:
         return ""
-    decisions = table(("decision", "value"), rows) if rows else ""
-    return f"<details><summary>How it was solved</summary>\n{decisions}\n{pictures}</details>"
+    events = table(("event", "value"), rows) if rows else ""
+    return f"<details><summary>How it was solved</summary>\n{events}\n{pictures}</details>"
 
 
 def _broken(findings: Findings, names: Sequence[Any] | None) -> str:

@@ -35,7 +35,12 @@ def find_wrong_sizes(facts: Facts) -> Found:
     said = facts.call_sizes(sizes)
     lower, upper, _ = facts.merged(sizes)
     empty = np.flatnonzero(lower > upper)
-    if len(empty):
+    if len(empty) and len(sizes) == 1:  # whose own bounds agree
+        sentence = (
+            f"{said} cannot be obeyed: a cluster would have to hold {lower[empty[0]]}, but X has "
+            f"{facts.n} samples."
+        )
+    elif len(empty):
         sentence = (
             f"{said} contradict each other: the size of a cluster would have to be at "
             f"least {lower[empty[0]]} and at most {upper[empty[0]]}."

@@ -107,6 +107,7 @@ class Descender:
         self._order = rules
         self._clusters: Any = None  # those of the first maker
         self.answered = False  # whether the search has an answer, so that the deadline may end it
+        self.exact = 0, 0  # assignments that were made, and those that lowered the objective
 
     @property
     def deadline(self) -> Deadline:
@@ -329,6 +330,7 @@ class Descender:
             cost = self.shape.table(answer.clusters)
             try:
                 exact = assign(rules, cost, incumbent=answer.labels, deadline=self.deadline)
+                self.exact = self.exact[0] + 1, self.exact[1]
                 self.budget.spend(at.CHILD_WORK + each * m * k)
                 moved, awake = exact.labels != answer.labels, np.zeros(k, bool)
                 awake[exact.labels[moved]] = awake[answer.labels[moved]] = True
@@ -337,6 +339,7 @@ class Descender:
                 break
             if found is None or not found.beats(answer):
                 break
+            self.exact = self.exact[0], self.exact[1] + 1
             gain, answer = answer.objective - found.objective, found
             if gain < at.AT_REST * abs(answer.objective):
                 break

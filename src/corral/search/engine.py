@@ -90,6 +90,9 @@ def search(
             else:
                 child = descender.from_varied(variation.local(parent, budget.over), parent)
             answers.add(child, parent)
+        answers.ended = "the budget" if budget.over else "children without success"
+        if answers.top.objective <= perfect:
+            answers.ended = "an answer that cannot be better"
         answers.add(descender.finished(answers.top))
     except OutOfTime:
         if answers.best is None:

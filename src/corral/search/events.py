@@ -27,6 +27,19 @@ class Events:
         value = "no answer" if objective is None else f"objective {in_digits(objective)}"
         self.rows.append((what, f"{value} after {self.clock.elapsed:.2g} s{more}"))
 
+    def searched(self, value: float, children: tuple[int, int], exact: tuple[int, int]) -> None:
+        """Note the objective, and of children and exact assignments how many there were and won."""
+        if children[0]:
+            self.note("children", "{} tried, {} of them the best when found".format(*children))
+        if exact[0]:
+            self.note("exact assignments", "{} made, {} lowered the objective".format(*exact))
+        self.found("search", value)
+
+    def stopped(self, deadline: Deadline, by: str) -> None:
+        """Note what ended the fit: its callback, the deadline, or else what the search says."""
+        late = "the deadline" if deadline.passed else by
+        self.note("search stopped by", "the callback" if deadline.stopped else late)
+
     @property
     def home(self) -> str:
         """Why rows were brought into this process's memory; nothing if they were not."""

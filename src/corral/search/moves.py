@@ -1048,7 +1048,7 @@ def best_exchange(
                 for q in range(prices.shape[1]):
                     into, out = model.amount[i, q], model.amount[g, q]
                     alone += prices[a, q] * into - prices[b, q] * (into - out) - prices[c, q] * out
-                if alone - saved >= best:
+                if saved < np.inf and alone - saved >= best:
                     continue
                 move[WHO, 0], move[TO, 0], move[WHO, 1], move[TO, 1] = i, b, g, c
                 if rare is None:

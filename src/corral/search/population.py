@@ -15,7 +15,7 @@ from .descent import Answer
 class Population:
     """The best answers, and how many children had no success since the last one that had.
 
-    As many as ``patience`` end the search.
+    As many as ``patience`` end the search; ``ended`` says what did.
     """
 
     random_state: np.random.RandomState
@@ -26,6 +26,7 @@ class Population:
     kept: int = 0
     without_success: int = 0
     best: Answer | None = None
+    ended: str = "the deadline"
 
     def add(self, answer: Answer | None, parent: Answer | None = None) -> bool:
         """Keep an answer if it is good enough; whether it is the best so far.

@@ -114,7 +114,7 @@ class Found:
     metric: str = "euclidean"
 
     def table(self) -> list[tuple[str, str]]:
-        """Pairs of decision and value, for ``report_.how()``."""
+        """Pairs of event and value, for ``report_.how()``."""
         return list(self.how)
 
 
@@ -323,14 +323,10 @@ def searched(
             perfect=perfect,
         )
         best = found.top
-    if found.tried and not quiet:
+    if not quiet:
         task.tally.answers += found.tried
-        text = f"{found.tried} tried, {found.kept} of them the best when found"
-        events.note("children", text)
-        events.found("search", best.objective)
-        over = "the budget" if budget.over else "children without success"
-        over = "an answer that cannot be better" if best.objective <= perfect else over
-        events.note("search stopped by", "the deadline" if deadline.passed else over)
+        events.searched(best.objective, (found.tried, found.kept), descender.exact)
+        events.stopped(deadline, found.ended)
     return best
 
 

@@ -305,6 +305,7 @@ def _free(task: Task, shape: MedoidShape, init: IntArray | None, n_init: int | N
         best = answer if answer.beats(best) else best
     if best is None:
         raise OutOfTime
+    task.events.stopped(task.deadline, "the end of its starts")
     return best
 
 

@@ -258,6 +258,7 @@ def fit_gaussians(
     except OutOfTime:
         if quiet:
             raise
+        task.events.stopped(task.deadline, "the deadline")
         return _as_it_is(task.rules, shape, starts[0])
     for _ in range(TARGET_ROUNDS - 1):
         if task.deadline.passed:
