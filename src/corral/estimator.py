@@ -233,6 +233,7 @@ class ConstrainedKMeans(
         """
         refuse_others(y, unknown, ("constraints", "sample_weight", "callback"))
         backend = backend_of(X, self.device)
+        X = backend.X
         with talking(self.verbose), backend.opened(self, sample_weight) as opened:
             names = row_names(X)
             given, outside = rules_for(X, constraints, self.constraints)

@@ -79,11 +79,6 @@ def test_soft_totals_cost_as_little_as_in_an_integer_program(opened, monkeypatch
     np.testing.assert_allclose(found.cost, least, rtol=1e-6)
 
 
-def test_far_rows_come_home():
-    rules = presolve([ClusterSizes(np.full(300, 100), weight=1.0)], 30_000, 300)
-    assert why_home(rules) == "soft pins, sizes, totals and shares are solved in memory"
-
-
 def test_labels_of_joined_rows_pay_for_every_pin():
     X = np.array([[0.0], [0.1], [5.0], [5.1]])
     rules = [MustLink([(0, 1)]), Pin({0: 1, 1: 1, 2: 1}, weight=1.0)]

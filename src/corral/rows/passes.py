@@ -141,7 +141,7 @@ class Placed:
 
 def chunks(shard: Shard, width: int) -> Iterator[slice]:
     """Slices of all rows, at least one, that fit a work array of this width."""
-    entries = BLOCK_ENTRIES if str(shard.points.device).startswith("cpu") else ENTRIES_ON_DEVICE
+    entries = BLOCK_ENTRIES if str(shard.example.device).startswith("cpu") else ENTRIES_ON_DEVICE
     step = max(entries // max(width, 1), SORTED_FROM)
     return (slice(start, start + step) for start in range(0, max(len(shard), 1), step))
 
@@ -165,6 +165,8 @@ def on_points(shard: Shard, function: Any, *args: Any) -> Any:
 
 def rows_of(shard: Shard, rows: IntArray) -> FloatArray:
     """Some of the points."""
+    if not len(rows):
+        return np.empty((0, shard.example.shape[1]))
     return to_host(shard.points[shard.put(rows)])
 
 
@@ -179,7 +181,7 @@ def finite(shard: Shard) -> int:
 
 def moments(shard: Shard, about: FloatArray) -> tuple[float, FloatArray, float]:
     """Weight, ``sum w q`` and ``sum w |q|^2``; ``q`` is the point less ``about``."""
-    d = shard.points.shape[1]
+    d = shard.example.shape[1]
     total, sums, spread = 0.0, np.zeros(d), 0.0
     for part in chunks(shard, d):
         q = doubles(shard, shard.points[part]) - shard.double(about)
@@ -203,6 +205,7 @@ class Here:
             offsets = offsets + prices[0]
         self.offsets = shard.put(offsets)
         self.prices = None if self.fused or not len(prices) else shard.put(prices)
+        self.factor = factor
 
     def amounts(self, part: slice) -> Any:
         """Amounts of some rows in their units and the precision of the points, (b, q)."""
@@ -215,13 +218,24 @@ class Here:
         """Costs of some rows in all clusters, prices included, (b, k)."""
         shard = self.shard
         if self.fused and shard.xp is not np:
-            return shard.xp.addmm(self.offsets, shard.points[part], self.centers)
+            return self._pinned(
+                part, shard.xp.addmm(self.offsets, shard.points[part], self.centers)
+            )
         costs = shard.points[part] @ self.centers
         costs += self.offsets
         if shard.weight is not None:
             costs *= shard.weight[part][:, None]
         if self.prices is not None:
             costs += self.amounts(part) @ self.prices
+        return self._pinned(part, costs)
+
+    def _pinned(self, part: slice, costs: Any) -> Any:
+        """The costs less the prices of soft pins."""
+        if self.shard.pins is not None:
+            rows, clusters, price = self.shard.pins
+            own = slice(*np.searchsorted(rows, [part.start, part.stop]))
+            at = self.shard.put(rows[own] - part.start), self.shard.put(clusters[own])
+            costs[at] -= self.shard.put(self.factor * price[own])
         return costs
 
 
@@ -486,7 +500,7 @@ def amounts_by(shard: Shard, where: Any, k: int) -> FloatArray:
 
 def sums_by_label(shard: Shard, where: Any, k: int) -> tuple[FloatArray, FloatArray]:
     """``sum w p`` (k, d) and ``sum w`` (k,) of the clusters, in double precision."""
-    xp, d = shard.xp, shard.points.shape[1]
+    xp, d = shard.xp, shard.example.shape[1]
 
     def columns(part: slice) -> Any:
         weight = weights(shard, part)[:, None]

@@ -20,7 +20,7 @@ from .._typing import FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline
 from ..numbers import CURVED, FAR, UNDECIDED
-from ..rules import Contraction
+from ..rules import Contraction, SoftPins
 from . import passes
 from .distance import EUCLIDEAN, Distance, plus_plus
 from .memory import MemoryRows
@@ -38,6 +38,7 @@ from .shard import (
     shifted,
     starts,
     with_amounts,
+    with_pins,
     with_weight,
 )
 
@@ -146,6 +147,20 @@ class ShardRows:
         else:
             columns = np.ascontiguousarray(values.T, np.float64)
             same.shards = self.shards.transform(with_amounts, each=shares(self.shards, columns))
+        return same
+
+    def with_pins(self, pins: SoftPins) -> ShardRows:
+        """The same rows with prices for some of them in other clusters than their own.
+
+        Costs leave out what a row pays in every cluster.
+        """
+        if not len(pins):
+            return self
+        same, order = copy(self), np.lexsort(pins.pins.T[::-1])
+        (rows, clusters), price = pins.pins[order].T, pins.price[order]
+        cuts = np.cumsum([len(its) for its in by_shard(self.shards, rows)])[:-1]
+        each = zip(by_shard(self.shards, rows), np.split(clusters, cuts), np.split(price, cuts))
+        same.shards = self.shards.transform(with_pins, each=[*each])
         return same
 
     def at(self, centers: FloatArray, deadline: Deadline = NEVER) -> Passes:

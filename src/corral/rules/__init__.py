@@ -43,6 +43,7 @@ __all__ = [
     "Rules",
     "SizeBounds",
     "SoftPairs",
+    "SoftPins",
     "SoftSizes",
     "TotalBounds",
     "presolve",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from scipy.optimize import linear_sum_assignment
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints._checks import MOST_COUNTED, allowances, sums_by
+from ..numbers import FEW_GROUPS
 
 #: Relative difference between a float and a whole number times its unit that rounding can make.
 ROUNDING = 4.0 * np.finfo(np.float64).eps
@@ -374,6 +376,36 @@ class LinearRows:
         """The same rows over some groups, what the others add left out."""
         columns = (groups[:, None] * n_clusters + np.arange(n_clusters)).ravel()
         return replace(self, A=sparse.csr_array(self.A[:, columns]))
+
+    def rows(self, chosen: BoolArray) -> LinearRows | None:
+        """Some of the rows; None if there are none of them."""
+        give = np.broadcast_to(np.asarray(self.give, float), self.lower.shape)
+        kept = LinearRows(self.A[np.flatnonzero(chosen)], self.lower[chosen], self.upper[chosen])
+        return replace(kept, give=give[chosen]) if chosen.any() else None
+
+    def inside(self, groups: IntArray, n_clusters: int) -> LinearRows | None:
+        """The rows that see some groups alone, over these."""
+        part, number = self.part(groups, n_clusters), np.diff(self.A.indptr)
+        return part.rows(np.diff(part.A.indptr) == number)
+
+    def as_totals(self, n_clusters: int) -> tuple[list[TotalBounds], LinearRows | None]:
+        """Rows of one cluster and many groups as totals, and the other rows."""
+        give = np.broadcast_to(np.asarray(self.give, float), self.lower.shape)
+        found: dict[bytes, tuple[FloatArray, FloatArray, FloatArray]] = {}
+        single = np.zeros(len(self.lower), bool)
+        for r, (start, stop) in enumerate(pairwise(self.A.indptr)):
+            group, cluster = np.divmod(self.A.indices[start:stop], n_clusters)
+            single[r] = stop - start > FEW_GROUPS and np.ptp(cluster) == 0
+            if not single[r]:
+                continue
+            values = np.zeros(self.A.shape[1] // n_clusters)
+            values[group] = self.A.data[start:stop]
+            none = np.full(n_clusters, np.inf)
+            _, lower, upper = found.setdefault(values.tobytes(), (values, -none, none))
+            j = cluster[0]
+            lower[j] = max(lower[j], self.lower[r] - give[r])
+            upper[j] = min(upper[j], self.upper[r] + give[r])
+        return [TotalBounds(*each) for each in found.values()], self.rows(~single)
 
     def less(self, columns: IntArray) -> LinearRows:
         """Bounds less what the chosen columns of ``A`` add."""

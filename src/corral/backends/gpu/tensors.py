@@ -31,7 +31,7 @@ def hold(X: Any, device: str | None = None) -> Any:
         raise ImportError(f"{asked} needs PyTorch: pip install 'corral-clustering[gpu]'")
     from .device import DeviceShards
 
-    points = _tensor(X, _device(device))
+    points = _tensor(X, device_of(device))
     _check_shape(points)
     shards = DeviceShards(Shard(points))
     (row,) = shards.map(finite)
@@ -55,11 +55,11 @@ def give_back(a: Any, like: Any) -> Any:
     return host
 
 
-def _device(device: str | None) -> Any:
+def device_of(device: str | None) -> Any:
     """PyTorch's device of that name, if it is there."""
     import torch
 
-    check_device(device)
+    checkdevice_of(device)
     if device is None:
         return None
     kind, _, number = device.partition(":")
