@@ -76,6 +76,10 @@ class Curvature:
         """Of the rows of both."""
         return Curvature(self.own + other.own, sparse.vstack([self.held, other.held], "csr"))
 
+    def __mul__(self, times: float) -> Curvature:
+        """Of rows that are so many times as many."""
+        return Curvature(times * self.own, np.sqrt(times) * self.held)
+
     def __matmul__(self, prices: FloatArray) -> FloatArray:
         """Its product with prices, (k q,)."""
         own = (self.own @ prices.reshape(len(self.own), -1, 1)).ravel()
@@ -108,6 +112,11 @@ class Look:
         """Of the groups of both."""
         return Look(*map(add, vars(self).values(), vars(other).values()))
 
+    def __mul__(self, times: float) -> Look:
+        """Of groups that are so many times as many."""
+        counts = round(self.undecided * times), self.curvature * times, round(self.blind * times)
+        return Look(self.value * times, self.load * times, *counts)
+
 
 @dataclass(frozen=True)
 class Ask:
@@ -134,8 +143,8 @@ class Where:
 class Placed:
     """The clusters of the rows of a shard."""
 
-    labels: Any  # int32, (m,)
-    second: Any  # the cheapest other cluster, int32, (m,)
+    labels: Any  # (m,), of the smallest type in NumPy
+    second: Any  # the cheapest other cluster, (m,)
     margin: Any  # what that costs more, below 0 for a row that was drawn to a dearer one, (m,)
 
 
@@ -368,9 +377,16 @@ def _cheapest(shard: Shard, near: Ask) -> tuple[Any, Any, Any]:
     return found[1], found[2], found[3]
 
 
-def place(shard: Shard, ask: Ask) -> tuple[FloatArray, IntArray]:
-    """Put rows into clusters: sums of the amounts (k, q), and rows (k,)."""
-    placed, k = placed_at(shard, ask), len(ask.offsets)
+def place(
+    shard: Shard, where: Where, centers: FloatArray | None, patch: Patch
+) -> tuple[FloatArray, IntArray]:
+    """Put rows into clusters: sums of the amounts (k, q), and rows (k,).
+
+    With centres the labels with the patch are measured there, for :func:`measured`.
+    """
+    placed, k = placed_at(shard, where.ask), len(where.ask.offsets)
+    if centers is not None:
+        shard.memo["measured"] = where.key, centers, measured(shard, where, centers, patch)
     counted: IntArray = added_by(placed.labels, None, k)
     return amounts_by(shard, placed.labels, k), counted
 
@@ -406,7 +422,8 @@ def _place(shard: Shard, ask: Ask) -> Placed:
         worth[rows, label] = -np.inf
         second = xp.argmax(worth, axis=1)
         margin = (best - worth[rows, second]) * scale
-        parts.append((xp.astype(label, xp.int32), xp.astype(second, xp.int32), margin))
+        kind = xp.int32 if xp is not np else np.min_scalar_type(here.k - 1)
+        parts.append((xp.astype(label, kind), xp.astype(second, kind), margin))
     return Placed(*(xp.concat(column) for column in zip(*parts, strict=True)))
 
 
@@ -456,6 +473,8 @@ def labels_of(shard: Shard, where: Where, patch: Patch) -> Any:
     known: dict[str, Any] = shard.memo.setdefault("labels", {})
     if where.key not in known:
         rows, moved = patch[0], shard.put(patch[1].astype(np.int32))
+        if shard.xp is np:
+            moved = moved.astype(np.min_scalar_type(int(moved.max(initial=0))))
         labels = moved if len(rows) == len(shard) else placed_at(shard, where.ask).labels
         if 0 < len(rows) < len(shard):
             labels = labels + 0
@@ -480,6 +499,10 @@ def measured(
     shard: Shard, where: Where, centers: FloatArray, patch: Patch
 ) -> tuple[FloatArray, FloatArray, float]:
     """``sum w p`` (k, d) and ``sum w`` (k,) of the clusters, and the inertia at centres."""
+    known = shard.memo.get("measured")
+    if known is not None and known[0] == where.key and np.array_equal(known[1], centers):
+        result: tuple[FloatArray, FloatArray, float] = known[2]
+        return result
     labels = labels_of(shard, where, patch)
     return *sums_by_label(shard, labels, len(centers)), inertia_by(shard, labels, centers)
 
@@ -495,7 +518,7 @@ def amounts_by(shard: Shard, where: Any, k: int) -> FloatArray:
     if amounts is None:
         counted: FloatArray = added_by(where, None, k).astype(np.float64)
         return counted[:, None]
-    return _sums_of(shard, where, k, amounts.shape[1], lambda part: amounts[part])
+    return _sums_of(shard, where, k, amounts.shape[1], lambda part: doubles(shard, amounts[part]))
 
 
 def sums_by_label(shard: Shard, where: Any, k: int) -> tuple[FloatArray, FloatArray]:

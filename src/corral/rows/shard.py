@@ -27,8 +27,8 @@ Each = Iterable[tuple[Any, ...]] | None
 class Shard:
     """Rows, or groups of rows, with a weight each, as arrays of NumPy or PyTorch.
 
-    ``weight`` is None if all are one.  ``amounts``, (m, q) in double precision, are what each group
-    adds to q bounded sums of its cluster; None for one sum to which each adds one.  ``pins`` are
+    ``weight`` is None if all are one.  ``amounts``, (m, q) in double precision or as whole numbers,
+    are what each group adds to q bounded sums of its cluster; None for one sum to which each adds one.  ``pins`` are
     rows, in order, clusters and prices, in NumPy: a row costs so much less in that cluster.
     ``memo`` has results that a pass keeps for the next one.  They only save time: a pass that does
     not find them computes them again, and they are never copied.
@@ -172,7 +172,9 @@ def moved(shard: Shard, function: Callable[..., Any], *args: Any) -> Shard:
 
 def with_amounts(shard: Shard, amounts: FloatArray | None) -> Shard:
     """The same rows with what each adds to the bounded sums, (m, q); None for one each."""
-    return shard.like(amounts=None if amounts is None else shard.double(amounts))
+    if amounts is None or shard.xp is np:
+        return shard.like(amounts=amounts)
+    return shard.like(amounts=shard.xp.asarray(amounts, device=shard.example.device))
 
 
 def with_pins(shard: Shard, rows: IntArray, clusters: IntArray, price: FloatArray) -> Shard:

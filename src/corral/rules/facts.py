@@ -91,7 +91,13 @@ class Facts:
         self.totals, self.shares = hard.of_kind(ClusterTotals), hard.of_kind(GroupShares)
         self.linear = hard.of_kind(LinearConstraint)
         self.group, self.n, self.k, self.names = components(n, self.must.values), n, k, names
-        self.count = np.bincount(self.group)  # rows of each group
+
+    @cached_property
+    def count(self) -> IntArray:
+        """Rows of each group."""
+        if not len(self.must.values):
+            return np.broadcast_to(np.int64(1), self.n)
+        return np.bincount(self.group)
 
     @cached_property
     def apart(self) -> IntArray:

@@ -23,12 +23,12 @@ from scipy import sparse
 
 from .. import numbers as at
 from .._typing import BoolArray, FloatArray, IntArray
-from ..constraints._checks import sums_by
+from ..constraints._checks import pieces, sums_by
 from ..deadline import Deadline, OutOfTime
 from ..exact import Assignment, NoAssignment, assign, broken
 from ..problem import Problem
 from ..rows import Look, Passes, Placement, ShardLabels, ShardRows
-from ..rules import LinearRows, Rules, SoftPins
+from ..rules import LinearRows, Rules, SoftPins, smallest
 from .descent import match_sizes
 from .prices import Found, Sums, find_prices
 from .starts import draw, group_labels, labelled_means, seed_order
@@ -73,10 +73,12 @@ def sample_size(problem: Problem) -> int:
 
 def unevenness(weight: FloatArray, count: IntArray) -> float:
     """Rows that tell as much as one would if all had the same weight."""
-    total = float(weight.sum())
+    total = squares = 0.0
+    for part in pieces(len(weight)):
+        total += float(weight[part].sum())
+        squares += float(weight[part] @ (weight[part] / count[part]))
     if total <= 0.0:
         return 1.0
-    squares = float(weight @ (weight / count.astype(np.float64)))
     return max(float(count.sum()) * squares / total**2, 1.0)
 
 
@@ -227,15 +229,34 @@ def descend_far(
 
 
 class _FarCosts:
-    """What :func:`.find_prices` asks of rows elsewhere; they have their amounts with them."""
+    """What :func:`.find_prices` asks of rows elsewhere; they have their amounts with them.
 
-    def __init__(self, passes: Passes, rounding: float) -> None:
-        self._passes, self._rounding = passes, rounding
+    With passes over some of the rows, all rows are seen at the first prices alone.  At others they
+    are what these and the change of some rows say: the error is that of the change, which becomes
+    small from round to round.
+    """
+
+    def __init__(self, passes: Passes, rounding: float, some: Passes | None = None) -> None:
+        self._passes, self._rounding, self._some = passes, rounding, some
+        self._first: tuple[FloatArray, FloatArray, float] | None = None
+        self._times = 1.0 if some is None else passes.rows.shape[0] / some.rows.shape[0]
 
     def look(self, sums: Sums, prices: FloatArray, eps: float, deadline: Deadline) -> Look:
         """One pass; at a temperature below the rounding of costs nothing is undecided."""
-        found = self._passes.soft_loads(prices, eps)
+        found = self._look(prices, eps)
         return found if eps > self._rounding else replace(found, undecided=0)
+
+    def _look(self, prices: FloatArray, eps: float) -> Look:
+        if self._some is None:
+            return self._passes.soft_loads(prices, eps)
+        some = self._some.soft_loads(prices, eps) * self._times
+        if self._first is None:
+            all_rows = self._passes.soft_loads(prices, eps)
+            self._first = prices, all_rows.load - some.load, all_rows.value - some.value
+            return all_rows
+        first, load, value = self._first
+        value += float(np.vdot(load, prices - first))
+        return replace(some, load=some.load + load, value=some.value + value)
 
 
 class _Descent:
@@ -255,16 +276,22 @@ class _Descent:
         # Whether sizes of single rows are the only rule, but for soft pins.
         self.single = rules.quickly_exact and not rules.tied.any()
         self.rules = replace(rules, sizes=sizes, linear=None, soft_pins=SoftPins.none())
-        self.deadline, self.n_sums = deadline, len(sums.values)
         self.pins = rules.pins[np.argsort(rules.pins[:, 0], kind="stable")]
-        amount, pinned = sums.values.T, self.pins[:, 0]
+        amount, pinned = smallest(sums.values).T, self.pins[:, 0]
+        bounds, price = (sums.lower.T, sums.upper.T), sums.price[:, 0]
+        self.deadline, self.n_sums = deadline, len(sums.values)
+        del sums  # amounts as floats take more memory
         self.taken = _added(self.pins[:, 1], amount[pinned], self.k)
         if len(pinned) and amount.size:
             amount = amount.copy()
-            amount[pinned] = 0.0
-        bounds = sums.lower.T - self.taken, sums.upper.T - self.taken
-        self.sums = Sums(amount, *bounds, sums.price[:, 0])
+            amount[pinned] = 0
+        self.sums = Sums(amount, *(bound - self.taken for bound in bounds), price)
         self.rows = rows.with_amounts(amount.T).with_pins(rules.soft_pins)
+        self.some: ShardRows | None = None
+        if rows.glance is not None and amount.size:
+            groups, some = rows.glance
+            pins = rules.soft_pins.part(_places(groups, rules.n_groups))
+            self.some = some.with_amounts(amount[groups].T).with_pins(pins)
         self.pairs = _Linked(rules)
         self.cost = rows.spread / max(rows.shape[0], 1)  # mean cost of a group about the middle
         none = Found(np.zeros(self.sums.lower.shape), self.cost, 0.0)
@@ -313,8 +340,8 @@ class _Descent:
     def round(self, centers: FloatArray, until: Deadline) -> FarAnswer:
         """Prices, places and means; labels may miss bounds and break pairs."""
         passes = self._priced(centers, until)
-        found = self._place(passes)
-        step = self._measured(passes, found.labels.patched(*self.pins.T))
+        found = self._place(passes, self.pins)
+        step = self._measured(passes, found.labels)
         # What is outside the bounds counts at its price: about what it costs to mend it.
         missed = found.sums - np.clip(found.sums, self.sums.lower, self.sums.upper)
         hard = np.where(np.isinf(self.sums.most), self.prices.prices * missed, 0.0)
@@ -361,18 +388,28 @@ class _Descent:
     def _priced(self, centers: FloatArray, until: Deadline) -> Passes:
         """Passes at the centres, after one look for prices."""
         passes = self.rows.at(centers, until)
-        costs = _FarCosts(passes, self.rounding)
+        some = self.some
+        if some is not None:
+            near = some.at(centers + (self.rows.middle - some.middle), until)
+        costs = _FarCosts(passes, self.rounding, None if some is None else near)
         self.prices = find_prices(costs, self.sums, self.cost, self.prices, until, self.deadline)
         return passes
 
-    def _place(self, passes: Passes) -> Placement:
+    def _place(self, passes: Passes, pins: IntArray | None = None) -> Placement:
         """Rows in their cheapest clusters; drawn by their shares where too many are alike."""
-        found = passes.place(self.prices.prices)
-        missed = self.sums.size(self.sums.miss(found.sums))
+        found = passes.place(self.prices.prices, pins=pins)
+        missed = self.sums.size(self.sums.miss(found.sums, self._paid))
         if missed > at.UNDECIDED:
-            drawn = passes.place(self.prices.prices, self.prices.eps)
-            found = drawn if self.sums.size(self.sums.miss(drawn.sums)) < missed else found
+            drawn = passes.place(self.prices.prices, self.prices.eps, pins)
+            less = self.sums.size(self.sums.miss(drawn.sums, self._paid)) < missed
+            found = drawn if less else found
         return found
+
+    @property
+    def _paid(self) -> FloatArray:
+        """Prices of soft sums that are as high as they may be: what these miss is paid for."""
+        prices = self.prices.prices
+        return np.where(np.abs(prices) >= self.sums.most, prices, 0.0)
 
     def _measured(self, passes: Passes, labels: ShardLabels, exact: bool = False) -> FarAnswer:
         """The answer of labels: means and inertia by one pass."""

@@ -26,6 +26,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from .. import numbers as at
 from .._typing import FloatArray, IntArray
+from ..constraints._checks import pieces
 from ..deadline import NEVER, Deadline
 from ..rows import Look
 from ..rows.algebra import HALF_DIGITS
@@ -120,8 +121,10 @@ class Sums:
     ) -> None:
         self.amount, self.lower, self.upper, self.most = amount, lower, upper, most
         k = len(lower)
-        self.mean = np.abs(amount).sum(axis=0) / max(len(amount), 1) + 1e-300
-        self.load = np.abs(amount).sum(axis=0) / k + 1e-300
+        total = np.zeros(amount.shape[1])
+        for part in pieces(len(amount)):
+            total += np.abs(amount[part]).sum(axis=0)
+        self.mean, self.load = total / max(len(amount), 1) + 1e-300, total / k + 1e-300
         self.typical = np.tile(self.load * self.mean, k)
 
     def outside(self, labels: IntArray) -> FloatArray:

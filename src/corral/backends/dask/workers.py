@@ -57,6 +57,9 @@ class DaskShards:
     ``shards`` are futures; ``shapes`` is what :func:`shape` gives for them, if it is known.
     """
 
+    held: int | None = None
+    memory = ""
+
     def __init__(
         self,
         client: Any,

@@ -98,13 +98,13 @@ class BlockShards:
     @property
     def held(self) -> int:
         """How many rows may be kept in memory beside the blocks, to look at again and again."""
-        longest = max(stop - start for _, start, stop in self.source.blocks)
-        return longest
+        return max(sources.BLOCK_BYTES // (self.n_features * self.dtype.itemsize), 1)
 
     @property
     def memory(self) -> str:
         """What bounds the memory that the rows take, in words."""
-        longest = self.held * self.n_features * self.dtype.itemsize
+        rows = max(stop - start for _, start, stop in self.source.blocks)
+        longest = rows * self.n_features * self.dtype.itemsize
         return (
             f"{len(self.source.blocks)} blocks of at most {longest / 2**20:.0f} MiB are read, "
             "three of them in memory at a time"

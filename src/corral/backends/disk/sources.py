@@ -20,7 +20,7 @@ from ..._typing import FloatArray, IntArray
 
 #: Bytes of a block of rows in memory.  Three of them are in memory at a time: one that is read, one
 #: that waits and one that a pass works on.
-BLOCK_BYTES = 1 << 26
+BLOCK_BYTES = 1 << 25
 #: Rows of a Parquet file that are decoded at a time.
 DECODED = 1 << 16
 PARQUET = (".parquet", ".pq")
