@@ -17,8 +17,7 @@ from .constraints import ConstraintSet
 from .constraints.collection import rules_for
 from .feasibility import with_clusters
 from .infeasible import NoAnswer, relax_or_raise
-from .inputs import column_names, outline, refuse_others, row_names, talking
-from .new_rows import NewRows
+from .inputs import brought, column_names, outline, refuse_others, row_names, talking
 from .problem import Problem, paper_problem
 from .progress import Progress
 from .report import Report
@@ -29,6 +28,7 @@ from .search.ready import ready_for
 from .settings import Settings, called_init, make_random_state, make_settings, with_limit
 from .solution import Solution, check_answer, in_user_units
 from .solve import solve
+from .streams import Streamed
 from .versions import Versioned
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class ConstrainedKMeans(
-    Versioned, NewRows, ClassNamePrefixFeaturesOutMixin, ClusterMixin, BaseEstimator
+    Versioned, Streamed, ClassNamePrefixFeaturesOutMixin, ClusterMixin, BaseEstimator
 ):
     """K-means clustering that obeys rules.
 
@@ -131,6 +131,8 @@ class ConstrainedKMeans(
         What happened in them.
     report_ : Report
         The audit: sizes, and each constraint with its violations; printing it gives a table.
+    stream_ : Stream
+        Only after ``partial_fit``: rows, sums and room of the stream so far.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only for data frames.
@@ -205,6 +207,7 @@ class ConstrainedKMeans(
         constraints: Any = None,
         sample_weight: ArrayLike | None = None,
         callback: Callable[[Progress], Any] | None = None,
+        init: Any = None,
         **unknown: Any,
     ) -> Self:
         """Cluster the rows of X under the constraints.
@@ -213,7 +216,9 @@ class ConstrainedKMeans(
         ----------
         X : array-like, data frame or CSR of shape (n_samples, n_features)
             Also a PyTorch tensor or CuPy array on a GPU, or a Dask array or data frame; these
-            stay where they are, and labels come back in kind.
+            stay where they are, and labels come back in kind.  The path of a ``.npy`` or Parquet
+            file, a folder of Parquet files, :class:`~corral.RowsOnDisk` and a memory map are read
+            block by block.
         y : ignored
         constraints : Constraint, iterable of them, or None
             None means those of the constructor.  Rows are counted from 0.  Links and pins may also
@@ -224,6 +229,9 @@ class ConstrainedKMeans(
             Sizes count points all the same; totals count their values.
         callback : callable, optional
             Called with a :class:`~corral.Progress`; its answer True ends the fit as a time limit.
+        init : optional
+            Where to start this fit, in place of the parameter: also a fitted model, whose centres
+            it begins with.
         **unknown
             Refused, with what corral calls the same thing where other packages have the keyword.
 
@@ -242,7 +250,8 @@ class ConstrainedKMeans(
             k, params, fewest = with_clusters(self.get_params(deep=False), n, given, names)
             ready_for(table, given, k)
             random_state = make_random_state(self.random_state)
-            params["init"] = called_init(self.init, X, k, random_state)
+            start = _start(self.init if init is None else init)
+            params["init"] = called_init(start, X, k, random_state)
             settings = make_settings(params, (n, table.n_features), callback).in_units(scale, taken)
             settings = with_limit(settings, n)
             prover = None
@@ -278,6 +287,7 @@ class ConstrainedKMeans(
         centers = backend.give_small(solution.centers.astype(dtype))
         validate_data(self, outline(X), skip_check_array=True)
         self.labels_, self.cluster_centers_ = labels, centers
+        self.__dict__.pop("stream_", None)  # which a fit ends
         self.inertia_ = report.inertia
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history
@@ -308,6 +318,12 @@ class ConstrainedKMeans(
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _start(init: Any) -> Any:
+    """The centres of a fitted model; anything else as it is."""
+    centers = getattr(init, "cluster_centers_", None)
+    return init if centers is None else brought(centers)
 
 
 def _prover(

@@ -49,7 +49,7 @@ PASSES = {
     ),
     "least": lambda each, q: passes.least_margins(each, ask(q), 0.02, PARTS, PARTS / 2),
     "margins": lambda each, q: passes.margins_of(each, ask(q)),
-    "within": lambda each, q: passes.rows_within(each, ask(q), 0.4),
+    "within": lambda each, q: passes.rows_within(each, ask(q), 0.4, 50),
     "brought": lambda each, q: passes.brought(each, where(q), PATCH),
     "labels at": lambda each, q: passes.labels_at(each, where(q), PATCH, ROWS[::3]),
     "measured": lambda each, q: passes.measured(each, where(q), CENTERS, PATCH),

@@ -151,6 +151,7 @@ class Placed:
 def chunks(shard: Shard, width: int) -> Iterator[slice]:
     """Slices of all rows, at least one, that fit a work array of this width."""
     entries = BLOCK_ENTRIES if str(shard.example.device).startswith("cpu") else ENTRIES_ON_DEVICE
+    entries //= shard.memo.get("shrunk", 1)
     step = max(entries // max(width, 1), SORTED_FROM)
     return (slice(start, start + step) for start in range(0, max(len(shard), 1), step))
 
@@ -463,9 +464,9 @@ def margins_of(shard: Shard, ask: Ask) -> FloatArray:
     return to_host(placed_at(shard, ask).margin)
 
 
-def rows_within(shard: Shard, ask: Ask, reach: float) -> IntArray:
-    """Rows whose margin is at most this."""
-    return to_host(shard.xp.nonzero(placed_at(shard, ask).margin <= reach)[0])
+def rows_within(shard: Shard, ask: Ask, reach: float, most: int) -> IntArray:
+    """Rows whose margin is at most this; of more than ``most`` some are left out."""
+    return to_host(shard.xp.nonzero(placed_at(shard, ask).margin <= reach)[0][: most + 1])
 
 
 def labels_of(shard: Shard, where: Where, patch: Patch) -> Any:

@@ -355,9 +355,9 @@ class Placement:
         margins: FloatArray = np.concatenate(found)
         return margins
 
-    def within(self, reach: float) -> IntArray:
-        """Rows whose margin is at most this, in order."""
-        return self._rows(passes.rows_within, reach)
+    def within(self, reach: float, most: int) -> IntArray:
+        """Rows whose margin is at most this, in order; more than ``most`` if there are more."""
+        return self._rows(passes.rows_within, reach, most)
 
     def _rows(self, function: Any, *args: Any) -> IntArray:
         shards, ask = self.labels.shards, self.labels.where.ask

@@ -432,8 +432,9 @@ class _Descent:
                 best = step.labels
                 if step.gap <= digits * self.rows.spread:
                     return best, True
-                rows = found.within((1.0 + digits) * step.gap + self.rounding)
-                if len(rows) * self.k <= at.EXACT:
+                most = at.EXACT // self.k
+                rows = found.within((1.0 + digits) * step.gap + self.rounding, most)
+                if len(rows) <= most:
                     return self._opened(passes, found.labels, found.sums, rows, until).labels, True
                 if step.prices is None or step.gap >= gap:
                     break

@@ -10,6 +10,7 @@ import importlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -115,7 +116,8 @@ class BlockShards:
         own = [()] * len(self.lengths) if each is None else [*each]
         with _full_products(self.device), self._reader as reader:
             blocks = (self._block(i, reader) for i in range(len(own)))
-            return [function(block, *args, *its) for block, its in zip(blocks, own, strict=True)]
+            both = zip(blocks, own, strict=True)
+            return [_in_memory(self.device, function)(block, *args, *its) for block, its in both]
 
     def transform(self, function: Callable[..., Shard], *args: Any, each: Each = None) -> Any:
         """Shards that are made as they are read; those of some rows are kept in memory."""
@@ -177,6 +179,15 @@ def _full_products(device: Any) -> Any:
     from ..gpu.device import full_products
 
     return full_products()
+
+
+def _in_memory(device: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which is tried with smaller work arrays on a device without memory."""
+    if device is None:
+        return function
+    from ..gpu.device import in_memory
+
+    return partial(in_memory, function)
 
 
 class Reader:
