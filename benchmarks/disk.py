@@ -107,7 +107,8 @@ def apart(folder: Path, how: str, rule: str, limit: float) -> dict:
     command = [sys.executable, __file__, "one", "--folder", str(folder)]
     command += ["--how", how, "--rule", rule, "--limit", str(limit)]
     # One pool of memory, so that the limit is on what is used and not on what pools keep.
-    own = {"MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    own = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "1048576"}
+    own |= {"ARROW_DEFAULT_MEMORY_POOL": "system"}
     found = subprocess.run(command, env={**os.environ, **own}, capture_output=True, text=True)
     if found.returncode:
         return {"how": how, "rule": rule, "failed": found.stderr[-2000:], "feasible": False}

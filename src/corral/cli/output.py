@@ -46,6 +46,7 @@ ENDINGS = {
     "--model": (".json",),
     "--answers": (".json",),
     "--save": (".csv",),
+    "--labels-out": (".npy", ".parquet", ".pq"),
 }
 #: Module and extra that the endings of some files need.
 NEEDS = dict.fromkeys(PICTURES, ("matplotlib", "plot")) | {

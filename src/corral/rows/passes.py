@@ -464,9 +464,14 @@ def margins_of(shard: Shard, ask: Ask) -> FloatArray:
     return to_host(placed_at(shard, ask).margin)
 
 
-def rows_within(shard: Shard, ask: Ask, reach: float, most: int) -> IntArray:
-    """Rows whose margin is at most this; of more than ``most`` some are left out."""
-    return to_host(shard.xp.nonzero(placed_at(shard, ask).margin <= reach)[0][: most + 1])
+def number_within(shard: Shard, ask: Ask, reach: float) -> int:
+    """How many rows have at most this margin."""
+    return int(shard.xp.count_nonzero(placed_at(shard, ask).margin <= reach))
+
+
+def rows_within(shard: Shard, ask: Ask, reach: float) -> IntArray:
+    """Rows whose margin is at most this."""
+    return to_host(shard.xp.nonzero(placed_at(shard, ask).margin <= reach)[0])
 
 
 def labels_of(shard: Shard, where: Where, patch: Patch) -> Any:

@@ -355,9 +355,11 @@ class Placement:
         margins: FloatArray = np.concatenate(found)
         return margins
 
-    def within(self, reach: float, most: int) -> IntArray:
-        """Rows whose margin is at most this, in order; more than ``most`` if there are more."""
-        return self._rows(passes.rows_within, reach, most)
+    def within(self, reach: float, most: int) -> IntArray | None:
+        """Rows whose margin is at most this, in order; None if they are more than ``most``."""
+        if sum(self.labels.shards.map(passes.number_within, self.labels.where.ask, reach)) > most:
+            return None
+        return self._rows(passes.rows_within, reach)
 
     def _rows(self, function: Any, *args: Any) -> IntArray:
         shards, ask = self.labels.shards, self.labels.where.ask

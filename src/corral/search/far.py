@@ -396,10 +396,13 @@ class _Descent:
         return passes
 
     def _place(self, passes: Passes, pins: IntArray | None = None) -> Placement:
-        """Rows in their cheapest clusters; drawn by their shares where too many are alike."""
+        """Rows in their cheapest clusters; drawn by their shares where too many are alike.
+
+        With pins they are measured.  Rounds of rows that are read do without a second pass.
+        """
         found = passes.place(self.prices.prices, pins=pins)
         missed = self.sums.size(self.sums.miss(found.sums, self._paid))
-        if missed > at.UNDECIDED:
+        if missed > at.UNDECIDED and (pins is None or self.some is None):
             drawn = passes.place(self.prices.prices, self.prices.eps, pins)
             less = self.sums.size(self.sums.miss(drawn.sums, self._paid)) < missed
             found = drawn if less else found
@@ -432,9 +435,9 @@ class _Descent:
                 best = step.labels
                 if step.gap <= digits * self.rows.spread:
                     return best, True
-                most = at.EXACT // self.k
-                rows = found.within((1.0 + digits) * step.gap + self.rounding, most)
-                if len(rows) <= most:
+                reach = (1.0 + digits) * step.gap + self.rounding
+                rows = found.within(reach, at.EXACT // self.k)
+                if rows is not None:
                     return self._opened(passes, found.labels, found.sums, rows, until).labels, True
                 if step.prices is None or step.gap >= gap:
                     break

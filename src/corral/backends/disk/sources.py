@@ -110,7 +110,7 @@ class RowsOnDisk:
     def _opened(self) -> Source:
         path = Path(self.path)
         if path.is_dir() or path.suffix.lower() in PARQUET:
-            return ParquetFiles(_files_of(path), self.columns)
+            return ParquetFiles(parquet_files(path), self.columns)
         if path.suffix.lower() != ".npy":
             raise ValueError(
                 f"X is the path {shown(self.path)}; a path must end in .npy, .parquet or .pq, or "
@@ -119,6 +119,10 @@ class RowsOnDisk:
         if self.columns is not None:
             raise ValueError(f"{self.path} has no names of columns; leave out `columns`.")
         return npy_file(self.path)
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return self.shape[0]
 
     def __repr__(self) -> str:
         """Give the path and the columns."""
@@ -208,7 +212,7 @@ def npy_file(path: str) -> Mapped:
     return Mapped(File.of(path, len(array)), array, int(array.offset) if plain else None)
 
 
-def _files_of(path: Path) -> list[Path]:
+def parquet_files(path: Path) -> list[Path]:
     """The Parquet files that a path means."""
     if not path.exists():
         raise FileNotFoundError(f"X is the path {str(path)!r}, where no file or folder is.")
