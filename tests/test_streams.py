@@ -111,14 +111,19 @@ def test_weights_and_cosine():
 
 
 def test_what_a_stream_refuses():
-    model = ConstrainedKMeans(K, random_state=0).partial_fit(X[:EACH], constraints=ClusterSizes(minimum=1))
+    model = ConstrainedKMeans(K, random_state=0).partial_fit(
+        X[:EACH], constraints=ClusterSizes(minimum=1)
+    )
     with pytest.raises(ValueError, match="the batch has 0 bounds"):
         model.partial_fit(X[EACH : 2 * EACH])
     with pytest.raises(ValueError, match="expecting 3 features"):
         model.partial_fit(X[:EACH, :2], constraints=ClusterSizes(minimum=1))
     before = model.stream_
     with pytest.raises(InfeasibleConstraintsError):
-        model.partial_fit(X[:EACH], constraints=[ClusterSizes(minimum=1), MustLink([(0, 1)]), CannotLink([(0, 1)])])
+        model.partial_fit(
+            X[:EACH],
+            constraints=[ClusterSizes(minimum=1), MustLink([(0, 1)]), CannotLink([(0, 1)])],
+        )
     assert model.stream_ is before
     with pytest.raises(ValueError, match="haversine"):
         ConstrainedKMeans(2, metric="haversine").partial_fit(X[:, :2])

@@ -214,4 +214,3 @@ class Streamed(NewRows):
             self.inertia_ = report.inertia
         self.stream_ = stream
         return self
-

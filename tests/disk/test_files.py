@@ -43,7 +43,9 @@ def fit(given, **parameters):
 def read_all(given):
     """All rows, block by block."""
     with BlockShards.of(OnDisk(given).X, None) as shards:
-        return np.concatenate(shards.map(passes.rows_of, each=[(np.arange(n),) for n in shards.lengths]))
+        return np.concatenate(
+            shards.map(passes.rows_of, each=[(np.arange(n),) for n in shards.lengths])
+        )
 
 
 @pytest.mark.parametrize("groups", [37, 100, 10_000])
@@ -158,7 +160,9 @@ def test_a_value_that_is_not_finite_is_named_by_file_row_and_column(tmp_path, sm
     points[455, 1] = value
     written(tmp_path / "0.parquet", points[:300])
     written(tmp_path / "1.parquet", points[300:])
-    with pytest.raises(ValueError, match=r"in row 155 of .*1\.parquet, column 'b' \(row 455 of X\)"):
+    with pytest.raises(
+        ValueError, match=r"in row 155 of .*1\.parquet, column 'b' \(row 455 of X\)"
+    ):
         fit(tmp_path)
 
 
@@ -210,8 +214,10 @@ def test_other_methods_take_paths(tmp_path, small_blocks):
 def test_maps_of_memory_are_files_and_other_arrays_are_not(tmp_path):
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    kinds = {name: next(kind for kind in BACKENDS if kind.takes(a, None)).__name__
-             for name, a in {"map": mapped, "part": mapped[::2, 1:], "sum": mapped + 1.0}.items()}
+    kinds = {
+        name: next(kind for kind in BACKENDS if kind.takes(a, None)).__name__
+        for name, a in {"map": mapped, "part": mapped[::2, 1:], "sum": mapped + 1.0}.items()
+    }
     assert kinds == {"map": "OnDisk", "part": "OnDisk", "sum": "InMemory"}
     np.testing.assert_array_equal(read_all(mapped[::2, 1:]), X[::2, 1:])
 

@@ -29,8 +29,11 @@ def refuse_rows(options: Mapping[str, Any]) -> None:
     """Raise ValueError for options that cannot be had with ``--labels-out``."""
     context = click.get_current_context()
     given = [name for name in NEEDS_ROWS if _given(context, name)]
-    given += [name for name, value in (("scale", "none"), ("missing", "error"), ("method", "kmeans"))
-              if options[name] != value]
+    given += [
+        name
+        for name, value in (("scale", "none"), ("missing", "error"), ("method", "kmeans"))
+        if options[name] != value
+    ]
     if given:
         raise ValueError(
             f"--labels-out reads the rows block by block, which --{given[0].replace('_', '-')} "

@@ -394,7 +394,9 @@ def allowances(values: FloatArray, rule: IntArray, n_rules: int) -> FloatArray:
     total, broken = np.zeros(n_rules), np.zeros(n_rules)
     for part in pieces(len(values)):
         total += sums_by(rule[part], np.abs(values[part]), n_rules)
-        broken += sums_by(rule[part], (values[part] != np.rint(values[part])).astype(float), n_rules)
+        broken += sums_by(
+            rule[part], (values[part] != np.rint(values[part])).astype(float), n_rules
+        )
     most = np.where((broken == 0) & (total < LARGEST_WHOLE), WHOLE_TOLERANCE, np.inf)
     allowed: FloatArray = np.minimum(RELATIVE_TOLERANCE * total, most)
     return allowed

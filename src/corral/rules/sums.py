@@ -348,7 +348,9 @@ class Sums:
         """One row for each of the bounds."""
         shape = len(bounds), n_clusters
         one = bounds[0].values[None] if len(bounds) == 1 else None  # which is not copied
-        values = np.array([each.values for each in bounds] if one is None else one, float, copy=None)
+        values = np.array(
+            [each.values for each in bounds] if one is None else one, float, copy=None
+        )
         return cls(
             values.reshape(len(bounds), n_groups),
             np.array([each.lower - each.give for each in bounds], float).reshape(shape),

@@ -665,7 +665,9 @@ class _Joint:
         self.groups: IntArray = np.empty(0, np.int64)
         if self.rows is not None:
             self.groups = np.unique(self.rows.A.indices // self.k).astype(np.int64)
-            self.rows = self._over(self.rows, _places(self.groups, rules.n_groups), len(self.groups))
+            self.rows = self._over(
+                self.rows, _places(self.groups, rules.n_groups), len(self.groups)
+            )
 
     def _over(self, rows: LinearRows, place: IntArray, number: int) -> LinearRows:
         """The rows with their groups at places among so many, without those at -1."""

@@ -64,7 +64,7 @@ def device_of(device: str | None) -> Any:
     """PyTorch's device of that name, if it is there."""
     import torch
 
-    checkdevice_of(device)
+    check_device(device)
     if device is None:
         return None
     kind, _, number = device.partition(":")
