@@ -1,4 +1,4 @@
-"""Batches of a stream: bounds hold for all rows so far, and centres are the means of all of them."""
+"""Batches of a stream: bounds hold for all rows so far, centres are the means of all of them."""
 
 from __future__ import annotations
 

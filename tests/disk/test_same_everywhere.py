@@ -6,10 +6,12 @@ rows stay where they are, in the same pieces, so that every pass is made there.
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
-from local_shards import brought_home, fit_shards
 from far_rules import KNOWN, RULES, K, N, X, Y
+from local_shards import brought_home, fit_shards
 
 from corral import ConstrainedKMeans, audit
 from corral.rows import LocalShards, Shard
@@ -33,7 +35,7 @@ def files(tmp_path_factory):
     table = pa.table({f"x{j}": X[:, j] for j in range(X.shape[1])})
     parquet.write_table(table, folder / "x.parquet", row_group_size=700)
     (folder / "parts").mkdir()
-    for i, (start, stop) in enumerate(zip(CUTS[:-1], CUTS[1:], strict=True)):
+    for i, (start, stop) in enumerate(itertools.pairwise(CUTS)):
         parquet.write_table(table[start:stop], folder / "parts" / f"{i}.parquet")
     return folder
 
@@ -89,7 +91,7 @@ def test_where_the_rows_are(kind, files, client, stays):
 
 @pytest.mark.parametrize("kind", ["sizes", "shares", "soft pins, soft sizes and totals", "links"])
 def test_where_the_rows_are_in_two_pieces(kind, files, client, stays):
-    pieces = [Shard(X[a:b]) for a, b in zip(CUTS[:-1], CUTS[1:], strict=True)]
+    pieces = [Shard(X[a:b]) for a, b in itertools.pairwise(CUTS)]
     expected = fit_shards(X, LocalShards(pieces), RULES[kind], K)
     assert same(fitted(files / "parts", RULES[kind]), expected)
     chunks = tuple(np.diff(CUTS).tolist()), X.shape[1]

@@ -7,11 +7,10 @@ import pytest
 from scipy.optimize import LinearConstraint as Rows
 from scipy.optimize import linprog, milp
 
-from corral import ClusterSizes, ClusterTotals, ConstrainedKMeans, MustLink, Pin
+from corral import ClusterTotals, ConstrainedKMeans, MustLink, Pin
 from corral.exact import assign, sizes
 from corral.exact.sizes import Room, solve_units
 from corral.rules import SoftSizes, presolve
-from corral.search.far import why_home
 
 M, K = 60, 4
 

@@ -2,8 +2,8 @@
 
 A PyTorch tensor or CuPy array on a GPU stays there, and any array goes there with
 ``device="cuda"``; a Dask array or data frame stays with Dask's workers; files and memory maps are
-read block by block; everything else is in this process's memory.  A new backend is one class that implements :class:`Backend` and one entry of
-``BACKENDS``.
+read block by block; everything else is in this process's memory.  A new backend is one class that
+implements :class:`Backend` and one entry of ``BACKENDS``.
 """
 
 from __future__ import annotations

@@ -349,8 +349,8 @@ def load(
 ) -> tuple[Points, ConstraintSet, int]:
     """Read the points, the rules and the number of clusters, and check them.
 
-    ``space`` is that of a fitted model.  Points are not read if they are not wanted ``whole``, but for the
-    columns that the rules use.  ``may_be_empty`` allows more clusters than rows, and
+    ``space`` is that of a fitted model.  Points that are not wanted ``whole`` are not read, but for
+    the columns that the rules use.  ``may_be_empty`` allows more clusters than rows, and
     ``any_number`` rules that are for another number of clusters.  If the number is to be the
     fewest, that of the rows stands for it.
     """

@@ -165,7 +165,12 @@ class ShardRows:
         same, order = copy(self), np.lexsort(pins.pins.T[::-1])
         (rows, clusters), price = pins.pins[order].T, pins.price[order]
         cuts = np.cumsum([len(its) for its in by_shard(self.shards, rows)])[:-1]
-        each = zip(by_shard(self.shards, rows), np.split(clusters, cuts), np.split(price, cuts))
+        each = zip(
+            by_shard(self.shards, rows),
+            np.split(clusters, cuts),
+            np.split(price, cuts),
+            strict=False,
+        )
         same.shards = self.shards.transform(with_pins, each=[*each])
         return same
 

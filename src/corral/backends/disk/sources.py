@@ -7,6 +7,7 @@ into an array that it is given.  Every file must stay as it was when it was open
 from __future__ import annotations
 
 import importlib
+import itertools
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -70,7 +71,7 @@ class Source(Protocol):
     dtype: Any  # float32 or float64
     n_features: int
     blocks: list[tuple[int, int, int]]  # number of the file, first row of it, last row and one
-    files: Sequence[File]
+    files: list[File]
     outline: Any  # a table without rows, which tells the number and names of the features
 
     def read(self, block: int, out: FloatArray) -> None:
@@ -146,7 +147,7 @@ def cut(files: Sequence[File], row_bytes: int, most: int) -> list[tuple[int, int
     for number, file in enumerate(files):
         pieces = max(-(-file.n_rows * row_bytes // most), 1) if file.n_rows else 0
         edges = np.linspace(0, file.n_rows, pieces + 1).astype(int).tolist()
-        blocks += [(number, a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        blocks += [(number, a, b) for a, b in itertools.pairwise(edges)]
     return blocks
 
 
@@ -165,7 +166,8 @@ class Mapped:
     """Rows of an array that is mapped from a file, or that a ``.npy`` file holds."""
 
     def __init__(self, file: File, array: Any, offset: int | None = None) -> None:
-        self.files, self._array, self._offset = [file], array, offset
+        self._array, self._offset = array, offset
+        self.files = [file]
         self.n_features, self.dtype = int(array.shape[1]), _dtype([array.dtype])
         self.blocks: list[tuple[int, int, int]] = []
         self.outline = np.empty((0, self.n_features), self.dtype)
