@@ -107,7 +107,8 @@ def _parts(given: ConstraintSet, n: int, k: int) -> Iterator[tuple[Any, FloatArr
         if isinstance(rule, ClusterSizes):
             yield rule, np.ones(n)
         elif isinstance(rule, ClusterTotals | GroupShares):
-            yield from ((total, total.values) for total in rule.expand(n, k))
+            totals: Any = rule.expand(n, k)
+            yield from ((total, total.values) for total in totals)
         else:
             yield rule, None
 
@@ -125,7 +126,7 @@ class Streamed(NewRows):
     """The method of an estimator for rows that come in batches."""
 
     labels_: Any
-    report_: Any
+    report_: Report
     stream_: Stream
 
     def partial_fit(

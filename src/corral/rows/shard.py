@@ -96,9 +96,13 @@ class Shards(Protocol):
     dtype: Any  # NumPy's dtype of the points
     lengths: Sequence[int]  # number of rows in each shard
     n_features: int
-    #: Rows that may be kept in memory to be looked at again; None where all rows are at hand.
-    held: int | None
-    memory: str  # what bounds the memory that rows elsewhere take here, in words, or nothing
+    @property
+    def held(self) -> int | None:
+        """Rows that may be kept in memory to be looked at again; None where all are at hand."""
+
+    @property
+    def memory(self) -> str:
+        """What bounds the memory that rows elsewhere take here, in words, or nothing."""
 
     def map(self, function: Callable[..., Any], *args: Any, each: Each = None) -> list[Any]:
         """Small results of the function for every shard, in order, in this process's memory."""

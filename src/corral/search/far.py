@@ -285,7 +285,8 @@ class _Descent:
         if len(pinned) and amount.size:
             amount = amount.copy()
             amount[pinned] = 0
-        self.sums = Sums(amount, *(bound - self.taken for bound in bounds), price)
+        lower, upper = (bound - self.taken for bound in bounds)
+        self.sums = Sums(amount, lower, upper, price)
         self.rows = rows.with_amounts(amount.T).with_pins(rules.soft_pins)
         self.some: ShardRows | None = None
         if rows.glance is not None and amount.size:
@@ -726,9 +727,11 @@ def _assigned(
     """Labels of some groups in memory; NoAssignment also if none were found in time."""
     if np.any(np.isinf(cost).all(axis=1)):
         raise NoAssignment
-    limit = {"deadline": deadline, "patience": at.PROGRAM_SECONDS}
+    patience = at.PROGRAM_SECONDS
     try:
-        found = assign(part, cost, incumbent=known, prices=prices, **limit)
+        found = assign(
+            part, cost, incumbent=known, deadline=deadline, patience=patience, prices=prices
+        )
     except OutOfTime:
         raise NoAssignment from None
     if not np.isfinite(cost[np.arange(len(cost)), found.labels]).all():

@@ -20,6 +20,9 @@ from ...rows.shard import chosen
 from . import sources
 from .sources import RowsOnDisk, Source, cut
 
+#: Bytes of memory that a fit takes beside the blocks, and for each row, at most: 20,000,000 rows in
+#: 20 clusters took 33 a row with equal sizes, 43 with a least and a greatest share.
+BESIDE, EACH = 1 << 26, 44
 #: Part of the free memory of a GPU that a block may take, and bytes that it takes at most.
 PART_OF_GPU, MOST_ON_GPU = 8, 1 << 31
 
@@ -35,7 +38,7 @@ class Block(Shard):
     parts = ("weight", "amounts", "pins")
 
     @property
-    def points(self) -> Any:  # type: ignore[override]
+    def points(self) -> Any:
         """The points, read once for each pass."""
         if self._points is None:
             self._points = self._read()
@@ -99,16 +102,19 @@ class BlockShards:
     @property
     def held(self) -> int:
         """How many rows may be kept in memory beside the blocks, to look at again and again."""
-        return max(sources.BLOCK_BYTES // (self.n_features * self.dtype.itemsize), 1)
+        row = self.n_features * int(self.dtype.itemsize)
+        return max(sources.BLOCK_BYTES // row, 1)
 
     @property
     def memory(self) -> str:
-        """What bounds the memory that the rows take, in words."""
+        """What bounds the memory that a fit takes here, in words."""
         rows = max(stop - start for _, start, stop in self.source.blocks)
         longest = rows * self.n_features * self.dtype.itemsize
+        most = 3 * longest + 2 * sources.BLOCK_BYTES + BESIDE + EACH * sum(self.lengths)
         return (
             f"{len(self.source.blocks)} blocks of at most {longest / 2**20:.0f} MiB are read, "
-            "three of them in memory at a time"
+            f"three of them in memory at a time; with up to two sums at most {most / 2**30:.1f} GiB "
+            "are used beyond Python and its libraries"
         )
 
     def map(self, function: Callable[..., Any], *args: Any, each: Each = None) -> list[Any]:
