@@ -70,9 +70,7 @@ def main() -> None:
             name: partial(prices.part_f, name, options.device, options.shrink)
             for name in prices.JOBS
         },
-        **{
-            name: partial(sums.part_g, name, options.device, options.shrink) for name in sums.JOBS
-        },
+        **{name: partial(sums.part_g, name, options.device, options.shrink) for name in sums.JOBS},
     }
     for part in _parts(options.parts):
         parts[part]()

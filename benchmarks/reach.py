@@ -3,13 +3,13 @@
     python benchmarks/reach.py measure   CPU: memory, a .npy file, Parquet and two Dask workers
     python benchmarks/reach.py model     the model at the points in POINTS, and what it predicts
 
-A fit is passes over the rows.  Its time is about
+A fit is passes over the rows, and each pass multiplies all rows with all centres.  Its seconds are
 
-    fixed + passes * max(bytes of the rows / speed of what holds them,
-                         rows * clusters * features * 2 / arithmetic)
+    fixed + rows * each + passes * 2 * rows * features * clusters / speed
 
-where ``speed`` is that of the memory, the disk or the network that the rows come from, and
-``arithmetic`` that of products with the work for shares.  Both are of one unit: a core, a GPU.
+on a GPU; more GPUs share the rows.  On a core they are ``rows * clusters * both``, for 16 features:
+exponentials and sums take longer there than products.  Rows that are read in every pass need at
+least the bytes of a pass by the speed of what they are read from.
 """
 
 from __future__ import annotations
@@ -27,9 +27,27 @@ import numpy as np
 
 D, K = 16, 10
 
-#: Measured by ``measure`` on a shared machine of two cores, in seconds of the processor: rows,
-#: where, rule, seconds.  See docs/reach.md.
-POINTS: list[tuple[int, str, str, float]] = []
+#: Rows, clusters, rule, where, and processor seconds of a fit on a shared machine with two cores.
+CORE = [
+    (20_000_000, 20, "sizes", "Parquet", 144.6),
+    (20_000_000, 20, "shares", "Parquet", 127.4),
+    (2_000_000, 20, "sizes", "Parquet", 12.9),
+    (2_000_000, 20, "shares", "Parquet", 10.6),
+    (2_000_000, 10, "shares", ".npy", 6.0),
+]
+#: Seconds of a core for each row and cluster, from the first two.
+BOTH = 3.4e-7
+#: Rows, features, clusters and seconds of fits on one H200, equal sizes (docs/gpu.md).
+GPU = [
+    (1_000_000, 128, 1_024, 3.5),
+    (10_000_000, 96, 4_096, 24.3),
+    (5_000_000, 96, 65_536, 125.0),
+    (50_000_000, 32, 64, 12.2),
+    (10_000_000, 16, 32, 5.8),
+    (10_000_000, 64, 100, 6.0),
+]
+#: Seconds of the sample, seconds of a row, passes, and products a second of one H200.
+FIXED, EACH, PASSES, SPEED = 2.0, 2e-7, 30, 1.2e13
 
 
 def rows(n: int) -> np.ndarray:
@@ -96,7 +114,7 @@ def one(where: str, rule: str, n: int) -> dict:
         "rule": rule,
         "rows": n,
         "seconds": round(seconds, 1),
-        "processor seconds of this process": round(used.user + used.system - cpu.user - cpu.system, 1),
+        "processor seconds here": round(used.user + used.system - cpu.user - cpu.system, 1),
         "passes over blocks": counted,
         "feasible": bool(model.report_.feasible),
         "inertia a row": round(float(model.inertia_) / n, 6),
@@ -132,12 +150,9 @@ def measure(n: int, wheres: list[str], kinds: list[str]) -> bool:
     return good
 
 
-def predicted(
-    n: int, d: int, k: int, *, passes: float, speed: float, arithmetic: float, units: int = 1
-) -> float:
-    """Seconds of the passes of a fit in single precision."""
-    moved, multiplied = 4.0 * n * d / speed, 2.0 * n * d * k / arithmetic
-    return passes * max(moved, multiplied) / units
+def on_gpus(n: int, d: int, k: int, gpus: int = 1) -> float:
+    """Seconds of a fit by the model."""
+    return FIXED + (n * EACH + PASSES * 2.0 * n * d * k / SPEED) / gpus
 
 
 def main() -> None:
@@ -152,13 +167,25 @@ def main() -> None:
     elif given.what == "measure":
         sys.exit(not measure(given.rows, given.where.split(","), given.rule.split(",")))
     else:
-        show()
+        sys.exit(not show())
 
 
-def show() -> None:
-    """The model against the points, and a billion rows."""
-    for n, where, rule, seconds in POINTS:
-        print(n, where, rule, seconds)
+def show() -> bool:
+    """The model at the points, and a billion rows; whether it is right within a factor of 2.5."""
+    worst = 1.0
+    for n, k, rule, where, seconds in CORE:
+        said = n * k * BOTH
+        worst = max(worst, said / seconds, seconds / said)
+        print(f"{n:>11,} x {D}, k = {k}, {rule}, {where}: {seconds:.0f} s, model {said:.0f} s")
+    for n, d, k, seconds in GPU:
+        said = on_gpus(n, d, k)
+        worst = max(worst, said / seconds, seconds / said)
+        print(f"{n:>11,} x {d}, k = {k}, H200: {seconds:.0f} s, model {said:.0f} s")
+    print(f"largest ratio {worst:.2f}")
+    n, d, k = 1_000_000_000, 128, 1_000
+    for gpus in (4, 8, 16, 64):
+        print(f"{n:,} x {d}, k = {k}, {gpus} GPUs: {on_gpus(n, d, k, gpus):.0f} s (never run)")
+    return worst < 2.5
 
 
 if __name__ == "__main__":

@@ -96,6 +96,7 @@ class Shards(Protocol):
     dtype: Any  # NumPy's dtype of the points
     lengths: Sequence[int]  # number of rows in each shard
     n_features: int
+
     @property
     def held(self) -> int | None:
         """Rows that may be kept in memory to be looked at again; None where all are at hand."""
