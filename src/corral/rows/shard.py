@@ -29,7 +29,7 @@ class Shard:
 
     ``weight`` is None if all are one.  ``amounts``, (m, q) in double precision or as whole numbers,
     are what each group adds to q bounded sums of its cluster; None for one sum to which each adds
-    one.  ``pins`` are rows, in order, clusters and prices, in NumPy: a row costs so much less there.
+    one.  ``pins`` are rows, in order, clusters and prices, in NumPy: they cost so much less there.
     ``memo`` has results that a pass keeps for the next one.  They only save time: a pass that does
     not find them computes them again, and they are never copied.
     """

@@ -110,11 +110,12 @@ class BlockShards:
         """What bounds the memory that a fit takes here, in words."""
         rows = max(stop - start for _, start, stop in self.source.blocks)
         longest = rows * self.n_features * self.dtype.itemsize
-        most = 3 * longest + 2 * sources.BLOCK_BYTES + BESIDE + EACH * sum(self.lengths)
+        most = 3 * longest + 2 * sources.BLOCK_BYTES + BESIDE
+        most += EACH * sum(self.lengths)
         return (
             f"{len(self.source.blocks)} blocks of at most {longest / 2**20:.0f} MiB are read, "
-            f"three of them in memory at a time; with up to two sums at most {most / 2**30:.1f} GiB "
-            "are used beyond Python and its libraries"
+            "three of them in memory at a time; with up to two sums at most "
+            f"{most / 2**30:.1f} GiB are used beyond Python and its libraries"
         )
 
     def map(self, function: Callable[..., Any], *args: Any, each: Each = None) -> list[Any]:
