@@ -29,7 +29,7 @@ D, K = 16, 10
 
 #: Rows, clusters, rule, where, and processor seconds of a fit on a shared machine with two cores.
 CORE = [
-    (20_000_000, 20, "sizes", "Parquet", 144.6),
+    (20_000_000, 20, "sizes", "Parquet", 136.6),
     (20_000_000, 20, "shares", "Parquet", 127.4),
     (2_000_000, 20, "sizes", "Parquet", 12.9),
     (2_000_000, 20, "shares", "Parquet", 10.6),
