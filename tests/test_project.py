@@ -38,6 +38,7 @@ LAYERS = [
     {"solve", "infeasible"},
     {"feasibility"},
     {"new_rows", "proof", "active"},
+    {"streams"},
     {"estimator", "baselines"},
     {"shapes", "choose", "pricing"},
     {"mixed"},

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .admm.history import History
+    from .backends import RowsOnDisk
     from .choose import Choice, choose_n_clusters
     from .constraints import (
         CannotLink,
@@ -71,6 +72,7 @@ __all__ = [
     "Pin",
     "Progress",
     "Report",
+    "RowsOnDisk",
     "SolverTimeoutError",
     "Studio",
     "Violations",
@@ -90,7 +92,7 @@ __all__ = [
 #: Modules that hold the public names, those that are imported quickly first.
 _HOMES = (
     *("exceptions", "progress", "constraints", "admm.history"),
-    *("report", "feasibility", "estimator", "proof", "choose", "pricing"),
+    *("report", "feasibility", "backends", "estimator", "proof", "choose", "pricing"),
     *("shapes.mixture", "shapes.kernel", "shapes.medoids", "shapes.propagation"),
     *("mixed", "studio"),
 )

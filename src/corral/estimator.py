@@ -21,9 +21,8 @@ from .feasibility import with_clusters
 from .geo.frames import as_points
 from .geo.shapes import map_of
 from .infeasible import NoAnswer, relax_or_raise
-from .inputs import column_names, outline, refuse_others, row_names, talking
+from .inputs import brought, column_names, outline, refuse_others, row_names, talking
 from .named import NamedClusters
-from .new_rows import NewRows
 from .problem import Problem, paper_problem
 from .progress import Progress
 from .report import Report
@@ -34,6 +33,7 @@ from .search.ready import ready_for
 from .settings import Settings, called_init, make_random_state, make_settings, with_limit
 from .solution import Solution, check_answer, in_numbers_of, in_user_units
 from .solve import solve
+from .streams import Streamed
 from .versions import Versioned
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ FIT_WORDS = ("constraints", "sample_weight", "callback", "previous", "stay")
 class ConstrainedKMeans(
     Versioned,
     NamedClusters,
-    NewRows,
+    Streamed,
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     BaseEstimator,
@@ -152,6 +152,8 @@ class ConstrainedKMeans(
         What happened in them.
     report_ : Report
         The audit: sizes, and each constraint with its violations; printing it gives a table.
+    stream_ : Stream
+        Only after ``partial_fit``: rows, sums and room of the stream so far.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only for data frames.
@@ -230,6 +232,7 @@ class ConstrainedKMeans(
         callback: Callable[[Progress], Any] | None = None,
         previous: Any = None,
         stay: float | None = None,
+        init: Any = None,
         **unknown: Any,
     ) -> Self:
         """Cluster the rows of X under the constraints.
@@ -240,7 +243,8 @@ class ConstrainedKMeans(
             Of a GeoDataFrame the middles of the shapes are clustered, and the report has a map;
             in longitude and latitude it needs ``metric="haversine"``.  Also a PyTorch tensor or
             CuPy array on a GPU, or a Dask array or data frame; these stay where they are, and
-            labels come back in kind.
+            labels come back in kind.  The path of a ``.npy`` or Parquet file, a folder of Parquet
+            files, :class:`~corral.RowsOnDisk` and a memory map are read block by block.
         y : ignored
         constraints : Constraint, iterable of them, or None
             None means those of the constructor.  Rows are counted from 0.  Links and pins may also
@@ -258,6 +262,9 @@ class ConstrainedKMeans(
         stay : float, optional
             Price of each row that leaves its cluster of ``previous``, in units of the objective;
             inf if none may.
+        init : optional
+            Where to start this fit, in place of the parameter: also a fitted model, whose centres
+            it begins with.
         **unknown
             Refused, with what corral calls the same thing where other packages have the keyword.
 
@@ -268,6 +275,7 @@ class ConstrainedKMeans(
         refuse_others(y, unknown, FIT_WORDS)
         shapes, X = map_of(X), as_points(X, self.metric)
         backend, clusters = backend_of(X, self.device), read_cluster_names(self.cluster_names)
+        X = backend.X
         with talking(self.verbose), backend.opened(self, sample_weight) as opened:
             rows = row_names(X)
             given, outside = rules_for(X, constraints, self.constraints, clusters)
@@ -279,7 +287,8 @@ class ConstrainedKMeans(
             check_named(clusters, before, n, k)
             ready_for(table, given, k)
             random_state = make_random_state(self.random_state)
-            params["init"] = called_init(self.init, X, k, random_state)
+            start = _start(self.init if init is None else init)
+            params["init"] = called_init(start, X, k, random_state)
             settings = make_settings(params, (n, table.n_features), callback).in_units(scale, taken)
             settings = with_limit(settings, n)
             prover = None
@@ -317,6 +326,7 @@ class ConstrainedKMeans(
         centers = backend.give_small(solution.centers.astype(dtype))
         validate_data(self, outline(X), skip_check_array=True)
         self.labels_, self.cluster_centers_ = labels, centers
+        self.__dict__.pop("stream_", None)  # which a fit ends
         self.inertia_ = report.inertia
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history
@@ -347,6 +357,12 @@ class ConstrainedKMeans(
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _start(init: Any) -> Any:
+    """The centres of a fitted model; anything else as it is."""
+    centers = getattr(init, "cluster_centers_", None)
+    return init if centers is None else brought(centers)
 
 
 def _prover(

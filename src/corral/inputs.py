@@ -49,7 +49,9 @@ def brought(a: Any) -> Any:
 
 
 def outline(X: Any) -> Any:
-    """What tells the number and names of the features: a Dask frame's is an empty frame."""
+    """What tells the number and names of the features: an empty frame of a Dask frame or files."""
+    if library(X) == "corral":  # rows of files
+        return X.outline
     return X._meta if is_dask(X) and hasattr(X, "columns") else X
 
 
@@ -107,7 +109,8 @@ def row_names(X: Any) -> Any:
 
 def column_names(X: Any) -> Any:
     """Names of the columns of a data frame, None for other arrays."""
-    columns = getattr(outline(X), "columns", None)
+    table = outline(X)
+    columns = getattr(table, "column_names", getattr(table, "columns", None))
     return None if columns is None else list(columns)
 
 

@@ -130,7 +130,7 @@ class NewRows(TransformerMixin):
     ) -> Iterator[Table]:
         """The rows by the metric of the model."""
         with backend.opened(self, sample_weight) as table:
-            yield measured(table, self.metric, row_names(X), column_names(X))
+            yield measured(table, self.metric, row_names(X), column_names(backend.X))
 
     @property
     def _centers(self) -> FloatArray:
@@ -150,7 +150,7 @@ class NewRows(TransformerMixin):
                 dtype=[np.float64, np.float32],
             )
             return InMemory(X)
-        validate_data(self, outline(X), reset=False, skip_check_array=True)
+        validate_data(self, outline(backend.X), reset=False, skip_check_array=True)
         return backend
 
 

@@ -25,6 +25,7 @@ from .constraints._checks import sums_by
 from .deadline import OutOfTime
 from .exact import NoAssignment
 from .problem import Problem
+from .rows import ShardRows
 from .search.budget import Budget
 from .search.descent import Answer, Descender, match_sizes
 from .search.engine import Maker, search
@@ -187,6 +188,8 @@ def _searched_far(
     events.note("groups of rows", problem.rules.n_groups)
     events.note("clusters", problem.n_clusters)
     relaxed: list[Relaxation] = []
+    if isinstance(problem.rows, ShardRows) and problem.rows.memory:
+        events.note("memory", problem.rows.memory)
 
     def search_near(
         part: Problem, random_state: np.random.RandomState

@@ -21,7 +21,7 @@ from corral import (  # noqa: E402
 )
 from corral.backends.gpu.device import DeviceShards  # noqa: E402
 from corral.datasets import random_links  # noqa: E402
-from corral.rows import Shard  # noqa: E402
+from corral.rows import Shard, passes  # noqa: E402
 
 N, D, K = 6_000, 4, 6
 X, Y = make_blobs(N, D, centers=K, cluster_std=3.0, random_state=0)
@@ -105,3 +105,47 @@ def test_cosine_has_the_answer_of_rows_in_memory():
     points[4_321] = 0.0
     with pytest.raises(ValueError, match="row 4321 of X has zeros in every column"):
         fit_there(points, rules, metric="cosine")
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_without_memory_work_arrays_become_smaller(monkeypatch, times):
+    """The pass is made again with a part of the rows at a time."""
+    expected, soft_loads, failed = fit_there(X, [SIZES]), passes.soft_loads, []
+
+    def short(shard, *args):
+        if shard.memo.get("shrunk", 1) < 4**times:
+            failed.append(1)
+            raise torch.cuda.OutOfMemoryError
+        return soft_loads(shard, *args)
+
+    monkeypatch.setattr(passes, "soft_loads", short)
+    found = fit_there(X, [SIZES])
+    assert failed
+    assert found.inertia_ == pytest.approx(expected.inertia_, rel=1e-5)
+
+
+def test_memory_that_is_too_small_for_anything(monkeypatch):
+    def short(shard, *args):
+        raise torch.cuda.OutOfMemoryError
+
+    monkeypatch.setattr(passes, "soft_loads", short)
+    with pytest.raises(MemoryError, match="go through the GPU block by block"):
+        fit_there(X, [SIZES])
+
+
+def test_files_go_through_a_device_block_by_block(tmp_path, monkeypatch):
+    """Here the device is the processor: pinned buffers and streams need a GPU."""
+    from corral.backends.disk import OnDisk
+    from corral.backends.disk.blocks import BlockShards, Reader
+    from corral.backends.disk.sources import cut as blocks_of
+
+    np.save(tmp_path / "x.npy", X)
+    rows = OnDisk(tmp_path / "x.npy").X
+    rows.source.blocks[:] = blocks_of(rows.source.files, X[0].nbytes, X.nbytes // 3)
+    with BlockShards(
+        rows.source, torch.device("cpu"), Reader(rows.source, torch.device("cpu"))
+    ) as shards:
+        monkeypatch.setattr(BlockShards, "held", None)
+        found = fit_there(X, [SIZES], shards=shards)
+    same = fit_there(X, [SIZES], shards=cut(X, 3))
+    assert found.inertia_ == pytest.approx(same.inertia_, rel=1e-6)

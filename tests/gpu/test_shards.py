@@ -23,6 +23,7 @@ AMOUNTS = np.stack([RNG.lognormal(0.0, 0.7, N), RNG.normal(size=N)], axis=1)
 CENTERS = RNG.normal(size=(K, D))
 ROWS, LABELS = np.flatnonzero(RNG.random(N) < 0.2), RNG.integers(0, K, N)
 PATCH, EVERY = (ROWS, LABELS[ROWS]), np.arange(len(LABELS))
+NONE = np.empty(0, np.int64), np.empty(0, np.int64)
 PARTS = RNG.uniform(0.0, 0.5, K)
 
 
@@ -42,11 +43,14 @@ PASSES = {
     "moments": lambda each, q: passes.moments(each, POINTS[7]),
     "soft_loads": lambda each, q: passes.soft_loads(each, ask(q), 0.7),
     "soft loads of few": lambda each, q: passes.soft_loads(each, ask(q, near=ask(q)), 0.7),
-    "place": lambda each, q: passes.place(each, ask(q)),
-    "drawn": lambda each, q: passes.place(each, ask(q, temperature=0.7)),
+    "place": lambda each, q: passes.place(each, where(q), None, NONE),
+    "drawn": lambda each, q: passes.place(
+        each, passes.Where(ask(q, temperature=0.7), "three"), CENTERS, PATCH
+    ),
     "least": lambda each, q: passes.least_margins(each, ask(q), 0.02, PARTS, PARTS / 2),
     "margins": lambda each, q: passes.margins_of(each, ask(q)),
     "within": lambda each, q: passes.rows_within(each, ask(q), 0.4),
+    "number": lambda each, q: passes.number_within(each, ask(q), 0.4),
     "brought": lambda each, q: passes.brought(each, where(q), PATCH),
     "labels at": lambda each, q: passes.labels_at(each, where(q), PATCH, ROWS[::3]),
     "measured": lambda each, q: passes.measured(each, where(q), CENTERS, PATCH),

@@ -249,7 +249,7 @@ def test_without_contraction_all_rules_stay_and_nothing_is_raised():
         MustLink([(0, 1)], 2.0),
     ]
     problem = presolve(rules, 3, 2, contract=False)
-    assert problem.group.tolist() == [0, 1, 2]
+    assert problem.row_groups.tolist() == [0, 1, 2]
     assert problem.together.tolist() == problem.apart.tolist() == [[0, 1]]
     assert problem.pins.tolist() == [[0, 0], [0, 1]]
     assert problem.sizes.lower.tolist() == [3, 3]

@@ -105,7 +105,7 @@ def test_rows_go_where_they_cost_least_at_the_prices(kind, weight):
     np.testing.assert_array_equal(found.counts, np.bincount(labels, minlength=K))
     margin = ordered[:, 1] - ordered[:, 0]
     np.testing.assert_allclose(found.margins(), margin, atol=1e-9)
-    np.testing.assert_array_equal(found.within(0.5), np.flatnonzero(margin <= 0.5))
+    np.testing.assert_array_equal(found.within(0.5, N), np.flatnonzero(margin <= 0.5))
     # Means and inertia at other centres, some rows being elsewhere.
     moved = np.arange(0, N, 9)
     labels[moved] = (labels[moved] + 1) % K

@@ -7,11 +7,10 @@ import pytest
 from scipy.optimize import LinearConstraint as Rows
 from scipy.optimize import linprog, milp
 
-from corral import ClusterSizes, ClusterTotals, ConstrainedKMeans, MustLink, Pin
+from corral import ClusterTotals, ConstrainedKMeans, MustLink, Pin
 from corral.exact import assign, sizes
 from corral.exact.sizes import Room, solve_units
 from corral.rules import SoftSizes, presolve
-from corral.search.far import why_home
 
 M, K = 60, 4
 
@@ -77,11 +76,6 @@ def test_soft_totals_cost_as_little_as_in_an_integer_program(opened, monkeypatch
     found = assign(rules, cost)
     assert found.optimal
     np.testing.assert_allclose(found.cost, least, rtol=1e-6)
-
-
-def test_far_rows_come_home():
-    rules = presolve([ClusterSizes(np.full(300, 100), weight=1.0)], 30_000, 300)
-    assert why_home(rules) == "soft pins, sizes, totals and shares are solved in memory"
 
 
 def test_labels_of_joined_rows_pay_for_every_pin():

@@ -1,9 +1,9 @@
 """Where X is, and how it is opened and answered in kind.
 
 A PyTorch tensor or CuPy array on a GPU stays there, and any array goes there with
-``device="cuda"``; a Dask array or data frame stays with Dask's workers; everything else is in this
-process's memory.  A new backend is one class that implements :class:`Backend` and one entry of
-``BACKENDS``.
+``device="cuda"``; a Dask array or data frame stays with Dask's workers; files and memory maps are
+read block by block; everything else is in this process's memory.  A new backend is one class that
+implements :class:`Backend` and one entry of ``BACKENDS``.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from ..inputs import brought, check_points, check_weights
 from ..rows import MemoryTable
 from .backend import Backend, check_device
 from .dask import WithDask
+from .disk import OnDisk, RowsOnDisk
 from .gpu import OnDevice
 
-__all__ = ["BACKENDS", "Backend", "InMemory", "backend_of"]
+__all__ = ["BACKENDS", "Backend", "InMemory", "RowsOnDisk", "backend_of"]
 
 
 class InMemory:
@@ -53,7 +54,7 @@ class InMemory:
 
 
 #: All backends; the first that takes X is used.
-BACKENDS = (WithDask, OnDevice, InMemory)
+BACKENDS = (WithDask, OnDisk, OnDevice, InMemory)
 
 
 def backend_of(X: Any, device: str | None) -> Backend:

@@ -22,6 +22,8 @@ class Backend(Protocol):
     :class:`~corral.rows.Shards`.  It needs nothing else.
     """
 
+    X: Any  # what was given, with what can be told of it without its rows
+
     @classmethod
     def takes(cls, X: Any, device: str | None) -> bool:
         """Whether this backend is the one for X; ValueError for a device not allowed for it."""

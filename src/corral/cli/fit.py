@@ -23,6 +23,7 @@ import corral
 
 from ..deadline import Deadline, OutOfTime
 from ..exceptions import InfeasibleConstraintsError, SolverTimeoutError
+from . import large
 from . import options as opt
 from .options import choice_option, stacked
 from .output import (
@@ -161,6 +162,7 @@ Examples:
   corral fit shops.csv --clusters reps.csv --total minutes --id-column shop --previous labels.csv \\
     --stay 0.5 -o new-labels.csv --changes moved.csv
   corral fit zones.geojson -k 8 --connected --total people:9000: --territories areas.gpkg
+  corral fit parts/ -k 20 --max-size 60000 --columns x,y,z --labels-out labels.npy
   zcat big.csv.gz | corral fit - -k 8 --rules rules.json --model model.json > labels.csv
 
 The labels are written to the output file, or to the standard output if there is none: id, label,
@@ -208,6 +210,12 @@ Exit codes: 0 feasible, 2 bad input, 3 infeasible, 4 not decided within the time
 @opt.option("--describe", is_flag=True, help="Say what characterises each cluster.")
 @opt.option("--keep-best", is_flag=True, help="Ctrl-C ends with the best answer so far.")
 @opt.labels_options
+@opt.option(
+    "--labels-out",
+    type=click.Path(),
+    help="Labels alone, .npy or .parquet; POINTS, .npy, Parquet or a folder of it, is read in "
+    "blocks.",
+)
 @opt.option("--model", type=click.Path(), help="JSON file of the clusters, for corral assign.")
 @opt.map_options
 @opt.picture_options
@@ -229,6 +237,7 @@ def fit(
     keep_best: bool,
     output: str | None,
     keep_columns: bool,
+    labels_out: str | None,
     model: str | None,
     report: str | None,
     plot: str | None,
@@ -255,19 +264,23 @@ def fit(
     output = None if output == "-" else output
     asked = opt.Options(**options)
     files = {"--output": output, "--model": model, "--report": report, "--plot": plot}
+    files |= {"--changes": changes, "--territories": territories, "--labels-out": labels_out}
+    if labels_out is not None:
+        large.refuse_rows({"scale": asked.scale, "missing": asked.missing, "method": method})
     read = [*asked.files, *([] if previous is None else [previous])]
-    for option, path in {**files, "--changes": changes, "--territories": territories}.items():
+    for option, path in files.items():
         check_output(option, path, force=force, inputs=read)
     for option, value in (("--stay", stay), ("--changes", changes)):
         if value is not None and previous is None:
             raise ValueError(f"{option} is {value!r}, but --previous is not given; give both.")
-    if output is None or as_json:
+    if (output is None and labels_out is None) or as_json:
         check_printing("JSON" if as_json else "the labels", "open it" if as_json else "give -o")
     written = Written(force=force)
     if prices is not None and method != "kmeans":
         raise ValueError(f"--prices is for --method kmeans, but --method is {method}.")
-    points, rules, n_clusters = load(asked, quiet=quiet)
-    others = columns_before(points, asked.id_column, keep_columns)
+    points, rules, n_clusters = load(asked, quiet=quiet, whole=labels_out is None)
+    if labels_out is None:
+        others = columns_before(points, asked.id_column, keep_columns)
     start = bases_of(asked, points, method, bases)
     if start is not None and bases != "fix":
         rules = rules.with_(near_bases(points, start, rules))
@@ -305,7 +318,20 @@ def fit(
     if stopped:
         click.echo("corral: interrupted; the answer is the best so far", err=True)
     centers = np.asarray(fitted.cluster_centers_)
+    values = {"seconds": round(seconds, 3), "centers": as_lists(centers)}
+    if method == "kmeans":
+        values["n_iter"] = int(fitted.n_iter_)
     names = names_of(asked)
+    if labels_out is not None:
+        told_how: Any = {"quiet": quiet, "as_json": as_json}
+        found = large.finish(fitted, points, labels_out, written, values, **told_how)
+        if model is not None:
+            write_model(model, points.space, centers, written.beside(model), names)
+        if describe and not as_json:
+            say(f"\n{found.describe()}")
+        if report is not None:
+            written.text(report, found.to_html(title=f"corral: {Path(asked.points).name}"))
+        return written.code(INTERRUPTED if stopped else FINE)
     columns = {**others, **label_columns(fitted.labels_, points, centers, names)}
     # The labels come first: nothing that fails later can lose them.
     where: Any = {"output": output, "as_json": as_json}
@@ -316,9 +342,6 @@ def fit(
     if found.changes is not None:
         found = replace(found, changes=replace(found.changes, names=points.called))
     found = on_map(found, points, ground)
-    values = {"seconds": round(seconds, 3), "centers": as_lists(centers)}
-    if method == "kmeans":
-        values["n_iter"] = int(fitted.n_iter_)
     print_report(columns, points, found, quiet=quiet, values=values, **where)
     if describe and not as_json:
         say(f"\n{found.describe()}", err=output is None)
@@ -474,20 +497,26 @@ def load(
     space: Space | None = None,
     may_be_empty: bool = False,
     any_number: bool = False,
+    whole: bool = True,
 ) -> tuple[Points, ConstraintSet, int]:
     """Read the points, the rules and the number of clusters, and check them.
 
-    ``space`` is that of a fitted model.  ``may_be_empty`` allows more clusters than rows, and
+    ``space`` is that of a fitted model.  Points that are not wanted ``whole`` are not read, but for
+    the columns that the rules use.  ``may_be_empty`` allows more clusters than rows, and
     ``any_number`` rules that are for another number of clusters.  If the number is to be the
     fewest, that of the rows stands for it.
     """
     from .data import load_points
+    from .large import open_points
     from .rules import columns_of_rules, count_clusters, make_rules, number_columns
 
     n_clusters = 1 if asked.fewest else count_clusters(asked)
     with spoken_warnings(quiet):
         used = [*columns_of_rules(asked), *not_coordinates]
-        points = load_points(asked, used, number_columns(asked), space)
+        if not whole:
+            points = open_points(asked, used)
+        else:
+            points = load_points(asked, used, number_columns(asked), space)
         if n_clusters > len(points.X) and not may_be_empty:
             raise ValueError(
                 f"-k is {n_clusters}, but {points.table.name} has {len(points.X)} rows; every "

@@ -48,7 +48,7 @@ class Once(click.Option):
 option = partial(click.option, cls=Once)
 
 _FILE = click.Path(exists=True, dir_okay=False)
-_POINTS = click.Path(exists=True, dir_okay=False, allow_dash=True)
+_POINTS = click.Path(exists=True, allow_dash=True)
 
 
 def read_sizes(

@@ -47,6 +47,7 @@ ENDINGS = {
     "--answers": (".json",),
     "--save": (".csv",),
     "--territories": (".gpkg", ".geojson"),
+    "--labels-out": (".npy", ".parquet", ".pq"),
 }
 #: Module and extra that the endings of some files need.
 NEEDS = dict.fromkeys(PICTURES, ("matplotlib", "plot")) | {

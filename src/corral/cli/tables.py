@@ -117,6 +117,10 @@ def read_table(
     it does if none of its cells is a number.  With ``head`` only the first rows are read.
     """
     ending = ".csv" if path == "-" else ending_of(path)
+    if Path(path).is_dir():
+        raise ValueError(
+            f"{path} is a directory; only corral fit --labels-out reads one, of Parquet files."
+        )
     if ending in SHAPES:
         return _read_shapes(path)
     if ending == ".npy":

@@ -6,7 +6,7 @@ What counts as rounding in bounded sums is one allowance, for audit, presolve an
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, repeat
 from numbers import Integral, Number
 from typing import Any, TypeAlias
@@ -43,6 +43,15 @@ def sums_by(labels: IntArray, values: FloatArray | IntArray, n_labels: int) -> F
     # NumPy's type annotations say int, but with weights the result is float.
     sums: FloatArray = np.bincount(labels, weights=values, minlength=n_labels).astype(np.float64)
     return sums
+
+
+#: Entries of an array over the rows that are worked on at a time where there are many.
+ENTRIES = 1 << 17
+
+
+def pieces(n: int) -> Iterator[slice]:
+    """Parts of arrays over so many rows, so that what is made of a part takes little memory."""
+    return (slice(start, start + ENTRIES) for start in range(0, n, ENTRIES))
 
 
 def as_array(values: Any, what: str) -> NDArray[Any]:
@@ -387,8 +396,12 @@ def allowances(values: FloatArray, rule: IntArray, n_rules: int) -> FloatArray:
     >>> allowances(np.array([0.5, -2.5, 4e9]), np.array([0, 0, 1]), 2)
     array([3.0e-09, 2.5e-01])
     """
-    total = sums_by(rule, np.abs(values), n_rules)
-    broken = sums_by(rule, (values != np.rint(values)).astype(float), n_rules)
+    total, broken = np.zeros(n_rules), np.zeros(n_rules)
+    for part in pieces(len(values)):
+        total += sums_by(rule[part], np.abs(values[part]), n_rules)
+        broken += sums_by(
+            rule[part], (values[part] != np.rint(values[part])).astype(float), n_rules
+        )
     most = np.where((broken == 0) & (total < LARGEST_WHOLE), WHOLE_TOLERANCE, np.inf)
     allowed: FloatArray = np.minimum(RELATIVE_TOLERANCE * total, most)
     return allowed

@@ -136,13 +136,15 @@ class GroupShares(Priced):
 
         One row of a group is ``q`` units of its total, so the price of a unit is ``weight / q``.
         """
-        made = []
+        return tuple(self._totals(n_clusters))
+
+    def _totals(self, n_clusters: int) -> Iterator[ClusterTotals]:
+        """The totals one by one."""
         for side, group, share in self._rules() if self.groups.size else ():
             part, whole = _fraction(share)
-            values = np.where(self.groups == group, whole - part, -part)
+            values = np.where(self.groups == group, float(whole - part), float(-part))
             zero: dict[str, Any] = {side: self._zero(n_clusters, FREE[side])}
-            made.append(ClusterTotals(values, **zero, weight=self.weight / whole))
-        return tuple(made)
+            yield ClusterTotals(values, **zero, weight=self.weight / whole)
 
     def _zero(self, n_clusters: int, free: float) -> FloatArray | float:
         """The bound of the totals: 0, in the other clusters none."""
@@ -177,9 +179,10 @@ class GroupShares(Priced):
         found = _checks.as_labels(labels, n_exactly=len(self.groups) or None)
         k = _checks.clusters_in(found, n_clusters)
         unit = [[_fraction(share)[1]] for _, _, share in self._rules()]
-        totals = [(total.values, *total.bounds(k)) for total in self.expand(len(found), k)]
-        excess = np.array([total_excess(values, found, *b)[1] for values, *b in totals])
-        excess = excess / unit if totals else excess
+        excess = np.array(
+            [total_excess(each.values, found, *each.bounds(k))[1] for each in self._totals(k)]
+        )
+        excess = excess / unit if len(excess) else excess
         return self._outside(excess, partial(self._describe, labels=found, k=k))
 
     def _describe(self, rule: int, names: Names, *, labels: NDArray[Any], k: int) -> str:

@@ -219,7 +219,7 @@ def total_excess(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the sum of each cluster and its excess over the bounds, 0 if within rounding."""
     total = _checks.sums_by(labels, values, len(lower))[: len(lower)]
-    allowed = allowances(values, np.zeros(len(values), np.int64), 1)
+    allowed = allowances(values, np.broadcast_to(np.int64(0), len(values)), 1)
     return total, excess_of(total, allowed, lower, upper)
 
 

@@ -76,6 +76,10 @@ class Curvature:
         """Of the rows of both."""
         return Curvature(self.own + other.own, sparse.vstack([self.held, other.held], "csr"))
 
+    def __mul__(self, times: float) -> Curvature:
+        """Of rows that are so many times as many."""
+        return Curvature(times * self.own, np.sqrt(times) * self.held)
+
     def __matmul__(self, prices: FloatArray) -> FloatArray:
         """Its product with prices, (k q,)."""
         own = (self.own @ prices.reshape(len(self.own), -1, 1)).ravel()
@@ -108,6 +112,11 @@ class Look:
         """Of the groups of both."""
         return Look(*map(add, vars(self).values(), vars(other).values()))
 
+    def __mul__(self, times: float) -> Look:
+        """Of groups that are so many times as many."""
+        counts = round(self.undecided * times), self.curvature * times, round(self.blind * times)
+        return Look(self.value * times, self.load * times, *counts)
+
 
 @dataclass(frozen=True)
 class Ask:
@@ -134,14 +143,15 @@ class Where:
 class Placed:
     """The clusters of the rows of a shard."""
 
-    labels: Any  # int32, (m,)
-    second: Any  # the cheapest other cluster, int32, (m,)
+    labels: Any  # (m,), of the smallest type in NumPy
+    second: Any  # the cheapest other cluster, (m,)
     margin: Any  # what that costs more, below 0 for a row that was drawn to a dearer one, (m,)
 
 
 def chunks(shard: Shard, width: int) -> Iterator[slice]:
     """Slices of all rows, at least one, that fit a work array of this width."""
-    entries = BLOCK_ENTRIES if str(shard.points.device).startswith("cpu") else ENTRIES_ON_DEVICE
+    entries = BLOCK_ENTRIES if str(shard.example.device).startswith("cpu") else ENTRIES_ON_DEVICE
+    entries //= shard.memo.get("shrunk", 1)
     step = max(entries // max(width, 1), SORTED_FROM)
     return (slice(start, start + step) for start in range(0, max(len(shard), 1), step))
 
@@ -165,6 +175,8 @@ def on_points(shard: Shard, function: Any, *args: Any) -> Any:
 
 def rows_of(shard: Shard, rows: IntArray) -> FloatArray:
     """Some of the points."""
+    if not len(rows):
+        return np.empty((0, shard.example.shape[1]))
     return to_host(shard.points[shard.put(rows)])
 
 
@@ -179,7 +191,7 @@ def finite(shard: Shard) -> int:
 
 def moments(shard: Shard, about: FloatArray) -> tuple[float, FloatArray, float]:
     """Weight, ``sum w q`` and ``sum w |q|^2``; ``q`` is the point less ``about``."""
-    d = shard.points.shape[1]
+    d = shard.example.shape[1]
     total, sums, spread = 0.0, np.zeros(d), 0.0
     for part in chunks(shard, d):
         q = doubles(shard, shard.points[part]) - shard.double(about)
@@ -203,6 +215,7 @@ class Here:
             offsets = offsets + prices[0]
         self.offsets = shard.put(offsets)
         self.prices = None if self.fused or not len(prices) else shard.put(prices)
+        self.factor = factor
 
     def amounts(self, part: slice) -> Any:
         """Amounts of some rows in their units and the precision of the points, (b, q)."""
@@ -215,13 +228,24 @@ class Here:
         """Costs of some rows in all clusters, prices included, (b, k)."""
         shard = self.shard
         if self.fused and shard.xp is not np:
-            return shard.xp.addmm(self.offsets, shard.points[part], self.centers)
+            return self._pinned(
+                part, shard.xp.addmm(self.offsets, shard.points[part], self.centers)
+            )
         costs = shard.points[part] @ self.centers
         costs += self.offsets
         if shard.weight is not None:
             costs *= shard.weight[part][:, None]
         if self.prices is not None:
             costs += self.amounts(part) @ self.prices
+        return self._pinned(part, costs)
+
+    def _pinned(self, part: slice, costs: Any) -> Any:
+        """The costs less the prices of soft pins."""
+        if self.shard.pins is not None:
+            rows, clusters, price = self.shard.pins
+            own = slice(*np.searchsorted(rows, [part.start, part.stop]))
+            at = self.shard.put(rows[own] - part.start), self.shard.put(clusters[own])
+            costs[at] -= self.shard.put(self.factor * price[own])
         return costs
 
 
@@ -354,9 +378,16 @@ def _cheapest(shard: Shard, near: Ask) -> tuple[Any, Any, Any]:
     return found[1], found[2], found[3]
 
 
-def place(shard: Shard, ask: Ask) -> tuple[FloatArray, IntArray]:
-    """Put rows into clusters: sums of the amounts (k, q), and rows (k,)."""
-    placed, k = placed_at(shard, ask), len(ask.offsets)
+def place(
+    shard: Shard, where: Where, centers: FloatArray | None, patch: Patch
+) -> tuple[FloatArray, IntArray]:
+    """Put rows into clusters: sums of the amounts (k, q), and rows (k,).
+
+    With centres the labels with the patch are measured there, for :func:`measured`.
+    """
+    placed, k = placed_at(shard, where.ask), len(where.ask.offsets)
+    if centers is not None:
+        shard.memo["measured"] = where.key, centers, measured(shard, where, centers, patch)
     counted: IntArray = added_by(placed.labels, None, k)
     return amounts_by(shard, placed.labels, k), counted
 
@@ -392,7 +423,8 @@ def _place(shard: Shard, ask: Ask) -> Placed:
         worth[rows, label] = -np.inf
         second = xp.argmax(worth, axis=1)
         margin = (best - worth[rows, second]) * scale
-        parts.append((xp.astype(label, xp.int32), xp.astype(second, xp.int32), margin))
+        kind = xp.int32 if xp is not np else np.min_scalar_type(here.k - 1)
+        parts.append((xp.astype(label, kind), xp.astype(second, kind), margin))
     return Placed(*(xp.concat(column) for column in zip(*parts, strict=True)))
 
 
@@ -432,6 +464,11 @@ def margins_of(shard: Shard, ask: Ask) -> FloatArray:
     return to_host(placed_at(shard, ask).margin)
 
 
+def number_within(shard: Shard, ask: Ask, reach: float) -> int:
+    """How many rows have at most this margin."""
+    return int(shard.xp.count_nonzero(placed_at(shard, ask).margin <= reach))
+
+
 def rows_within(shard: Shard, ask: Ask, reach: float) -> IntArray:
     """Rows whose margin is at most this."""
     return to_host(shard.xp.nonzero(placed_at(shard, ask).margin <= reach)[0])
@@ -442,6 +479,8 @@ def labels_of(shard: Shard, where: Where, patch: Patch) -> Any:
     known: dict[str, Any] = shard.memo.setdefault("labels", {})
     if where.key not in known:
         rows, moved = patch[0], shard.put(patch[1].astype(np.int32))
+        if shard.xp is np:
+            moved = moved.astype(np.min_scalar_type(int(moved.max(initial=0))))
         labels = moved if len(rows) == len(shard) else placed_at(shard, where.ask).labels
         if 0 < len(rows) < len(shard):
             labels = labels + 0
@@ -466,6 +505,10 @@ def measured(
     shard: Shard, where: Where, centers: FloatArray, patch: Patch
 ) -> tuple[FloatArray, FloatArray, float]:
     """``sum w p`` (k, d) and ``sum w`` (k,) of the clusters, and the inertia at centres."""
+    known = shard.memo.get("measured")
+    if known is not None and known[0] == where.key and np.array_equal(known[1], centers):
+        result: tuple[FloatArray, FloatArray, float] = known[2]
+        return result
     labels = labels_of(shard, where, patch)
     return *sums_by_label(shard, labels, len(centers)), inertia_by(shard, labels, centers)
 
@@ -481,12 +524,12 @@ def amounts_by(shard: Shard, where: Any, k: int) -> FloatArray:
     if amounts is None:
         counted: FloatArray = added_by(where, None, k).astype(np.float64)
         return counted[:, None]
-    return _sums_of(shard, where, k, amounts.shape[1], lambda part: amounts[part])
+    return _sums_of(shard, where, k, amounts.shape[1], lambda part: doubles(shard, amounts[part]))
 
 
 def sums_by_label(shard: Shard, where: Any, k: int) -> tuple[FloatArray, FloatArray]:
     """``sum w p`` (k, d) and ``sum w`` (k,) of the clusters, in double precision."""
-    xp, d = shard.xp, shard.points.shape[1]
+    xp, d = shard.xp, shard.example.shape[1]
 
     def columns(part: slice) -> Any:
         weight = weights(shard, part)[:, None]

@@ -18,6 +18,8 @@ from .._typing import FloatArray, IntArray
 
 #: Rows of a shard that are elsewhere than the others, and where.
 Patch = tuple[IntArray, IntArray]
+#: Rows, clusters and prices of soft pins.
+Pinned = tuple[IntArray, IntArray, FloatArray]
 #: Arguments of a function that differ from shard to shard, one tuple a shard.
 Each = Iterable[tuple[Any, ...]] | None
 
@@ -25,14 +27,17 @@ Each = Iterable[tuple[Any, ...]] | None
 class Shard:
     """Rows, or groups of rows, with a weight each, as arrays of NumPy or PyTorch.
 
-    ``weight`` is None if all are one.  ``amounts``, (m, q) in double precision, are what each group
-    adds to q bounded sums of its cluster; None for one sum to which each adds one.  ``memo`` has
-    results that a pass keeps for the next one.  They only save time: a pass that does not find them
-    computes them again, and they are never copied.
+    ``weight`` is None if all are one.  ``amounts``, (m, q) in double precision or as whole numbers,
+    are what each group adds to q bounded sums of its cluster; None for one sum to which each adds
+    one.  ``pins`` are rows, in order, clusters and prices, in NumPy: they cost so much less there.
+    ``memo`` has results that a pass keeps for the next one.  They only save time: a pass that does
+    not find them computes them again, and they are never copied.
     """
 
-    def __init__(self, points: Any, weight: Any = None, amounts: Any = None) -> None:
-        self.points, self.weight, self.amounts = points, weight, amounts
+    def __init__(
+        self, points: Any, weight: Any = None, amounts: Any = None, pins: Pinned | None = None
+    ) -> None:
+        self.points, self.weight, self.amounts, self.pins = points, weight, amounts, pins
         self.memo: dict[str, Any] = {}
 
     def __len__(self) -> int:
@@ -44,25 +49,39 @@ class Shard:
         return {**self.__dict__, "memo": {}}
 
     @property
+    def example(self) -> Any:
+        """What tells the kind of the points, where they are and the number of features."""
+        return self.points
+
+    @property
     def xp(self) -> Any:
         """Namespace of the arrays."""
-        return namespace(self.points)
+        return namespace(self.example)
 
     def like(self, **changes: Any) -> Shard:
         """The same with other arrays."""
-        given = {"points": self.points, "weight": self.weight, "amounts": self.amounts}
-        return Shard(**{**given, **changes})
+        names = ("points", "weight", "amounts", "pins")
+        return Shard(**{**{name: getattr(self, name) for name in names}, **changes})
+
+    def remade(self, function: Callable[..., Any], *args: Any, length: int | None = None) -> Shard:
+        """The same with the points ``function(points, *args)``.
+
+        With a ``length`` these are other rows, without weights and amounts.
+        """
+        points = function(self.points, *args)
+        return self.like(points=points) if length is None else Shard(points)
 
     def put(self, a: Any) -> Any:
         """Copy a NumPy array to where the shard is, floats in the precision of the points."""
-        if self.xp is np:
-            return a.astype(self.points.dtype, copy=False) if a.dtype.kind == "f" else a
-        moved = self.xp.asarray(a, device=self.points.device)
-        return moved.to(self.points.dtype) if a.dtype.kind == "f" else moved
+        kind, xp = self.example, self.xp
+        if xp is np:
+            return a.astype(kind.dtype, copy=False) if a.dtype.kind == "f" else a
+        moved = xp.asarray(a, device=kind.device)
+        return moved.to(kind.dtype) if a.dtype.kind == "f" else moved
 
     def double(self, a: FloatArray) -> Any:
         """Copy a NumPy array to where the shard is, in double precision."""
-        return a if self.xp is np else self.xp.asarray(a, device=self.points.device)
+        return a if self.xp is np else self.xp.asarray(a, device=self.example.device)
 
 
 class Shards(Protocol):
@@ -78,6 +97,14 @@ class Shards(Protocol):
     lengths: Sequence[int]  # number of rows in each shard
     n_features: int
 
+    @property
+    def held(self) -> int | None:
+        """Rows that may be kept in memory to be looked at again; None where all are at hand."""
+
+    @property
+    def memory(self) -> str:
+        """What bounds the memory that rows elsewhere take here, in words, or nothing."""
+
     def map(self, function: Callable[..., Any], *args: Any, each: Each = None) -> list[Any]:
         """Small results of the function for every shard, in order, in this process's memory."""
 
@@ -90,9 +117,12 @@ class LocalShards:
 
     def __init__(self, shards: Iterable[Shard]) -> None:
         self.shards = list(shards)
-        self.dtype = self.shards[0].points.dtype
+        self.dtype = np.dtype(str(self.shards[0].example.dtype).removeprefix("torch."))
         self.lengths: Sequence[int] = [len(shard) for shard in self.shards]
-        self.n_features = int(self.shards[0].points.shape[1])
+        self.n_features = int(self.shards[0].example.shape[1])
+
+    held: int | None = None
+    memory = ""
 
     def map(self, function: Callable[..., Any], *args: Any, each: Each = None) -> list[Any]:
         """One shard after another."""
@@ -132,18 +162,29 @@ def patches_of(shards: Shards, rows: IntArray, values: IntArray) -> list[Patch]:
 
 def shifted(shard: Shard, middle: FloatArray) -> Shard:
     """The same rows less the middle."""
-    moved = shard.xp.astype(shard.points, shard.xp.float64) - shard.double(middle)
-    return shard.like(points=shard.xp.astype(moved, shard.points.dtype))
+    return shard.remade(_less, shard.double(middle))
+
+
+def _less(points: Any, middle: Any) -> Any:
+    xp = namespace(points)
+    return xp.astype(xp.astype(points, xp.float64) - middle, points.dtype)
 
 
 def moved(shard: Shard, function: Callable[..., Any], *args: Any) -> Shard:
     """The same rows with the points ``function(points, *args)``."""
-    return shard.like(points=function(shard.points, *args))
+    return shard.remade(function, *args)
 
 
 def with_amounts(shard: Shard, amounts: FloatArray | None) -> Shard:
     """The same rows with what each adds to the bounded sums, (m, q); None for one each."""
-    return shard.like(amounts=None if amounts is None else shard.double(amounts))
+    if amounts is None or shard.xp is np:
+        return shard.like(amounts=amounts)
+    return shard.like(amounts=shard.xp.asarray(amounts, device=shard.example.device))
+
+
+def with_pins(shard: Shard, rows: IntArray, clusters: IntArray, price: FloatArray) -> Shard:
+    """The same rows, of which some cost so much less in a cluster."""
+    return shard.like(pins=(rows, clusters, price))
 
 
 def chosen(shard: Shard, rows: IntArray) -> Shard:
@@ -164,7 +205,13 @@ def contracted(
 
     ``first`` has the first row of each group; ``where`` are the groups of several rows.
     """
-    points = shard.points[shard.put(first)]
+    own = shard.put(first), shard.put(where), shard.put(means)
+    joined = shard.remade(_joined, *own, length=len(first))
+    return with_weight(joined, weight)
+
+
+def _joined(points: Any, first: Any, where: Any, means: Any) -> Any:
+    points = points[first]
     if len(where):
-        points[shard.put(where)] = shard.put(means)
-    return Shard(points, None if weight is None else shard.put(weight))
+        points[where] = means
+    return points

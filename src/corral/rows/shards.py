@@ -17,10 +17,10 @@ from uuid import uuid4
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..constraints._checks import sums_by
+from ..constraints._checks import pieces, sums_by
 from ..deadline import NEVER, Deadline
 from ..numbers import CURVED, FAR, UNDECIDED
-from ..rules import Contraction
+from ..rules import Contraction, SoftPins, smallest
 from . import passes
 from .distance import EUCLIDEAN, Distance, plus_plus
 from .memory import MemoryRows
@@ -38,6 +38,7 @@ from .shard import (
     shifted,
     starts,
     with_amounts,
+    with_pins,
     with_weight,
 )
 
@@ -78,6 +79,11 @@ class ShardRows:
         parts = self._given.map(passes.moments, about)
         total, sums, spread = (reduce(add, column) for column in zip(*parts, strict=True))
         return total, sums, spread
+
+    @property
+    def memory(self) -> str:
+        """What bounds the memory that the rows take in this process, in words, or nothing."""
+        return self._given.memory
 
     @property
     def middle(self) -> FloatArray:
@@ -139,14 +145,47 @@ class ShardRows:
         if not len(values):
             return self
         same = copy(self)
-        mean = np.abs(values).mean(axis=1)
+        mean = np.array([mean_size(each) for each in values])
         same.unit = np.where(mean > 0.0, mean, 1.0)
-        if len(values) == 1 and np.all(values == 1.0):
+        alike = values.strides[-1] == 0 and values[0, 0] == 1.0
+        if len(values) == 1 and (alike or np.all(values == 1.0)):
             same.shards = self.shards.transform(with_amounts, None)
         else:
-            columns = np.ascontiguousarray(values.T, np.float64)
+            columns = smallest(values).T
             same.shards = self.shards.transform(with_amounts, each=shares(self.shards, columns))
         return same
+
+    def with_pins(self, pins: SoftPins) -> ShardRows:
+        """The same rows with prices for some of them in other clusters than their own.
+
+        Costs leave out what a row pays in every cluster.
+        """
+        if not len(pins):
+            return self
+        same, order = copy(self), np.lexsort(pins.pins.T[::-1])
+        (rows, clusters), price = pins.pins[order].T, pins.price[order]
+        cuts = np.cumsum([len(its) for its in by_shard(self.shards, rows)])[:-1]
+        each = zip(
+            by_shard(self.shards, rows),
+            np.split(clusters, cuts),
+            np.split(price, cuts),
+            strict=False,
+        )
+        same.shards = self.shards.transform(with_pins, each=[*each])
+        return same
+
+    @cached_property
+    def glance(self) -> tuple[IntArray, ShardRows] | None:
+        """Some rows, one of each stretch of equal length, kept in memory; None if all are at hand.
+
+        Where passes have to read the rows, most of the passes of prices see these alone.
+        """
+        (m, _), held = self.shape, self._given.held
+        if held is None or m <= held:
+            return None
+        within = np.random.default_rng(0).random(held)
+        groups = ((np.arange(held) + within) * (m / held)).astype(np.int64)
+        return groups, self.part(groups)
 
     def at(self, centers: FloatArray, deadline: Deadline = NEVER) -> Passes:
         """Passes over all rows at centres; they raise OutOfTime after the deadline."""
@@ -226,13 +265,23 @@ class Passes:
         each = np.tile(ask.unit, len(look.load))
         return replace(look, curvature=look.curvature * (each * each[:, None]))
 
-    def place(self, prices: FloatArray, temperature: float = 0.0) -> Placement:
-        """Put all rows into their cheapest clusters, or where shares at a temperature draw them."""
+    def place(
+        self, prices: FloatArray, temperature: float = 0.0, pins: IntArray | None = None
+    ) -> Placement:
+        """Put all rows into their cheapest clusters, or where shares at a temperature draw them.
+
+        With ``pins``, rows in order and clusters, these rows are put there, and the same pass
+        measures the labels: for :meth:`ShardRows.measured` at these centres.
+        """
         self.deadline.check()
         ask, shards = self._ask(prices, temperature), self.rows.shards
-        sums, counted = zip(*shards.map(passes.place, ask), strict=True)
-        none: IntArray = np.empty(0, np.int64)
-        labels = ShardLabels(shards, Where(ask, ask.key), patches_of(shards, none, none))
+        at = None if pins is None else self.centers + self.rows.local
+        none: IntArray = np.empty((0, 2), np.int64)
+        patches = patches_of(shards, *(none if pins is None else pins).T)
+        key = ask.key if pins is None or not len(pins) else uuid4().hex
+        labels = ShardLabels(shards, Where(ask, key), patches)
+        own = [(patch,) for patch in patches]
+        sums, counted = zip(*shards.map(passes.place, labels.where, at, each=own), strict=True)
         return Placement(labels, reduce(add, sums)[:, : prices.shape[1]], reduce(add, counted))
 
 
@@ -311,8 +360,10 @@ class Placement:
         margins: FloatArray = np.concatenate(found)
         return margins
 
-    def within(self, reach: float) -> IntArray:
-        """Rows whose margin is at most this, in order."""
+    def within(self, reach: float, most: int) -> IntArray | None:
+        """Rows whose margin is at most this, in order; None if they are more than ``most``."""
+        if sum(self.labels.shards.map(passes.number_within, self.labels.where.ask, reach)) > most:
+            return None
         return self._rows(passes.rows_within, reach)
 
     def _rows(self, function: Any, *args: Any) -> IntArray:
@@ -334,7 +385,7 @@ def contracted_shards(
     n_groups = n if group is None else int(group.max(initial=-1)) + 1
     if group is None or n_groups == n:
         if weight is None:
-            return ShardRows(shards, np.ones(n), distance=distance)
+            return ShardRows(shards, np.broadcast_to(1.0, n), distance=distance)
         weighted = shards.transform(with_weight, each=shares(shards, weight))
         return ShardRows(weighted, weight, distance=distance)
     count = np.bincount(group, minlength=n_groups)
@@ -355,6 +406,12 @@ def contracted_shards(
         each.append((rows, groups[a:b] - start, means[a:b], total[start:stop]))
     made = shards.transform(contracted, each=each)
     return ShardRows(made, total, scatter + constant, distance)
+
+
+def mean_size(values: FloatArray) -> float:
+    """Mean magnitude."""
+    total = sum(float(np.abs(values[part]).sum()) for part in pieces(len(values)))
+    return total / max(len(values), 1)
 
 
 def fetch(shards: Shards, rows: IntArray) -> FloatArray:

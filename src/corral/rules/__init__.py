@@ -27,7 +27,7 @@ from ..constraints import (
     MustLink,
     Pin,
 )
-from ..constraints._checks import Names, sums_by
+from ..constraints._checks import ENTRIES, Names, sums_by
 from ..constraints.sizes import merge_sizes
 from ..deadline import NEVER, Deadline
 from .adjacency import Adjacency
@@ -35,7 +35,7 @@ from .contradictions import raise_contradictions
 from .facts import Facts
 from .pairs import Cliques, PairGraph, Pairs, SoftPairs, pair_keys, unique_pairs
 from .rules import Contraction, Rules
-from .sums import LinearRows, SizeBounds, SoftPins, SoftSizes, TotalBounds, in_units
+from .sums import LinearRows, SizeBounds, SoftPins, SoftSizes, TotalBounds, in_units, smallest
 
 __all__ = [
     "Adjacency",
@@ -47,9 +47,11 @@ __all__ = [
     "Rules",
     "SizeBounds",
     "SoftPairs",
+    "SoftPins",
     "SoftSizes",
     "TotalBounds",
     "presolve",
+    "smallest",
 ]
 
 
@@ -92,14 +94,15 @@ def presolve(
         raise_contradictions(facts, deadline)
     deadline.check()
     group = facts.group if contract else np.arange(n)
-    count = np.bincount(group)
-    m = len(count)
+    m = int(group.max(initial=-1)) + 1
+    # Where every row is a group of its own, no array over the rows says so.
+    count = np.broadcast_to(np.int64(1), m) if m == n else np.bincount(group, minlength=m)
     sizes, totals = _amounts(rules.hard, n, k)
     rows, clusters = facts.pins.values.T
     return Rules(
         n_clusters=k,
         count=count,
-        group=group,
+        group=None if m == n else group,
         pins=np.column_stack(np.divmod(np.unique(group[rows] * k + clusters), k)),
         pairs=Pairs(
             m,
@@ -177,9 +180,11 @@ def _totals(given: list[ClusterTotals], group: IntArray, m: int, k: int) -> tupl
     for total in given:
         lower, upper = total.bounds(k)
         if np.isfinite(lower).any() or np.isfinite(upper).any():
-            one = np.zeros(len(total.values), np.int64)
+            one = np.broadcast_to(np.int64(0), len(total.values))
             values, low, high, give = in_units(total.values, one, lower[None], upper[None])
-            summed = sums_by(group, values, m)
+            summed = values if m == len(group) else sums_by(group, values, m)
+            if m > ENTRIES:
+                summed = smallest(summed[None])[0]
             found.append(TotalBounds(summed, low[0], high[0], float(give[0])))
     return tuple(found)
 

@@ -93,7 +93,13 @@ class Facts:
         self.linear = hard.of_kind(LinearConstraint)
         self.connected = hard.of_kind(Connected)
         self.group, self.n, self.k, self.names = components(n, self.must.values), n, k, names
-        self.count = np.bincount(self.group)  # rows of each group
+
+    @cached_property
+    def count(self) -> IntArray:
+        """Rows of each group."""
+        if not len(self.must.values):
+            return np.broadcast_to(np.int64(1), self.n)
+        return np.bincount(self.group)
 
     @cached_property
     def apart(self) -> IntArray:

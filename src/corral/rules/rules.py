@@ -218,9 +218,10 @@ class Rules:
         """The rules of some groups, given in order, with bounds in proportion.
 
         Values of totals are shifted so that their mean is that of all groups: otherwise the bounds
-        might be out of reach for the sample alone.
+        might be out of reach for the sample alone.  Linear rows that see other groups are left out.
         """
         part, m = self.part(groups), self.n_groups
+        linear = None if self.linear is None else self.linear.inside(groups, self.n_clusters)
 
         def sampled(total: TotalBounds) -> TotalBounds:
             own = total.values[groups]
@@ -229,6 +230,7 @@ class Rules:
 
         return replace(
             part.scaled(part.n_rows / self.n_rows),
+            linear=linear,
             totals=tuple(map(sampled, self.totals)),
             soft_totals=tuple(map(sampled, self.soft_totals)),
         )
@@ -268,6 +270,16 @@ class Rules:
         if sizes is not None:
             sizes = replace(sizes, soft=None) if sizes.binds(self.n_rows) else None
         return replace(self, sizes=sizes, soft_totals=(), soft_pins=SoftPins.none())
+
+    def with_sums(self) -> Rules:
+        """The same with linear rows as totals that have one cluster and many groups.
+
+        Rows of the same coefficients are one total.
+        """
+        if self.linear is None:
+            return self
+        totals, rest = self.linear.as_totals(self.n_clusters)
+        return replace(self, totals=(*self.totals, *totals), linear=rest)
 
     def pairs_only(self) -> Rules:
         """The same without sizes, totals and linear rows."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ..constraints._checks import MOST_COUNTED, allowances, sums_by
+from ..constraints._checks import MOST_COUNTED, allowances, pieces, sums_by
+from ..numbers import FEW_GROUPS
 
 #: Relative difference between a float and a whole number times its unit that rounding can make.
 ROUNDING = 4.0 * np.finfo(np.float64).eps
@@ -40,11 +42,14 @@ def in_units(
     (array([ 1.,  2., -3.]), array([[-4.]]), array([[0.]]), array([0.]))
     """
     unit, whole = _units(values, rule, len(lower))
-    scaled = values / unit[rule]
-    scaled = np.where(whole[rule], np.rint(scaled), scaled)
+    scaled, size = np.empty(len(values)), np.zeros(len(lower))
+    for part in pieces(len(values)):
+        own = values[part] / unit[rule[part]]
+        scaled[part] = np.where(whole[rule[part]], np.rint(own), own)
+        size += sums_by(rule[part], np.abs(scaled[part]), len(lower))
     give = allowances(values, rule, len(lower))[:, None] / 2.0
     unit, exact = unit[:, None], whole[:, None]
-    reach = sums_by(rule, np.abs(scaled), len(lower))[:, None] + 1.0
+    reach = size[:, None] + 1.0
     added = np.where(exact, give, 0.0)
     low, high = _divided(lower - added, unit, reach), _divided(upper + added, unit, reach)
     inner = np.ceil(low), np.floor(high)
@@ -69,20 +74,46 @@ def _units(values: FloatArray, rule: IntArray, n_rules: int) -> tuple[FloatArray
     The smallest power of ten is tried that leaves the sum below ``MOST_COUNTED``.  If that makes
     all values whole, the unit is their greatest common divisor.
     """
-    size = np.abs(values)
-    total, largest = sums_by(rule, size, n_rules), np.zeros(n_rules)
-    np.maximum.at(largest, rule, size)
+    total, largest = np.zeros(n_rules), np.zeros(n_rules)
+    for part in pieces(len(values)):
+        size = np.abs(values[part])
+        total += sums_by(rule[part], size, n_rules)
+        np.maximum.at(largest, rule[part], size)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ten = 10.0 ** np.ceil(
             np.log10(np.where(total > 0.0, total, MOST_COUNTED)) - np.log10(MOST_COUNTED)
         )
-        counts = size / ten[rule]
-        fits = np.abs(counts - np.rint(counts)) <= ROUNDING * counts
-    whole = np.asarray(sums_by(rule, (~fits).astype(float), n_rules) == 0)
-    divisor = np.zeros(n_rules, np.int64)
-    np.gcd.at(divisor, rule, np.rint(np.where(whole[rule], counts, 0.0)).astype(np.int64))
+    whole, divisor = np.ones(n_rules, bool), np.zeros(n_rules, np.int64)
+    for part in pieces(len(values)):
+        own = rule[part]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            counts = np.abs(values[part]) / ten[own]
+            fits = np.abs(counts - np.rint(counts)) <= ROUNDING * counts
+        whole &= np.asarray(sums_by(own, (~fits).astype(float), n_rules) == 0)
+        counts = np.where(whole[own], counts, 0.0)
+        np.gcd.at(divisor, own, np.rint(counts).astype(np.int64))
     two = np.ldexp(1.0, np.frexp(largest)[1] - 1)
     return np.where(whole, ten * np.maximum(divisor, 1), two), whole
+
+
+def smallest(values: FloatArray) -> Any:
+    """The numbers, (q, m), in the smallest type that holds all of them exactly."""
+    for kind in (np.int8, np.int16, np.int32):
+        highest = np.iinfo(kind).max
+        held = np.empty(values.shape[::-1], kind).T
+        for row, given in zip(held, values, strict=True):
+            for part in pieces(len(given)):
+                own = given[part]
+                fits = own.min() >= -highest and own.max() <= highest
+                if not fits or np.any(own != np.rint(own)):
+                    break
+                row[part] = own
+            else:
+                continue
+            break
+        else:
+            return held
+    return np.ascontiguousarray(values.T, np.float64).T
 
 
 def outside(value: Any, lower: Any, upper: Any) -> Any:
@@ -243,7 +274,9 @@ class SizeBounds:
     def as_total(self, count: IntArray) -> TotalBounds:
         """The same bounds on the sums of the numbers of rows of the groups."""
         most = np.minimum(self.upper, count.sum())
-        return TotalBounds(count.astype(float), self.lower.astype(float), most.astype(float))
+        alike = len(count) > 0 and count.strides == (0,)
+        values = np.broadcast_to(float(count[0]), len(count)) if alike else count.astype(float)
+        return TotalBounds(values, self.lower.astype(float), most.astype(float))
 
 
 def _scaled(lower: IntArray, upper: IntArray, share: float) -> tuple[IntArray, IntArray]:
@@ -314,8 +347,12 @@ class Sums:
     def of(cls, bounds: Sequence[TotalBounds], n_groups: int, n_clusters: int) -> Sums:
         """One row for each of the bounds."""
         shape = len(bounds), n_clusters
+        one = bounds[0].values[None] if len(bounds) == 1 else None  # which is not copied
+        values = np.array(
+            [each.values for each in bounds] if one is None else one, float, copy=None
+        )
         return cls(
-            np.array([each.values for each in bounds], float).reshape(len(bounds), n_groups),
+            values.reshape(len(bounds), n_groups),
             np.array([each.lower - each.give for each in bounds], float).reshape(shape),
             np.array([each.upper + each.give for each in bounds], float).reshape(shape),
             np.array([each.price for each in bounds], float).reshape(-1, 1),
@@ -323,6 +360,8 @@ class Sums:
 
     def and_(self, others: Sums) -> Sums:
         """These sums and others."""
+        if not len(others):
+            return self
         both = zip(vars(self).values(), vars(others).values(), strict=True)
         return Sums(*(np.concatenate(each) for each in both))
 
@@ -374,6 +413,36 @@ class LinearRows:
         """The same rows over some groups, what the others add left out."""
         columns = (groups[:, None] * n_clusters + np.arange(n_clusters)).ravel()
         return replace(self, A=sparse.csr_array(self.A[:, columns]))
+
+    def rows(self, chosen: BoolArray) -> LinearRows | None:
+        """Some of the rows; None if there are none of them."""
+        give = np.broadcast_to(np.asarray(self.give, float), self.lower.shape)
+        kept = LinearRows(self.A[np.flatnonzero(chosen)], self.lower[chosen], self.upper[chosen])
+        return replace(kept, give=give[chosen]) if chosen.any() else None
+
+    def inside(self, groups: IntArray, n_clusters: int) -> LinearRows | None:
+        """The rows that see some groups alone, over these."""
+        part, number = self.part(groups, n_clusters), np.diff(self.A.indptr)
+        return part.rows(np.diff(part.A.indptr) == number)
+
+    def as_totals(self, n_clusters: int) -> tuple[list[TotalBounds], LinearRows | None]:
+        """Rows of one cluster and many groups as totals, and the other rows."""
+        give = np.broadcast_to(np.asarray(self.give, float), self.lower.shape)
+        found: dict[bytes, tuple[FloatArray, FloatArray, FloatArray]] = {}
+        single = np.zeros(len(self.lower), bool)
+        for r, (start, stop) in enumerate(pairwise(self.A.indptr)):
+            group, cluster = np.divmod(self.A.indices[start:stop], n_clusters)
+            single[r] = stop - start > FEW_GROUPS and np.ptp(cluster) == 0
+            if not single[r]:
+                continue
+            values = np.zeros(self.A.shape[1] // n_clusters)
+            values[group] = self.A.data[start:stop]
+            none = np.full(n_clusters, np.inf)
+            _, lower, upper = found.setdefault(values.tobytes(), (values, -none, none))
+            j = cluster[0]
+            lower[j] = max(lower[j], self.lower[r] - give[r])
+            upper[j] = min(upper[j], self.upper[r] + give[r])
+        return [TotalBounds(*each) for each in found.values()], self.rows(~single)
 
     def less(self, columns: IntArray) -> LinearRows:
         """Bounds less what the chosen columns of ``A`` add."""

@@ -19,15 +19,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 
 from .. import numbers as at
 from .._typing import BoolArray, FloatArray, IntArray
-from ..constraints._checks import sums_by
+from ..constraints._checks import pieces, sums_by
 from ..deadline import Deadline, OutOfTime
 from ..exact import Assignment, NoAssignment, assign, broken
 from ..problem import Problem
 from ..rows import Look, Passes, Placement, ShardLabels, ShardRows
-from ..rules import Rules
+from ..rules import LinearRows, Rules, SoftPins, smallest
 from .descent import match_sizes
 from .prices import Found, Sums, find_prices
 from .starts import draw, group_labels, labelled_means, seed_order
@@ -44,7 +45,7 @@ class FarAnswer:
 
     labels: ShardLabels
     centers: FloatArray  # means of the clusters, (k, d), relative to the middle of the rows
-    objective: float  # inertia over the groups plus the price of the soft pairs broken
+    objective: float  # inertia over the groups plus the price of the soft rules broken
     prices: Found  # of the sums
     rules: Rules  # with the size bounds in the order that these labels obey
     exact: bool = False  # whether it is proven that no labels cost less at the last centres
@@ -52,13 +53,12 @@ class FarAnswer:
 
 def why_home(rules: Rules) -> str:
     """Why far rows must come into this process's memory, or nothing if they need not."""
-    if rules.linear is not None:
-        return "linear rows are solved in memory"
     if rules.adjacency is not None:
         return "connected clusters are searched in memory"
-    if len(rules.soft_sums) or len(rules.soft_pins):
-        return "soft pins, sizes, totals and shares are solved in memory"
-    return ""
+    joint = len(_Joint(rules.with_sums()).groups)
+    if joint * rules.n_clusters <= at.EXACT:
+        return ""
+    return f"linear rows tie {joint} groups in several clusters, too many for a program"
 
 
 def sample_size(problem: Problem) -> int:
@@ -75,10 +75,12 @@ def sample_size(problem: Problem) -> int:
 
 def unevenness(weight: FloatArray, count: IntArray) -> float:
     """Rows that tell as much as one would if all had the same weight."""
-    total = float(weight.sum())
+    total = squares = 0.0
+    for part in pieces(len(weight)):
+        total += float(weight[part].sum())
+        squares += float(weight[part] @ (weight[part] / count[part]))
     if total <= 0.0:
         return 1.0
-    squares = float(weight @ (weight / count.astype(np.float64)))
     return max(float(count.sum()) * squares / total**2, 1.0)
 
 
@@ -116,6 +118,7 @@ def search_far(
     OutOfTime
         The deadline came before any feasible answer.
     """
+    problem = replace(problem, rules=problem.rules.with_sums())
     init, rules, rows = problem.settings.init, problem.rules, problem.rows
     given: IntArray | None = None
     if not isinstance(init, str):
@@ -166,7 +169,7 @@ def _coarse(
     if len(groups) == rules.n_groups:
         return points - rows.middle, None
     part_rows: ShardRows = rows.part(groups)
-    part_rules = rules.part(groups)
+    part_rules = replace(rules, linear=None).part(groups)
     part_rules = part_rules.scaled(part_rules.n_rows / rules.n_rows)
     part = replace(problem, rules=part_rules, rows=part_rows)
     try:
@@ -211,7 +214,7 @@ def descend_far(
     descent = _Descent.of(problem, centers, prices, first)
     told.enter("assign")
     best = descent.settled(centers, first)
-    if given is not None and not broken(descent.rules, given):
+    if given is not None and not broken(descent.given, given):
         known = descent.as_given(given, centers, first)
         best = known if known.objective <= best.objective else best
     told.step(problem.objective(best.objective))
@@ -228,41 +231,71 @@ def descend_far(
 
 
 class _FarCosts:
-    """What :func:`.find_prices` asks of rows elsewhere; they have their amounts with them."""
+    """What :func:`.find_prices` asks of rows elsewhere; they have their amounts with them.
 
-    def __init__(self, passes: Passes, rounding: float) -> None:
-        self._passes, self._rounding = passes, rounding
+    With passes over some of the rows, all rows are seen at the first prices alone.  At others they
+    are what these and the change of some rows say: the error is that of the change, which becomes
+    small from round to round.
+    """
+
+    def __init__(self, passes: Passes, rounding: float, some: Passes | None = None) -> None:
+        self._passes, self._rounding, self._some = passes, rounding, some
+        self._first: tuple[FloatArray, FloatArray, float] | None = None
+        self._times = 1.0 if some is None else passes.rows.shape[0] / some.rows.shape[0]
 
     def look(self, sums: Sums, prices: FloatArray, eps: float, deadline: Deadline) -> Look:
         """One pass; at a temperature below the rounding of costs nothing is undecided."""
-        found = self._passes.soft_loads(prices, eps)
+        found = self._look(prices, eps)
         return found if eps > self._rounding else replace(found, undecided=0)
+
+    def _look(self, prices: FloatArray, eps: float) -> Look:
+        if self._some is None:
+            return self._passes.soft_loads(prices, eps)
+        some = self._some.soft_loads(prices, eps) * self._times
+        if self._first is None:
+            all_rows = self._passes.soft_loads(prices, eps)
+            self._first = prices, all_rows.load - some.load, all_rows.value - some.value
+            return all_rows
+        first, load, value = self._first
+        value += float(np.vdot(load, prices - first))
+        return replace(some, load=some.load + load, value=some.value + value)
 
 
 class _Descent:
     """What the rounds of one descent have in common, and the prices that go from one to the next.
 
     Pinned groups are where their pins say: they have no amounts, and bounds are less by theirs.
+    Linear rows that are no sums have no prices: their groups are opened where one is broken.
     """
 
     def __init__(
         self, rows: ShardRows, rules: Rules, prices: Found | None, deadline: Deadline
     ) -> None:
-        self.given, self.k, sums = rules, rules.n_clusters, rules.sums()
+        self.k, sums = rules.n_clusters, rules.sums().and_(rules.soft_sums)
         # From here on sizes stay in their order, so that single rows can be filled in bulk.
         sizes = None if rules.sizes is None else replace(rules.sizes, ordered=True)
-        self.rules = replace(rules, sizes=sizes)
-        # Whether sizes of single rows are the only rule.
-        self.single = self.rules.quickly_exact and not self.rules.tied.any()
-        self.deadline, self.n_sums = deadline, len(sums.values)
+        self.given, self.joint, self.soft_pins = rules, _Joint(rules), rules.soft_pins
+        # Whether sizes of single rows are the only rule, but for soft pins.
+        self.single = rules.quickly_exact and not rules.tied.any()
+        self.rules = replace(rules, sizes=sizes, linear=None, soft_pins=SoftPins.none())
         self.pins = rules.pins[np.argsort(rules.pins[:, 0], kind="stable")]
-        amount, pinned = sums.values.T, self.pins[:, 0]
+        amount, pinned = smallest(sums.values).T, self.pins[:, 0]
+        bounds, price = (sums.lower.T, sums.upper.T), sums.price[:, 0]
+        self.deadline, self.n_sums = deadline, len(sums.values)
+        del sums  # amounts as floats take more memory
         self.taken = _added(self.pins[:, 1], amount[pinned], self.k)
         if len(pinned) and amount.size:
             amount = amount.copy()
-            amount[pinned] = 0.0
-        self.sums = Sums(amount, sums.lower.T - self.taken, sums.upper.T - self.taken)
-        self.rows, self.pairs = rows.with_amounts(amount.T), _Linked(rules)
+            amount[pinned] = 0
+        lower, upper = (bound - self.taken for bound in bounds)
+        self.sums = Sums(amount, lower, upper, price)
+        self.rows = rows.with_amounts(amount.T).with_pins(rules.soft_pins)
+        self.some: ShardRows | None = None
+        if rows.glance is not None and amount.size:
+            groups, some = rows.glance
+            pins = rules.soft_pins.part(_places(groups, rules.n_groups))
+            self.some = some.with_amounts(amount[groups].T).with_pins(pins)
+        self.pairs = _Linked(rules)
         self.cost = rows.spread / max(rows.shape[0], 1)  # mean cost of a group about the middle
         none = Found(np.zeros(self.sums.lower.shape), self.cost, 0.0)
         fits = prices is not None and prices.prices.shape == none.prices.shape
@@ -310,12 +343,31 @@ class _Descent:
     def round(self, centers: FloatArray, until: Deadline) -> FarAnswer:
         """Prices, places and means; labels may miss bounds and break pairs."""
         passes = self._priced(centers, until)
-        found = self._place(passes)
-        step = self._measured(passes, found.labels.patched(*self.pins.T))
+        found = self._place(passes, self.pins)
+        step = self._measured(passes, found.labels)
         # What is outside the bounds counts at its price: about what it costs to mend it.
         missed = found.sums - np.clip(found.sums, self.sums.lower, self.sums.upper)
-        paid = float((self.prices.prices * missed).sum())
+        hard = np.where(np.isinf(self.sums.most), self.prices.prices * missed, 0.0)
+        paid = float(hard.sum()) + self._overpaid(found.sums) + self._unpinned(found.labels)
         return replace(step, objective=step.objective + paid)
+
+    def _overpaid(self, sums: FloatArray) -> float:
+        """Price of all that soft sums, (k, q), are outside their bounds."""
+        missed = np.abs(sums - np.clip(sums, self.sums.lower, self.sums.upper))
+        return float(missed.sum(axis=0) @ np.where(np.isinf(self.sums.most), 0.0, self.sums.most))
+
+    def _unpinned(self, labels: ShardLabels) -> float:
+        """Price of the soft pins that labels break."""
+        groups, place = np.unique(self.soft_pins.pins[:, 0], return_inverse=True)
+        pins = np.column_stack([place, self.soft_pins.pins[:, 1]])
+        return replace(self.soft_pins, pins=pins).cost(labels.of(groups))
+
+    def _with_soft(self, answer: FarAnswer) -> FarAnswer:
+        """The answer with the price of the soft rules that it breaks."""
+        paid = self.pairs.cost(answer.labels) + self._unpinned(answer.labels)
+        if np.isfinite(self.sums.most).any():
+            paid += self._overpaid(answer.labels.amounts()[:, : self.n_sums])
+        return replace(answer, objective=answer.objective + paid)
 
     def settled(self, centers: FloatArray, until: Deadline, exact: bool = False) -> FarAnswer:
         """The same with labels that obey the rules.
@@ -328,31 +380,42 @@ class _Descent:
             labels, proven = self._proven(passes, found, until)
         else:
             labels = self._settle(passes, found, until, exact).labels
-        answer = self._measured(passes, labels, proven)
-        return replace(answer, objective=answer.objective + self.pairs.cost(labels))
+        return self._with_soft(self._measured(passes, labels, proven))
 
     def as_given(self, labels: IntArray, centers: FloatArray, until: Deadline) -> FarAnswer:
         """The answer of labels that are known and obey the rules."""
         passes = self.rows.at(centers, until)
         known = self._place(passes).labels.patched(np.arange(len(labels)), labels)
-        answer = self._measured(passes, known)
-        return replace(answer, objective=answer.objective + self.pairs.cost(known))
+        return self._with_soft(self._measured(passes, known))
 
     def _priced(self, centers: FloatArray, until: Deadline) -> Passes:
         """Passes at the centres, after one look for prices."""
         passes = self.rows.at(centers, until)
-        costs = _FarCosts(passes, self.rounding)
+        some = self.some
+        if some is not None:
+            near = some.at(centers + (self.rows.middle - some.middle), until)
+        costs = _FarCosts(passes, self.rounding, None if some is None else near)
         self.prices = find_prices(costs, self.sums, self.cost, self.prices, until, self.deadline)
         return passes
 
-    def _place(self, passes: Passes) -> Placement:
-        """Rows in their cheapest clusters; drawn by their shares where too many are alike."""
-        found = passes.place(self.prices.prices)
-        missed = self.sums.size(self.sums.miss(found.sums))
-        if missed > at.UNDECIDED:
-            drawn = passes.place(self.prices.prices, self.prices.eps)
-            found = drawn if self.sums.size(self.sums.miss(drawn.sums)) < missed else found
+    def _place(self, passes: Passes, pins: IntArray | None = None) -> Placement:
+        """Rows in their cheapest clusters; drawn by their shares where too many are alike.
+
+        With pins they are measured.  Rounds of rows that are read do without a second pass.
+        """
+        found = passes.place(self.prices.prices, pins=pins)
+        missed = self.sums.size(self.sums.miss(found.sums, self._paid))
+        if missed > at.UNDECIDED and (pins is None or self.some is None):
+            drawn = passes.place(self.prices.prices, self.prices.eps, pins)
+            less = self.sums.size(self.sums.miss(drawn.sums, self._paid)) < missed
+            found = drawn if less else found
         return found
+
+    @property
+    def _paid(self) -> FloatArray:
+        """Prices of soft sums that are as high as they may be: what these miss is paid for."""
+        prices = self.prices.prices
+        return np.where(np.abs(prices) >= self.sums.most, prices, 0.0)
 
     def _measured(self, passes: Passes, labels: ShardLabels, exact: bool = False) -> FarAnswer:
         """The answer of labels: means and inertia by one pass."""
@@ -375,8 +438,9 @@ class _Descent:
                 best = step.labels
                 if step.gap <= digits * self.rows.spread:
                     return best, True
-                rows = found.within((1.0 + digits) * step.gap + self.rounding)
-                if len(rows) * self.k <= at.EXACT:
+                reach = (1.0 + digits) * step.gap + self.rounding
+                rows = found.within(reach, at.EXACT // self.k)
+                if rows is not None:
                     return self._opened(passes, found.labels, found.sums, rows, until).labels, True
                 if step.prices is None or step.gap >= gap:
                     break
@@ -399,8 +463,9 @@ class _Descent:
         """
         labels = self._mended(passes, found.labels.patched(*self.pins.T), until)
         sums = found.sums if labels is found.labels else labels.amounts()[:, : self.n_sums]
-        missed = sums - np.clip(sums, self.sums.lower, self.sums.upper)
-        if not missed.any():
+        missed, joint = self._missed(sums), self.joint.broken(labels)
+        obeyed = not joint and not missed[:, np.isinf(self.sums.most)].any()
+        if obeyed and not missed.any():
             return _Step(labels, self._slack(sums), None)
         own, to = self._wrong(missed, sums)
         most, factor, opened = at.EXACT if exact else 0, at.GROWTH, 0
@@ -408,15 +473,28 @@ class _Descent:
             until.check()
             rows = found.least(factor * float(own.sum() + to.sum()), factor * own, factor * to)
             rows = rows[~(self.pairs.pinned if opened else self.rules.tied)[rows]]
-            if self.single and len(rows) * self.k > most:
+            if self.single and np.isinf(self.sums.most).all() and len(rows) * self.k > most:
                 rows = found.least(0.0, own, np.zeros(self.k))
                 return self._filled(passes, labels, sums[:, 0], rows, until)
-            if len(rows) * self.k > at.ENTRIES_ON_DEVICE or 0 < opened == len(rows):
+            if joint or opened:
+                rows = np.union1d(rows, self.joint.groups[~self.pairs.pinned[self.joint.groups]])
+            full = len(rows) * self.k > at.ENTRIES_ON_DEVICE or 0 < opened == len(rows)
+            if obeyed and (full or not len(rows)):  # soft sums stay as the prices have them
+                return _Step(labels, np.inf, None)
+            if full:
                 raise NoAssignment
             try:
-                return self._opened(passes, labels, sums, rows, until)
+                return self._opened(passes, labels, sums, rows, until, obeyed)
             except NoAssignment:
                 factor, opened = factor * at.GROWTH, max(len(rows), 1)
+
+    def _missed(self, sums: FloatArray) -> FloatArray:
+        """By how much sums miss what prices aim at; of soft ones, what whole groups can mend."""
+        prices, soft = self.prices.prices, np.isfinite(self.sums.most)
+        upper = np.where(soft & (prices >= self.sums.most), np.inf, self.sums.upper)
+        lower = np.where(soft & (prices <= -self.sums.most), -np.inf, self.sums.lower)
+        missed: FloatArray = sums - np.clip(sums, lower, upper)
+        return np.where(soft & (np.abs(missed) < 0.5 * self.sums.mean), 0.0, missed)
 
     def _wrong(self, missed: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
         """About how many groups are to leave each cluster, and to come to it, (k,) both.
@@ -428,11 +506,11 @@ class _Descent:
         both = np.abs(groups[:, signed]).sum(axis=1)
         own = np.maximum(groups, 0.0).sum(axis=1) + both
         to = np.maximum(-groups, 0.0).sum(axis=1) + both
-        gives = np.min((sums - self.sums.lower) / self.sums.mean, axis=1)
+        gives = np.min((sums - self.sums.lower) / self.sums.mean, axis=1, initial=np.inf)
         gives = np.maximum(np.minimum(gives, self.rows.shape[0]) - own, 0.0)
         givers = np.argsort(-gives)[: int(np.ceil(to.sum()))]
-        each = np.ceil(to.sum() / max(len(givers), 1))
-        own[givers] += np.minimum(each, gives[givers])
+        part = to.sum() / max(gives[givers].sum(), 1.0)
+        own[givers] += np.ceil(min(part, 1.0) * gives[givers])
         return own, to
 
     def _filled(
@@ -445,6 +523,7 @@ class _Descent:
         It always ends.
         """
         here, part = labels.of(rows), self.rows.part(rows).with_amounts(np.ones((1, len(rows))))
+        part = part.with_pins(self.soft_pins.part(_places(rows, self.rows.shape[0])))
         near = part.at(passes.centers + (self.rows.middle - part.middle), until)
         held = held - np.bincount(here, minlength=self.k)
         to, left = here.copy(), np.arange(len(rows))
@@ -462,32 +541,42 @@ class _Descent:
         return _Step(labels.patched(rows[moved], to[moved]), np.inf, None)
 
     def _opened(
-        self, passes: Passes, labels: ShardLabels, sums: FloatArray, rows: IntArray, until: Deadline
+        self,
+        passes: Passes,
+        labels: ShardLabels,
+        sums: FloatArray,
+        rows: IntArray,
+        until: Deadline,
+        obeyed: bool = False,
     ) -> _Step:
-        """The labels with some rows assigned anew, given what all others use of the bounds."""
+        """The labels with some rows assigned anew, given what all others use of the bounds.
+
+        ``obeyed`` says that the labels keep all hard rules.
+        """
         if not len(rows):
             raise NoAssignment
         here, amounts, prices = labels.of(rows), self.sums.amount[rows], self.prices.prices
         others = sums - _added(here, amounts, self.k)
         cost = self._costs(passes, rows)
         part = _less(self.rules.part(rows), others + self.taken)
-        closed = self.pairs.beside(cost, rows, labels)
-        found = _assigned(part, closed, prices.T, until.within(at.PROGRAM_SECONDS))
+        part = replace(part, linear=self.joint.part(rows, labels))
+        closed, known = self.pairs.beside(cost, rows, labels), here if obeyed else None
+        found = _assigned(part, closed, prices.T, until.within(at.PROGRAM_SECONDS), known)
         to = found.labels
         priced = cost + amounts @ prices.T
         rise = priced[np.arange(len(to)), to] - priced.min(axis=1)
         gap = float(rise.sum()) + self._slack(others + _added(to, amounts, self.k))
         warm = None if found.warm is None else np.atleast_2d(found.warm).T
-        known = warm if warm is not None and warm.shape == prices.shape else None
+        warm = warm if warm is not None and warm.shape == prices.shape else None
         moved = to != here
-        return _Step(labels.patched(rows[moved], to[moved]), gap, known)
+        return _Step(labels.patched(rows[moved], to[moved]), gap, warm)
 
     def _slack(self, sums: FloatArray) -> float:
-        """What sums that keep their bounds leave of these, at the prices."""
+        """What sums leave of the bounds that they keep, at the prices, and pay for soft ones."""
         prices = self.prices.prices
         bound = np.where(prices > 0.0, self.sums.upper, self.sums.lower)
         left = np.where(prices == 0.0, 0.0, bound) - np.where(prices == 0.0, 0.0, sums)
-        return float((prices * left).sum())
+        return float((prices * left).sum()) + self._overpaid(sums)
 
     def _mended(self, passes: Passes, labels: ShardLabels, until: Deadline) -> ShardLabels:
         """The labels with the ends of broken pairs assigned anew, at the prices of the sums."""
@@ -512,7 +601,8 @@ class _Descent:
         """What some groups cost in each cluster, (r, k); their points come home."""
         near = self.rows.take(rows)
         centers = passes.centers + (self.rows.middle - near.middle)
-        return near.costs(centers, passes.deadline).dense()
+        cost = near.costs(centers, passes.deadline).dense()
+        return self.soft_pins.part(_places(rows, self.rows.shape[0])).added_to(cost)
 
 
 @dataclass(frozen=True)
@@ -570,26 +660,80 @@ class _Linked:
         return cost
 
 
+class _Joint:
+    """Groups in linear rows that are no sums, and these rows over them alone."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.k, self.rows = rules.n_clusters, rules.linear
+        self.groups: IntArray = np.empty(0, np.int64)
+        if self.rows is not None:
+            self.groups = np.unique(self.rows.A.indices // self.k).astype(np.int64)
+            self.rows = self._over(
+                self.rows, _places(self.groups, rules.n_groups), len(self.groups)
+            )
+
+    def _over(self, rows: LinearRows, place: IntArray, number: int) -> LinearRows:
+        """The rows with their groups at places among so many, without those at -1."""
+        entries = rows.A.tocoo()
+        group, cluster = np.divmod(entries.coords[1].astype(np.int64), self.k)
+        inside = place[group] >= 0
+        where = entries.coords[0][inside], (place[group] * self.k + cluster)[inside]
+        shape = (len(rows.lower), number * self.k)
+        return replace(rows, A=sparse.csr_array((entries.data[inside], where), shape=shape))
+
+    def broken(self, labels: ShardLabels) -> bool:
+        """Whether the labels break one of the rows."""
+        return self.rows is not None and bool(self.rows.excess(labels.of(self.groups)).any())
+
+    def part(self, rows: IntArray, labels: ShardLabels) -> LinearRows | None:
+        """The rows over open groups, given where the others are."""
+        if self.rows is None:
+            return None
+        rest = np.flatnonzero(~np.isin(self.groups, rows))
+        left = self.rows.less(rest * self.k + labels.of(self.groups[rest]))
+        place = np.searchsorted(rows, self.groups)
+        place[rest] = -1
+        return self._over(left, place, len(rows))
+
+
+def _places(rows: IntArray, n_rows: int) -> IntArray:
+    """The place of each row among some, -1 of others."""
+    place = np.full(n_rows, -1, np.int64)
+    place[rows] = np.arange(len(rows))
+    return place
+
+
 def _less(part: Rules, used: FloatArray) -> Rules:
     """The rules of open groups, given what all others use of the sums, (k, q)."""
     totals = list(used.T)
     if part.sizes is not None:
+        soft = 0 if part.sizes.soft is None else len(part.sizes.soft.price)
         sizes = part.sizes.less(np.rint(totals.pop(0)).astype(np.int64))
         if np.any(sizes.upper < 0):
             raise NoAssignment
         part = replace(part, sizes=sizes)
-    both = zip(part.totals, totals, strict=True)
-    return replace(part, totals=tuple(total.less(taken) for total, taken in both))
+        del totals[len(part.totals) : len(part.totals) + soft]  # numbers of rows again
+    every = zip((*part.totals, *part.soft_totals), totals, strict=True)
+    less = tuple(total.less(taken) for total, taken in every)
+    hard = len(part.totals)
+    return replace(part, totals=less[:hard], soft_totals=less[hard:])
 
 
 def _assigned(
-    part: Rules, cost: FloatArray, prices: FloatArray | None, deadline: Deadline
+    part: Rules,
+    cost: FloatArray,
+    prices: FloatArray | None,
+    deadline: Deadline,
+    known: IntArray | None = None,
 ) -> Assignment:
     """Labels of some groups in memory; NoAssignment also if none were found in time."""
     if np.any(np.isinf(cost).all(axis=1)):
         raise NoAssignment
+    patience = at.PROGRAM_SECONDS
     try:
-        found = assign(part, cost, deadline=deadline, patience=at.PROGRAM_SECONDS, prices=prices)
+        found = assign(
+            part, cost, incumbent=known, deadline=deadline, patience=patience, prices=prices
+        )
     except OutOfTime:
         raise NoAssignment from None
     if not np.isfinite(cost[np.arange(len(cost)), found.labels]).all():

@@ -26,6 +26,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from .. import numbers as at
 from .._typing import FloatArray, IntArray
+from ..constraints._checks import pieces
 from ..deadline import NEVER, Deadline
 from ..rows import Look
 from ..rows.algebra import HALF_DIGITS
@@ -106,13 +107,24 @@ class DenseCosts(Blocks):
 
 
 class Sums:
-    """Amounts of the groups (m, q) and bounds of the clusters (k, q)."""
+    """Amounts of the groups (m, q) and bounds of the clusters (k, q).
 
-    def __init__(self, amount: FloatArray, lower: FloatArray, upper: FloatArray) -> None:
-        self.amount, self.lower, self.upper = amount, lower, upper
+    A soft sum has a price of a unit outside its bounds, ``most`` (q,); no price is higher.
+    """
+
+    def __init__(
+        self,
+        amount: FloatArray,
+        lower: FloatArray,
+        upper: FloatArray,
+        most: FloatArray | float = np.inf,
+    ) -> None:
+        self.amount, self.lower, self.upper, self.most = amount, lower, upper, most
         k = len(lower)
-        self.mean = np.abs(amount).sum(axis=0) / max(len(amount), 1) + 1e-300
-        self.load = np.abs(amount).sum(axis=0) / k + 1e-300
+        total = np.zeros(amount.shape[1])
+        for part in pieces(len(amount)):
+            total += np.abs(amount[part]).sum(axis=0)
+        self.mean, self.load = total / max(len(amount), 1) + 1e-300, total / k + 1e-300
         self.typical = np.tile(self.load * self.mean, k)
 
     def outside(self, labels: IntArray) -> FloatArray:
@@ -127,7 +139,9 @@ class Sums:
         nearest = np.minimum(np.maximum(load, self.lower), self.upper)
         least = np.where(prices < 0.0, self.lower, nearest)
         missed: FloatArray = load - np.where(prices > 0.0, self.upper, least)
-        return missed
+        # At the price of a soft sum what is outside is paid for.
+        missed = np.where(prices >= self.most, np.minimum(missed, 0.0), missed)
+        return np.where(prices <= -self.most, np.maximum(missed, 0.0), missed)
 
     def size(self, miss: FloatArray) -> float:
         """Mean miss in mean loads; half of an amount would not show in labels."""
@@ -138,7 +152,7 @@ class Sums:
         """Prices that have changed, but 0 where the sign did, or where it is of no bound."""
         none = np.where(prices > 0.0, self.upper, self.lower)
         kept: FloatArray = np.where((prices * before >= 0.0) & np.isfinite(none), prices, 0.0)
-        return kept
+        return np.clip(kept, -self.most, self.most)
 
 
 @dataclass(frozen=True)
@@ -219,7 +233,8 @@ def _newton_step(
 ) -> tuple[FloatArray, float]:
     """The step of the prices that are not held at zero, and the rise of the dual it promises."""
     gradient = miss.ravel()
-    free = np.flatnonzero((prices.ravel() != 0.0) | (gradient != 0.0))
+    inside = (prices != 0.0) & (np.abs(prices) < sums.most)
+    free = np.flatnonzero(inside.ravel() | (gradient != 0.0))
     step, wanted = np.zeros(prices.size), eps * gradient[free]
     added = (np.abs(miss) * sums.mean).ravel()[free] * (damping / at.DAMPING / at.NO_SHARE)
     if isinstance(here.curvature, Curvature):

@@ -27,24 +27,17 @@ class WithDask:
     """A Dask array or data frame; see :class:`..backend.Backend`."""
 
     def __init__(self, X: Any, device: str | None = None) -> None:
-        self.X = X
+        self.X, self.device = X, None if device == "cpu" else device
 
     @classmethod
     def takes(cls, X: Any, device: str | None) -> bool:
-        """Dask collections, without a device."""
-        if not is_dask(X):
-            return False
-        if device not in (None, "cpu"):
-            raise ValueError(
-                f"`device` is {device!r}, but X is a Dask collection, which stays with Dask's "
-                "workers; it must be None."
-            )
-        return True
+        """Dask collections; a device is that of each worker."""
+        return is_dask(X)
 
     @contextmanager
     def opened(self, estimator: BaseEstimator, weight: ArrayLike | None) -> Iterator[ShardTable]:
         """Hold the partitions with Dask's workers."""
-        with hold(self.X) as shards:
+        with hold(self.X, self.device) as shards:
             weights = check_weights(brought(weight), int(sum(shards.lengths)))
             yield ShardTable(shards, weights, "dask")
 

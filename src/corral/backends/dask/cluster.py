@@ -92,6 +92,12 @@ def connected(client: Any, doing: str) -> Iterator[None]:
     try:
         yield
     except (Exception, asyncio.CancelledError) as error:
+        if type(error).__name__ == "KilledWorker":
+            raise ConnectionError(
+                f"Dask's workers died again and again while corral {doing}: {error} Most often "
+                "their memory is too small: give them more, or X in smaller partitions. Nothing "
+                "was fitted."
+            ) from error
         running = client.status == "running"
         if running and not isinstance(error, (CancelledError, asyncio.CancelledError)):
             raise

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..._typing import FloatArray
+from ...inputs import library
 from ...rows import Shard
 from .cluster import Partitions, close_client, connected, find_client
 from .workers import DaskShards, Shape, shape
@@ -21,8 +22,10 @@ _REMEMBERED = 16
 _ROWS: OrderedDict[str, list[int]] = OrderedDict()
 
 
-def hold(X: Any) -> DaskShards:
+def hold(X: Any, device: str | None = None) -> DaskShards:
     """The partitions of a Dask collection as shards, on the present client or a local one.
+
+    With a device their rows are tensors on that device of their worker.
 
     X must be a table of finite numbers, otherwise ValueError or TypeError is raised.  float32 is
     kept, all else becomes float64.  Columns in several chunks are brought together first, and
@@ -31,7 +34,7 @@ def hold(X: Any) -> DaskShards:
     array = _as_array(X)
     client, new = find_client()
     try:
-        partitions = Partitions(client, _shards(client, array))
+        partitions = Partitions(client, _shards(client, array, device))
         shapes = _check(partitions, array.chunks)
         _remember(X, [rows for rows, *_ in shapes])
         filled = [i for i, (rows, *_) in enumerate(shapes) if rows]
@@ -118,9 +121,10 @@ def _as_array(X: Any) -> Any:
         )
     if array.dtype.kind not in "fiub":
         raise TypeError(f"X has dtype {array.dtype}; a Dask collection must hold real numbers.")
-    if not isinstance(array._meta, np.ndarray):
+    if not isinstance(array._meta, np.ndarray) and library(array._meta) != "cupy":
         raise TypeError(
-            f"X is a Dask array of {type(array._meta).__name__}; its chunks must be NumPy arrays."
+            f"X is a Dask array of {type(array._meta).__name__}; its chunks must be NumPy or CuPy "
+            "arrays."
         )
     return array if array.numblocks[1] == 1 else array.rechunk({1: -1})
 
@@ -138,23 +142,26 @@ def _of_frame(X: Any) -> Any:
     return array if array.dtype.kind in "fiub" else X.astype(float).to_dask_array()
 
 
-def _shards(client: Any, array: Any) -> list[Any]:
+def _shards(client: Any, array: Any, device: str | None) -> list[Any]:
     """Futures of shards, one for every chunk of rows."""
     make = importlib.import_module("dask").delayed(_make_shard, pure=False)
     chunks, name = array.to_delayed().ravel(), f"corral-shard-{uuid.uuid4().hex}"
-    shards = [make(chunk, dask_key_name=f"{name}-{i}") for i, chunk in enumerate(chunks)]
+    shards = [make(chunk, device, dask_key_name=f"{name}-{i}") for i, chunk in enumerate(chunks)]
     with connected(client, f"opened the {len(shards)} partitions of X"):
         futures: list[Any] = client.compute(shards)
     return futures
 
 
-def _make_shard(chunk: Any) -> Shard:
+def _make_shard(chunk: Any, device: str | None = None) -> Shard:
     """A chunk as a shard, without a copy where it is as it should be.
 
     An array that came over the network may not be aligned, which makes arithmetic slow.
     """
     if np.ma.is_masked(chunk):
         chunk = np.ma.filled(chunk.astype(np.float64), np.nan)  # which is refused by its row
+    if device is not None or library(chunk) == "cupy":
+        tensors = importlib.import_module("corral.backends.gpu.tensors")
+        return Shard(tensors.tensor_of(chunk, tensors.device_of(device)))
     points = np.asarray(chunk)
     return Shard(np.require(points, _dtype(points), ["C", "A"]))
 
@@ -188,12 +195,12 @@ def _check(partitions: Partitions, chunks: Any) -> list[Shape]:
 
 def _inspect(shard: Shard) -> tuple[Shape, tuple[int, int, float] | None]:
     """The shape, and the first place whose value is not finite."""
-    points: FloatArray = shard.points
+    xp, points = shard.xp, shard.points
     # A finite sum has only finite terms; a sum that is not may have overflowed.
     with np.errstate(over="ignore", invalid="ignore"):
-        finite = np.isfinite(points.sum())
-    bad: Any = [] if finite else np.argwhere(~np.isfinite(points))
-    if not len(bad):
+        finite = bool(xp.isfinite(xp.sum(points)))
+    bad: Any = ([],) if finite else xp.nonzero(~xp.isfinite(points))
+    if not len(bad[0]):
         return shape(shard), None
-    row, column = bad[0].tolist()
+    row, column = (int(each[0]) for each in bad)
     return shape(shard), (row, column, float(points[row, column]))

@@ -42,12 +42,16 @@ def call(shard: Shard, call: Call) -> Any:
 
     The result depends on the arguments alone, so that Dask can run the task again elsewhere.
     """
-    return call.function(shard, *call.args, *call.own)
+    if shard.xp is np:
+        return call.function(shard, *call.args, *call.own)
+    device = importlib.import_module("corral.backends.gpu.device")
+    with device.full_products():
+        return device.in_memory(call.function, shard, *call.args, *call.own)
 
 
 def shape(shard: Shard) -> Shape:
     """Rows, features and precision."""
-    return len(shard), int(shard.points.shape[1]), str(shard.points.dtype)
+    return len(shard), int(shard.points.shape[1]), str(shard.points.dtype).removeprefix("torch.")
 
 
 class DaskShards:
@@ -56,6 +60,9 @@ class DaskShards:
     As a context manager it releases everything at the end, and closes the client if ``closes``.
     ``shards`` are futures; ``shapes`` is what :func:`shape` gives for them, if it is known.
     """
+
+    held: int | None = None
+    memory = ""
 
     def __init__(
         self,

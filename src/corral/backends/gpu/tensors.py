@@ -29,9 +29,14 @@ def hold(X: Any, device: str | None = None) -> Any:
     if find_spec("torch") is None:
         asked = "X is a CuPy array, which" if device is None else f"device={device!r}"
         raise ImportError(f"{asked} needs PyTorch: pip install 'corral-clustering[gpu]'")
-    from .device import DeviceShards
+    import torch
 
-    points = _tensor(X, _device(device))
+    from .device import DeviceShards, out_of_memory
+
+    try:
+        points = tensor_of(X, device_of(device))
+    except torch.cuda.OutOfMemoryError as error:
+        raise out_of_memory(torch.empty(0, device=device)) from error
     _check_shape(points)
     shards = DeviceShards(Shard(points))
     (row,) = shards.map(finite)
@@ -55,7 +60,7 @@ def give_back(a: Any, like: Any) -> Any:
     return host
 
 
-def _device(device: str | None) -> Any:
+def device_of(device: str | None) -> Any:
     """PyTorch's device of that name, if it is there."""
     import torch
 
@@ -74,7 +79,7 @@ def _device(device: str | None) -> Any:
     return torch.device(device)
 
 
-def _tensor(X: Any, device: Any) -> Any:
+def tensor_of(X: Any, device: Any) -> Any:
     """X as a contiguous tensor of float32 or float64, shared with X where it can be."""
     import torch
 
