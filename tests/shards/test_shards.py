@@ -103,6 +103,19 @@ def test_rules_are_obeyed_where_the_rows_are(kind):
     assert least <= model.report_.objective * 1.01
 
 
+@pytest.mark.parametrize("minimum", [780, 790])
+def test_minima_are_filled_where_the_rows_are(minimum, monkeypatch):
+    """Clusters of unequal size, so that some have little to give to those below the minimum."""
+    monkeypatch.setattr("corral.numbers.EXACT", 1_000)
+    sizes = np.bincount(Y, minlength=K)
+    rows = np.concatenate([np.flatnonzero(j == Y)[: sizes[j] - 60 * (j % 3)] for j in range(K)])
+    least = int(minimum / 800 * len(rows) / K)
+    rules = ClusterSizes(minimum=least)
+    found = fit_shards(X[rows], cut(X[rows], 3), [rules], K)
+    assert brought_home(found) == ""
+    assert min(np.bincount(found.labels_, minlength=K)) >= least
+
+
 @pytest.mark.parametrize("pieces", [1, 4])
 @pytest.mark.parametrize("kind", ["exact", "interval"])
 def test_the_number_of_shards_changes_nothing(kind, pieces):
