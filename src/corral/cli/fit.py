@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from .._typing import FloatArray, IntArray
     from ..progress import Progress
     from .data import Points, Space
+    from .tables import Table
 
 
 #: Options that only some methods have, with the parameters of the estimators that they set; None
@@ -322,10 +323,11 @@ def load(
     space: Space | None = None,
     may_be_empty: bool = False,
     any_number: bool = False,
+    table: Table | None = None,
 ) -> tuple[Points, ConstraintSet, int]:
     """Read the points, the rules and the number of clusters, and check them.
 
-    ``space`` is that of a fitted model.  ``may_be_empty`` allows more clusters than rows, and
+    ``table`` is the file if it has been read before.  ``space`` is that of a fitted model.  ``may_be_empty`` allows more clusters than rows, and
     ``any_number`` rules that are for another number of clusters.  If the number is to be the
     fewest, that of the rows stands for it.
     """
@@ -335,7 +337,9 @@ def load(
     n_clusters = 1 if asked.fewest else count_clusters(asked)
     with spoken_warnings(quiet):
         used = [*columns_of_rules(asked), *not_coordinates]
-        points = load_points(asked, used, number_columns(asked), space)
+        points = load_points(asked, used, number_columns(asked), space, table)
+        if points.using and not quiet:
+            say(points.using, err=True)
         if n_clusters > len(points.X) and not may_be_empty:
             raise ValueError(
                 f"-k is {n_clusters}, but {points.table.name} has {len(points.X)} rows; every "

@@ -94,7 +94,7 @@ def read(asked: opt.Options) -> tuple[Data, ConstraintSet, int]:
     from ..studio.data import HAVERSINE
     from .data import load_points
     from .rules import columns_of_rules, count_clusters, make_rules, number_columns
-    from .tables import read_table
+    from .tables import names_column, read_table
 
     if asked.missing == "drop":
         raise click.UsageError(
@@ -105,7 +105,7 @@ def read(asked: opt.Options) -> tuple[Data, ConstraintSet, int]:
     n_clusters = count_clusters(asked) if given else CLUSTERS
     table = read_table(asked.points, asked.header, asked.decimal)
     numbers, notices = _numeric(table)
-    id_column = asked.id_column or _names_column(table, numbers)
+    id_column = asked.id_column or names_column(table)
     asked = replace(asked, id_column=id_column, missing="mean")
     if asked.metric == HAVERSINE:
         asked = _of_places(asked, table, numbers)
@@ -145,15 +145,6 @@ def _numeric(table: Table) -> tuple[dict[str, Any], list[str]]:
                 if finite.mean() > 0.5:
                     notices.append(f"Not clustered by {name!r}. {error}")
     return found, notices
-
-
-def _names_column(table: Table, numbers: dict[str, Any]) -> str | None:
-    """The first column of texts in which no text is twice or missing."""
-    for name in table.columns:
-        texts = table.texts(name) if name not in numbers else []
-        if texts and all(texts) and len(set(texts)) == len(texts):
-            return name
-    return None
 
 
 def _data(

@@ -29,6 +29,11 @@ NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+([eE][-+]?\d+)?|[eE][-+]?\d+)", re.ASC
 #: Endings of formats in which a cell has a type.
 TYPED = (".xlsx", ".parquet", ".pq", ".npy")
 FORMATS = "CSV, TSV, Excel, Parquet and npy"
+#: Part of the cells up to which numbers are an accident in a column of texts, such as codes.  In a
+#: column with more numbers, a cell that is none is taken for a mistake.
+MOST_NUMBERS = 0.5
+#: Longest text that can be the name of a row, in characters; longer ones are what it is about.
+LONGEST_NAME = 60
 #: Bytes of a text file that are read for the names of its columns only.
 HEAD_BYTES = 65_536
 
@@ -74,6 +79,8 @@ class Table:
         row = next((row for row in wrong if not (gaps and _is_blank(cells[row]))), None)
         if row is not None:
             hint = "choose columns with --columns, or name ids with --id-column"
+            if self.is_text(name):
+                hint = "the column holds texts; leave it out of --columns, --total and --weight"
             if _is_blank(cells[row]):
                 hint = "--missing says what to do with rows without a value"
             elif np.isfinite(_number(cells[row], ",")):
@@ -83,6 +90,14 @@ class Table:
                 f"finite number; {hint}."
             )
         return values
+
+    def is_text(self, name: str) -> bool:
+        """Whether most cells of a column that have a value are no numbers."""
+        cells = [cell for cell in self.column(name) if not _is_blank(cell)]
+        found = np.isfinite(as_numbers(cells, self.decimal))
+        if self.decimal == "." and not found.any():  # numbers with a decimal comma are no texts
+            found = np.isfinite(as_numbers(cells, ","))
+        return bool(len(cells)) and bool(found.mean() < MOST_NUMBERS)
 
     def take(self, rows: IntArray) -> Table:
         """The table of some of the rows."""
@@ -227,6 +242,16 @@ def _sheet_rows(path: str, head: bool) -> list[tuple[int, list[Any]]]:
     padded = ([*row[:most], *[None] * (most - len(row))] for row in rows)
     numbered = enumerate(zip(padded, widths, strict=True), start=1)
     return [(line, ["" if c is None else c for c in row]) for line, (row, wide) in numbered if wide]
+
+
+def names_column(table: Table) -> str | None:
+    """The first column of short texts in which none is twice or missing; None if there is none."""
+    for name in table.columns:
+        texts = table.texts(name) if table.is_text(name) else []
+        short = texts and max(map(len, texts)) <= LONGEST_NAME
+        if short and all(texts) and len(set(texts)) == len(texts):
+            return name
+    return None
 
 
 def require(module: str, extra: str, what: str) -> None:
