@@ -81,7 +81,7 @@ def differences(one: str, other: str) -> tuple[Parts, Parts]:
     >>> differences("a red shoe", "a blue shoe")[0]
     [('a ', False), ('red', True), (' shoe', False)]
     """
-    first, second = (re.findall(r"\s+|\w+|[^\w\s]", text) for text in (one, other))
+    first, second = (re.findall(r"\s+|\d+(?:[.,]\d+)*|\w+|[^\w\s]", text) for text in (one, other))
     if max(len(first), len(second)) > MOST_WORDS:
         return [(one, False)], [(other, False)]
     match = SequenceMatcher(None, _folded(first), _folded(second), autojunk=False)

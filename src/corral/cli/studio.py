@@ -153,6 +153,7 @@ def _data(
     import numpy as np
 
     from ..studio.data import Data, without_gaps
+    from ..studio.images import Images
 
     columns = {
         name: numbers[name] if name in numbers else np.array(points.table.texts(name), object)
@@ -170,6 +171,7 @@ def _data(
         notices=tuple(notices),
         lines=tuple(_reading(points, asked)),
         metric=asked.metric,
+        images=None if asked.points == "-" else Images(Path(asked.points).parent),
     )
 
 

@@ -13,6 +13,7 @@ from .._typing import FloatArray, IntArray
 from ..constraints._checks import plural
 from ..rows.metrics import METRICS, place_of, refuse_columns
 from ..settings import LIMITS
+from .images import Images
 
 #: Columns that the page lists for choices and shows for a row; more would not fit a page.
 MOST_COLUMNS = 200
@@ -53,6 +54,8 @@ class Data:
         Python lines that make ``X``, and ``table`` if the columns are from a file.
     metric : str
         What rows are compared by; that of the estimator.
+    images : Images, optional
+        The folder of the images that cells name.
     """
 
     title: str
@@ -64,6 +67,7 @@ class Data:
     notices: tuple[str, ...] = ()
     lines: tuple[str, ...] = ("# X is the data that the studio was given.",)
     metric: str = "euclidean"
+    images: Images | None = None
 
     def __len__(self) -> int:
         return len(self.X)

@@ -23,6 +23,7 @@ from ..constraints import (
 from ..plots._style import colour
 from .autosave import NOT_SAVED
 from .data import MOST_COLUMNS, Data, views_of
+from .questions import questions
 from .session import Session
 
 #: Rules, and sentences about broken rules, that the page lists.
@@ -89,7 +90,7 @@ class Told:
             "saved": session.autosave.words if session.autosave else NOT_SAVED,
             "keep": session.question,
             "unsaved": bool(session.autosave and session.autosave.failed),
-            "questions": _questions(session),
+            "questions": questions(session),
             **self._known[key],
         }
         return json.dumps(values)
@@ -115,20 +116,6 @@ class Told:
             "answer": answer and {"sentence": answer.sentence, "stale": session.stale},
             "sample": marks_of(session).sample,
         }
-
-
-def _questions(session: Session) -> dict[str, Any]:
-    """The question that is asked now, with the values of both rows side by side."""
-    asked, card, data = session.interview, None, session.data
-    if asked.waiting:
-        row, other = asked.waiting[0]
-        both = zip(row_values(data, row), row_values(data, other), strict=True)
-        card = {
-            "pair": [row, other],
-            "names": [data.name_of(row), data.name_of(other)],
-            "rows": [(name, one, two) for (name, one), (_, two) in both],
-        }
-    return {"words": asked.words, "card": card, "busy": session.job is not None}
 
 
 def phrase(rule: Constraint, data: Data) -> str:

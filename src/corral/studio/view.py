@@ -398,7 +398,7 @@ class View:
 def page_template() -> Template:
     """The page, with its style and its script in it."""
     text = (PAGE / "index.html").read_text(encoding="utf-8")
-    for place in ("style.css", "raster.js", "page.js"):
+    for place in ("style.css", "questions.css", "raster.js", "questions.js", "page.js"):
         part = (PAGE / place).read_text(encoding="utf-8")
         # Braces of styles and scripts are not those of the template.
         text = text.replace(f"/* {place} */", f"{{% raw %}}{part}{{% endraw %}}")

@@ -149,6 +149,7 @@
     at("more").textContent = `and ${state.more_rules} more rules`;
     showClusters();
     showQuestion();
+    questions.show(state);
   }
 
   function cells(row, texts, tag) {
@@ -163,6 +164,7 @@
     seen("ask", !asked.card);
     at("ask").disabled = asked.busy;
     if (!asked.card) return;
+    at("back").hidden = !asked.undo;
     fill(at("sides").tHead, [cells(element("tr"), ["Column", ...asked.card.names], "th")]);
     fill(at("sides").tBodies[0], asked.card.rows.map((row) => cells(element("tr"), row, "td")));
   }
@@ -228,6 +230,7 @@
     for (const id of ["same", "different", "unknown"]) {
       at(id).onclick = () => send("reply", {says: id, pair: state.questions.card.pair});
     }
+    at("back").onclick = () => send("take_back");
     for (const id of ["together", "apart"]) at(id).onclick = () => send(id, weight());
     for (const id of ["sizes", "totals", "shares"]) {
       at(id).onsubmit = (event) => {
@@ -269,6 +272,7 @@
     if (!bridge) { setTimeout(begin, 20); return; }
     const shown = {state: showState, selection: showSelection, reply: showReply, done: showDone};
     for (const [name, show] of Object.entries(shown)) bridge.properties[name].change.connect(show);
+    questions.begin(send);
     showAbout();
     showState();
     showSelection();
