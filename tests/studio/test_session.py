@@ -465,7 +465,12 @@ def test_questions_are_never_about_what_is_implied(session):
         if not session.interview.waiting:
             assert session.interview.ended
             break
-        one, other = session.interview.waiting[0]
+        (one, other), again = session.asked
+        if again:  # the 20th question
+            assert frozenset((one, other)) in {frozenset(pair) for pair in asked}
+            says = "same" if truth[one] == truth[other] else "different"
+            do(session, {"do": "reply", "says": says, "pair": [one, other]})
+            continue
         # Rows that answers have joined, by squaring until nothing changes.
         joined = np.eye(N, dtype=bool)
         for a, b in asked:

@@ -46,6 +46,7 @@ ENDINGS = {
     "--model": (".json",),
     "--answers": (".json",),
     "--save": (".csv",),
+    "FILES --output": (".json", ".csv", ".tsv", ".xlsx", ".parquet"),
 }
 #: Module and extra that the endings of some files need.
 NEEDS = dict.fromkeys(PICTURES, ("matplotlib", "plot")) | {
@@ -84,7 +85,7 @@ def check_output(option: str, path: str | None, *, force: bool, inputs: Sequence
 
     if path is None:
         return
-    said, ending = f"{option} is {path!r}", ending_of(path)
+    said, ending = f"{option.removeprefix('FILES ')} is {path!r}", ending_of(path)
     target = Path(os.path.realpath(path) if Path(path).is_symlink() else path)
     endings = ENDINGS.get(option, WRITERS)
     if ending not in endings:
