@@ -153,13 +153,21 @@ def agreement_words(log: Iterable[Judgement]) -> str:
 
 
 def links_of(log: Iterable[Judgement]) -> ConstraintSet:
-    """The links that the judgements add to the rules; what was asked again adds nothing."""
-    new = [said for said in log if not said.again]
+    """The links that the judgements add to the rules.
+
+    What was asked again adds nothing, and neither do judgements that contradict each other.
+    """
+    new = settled(log)
     same, different = (
         [said.pair for said in new if said.says == says] for says in (SAME, DIFFERENT)
     )
     made = [MustLink(same) if same else None, CannotLink(different) if different else None]
     return ConstraintSet(made)
+
+
+def settled(log: Iterable[Judgement]) -> tuple[Judgement, ...]:
+    """The judgements that count: the first of each pair, without those that contradict others."""
+    return Joined.of([[said for said in log if not said.again]]).agreed
 
 
 def without_links(rules: ConstraintSet, log: Iterable[Judgement], names: Any = None) -> Any:
@@ -168,7 +176,7 @@ def without_links(rules: ConstraintSet, log: Iterable[Judgement], names: Any = N
     ``names`` are those of the rows, where one has names of rows and the other their numbers.
     """
     place = {} if names is None else {name: row for row, name in enumerate(names)}
-    said = {(one.says, _ends(one.pair, place)) for one in log if one.known and not one.again}
+    said = {(one.says, _ends(one.pair, place)) for one in settled(log)}
     left = []
     for rule in rules:
         if isinstance(rule, (MustLink, CannotLink)):

@@ -93,7 +93,9 @@ class Session:
 
         place = self._place
         rows = self.points.kept.tolist()
-        pairs = [tuple(place.get(name) for name in said.pair) for said in self.log if not said.known]
+        pairs = [
+            tuple(place.get(name) for name in said.pair) for said in self.log if not said.known
+        ]
         now = [(rows[a], rows[b]) for a, b in pairs if a is not None and b is not None]
         unknown = list(dict.fromkeys([*self.not_known, *now]))
         rules = self.before.with_(links_of(self.log))
@@ -102,9 +104,9 @@ class Session:
     def under(self, rules: ConstraintSet) -> ConstraintSet:
         """The rules with the answers."""
         from ..active import answer
-        from ..active.judgements import REPLIES
+        from ..active.judgements import REPLIES, settled
 
-        known = [said for said in self.log if not said.again and self.rows_of(said.pair)]
+        known = [said for said in settled(self.log) if self.rows_of(said.pair)]
         pairs = [self.rows_of(said.pair) for said in known]
         return answer(rules, pairs, [REPLIES[said.says] for said in known])
 

@@ -64,9 +64,7 @@ def _beside(
         for row in range(max(len(left), len(right), len(called))):
             mark = EQUAL if number and not row and one == other else " "
             start = called[row] if row < len(called) else ""
-            first, second = (
-                column[row] if row < len(column) else [] for column in (left, right)
-            )
+            first, second = (column[row] if row < len(column) else [] for column in (left, right))
             blank = " " * (wide - sum(len(text) for text, _ in first))
             line = f"  {start:<{label}} {mark} {_spelt(first, styled)}{blank}  "
             yield (line + _spelt(second, styled)).rstrip()

@@ -44,9 +44,7 @@ of pairs that contradict each other."""
 @opt.force_option
 @opt.option("-q", "--quiet", is_flag=True, help="Print nothing.")
 @opt.debug_option
-def join(
-    files: Sequence[str], output: str | None, majority: bool, force: bool, quiet: bool
-) -> int:
+def join(files: Sequence[str], output: str | None, majority: bool, force: bool, quiet: bool) -> int:
     """Join FILES of answers, of corral ask or corral studio, and list the conflicts."""
     from ..active.judgements import Joined
 

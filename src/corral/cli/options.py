@@ -126,6 +126,8 @@ class Options:
     share: tuple[str, ...]
     pin: tuple[str, ...]
     constraints: tuple[str, ...]
+    together_column: tuple[str, ...] = ()
+    apart_column: tuple[str, ...] = ()
 
     @property
     def fewest(self) -> bool:
@@ -243,9 +245,10 @@ rule_options = stacked(
         "--must-link",
         type=_FILE,
         multiple=True,
-        help="CSV of pairs that belong together; a third column holds weights of soft pairs.",
+        help="CSV or Excel file of pairs that belong together; a third column holds weights of "
+        "soft pairs.",
     ),
-    option("--cannot-link", type=_FILE, multiple=True, help="CSV of pairs that belong apart."),
+    option("--cannot-link", type=_FILE, multiple=True, help="Such a file of pairs apart."),
     option(
         "--soft",
         type=click.FloatRange(0, min_open=True),
@@ -275,8 +278,9 @@ rule_options = stacked(
     column_option(
         "--share",
         multiple=True,
-        metavar="COLUMN:MIN:MAX",
-        help="Share of each group of a column in each cluster; MIN or MAX may be empty.",
+        metavar="COLUMN[=GROUP]:MIN:MAX",
+        help="Share of each group of a column in each cluster, or of one group as in "
+        "gender=f:0.4:0.6; MIN or MAX may be empty.",
     ),
     column_option(
         "--pin",
@@ -295,6 +299,19 @@ rule_options = stacked(
         type=_FILE,
         multiple=True,
         help="Rules of all kinds: a JSON file of ConstraintSet.to_json.",
+    ),
+    column_option(
+        "--together-column",
+        multiple=True,
+        metavar="COLUMN",
+        help="Column with names of rows that belong together with the row; several in a cell have "
+        "; or , between.",
+    ),
+    column_option(
+        "--apart-column",
+        multiple=True,
+        metavar="COLUMN",
+        help="Column with names of rows that belong apart from the row.",
     ),
 )
 

@@ -19,11 +19,14 @@ from .. import (
     MustLink,
     Pin,
 )
+from .._text import suggestion
 from ..constraints._checks import plural
-from ..constraints.files import read_weighted_pairs
+from .._typing import FloatArray, IntArray
+from ..constraints.files import pairs_of_cells, read_weighted_pairs
 from .data import Points
 from .options import Options
-from .tables import BLANK
+from .pairs import pairs_of_columns
+from .tables import BLANK, ending_of, read_pair_cells
 
 BOUNDS = "COLUMN:MIN:MAX"
 
@@ -37,8 +40,9 @@ def number_columns(options: Options) -> list[str]:
 
 def columns_of_rules(options: Options) -> list[str]:
     """Names of the columns that the rules and the weights use."""
-    named = [_split(text, 2, "--share", BOUNDS)[0] for text in options.share]
-    named += number_columns(options)
+    shares = [_split(text, 2, "--share", BOUNDS)[0] for text in options.share]
+    named = [*shares, *(name.split("=")[0] for name in shares)]
+    named += [*number_columns(options), *options.together_column, *options.apart_column]
     return [*named, *options.pin]
 
 
@@ -90,7 +94,8 @@ def _without_dropped(rules: ConstraintSet, points: Points, n_clusters: int | Non
 
 def _rules_on_rows(options: Options, points: Points) -> Iterator[Constraint | ConstraintSet]:
     """Rules from files, which name rows of the file of points."""
-    if options.soft is not None and not (options.must_link or options.cannot_link):
+    some = options.together_column or options.apart_column
+    if options.soft is not None and not (options.must_link or options.cannot_link or some):
         raise ValueError(
             "--soft is the weight of pairs, but neither --must-link nor --cannot-link is given."
         )
@@ -98,11 +103,24 @@ def _rules_on_rows(options: Options, points: Points) -> Iterator[Constraint | Co
     every = (MustLink, options.must_link), (CannotLink, options.cannot_link)
     for kind, paths in every:
         for path in paths:
-            pairs, weight = read_weighted_pairs(path, points.all_ids, decimal=options.decimal)
+            pairs, weight = _pairs_of(path, points, options.decimal)
             price = math.inf if options.soft is None else options.soft
             yield kind(pairs, price if weight is None else weight)
+    price = math.inf if options.soft is None else options.soft
+    columns = (MustLink, options.together_column), (CannotLink, options.apart_column)
+    for kind, names in columns:
+        for name in names:
+            yield kind(pairs_of_columns(name, points), price)
     for path in options.constraints:
         yield ConstraintSet.from_json(path)
+
+
+def _pairs_of(path: str, points: Points, decimal: str) -> tuple[IntArray, FloatArray | None]:
+    """The pairs in a CSV or Excel file, and their weights."""
+    if ending_of(path) == ".xlsx":
+        cells = read_pair_cells(path, decimal)
+        return pairs_of_cells(cells, path, points.all_ids, decimal=decimal)
+    return read_weighted_pairs(path, points.all_ids, decimal=decimal)
 
 
 def _rules_of_columns(options: Options, points: Points, n_clusters: int) -> Iterator[Constraint]:
@@ -153,6 +171,9 @@ def _refuse_idle_weights(options: Options) -> None:
 
 def _shares(text: str, points: Points, weight: float) -> GroupShares:
     column, low, high = _bounds(text, "--share")
+    group = None
+    if column not in points.table.columns and "=" in column:
+        column, group = column.split("=", 1)
     groups = points.table.texts(column)
     blank = next((row for row, group in enumerate(groups) if not group), None)
     if blank is not None:
@@ -160,7 +181,17 @@ def _shares(text: str, points: Points, weight: float) -> GroupShares:
             f"{points.table.name}, {points.table.place(blank)}, column {column!r}: no group; "
             "--share needs one for every row."
         )
-    return GroupShares(groups, minimum=low, maximum=high, weight=weight)
+    if group is None:
+        return GroupShares(groups, minimum=low, maximum=high, weight=weight)
+    if group not in groups:
+        known = list(dict.fromkeys(groups))
+        listed = ", ".join(map(repr, known[:20]))
+        raise ValueError(
+            f"--share is {text!r}, but column {column!r} of {points.table.name} has no group "
+            f"{group!r}{suggestion(group, known)}; its groups are {listed}."
+        )
+    sides = [None if bound is None else {group: bound} for bound in (low, high)]
+    return GroupShares(groups, minimum=sides[0], maximum=sides[1], weight=weight)
 
 
 def _pins(points: Points, columns: Sequence[str], n_clusters: int) -> Iterator[dict[int, int]]:

@@ -28,6 +28,8 @@ WHOLE = re.compile(r"0|-?[1-9]\d{0,14}", re.ASCII)
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+([eE][-+]?\d+)?|[eE][-+]?\d+)", re.ASCII)
 #: Endings of formats in which a cell has a type.
 TYPED = (".xlsx", ".parquet", ".pq", ".npy")
+#: Endings of other programs' sheets, and of old ones.
+SHEETS = (".xls", ".xlsb", ".xlsm", ".ods", ".numbers")
 FORMATS = "CSV, TSV, Excel, Parquet and npy"
 #: Part of the cells up to which numbers are an accident in a column of texts, such as codes.  In a
 #: column with more numbers, a cell that is none is taken for a mistake.
@@ -135,7 +137,10 @@ def read_table(
         delimiters = DELIMITERS[ending.removesuffix(".gz")].replace(decimal, "")
         rows = _text_rows(path, delimiters, head)
         return _tabulated(Table(path, {}, decimal=decimal), rows, header)
-    raise ValueError(f"{path}: files of kind {ending or path!r} cannot be read; {FORMATS} can.")
+    remedy = " Save it as .xlsx or as CSV UTF-8." if ending in SHEETS else ""
+    raise ValueError(
+        f"{path}: files of kind {ending or path!r} cannot be read; {FORMATS} can.{remedy}"
+    )
 
 
 def _text_rows(path: str, delimiters: str, head: bool) -> list[tuple[int, list[str]]]:
@@ -242,6 +247,22 @@ def _sheet_rows(path: str, head: bool) -> list[tuple[int, list[Any]]]:
     padded = ([*row[:most], *[None] * (most - len(row))] for row in rows)
     numbered = enumerate(zip(padded, widths, strict=True), start=1)
     return [(line, ["" if c is None else c for c in row]) for line, (row, wide) in numbered if wide]
+
+
+def read_pair_cells(path: str, decimal: str) -> list[list[str]]:
+    """The cells of the first sheet of an Excel file as a CSV file of pairs would have them."""
+    lines: list[list[str]] = []
+    for line, cells in _sheet_rows(path, head=False):
+        lines += [[] for _ in range(line - len(lines) - 1)]
+        lines.append([_of_pair(cell, decimal) for cell in cells])
+    return lines
+
+
+def _of_pair(cell: Any, decimal: str) -> str:
+    """A cell as a text; a number of a row has no decimal point."""
+    whole = isinstance(cell, float) and cell.is_integer()
+    text = str(int(cell) if whole else cell).strip()
+    return text.replace(".", decimal) if isinstance(cell, float) else text
 
 
 def names_column(table: Table) -> str | None:

@@ -144,7 +144,18 @@ class Data:
         names = ", ".join(self.features[:MOST_USED])
         more = f" and {used - MOST_USED:,} more" if used > MOST_USED else ""
         how = f", by {COMPARED[self.metric]}" if self.metric in COMPARED else ""
-        return f"Clustering by {count}: {names}{more}{how}."
+        return f"Clustering by {count}: {names}{more}{how}{self._left_out}."
+
+    @property
+    def _left_out(self) -> str:
+        """The columns that are not clustered by, in words."""
+        left = [
+            name if values.dtype.kind == "f" else f"{name} (text)"
+            for name, values in self.columns.items()
+            if name not in self.features
+        ]
+        more = f" and {len(left) - MOST_USED:,} more" if len(left) > MOST_USED else ""
+        return f"; left out: {', '.join(left[:MOST_USED])}{more}" if left else ""
 
     def find(self, text: str) -> IntArray:
         """Rows by their names or numbers, which commas separate.

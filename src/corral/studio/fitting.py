@@ -59,7 +59,9 @@ class Interview:
 
     def after(self, before: Sequence[Judgement], now: Sequence[Judgement]) -> Interview:
         """When answers have been given, or taken back, which are asked next then."""
-        same = sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(before, now, strict=False)))
+        same = sum(
+            1 for _ in takewhile(lambda both: both[0] == both[1], zip(before, now, strict=False))
+        )
         gone, new = ([s for s in log[same:] if not s.again] for log in (before, now))
         pairs = [said.pair for said in new]
         back = tuple(said.pair for said in gone if said.pair not in pairs)

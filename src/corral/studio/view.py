@@ -31,7 +31,7 @@ from .fitting import Answer
 from .session import Session
 from .state import DETAILED, Marks, Told, about, marks_of, middles, selection
 
-RED, CHANGED, LINE = "#B3261E", "#7A4B00", "#6B6B6B"
+RED, CHANGED, LINE, MISSED = "#B3261E", "#7A4B00", "#6B6B6B", "#3D6FB4"
 #: The markers of the clusters, in the order of ``SHAPES``.
 MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "plus", "star")
 #: Opacity of points, and of those outside the selection.
@@ -254,7 +254,8 @@ class Picture:
     def _lines(self, marks: Marks, chosen: Any) -> dict[str, Any]:
         (one, other), red, plane = marks.pairs[chosen].T, marks.red[chosen], self.plane
         ends = {"x0": plane.x[one], "y0": plane.y[one], "x1": plane.x[other], "y1": plane.y[other]}
-        return {**ends, "colour": np.where(red, RED, LINE), "width": np.where(red, 2.5, 1.2)}
+        hue = np.where(red, RED, np.where(marks.missed[chosen], MISSED, LINE))
+        return {**ends, "colour": hue, "width": np.where(hue == LINE, 1.2, 2.5)}
 
 
 def _empty(*names: str) -> ColumnDataSource:

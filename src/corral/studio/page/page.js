@@ -53,7 +53,7 @@
     fill(list, texts.map((rule, number) => {
       const item = element("li"), words = element("span", rule.words);
       if (rule.soft) words.textContent += " (soft)";
-      if (rule.broken) words.className = "is-broken";
+      if (rule.broken) words.className = rule.missed ? "is-missed" : "is-broken";
       const button = element("button", "Drop");
       button.setAttribute("aria-label", `Drop: ${rule.words}`);
       button.onclick = () => send(name, {number, revision: state.revision});
@@ -143,6 +143,8 @@
     at("h-broken").textContent =
       state.answer && state.answer.stale ? "Not obeyed by the last fit" : "Broken rules";
     fill(at("sentences"), state.broken.map((text) => element("li", text)));
+    seen("wishes", state.wishes.length && !state.conflict);
+    fill(at("missed"), state.wishes.map((text) => element("li", text)));
     seen("none", !state.rules.length);
     dropList(at("rules"), state.rules, "drop");
     seen("more", state.more_rules);
