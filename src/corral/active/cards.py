@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from difflib import SequenceMatcher
 
-from .._text import expanded
+from .._text import expanded, suggestion
 
 #: Columns called by one word and a number from which they are taken for an embedding: nobody reads
 #: them.  Fewer would hide columns such as mark1 to mark5.
@@ -63,8 +63,8 @@ def shown_columns(
     for name in chosen:
         if name not in columns:
             raise ValueError(
-                f"--show names {name!r}, which is no column; the columns are "
-                f"{', '.join(columns[:MOST_COLUMNS])}."
+                f"--show names {name!r}, which is no column{suggestion(name, columns)}; the "
+                f"columns are {', '.join(columns[:MOST_COLUMNS])}."
             )
     if chosen:
         return chosen

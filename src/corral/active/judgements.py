@@ -176,7 +176,7 @@ def without_links(rules: ConstraintSet, log: Iterable[Judgement], names: Any = N
     ``names`` are those of the rows, where one has names of rows and the other their numbers.
     """
     place = {} if names is None else {name: row for row, name in enumerate(names)}
-    said = {(one.says, _ends(one.pair, place)) for one in settled(log)}
+    said = {(one.says, _ends(one.pair, place)) for one in log if one.known and not one.again}
     left = []
     for rule in rules:
         if isinstance(rule, (MustLink, CannotLink)):

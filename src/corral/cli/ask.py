@@ -256,7 +256,7 @@ def begin(
     """Read the points, the rules and the answers so far."""
     from .. import ConstraintSet
     from ..active.cards import shown_columns
-    from ..active.judgements import read_judgements, without_links
+    from ..active.judgements import read_judgements, settled, without_links
     from .rules import pairs_not_known
     from .tables import names_column, read_table
 
@@ -271,7 +271,7 @@ def begin(
     shown = tuple(shown_columns(list(table.columns), show, [asked.id_column]))
     points, rules, n_clusters = load(asked, quiet=False, table=table)
     names = range(points.n_rows) if points.all_ids is None else points.all_ids
-    before = without_links(before, log, names)
+    before = without_links(before, settled(log), names)
     own = before.resolve(names)
     rules = rules.with_(own if points.complete else own.subset(points.kept))
     rules.check(len(points.X), n_clusters)

@@ -44,7 +44,7 @@ def side_by_side(
       text   one two  one
       n    = 1        1
     """
-    cells = [("", *map(printable, names))]
+    cells = [("", printable(names[0]), printable(names[1]))]
     cells += [(printable(name), printable(one), printable(other)) for name, one, other in lines]
     label = min(max(len(name) for name, _, _ in cells), MOST_NAME)
     room = (width - label - 9) // 2

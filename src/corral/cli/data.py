@@ -18,7 +18,6 @@ from ..constraints.files import atomic_writer
 from .options import Options
 from .tables import Table, read_table
 
-
 #: Columns that a sentence lists.
 MOST_LISTED = 12
 

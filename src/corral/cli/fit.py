@@ -327,9 +327,9 @@ def load(
 ) -> tuple[Points, ConstraintSet, int]:
     """Read the points, the rules and the number of clusters, and check them.
 
-    ``table`` is the file if it has been read before.  ``space`` is that of a fitted model.  ``may_be_empty`` allows more clusters than rows, and
-    ``any_number`` rules that are for another number of clusters.  If the number is to be the
-    fewest, that of the rows stands for it.
+    ``table`` is the file if it has been read before.  ``space`` is that of a fitted model.
+    ``may_be_empty`` allows more clusters than rows, and ``any_number`` rules that are for another
+    number of clusters.  If the number is to be the fewest, that of the rows stands for it.
     """
     from .data import load_points
     from .rules import columns_of_rules, count_clusters, make_rules, number_columns

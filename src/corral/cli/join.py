@@ -27,8 +27,8 @@ Examples:
   corral join ann.json bob.json eve.json --majority -o answers.json
   corral join answers.json -o pairs.csv
 
-The output is a file of rules and answers (.json), for corral ask and for --rules of corral fit, or a
-table of all answers with their times and names (.csv, .tsv, .xlsx, .parquet), which this command
+The output is a file of rules and answers (.json), for corral ask and for --rules of corral fit, or
+a table of all answers with their times and names (.csv, .tsv, .xlsx, .parquet), which this command
 reads, too. Pairs that were judged differently are listed and left out of the rules; so are chains
 of pairs that contradict each other."""
 

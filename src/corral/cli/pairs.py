@@ -30,7 +30,7 @@ def pairs_of_columns(column: str, points: Points) -> IntArray:
     folded: dict[str, list[int]] = {}
     for name, row in place.items():
         folded.setdefault(name.casefold(), []).append(row)
-    pairs = {}
+    pairs: dict[frozenset[int], tuple[int, int]] = {}
     for number, text in enumerate(texts):
         for name in _names_in(text, place):
             alike = folded.get(name.casefold(), [])

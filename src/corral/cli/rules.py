@@ -20,8 +20,8 @@ from .. import (
     Pin,
 )
 from .._text import suggestion
-from ..constraints._checks import plural
 from .._typing import FloatArray, IntArray
+from ..constraints._checks import plural
 from ..constraints.files import pairs_of_cells, read_weighted_pairs
 from .data import Points
 from .options import Options

@@ -48,7 +48,7 @@ class Annotation:
     goal: int | None = None
     minutes: float | None = None
     begins: bool = False
-    others: ConstraintSet = ConstraintSet()
+    others: ConstraintSet | tuple[()] = ()
 
 
 def columns_of(data: Data, wanted: Sequence[str] = ()) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..active.judgements import Judgement, ask_again, links_of
+from ..active.judgements import REPLIES, Judgement, ask_again, links_of
 from ..constraints import ConstraintSet
 from ..constraints.collection import json_of
 from ..deadline import time_of_day
@@ -18,7 +18,7 @@ from ..progress import Progress
 from . import rules as edit
 from .autosave import Autosave
 from .data import Data
-from .fitting import REPLIES, Answer, Conflict, Interview, Job, Pair, Task, with_reply
+from .fitting import Answer, Conflict, Interview, Job, Pair, Task, with_reply
 from .questions import Annotation, columns_of
 
 #: Steps that can be undone.

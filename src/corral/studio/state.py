@@ -215,7 +215,8 @@ class Marks:
     """What the picture draws on the points.
 
     ``pairs`` are rows, with whether they belong ``together``, whether they are ``red``: broken, or
-    in the conflict, and whether they are ``missed``: a soft pair that is not obeyed.  Of many marks of a kind a sample is here, and ``sample`` says so.
+    in the conflict, and whether they are ``missed``: a soft pair that is not obeyed.  Of many marks
+    of a kind a sample is here, and ``sample`` says so.
     """
 
     pairs: IntArray
