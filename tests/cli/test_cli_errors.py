@@ -417,7 +417,7 @@ def test_a_fault_of_an_audit_is_no_broken_rule(mess, corral, monkeypatch):
 
 
 def test_debug_goes_before_the_command_too(folder, corral):
-    done = corral("--debug", "fit", "near.csv", "-k", 2)
+    done = corral("--debug", "fit", "near.csv", "-k", 2, "--columns", "z")
     assert done.code == 2
     assert "Traceback" in done.err
 

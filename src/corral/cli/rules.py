@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from .. import (
     CannotLink,
@@ -26,7 +27,7 @@ from ..constraints.files import pairs_of_cells, read_weighted_pairs
 from .data import Points
 from .options import Options
 from .pairs import pairs_of_columns
-from .tables import BLANK, ending_of, read_pair_cells
+from .tables import BLANK, ending_of, names_column, read_pair_cells
 
 BOUNDS = "COLUMN:MIN:MAX"
 
@@ -67,14 +68,33 @@ def make_rules(
 
     ``any_number`` allows rules that are for another number of clusters.
     """
-    names = range(points.n_rows) if points.all_ids is None else points.all_ids
-    of_file = ConstraintSet(_rules_on_rows(options, points)).resolve(names)
+    given = ConstraintSet(_rules_on_rows(options, points))
+    of_file = given.resolve(_names_of(points, given.named))
     if not points.complete:
         of_file = _without_dropped(of_file, points, None if any_number else n_clusters)
     rules = ConstraintSet([of_file, *_rules_of_columns(options, points, n_clusters)])
     if not any_number:
         rules.check(len(points.X), n_clusters)
     return rules
+
+
+def _names_of(points: Points, named: bool) -> Sequence[Any]:
+    """The names of all rows of the file, or their numbers; rules may need names.
+
+    Without ``--id-column`` they are in the first column of short texts that all differ, as in
+    ``corral ask`` and in the studio.
+    """
+    if points.all_ids is not None:
+        return points.all_ids
+    column = names_column(points.table) if named and points.complete else None
+    if column is not None:
+        return points.table.texts(column)
+    if named:
+        raise ValueError(
+            "the rules name rows by their names; --id-column says which column of "
+            f"{points.table.name} has them."
+        )
+    return range(points.n_rows)
 
 
 def _without_dropped(rules: ConstraintSet, points: Points, n_clusters: int | None) -> ConstraintSet:

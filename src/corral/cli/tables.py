@@ -96,10 +96,9 @@ class Table:
     def is_text(self, name: str) -> bool:
         """Whether most cells of a column that have a value are no numbers."""
         cells = [cell for cell in self.column(name) if not _is_blank(cell)]
-        found = np.isfinite(as_numbers(cells, self.decimal))
-        if self.decimal == "." and not found.any():  # numbers with a decimal comma are no texts
-            found = np.isfinite(as_numbers(cells, ","))
-        return bool(len(cells)) and bool(found.mean() < MOST_NUMBERS)
+        # Numbers with another decimal mark are no texts, but a mistake.
+        found = [np.isfinite(as_numbers(cells, mark)).mean() for mark in ".,"] if cells else [1.0]
+        return bool(max(found) < MOST_NUMBERS)
 
     def take(self, rows: IntArray) -> Table:
         """The table of some of the rows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._text import in_digits
 from ..active.cards import differences, shown_columns
@@ -12,9 +12,6 @@ from ..active.judgements import Judgement, agreement_words
 from ..constraints import ConstraintSet
 from .data import MOST_COLUMNS, Data
 from .images import is_image_column
-
-if TYPE_CHECKING:
-    from .session import Session
 
 #: Characters of a text that a card shows.
 MOST_CHARACTERS = 5_000
@@ -67,8 +64,8 @@ def rows_judged(log: Sequence[Judgement], data: Data) -> tuple[Judgement, ...]:
     return tuple(made)
 
 
-def questions(session: Session) -> dict[str, Any]:
-    """The question that is asked now, and how far it is."""
+def questions(session: Any) -> dict[str, Any]:
+    """The question that a session asks now, and how far it is."""
     judged, data, settings = session.document.judged, session.data, session.annotation
     return {
         "words": " ".join(filter(None, [session.interview.words, agreement_words(judged)])),
@@ -87,7 +84,7 @@ def questions(session: Session) -> dict[str, Any]:
     }
 
 
-def _card(session: Session) -> dict[str, Any] | None:
+def _card(session: Any) -> dict[str, Any] | None:
     """The pair that is asked about, with a line for each column that is shown."""
     asked, data = session.asked, session.data
     if asked is None:
