@@ -83,10 +83,8 @@ def test_an_annotator_goes_from_the_files_to_the_answers(asked, shoes, pages):
     waits(page)
     card = page.locator("#annotate-pair")
     expect(card.locator("img")).to_have_count(2)
-    loaded = (
-        "() => [...document.querySelectorAll('#annotate img')].every(i => i.naturalWidth == 240)"
-    )
-    page.wait_for_function(loaded)
+    images = "[...document.querySelectorAll('#annotate img')]"
+    page.wait_for_function(f"() => {images}.every(image => image.naturalWidth == 240)")
     expect(card).to_contain_text("<b>hardly used</b>")  # texts are never HTML
     expect(page.locator("#annotate-undo")).to_be_disabled()
     page.keyboard.press("u")  # mistake 1: nothing to take back

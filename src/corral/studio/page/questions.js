@@ -139,7 +139,9 @@ const questions = (() => {
 
   function key(event) {
     if (!open || event.ctrlKey || event.altKey || event.metaKey || event.repeat) return;
-    if (event.target.closest("input, select, summary, .choice")) return;
+    const box = event.target.closest("summary, input[type=checkbox]");
+    if (event.target.closest("select, input") && !box) return;  // a name is typed
+    if (box && event.key === " ") return;
     const says = event.key.toLowerCase() === "u" ? "undo" : REPLIES[event.key.toLowerCase()];
     if (!says) return;
     event.preventDefault();  // or a space would press the button that was clicked last
@@ -156,6 +158,8 @@ const questions = (() => {
       further = true;
       if (state.questions.card) draw(); else send("ask");
     };
+    const choice = document.querySelector("#annotate details");
+    choice.ontoggle = () => { if (!choice.open) at("annotate-stage").focus({preventScroll: true}); };
     at("annotate-close").onclick = () => turn(false);
     at("large").onclick = () => turn(true);
     setInterval(() => { if (open) draw(); }, TICK);
