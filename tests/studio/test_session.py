@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,11 +24,14 @@ from corral import (
     Pin,
     check,
 )
+from corral.active.judgements import read_judgements
+from corral.constraints.collection import rules_of
 from corral.studio import rules as edit
 from corral.studio.actions import do
 from corral.studio.data import Data, data_of
 from corral.studio.export import python_lines
 from corral.studio.fitting import Task, renumbering
+from corral.studio.questions import Annotation
 from corral.studio.session import Session
 from corral.studio.state import DETAILED, MOST_RINGS, Told, broken_parts, marks_of
 
