@@ -24,14 +24,14 @@ from bokeh.plotting import figure
 from jinja2 import Template
 
 from .._typing import IntArray
-from ..plots._style import GREY, INK, colour
+from ..plots._style import GREY, INK, MISSED, colour
 from .actions import OF_SELECTION, do, sentence_of
 from .data import Data, Plane, plane_of, views_of
 from .fitting import Answer
 from .session import Session
 from .state import DETAILED, Marks, Told, about, marks_of, middles, selection
 
-RED, CHANGED, LINE, MISSED = "#B3261E", "#7A4B00", "#6B6B6B", "#3D6FB4"
+RED, CHANGED, LINE = "#B3261E", "#7A4B00", "#6B6B6B"
 #: The markers of the clusters, in the order of ``SHAPES``.
 MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "plus", "star")
 #: Opacity of points, and of those outside the selection.
