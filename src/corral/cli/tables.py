@@ -35,7 +35,7 @@ FORMATS = "CSV, TSV, Excel, Parquet and npy"
 #: column with more numbers, a cell that is none is taken for a mistake.
 MOST_NUMBERS = 0.5
 #: Longest text that can be the name of a row, in characters; longer ones are what it is about.
-LONGEST_NAME = 60
+LONGEST_NAME = 100
 #: Bytes of a text file that are read for the names of its columns only.
 HEAD_BYTES = 65_536
 
