@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,7 +150,8 @@ def _chosen(
     others = {options.id_column, options.weight, *used_elsewhere}
     free = [name for name in table.columns if name not in others]
     texts = [] if wanted else [name for name in free if table.is_text(name)]
-    chosen = wanted or [name for name in free if name not in texts]
+    words = set(texts)
+    chosen = wanted or [name for name in free if name not in words]
     if not chosen and texts:
         raise ValueError(
             f"{table.name} has no column of numbers to cluster by: {_listed(texts)} hold texts. "
@@ -158,7 +160,7 @@ def _chosen(
         )
     if not chosen:
         raise ValueError(f"{table.name} has no column left to cluster by; see --columns.")
-    twice = next((name for i, name in enumerate(chosen) if name in chosen[:i]), None)
+    twice = next((name for name, count in Counter(chosen).items() if count > 1), None)
     if twice is not None:
         raise ValueError(f"--columns names {twice!r} twice; give each column once.")
     pattern = bool(wanted) and not {*",".join(options.columns).split(",")} >= {*wanted}
@@ -167,10 +169,11 @@ def _chosen(
 
 def columns_used(table: Table, chosen: Sequence[str]) -> str:
     """Which columns are used, and which are not."""
+    used = set(chosen)
     left = [
         f"{name} (text)" if table.is_text(name) else name
         for name in table.columns
-        if name not in chosen
+        if name not in used
     ]
     out = f"; left out: {_listed(left)}" if left else ""
     return f"using {len(chosen)} of {len(table.columns)} columns: {_listed(chosen)}{out}"

@@ -149,10 +149,11 @@ class Data:
     @property
     def _left_out(self) -> str:
         """The columns that are not clustered by, in words."""
+        used = set(self.features)
         left = [
             name if values.dtype.kind == "f" else f"{name} (text)"
             for name, values in self.columns.items()
-            if name not in self.features
+            if name not in used
         ]
         more = f" and {len(left) - MOST_USED:,} more" if len(left) > MOST_USED else ""
         return f"; left out: {', '.join(left[:MOST_USED])}{more}" if left else ""
