@@ -199,3 +199,13 @@ def test_the_questions_on_a_phone_and_with_axe(asked, pages):
     expect(page.locator("#annotate")).to_be_hidden()
     page.locator("#large").click()
     expect(page.locator("#annotate")).to_be_visible()
+
+
+def test_answers_about_other_rows_are_not_lost(asked, shoes):
+    said = {"pair": ["s00", "elsewhere"], "says": "unknown"}
+    path = shoes.parent / "answers.json"
+    values = {"format": "corral constraints", "version": 1, "constraints": [], "answers": [said]}
+    path.write_text(json.dumps(values))
+    with pytest.raises(ValueError, match="1 answers about rows that shoes.csv lacks"):
+        asked()
+    assert json.loads(path.read_text()) == values

@@ -7,7 +7,7 @@ import pytest
 
 from corral.studio.data import Data
 from corral.studio.images import MOST_BYTES, Images
-from corral.studio.questions import image_columns, image_of
+from corral.studio.questions import image_of, names_images
 
 PNG = b"\x89PNG\r\n\x1a\n and more"
 
@@ -60,7 +60,7 @@ def test_only_cells_of_columns_of_images_lead_to_files(images):
     cells = [np.array(texts, object) for texts in (["a.png", "sub/b.png"], ["a.png is red", "x"])]
     columns = {"image": cells[0], "text": cells[1], "x": np.zeros(2)}
     data = Data("data", np.zeros((2, 1)), ("x",), columns, images=images)
-    assert image_columns(data) == {"image"}
+    assert [name for name in columns if names_images(data, name)] == ["image"]
     assert image_of(data, 1, 0) == ("image/png", PNG)
     for row, column in ((0, 1), (0, 2), (0, 3), (2, 0)):
         assert image_of(data, row, column) is None

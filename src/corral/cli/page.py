@@ -100,7 +100,13 @@ def _so_far(output: str, data: Data) -> tuple[ConstraintSet, tuple[Judgement, ..
         return ConstraintSet(), (), ()
     text = Path(output).read_text(encoding="utf-8")
     rules = ConstraintSet.from_json(output)
-    log = rows_judged(read_judgements(text, output), data)
+    every = read_judgements(text, output)
+    log = rows_judged(every, data)
+    if len(log) < len(every):
+        raise ValueError(
+            f"{output} has {len(every) - len(log)} answers about rows that {data.title} lacks; "
+            "give the file of points that they are about, or another name for the answers."
+        )
     here = {said.ends for said in log}
     unknown = (pair for pair in unknown_of(text) if frozenset(pair) not in here)
     names = range(len(data)) if data.names is None else data.names

@@ -13,6 +13,8 @@ from ..constraints import ConstraintSet
 from .data import MOST_COLUMNS, Data
 from .images import is_image_column
 
+#: Cells from which it is judged whether a column names images; each card looks at them.
+MOST_JUDGED = 200
 #: Characters of a text that a card shows.
 MOST_CHARACTERS = 5_000
 
@@ -103,7 +105,7 @@ def _line(data: Data, name: str, row: int, other: int) -> dict[str, Any]:
     """A column of two rows: texts with their differences, or where the images are."""
     one, two = (cell_of(data, name, r) for r in (row, other))
     line: dict[str, Any] = {"name": name, "texts": [one, two], "same": one == two}
-    if data.images is not None and name in image_columns(data):
+    if data.images is not None and names_images(data, name):
         place = list(data.columns).index(name)
         faults = [data.images.fault(cell) if cell.strip() else "no image" for cell in (one, two)]
         sources = [f"image/{r}/{place}" for r in (row, other)]
@@ -119,12 +121,11 @@ def cell_of(data: Data, name: str, row: int) -> str:
     return in_digits(values[row]) if values.dtype.kind == "f" else str(values[row])
 
 
-def image_columns(data: Data) -> frozenset[str]:
-    """Columns that name images."""
-    if data.images is None:
-        return frozenset()
-    texts = {name: values for name, values in data.columns.items() if values.dtype.kind != "f"}
-    return frozenset(name for name, values in texts.items() if is_image_column(map(str, values)))
+def names_images(data: Data, name: str) -> bool:
+    """Whether the cells of a column name images, judged by a part of them."""
+    values = data.columns[name]
+    some = values[:: max(len(values) // MOST_JUDGED, 1)]
+    return values.dtype.kind != "f" and is_image_column(map(str, some))
 
 
 def image_of(data: Data, row: int, place: int) -> tuple[str, bytes] | None:
@@ -132,6 +133,6 @@ def image_of(data: Data, row: int, place: int) -> tuple[str, bytes] | None:
     names = list(data.columns)
     if data.images is None or not (row < len(data) and place < len(names)):
         return None
-    if names[place] not in image_columns(data):
+    if not names_images(data, names[place]):
         return None
     return data.images.read(str(data.columns[names[place]][row]))
