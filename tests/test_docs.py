@@ -11,9 +11,11 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import warnings
 from contextlib import redirect_stdout
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -86,7 +88,11 @@ def run_console(text, chdir):
         if words[0] == "cd":
             chdir(words[1])
         elif words[0] == "corral":
-            with redirect_stdout(said):
+            typed = re.search(r"# types (.*)", line)
+            answers = io.StringIO(
+                "".join(f"{word}\n" for word in typed[1].split()) if typed else ""
+            )
+            with redirect_stdout(said), patch("sys.stdin", answers if typed else sys.stdin):
                 code = run(words[1:])
             meant = re.search(r"# exit code (\d)", line)
             assert code == (int(meant[1]) if meant else 0), line

@@ -10,8 +10,8 @@ from structure import CLOCKS, House
 
 PACKAGE = Path(__file__).parents[1] / "src" / "corral"
 
-MOST_LINES = 47_000
-MOST_MODULES = 200
+MOST_LINES = 49_000
+MOST_MODULES = 215
 #: Names of numbers in the engine on which the search depends.
 MOST_NUMBERS = 60
 #: Lines inside its functions with other numbers, most of them tolerances: no number hides there.

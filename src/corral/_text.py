@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from functools import wraps
 from inspect import signature
 from itertools import islice
@@ -97,6 +98,36 @@ def suggestion(word: Any, known: Iterable[Any], least: float = 0.6) -> str:
     names = {name.lower(): name for name in texts}
     close = get_close_matches(word.lower(), names, 1, least) if isinstance(word, str) else []
     return f" (did you mean {names[close[0]]!r}?)" if close else ""
+
+
+def expanded(wanted: Iterable[str], known: Iterable[str], where: str) -> list[str]:
+    """Names of columns, in which ``*``, ``?`` and ``[...]`` stand for any, as those that they mean.
+
+    Parameters
+    ----------
+    wanted : iterable of str
+        Names with commas between; a name that is known is never a pattern.
+    known : iterable of str
+        All columns, in whose order a pattern is replaced.
+    where : str
+        What messages call the option and the file.
+
+    Examples
+    --------
+    >>> expanded(["text,e*"], ["e0", "e1", "text"], "--columns")
+    ['text', 'e0', 'e1']
+    """
+    names, found = list(known), []
+    for word in (part.strip() for given in wanted for part in given.split(",")):
+        if word in names or not any(mark in word for mark in "*?["):
+            found.append(word)
+            continue
+        meant = [name for name in names if fnmatchcase(name, word)]
+        if not meant:
+            few = ", ".join(names[:20])
+            raise ValueError(f"{where}: no column matches {word!r}; the columns are {few}.")
+        found += meant
+    return found
 
 
 def refuse_keys(where: str, given: Iterable[Any], known: Iterable[str]) -> None:

@@ -131,3 +131,8 @@ class Deadline:
 
 #: No limit.
 NEVER = Deadline(began=0.0)
+
+
+def time_of_day() -> str:
+    """The date and time in UTC, to the second, such as ``2024-05-01T09:30:00Z``."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -90,23 +90,23 @@ def test_a_file_that_is_no_file_of_rules_is_refused_in_words(studio, pages, poin
     expect(page.locator("#none")).to_be_visible()
 
 
-def test_soft_rules_that_are_broken_are_told_and_dropped(studio, pages, points):
+def test_soft_rules_that_are_not_obeyed_are_wishes_and_dropped(studio, pages, points):
     page = pages(studio(points).url)
     page.check("#soft")
     page.fill("#weight", "0.01")
     rule(page, "apart", "p0", "p1")
     fit(page)
-    expect(page.locator("#broken")).to_contain_text("p0 and p1")
-    expect(page.locator("#rules .is-broken")).to_have_count(1)
-    page.screenshot(path=KEPT / "broken.png")
+    expect(page.locator("#wishes")).to_contain_text("p0 and p1")
+    expect(page.locator("#rules .is-missed")).to_have_count(1)
+    page.screenshot(path=KEPT / "wishes.png")
     press(page, page.get_by_role("button", name="Drop: Cannot-link p0-p1"))
     expect(page.locator("#none")).to_be_visible()
-    expect(page.locator("#broken")).to_be_hidden()
+    expect(page.locator("#wishes")).to_be_hidden()
     page.check("#soft-bounds")
     bound(page, "sizes", least=13)
     expect(page.locator("#rules")).to_contain_text("(soft)")
     fit(page)
-    expect(page.locator("#broken")).to_contain_text("13")
+    expect(page.locator("#wishes")).to_contain_text("13")
 
 
 def test_clicks_axes_legend_and_clusters(studio, pages, points):

@@ -36,7 +36,10 @@ BAD_INPUT = {
     "empty": (("empty.csv", "-k", "2"), "empty.csv has no rows"),
     "header only": (("header.csv", "-k", "2"), "header.csv has no rows"),
     "ragged": (("ragged.csv", "-k", "2"), "ragged.csv, line 3: 1 cells, but there are 2 columns"),
-    "text": (("near.csv", "-k", "2"), "near.csv, line 2, column 'id': 'p0' is not a finite number"),
+    "text": (
+        ("near.csv", "-k", "2", "--columns", "id"),
+        "near.csv, line 2, column 'id': 'p0' is not a finite number; the column holds texts",
+    ),
     "gap": (("gap.csv", "-k", "2"), "gap.csv, line 3, column 'y': '' is not a finite number"),
     "infinite": (("inf.csv", "-k", "2"), "inf.csv, line 2, column 'y': 'inf'"),
     "not text": (("latin.csv", "-k", "2"), "latin.csv is not UTF-8 text"),
@@ -414,7 +417,7 @@ def test_a_fault_of_an_audit_is_no_broken_rule(mess, corral, monkeypatch):
 
 
 def test_debug_goes_before_the_command_too(folder, corral):
-    done = corral("--debug", "fit", "near.csv", "-k", 2)
+    done = corral("--debug", "fit", "near.csv", "-k", 2, "--columns", "z")
     assert done.code == 2
     assert "Traceback" in done.err
 

@@ -26,7 +26,7 @@ from corral.plots import (
     plot_sizes,
     plot_totals,
 )
-from corral.plots._style import BROKEN, COLOURS, colour, marker, plain
+from corral.plots._style import BROKEN, COLOURS, GREY, colour, marker, plain
 from corral.report import pictures
 
 mpl = pytest.importorskip("matplotlib")
@@ -117,6 +117,19 @@ def test_links_are_solid_or_dashed_and_broken_ones_stand_out(X):
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
     assert {"must-link (2)", "broken cannot-link (1)", "cluster 0 (3)"} <= set(legend)
     assert "2 of 6 links broken" in ax.get_title("left")
+
+
+def test_soft_links_that_are_not_obeyed_are_wishes_in_another_colour(X):
+    rules = [MustLink([(0, 1), (0, 5)], weight=[np.inf, 2]), CannotLink([(0, 1)], weight=3)]
+    ax = plot_clusters(X[:, :2], LABELS, rules)
+    shown = by_gid(ax)
+    assert len(shown["missed must-link"].get_segments()) == 1
+    assert len(shown["missed cannot-link"].get_segments()) == 1
+    assert len(shown["broken must-link"].get_segments()) == 0
+    assert to_hex(shown["missed must-link"].get_color()[0]).upper() not in (BROKEN, GREY)
+    assert "2 of 3 links are wishes that are not met" in ax.get_title("left")
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert {"must-link (1)", "must-link not met (1)", "cannot-link not met (1)"} <= set(legend)
 
 
 @pytest.mark.parametrize("shape", [(6, 1), (2, 5), (1, 3), (1, 1), (3, 3)])

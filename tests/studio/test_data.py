@@ -94,7 +94,10 @@ def test_each_column_of_a_frame_stays_whatever_it_is_called(names):
 def test_the_page_says_by_which_columns_it_clusters():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"x": [1, 2], "kind": ["a", "b"], "y": [3, 4]})
-    assert json.loads(about(data_of(frame)))["using"] == "Clustering by 2 of 3 columns: x, y."
+    assert (
+        json.loads(about(data_of(frame)))["using"]
+        == "Clustering by 2 of 3 columns: x, y; left out: kind (text)."
+    )
     assert data_of(frame[["x", "y"]]).using == "Clustering by all 2 columns: x, y."
     assert data_of(frame[["x"]]).using == "Clustering by the only column: x."
     many = data_of(np.zeros((2, 40)))

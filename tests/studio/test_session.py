@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,11 +24,14 @@ from corral import (
     Pin,
     check,
 )
+from corral.active.judgements import read_judgements
+from corral.constraints.collection import rules_of
 from corral.studio import rules as edit
 from corral.studio.actions import do
 from corral.studio.data import Data, data_of
 from corral.studio.export import python_lines
 from corral.studio.fitting import Task, renumbering
+from corral.studio.questions import Annotation
 from corral.studio.session import Session
 from corral.studio.state import DETAILED, MOST_RINGS, Told, broken_parts, marks_of
 
@@ -296,7 +300,7 @@ def test_dropping_a_part_leaves_all_other_parts(session):
         assert sorted(map(str, left)) == sorted(map(str, every[:number] + every[number + 1 :]))
 
 
-def test_broken_soft_pairs_are_the_red_ones(session):
+def test_soft_pairs_that_are_not_obeyed_are_wishes_and_not_red(session):
     near = [(row, row + 1) for row in range(0, 8, 2)]
     for pair in near:
         do(session, {"do": "apart", "weight": "0.001"}, pair)
@@ -306,12 +310,70 @@ def test_broken_soft_pairs_are_the_red_ones(session):
     assert any(broken)
     assert [len(where) > 0 for where in broken_parts(session)] == broken
     marks = marks_of(session)
-    red = {tuple(pair) for pair in marks.pairs[marks.red].tolist()}
-    assert red == {pair for pair, wrong in zip(near, broken, strict=True) if wrong}
-    assert set(marks.red_rows.tolist()) == {row for pair in red for row in pair}
+    missed = {tuple(pair) for pair in marks.pairs[marks.missed].tolist()}
+    assert missed == {pair for pair, wrong in zip(near, broken, strict=True) if wrong}
+    assert not marks.red.any()
+    assert not len(marks.red_rows)
     told = json.loads(Told(session).text())
+    assert told["broken"] == []
+    assert len(told["wishes"]) == sum(broken)
+    assert "r0" in told["wishes"][0]
+    # The same rules, now hard: what the labels before do not obey is broken.
+    for _ in near:
+        do(session, {"do": "drop", "number": 0, "revision": session.revision})
+    for pair in near:
+        do(session, {"do": "apart"}, pair)
+    marks, told = marks_of(session), json.loads(Told(session).text())
+    red = {tuple(pair) for pair in marks.pairs[marks.red].tolist()}
+    assert red == missed
+    assert set(marks.red_rows.tolist()) == {row for pair in red for row in pair}
     assert len(told["broken"]) == sum(broken)
-    assert "r0" in told["broken"][0]
+    assert told["wishes"] == []
+
+
+def test_undo_takes_the_answer_its_card_and_the_counter_back(session):
+    session.interview = replace(session.interview, waiting=((0, 9), (1, 17), (2, 10)))
+    told = []
+    for says in ("same", "unknown"):
+        told.append(json.loads(Told(session).text())["questions"])
+        do(session, {"do": "reply", "says": says, "pair": list(session.asked[0])})
+        assert not session.failed, session.message
+    for name in ("undo", "take_back"):
+        do(session, {"do": name})
+        assert not session.failed, session.message
+        now, before = json.loads(Told(session).text())["questions"], told.pop()
+        assert now == before
+    assert session.document.judged == ()
+    assert len(session.document.rules) == 0
+    do(session, {"do": "take_back"})
+    assert session.failed
+    do(session, {"do": "undo"})  # of the taking back
+    assert [said.says for said in session.document.judged] == ["same"]
+    assert session.asked[0] == (1, 17)
+
+
+def test_answers_go_to_the_file_without_the_rules_of_options(session):
+    others = ConstraintSet([MustLink([(3, 4)]), ClusterSizes(minimum=2)])
+    asked = Session(session.data, others, annotation=Annotation(others=others, by="ann"))
+    asked.interview = replace(asked.interview, waiting=((0, 1), (2, 9)))
+    for says in ("same", "different"):
+        do(asked, {"do": "reply", "says": says, "pair": list(asked.asked[0])})
+    made = rules_of(asked.text, "the file")
+    assert made == ConstraintSet([MustLink([(0, 1)]), CannotLink([(2, 9)])])
+    log = read_judgements(asked.text, "the file")
+    assert [(said.pair, said.by) for said in log] == [(("r0", "r1"), "ann"), (("r2", "r9"), "ann")]
+    other = Session(session.data)
+    do(other, {"do": "load", "text": asked.text})
+    assert [said.pair for said in other.document.judged] == [(0, 1), (2, 9)]
+
+
+def test_columns_to_show_are_chosen_among_those_there_are(session):
+    do(session, {"do": "show", "columns": [next(iter(session.data.columns))]})
+    assert len(session.shown) == 1
+    for columns in ([], None, ["zzz"]):
+        do(session, {"do": "show", "columns": columns})
+        assert session.failed
+        assert len(session.shown) == 1
 
 
 def test_many_points_have_some_rings_and_the_page_says_so():
@@ -465,7 +527,12 @@ def test_questions_are_never_about_what_is_implied(session):
         if not session.interview.waiting:
             assert session.interview.ended
             break
-        one, other = session.interview.waiting[0]
+        (one, other), again = session.asked
+        if again:  # the 20th question
+            assert frozenset((one, other)) in {frozenset(pair) for pair in asked}
+            says = "same" if truth[one] == truth[other] else "different"
+            do(session, {"do": "reply", "says": says, "pair": [one, other]})
+            continue
         # Rows that answers have joined, by squaring until nothing changes.
         joined = np.eye(N, dtype=bool)
         for a, b in asked:

@@ -21,6 +21,7 @@ from .choose import choose
 from .compare import compare
 from .demo import demo
 from .fit import check, fit, verdict
+from .join import join
 from .mix import mix
 from .options import debug_option
 from .output import BAD_INPUT, FAULT, FINE, INFEASIBLE, INTERRUPTED, OUT_OF_TIME, say
@@ -37,6 +38,7 @@ Examples:
   corral audit points.csv labels.csv --cannot-link cl.csv --max-size 60
   corral assign new.csv --model model.json -o new-labels.csv
   corral ask points.csv -k 3 -o answers.json
+  corral join ann.json bob.json -o answers.json
   corral compare points.csv -k 3 --must-link ml.csv
   corral studio points.csv
 
@@ -65,7 +67,7 @@ def completion(ctx: click.Context, shell: str) -> None:
 
 
 COMMANDS = (
-    *(fit, mix, check, choose, audit, assign, ask, compare, studio),
+    *(fit, mix, check, choose, audit, assign, ask, join, compare, studio),
     *(demo, reproduce, completion),
 )
 

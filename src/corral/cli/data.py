@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._text import expanded
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import plural
 from ..constraints.clusters import read_cluster_names
@@ -18,6 +20,9 @@ from ..constraints.files import atomic_writer
 from ..geo.frames import DEGREES
 from .options import Options
 from .tables import Table, read_table
+
+#: Columns that a sentence lists.
+MOST_LISTED = 12
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,8 @@ class Points:
     """The points to cluster, and the table that they are from.
 
     ``table``, ``X``, ``ids`` and ``weight`` have the rows that are clustered.  ``kept`` holds
-    their positions in the file, and ``all_ids`` the ids of all rows of the file.
+    their positions in the file, and ``all_ids`` the ids of all rows of the file.  ``using`` says
+    which columns are used where no option names them one by one.
     """
 
     X: FloatArray
@@ -81,6 +87,7 @@ class Points:
     kept: IntArray
     all_ids: list[str] | None
     n_rows: int
+    using: str = ""
 
     @property
     def complete(self) -> bool:
@@ -114,7 +121,7 @@ def load_points(
     table = table or read_table(options.points, options.header, options.decimal)
     n_rows = len(next(iter(table.columns.values())))
     all_ids = None if options.id_column is None else _unique(table, options.id_column)
-    columns = _chosen(options, table, used_elsewhere) if space is None else space.columns
+    columns, using = (space.columns, "") if space else _chosen(options, table, used_elsewhere)
     gaps = options.missing != "error"
     values = np.column_stack([table.numbers(name, gaps=gaps) for name in columns])
     kept = np.arange(n_rows)
@@ -133,19 +140,53 @@ def load_points(
     space = space or Space.of(columns, values, options.scale, metric)
     ids = None if all_ids is None else [all_ids[row] for row in kept]
     weight = None if options.weight is None else table.numbers(options.weight)
-    return Points(space.points(values), ids, table, space, weight, kept, all_ids, n_rows)
+    made = space.points(values)
+    return Points(made, ids, table, space, weight, kept, all_ids, n_rows, using)
 
 
-def _chosen(options: Options, table: Table, used_elsewhere: Sequence[str]) -> Sequence[str]:
-    wanted = [name.strip() for given in options.columns for name in given.split(",")]
+def _chosen(
+    options: Options, table: Table, used_elsewhere: Sequence[str]
+) -> tuple[Sequence[str], str]:
+    """The columns to cluster by, and a sentence on them if patterns or texts decide.
+
+    Columns of texts are left out unless ``--columns`` names them.
+    """
+    wanted = expanded(options.columns, table.columns, f"{table.name}, --columns")
     others = {options.id_column, options.weight, *used_elsewhere}
-    chosen = wanted or [name for name in table.places or table.columns if name not in others]
+    free = [name for name in table.places or table.columns if name not in others]
+    texts = [] if wanted else [name for name in free if table.is_text(name)]
+    words = set(texts)
+    chosen = wanted or [name for name in free if name not in words]
+    if not chosen and texts:
+        raise ValueError(
+            f"{table.name} has no column of numbers to cluster by: {_listed(texts)} hold texts. "
+            "Add columns of numbers, such as an embedding of the texts (docs/guide/annotation.md "
+            "shows how)."
+        )
     if not chosen:
         raise ValueError(f"{table.name} has no column left to cluster by; see --columns.")
-    twice = next((name for i, name in enumerate(chosen) if name in chosen[:i]), None)
+    twice = next((name for name, count in Counter(chosen).items() if count > 1), None)
     if twice is not None:
         raise ValueError(f"--columns names {twice!r} twice; give each column once.")
-    return chosen
+    pattern = bool(wanted) and not {*",".join(options.columns).split(",")} >= {*wanted}
+    return chosen, columns_used(table, chosen) if texts or pattern else ""
+
+
+def columns_used(table: Table, chosen: Sequence[str]) -> str:
+    """Which columns are used, and which are not."""
+    used = set(chosen)
+    left = [
+        f"{name} (text)" if table.is_text(name) else name
+        for name in table.columns
+        if name not in used
+    ]
+    out = f"; left out: {_listed(left)}" if left else ""
+    return f"using {len(chosen)} of {len(table.columns)} columns: {_listed(chosen)}{out}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - MOST_LISTED
+    return ", ".join(names[:MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _check_degrees(options: Options, columns: Sequence[str]) -> None:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from ..constraints.previous import Previous
     from ..progress import Progress
     from .data import Points, Space
+    from .tables import Table
 
 
 #: Options that only some methods have, with the parameters of the estimators that they set; None
@@ -498,13 +499,14 @@ def load(
     may_be_empty: bool = False,
     any_number: bool = False,
     whole: bool = True,
+    table: Table | None = None,
 ) -> tuple[Points, ConstraintSet, int]:
     """Read the points, the rules and the number of clusters, and check them.
 
-    ``space`` is that of a fitted model.  Points that are not wanted ``whole`` are not read, but for
-    the columns that the rules use.  ``may_be_empty`` allows more clusters than rows, and
-    ``any_number`` rules that are for another number of clusters.  If the number is to be the
-    fewest, that of the rows stands for it.
+    ``table`` is the file if it has been read before, and ``space`` is that of a fitted model.
+    Points that are not wanted ``whole`` are not read, but for the columns that the rules use.
+    ``may_be_empty`` allows more clusters than rows, and ``any_number`` rules that are for another
+    number of clusters.  If the number is to be the fewest, that of the rows stands for it.
     """
     from .data import load_points
     from .large import open_points
@@ -516,7 +518,9 @@ def load(
         if not whole:
             points = open_points(asked, used)
         else:
-            points = load_points(asked, used, number_columns(asked), space)
+            points = load_points(asked, used, number_columns(asked), space, table)
+            if points.using and not quiet:
+                say(points.using, err=True)
         if n_clusters > len(points.X) and not may_be_empty:
             raise ValueError(
                 f"-k is {n_clusters}, but {points.table.name} has {len(points.X)} rows; every "

@@ -141,6 +141,8 @@ class Options:
     bridge: bool = False
     tolerance: float | None = None
     base_map: str | None = None
+    together_column: tuple[str, ...] = ()
+    apart_column: tuple[str, ...] = ()
 
     @property
     def fewest(self) -> bool:
@@ -276,14 +278,15 @@ def _pair_options(together: Sequence[str], apart: Sequence[str]) -> Callable[[An
             "must_link",
             type=_FILE,
             multiple=True,
-            help="CSV of pairs that belong together; a third column holds weights of soft pairs.",
+            help="CSV or Excel file of pairs that belong together; a third column holds weights "
+            "of soft pairs.",
         ),
         option(
             *apart,
             "cannot_link",
             type=_FILE,
             multiple=True,
-            help="CSV of pairs that belong apart.",
+            help="Such a file of pairs apart.",
         ),
         option(
             "--soft",
@@ -318,8 +321,9 @@ _sum_options = stacked(
     column_option(
         "--share",
         multiple=True,
-        metavar="COLUMN:MIN:MAX",
-        help="Share of each group of a column in each cluster; MIN or MAX may be empty.",
+        metavar="COLUMN[=GROUP]:MIN:MAX",
+        help="Share of each group of a column in each cluster, or of one group as in "
+        "gender=f:0.4:0.6; MIN or MAX may be empty.",
     ),
     column_option(
         "--pin",
@@ -338,6 +342,19 @@ _sum_options = stacked(
         type=_FILE,
         multiple=True,
         help="Rules of all kinds: a JSON file of ConstraintSet.to_json.",
+    ),
+    column_option(
+        "--together-column",
+        multiple=True,
+        metavar="COLUMN",
+        help="Column with names of rows that belong together with the row; several in a cell have "
+        "; or , between.",
+    ),
+    column_option(
+        "--apart-column",
+        multiple=True,
+        metavar="COLUMN",
+        help="Column with names of rows that belong apart from the row.",
     ),
 )
 

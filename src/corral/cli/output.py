@@ -48,6 +48,7 @@ ENDINGS = {
     "--save": (".csv",),
     "--territories": (".gpkg", ".geojson"),
     "--labels-out": (".npy", ".parquet", ".pq"),
+    "FILES --output": (".json", ".csv", ".tsv", ".xlsx", ".parquet"),
 }
 #: Module and extra that the endings of some files need.
 NEEDS = dict.fromkeys(PICTURES, ("matplotlib", "plot")) | {
@@ -88,7 +89,7 @@ def check_output(option: str, path: str | None, *, force: bool, inputs: Sequence
 
     if path is None:
         return
-    said, ending = f"{option} is {path!r}", ending_of(path)
+    said, ending = f"{option.removeprefix('FILES ')} is {path!r}", ending_of(path)
     target = Path(os.path.realpath(path) if Path(path).is_symlink() else path)
     endings: Any = ENDINGS.get(option, WRITERS)
     if option == "--output":

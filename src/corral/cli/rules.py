@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,13 +22,16 @@ from .. import (
     MustLink,
     Pin,
 )
+from .._text import suggestion
+from .._typing import FloatArray, IntArray
 from ..constraints._checks import plural
-from ..constraints.files import read_weighted_pairs
+from ..constraints.files import pairs_of_cells, read_weighted_pairs
 from .clusters import Clusters, bare_total, clusters_of, names_of
 from .data import Points
 from .maps import graph_of
 from .options import Options
-from .tables import BLANK
+from .pairs import pairs_of_columns
+from .tables import BLANK, ending_of, names_column, read_pair_cells
 
 BOUNDS = "COLUMN:MIN:MAX"
 
@@ -45,8 +49,9 @@ def number_columns(options: Options) -> list[str]:
 
 def columns_of_rules(options: Options) -> list[str]:
     """Names of the columns that the rules and the weights use."""
-    named = [_split(text, 2, "--share", BOUNDS)[0] for text in options.share]
-    named += number_columns(options)
+    shares = [_split(text, 2, "--share", BOUNDS)[0] for text in options.share]
+    named = [*shares, *(name.split("=")[0] for name in shares)]
+    named += [*number_columns(options), *options.together_column, *options.apart_column]
     return [*named, *options.pin]
 
 
@@ -86,8 +91,8 @@ def make_rules(
 
     ``any_number`` allows rules that are for another number of clusters.
     """
-    names = range(points.n_rows) if points.all_ids is None else points.all_ids
-    of_file = ConstraintSet(_rules_on_rows(options, points)).resolve(names)
+    given = ConstraintSet(_rules_on_rows(options, points))
+    of_file = given.resolve(_names_of(points, given.named))
     if not points.complete:
         k = None if any_number else n_clusters
         of_file = _without_dropped(of_file, points, k, names_of(options))
@@ -96,6 +101,25 @@ def make_rules(
     if not any_number:
         rules.check(len(points.X), n_clusters)
     return rules
+
+
+def _names_of(points: Points, named: bool) -> Sequence[Any]:
+    """The names of all rows of the file, or their numbers; rules may need names.
+
+    Without ``--id-column`` they are in the first column of short texts that all differ, as in
+    ``corral ask`` and in the studio.
+    """
+    if points.all_ids is not None:
+        return points.all_ids
+    column = names_column(points.table) if named and points.complete else None
+    if column is not None:
+        return points.table.texts(column)
+    if named:
+        raise ValueError(
+            "the rules name rows by their names; --id-column says which column of "
+            f"{points.table.name} has them."
+        )
+    return range(points.n_rows)
 
 
 def _without_dropped(
@@ -120,7 +144,8 @@ def _without_dropped(
 
 def _rules_on_rows(options: Options, points: Points) -> Iterator[Constraint | ConstraintSet]:
     """Rules from files, which name rows of the file of points."""
-    if options.soft is not None and not (options.must_link or options.cannot_link):
+    some = options.together_column or options.apart_column
+    if options.soft is not None and not (options.must_link or options.cannot_link or some):
         raise ValueError(
             "--soft is the weight of pairs, but neither --must-link nor --cannot-link is given."
         )
@@ -128,11 +153,24 @@ def _rules_on_rows(options: Options, points: Points) -> Iterator[Constraint | Co
     every = (MustLink, options.must_link), (CannotLink, options.cannot_link)
     for kind, paths in every:
         for path in paths:
-            pairs, weight = read_weighted_pairs(path, points.all_ids, decimal=options.decimal)
+            pairs, weight = _pairs_of(path, points, options.decimal)
             price = math.inf if options.soft is None else options.soft
             yield kind(pairs, price if weight is None else weight)
+    price = math.inf if options.soft is None else options.soft
+    columns = (MustLink, options.together_column), (CannotLink, options.apart_column)
+    for kind, names in columns:
+        for name in names:
+            yield kind(pairs_of_columns(name, points), price)
     for path in options.constraints:
         yield ConstraintSet.from_json(path)
+
+
+def _pairs_of(path: str, points: Points, decimal: str) -> tuple[IntArray, FloatArray | None]:
+    """The pairs in a CSV or Excel file, and their weights."""
+    if ending_of(path) == ".xlsx":
+        cells = read_pair_cells(path, decimal)
+        return pairs_of_cells(cells, path, points.all_ids, decimal=decimal)
+    return read_weighted_pairs(path, points.all_ids, decimal=decimal)
 
 
 def _rules_of_columns(options: Options, points: Points, n_clusters: int) -> Iterator[Constraint]:
@@ -192,6 +230,9 @@ def _refuse_idle_weights(options: Options) -> None:
 
 def _shares(text: str, points: Points, weight: float) -> GroupShares:
     column, low, high = _bounds(text, "--share")
+    group = None
+    if column not in points.table.columns and "=" in column:
+        column, group = column.split("=", 1)
     groups = points.table.texts(column)
     blank = next((row for row, group in enumerate(groups) if not group), None)
     if blank is not None:
@@ -199,7 +240,17 @@ def _shares(text: str, points: Points, weight: float) -> GroupShares:
             f"{points.table.name}, {points.table.place(blank)}, column {column!r}: no group; "
             "--share needs one for every row."
         )
-    return GroupShares(groups, minimum=low, maximum=high, weight=weight)
+    if group is None:
+        return GroupShares(groups, minimum=low, maximum=high, weight=weight)
+    if group not in groups:
+        known = list(dict.fromkeys(groups))
+        listed = ", ".join(map(repr, known[:20]))
+        raise ValueError(
+            f"--share is {text!r}, but column {column!r} of {points.table.name} has no group "
+            f"{group!r}{suggestion(group, known)}; its groups are {listed}."
+        )
+    sides = [None if bound is None else {group: bound} for bound in (low, high)]
+    return GroupShares(groups, minimum=sides[0], maximum=sides[1], weight=weight)
 
 
 def _pins(

@@ -100,7 +100,7 @@ def read(asked: opt.Options) -> tuple[Data, ConstraintSet, int]:
     from .data import load_points
     from .maps import base_of, frame_of
     from .rules import columns_of_rules, count_clusters, make_rules, number_columns
-    from .tables import read_table
+    from .tables import names_column, read_table
 
     if asked.missing == "drop":
         raise click.UsageError(
@@ -111,7 +111,7 @@ def read(asked: opt.Options) -> tuple[Data, ConstraintSet, int]:
     n_clusters = count_clusters(asked) if given else CLUSTERS
     table = read_table(asked.points, asked.header, asked.decimal)
     numbers, notices = _numeric(table)
-    id_column = asked.id_column or _names_column(table, numbers)
+    id_column = asked.id_column or names_column(table)
     asked = replace(asked, id_column=id_column, missing="mean")
     if table.frame is not None:
         asked = replace(asked, missing="error" if not asked.columns else asked.missing)
@@ -158,21 +158,13 @@ def _numeric(table: Table) -> tuple[dict[str, Any], list[str]]:
     return found, notices
 
 
-def _names_column(table: Table, numbers: dict[str, Any]) -> str | None:
-    """The first column of texts in which no text is twice or missing."""
-    for name in table.columns:
-        texts = table.texts(name) if name not in numbers else []
-        if texts and all(texts) and len(set(texts)) == len(texts):
-            return name
-    return None
-
-
 def _data(
     points: Points, numbers: dict[str, Any], asked: opt.Options, notices: Sequence[str]
 ) -> Data:
     import numpy as np
 
     from ..studio.data import Data, without_gaps
+    from ..studio.images import Images
 
     columns = {
         name: numbers[name] if name in numbers else np.array(points.table.texts(name), object)
@@ -190,6 +182,7 @@ def _data(
         notices=tuple(notices),
         lines=tuple(_reading(points, asked)),
         metric=points.space.metric,
+        images=None if asked.points == "-" else Images(Path(asked.points).parent),
     )
 
 

@@ -31,7 +31,16 @@ NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+([eE][-+]?\d+)?|[eE][-+]?\d+)", re.ASC
 TYPED = (".xlsx", ".parquet", ".pq", ".npy")
 #: Endings of files of shapes.
 SHAPES = (".geojson", ".gpkg", ".shp", ".fgb")
+#: Endings of other programs' sheets, and of old ones.
+SHEETS = (".xls", ".xlsb", ".xlsm", ".ods", ".numbers")
 FORMATS = "CSV, TSV, Excel, Parquet, npy, GeoJSON, GeoPackage and shapefiles"
+#: Part of the cells up to which numbers are an accident in a column of texts, such as codes.  In a
+#: column with more numbers, a cell that is none is taken for a mistake.
+MOST_NUMBERS = 0.5
+#: Cells, spread over a column, from which that is judged; more take longer.
+MOST_JUDGED = 1_000
+#: Longest text that can be the name of a row, in characters; longer ones are what it is about.
+LONGEST_NAME = 100
 #: Bytes of a text file that are read for the names of its columns only.
 HEAD_BYTES = 65_536
 
@@ -80,6 +89,8 @@ class Table:
         row = next((row for row in wrong if not (gaps and _is_blank(cells[row]))), None)
         if row is not None:
             hint = "choose columns with --columns, or name ids with --id-column"
+            if self.is_text(name):
+                hint = "the column holds texts; leave it out of --columns, --total and --weight"
             if _is_blank(cells[row]):
                 hint = "--missing says what to do with rows without a value"
             elif np.isfinite(_number(cells[row], ",")):
@@ -89,6 +100,15 @@ class Table:
                 f"finite number; {hint}."
             )
         return values
+
+    def is_text(self, name: str) -> bool:
+        """Whether most cells of a column that have a value are no numbers."""
+        every = self.column(name)
+        some = every[:: max(len(every) // MOST_JUDGED, 1)]
+        cells = [cell for cell in some if not _is_blank(cell)]
+        # Numbers with another decimal mark are no texts, but a mistake.
+        shares = (float(np.isfinite(as_numbers(cells, mark)).mean()) for mark in ".,")
+        return bool(cells) and all(share < MOST_NUMBERS for share in shares)
 
     def take(self, rows: IntArray) -> Table:
         """The table of some of the rows."""
@@ -133,7 +153,10 @@ def read_table(
         delimiters = DELIMITERS[ending.removesuffix(".gz")].replace(decimal, "")
         rows = _text_rows(path, delimiters, head)
         return _tabulated(Table(path, {}, decimal=decimal), rows, header)
-    raise ValueError(f"{path}: files of kind {ending or path!r} cannot be read; {FORMATS} can.")
+    remedy = " Save it as .xlsx or as CSV UTF-8." if ending in SHEETS else ""
+    raise ValueError(
+        f"{path}: files of kind {ending or path!r} cannot be read; {FORMATS} can.{remedy}"
+    )
 
 
 def _text_rows(path: str, delimiters: str, head: bool) -> list[tuple[int, list[str]]]:
@@ -264,6 +287,32 @@ def _sheet_rows(path: str, head: bool) -> list[tuple[int, list[Any]]]:
     padded = ([*row[:most], *[None] * (most - len(row))] for row in rows)
     numbered = enumerate(zip(padded, widths, strict=True), start=1)
     return [(line, ["" if c is None else c for c in row]) for line, (row, wide) in numbered if wide]
+
+
+def read_pair_cells(path: str, decimal: str) -> list[list[str]]:
+    """The cells of the first sheet of an Excel file as a CSV file of pairs would have them."""
+    lines: list[list[str]] = []
+    for line, cells in _sheet_rows(path, head=False):
+        lines += [[] for _ in range(line - len(lines) - 1)]
+        lines.append([_of_pair(cell, decimal) for cell in cells])
+    return lines
+
+
+def _of_pair(cell: Any, decimal: str) -> str:
+    """A cell as a text; a number of a row has no decimal point."""
+    whole = isinstance(cell, float) and cell.is_integer()
+    text = str(int(cell) if whole else cell).strip()
+    return text.replace(".", decimal) if isinstance(cell, float) else text
+
+
+def names_column(table: Table) -> str | None:
+    """The first column of short texts in which none is twice or missing; None if there is none."""
+    for name in table.columns:
+        texts = table.texts(name) if table.is_text(name) else []
+        short = texts and max(map(len, texts)) <= LONGEST_NAME
+        if short and all(texts) and len(set(texts)) == len(texts):
+            return name
+    return None
 
 
 def require(module: str, extra: str, what: str) -> None:

@@ -264,12 +264,21 @@ class ConstraintSet(Sequence[Constraint]):
 Constraint._set_class = ConstraintSet
 
 
-def json_of(rules: ConstraintSet, unknown: Iterable[tuple[int, int]] = ()) -> str:
-    """The content of a JSON file of constraints, with pairs of rows that nobody could judge."""
+def json_of(
+    rules: ConstraintSet,
+    unknown: Iterable[tuple[int, int]] = (),
+    answers: Iterable[dict[str, Any]] = (),
+) -> str:
+    """The content of a JSON file of constraints, with pairs of rows that nobody could judge.
+
+    ``answers`` say who judged which pair, and when; the rules hold what follows from them.
+    """
     values = [item.to_dict() for item in rules]
     document: dict[str, Any] = {"format": FORMAT, "version": VERSION, "constraints": values}
     if pairs := [list(pair) for pair in unknown]:
         document["unknown"] = pairs
+    if said := list(answers):
+        document["answers"] = said
     return json.dumps(document, allow_nan=False) + "\n"
 
 
@@ -331,7 +340,7 @@ class InFolds(Constraint, kind=False):
 def _entries(values: Any) -> list[dict[str, Any]]:
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise ValueError(f'not a file of constraints; it must have "format": "{FORMAT}".')
-    refuse_keys("the file", values, ("format", "version", "constraints", "unknown"))
+    refuse_keys("the file", values, ("format", "version", "constraints", "unknown", "answers"))
     if values.get("version") != VERSION:
         raise ValueError(f"version is {values.get('version')!r}; this corral reads {VERSION}.")
     entries = values.get("constraints")

@@ -112,9 +112,24 @@ def text_of(data: bytes, name: str) -> str:
             data = gzip.decompress(data)
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{name} is not UTF-8 text: {error}.") from error
+        raise ValueError(f"{name} is not UTF-8 text: {_not_utf8(data, error.start)}.") from error
     except (OSError, EOFError, zlib.error) as error:
         raise ValueError(f"{name} is not a complete gzip file: {error}.") from error
+
+
+def _not_utf8(data: bytes, place: int) -> str:
+    """What a file seems to be instead, and what to do."""
+    if data.startswith(b"PK\x03\x04"):
+        return "it seems to be an Excel file; give it the ending .xlsx, or save it as CSV UTF-8"
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "it is UTF-16; save it as CSV UTF-8, or convert it with iconv -f utf-16 -t utf-8"
+    line = data.count(b"\n", 0, place) + 1
+    first = data.rfind(b"\n", 0, place) + 1
+    word = re.split(rb"[\s,;]", data[first:place])[-1] + re.split(rb"[\s,;]", data[place:])[0]
+    return (
+        f"line {line} has {word[:40].decode('latin-1')!r} in Latin-1 or another encoding; save it "
+        "as CSV UTF-8, or convert it with iconv -f latin1 -t utf-8"
+    )
 
 
 def safe_text(value: Any) -> str:
@@ -187,7 +202,17 @@ def read_weighted_pairs(
 
     If ``decimal`` is a comma, the weights have decimal commas and the separator is no comma.
     """
-    lines = _cells(path, ",;\t".replace(decimal, ""))
+    return pairs_of_cells(_cells(path, ",;\t".replace(decimal, "")), path, index, decimal=decimal)
+
+
+def pairs_of_cells(
+    lines: Rows,
+    path: str | os.PathLike[str],
+    index: Iterable[Any] | None = None,
+    *,
+    decimal: str = ".",
+) -> tuple[IntArray, FloatArray | None]:
+    """The pairs in the cells of all lines of a file, of which empty ones are blank lines."""
     table = None if index is None else table_of(index, as_text=True)
     numbers = 1 + np.flatnonzero(np.fromiter(map(len, lines), np.int64, len(lines)))
     rows = list(filter(None, lines))
@@ -200,7 +225,7 @@ def read_weighted_pairs(
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     source.refuse(lengths != width, lengths, f"columns, but the lines before have {width}")
     columns = list(zip(*rows, strict=True)) if rows else [(), ()]
-    ends = [_positions(column, table, source) for column in columns[:2]]
+    ends = [_positions(column, table, source, columns[:2]) for column in columns[:2]]
     pairs = np.column_stack(ends)
     source.refuse(pairs[:, 0] == pairs[:, 1], columns[0], "is paired with itself")
     if width == 2:
@@ -283,6 +308,11 @@ class _Source:
 
 def _cells(path: str | os.PathLike[str], separators: str) -> Rows:
     """Split all lines at the first of the separators that is in the first line."""
+    if Path(path).suffix.lower() == ".xlsx":
+        raise ValueError(
+            f"{os.fspath(path)} is an Excel file, which corral fit reads; in Python give "
+            "MustLink(pandas.read_excel(path).to_numpy(), index=names), or save it as CSV UTF-8."
+        )
     text = text_of(Path(path).read_bytes(), os.fspath(path))
     first = text.lstrip().partition("\n")[0]
     delimiter = next((mark for mark in separators if mark in first), separators[0])
@@ -311,7 +341,12 @@ def _is_header(rows: Rows, table: dict[str, int] | None) -> bool:
     return table is None and len(rows) > 1 and not any(_reads(np.float64, c) for c in cells[:2])
 
 
-def _positions(cells: Sequence[str], table: dict[str, int] | None, source: _Source) -> IntArray:
+def _positions(
+    cells: Sequence[str],
+    table: dict[str, int] | None,
+    source: _Source,
+    both: Sequence[Sequence[str]],
+) -> IntArray:
     if table is not None:
         found = np.fromiter(map(table.get, cells, repeat(-1)), np.int64, len(cells))
         if (found < 0).any():  # names may have blanks around them, or be written by safe_text
@@ -321,7 +356,13 @@ def _positions(cells: Sequence[str], table: dict[str, int] | None, source: _Sour
             row = int(np.argmax(found < 0))
             known = shortened(map(repr, table), len(table), 5)
             hint = suggestion(cells[row].strip(), table)
-            source.fail(row, f"{cells[row]!r} names no row{hint}; the rows are {known}")
+            strange = all(column[0].strip() not in table for column in both)
+            head = (
+                "; if the line is a header, call its columns first and second, or delete it"
+                if row == 0 and source.numbers[0] == 1 and strange and len(cells) > 1
+                else ""
+            )
+            source.fail(row, f"{cells[row]!r} names no row{hint}; the rows are {known}{head}")
         return found
     fault = "{!r} is not the number of a row; to use names, pass index= (or --id-column)"
     found = _numbers(np.int64, cells, source, fault)

@@ -101,8 +101,13 @@ class _Links(RowRule, kind=False):
         own = ends[pair if where is None else np.searchsorted(where, pair)]
         a, b = (cluster_name(end, names) for end in own)
         if self._together:
-            return f"samples {i} and {j} must be together, but are in clusters {a} and {b}"
-        return f"samples {i} and {j} must not be together, but are both in cluster {a}"
+            words = f"{self._verb(pair)} be together, but are in clusters {a} and {b}"
+        else:
+            words = f"{self._verb(pair)} not be together, but are both in cluster {a}"
+        return f"samples {i} and {j} {words}"
+
+    def _verb(self, pair: int) -> str:
+        return "must" if np.isinf(self.weight[pair]) else "should"
 
     def __add__(self, other: Any) -> Any:
         """Return one constraint with the pairs of both; other kinds make a ConstraintSet."""

@@ -27,6 +27,8 @@ COLOURS = (
 #: Markers of the clusters.  Seven markers and forty colours make the first 280 clusters differ.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 INK, GREY, BROKEN = "#333333", "#A8A8A8", "#D55E00"
+#: Soft pairs that are not obeyed: a wish, and no mistake.
+MISSED = "#3D6FB4"
 
 #: Most clusters that a legend lists.  More would hide the picture.
 LEGEND_CLUSTERS = 20

@@ -24,6 +24,7 @@ from ._style import (
     GREY,
     INK,
     LEGEND_CLUSTERS,
+    MISSED,
     checked_labels,
     colour,
     feature_names,
@@ -72,7 +73,8 @@ def plot_clusters(
 ) -> Axes:
     """Draw the clusters in two dimensions, with the links between their points.
 
-    Must-links are solid lines and cannot-links dashed ones, grey if obeyed and red if broken.
+    Must-links are solid lines and cannot-links dashed ones, grey if obeyed and red if broken.  Soft
+    ones that are not obeyed are blue.
     Each cluster has a colour and a marker, and its number at its centre.
 
     Parameters
@@ -101,7 +103,7 @@ def plot_clusters(
     -------
     Axes
         Its artists have a ``gid`` that says what they show, such as "cluster 0", "centre 0",
-        "must-link" and "broken must-link".
+        "must-link", "broken must-link" and "missed must-link".
 
     Examples
     --------
@@ -194,9 +196,9 @@ def _mixture(component: FloatArray, features: Sequence[str]) -> str:
 
 def _draw_links(
     ax: Axes, flat: FloatArray, label: IntArray, rules: ConstraintSet
-) -> dict[str, tuple[int, int]]:
-    """Draw all pairs as lines; give the numbers of obeyed and of broken pairs of each kind."""
-    counts: dict[str, tuple[int, int]] = {}
+) -> dict[str, tuple[int, int, int]]:
+    """Draw all pairs as lines; give how many of each kind are obeyed, broken, and soft wishes."""
+    counts: dict[str, tuple[int, int, int]] = {}
     for kind, name, style in (
         (MustLink, "must-link", "solid"),
         (CannotLink, "cannot-link", (0, (4, 2.5))),
@@ -205,29 +207,33 @@ def _draw_links(
         if not links:
             continue
         pairs = np.concatenate([link.pairs for link in links])
-        broken = np.concatenate(
+        wrong = np.concatenate(
             [np.isin(np.arange(len(link.pairs)), link.violations(label).where) for link in links]
         )
-        _draw_lines(ax, flat[pairs[~broken]], name, style, broken=False)
-        _draw_lines(ax, flat[pairs[broken]], name, style, broken=True)
-        counts[name] = int((~broken).sum()), int(broken.sum())
+        soft = np.isfinite(np.concatenate([link.weight for link in links]))
+        counted = []
+        for hue, those in ((GREY, ~wrong), (BROKEN, wrong & ~soft), (MISSED, wrong & soft)):
+            _draw_lines(ax, flat[pairs[those]], name, style, hue)
+            counted.append(int(those.sum()))
+        counts[name] = counted[0], counted[1], counted[2]
     return counts
 
 
-def _draw_lines(ax: Axes, segments: FloatArray, name: str, style: Any, *, broken: bool) -> None:
+def _draw_lines(ax: Axes, segments: FloatArray, name: str, style: Any, hue: str) -> None:
     from matplotlib.collections import LineCollection
 
     # Thousands of lines would hide the points, so many lines are drawn fainter.
-    faint = 1.0 if broken else float(np.clip(300.0 / max(len(segments), 1), 0.15, 1.0))
+    obeyed = hue == GREY
+    faint = 1.0 if not obeyed else float(np.clip(300.0 / max(len(segments), 1), 0.15, 1.0))
     lines = LineCollection(
         list(segments),
-        colors=BROKEN if broken else GREY,
-        linewidths=2.0 if broken else 0.9,
+        colors=hue,
+        linewidths=0.9 if obeyed else 2.0,
         linestyles=[style],
         alpha=faint,
-        zorder=4 if broken else 1,
+        zorder=1 if obeyed else 4,
     )
-    lines.set_gid(f"broken {name}" if broken else name)
+    lines.set_gid({GREY: name, BROKEN: f"broken {name}", MISSED: f"missed {name}"}[hue])
     ax.add_collection(lines, autolim=False)
 
 
@@ -268,7 +274,7 @@ def _finish(
     ax: Axes,
     names: tuple[str, str],
     sizes: IntArray,
-    counts: dict[str, tuple[int, int]],
+    counts: dict[str, tuple[int, int, int]],
     called: Sequence[str],
     *,
     marked: bool,
@@ -277,8 +283,11 @@ def _finish(
     links = sum(map(sum, counts.values()))
     broken = sum(count[1] for count in counts.values())
     title = f"{in_digits(sizes.sum())} points in {np.count_nonzero(sizes)} clusters"
-    if links:
+    missed = sum(count[2] for count in counts.values())
+    if links and (broken or not missed):
         title += f", {broken} of {links} links broken" if broken else f", all {links} links obeyed"
+    if missed:
+        title += f", {missed} of {links} links are wishes that are not met"
     plain(ax, title, x=names[0], y=names[1])
     ax.locator_params(axis="x", nbins=5)  # long numbers side by side need room
     # The legend is beside the Axes only where the layout of the figure makes room for it.
@@ -293,7 +302,7 @@ def _finish(
 
 def _legend(
     sizes: IntArray,
-    counts: dict[str, tuple[int, int]],
+    counts: dict[str, tuple[int, int, int]],
     most: int,
     called: Sequence[str],
     *,
@@ -308,11 +317,14 @@ def _legend(
         text = f"{called[j]} ({in_digits(sizes[j])})"
         shape = marker(j) if marked else "o"
         handles.append(Line2D([], [], color=colour(j), marker=shape, ls="none", label=text))
-    for name, (obeyed, broken) in counts.items():
+    for name, (obeyed, broken, missed) in counts.items():
         style = "solid" if name == "must-link" else "dashed"
         if obeyed:
             handles.append(Line2D([], [], color=GREY, ls=style, label=f"{name} ({obeyed})"))
         if broken:
             text = f"broken {name} ({broken})"
             handles.append(Line2D([], [], color=BROKEN, ls=style, lw=2.0, label=text))
+        if missed:
+            text = f"{name} not met ({missed})"
+            handles.append(Line2D([], [], color=MISSED, ls=style, lw=2.0, label=text))
     return handles

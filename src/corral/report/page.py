@@ -282,6 +282,10 @@ def summary(findings: Findings, told: Told) -> str:
     return "\n".join(said)
 
 
+#: What soft rules are called that cost something.
+WISHES = "Wishes that are not met"
+
+
 def rules_section(findings: Findings, told: Told) -> str:
     """Each constraint, how much of it is broken, what it costs, and what is broken in words."""
     if not findings.entries:
@@ -361,14 +365,18 @@ def solver_section(told: Told, pictures: str = "") -> str:
 
 
 def _broken(findings: Findings, names: Sequence[Any] | None) -> str:
-    """What is broken, one sentence a rule."""
-    lines = [
-        line
-        for entry in findings.entries
-        for line in entry.violations.messages(limit=MOST_MESSAGES, names=names)
-    ]
-    items = "\n".join(f"<li>{escape(line)}</li>" for line in lines)
-    return section("What is broken", f"<ul>\n{items}\n</ul>") if lines else ""
+    """What is broken, one sentence a rule, and in a calm colour which wishes are not met."""
+    parts = []
+    for title, hard, name in (("What is broken", True, ""), (WISHES, False, ' class="wishes"')):
+        lines = [
+            line
+            for entry in findings.entries
+            if bool(entry.hard_count) is hard
+            for line in entry.violations.messages(limit=MOST_MESSAGES, names=names)
+        ]
+        items = "\n".join(f"<li>{escape(line)}</li>" for line in lines)
+        parts.append(section(title, f"<ul{name}>\n{items}\n</ul>") if lines else "")
+    return "\n".join(filter(None, parts))
 
 
 #: Rows that moved, or are new, which the page lists; the others are only counted.

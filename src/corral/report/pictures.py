@@ -220,7 +220,9 @@ def _clusters(
     plot_clusters(view.points, labels, links, **own, metric=findings.metric)
     caption = "The clusters"
     if links:
-        caption += "; must-links are solid, cannot-links dashed, and broken ones red"
+        caption += (
+            "; must-links are solid, cannot-links dashed, broken ones red, wishes not met blue"
+        )
     if len(view.rows) < len(view.labels):
         shown, n = in_digits(len(view.rows)), in_digits(len(view.labels))
         caption += f" ({shown} of the {n} points are drawn)"

@@ -8,7 +8,8 @@ from typing import Any
 
 from .._text import in_digits
 from ..audit import Entry, Findings
-from ..constraints import Constraint
+from ..constraints import CannotLink, Constraint, MustLink, Pin
+from ..constraints._checks import plural
 from ..constraints.clusters import Called, cluster_name
 
 
@@ -128,9 +129,10 @@ def _table(entries: tuple[Entry, ...], prices: Prices | None) -> list[str]:
         return ["no constraints"]
     head = ["constraint", "rule", "broken", "amount"]
     rows = []
-    for entry in entries:
-        count, amount = f"{entry.violations.count}", in_digits(entry.violations.amount)
-        rows.append([repr(entry.constraint), _hardness(entry.constraint), count, amount])
+    for group in [[entry] for entry in entries] if prices else _grouped(entries):
+        count = sum(entry.violations.count for entry in group)
+        amount = in_digits(sum(entry.violations.amount for entry in group))
+        rows.append([_called(group), _hardness(group[0].constraint), f"{count}", amount])
     if prices is not None:
         head.append("price")
         for number, row in enumerate(rows):
@@ -142,6 +144,28 @@ def _table(entries: tuple[Entry, ...], prices: Prices | None) -> list[str]:
         + "  ".join(f"{cell:>{w}}" for cell, w in zip(numbers, wide[2:], strict=True))
         for words, rule, *numbers in (head, *rows)
     ]
+
+
+def _grouped(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """The entries in their order, those of links and pins with all of their kind.
+
+    A studio makes a rule of each answer, and nobody reads a line for each.
+    """
+    made: dict[Any, list[Entry]] = {}
+    for number, entry in enumerate(entries):
+        rule = entry.constraint
+        alike = isinstance(rule, (MustLink, CannotLink, Pin))
+        made.setdefault((type(rule), _hardness(rule)) if alike else number, []).append(entry)
+    return list(made.values())
+
+
+def _called(group: Sequence[Entry]) -> str:
+    """One constraint as it is written, several by their kind and number."""
+    if len(group) == 1:
+        return repr(group[0].constraint)
+    kind = type(group[0].constraint)
+    noun = "row" if kind is Pin else "pair"
+    return f"{kind.__name__}: {plural(sum(entry.constraint.n_parts for entry in group), noun)}"
 
 
 def _soft_prices(entries: tuple[Entry, ...]) -> list[str]:

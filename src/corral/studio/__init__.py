@@ -22,6 +22,7 @@ from .data import Data, data_of
 if TYPE_CHECKING:
     from .._typing import IntArray
     from ..constraints import ConstraintSet
+    from .questions import Annotation
 
 MISSING = "the studio needs Bokeh, which is not installed: pip install 'corral-clustering[studio]'"
 
@@ -68,6 +69,7 @@ class Studio:
         effort: float = 1.0,
         unknown: tuple[tuple[int, int], ...] = (),
         autosave: Autosave | None = None,
+        annotation: Annotation | None = None,
     ) -> None:
         try:
             from .server import Server
@@ -76,6 +78,8 @@ class Studio:
             if (error.name or "").split(".")[0] not in ("bokeh", "tornado", "jinja2"):
                 raise
             raise ModuleNotFoundError(MISSING, name="bokeh") from error
+        from .questions import Annotation as Begun
+        from .questions import image_of
         from .session import Session
 
         self._session = Session(
@@ -86,9 +90,10 @@ class Studio:
             effort=effort,
             unknown=unknown,
             autosave=autosave,
+            annotation=annotation or Begun(),
             post=lambda function: server.post(function),
         )
-        self._server = server = Server(port)
+        self._server = server = Server(port, lambda row, place: image_of(data, row, place))
 
         self._redirects: list[weakref.finalize[..., Studio]] = []
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from .._typing import IntArray
+from ..active.judgements import read_judgements
 from ..constraints import ConstraintSet
 from ..constraints._checks import plural
 from ..constraints.collection import rules_of, unknown_of
 from . import rules as edit
 from .export import labels_csv, python_lines
+from .fitting import Interview
+from .questions import columns_of, rows_judged
 from .session import Session
 
 Action: TypeAlias = Mapping[str, Any]
@@ -181,8 +183,11 @@ def _load(session: Session, action: Action, rows: IntArray) -> None:
     text = str(action["text"])
     made = session.resolved(rules_of(text, "the file"))
     unknown = session.in_range(unknown_of(text))
-    session.change(f"Loaded {plural(len(made), 'rule')}.", rules=made)
-    session.interview = replace(session.interview, unknown=unknown)
+    log = rows_judged(read_judgements(text, "the file"), session.data)
+    session.change(f"Loaded {plural(len(made), 'rule')}.", rules=made, judged=log)
+    here = {said.ends for said in log}
+    before = tuple(pair for pair in unknown if frozenset(pair) not in here)
+    session.interview = Interview(unknown=before).after((), log)
 
 
 def _labels(session: Session, action: Action, rows: IntArray) -> str:
@@ -231,9 +236,26 @@ def _ask(session: Session, action: Action, rows: IntArray) -> None:
 
 def _reply(session: Session, action: Action, rows: IntArray) -> None:
     """Answer the question that the page shows."""
-    if action.get("pair") != [row for pair in session.interview.waiting[:1] for row in pair]:
+    if session.asked is None or action.get("pair") != list(session.asked[0]):
         raise ValueError("the question has changed meanwhile; look again.")
     session.reply(str(action.get("says")))
+
+
+def _take_back(session: Session, action: Action, rows: IntArray) -> None:
+    session.take_back()
+
+
+def _by(session: Session, action: Action, rows: IntArray) -> None:
+    """Keep the name of who answers."""
+    session.by = str(action.get("name") or "").strip()[:MOST_QUOTED]
+
+
+def _show(session: Session, action: Action, rows: IntArray) -> None:
+    """Choose the columns that questions show."""
+    names = action.get("columns")
+    if not isinstance(names, list) or not names:
+        raise ValueError("choose at least one column to show.")
+    session.shown = columns_of(session.data, [str(name) for name in names])
 
 
 ACTIONS: dict[str, Callable[[Session, Action, IntArray], str | None]] = {
@@ -241,6 +263,7 @@ ACTIONS: dict[str, Callable[[Session, Action, IntArray], str | None]] = {
     for step in (
         *(_together, _apart, _pin, _clusters, _sizes, _totals, _shares, _drop, _drop_part),
         *(_undo, _redo, _save, _load, _keep, _labels, _python, _fit, _calm, _stop, _ask, _reply),
+        *(_take_back, _by, _show),
     )
 }
 

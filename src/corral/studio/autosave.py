@@ -84,6 +84,13 @@ class Autosave:
         """A file beside that of the data; the user is asked before it is made."""
         return cls(data.with_name(f"{data.name}.studio.json"), agreed=None)
 
+    @classmethod
+    def onto(cls, path: Path) -> Self:
+        """The file that the answers are from, which the user has named to go on with."""
+        made = cls(path)
+        made.path, made.earlier, made._claimed = path, None, True
+        return made
+
     @property
     def words(self) -> str:
         """Where changes are saved, for the page."""

@@ -16,6 +16,7 @@ from ..geo.frames import PLANE, as_points, is_geo
 from ..geo.shapes import Map, lines_of, map_of
 from ..rows.metrics import METRICS, place_of, refuse_columns
 from ..settings import LIMITS
+from .images import Images
 
 #: Columns that the page lists for choices and shows for a row; more would not fit a page.
 MOST_COLUMNS = 200
@@ -60,6 +61,8 @@ class Data:
         Names of the clusters, of the first if there are more.
     map : Map, optional
         Shapes of the rows, for the picture.
+    images : Images, optional
+        The folder of the images that cells name.
     """
 
     title: str
@@ -73,6 +76,7 @@ class Data:
     metric: str = "euclidean"
     clusters: tuple[str, ...] | None = None
     map: Map | None = None
+    images: Images | None = None
 
     def __len__(self) -> int:
         return len(self.X)
@@ -159,7 +163,19 @@ class Data:
         names = ", ".join(self.features[:MOST_USED])
         more = f" and {used - MOST_USED:,} more" if used > MOST_USED else ""
         how = f", by {COMPARED[self.metric]}" if self.metric in COMPARED else ""
-        return f"Clustering by {count}: {names}{more}{how}."
+        return f"Clustering by {count}: {names}{more}{how}{self._left_out}."
+
+    @property
+    def _left_out(self) -> str:
+        """The columns that are not clustered by, in words."""
+        used = set(self.features)
+        left = [
+            name if values.dtype.kind == "f" else f"{name} (text)"
+            for name, values in self.columns.items()
+            if name not in used
+        ]
+        more = f" and {len(left) - MOST_USED:,} more" if len(left) > MOST_USED else ""
+        return f"; left out: {', '.join(left[:MOST_USED])}{more}" if left else ""
 
     def find(self, text: str) -> IntArray:
         """Rows by their names or numbers, which commas separate.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from scipy.optimize import linear_sum_assignment
 from .._text import in_digits
 from .._typing import BoolArray, FloatArray, IntArray
 from ..active import answer, next_pairs
+from ..active.judgements import REPLIES, Judgement
 from ..constraints import Constraint, ConstraintSet, Pin
 from ..constraints._checks import plural
 from ..constraints.previous import named_clusters
@@ -29,9 +31,6 @@ Pair = tuple[int, int]
 
 #: Questions between two fits: more wait less often, fewer are better chosen.
 BATCH = 3
-
-#: What can be said to a question, and what it means for the pair.
-REPLIES: dict[str, bool | None] = {"same": True, "different": False, "unknown": None}
 
 
 @dataclass(frozen=True)
@@ -59,12 +58,23 @@ class Interview:
         waiting = tuple((int(row), int(other)) for row, other in pairs)
         return replace(self, waiting=waiting, ended=not waiting)
 
-    def replied(self, says: str) -> Interview:
-        """After the reply to the first question."""
-        pair, *rest = self.waiting
-        if REPLIES[says] is None:
-            return replace(self, waiting=tuple(rest), unknown=(*self.unknown, pair))
-        return replace(self, waiting=tuple(rest), answered=self.answered + 1)
+    def after(self, before: Sequence[Judgement], now: Sequence[Judgement]) -> Interview:
+        """When answers have been given, or taken back, which are asked next then."""
+        same = sum(
+            1 for _ in takewhile(lambda both: both[0] == both[1], zip(before, now, strict=False))
+        )
+        gone, new = ([s for s in log[same:] if not s.again] for log in (before, now))
+        pairs = [said.pair for said in new]
+        back = tuple(said.pair for said in gone if said.pair not in pairs)
+        dropped = [said.pair for said in gone if not said.known]
+        unknown = tuple(pair for pair in self.unknown if pair not in dropped)
+        return replace(
+            self,
+            waiting=(*back, *(pair for pair in self.waiting if pair not in pairs)),
+            unknown=(*unknown, *(said.pair for said in new if not said.known)),
+            answered=sum(said.known and not said.again for said in now),
+            ended=self.ended and not back,
+        )
 
     @property
     def words(self) -> str:

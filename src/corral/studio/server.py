@@ -6,7 +6,7 @@ import asyncio
 import secrets
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from bokeh.application import Application
 from bokeh.application.handlers.function import FunctionHandler
@@ -63,10 +63,38 @@ class Refusal(RequestHandler):
         self.finish("refused")
 
 
+#: Gives the kind and the content of the image of a row and a column; None if there is none.
+Pictures: TypeAlias = Callable[[int, int], "tuple[str, bytes] | None"]
+
+
+class Image(RequestHandler):
+    """Sends the image that a cell of the data names; the request has the cell and no path."""
+
+    def initialize(self, pictures: Pictures) -> None:
+        """Remember where images are from."""
+        self._pictures = pictures
+
+    def get(self, row: str, column: str) -> None:
+        """Send it."""
+        found = self._pictures(int(row), int(column))
+        if found is None:
+            self.set_status(404)
+            self.finish("no image")
+            return
+        self.set_header("Content-Type", found[0])
+        self.finish(found[1])
+
+
 class Guarded(BokehTornado):
     """Bokeh's application behind a token, for requests of its own pages only."""
 
-    def __init__(self, open_page: Callable[[Document], None], token: str, port: int) -> None:
+    def __init__(
+        self,
+        open_page: Callable[[Document], None],
+        token: str,
+        port: int,
+        pictures: Pictures,
+    ) -> None:
         self._token = token
         self._hosts = {f"{ADDRESS}:{port}", f"localhost:{port}"}
         super().__init__(
@@ -75,6 +103,7 @@ class Guarded(BokehTornado):
             extra_websocket_origins=sorted(self._hosts),
             websocket_max_message_size_bytes=MOST_BYTES,
             use_index=False,
+            extra_patterns=[(r"/image/(\d{1,9})/(\d{1,6})", Image, {"pictures": pictures})],
         )
         self.add_transform(Headers)
 
@@ -107,9 +136,12 @@ class Server:
     ----------
     port : int
         0 chooses a free one.
+    pictures : callable
+        Where images of rows are from.
     """
 
-    def __init__(self, port: int = 0) -> None:
+    def __init__(self, port: int = 0, pictures: Pictures = lambda row, column: None) -> None:
+        self._pictures = pictures
         self.token = secrets.token_urlsafe(TOKEN_BYTES)
         self._sockets = bind_sockets(port, ADDRESS)
         self.port = self._sockets[0].getsockname()[1]
@@ -138,7 +170,8 @@ class Server:
     def _run(self, open_page: Callable[[Document], None]) -> None:
         asyncio.set_event_loop(asyncio.new_event_loop())
         self._loop = IOLoop.current()
-        http = HTTPServer(Guarded(open_page, self.token, self.port), max_body_size=MOST_BODY)
+        application = Guarded(open_page, self.token, self.port, self._pictures)
+        http = HTTPServer(application, max_body_size=MOST_BODY)
         http.add_sockets(self._sockets)
         server = BaseServer(self._loop, http.request_callback, http)
         server.start()

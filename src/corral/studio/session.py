@@ -10,12 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..active.judgements import REPLIES, Judgement, ask_again, links_of
 from ..constraints import ConstraintSet
 from ..constraints.collection import json_of
+from ..deadline import time_of_day
 from ..progress import Progress
+from . import rules as edit
 from .autosave import Autosave
 from .data import Data
-from .fitting import REPLIES, Answer, Conflict, Interview, Job, Pair, Task, with_reply
+from .fitting import Answer, Conflict, Interview, Job, Pair, Task, with_reply
+from .questions import Annotation, columns_of
 
 #: Steps that can be undone.
 MOST_UNDO = 200
@@ -23,10 +27,14 @@ MOST_UNDO = 200
 
 @dataclass(frozen=True)
 class Document:
-    """What is undone and redone: the rules and the number of clusters."""
+    """What is undone and redone: the rules, the number of clusters and the answers.
+
+    ``judged`` are the answers by row numbers; what follows from them is in the rules too.
+    """
 
     n_clusters: int
     rules: ConstraintSet
+    judged: tuple[Judgement, ...] = ()
 
 
 class Session:
@@ -45,6 +53,8 @@ class Session:
         Questions that nobody could answer before.
     autosave : Autosave, optional
         Where changes are saved.
+    annotation : Annotation
+        What is known of earlier answers, and how questions are shown.
     post : callable, optional
         Runs a function in the thread that owns the session; by default at once.
 
@@ -67,6 +77,10 @@ class Session:
         Price of a row that changes its cluster, in means of the cost of a row; 0 for none.
     interview : Interview
         The questions to the user; ``asking`` says whether the next fit chooses more.
+    by : str
+        Name of who answers.
+    shown : tuple of str
+        Columns that questions show.
     """
 
     def __init__(
@@ -79,10 +93,14 @@ class Session:
         effort: float = 1.0,
         unknown: tuple[Pair, ...] = (),
         autosave: Autosave | None = None,
+        annotation: Annotation = Annotation(),  # noqa: B008 - it is immutable
         post: Callable[[Callable[[], None]], Any] | None = None,
     ) -> None:
         self.data, self.seed, self.effort = data, seed, effort
-        self.document = self.checked(Document(n_clusters, self.resolved(ConstraintSet(rules))))
+        resolved = self.resolved(ConstraintSet(rules))
+        self.annotation, self.by = annotation, annotation.by
+        self.shown = columns_of(data, annotation.show)
+        self.document = self.checked(Document(n_clusters, resolved, annotation.log))
         self.answer: Answer | None = None
         self.conflict: Conflict | None = None
         self.job: Job | None = None
@@ -90,7 +108,8 @@ class Session:
         self.message, self.failed = "", False
         self.revision = 0
         self.calm = 0.0
-        self.interview, self.asking = Interview(unknown=self.in_range(unknown)), False
+        begun = Interview(unknown=self.in_range(unknown))
+        self.interview, self.asking = begun.after((), annotation.log), False
         self.autosave, self._kept = autosave, self._keepable
         self._past: list[Document] = []
         self._future: list[Document] = []
@@ -136,7 +155,20 @@ class Session:
     @property
     def text(self) -> str:
         """The rules and the questions that nobody could answer, as a file holds them."""
-        return json_of(self.document.rules, self.interview.unknown)
+        known = self.data.names
+        named = known is not None and len(set(known)) == len(known)
+        answers = []
+        for said in self.document.judged:
+            one, other = said.pair
+            pair = (known[one], known[other]) if known is not None and named else said.pair
+            answers.append(replace(said, pair=pair).to_dict())
+        return json_of(ConstraintSet(self._own_rules), self.interview.unknown, answers)
+
+    @property
+    def _own_rules(self) -> list[Any]:
+        """The rules without those that come from options and stay out of the file of answers."""
+        others = self.annotation.others
+        return [rule for rule in self.document.rules if not any(rule is each for each in others)]
 
     @property
     def _keepable(self) -> tuple[int, tuple[Pair, ...]]:
@@ -199,6 +231,7 @@ class Session:
         return {"undo": bool(self._past), "redo": bool(self._future)}
 
     def _set(self, document: Document, said: str) -> None:
+        self.interview = self.interview.after(self.document.judged, document.judged)
         self.document, self.conflict, self.message = document, None, said
         self.revision += 1
 
@@ -238,24 +271,46 @@ class Session:
         if self.job is None:
             self.fit()
 
+    @property
+    def asked(self) -> tuple[Pair, bool] | None:
+        """The pair that is asked about, and whether for the second time; None if there is none."""
+        again = ask_again(self.document.judged)
+        if not self.interview.waiting:
+            return None
+        return (self.interview.waiting[0], False) if again is None else (again, True)
+
     def reply(self, says: str) -> None:
         """Answer the question: same, different or unknown; after some of them fit again."""
-        if says not in REPLIES or not self.interview.waiting:
+        if says not in REPLIES or self.asked is None:
             raise ValueError("there is no such question or answer.")
-        pair = self.interview.waiting[0]
-        if REPLIES[says] is not None:
-            self.change("Answered.", rules=with_reply(self.document.rules, pair, says))
-        self.interview = self.interview.replied(says)
+        pair, again = self.asked
+        said = Judgement(pair, says, time_of_day(), self.by, again)
+        values: dict[str, Any] = {"judged": (*self.document.judged, said)}
+        if said.known and not again:
+            own = self._own_rules
+            kept = [rule for rule in self.document.rules if not any(rule is one for one in own)]
+            values["rules"] = ConstraintSet([*kept, with_reply(ConstraintSet(own), pair, says)])
+        self.change("Answered.", **values)
         if not self.interview.waiting:
             self.ask()
+
+    def take_back(self) -> None:
+        """Take the last answer back; its question is asked next."""
+        if not self.document.judged:
+            raise ValueError("there is no answer to take back.")
+        *left, last = self.document.judged
+        rules = self.document.rules
+        for link in links_of([last]):
+            rules = edit.without(rules, link)
+        self.change("The last answer is taken back.", rules=rules, judged=tuple(left))
 
     @property
     def stale(self) -> bool:
         """Whether the last fit was of another document than the current one."""
         if self.answer is None:
             return False
-        task = self.answer.task
-        return Document(task.n_clusters, task.rules) != self.document
+        task, now = self.answer.task, self.document
+        return (task.n_clusters, task.rules) != (now.n_clusters, now.rules)
 
     def _hear(self, job: Job, news: Any) -> None:
         """In the thread of the fit: hand its news to the thread that owns the session."""

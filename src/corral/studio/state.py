@@ -23,6 +23,7 @@ from ..constraints import (
 from ..plots._style import colour
 from .autosave import NOT_SAVED
 from .data import MOST_COLUMNS, Data, views_of
+from .questions import questions
 from .session import Session
 
 #: Rules, and sentences about broken rules, that the page lists.
@@ -89,7 +90,7 @@ class Told:
             "saved": session.autosave.words if session.autosave else NOT_SAVED,
             "keep": session.question,
             "unsaved": bool(session.autosave and session.autosave.failed),
-            "questions": _questions(session),
+            "questions": questions(session),
             **self._known[key],
         }
         return json.dumps(values)
@@ -102,6 +103,7 @@ class Told:
             {
                 "words": phrase(rule, data),
                 "broken": len(broken[number]),
+                "missed": bool(len(broken[number]) and rule.part(hard=True) is None),
                 "soft": rule.part(hard=True) is None,
             }
             for number, rule in enumerate(rules[:MOST_RULES])
@@ -110,26 +112,12 @@ class Told:
             "n_clusters": session.document.n_clusters,
             "rules": listed,
             "more_rules": max(len(rules) - MOST_RULES, 0),
-            "broken": _sentences(session),
+            **dict(zip(("broken", "wishes"), _sentences(session), strict=True)),
             "clusters": [] if answer is None else _clusters(session),
             "answer": answer and {"sentence": answer.sentence, "stale": session.stale},
             "sample": marks_of(session).sample,
             "names": list(session.data.clusters or ()),
         }
-
-
-def _questions(session: Session) -> dict[str, Any]:
-    """The question that is asked now, with the values of both rows side by side."""
-    asked, card, data = session.interview, None, session.data
-    if asked.waiting:
-        row, other = asked.waiting[0]
-        both = zip(row_values(data, row), row_values(data, other), strict=True)
-        card = {
-            "pair": [row, other],
-            "names": [data.name_of(row), data.name_of(other)],
-            "rows": [(name, one, two) for (name, one), (_, two) in both],
-        }
-    return {"words": asked.words, "card": card, "busy": session.job is not None}
 
 
 def phrase(rule: Constraint, data: Data) -> str:
@@ -156,15 +144,20 @@ def broken_parts(session: Session) -> list[IntArray]:
     return [violations.where for violations in found]
 
 
-def _sentences(session: Session) -> list[str]:
-    """What the labels of the last fit break, in words."""
+def _sentences(session: Session) -> tuple[list[str], list[str]]:
+    """What the labels of the last fit break, in words: of hard rules, and of soft ones."""
     answer, names = session.answer, session.data.called
+    both: tuple[list[str], list[str]] = ([], [])
     if answer is None:
-        return []
-    lines: list[str] = []
-    for violations in _judged(session).violations(answer.labels, answer.task.n_clusters):
-        lines += violations.messages(MOST_BROKEN, names)
-    return [line[0].upper() + line[1:] for line in lines[:MOST_BROKEN]]
+        return both
+    for rule in _judged(session):
+        for lines, hard in zip(both, (True, False), strict=True):
+            part = rule.part(hard=hard)
+            if part is not None:
+                found = part.violations(answer.labels, answer.task.n_clusters)
+                lines += found.messages(MOST_BROKEN, names)
+    hard_ones, wishes = ([line[0].upper() + line[1:] for line in lines] for lines in both)
+    return hard_ones[:MOST_BROKEN], wishes[:MOST_BROKEN]
 
 
 def _clusters(session: Session) -> list[dict[str, Any]]:
@@ -223,13 +216,15 @@ def row_values(data: Data, row: int) -> list[tuple[str, str]]:
 class Marks:
     """What the picture draws on the points.
 
-    ``pairs`` are rows, with whether they belong ``together`` and whether they are ``red``: broken,
-    or in the conflict.  Of many marks of a kind a sample is here, and ``sample`` says so.
+    ``pairs`` are rows, with whether they belong ``together``, whether they are ``red``: broken, or
+    in the conflict, and whether they are ``missed``: a soft pair that is not obeyed.  Of many marks
+    of a kind a sample is here, and ``sample`` says so.
     """
 
     pairs: IntArray
     together: BoolArray
     red: BoolArray
+    missed: BoolArray
     pins: IntArray
     changed: IntArray
     red_rows: IntArray
@@ -238,7 +233,7 @@ class Marks:
 
 def marks_of(session: Session) -> Marks:
     """The marks of the current rules, labels and conflict."""
-    pairs, together, red = [], [], []
+    pairs, together, red, missed = [], [], [], []
     pins: list[IntArray] = [np.zeros(0, np.int64)]
     clash = ConstraintSet(session.conflict.parts if session.conflict else ())
     red_rows = [rule.rows for rule in clash.of_kind(Pin)]
@@ -246,6 +241,8 @@ def marks_of(session: Session) -> Marks:
     for rule, where in zip(session.document.rules, broken_parts(session), strict=True):
         if isinstance(rule, (MustLink, CannotLink)):
             wrong = np.isin(np.arange(len(rule.pairs)), where)
+            missed.append(wrong & np.isfinite(rule.weight))
+            wrong &= np.isinf(rule.weight)
             if clashing:
                 wrong |= np.array([tuple(pair) in clashing for pair in rule.pairs], bool)
             pairs.append(rule.pairs)
@@ -253,11 +250,11 @@ def marks_of(session: Session) -> Marks:
             red.append(wrong)
         elif isinstance(rule, Pin):
             pins.append(rule.rows)
-            red_rows.append(rule.rows[where])
+            red_rows.append(rule.rows[where[np.isinf(rule.weight[where])]])
     every = np.concatenate([*pairs, np.zeros((0, 2), np.int64)])
-    wrong = np.concatenate([*red, np.zeros(0, bool)])
+    wrong, soft = (np.concatenate([*each, np.zeros(0, bool)]) for each in (red, missed))
     # Red ones first, so that they are drawn even if not all lines are.
-    kept = np.argsort(~wrong, kind="stable")[:MOST_LINES]
+    kept = np.argsort(~(wrong | soft), kind="stable")[:MOST_LINES]
     changed = np.zeros(0, np.int64)
     if session.answer is not None:
         changed = np.flatnonzero(session.answer.changed)
@@ -276,6 +273,7 @@ def marks_of(session: Session) -> Marks:
         pairs=every[kept],
         together=np.concatenate([*together, np.zeros(0, bool)])[kept],
         red=wrong[kept],
+        missed=soft[kept],
         pins=drawn["pinned"],
         changed=drawn["changed"],
         red_rows=drawn["red"].astype(np.int64),

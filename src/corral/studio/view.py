@@ -34,7 +34,7 @@ from jinja2 import Template
 
 from .._typing import IntArray
 from ..geo.shapes import outlines, shells_of
-from ..plots._style import GREY, INK, colour
+from ..plots._style import GREY, INK, MISSED, colour
 from .actions import OF_SELECTION, do, sentence_of
 from .data import EARTH, Data, Plane, drawn_lines, plane_of, views_of
 from .fitting import Answer
@@ -322,7 +322,8 @@ class Picture:
     def _lines(self, marks: Marks, chosen: Any) -> dict[str, Any]:
         (one, other), red, plane = marks.pairs[chosen].T, marks.red[chosen], self.plane
         ends = {"x0": plane.x[one], "y0": plane.y[one], "x1": plane.x[other], "y1": plane.y[other]}
-        return {**ends, "colour": np.where(red, RED, LINE), "width": np.where(red, 2.5, 1.2)}
+        hue = np.where(red, RED, np.where(marks.missed[chosen], MISSED, LINE))
+        return {**ends, "colour": hue, "width": np.where(hue == LINE, 1.2, 2.5)}
 
 
 def _empty(*names: str) -> ColumnDataSource:
@@ -466,7 +467,7 @@ class View:
 def page_template() -> Template:
     """The page, with its style and its script in it."""
     text = (PAGE / "index.html").read_text(encoding="utf-8")
-    for place in ("style.css", "raster.js", "page.js"):
+    for place in ("style.css", "questions.css", "raster.js", "questions.js", "page.js"):
         part = (PAGE / place).read_text(encoding="utf-8")
         # Braces of styles and scripts are not those of the template.
         text = text.replace(f"/* {place} */", f"{{% raw %}}{part}{{% endraw %}}")

@@ -53,7 +53,7 @@
     fill(list, texts.map((rule, number) => {
       const item = element("li"), words = element("span", rule.words);
       if (rule.soft) words.textContent += " (soft)";
-      if (rule.broken) words.className = "is-broken";
+      if (rule.broken) words.className = rule.missed ? "is-missed" : "is-broken";
       const button = element("button", "Drop");
       button.setAttribute("aria-label", `Drop: ${rule.words}`);
       button.onclick = () => send(name, {number, revision: state.revision});
@@ -143,12 +143,15 @@
     at("h-broken").textContent =
       state.answer && state.answer.stale ? "Not obeyed by the last fit" : "Broken rules";
     fill(at("sentences"), state.broken.map((text) => element("li", text)));
+    seen("wishes", state.wishes.length && !state.conflict);
+    fill(at("missed"), state.wishes.map((text) => element("li", text)));
     seen("none", !state.rules.length);
     dropList(at("rules"), state.rules, "drop");
     seen("more", state.more_rules);
     at("more").textContent = `and ${state.more_rules} more rules`;
     showClusters();
     showQuestion();
+    questions.show(state);
   }
 
   function cells(row, texts, tag) {
@@ -163,6 +166,7 @@
     seen("ask", !asked.card);
     at("ask").disabled = asked.busy;
     if (!asked.card) return;
+    at("back").hidden = !asked.undo;
     fill(at("sides").tHead, [cells(element("tr"), ["Column", ...asked.card.names], "th")]);
     fill(at("sides").tBodies[0], asked.card.rows.map((row) => cells(element("tr"), row, "td")));
   }
@@ -228,6 +232,7 @@
     for (const id of ["same", "different", "unknown"]) {
       at(id).onclick = () => send("reply", {says: id, pair: state.questions.card.pair});
     }
+    at("back").onclick = () => send("take_back");
     for (const id of ["together", "apart"]) at(id).onclick = () => send(id, weight());
     for (const id of ["sizes", "totals", "shares"]) {
       at(id).onsubmit = (event) => {
@@ -269,6 +274,7 @@
     if (!bridge) { setTimeout(begin, 20); return; }
     const shown = {state: showState, selection: showSelection, reply: showReply, done: showDone};
     for (const [name, show] of Object.entries(shown)) bridge.properties[name].change.connect(show);
+    questions.begin(send);
     showAbout();
     showState();
     showSelection();
