@@ -158,6 +158,8 @@ PARAMETERS = [
     ("device", "tpu", "'cuda:N'"),
     ("device", "cuda:x", "'cuda:N'"),
     ("device", 5, "'cuda:N'"),
+    ("cluster_names", 5, "a list of texts"),
+    ("cluster_names", ["a", "b", "b"], "a name of its own"),
     ("constraints", "sizes", "a constraint such as MustLink"),
     ("constraints", MustLink([(0, 1)]), "n_samples= or index="),
 ]

@@ -186,6 +186,8 @@ def test_a_limit_that_ends_nothing_is_not_mentioned():
 def test_a_fit_without_a_limit_has_one_by_its_size(monkeypatch):
     limit = 0.05
     monkeypatch.setattr(corral.settings, "FIT_SECONDS", limit)
+    # The work of a search is less than what this limit allows; here the clock is to end it.
+    monkeypatch.setattr("corral.search.budget.default_limit", lambda _: 60.0)
     n, k, rules, _ = HARD["linear_rows"]()
     X = np.random.default_rng(0).normal(size=(n, 4))
     with pytest.warns(ConvergenceWarning, match=f"time limit of {limit} s"):

@@ -50,8 +50,8 @@ def brought(a: Any) -> Any:
 
 def outline(X: Any) -> Any:
     """What tells the number and names of the features: an empty frame of a Dask frame or files."""
-    if library(X) == "corral":  # rows of files
-        return X.outline
+    if library(X) == "corral":  # rows of files have one
+        return getattr(X, "outline", X)
     return X._meta if is_dask(X) and hasattr(X, "columns") else X
 
 

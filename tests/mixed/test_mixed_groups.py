@@ -203,10 +203,13 @@ def test_dealing_fills_the_groups_as_it_shall(k):
 
 def test_frames_of_dask_and_polars_are_the_same_as_those_of_pandas(students):
     labels = MixedGroups(4, random_state=0).fit_predict(students)
-    polars, dask = pytest.importorskip("polars"), pytest.importorskip("dask.dataframe")
+    polars, dask = pytest.importorskip("polars"), pytest.importorskip("dask")
+    frames = pytest.importorskip("dask.dataframe")
     plain = students.assign(needs=students["needs"].astype(str))
-    for frame in (polars.from_pandas(plain), dask.from_pandas(plain, npartitions=2)):
-        np.testing.assert_array_equal(MixedGroups(4, random_state=0).fit_predict(frame), labels)
+    # Other tests have clients of their own.
+    with dask.config.set(scheduler="synchronous"):
+        for frame in (polars.from_pandas(plain), frames.from_pandas(plain, npartitions=2)):
+            np.testing.assert_array_equal(MixedGroups(4, random_state=0).fit_predict(frame), labels)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._text import shown, suggestion
-from ._checks import as_numbers, kind_of, plural, short_bound, shortened
+from ._checks import as_numbers, plural, short_bound, shortened
 
 Cluster: TypeAlias = str | int
 """What rules call a cluster: its name, or its number from 0."""
@@ -73,7 +73,7 @@ def read_cluster_names(names: Any, n_clusters: int | None = None) -> ClusterName
     if names is None:
         return None
     if isinstance(names, (str, bytes, Mapping)) or not isinstance(names, Iterable):
-        raise ValueError(f"`cluster_names` is {kind_of(names)}; it must be a list of texts.")
+        raise ValueError(f"`cluster_names` is {shown(names)}; it must be a list of texts.")
     read = [name.item() if isinstance(name, np.generic) else name for name in names]
     first: dict[str, int] = {}
     for place, name in enumerate(read):

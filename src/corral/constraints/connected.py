@@ -170,8 +170,8 @@ class Connected(RowRule):
 
         Examples
         --------
-        >>> Connected.from_points([[0, 0], [0, 1], [1, 0], [1, 1.1]], "gabriel").pairs.tolist()
-        [[0, 1], [0, 2], [1, 3], [2, 3]]
+        >>> Connected.from_points([[0, 0], [0, 1], [1, 0.1], [1, 1.2]], "gabriel").pairs.tolist()
+        [[0, 1], [0, 2], [1, 2], [1, 3], [2, 3]]
         """
         points = _checks.as_numbers(np.asarray(X), "coordinates")
         pairs = spatial_pairs(points, method, neighbours, longest)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from .._typing import FloatArray, IntArray
+from .._typing import BoolArray, FloatArray, IntArray
 from ._checks import check_count, index_of, plural, refuse, shortened
 from .rows import listed
 
@@ -208,13 +208,15 @@ def polygon_pairs(
     a, b = a[a < b], b[a < b]
     apart = shapely.distance(shapes[a], shapes[b])
     near = apart > tolerance
+    if touch == "edge":  # where tolerance would not make a corner a common edge
+        near[near] = _has_edge(shapely, shapes[a[near]], shapes[b[near]], apart[near])
     if near.any():
         warnings.warn(
             f"{plural(int(near.sum()), 'pair')} of polygons nearly touch, with gaps of up to "
             f"{apart[near].max():.3g}; they are no neighbours unless tolerance is as large.",
             stacklevel=3,
         )
-    a, b = a[~near], b[~near]
+    a, b = a[apart <= tolerance], b[apart <= tolerance]
     shared = shapely.area(shapely.intersection(shapes[a], shapes[b]))
     over = shared > NEARLY * size * size
     if over.any():
@@ -226,14 +228,20 @@ def polygon_pairs(
             stacklevel=3,
         )
     if touch == "edge":
-        grown = shapely.buffer(shapes[b], tolerance) if tolerance else shapes[b]
-        border = shapely.length(shapely.intersection(shapely.boundary(shapes[a]), grown))
-        # Around a corner there is so much of the border within the tolerance.
-        long = border > 4.0 * tolerance
+        long = _has_edge(shapely, shapes[a], shapes[b], np.full(len(a), tolerance))
         a, b = a[long], b[long]
     inside = shapely.point_on_surface(shapes)
     points = np.stack([shapely.get_x(inside), shapely.get_y(inside)], axis=1)
     return np.stack([a, b], axis=1).astype(np.int64), points, names
+
+
+def _has_edge(shapely: Any, one: Any, other: Any, tolerance: FloatArray) -> BoolArray:
+    """Whether polygons have an edge in common, but for gaps up to a tolerance."""
+    grown = np.where(tolerance > 0.0, shapely.buffer(other, tolerance), other)
+    border = shapely.length(shapely.intersection(shapely.boundary(one), grown))
+    # Around a corner there is so much of the border within the tolerance.
+    long: BoolArray = border > 4.0 * tolerance
+    return long
 
 
 def _named(names: list[Any] | None, row: Any) -> Any:
