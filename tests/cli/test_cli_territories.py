@@ -52,7 +52,7 @@ def test_bounds_by_name_from_a_file(shops, corral):
     assert found["eve"] <= 900
     assert found["bob"] >= 700
     page = (shops / "r.html").read_text()
-    assert "at most 900 in eve" in page
+    assert page.count("at most 900") == 1
     again = corral("audit", "shops.csv", "labels.csv", *NAMED[1:], "--metric", "haversine")
     assert again.code == 0
     assert "every hard rule is obeyed" in again.out
