@@ -187,7 +187,7 @@ def test_options_that_do_not_fit(shops, corral, words, said):
 
 def test_bases_need_columns_of_the_table(shops, corral):
     words = ("shops.csv", "--id-column", "shop", "--columns", "minutes", "--clusters", "reps.csv")
-    done = corral("fit", *words, "--bases", "start")
+    done = corral("fit", *words, "--total", "minutes", "--bases", "start")
     assert (done.code, "no columns 'minutes'" in done.err) == (2, True)
 
 

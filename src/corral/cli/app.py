@@ -104,9 +104,18 @@ def run(arguments: Sequence[str]) -> int:
             click.echo(verdict(str(error), error.conflict))
         say(f"corral: {sentence(error)}", err=True)
         code = exit_code(error)
+        if code == INFEASIBLE and command_of(arguments) in REMEDIES:
+            say(f"corral: {REMEDIES[command_of(arguments) or '']}", err=True)
         # The code 1 of an audit says that a rule is broken.
         return BAD_INPUT if code == FAULT and command_of(arguments) == "audit" else code
     return code if isinstance(code, int) else FINE
+
+
+#: What to do where rules contradict each other, by command.
+REMEDIES = {
+    "fit": "change one of these rules; with --on-infeasible relax, k-means breaks them least",
+    "mix": "change one of these rules, or leave it out",
+}
 
 
 def command_of(arguments: Sequence[str]) -> str | None:

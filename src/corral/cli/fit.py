@@ -279,6 +279,10 @@ def fit(
     if prices is not None and method != "kmeans":
         raise ValueError(f"--prices is for --method kmeans, but --method is {method}.")
     points, rules, n_clusters = load(asked, quiet=quiet)
+    if not quiet and are_degrees(points):
+        first, second = map(repr, points.space.columns)
+        fault = f"{first} and {second} are compared as plain numbers"
+        say(f"corral: warning: {fault}; --metric haversine compares places on the ground", err=True)
     others = columns_before(points, asked.id_column, keep_columns)
     start = bases_of(asked, points, method, bases)
     if start is not None and bases != "fix":
@@ -355,6 +359,17 @@ def fit(
         }
         written.picture(plot, picture_of(points.X, rules, fitted.labels_, centers, **look))
     return written.code(INTERRUPTED if stopped else FINE)
+
+
+def are_degrees(points: Points) -> bool:
+    """Whether rows are compared as plain numbers by columns called latitude and longitude."""
+    from .clusters import HEADINGS
+
+    called = [name.strip().lower() for name in points.space.columns]
+    sides = [
+        side for name in called for side in ("latitude", "longitude") if name in HEADINGS[side]
+    ]
+    return points.space.metric == "euclidean" and sorted(sides) == ["latitude", "longitude"]
 
 
 def bases_of(
