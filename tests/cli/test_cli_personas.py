@@ -162,7 +162,7 @@ TEACHERS = {
     "a name with an error": (("-k", 6, "--together", "typed.csv"), "did you mean 'Ben'?"),
     "friends who are rivals": (
         ("-k", 6, "--together", "friends.csv", "--apart", "clash.csv"),
-        "change one of these rules, or leave it out",
+        "Change one of these rules, or leave it out",
     ),
     "no number of groups": ((), "give -k or --sizes"),
     "too small groups": (("-k", 6, "--max-size", 5), "hold at most 30 in all, but X has 31"),

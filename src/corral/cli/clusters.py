@@ -272,10 +272,10 @@ def read_previous_labels(
     """
     table = read_table(path, decimal=points.table.decimal)
     if column not in table.columns:
-        known = ", ".join(list(table.columns)[:20])
+        others = ", ".join(list(table.columns)[:20])
         raise ValueError(
             f"{path} has no column {column!r}; --previous takes the labels that -o wrote, and "
-            f"--previous-column names another of its columns: {known}."
+            f"--previous-column names another of its columns: {others}."
         )
     texts, place = table.texts(column), _places(table, points, id_column)
     known = {} if clusters is None else {safe_text(n): j for j, n in enumerate(clusters.names)}
